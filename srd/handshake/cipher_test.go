@@ -26,7 +26,7 @@ func TestChoose(t *testing.T) {
 		{of(a256, a128, cc), of(a256, a128, cc), a256, true},
 		{of(a128), of(a256), 0, false},
 		{0, 0xff, 0, false},
-		{0xf8, 0xf8, 0, false}, // only ciphers this version does not know
+		{0xf8, 0xf8, 0, false}, // only ciphers unknown to this version
 	} {
 		if got, ok := handshake.Choose(tt.mine, tt.theirs); got != tt.want || ok != tt.ok {
 			t.Errorf("Choose(%b, %b) = %v %v, want %v %v", tt.mine, tt.theirs, got, ok, tt.want, tt.ok)
@@ -34,8 +34,7 @@ func TestChoose(t *testing.T) {
 	}
 }
 
-// Both ends must come to the same cipher whoever responds, and only to one that
-// both have.
+// Both ends come to the same cipher, whichever end responds, and only to a common one.
 func TestChooseIsSymmetric(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a := handshake.Offers(rapid.Byte().Draw(t, "a"))

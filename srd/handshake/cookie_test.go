@@ -62,7 +62,7 @@ func TestCookieRoundTrip(t *testing.T) {
 	}
 }
 
-// A response too can be asked for a cookie, and then the responder has one.
+// A responder too can get a cookie, in answer to its response.
 func TestCookieForAResponse(t *testing.T) {
 	p := newPair(t)
 	checkA := handshake.NewChecker(p.a.Public(), p.rng)
@@ -173,8 +173,8 @@ func TestCheckMAC1AllocatesNothing(t *testing.T) {
 	}
 }
 
-// Several packets are under way, as two attempts and a response may be: a cookie for any of
-// them opens, and one for a packet before those does not.
+// Several packets are under way, such as two attempts and a response. A cookie for any of
+// them opens. A cookie for an earlier packet does not.
 func TestCookieForOneOfSeveral(t *testing.T) {
 	p := newPair(t)
 	var replies [][]byte
@@ -193,7 +193,7 @@ func TestCookieForOneOfSeveral(t *testing.T) {
 	}
 }
 
-// A packet that was stamped before its cookie came can be sent again with it.
+// A packet stamped before its cookie came can be sent again with the cookie.
 func TestRestamp(t *testing.T) {
 	p := newPair(t)
 	_, msg := p.initiate(p.hello())

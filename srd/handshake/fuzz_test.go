@@ -7,7 +7,7 @@ import (
 	"github.com/srdtun/srdtun/srd/handshake"
 )
 
-// addMessages seeds f with one of each packet and with near misses.
+// addMessages seeds f with one packet of each kind and with near misses.
 func addMessages(f *testing.F, p *pair, messages ...[]byte) {
 	for _, msg := range messages {
 		f.Add(msg)
@@ -18,7 +18,7 @@ func addMessages(f *testing.F, p *pair, messages ...[]byte) {
 	f.Add([]byte{})
 }
 
-// FuzzReceive: nothing panics, and nothing opens but what the initiator sealed.
+// FuzzReceive: no input panics, and only the initiator's sealed message opens.
 func FuzzReceive(f *testing.F) {
 	p := newPair(f)
 	_, msg := p.initiate(p.hello())
@@ -39,8 +39,8 @@ func FuzzReceive(f *testing.F) {
 	})
 }
 
-// FuzzConsume: nothing panics, no forgery succeeds, and no garbage spoils the
-// attempt for the right response.
+// FuzzConsume: no input panics, no forgery succeeds, and no garbage spoils the attempt
+// for the right response.
 func FuzzConsume(f *testing.F) {
 	p := newPair(f)
 	_, msg := p.initiate(p.hello())
@@ -64,7 +64,7 @@ func FuzzConsume(f *testing.F) {
 	})
 }
 
-// FuzzConsumeCookie: nothing panics, and only the reply that was sent opens.
+// FuzzConsumeCookie: no input panics, and only the reply that was sent opens.
 func FuzzConsumeCookie(f *testing.F) {
 	p := newPair(f)
 	_, msg := p.initiate(p.hello())
@@ -72,7 +72,7 @@ func FuzzConsumeCookie(f *testing.F) {
 	addMessages(f, p, reply, msg)
 	f.Fuzz(func(t *testing.T, got []byte) {
 		err := p.stampA.ConsumeCookie(p.now, got)
-		// The receiver index in front only routes the reply, nothing seals it.
+		// The receiver index in front only routes the reply; no seal covers it.
 		if err == nil && !bytes.Equal(got[8:], reply[8:]) {
 			t.Fatalf("a forgery opened: %x", got)
 		}

@@ -10,9 +10,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files of testdata")
 
-// TestGoldenTranscript pins every byte on the wire and the data keys: an
-// initiation, the cookie reply it is answered with, an initiation with a token,
-// the response.
+// TestGoldenTranscript pins every byte on the wire and the data keys. The packets are an
+// initiation, its cookie reply, an initiation with a token, and the response.
 func TestGoldenTranscript(t *testing.T) {
 	p := newPair(t)
 	p.psk[0] = 1

@@ -78,7 +78,7 @@ func TestWrongStatic(t *testing.T) {
 	}
 }
 
-// A host that is not b cannot answer, even if it copies all that b shows.
+// A host other than b cannot answer, even if it copies all that b shows.
 func TestResponseOfAnImpostor(t *testing.T) {
 	p := newPair(t)
 	attempt, _ := p.initiate(p.hello())
@@ -110,8 +110,8 @@ func TestResponseIsConsumedOnce(t *testing.T) {
 	}
 }
 
-// Two responses to copies of one initiation: the second one is refused although
-// it is authentic, or the attempt would have two sessions.
+// Two responses to copies of one initiation. The second is refused although it is
+// authentic: the attempt would have two sessions.
 func TestSecondAuthenticResponseIsRefused(t *testing.T) {
 	p := newPair(t)
 	attempt, msg := p.initiate(p.hello())
@@ -140,7 +140,7 @@ func TestGarbageThenTheRightResponse(t *testing.T) {
 	p := newPair(t)
 	attempt, msg := p.initiate(p.hello())
 	rb, response := p.respond(p.receive(msg), p.psk)
-	// Only the MACs at the end are not Noise's: the last 32 bytes.
+	// Noise covers all but the MACs: the last 32 bytes.
 	for at := range len(response) - 32 {
 		bad := bytes.Clone(response)
 		bad[at] ^= 0x40
@@ -167,8 +167,8 @@ func TestAlteredInitiationDoesNotOpen(t *testing.T) {
 	}
 }
 
-// The points of low order, with which every shared secret is zero (Bernstein,
-// "Curve25519: new Diffie-Hellman speed records", and cr.yp.to/ecdh.html).
+// Points of low order: every shared secret with them is zero (Bernstein, "Curve25519: new
+// Diffie-Hellman speed records", and cr.yp.to/ecdh.html).
 var lowOrder = []string{
 	"0000000000000000000000000000000000000000000000000000000000000000",
 	"0100000000000000000000000000000000000000000000000000000000000000",
@@ -209,9 +209,9 @@ func TestLowOrderPoints(t *testing.T) {
 	wantAgree(t, ra, rb)
 }
 
-// X25519 takes a key with its top bit set, and one above p, for a smaller number. Nobody is
-// called under such a name, and nobody calls under it: he would be a second peer with the
-// private key of the first.
+// X25519 accepts a key with its top bit set, or a key above p, as another spelling of a
+// smaller number. Such a name can neither be called nor call. Otherwise it would be a
+// second peer with the first one's private key.
 func TestOneSpellingOfAStaticKey(t *testing.T) {
 	p := newPair(t)
 	own := p.b.Public()
@@ -306,7 +306,7 @@ func TestPreferenceMustBeOffered(t *testing.T) {
 	}
 }
 
-// A responder that picks what was not offered is not believed.
+// A responder that chooses a cipher that was not offered is refused.
 func TestCipherNotOffered(t *testing.T) {
 	p := newPair(t)
 	p.offers = handshake.OffersOf(handshake.ChaCha20Poly1305)

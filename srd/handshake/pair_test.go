@@ -11,15 +11,14 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// pair is two hosts: a initiates, b responds. Everything random in them comes
-// from one seed.
+// pair is two hosts: a initiates, b responds. One seed gives all of their randomness.
 type pair struct {
 	t            testing.TB
 	rng          io.Reader
 	now          mono.Time
 	a, b         *handshake.Identity
 	psk          handshake.PSK
-	stampA       *handshake.Stamper // a's, for packets to b
+	stampA       *handshake.Stamper // a's stamper for packets to b
 	stampB       *handshake.Stamper
 	checkB       *handshake.Checker
 	replayB      handshake.Replay
@@ -65,7 +64,7 @@ func newIdentity(t testing.TB, rng io.Reader) *handshake.Identity {
 	return id
 }
 
-// hello is what a says now. Its wall clock moves with every call.
+// hello returns a's current hello. Its wall clock moves with every call.
 func (p *pair) hello() handshake.Hello {
 	p.wallA = p.wallA.Add(time.Millisecond)
 	return handshake.Hello{
@@ -105,15 +104,15 @@ func (p *pair) respond(in *handshake.Incoming, psk handshake.PSK) (handshake.Res
 	return r, msg
 }
 
-// accept does what a responder does with msg from source after its MACs are
-// checked: it opens the initiation and asks whether the hello is new.
+// accept does a responder's work on msg from source after the check of its MACs. It opens
+// the initiation and asks whether the hello is new.
 func (p *pair) accept(msg []byte, source netip.AddrPort) (*handshake.Incoming, bool) {
 	p.t.Helper()
 	in := p.receive(msg)
 	return in, p.replayB.Accept(in.Hello, p.checkB.CheckToken(p.now, in, msg, source))
 }
 
-// cookie makes b answer msg from source with a cookie, and a take it.
+// cookie makes b answer msg from source with a cookie, and gives that to a.
 func (p *pair) cookie(msg []byte, source netip.AddrPort) {
 	p.t.Helper()
 	reply := p.checkB.CookieReply(p.rng, p.now, msg, source)
@@ -125,8 +124,8 @@ func (p *pair) cookie(msg []byte, source netip.AddrPort) {
 	}
 }
 
-// wantAgree checks that the two results are the two ends of one session: what
-// either seals, the other opens, and neither opens what it sealed itself.
+// wantAgree checks that the two results are the two ends of one session. Each end opens
+// the other's packets and not its own.
 func wantAgree(t testing.TB, a, b handshake.Result) {
 	t.Helper()
 	if a.Cipher != b.Cipher || a.LocalIndex != b.RemoteIndex || a.RemoteIndex != b.LocalIndex || a.Initiator == b.Initiator {

@@ -8,9 +8,9 @@ import (
 	"github.com/srdtun/srdtun/srd/handshake"
 )
 
-// A clock that was once moved far ahead makes an initiation that is newer than all to come.
-// Recorded, it locks a key out of WireGuard for good (CVE-2021-46873). Here the peer comes in
-// by a token, as often as it likes, and the recording stays refused.
+// A clock that was once moved far ahead makes an initiation that is newer than all later
+// ones. A recording of it locks a key out of WireGuard for good (CVE-2021-46873). Here
+// the peer uses a token as often as it likes, and the recording stays refused.
 func TestClockOnceFarAhead(t *testing.T) {
 	p := newPair(t)
 	ahead := p.hello()
@@ -37,8 +37,8 @@ func TestClockOnceFarAhead(t *testing.T) {
 	}
 }
 
-// Who was given a cookie for one address gets nowhere with it from another (CVE-2025-13086 of
-// OpenVPN: a comparison the wrong way round let it).
+// A cookie for one address is useless from another address (CVE-2025-13086 of OpenVPN: an
+// inverted comparison allowed it).
 func TestCookieOfAnotherAddress(t *testing.T) {
 	p := newPair(t)
 	_, msg := p.initiate(p.hello())
@@ -54,7 +54,7 @@ func TestCookieOfAnotherAddress(t *testing.T) {
 	}
 }
 
-// A message that does not open leaves the state as it was, so the true one still does
+// A message that does not open leaves the state as it was, so the true one still opens
 // (CVE-2021-4239: flynn/noise counted a nonce for it).
 func TestFalseResponsesSpoilNothing(t *testing.T) {
 	p := newPair(t)

@@ -44,8 +44,8 @@ func TestReplayedInitiation(t *testing.T) {
 	}
 }
 
-// One initiation comes over many paths: one copy counts, and the others are no
-// reason to send cookies.
+// One initiation comes over many paths: one copy counts, and the other copies cause no
+// cookies.
 func TestCopiesOverManyPaths(t *testing.T) {
 	p := newPair(t)
 	pathB := netip.MustParseAddrPort("198.51.100.1:40002")
@@ -120,7 +120,7 @@ func TestTokenWithAnOldClock(t *testing.T) {
 	}
 }
 
-// A token outlives its secret in a recording, but not at the responder.
+// A recording keeps a token beyond the life of its secret; the responder does not.
 func TestRecordedTokenUnderTheNextSecret(t *testing.T) {
 	p := wrongClock(t)
 	_, msg := p.initiate(p.hello())
@@ -145,8 +145,8 @@ func TestRecordedTokenUnderTheNextSecret(t *testing.T) {
 	}
 }
 
-// A valid mac2 alone, which somebody on the path can make, does not refresh an
-// old initiation: the token must fit the ephemeral key under the seal.
+// An attacker on the path can make a valid mac2, but that does not refresh an old
+// initiation. The token must fit the ephemeral key under the seal.
 func TestMAC2DoesNotRefreshAnOldInitiation(t *testing.T) {
 	p := newPair(t)
 	_, old := p.initiate(p.hello())
@@ -165,7 +165,7 @@ func TestMAC2DoesNotRefreshAnOldInitiation(t *testing.T) {
 	}
 }
 
-// A token does not stand in for mac2; both are asked for.
+// A token does not replace mac2: both are needed.
 func TestTokenWithoutMAC2(t *testing.T) {
 	p := wrongClock(t)
 	_, msg := p.initiate(p.hello())
@@ -208,8 +208,8 @@ func TestTokensAreBounded(t *testing.T) {
 	}
 }
 
-// slowReplay is the obvious twin of Replay: it keeps all it ever accepted. The
-// token bound is out of reach of the test below.
+// slowReplay is the obvious twin of Replay: it keeps all accepted hellos. The test below
+// stays under the bound of tokens.
 type slowReplay struct{ seen []handshake.Hello }
 
 func (s *slowReplay) accept(h handshake.Hello, tokenOK bool) bool {

@@ -60,8 +60,8 @@ func staticOf(t *testing.T, private []byte) noise.DHKey {
 	return id.static
 }
 
-// TestVector pins the Noise library, as party sets it up, to a vector of the
-// cacophony library, which shares no code with it.
+// TestVector pins the Noise library, as party sets it up, to a vector of the cacophony
+// library. The two share no code.
 func TestVector(t *testing.T) {
 	v := loadVector(t)
 	a := vectorState(t, party{
@@ -110,8 +110,8 @@ func wantBytes(t *testing.T, what string, got, want []byte, err error) {
 	}
 }
 
-// The public keys in the vector come from the private ones, so that the key
-// derivation of Identity is pinned too.
+// The public keys in the vector come from the private ones, which also pins the key
+// derivation of Identity.
 func TestVectorPublicKey(t *testing.T) {
 	v := loadVector(t)
 	wantBytes(t, "public key", staticOf(t, v.RespStatic).Public, v.RemoteStatic, nil)
@@ -124,7 +124,7 @@ func TestHelloWithTimestampAndToken(t *testing.T) {
 	}
 }
 
-// A later version may say more behind the features; this one does not read it.
+// A later version may send more behind the features; this one does not read it.
 func TestRestIsIgnored(t *testing.T) {
 	want := Hello{Token: [macSize]byte{1}, Incarnation: 2, Offers: 0xff, Features: 0x81}
 	b := want.appendTo(nil)

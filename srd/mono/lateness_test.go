@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// What is measured covers nearly all that comes, and follows the host both ways.
+// The measured lateness covers nearly all samples, and follows the host both ways.
 func TestLatenessCoversTheHost(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	var l Lateness
@@ -28,8 +28,7 @@ func TestLatenessCoversTheHost(t *testing.T) {
 	}
 }
 
-// Whatever is measured, no host is taken to be later than Granularity, nor earlier than
-// not at all.
+// For any samples, the value is between zero and Granularity.
 func TestLatenessIsBounded(t *testing.T) {
 	var l Lateness
 	for range 100 {

@@ -35,7 +35,7 @@ func TestActiveBackup(t *testing.T) {
 	}
 }
 
-// The second copy leaves from another address where there is one.
+// The second copy leaves from another address if there is one.
 func TestDuplicateGoesElsewhere(t *testing.T) {
 	d := NewDuplicate(1)
 	for p := range 8 {

@@ -7,7 +7,7 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// What one train costs: a choice among 32 paths, and the acknowledgement for it.
+// The cost of one train: a choice among 32 paths, and the acknowledgement.
 func BenchmarkTrain(b *testing.B) {
 	for _, name := range Names() {
 		b.Run(name, func(b *testing.B) {

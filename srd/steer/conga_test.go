@@ -45,8 +45,8 @@ func TestCongaDecidesByTheWorseMetric(t *testing.T) {
 	}
 }
 
-// A flow moves only to a path that is better than its last one; new flows are
-// spread over all that are best.
+// A flow moves only to a path that is better than its last one. New flows spread over all
+// best paths.
 func TestCongaStaysOnTies(t *testing.T) {
 	a, usable, now := lab(), setOf(4), mono.Time(1e6)
 	home := a.Pick(now, usable, Context{Flow: 1})
@@ -68,7 +68,7 @@ func TestCongaStaysOnTies(t *testing.T) {
 	}
 }
 
-// Section 3.4: a flowlet follows its first packet, whatever the metrics say.
+// Section 3.4: a flowlet follows its first packet and ignores later metrics.
 func TestCongaKeepsFlowletsTogether(t *testing.T) {
 	a, usable, now := lab(), setOf(4), mono.Time(1e6)
 	home := a.Pick(now, usable, Context{Flow: 1})
@@ -86,8 +86,8 @@ func TestCongaKeepsFlowletsTogether(t *testing.T) {
 	}
 }
 
-// Section 3.3: what is not confirmed grows old after 10 ms, so a path that was
-// congested is tried again.
+// Section 3.3: a metric without a confirmation ages after 10 ms, so a congested path is
+// tried again.
 func TestCongaMetricsAge(t *testing.T) {
 	a, now := lab(), mono.Time(1e6)
 	a.Told(now, 0, 3)
@@ -106,7 +106,7 @@ func TestCongaMetricsAge(t *testing.T) {
 	}
 }
 
-// Where the rate of paths is not configured, the highest that any had is full.
+// Without a configured rate, a path is full at the highest rate of any path.
 func TestCongaLearnsWhatFullIs(t *testing.T) {
 	a := NewConga(1, CongaConfig{Timeout: DefaultFlowletTimeout, Alpha: DefaultDREAlpha, Period: DefaultDREPeriod})
 	now := mono.Time(1e6)
@@ -128,8 +128,8 @@ func TestCongaLearnsWhatFullIs(t *testing.T) {
 	}
 }
 
-// The paper's example (figure 2): two paths, one of which carries
-// half as much. The far end sees the queue, and CONGA settles at two to one.
+// The paper's example (figure 2): one of two paths carries half as much as the other. The
+// far end sees the queue, and CONGA settles at two to one.
 func TestCongaSplitsByWhatTheFarEndSees(t *testing.T) {
 	a, usable, now := lab(), setOf(2), mono.Time(1e6)
 	var g Gauge
@@ -142,9 +142,9 @@ func TestCongaSplitsByWhatTheFarEndSees(t *testing.T) {
 	}
 	var flying []packet
 	for i := range 400_000 {
-		now += 1000 // 1,350 bytes each microsecond: nine tenths of what both carry
+		now += 1000 // 1,350 bytes each microsecond: nine tenths of the paths' capacity
 		p := a.Pick(now, usable, Context{Flow: uint32(i % 50)})
-		if i%7 == 0 { // flows that pause: each flowlet is over now and then
+		if i%7 == 0 { // flows that pause: each flowlet ends now and then
 			a.table.entries[i/7%50].tick -= 2
 		}
 		a.Sent(now, p, uint32(i%50), 1350)

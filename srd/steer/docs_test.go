@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// docs/policies.md has each policy in its first table, and under the heading that the
-// table leads to a picture.
+// The first table of docs/policies.md has every policy and links to a heading with a
+// picture.
 func TestPoliciesAreDocumented(t *testing.T) {
 	b, err := os.ReadFile("../../docs/policies.md")
 	if err != nil {

@@ -54,7 +54,7 @@ func TestDREMeasuresRates(t *testing.T) {
 	}
 }
 
-// The same without a timer as with one.
+// Without a timer the result is the same as with one.
 func TestDREAgainstATimer(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := dreShape{

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// shares returns which share of n flows each of some paths gets.
+// shares returns each path's share of n flows.
 func shares(p Policy, usable *Set, n int) (v [MaxPaths]float64) {
 	for flow := range n {
 		v[p.Pick(1, usable, Context{Flow: uint32(flow) * 2654435761})] += 1 / float64(n)
@@ -22,7 +22,7 @@ func TestECMPSpreadsFlowsEvenly(t *testing.T) {
 	}
 }
 
-// When a path fails only its own flows move, and they come back to it.
+// When a path fails, only its own flows move, and they return to it.
 func TestECMPMovesNoOtherFlows(t *testing.T) {
 	for name, p := range map[string]Policy{"ecmp": NewECMP(6), "wcmp": made(t, "wcmp", 6)} {
 		all, left := setOf(16), setOf(16)
@@ -46,7 +46,7 @@ func TestECMPMovesNoOtherFlows(t *testing.T) {
 	}
 }
 
-// Weights 5, 2, and 1 for the class that is not configured, two paths each.
+// Weights 5, 2, and 1 for the class without a weight, two paths each.
 func TestWCMPSharesByWeight(t *testing.T) {
 	w := NewWCMP(7, []int{5, 2})
 	for p := range 6 {

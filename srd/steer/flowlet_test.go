@@ -9,8 +9,8 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// ageBits is the table as the paper describes it: a valid bit, an age bit, and a
-// timer that fires every timeout.
+// ageBits is the paper's table: a valid bit, an age bit, and a timer that fires every
+// timeout.
 type ageBits struct {
 	timeout     time.Duration
 	swept       int64

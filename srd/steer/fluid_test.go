@@ -8,8 +8,8 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// fluid is a fabric of links with one queue each, in which every packet takes
-// the time that its link needs for it. Path p rides on link of[p].
+// fluid is a fabric of links with one queue each. A link delays every packet by the time
+// that it needs. Path p rides on link of[p].
 type fluid struct {
 	of   []int
 	rate []float64   // packets a second, by link
@@ -81,7 +81,7 @@ func (f *fluid) run(now *mono.Time, d time.Duration, s *Spray, window int) []flo
 // mbit100 is 100 Mbit/s in packets of 1,500 bytes a second.
 func mbit100(int) float64 { return 100e6 / 8 / 1500 }
 
-// Entropy values fall on links unevenly. Each link gets a quarter all the same.
+// Entropy values fall on links unevenly. Still each link gets a quarter.
 func TestUnevenEntropiesFillAllLinks(t *testing.T) {
 	for _, entropies := range [][]int{{4, 7, 9, 12}, {8, 8, 8, 8}, {2, 10, 10, 10}, {1, 1, 1, 29}} {
 		f, s, now := newFluid(entropies, mbit100), NewSpray(1), mono.Time(1)

@@ -7,8 +7,8 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// A full path has a queue of twice the target, whatever the two clocks say, also
-// where the sender's passes 2^32 microseconds.
+// A full path has a queue of twice the target, for any difference of the two clocks. The
+// sender's clock may pass 2^32 microseconds.
 func TestGaugeMeasuresQueues(t *testing.T) {
 	for _, offset := range []uint32{0, 1 << 31, ^uint32(0) - 500, 123456} {
 		for _, c := range []struct {
@@ -31,7 +31,7 @@ func TestGaugeMeasuresQueues(t *testing.T) {
 	}
 }
 
-// The least delay of long ago does not count: the way may be a longer one now.
+// An old minimum of the delay does not count: the path may have become longer.
 func TestGaugeForgetsTheLeastDelay(t *testing.T) {
 	var g Gauge
 	arrive := func(now mono.Time, delay time.Duration) {
@@ -93,7 +93,7 @@ func TestGaugeTellsChangesFirst(t *testing.T) {
 	if g.paths[2].metric != MetricMost {
 		t.Errorf("metric %d", g.paths[2].metric)
 	}
-	// With news of two paths all the time the others have their turns too.
+	// While two paths change all the time, the others still get turns.
 	seen := map[int]bool{}
 	for i := range 24 {
 		g.Write(now, 1, uint8(i%7))
@@ -105,7 +105,7 @@ func TestGaugeTellsChangesFirst(t *testing.T) {
 	}
 }
 
-// A path that nothing comes on any more is said to be less and less congested.
+// The reported congestion of a path without packets falls step by step.
 func TestGaugeGrowsOld(t *testing.T) {
 	var g Gauge
 	now := mono.Time(1e9)
@@ -119,7 +119,7 @@ func TestGaugeGrowsOld(t *testing.T) {
 	}
 }
 
-// Nothing is measured for, nor told to, a sender that does not stamp.
+// A sender that does not stamp gets no reports, and costs no measuring.
 func TestGaugeIsSilentUnasked(t *testing.T) {
 	var g Gauge
 	now := mono.Time(1e9)

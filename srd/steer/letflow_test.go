@@ -20,8 +20,8 @@ func chiSquare(counts []int) (x float64) {
 	return x
 }
 
-// Flowlets fall on all paths alike, and on each after each: the last path is not
-// remembered.
+// Flowlets fall on all paths alike, and any path may follow any other: the choice does
+// not depend on the last path.
 func TestLetFlowIsUniform(t *testing.T) {
 	const paths, flowlets = 16, 160_000
 	l, usable := NewLetFlow(8, DefaultFlowletTimeout), setOf(paths)
@@ -43,8 +43,8 @@ func TestLetFlowIsUniform(t *testing.T) {
 	}
 }
 
-// Elasticity (LetFlow, section 2.2): a flow whose packets come at a tenth of the
-// rate on one of two paths leaves that one sooner, so the other gets more of it.
+// Elasticity (LetFlow, section 2.2). On one of two paths a flow's packets come at a tenth
+// of the rate. The flow leaves that path sooner, so the other path gets more of it.
 func TestLetFlowIsElastic(t *testing.T) {
 	l, usable, now := NewLetFlow(10, 500*time.Microsecond), setOf(2), mono.Time(1)
 	var packets [2]int

@@ -7,8 +7,8 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// A link that has been sent half of its rate for long is in the middle of the scale,
-// one that is full at the end of it, and one that rests at its beginning.
+// A link at half of its rate for long is in the middle of the scale. A full one is at the
+// end, and an idle one at the beginning.
 func TestLinkLoad(t *testing.T) {
 	const rate, packet = 1.25e9, 1500 // 10 Gbit/s
 	var l LinkLoad

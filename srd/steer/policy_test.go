@@ -12,7 +12,7 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// made returns the policy of a name, with options that matter for some.
+// made returns a policy by name, with options that matter for some policies.
 func made(t testing.TB, name string, seed uint64) Policy {
 	t.Helper()
 	p, err := New(name, Options{Seed: seed, Weights: []int{3, 1}, Primary: 2})
@@ -34,7 +34,7 @@ func each(t *testing.T, f func(t *testing.T, name string)) {
 	}
 }
 
-// happen does something to p that a connection may do.
+// happen calls p as a connection may.
 func happen(t *rapid.T, p Policy, now mono.Time) {
 	path := rapid.IntRange(0, MaxPaths-1).Draw(t, "path")
 	switch rapid.IntRange(0, 6).Draw(t, "verb") {
@@ -63,8 +63,8 @@ func happen(t *rapid.T, p Policy, now mono.Time) {
 	}
 }
 
-// Whatever happens, every policy picks a path that may be used, the second one
-// another, and weights are between 0 and 1.
+// After any calls every policy picks a usable path, and another one as second. Weights
+// are between 0 and 1.
 func TestPoliciesPickMembers(t *testing.T) {
 	each(t, func(t *testing.T, name string) {
 		rapid.Check(t, func(t *rapid.T) {
@@ -128,8 +128,8 @@ func play(p Policy) (v []int) {
 	return v
 }
 
-// The same seed and the same calls give the same paths; another seed gives others,
-// where the policy draws lots at all.
+// The same seed and the same calls give the same paths. Another seed gives other paths if
+// the policy draws lots.
 func TestPoliciesAreDeterministic(t *testing.T) {
 	each(t, func(t *testing.T, name string) {
 		if !slices.Equal(play(made(t, name, 1)), play(made(t, name, 1))) {
@@ -142,8 +142,8 @@ func TestPoliciesAreDeterministic(t *testing.T) {
 	})
 }
 
-// mallocs returns how many allocations there are while f runs. (testing.AllocsPerRun
-// returns a mean that is rounded down, and hides what is rare.)
+// mallocs returns the number of allocations during f. (testing.AllocsPerRun returns a
+// mean, rounded down, which hides rare ones.)
 func mallocs(f func()) uint64 {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -152,8 +152,8 @@ func mallocs(f func()) uint64 {
 	return after.Mallocs - before.Mallocs
 }
 
-// No policy takes memory after its first choice, whatever flows come: not once in many
-// thousand choices either, as a table would that grows.
+// No policy allocates after its first choice, for any flows. A growing table would
+// allocate once in many thousand choices.
 func TestPoliciesDoNotAllocate(t *testing.T) {
 	each(t, func(t *testing.T, name string) {
 		p, usable, fewer := made(t, name, 3), setOf(64), setOf(40)
@@ -179,8 +179,8 @@ func TestPoliciesDoNotAllocate(t *testing.T) {
 			p.Weight(path)
 		}
 		round()
-		// Each time as many choices as in all before, so that what doubles does so every
-		// time; the runtime allocates now and then as well, but not every time.
+		// Each run has as many choices as all runs before, so a table that doubles grows
+		// in every run. The runtime also allocates now and then, but not in every run.
 		least, n := ^uint64(0), 2_000
 		for range 4 {
 			least = min(least, mallocs(func() {
@@ -196,8 +196,8 @@ func TestPoliciesDoNotAllocate(t *testing.T) {
 	})
 }
 
-// A policy of flowlets leaves a flow on its path as long as the gaps are shorter
-// than the timeout and the path is usable; repairs in between change nothing.
+// A policy of flowlets keeps a flow on its path while the gaps are shorter than the
+// timeout and the path is usable. Repairs in between change nothing.
 func TestFlowletsAreNotTornApart(t *testing.T) {
 	type seen struct {
 		path int
@@ -234,8 +234,8 @@ func TestFlowletsAreNotTornApart(t *testing.T) {
 	}
 }
 
-// Without options the timeouts are those of the papers: a flow stays through pauses of
-// less than one, though its path is the worst of all, and is given another path after two.
+// The default timeouts are the papers' values. A flow stays through pauses shorter than
+// one timeout, even on the worst path. After two timeouts it moves.
 func TestFlowletTimeouts(t *testing.T) {
 	for name, timeout := range map[string]time.Duration{
 		"letflow": 500 * time.Microsecond, "clove-ecn": 500 * time.Microsecond, "conga": 500 * time.Microsecond, "conga-flow": 13 * time.Millisecond,
@@ -266,8 +266,8 @@ func TestFlowletTimeouts(t *testing.T) {
 	}
 }
 
-// The options of CONGA get to where they count, and what is not given is the paper's
-// (section 3.6): an estimator that remembers 160 us.
+// CONGA's options take effect. The defaults are the paper's (section 3.6): an estimator
+// that remembers 160 us.
 func TestCongaIsConfigurable(t *testing.T) {
 	for _, c := range []struct {
 		o    Options

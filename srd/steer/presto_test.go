@@ -7,8 +7,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// No flowcell is larger than its size, unless one train is; and trains of a cell
-// that fit it share a path.
+// No flowcell exceeds its size, except for a single larger train. Trains that fit into a
+// flowcell share its path.
 func TestPrestoCutsFlowcells(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s, usable := NewPresto(nil, DefaultFlowcell), setOf(rapid.IntRange(2, 8).Draw(t, "paths"))
@@ -28,7 +28,7 @@ func TestPrestoCutsFlowcells(t *testing.T) {
 	})
 }
 
-// Weights 3 and 1: of the bytes too, and no path waits longer than it must.
+// Weights 3 and 1 divide the bytes too, and no path waits longer than it must.
 func TestPrestoTakesTurnsByWeight(t *testing.T) {
 	s, usable := NewPresto([]int{3, 1}, DefaultFlowcell), setOf(4)
 	for p := range 4 {

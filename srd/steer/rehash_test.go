@@ -7,8 +7,8 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// rounds plays n round trips of 1 ms with 20 samples each on path p, of which some
-// are marked.
+// rounds plays n round trips of 1 ms on path p, with 20 samples each, of which marked are
+// marked.
 func (r *Rehash) rounds(now *mono.Time, p, n, marked int) {
 	for range n {
 		for i := range 20 {
@@ -20,8 +20,8 @@ func (r *Rehash) rounds(now *mono.Time, p, n, marked int) {
 	r.paths[p].end = *now
 }
 
-// after returns after how many bad rounds a flow that pauses for pause leaves its
-// path; 0: not within 20.
+// after returns the number of bad rounds after which a flow with pauses of pause leaves
+// its path; 0: not within 20.
 func after(r *Rehash, marked int, pause time.Duration) int {
 	usable, now := setOf(8), mono.Time(1e6)
 	home := r.Pick(now, usable, Context{Flow: 1})
@@ -60,7 +60,7 @@ func TestWhenFlowsLeave(t *testing.T) {
 	}
 }
 
-// A good round in between, and all counts anew.
+// After a good round the count begins anew.
 func TestGoodRoundEndsTheRun(t *testing.T) {
 	r, usable, now := NewPLB(2), setOf(8), mono.Time(1e6)
 	home := r.Pick(now, usable, Context{Flow: 1})
@@ -74,7 +74,7 @@ func TestGoodRoundEndsTheRun(t *testing.T) {
 	}
 }
 
-// One flow leaves for each bad round, and one that has just come does not.
+// One flow leaves for each bad round; a flow that has just come stays.
 func TestFlowsLeaveOneByOne(t *testing.T) {
 	r, usable, now := NewFlowBender(3), setOf(2), mono.Time(1e6)
 	for flow := range uint32(5) {
@@ -100,7 +100,7 @@ func TestFlowsLeaveOneByOne(t *testing.T) {
 	}
 }
 
-// Where nothing marks, a queue above the target counts.
+// Without marks, a queue above the target counts.
 func TestQueueCountsAsMark(t *testing.T) {
 	r, usable, now := NewFlowBender(4), setOf(4), mono.Time(1e6)
 	home := r.Pick(now, usable, Context{Flow: 1, Target: target})

@@ -29,7 +29,7 @@ func drawSet(t *rapid.T) *Set {
 	return &s
 }
 
-// step does something to s that a connection may do.
+// step calls s as a connection may.
 func step(t *rapid.T, s *Spray, now mono.Time, usable **Set) {
 	p := rapid.IntRange(0, MaxPaths-1).Draw(t, "path")
 	switch rapid.IntRange(0, 5).Draw(t, "verb") {
@@ -50,8 +50,7 @@ func step(t *rapid.T, s *Spray, now mono.Time, usable **Set) {
 	}
 }
 
-// Whatever happens, Pick returns a path that may be used, and weights stay
-// between their bounds.
+// After any calls, Pick returns a usable path, and weights stay between their bounds.
 func TestSprayPicksMembers(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := NewSpray(rapid.Uint64().Draw(t, "seed"))
@@ -75,8 +74,8 @@ func TestSprayPicksMembers(t *testing.T) {
 	})
 }
 
-// A path that is used although it has little weight, because no other is left,
-// does not run up a debt that it has to work off when it is well again.
+// If all other paths are unusable, a path of little weight is used. It must not collect a
+// debt that it works off when it is well again.
 func TestSprayRunsUpNoDebt(t *testing.T) {
 	s, only := NewSpray(1), setOf(1)
 	s.path(0).weight = minWeight
@@ -131,8 +130,8 @@ func TestSprayIsDeterministic(t *testing.T) {
 	}
 }
 
-// spread picks n times and samples each pick with the queue that queue tells.
-// It returns the share of each path.
+// spread picks n times and samples each pick with the queue from the function queue. It
+// returns each path's share.
 func spread(s *Spray, now *mono.Time, paths, n int, queue func(p int) time.Duration) []float64 {
 	usable := setOf(paths)
 	share := make([]float64, paths)
@@ -198,7 +197,7 @@ func TestLongQueueIsLeft(t *testing.T) {
 	}
 }
 
-// A path nothing is heard of keeps its turns: no news is not bad news.
+// A path without samples keeps its turns: no news is not bad news.
 func TestSilentPathDoesNotStarve(t *testing.T) {
 	s, now := NewSpray(5), mono.Time(1)
 	v := spread(s, &now, 4, 4000, func(p int) time.Duration {
@@ -212,8 +211,8 @@ func TestSilentPathDoesNotStarve(t *testing.T) {
 	}
 }
 
-// While nothing was sent the last measured queue of a path has drained. It must
-// not count as more than an empty one, nor save up turns for later.
+// While a path rests, its last measured queue drains. It must not count as longer than an
+// empty one, nor save up turns for later.
 func TestRestSavesNoTurns(t *testing.T) {
 	s, now := NewSpray(6), mono.Time(1)
 	bad := func(p int) time.Duration {
@@ -231,8 +230,8 @@ func TestRestSavesNoTurns(t *testing.T) {
 	}
 }
 
-// Each loss costs a path two turns: losing one packet in ten, it keeps five of
-// six.
+// Each loss costs a path two turns: a path that loses one packet in ten keeps five of six
+// turns.
 func TestLossyPathIsLeft(t *testing.T) {
 	s, usable, now := NewSpray(7), setOf(4), mono.Time(1)
 	var got [4]int
@@ -248,8 +247,8 @@ func TestLossyPathIsLeft(t *testing.T) {
 	}
 }
 
-// When all paths lose alike, none of them is worse than the others: what was
-// learnt of unequal paths is kept.
+// When all paths lose alike, none is worse than the others: the learnt weights of unequal
+// paths stay.
 func TestLossEverywhereKeepsShares(t *testing.T) {
 	s, now := NewSpray(8), mono.Time(1)
 	spread(s, &now, 4, 4, even)
@@ -265,7 +264,7 @@ func TestLossEverywhereKeepsShares(t *testing.T) {
 	}
 }
 
-// A policy that was never asked has no table, and one of a few paths a small one.
+// A policy without a choice has no table, and one with few paths has a small one.
 func TestTableFollowsThePaths(t *testing.T) {
 	s := NewSpray(1)
 	if w := s.Weight(MaxPaths - 1); w != 1 || len(s.paths) != 0 {
@@ -303,7 +302,7 @@ func TestSprayDoesNotAllocate(t *testing.T) {
 	}
 }
 
-// BenchmarkSpray is one choice among 64 paths, and the sample that comes of it.
+// BenchmarkSpray makes one choice among 64 paths, and takes the sample that follows.
 func BenchmarkSpray(b *testing.B) {
 	s, usable, now := NewSpray(9), setOf(64), mono.Time(1)
 	b.ReportAllocs()
