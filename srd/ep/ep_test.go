@@ -27,7 +27,7 @@ func background(t *testing.T) context.Context {
 	return ctx
 }
 
-// endpoint opens one that is closed when the test ends.
+// endpoint opens an endpoint and closes it when the test ends.
 func endpoint(t *testing.T, cfg ep.Config) *ep.Endpoint {
 	t.Helper()
 	if cfg.Key == (ep.Config{}).Key {
@@ -52,7 +52,7 @@ func allow(t *testing.T, server, client *ep.Endpoint) {
 	}
 }
 
-// Whoever is allowed or called has one name: its key in the one spelling.
+// An allowed or called peer has one name: its key in the one spelling.
 func TestOneSpellingOfAKey(t *testing.T) {
 	e := endpoint(t, ep.Config{})
 	twin := e.PublicKey()
@@ -82,8 +82,8 @@ func joined(t *testing.T, ctx context.Context, a, b *ep.Endpoint) (dialed, accep
 	return dialed, accepted
 }
 
-// Both ways at once, from several goroutines, more than the window holds: each message comes
-// once and whole, and each is told of once.
+// Several goroutines send both ways at once, more than the window holds. Each message
+// arrives once and whole, and each Done is called once.
 func TestBothWays(t *testing.T) {
 	ctx := background(t)
 	a, b := endpoint(t, ep.Config{}), endpoint(t, ep.Config{Workers: 2})
@@ -138,7 +138,7 @@ func TestBothWays(t *testing.T) {
 	}
 }
 
-// Who does not receive stops its peer, and loses nothing.
+// A program that does not receive stops its peer, and loses no messages.
 func TestBackPressure(t *testing.T) {
 	ctx := background(t)
 	a, b := endpoint(t, ep.Config{SendBuffer: 1 << 20}), endpoint(t, ep.Config{})
@@ -176,10 +176,10 @@ func TestOtherProtocol(t *testing.T) {
 		t.Fatalf("got %v", err)
 	}
 	c := endpoint(t, ep.Config{Protocol: "two"})
-	joined(t, ctx, c, b) // others are not disturbed
+	joined(t, ctx, c, b) // other peers are not disturbed
 }
 
-// A key that nobody has named gets no answer.
+// A key that is not allowed gets no answer.
 func TestNotAllowed(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), 500*time.Millisecond)
 	defer cancel()
@@ -187,11 +187,11 @@ func TestNotAllowed(t *testing.T) {
 	if _, err := a.Dial(ctx, b.PublicKey(), local(b)); !errors.Is(err, context.DeadlineExceeded) {
 		t.Fatalf("got %v", err)
 	}
-	// It may be dialed again after that, and answers once it is.
+	// The peer can be dialed again after that, and answers once the key is allowed.
 	joined(t, background(t), a, b)
 }
 
-// What was sent before a goodbye is received, then comes io.EOF; and the peer may call anew.
+// Messages sent before a goodbye are received, and then io.EOF. The peer may call again.
 func TestClose(t *testing.T) {
 	ctx := background(t)
 	a, b := endpoint(t, ep.Config{}), endpoint(t, ep.Config{})
@@ -220,13 +220,13 @@ func TestClose(t *testing.T) {
 	}
 }
 
-// A peer that comes back as a new process ends what there was, and is a new connection.
+// A peer that returns as a new process ends the old connection, and makes a new one.
 func TestRestart(t *testing.T) {
 	ctx := background(t)
 	key := ep.NewKey()
 	a, b := endpoint(t, ep.Config{Key: key}), endpoint(t, ep.Config{})
 	_, y := joined(t, ctx, a, b)
-	again := endpoint(t, ep.Config{Key: key}) // the same program, started anew; the old one says no goodbye
+	again := endpoint(t, ep.Config{Key: key}) // the same program, restarted; the old one says no goodbye
 	x2, y2 := joined(t, ctx, again, b)
 	if _, err := y.Receive(ctx); err != ep.ErrReset {
 		t.Errorf("the old one: %v", err)
@@ -237,7 +237,7 @@ func TestRestart(t *testing.T) {
 	}
 }
 
-// Whoever waits is let go when the endpoint closes, and is told of what it sent.
+// When the endpoint closes, waiting calls return, and all sent messages get a status.
 func TestCloseEndpoint(t *testing.T) {
 	ctx := background(t)
 	a, b := endpoint(t, ep.Config{}), endpoint(t, ep.Config{})
@@ -287,8 +287,8 @@ func TestWrongArguments(t *testing.T) {
 	}
 }
 
-// A peer that calls and closes again and again, while nobody accepts, takes no more than some
-// connections; those are whole.
+// A peer calls and closes again and again, and the program accepts no connection. Only a
+// bounded number of connections is kept, and these are whole.
 func TestNobodyAccepts(t *testing.T) {
 	ctx := background(t)
 	a, b := endpoint(t, ep.Config{}), endpoint(t, ep.Config{})

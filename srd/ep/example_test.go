@@ -10,12 +10,12 @@ import (
 	"github.com/srdtun/srdtun/srd/ep"
 )
 
-// local is where a program on this host is called.
+// local returns the address at which programs on this host call e.
 func local(e *ep.Endpoint) netip.AddrPort {
 	return netip.AddrPortFrom(netip.MustParseAddr("127.0.0.1"), e.Port())
 }
 
-// A server that answers, and a client.
+// A server with an answer, and a client.
 func Example() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
@@ -40,8 +40,8 @@ func Example() {
 	// Output: hello world <nil>
 }
 
-// A transfer is over when all of it is acknowledged. Messages have no order, so each says
-// where it belongs.
+// A transfer ends when all of it is acknowledged. Messages have no order, so each
+// contains its place.
 func ExampleConn_Drain() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
@@ -76,8 +76,8 @@ func ExampleConn_Drain() {
 	// Output: 64 blocks, <nil>
 }
 
-// What is late is of no use here: nobody reads, so the window fills, and the rest is given
-// up when its time is over. Each message is told what became of it.
+// Late messages are useless here. The other end does not receive, so the window fills,
+// and the remaining messages are given up at their deadlines. Each message gets a status.
 func ExampleMessage() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()

@@ -11,7 +11,7 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// The layout is that of the package comment.
+// The package comment has this layout.
 func TestHeaderGolden(t *testing.T) {
 	for want, h := range map[srd.Imm]header{
 		{1, 0, 0, 1, 2, 0x0f, 0xff, 0xff, 0, 1, 0, 4, 0}: {kind: kindPiece, number: 258, total: 1<<20 - 1, at: 256, size: 1024},
@@ -32,7 +32,7 @@ func TestHeaderGolden(t *testing.T) {
 	}
 }
 
-// exchange is both ends, with pieces under way that have no order.
+// exchange holds both ends, and pieces under way without order.
 type exchange struct {
 	t    *rapid.T
 	now  mono.Time
@@ -63,7 +63,7 @@ func (x *exchange) push(serial byte, n int, life time.Duration) {
 	})
 }
 
-// pull lets the sender send one piece.
+// pull makes the sender send one piece.
 func (x *exchange) pull(most int) bool {
 	ready := x.out.backlog()
 	m, ok := x.out.pull(x.now, most)
@@ -76,7 +76,7 @@ func (x *exchange) pull(most int) bool {
 	return ok
 }
 
-// land lets a piece arrive, or its tombstone.
+// land delivers a piece, or its tombstone.
 func (x *exchange) land(i int, lost bool) {
 	m := x.flying[i]
 	x.flying = append(x.flying[:i], x.flying[i+1:]...)
@@ -100,7 +100,7 @@ func (x *exchange) bounds() {
 	}
 }
 
-// take lets the application receive.
+// take makes the application receive.
 func (x *exchange) take() bool {
 	data, ok := x.in.next()
 	if ok {
@@ -115,8 +115,8 @@ func (x *exchange) take() bool {
 	return ok
 }
 
-// Whatever the order, and whatever is given up, messages arrive whole and at most once, each
-// has one status, and both ends stay within their bounds.
+// In any order, and with any pieces given up, messages arrive whole and at most once.
+// Each has one status, and both ends stay within their bounds.
 func TestPieces(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		x := newExchange(t)
@@ -144,7 +144,7 @@ func TestPieces(t *testing.T) {
 			"take": func(t *rapid.T) { x.take() },
 			"wait": func(t *rapid.T) { x.now = x.now.Add(time.Millisecond); x.out.expire(x.now) },
 		})
-		// In the end all arrives that is reliable.
+		// In the end all reliable messages arrive.
 		for x.take() || x.pull(1400) || len(x.flying) > 0 {
 			for len(x.flying) > 0 {
 				x.land(0, false)
@@ -165,7 +165,7 @@ func TestPieces(t *testing.T) {
 	})
 }
 
-// Nothing that a peer sends takes memory beyond the bounds, or panics.
+// No message from a peer takes memory beyond the bounds, or panics.
 func FuzzPieces(f *testing.F) {
 	f.Add([]byte{1, 0, 0, 1, 2, 0x0f, 0xff, 0xff, 0, 1, 0, 4, 0, 0})
 	f.Add([]byte{3, 0, 0, 0, 7, 0, 0, 9, 0, 0, 4, 0, 0, 1})
@@ -196,7 +196,8 @@ func FuzzPieces(f *testing.F) {
 	})
 }
 
-// A peer that sends more than it may, or takes what was never sent, is found out.
+// A peer that sends more than it may, or acknowledges pieces that were never sent, is
+// caught.
 func TestPiecesBeyondTheWindow(t *testing.T) {
 	var in incoming
 	h := header{kind: kindPiece, total: 1 << 15, size: 1 << 15}

@@ -54,8 +54,8 @@ func TestCookieOfAnotherAddress(t *testing.T) {
 	}
 }
 
-// A message that does not open leaves the state as it was, so the true one still opens
-// (CVE-2021-4239: flynn/noise counted a nonce for it).
+// A message that does not open leaves the state as it was, so the true one still opens.
+// In CVE-2021-4239, flynn/noise counted a nonce for it.
 func TestFalseResponsesSpoilNothing(t *testing.T) {
 	p := newPair(t)
 	attempt, msg := p.initiate(p.hello())

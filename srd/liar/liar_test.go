@@ -24,7 +24,7 @@ func identity(t *testing.T, b byte) *handshake.Identity {
 	return id
 }
 
-// What is made here from docs/wire.md is what srd/handshake checks.
+// srd/handshake accepts the packets that this package makes from docs/wire.md.
 func TestMACs(t *testing.T) {
 	own, rng := identity(t, 1).Public(), newSource(1)
 	c := handshake.NewChecker(own, rng)
@@ -44,7 +44,7 @@ func TestMACs(t *testing.T) {
 	}
 }
 
-// A false cookie is taken by who knows no better.
+// A host that knows no better accepts a false cookie.
 func TestFalseCookie(t *testing.T) {
 	a, b, rng := identity(t, 1), identity(t, 2), newSource(1)
 	s := handshake.NewStamper(b.Public())
@@ -57,7 +57,7 @@ func TestFalseCookie(t *testing.T) {
 	}
 }
 
-// Two liars understand each other, whoever calls.
+// Two liars understand each other, with either as caller.
 func TestSession(t *testing.T) {
 	a, b := identity(t, 1), identity(t, 2)
 	cfg := Config{Identity: a, Remote: b.Public(), Offers: handshake.OffersOf(handshake.AES256GCM), Rand: newSource(1)}
@@ -82,7 +82,7 @@ func TestSession(t *testing.T) {
 	}
 }
 
-// The book knows what came and what was left out.
+// The book records received and left out packets.
 func TestBook(t *testing.T) {
 	var b Book
 	for _, n := range []uint64{3, 4, 6, 7, 9} {

@@ -7,8 +7,8 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// rounds plays n round trips of 1 ms on path p, with 20 samples each, of which marked are
-// marked.
+// rounds plays n round trips of 1 ms on path p, with 20 samples each. It marks the first
+// marked of them.
 func (r *Rehash) rounds(now *mono.Time, p, n, marked int) {
 	for range n {
 		for i := range 20 {

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// passed returns duplicates of the descriptors of b, as another process gets them, in
-// another order.
+// passed returns duplicates of the descriptors of b in another order, as another process
+// gets them.
 func passed(t *testing.T, b *Bank) (ports []uint16, fds []int) {
 	t.Helper()
 	ports, own := b.Descriptors()
@@ -23,7 +23,8 @@ func passed(t *testing.T, b *Bank) (ports []uint16, fds []int) {
 	return ports, fds
 }
 
-// The next process has the same ports in the same order, and what came in between.
+// The next process has the same ports in the same order, and the packets that came in
+// between.
 func TestAdopt(t *testing.T) {
 	s := newSpace(t)
 	s.address(t, "lo", "127.0.0.1/8")
@@ -68,7 +69,7 @@ func TestAdopt(t *testing.T) {
 	}
 }
 
-// Whatever is passed on that is not the bank asked for, nothing stays open.
+// If the passed descriptors do not make the wanted bank, none stays open.
 func TestAdoptRefuses(t *testing.T) {
 	s := newSpace(t)
 	cfg := Config{ListenPort: 5000, Ports: 2}
@@ -113,7 +114,7 @@ func TestAdoptRefuses(t *testing.T) {
 	}
 }
 
-// withoutIPv6 is a bank of the IPv4 sockets of another, as a host without IPv6 has it.
+// withoutIPv6 returns a bank with the IPv4 sockets of another, as on a host without IPv6.
 func withoutIPv6(t *testing.T, cfg Config, b *Bank) *Bank {
 	t.Helper()
 	ports, fds := passed(t, b)
@@ -134,7 +135,7 @@ func withoutIPv6(t *testing.T, cfg Config, b *Bank) *Bank {
 	return four
 }
 
-// Sockets of IPv6 that the host could not give at the start are opened later, on the same
+// IPv6 sockets that the host could not open at the start are opened later, on the same
 // ports, all or none.
 func TestOpenIPv6Later(t *testing.T) {
 	s := newSpace(t)

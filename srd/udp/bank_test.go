@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// descriptors returns how many files this process has open.
+// descriptors returns the number of open files of this process.
 func descriptors(t *testing.T) int {
 	t.Helper()
 	v, err := os.ReadDir("/proc/self/fd")
@@ -56,7 +56,7 @@ func TestAnyPorts(t *testing.T) {
 	}
 }
 
-// An ephemeral port that is free for one family only is passed over.
+// An ephemeral port that is free for only one family is skipped.
 func TestAnyPortIsFreeForBothFamilies(t *testing.T) {
 	s := newSpace(t)
 	err := s.Do(func() error {
@@ -120,7 +120,7 @@ func TestOpenFails(t *testing.T) {
 	}
 }
 
-// Running out of descriptors is an error, whichever socket it hits.
+// Running out of descriptors is an error at every socket.
 func TestOutOfDescriptors(t *testing.T) {
 	s := newSpace(t)
 	var old unix.Rlimit

@@ -11,8 +11,8 @@ import (
 	"github.com/srdtun/srdtun/srd"
 )
 
-// uplinks gives a namespace two uplinks with a default route each, the first preferred.
-// Behind each is a host that has the address of whoever is called.
+// uplinks gives a namespace two uplinks with a default route each; the first is
+// preferred. Behind each is a host that has every destination address.
 func uplinks(t *testing.T, s *space, second ...string) (index [2]int, behind [2]*space) {
 	t.Helper()
 	for k, name := range []string{"up1", "up2"} {
@@ -47,14 +47,14 @@ func uplinks(t *testing.T, s *space, second ...string) (index [2]int, behind [2]
 	return index, behind
 }
 
-// With an exit packets leave by its interface, although the routes prefer another, and
-// without one, or with another address, as the routes say.
+// With an exit, packets leave by its interface, although the routes prefer another.
+// Without one, or from another address, they follow the routes.
 func TestExit(t *testing.T) {
 	for _, c := range []struct {
 		name, local, remote string
 		second              []string // further addresses of the second uplink
 		exit, alone         bool
-		by                  int // which uplink it leaves by
+		by                  int // uplink that the packet leaves by
 	}{
 		{name: "IPv4 by the routes", local: "10.2.0.2", remote: "192.0.2.9", by: 0},
 		{name: "IPv4", local: "10.2.0.2", remote: "192.0.2.9", exit: true, by: 1},
@@ -84,7 +84,7 @@ func TestExit(t *testing.T) {
 	}
 }
 
-// Looking an exit up is on the way of each train.
+// The lookup of an exit is on the way of each train.
 func TestExitAllocatesNothing(t *testing.T) {
 	b := &Bank{}
 	local := netip.MustParseAddr("fd02::2")
@@ -98,8 +98,8 @@ func TestExitAllocatesNothing(t *testing.T) {
 	}
 }
 
-// sticks gives a namespace two interfaces with one address, one gateway address and a default
-// route each, as two LTE sticks do.
+// sticks gives a namespace two interfaces with the same address, as two LTE sticks do.
+// Each has a gateway with the same address, and a default route.
 func sticks(t *testing.T, s *space) (index [2]uint32, behind [2]*space) {
 	t.Helper()
 	for k, name := range []string{"u1", "u2"} {
@@ -129,8 +129,8 @@ func sticks(t *testing.T, s *space) (index [2]uint32, behind [2]*space) {
 	return index, behind
 }
 
-// Two interfaces have one address: what is sent by each leaves by it, and what arrives is told
-// apart.
+// Two interfaces have one address. Packets leave by their own interface, and received
+// ones are told apart.
 func TestOneAddressAtTwoInterfaces(t *testing.T) {
 	for _, c := range []struct{ local, remote string }{{"192.168.8.100", "192.0.2.9"}, {"fd08::100", "fd99::9"}} {
 		s := newSpace(t)
@@ -158,7 +158,7 @@ func TestOneAddressAtTwoInterfaces(t *testing.T) {
 	}
 }
 
-// What an address at an interface stands for.
+// The uplinks for addresses at interfaces.
 func TestUplinkOfAnArrival(t *testing.T) {
 	of := func(addr string, link uint32) srd.Uplink { return srd.UplinkOf(netip.MustParseAddr(addr), link) }
 	b := &Bank{}

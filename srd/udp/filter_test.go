@@ -13,7 +13,7 @@ import (
 
 const testPrefix = 0xabcd
 
-// kinds are packets as the filter is to tell them apart.
+// kinds are packets that the filter must tell apart.
 var kinds = []struct {
 	what string
 	ours bool
@@ -42,7 +42,7 @@ var kinds = []struct {
 	{"nothing", false, nil},
 }
 
-// typed is a packet with the test's prefix at an offset, unless that is 0.
+// typed returns a packet with the test's prefix at an offset, unless that is 0.
 func typed(first byte, size, at int) []byte {
 	b := make([]byte, size)
 	b[0] = first
@@ -53,7 +53,7 @@ func typed(first byte, size, at int) []byte {
 }
 
 // verdict runs the filter with the UDP header in front. The virtual machine draws no
-// random numbers: odd stands for one.
+// random numbers: odd replaces one.
 func verdict(t *testing.T, shares Shares, b []byte, random uint32) bool {
 	t.Helper()
 	code := resolve(judge(testPrefix, shares))
@@ -78,7 +78,7 @@ func TestFilterJudges(t *testing.T) {
 		if got := verdict(t, Shares{1, 1, 1}, k.b, doubtShare-1); got != k.ours {
 			t.Errorf("%s: let through %v, want %v", k.what, got, k.ours)
 		}
-		// One in doubtShare comes through whatever it is, if it has a first byte.
+		// Of all packets with four bytes or more, one in doubtShare passes.
 		if !verdict(t, Shares{1, 1, 1}, k.b, doubtShare) && len(k.b) >= 4 {
 			t.Errorf("%s: never let through", k.what)
 		}
@@ -119,7 +119,7 @@ func TestFilterJudges(t *testing.T) {
 	}
 }
 
-// The kernel's own machine, in both families, on single packets and on trains.
+// The kernel's filter, in both families, on single packets and on trains.
 func TestKernelRefuses(t *testing.T) {
 	s := newSpace(t)
 	from, to := s.open(t, Config{Ports: 1}), s.open(t, Config{Ports: 1})
@@ -150,12 +150,12 @@ func TestKernelRefuses(t *testing.T) {
 			if got+int(dropped) != copies {
 				t.Errorf("%s to %s: %d came, %d dropped, %d sent", k.what, addr, got, dropped, copies)
 			}
-			// 10 are expected of those that are refused but one in doubtShare.
+			// Of 640 refused packets 10 are expected: one in doubtShare.
 			if k.ours && got != copies || !k.ours && got > 40 {
 				t.Errorf("%s to %s: %d of %d came", k.what, addr, got, copies)
 			}
 		}
-		// A merged train is judged by its first packet, and not at all when it is long.
+		// The first packet decides about a merged train. A long train is not judged.
 		good, bad := typed(0x24, 600, 4), make([]byte, 600)
 		for _, k := range []struct {
 			packets [][]byte
@@ -172,7 +172,7 @@ func TestKernelRefuses(t *testing.T) {
 	}
 }
 
-// Whoever has the descriptor may also put another filter in place while packets come.
+// A process with the descriptor may replace the filter while packets come.
 func TestThinWhileReceiving(t *testing.T) {
 	s := newSpace(t)
 	from, to := s.open(t, Config{Ports: 1}), s.open(t, Config{Ports: 1})

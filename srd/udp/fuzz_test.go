@@ -7,8 +7,8 @@ import (
 	"github.com/srdtun/srdtun/srd"
 )
 
-// FuzzControlMessages: whatever the kernel writes, reading it stays in its buffer and
-// ends, and what stands behind its end has no say.
+// FuzzControlMessages: for any bytes, reading control messages ends and stays in its
+// buffer. Bytes behind the end do not count.
 func FuzzControlMessages(f *testing.F) {
 	for _, local := range []string{"192.0.2.1", "2001:db8::1"} {
 		var h header
@@ -24,7 +24,7 @@ func FuzzControlMessages(f *testing.F) {
 		h.hdr.SetControllen(n)
 		var d, again Datagram
 		h.facts(&d)
-		// What stands behind the length that was told has no say.
+		// Bytes behind the length do not count.
 		copy(whole.oob(), h.oob()[:n])
 		for i := n; i < oobSize; i++ {
 			whole.oob()[i] = 0xff

@@ -7,8 +7,8 @@ import (
 	"github.com/srdtun/srdtun/srd"
 )
 
-// A train from an address that the host does not have any more says nothing of
-// UDP_SEGMENT: trains on other paths go on in one call each.
+// A train from an address that the host has lost does not speak against UDP_SEGMENT.
+// Trains on other paths still go out in one call each.
 func TestSourceAddressGone(t *testing.T) {
 	s := newSpace(t)
 	s.address(t, "lo", "192.0.2.1/32", "fd09::1/128")

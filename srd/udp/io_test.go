@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A train is one datagram at the other end, on the loopback device and through
-// an Ethernet-like one, for both families.
+// A train is one datagram at the other end, for both families. It is so on the loopback
+// device and on one like Ethernet.
 func TestTrainsArriveWhole(t *testing.T) {
 	near, far := newSpace(t), newSpace(t)
 	cable(t, near, far)
@@ -69,7 +69,7 @@ func TestSourceAddress(t *testing.T) {
 	}
 }
 
-// Packets leave ECN capable; Congestion Experienced is seen.
+// Packets leave ECN capable, and Congestion Experienced is received.
 func TestCE(t *testing.T) {
 	s := newSpace(t)
 	a, b := s.open(t, Config{Ports: 1}), s.open(t, Config{Ports: 1})
@@ -94,7 +94,7 @@ func TestCE(t *testing.T) {
 	}
 }
 
-// The size of a probe is a question: no is an answer, not a drop.
+// A probe asks for a size: no is an answer, not a drop.
 func TestTooBig(t *testing.T) {
 	near, far := newSpace(t), newSpace(t)
 	cable(t, near, far)
@@ -113,8 +113,8 @@ func TestTooBig(t *testing.T) {
 	if n := stats.TooBig.Load(); n != 1 {
 		t.Fatalf("%d packets too big, want 1", n)
 	}
-	// A train of packets that are too big says nothing about UDP_SEGMENT: the
-	// next, of packets that fit, goes out whole.
+	// A train of too big packets does not speak against UDP_SEGMENT: the next train, of
+	// packets that fit, goes out whole.
 	s.Send(train(at(c, "10.9.0.2"), 3, 1500))
 	if n := stats.TooBig.Load(); n != 3 || stats.Packets.Load() != 1 { // the last is short
 		t.Fatalf("%d packets too big, %d sent; want 3 and 1", n, stats.Packets.Load())
@@ -126,14 +126,14 @@ func TestTooBig(t *testing.T) {
 	}
 }
 
-// Where the kernel refuses UDP_SEGMENT packets go out one by one, which is
-// counted, and after a while it is tried again.
+// If the kernel refuses UDP_SEGMENT, packets go out one by one and are counted. After a
+// while UDP_SEGMENT is tried again.
 func TestWithoutSegmentation(t *testing.T) {
 	s := newSpace(t)
 	a, b := s.open(t, Config{Ports: 1}), s.open(t, Config{Ports: 1})
 	var stats SendStats
 	send, r := NewSender(a, &stats), NewReceiver(new(Bank), new(RecvStats))
-	// The kernel does not cut up packets that go out without a checksum.
+	// The kernel does not segment packets without a checksum.
 	if err := unix.SetsockoptInt(a.Socket(0).fd4, unix.SOL_SOCKET, unix.SO_NO_CHECK, 1); err != nil {
 		t.Fatal(err)
 	}
@@ -185,7 +185,7 @@ func TestWhatCannotBeSentIsCounted(t *testing.T) {
 	}
 }
 
-// What does not fit the buffer is dropped, and counted.
+// A datagram larger than the buffer is dropped, and counted.
 func TestTruncationIsCounted(t *testing.T) {
 	s := newSpace(t)
 	a, b := s.open(t, Config{Ports: 1}), s.open(t, Config{Ports: 1})
@@ -202,8 +202,8 @@ func TestTruncationIsCounted(t *testing.T) {
 	}
 }
 
-// An error that an earlier send left behind is not the end: what is behind it
-// is received.
+// The error of an earlier send does not end reading: the datagrams behind it are
+// received.
 func TestErrorsOfEarlierSends(t *testing.T) {
 	s := newSpace(t)
 	a, b := s.open(t, Config{Ports: 1}), s.open(t, Config{Ports: 1})
@@ -237,7 +237,7 @@ func TestSendAndReceiveTakeNoMemory(t *testing.T) {
 	}
 }
 
-// Several datagrams come with one call, trains among them, each with its own facts.
+// One call returns several datagrams, trains among them, each with its own facts.
 func TestReadTakesSeveral(t *testing.T) {
 	s := newSpace(t)
 	a, other, b := s.open(t, Config{Ports: 1}), s.open(t, Config{Ports: 1}), s.open(t, Config{Ports: 1})

@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// An ICMP message about sizes, which anybody can forge, changes nothing: the kernel keeps
-// no path MTU of our sockets (the class of CVE-2024-53259 of quic-go).
+// Anybody can forge an ICMP message about sizes. It changes nothing: the kernel keeps no
+// path MTU for our sockets (the class of CVE-2024-53259 of quic-go).
 func TestICMPAboutSizesIsNotBelieved(t *testing.T) {
 	b := newSpace(t).open(t, Config{Ports: 2})
 	for i := range b.Len() {

@@ -52,7 +52,7 @@ func (s *space) address(t testing.TB, link string, cidrs ...string) {
 	}
 }
 
-// isLocal reports whether the kernel takes packets to ip for its own.
+// isLocal reports whether the kernel accepts packets to ip.
 func isLocal(ip net.IP) bool {
 	v, err := netlink.RouteGet(ip)
 	return err == nil && len(v) > 0 && v[0].Type == unix.RTN_LOCAL
@@ -69,8 +69,8 @@ func (s *space) open(t testing.TB, cfg Config) *Bank {
 	return b
 }
 
-// cable connects two namespaces with a veth pair, 10.9.0.1/24 and fd09::1/64 at
-// the near end, .2 and ::2 at the far one.
+// cable connects two namespaces with a veth pair. The near end has 10.9.0.1/24 and
+// fd09::1/64; the far end has .2 and ::2.
 func cable(t *testing.T, near, far *space) {
 	t.Helper()
 	err := near.Do(func() error {
@@ -111,7 +111,7 @@ func one(r *Receiver, fd int, d *Datagram) bool {
 	return true
 }
 
-// at returns where socket 0 of b is reached.
+// at returns the address of socket 0 of b.
 func at(b *Bank, addr string) netip.AddrPort {
 	return netip.AddrPortFrom(netip.MustParseAddr(addr), b.Socket(0).Port)
 }
@@ -124,8 +124,8 @@ func fdFor(b *Bank, addr string) int {
 	return b.Socket(0).six()
 }
 
-// train makes a train of n packets of size bytes, the last shorter, each with
-// its number in every byte.
+// train makes a train of n packets of size bytes, the last shorter. Each packet has its
+// number in every byte.
 func train(to netip.AddrPort, n, size int) *srd.Train {
 	t := &srd.Train{Tuple: srd.Tuple{Remote: to}, Size: size}
 	for i := range n {

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Whatever comes has a stamp of the kernel's, a merged train one for all of it: no later
-// than it is received, and no earlier than it was sent.
+// Every datagram has a stamp from the kernel, and a merged train has one for all its
+// packets. The stamp is not later than the reception and not earlier than the sending.
 func TestWhatComesIsStamped(t *testing.T) {
 	near, far := newSpace(t), newSpace(t)
 	cable(t, near, far)
