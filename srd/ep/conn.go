@@ -70,7 +70,7 @@ type Conn struct {
 // Remote returns the peer's public key.
 func (c *Conn) Remote() handshake.PublicKey { return c.link.remote }
 
-// Send queues a message. It returns at once, unless the queue already holds
+// Send queues a message. It returns at once, unless messages without a status fill
 // Config.SendBuffer; then it waits for room. Errors: ErrTooLarge, the error of ctx, or
 // why the connection has ended.
 func (c *Conn) Send(ctx context.Context, m Message) error {

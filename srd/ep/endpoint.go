@@ -43,7 +43,7 @@ type Config struct {
 	Allow []handshake.PublicKey
 	// Port is the UDP port at which peers call this program; 0: any.
 	Port uint16
-	// Ports is the number of source ports; a network with ECMP gives each one a path. 0:
+	// Ports is the number of source ports, and so of paths for a network with ECMP; 0:
 	// 16.
 	Ports int
 	// SendBuffer bounds the bytes of a connection's messages without a status; beyond it

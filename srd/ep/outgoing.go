@@ -145,7 +145,7 @@ func (o *outgoing) backlog() bool {
 	return ok || o.credits.owed
 }
 
-// pull returns the next piece, of at most most bytes.
+// pull returns the next piece, with as many bytes as most allows.
 func (o *outgoing) pull(now mono.Time, most int) (m srd.Message, ok bool) {
 	if o.credits.owed {
 		o.credits.owed = false

@@ -37,8 +37,8 @@ type coalescer struct {
 // took counts received bytes.
 func (c *coalescer) took(bytes int) { c.bytes, c.some = c.bytes+bytes, true }
 
-// pause ends a round in which all work is done. It reports whether to wait before the
-// next round.
+// pause is called after a round that left no work. It reports whether to wait before the
+// next.
 func (c *coalescer) pause(now mono.Time) bool {
 	if c.some {
 		c.rounds, c.some = c.rounds+1, false

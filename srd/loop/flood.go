@@ -154,8 +154,8 @@ func (w *worker) stranger(t srd.Tuple, b []byte, train bool) {
 	w.handshake(t, b)
 }
 
-// lone reports whether, during a flood, only strangers' packets have come for floodQuiet.
-// It ends a round.
+// lone is called at the end of a round. It reports whether, during a flood, only
+// strangers' packets have come for floodQuiet.
 func (w *worker) lone(now mono.Time) bool {
 	if w.useful {
 		w.useful, w.used = false, now

@@ -9,8 +9,9 @@ import (
 )
 
 // trainAge is the age from which a train is not sent any more. A busy machine keeps a
-// thread from its processor for far less. So the process was stopped after it built the
-// train. An application waits about as long for an answer before it asks again.
+// thread from its processor for far less. So a train of that age was built before the
+// process was stopped. An application waits about as long for an answer before it asks
+// again.
 const trainAge = 2 * time.Second
 
 // outgoing is a train on its way out.

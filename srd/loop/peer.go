@@ -67,8 +67,8 @@ func (p *Peer) Carried() Carried {
 // Kick sends all data that may be sent now and sets the timer for the rest.
 func (p *Peer) Kick() { p.send(math.MaxInt) }
 
-// send sends at most most trains and sets the timer for the rest. It returns the number
-// of trains, and whether more could be sent at once.
+// send sends up to most trains and sets the timer for the rest. It returns the number of
+// trains, and whether more could be sent at once.
 func (p *Peer) send(most int) (sent int, more bool) {
 	for ; sent < most; sent++ {
 		o := p.loop.outs.Get().(*outgoing)

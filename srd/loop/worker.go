@@ -393,7 +393,7 @@ type came struct {
 	more    bool // the socket may hold more
 }
 
-// receive makes one call for at most most datagrams of a socket.
+// receive makes one call that takes up to most datagrams from a socket.
 func (w *worker) receive(fd int, sock uint16, most int) (c came) {
 	got, more := w.recv.Read(fd, most)
 	c.more = more

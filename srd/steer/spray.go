@@ -13,11 +13,11 @@ const (
 	// minWeight bounds a standing weight and a queue's factor from below: one turn in 64.
 	// So every usable path stays sampled, and samples show when a long queue is gone.
 	minWeight = 1.0 / 64
-	// A path's turns are halved when its queue exceeds the mean by a halfPart of a round
-	// trip. If halfGranules granules (Options.Granularity) are more, that is the excess
-	// that halves them. A queue is known a round trip later, so this loop has a gain of
-	// halfPart/2. Beyond pi/2 it swings without end. Below the granules, the ends measure
-	// themselves instead of the path.
+	// A path's turns are halved when its queue exceeds the mean by 1/halfPart of a round
+	// trip. The excess must be halfGranules granules (Options.Granularity) at least. A
+	// queue is known a round trip later, so this loop has a gain of halfPart/2. Beyond
+	// pi/2 it swings without end. Below the granules, the ends measure themselves instead
+	// of the path.
 	halfPart     = 4
 	halfGranules = 2
 	// learn is how fast a path's standing weight follows its queue's difference from the
@@ -164,7 +164,7 @@ func (s *Spray) forward(now mono.Time, usable *Set) int {
 }
 
 // now returns the share of its turns that a path takes with its current queue. It is half
-// when the queue exceeds the mean by a halfPart of a round trip. A steeper function
+// when the queue exceeds the mean by 1/halfPart of a round trip. A steeper function
 // overshoots. With a flatter one, a link at a quarter of its rate fills up within a short
 // flow.
 func (s *Spray) now(sp *sprayPath, now mono.Time) float32 {

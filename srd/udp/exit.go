@@ -7,8 +7,8 @@ import (
 )
 
 // Exit is an uplink whose packets leave by its interface, even if the routes prefer
-// another. The kernel uses only the routes of that interface. So a second uplink needs a
-// route of its own, with any metric, and no rule.
+// another. The kernel uses only the routes of that interface. So a second uplink needs
+// its own route, with any metric, and no rule.
 //
 // IPv6 obeys the interface only if the kernel chooses the source address: a given source
 // turns the strict lookup off (ip6_route_output_flags). Alone says that the kernel can

@@ -26,8 +26,8 @@ const (
 	// readSize is the size of the largest merged train.
 	readSize = 65535
 	// ReadMost is the most datagrams of one call. On slow links a socket usually holds
-	// one to three. With a call for each, and one more that finds none, two thirds of all
-	// system calls were such calls.
+	// one to three. With a call for each, and one more that finds none, reading made two
+	// thirds of all calls.
 	ReadMost = 4
 )
 
@@ -62,8 +62,8 @@ func NewReceiver(b *Bank, stats *RecvStats) *Receiver {
 	return r
 }
 
-// Read returns the next datagrams from fd, at most most of them and at most ReadMost.
-// They are valid until the next Read. more is false if the socket is empty. It is also
+// Read returns the next datagrams from fd, as many as most and ReadMost allow. They are
+// valid until the next Read. The result more is false if the socket is empty. It is also
 // false if the kernel reports an error of an earlier send, which the transport notices
 // itself.
 func (r *Receiver) Read(fd, most int) (got []Datagram, more bool) {
@@ -115,8 +115,8 @@ type Sender struct {
 	h     header
 	bank  *Bank
 	stats *SendStats
-	// whole is the number of trains to send packet by packet before UDP_SEGMENT is tried
-	// again, since it last failed. Routes change.
+	// whole counts the trains that are still sent packet by packet after a failure of
+	// UDP_SEGMENT. Then UDP_SEGMENT is tried again, because routes change.
 	whole int
 }
 
