@@ -8,12 +8,13 @@ import (
 )
 
 const (
-	// A jump of the wall clock by stepLeast or more is a step. A slower move, up to
-	// slewMost, is a slew. NTP slews by at most 500 ppm (RFC 5905, section 11.3).
+	// A jump of the wall clock by more than stepLeast is a step. Between two looks the
+	// clock may also slew, by up to slewMost of that time. NTP slews by at most 500 ppm
+	// (RFC 5905, section 11.3).
 	stepLeast = 100 * time.Microsecond
 	slewMost  = 1e-3
-	// After a step, stamps are ignored for stepDoubt. Older stamps are never used. A
-	// packet may wait so long in a socket.
+	// After a step, stamps are ignored for stepDoubt. A stamp older than that is never
+	// used: a packet waits at most so long in a socket.
 	stepDoubt = time.Second
 	// readAgain is how often both clocks are read once more when they seem to have moved.
 	// A worker that lost its processor between the two readings sees a move once; a real
