@@ -10,42 +10,42 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// doubt is the App above the connection to a liar. It sends a stream; what comes is taken
-// for what it says it is by the overlay, and goes nowhere.
+// doubt is the App above the connection to a liar. It sends a stream. The overlay
+// reassembles the liar's messages into frames and discards these.
 type doubt struct {
 	*host.Stream
 	host   *host.Host
 	gather *order.Reassembler
-	alive  int    // bytes of buffers that the overlay has
-	room   []byte // in which all of them lie: nobody reads them
+	alive  int    // bytes of live buffers of the overlay
+	room   []byte // the memory of all buffers: nobody reads them
 	ready  []*frame.Frame
 
 	blank  bool          // its acknowledgements have no records
 	window int           // the largest congestion window at first
-	base   time.Duration // of the shortest path so far: how far away it is
+	base   time.Duration // of the shortest path so far
 	began  mono.Time     // when the first message was sent
-	lied   mono.Time     // when it was first found to have lied
+	lied   mono.Time     // when its first lie was found
 }
 
-// Buffers come in the sizes that the device's pool has; the largest is doubtRoom.
+// Buffers have the sizes of the device's pool; the largest is doubtRoom.
 var doubtSizes = [...]int{2048, 10 << 10, doubtRoom}
 
 const (
 	doubtRoom     = 64<<10 + doubtHeadroom
 	doubtHeadroom = 16
-	// doubtHeld is how long a payload for a liar may be held: one that has lied is called
-	// less often than others, and as many times.
+	// doubtHeld is how long a host may hold a payload for a liar. The host calls a peer that
+	// lied as many times as any other, but at longer intervals.
 	doubtHeld = 2 * host.HeldMost
-	// liesFree lies, of one program to another, are no matter; for more of them it takes
-	// twice as long each time as for one less, from liesFirst on.
+	// A process may tell another liesFree lies in no time. Each further lie doubles the
+	// least time in which all of them may happen, from liesFirst on.
 	liesFree    = 3
 	liesFirst   = time.Second
 	liesLongest = 100 * time.Second
-	// blankGrowth is how many times the largest window of the first blankAfter a later one
-	// may be that no packet has been acknowledged for.
+	// blankGrowth bounds the window for a peer that acknowledges no packet. It is a multiple
+	// of the largest window within the first blankAfter.
 	blankGrowth = 2
 	blankAfter  = 200 * time.Millisecond
-	// doubtSlack is what may be on its way out, beyond what is held.
+	// doubtSlack is for frames that are released beyond the held bytes.
 	doubtSlack = doubtRoom
 )
 
@@ -130,9 +130,9 @@ func (d *doubt) Look(c *srd.Conn) {
 	}
 }
 
-// lookAtWindow demands that the window does not grow for who acknowledges messages and no
-// packets. The line and the round trip to where it is say what it is at first: by challenges,
-// which nobody can answer sooner than they come.
+// lookAtWindow demands that the window does not grow for a peer that acknowledges messages
+// but no packets. The first window follows from the interface's rate and the round trip.
+// Challenges measure that round trip, and no peer can answer them early.
 func (d *doubt) lookAtWindow(c *srd.Conn) {
 	now := d.host.Engine().Now()
 	if d.Pulled == 0 {
@@ -155,7 +155,7 @@ func (d *doubt) lookAtWindow(c *srd.Conn) {
 	}
 }
 
-// lookAtLies demands that who lies waits, twice as long each time: n lies take that long.
+// lookAtLies demands that lies take time: each one above liesFree doubles the least.
 func (d *doubt) lookAtLies(n uint64) {
 	now := d.host.Engine().Now()
 	switch {

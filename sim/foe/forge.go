@@ -11,20 +11,20 @@ import (
 )
 
 const (
-	// floodStep is how many packets of a flood arrive at once: with less there are as
-	// many events as packets.
+	// floodStep is how many packets of a flood arrive at once. Single packets would need an
+	// event each.
 	floodStep = 8
 	// cookiesHeld is how many cookies a tap keeps.
 	cookiesHeld = 16
-	// mostForged is how many initiations of noise a tap sends one by one: each costs the
-	// host two Diffie-Hellman operations, and the simulation as well.
+	// mostForged is how many forged initiations a tap sends one by one. Each costs the host
+	// two Diffie-Hellman operations, and the simulation as well.
 	mostForged = 60
 )
 
-// forger is what a tap makes itself, with public keys alone.
+// forger makes a tap's forged packets with public keys alone.
 type forger struct {
 	made    int
-	noise   *net.Packet // the last initiation of noise from an address of the tap's
+	noise   *net.Packet // the last forged initiation, from an address of the tap's
 	cookies []held
 }
 
@@ -34,15 +34,15 @@ type held struct {
 	cookie liar.Cookie
 }
 
-// forged returns a packet that the tap has made of p's addresses.
+// forged returns a packet of the tap's with these addresses.
 func forged(src, dst netip.AddrPort, data []byte) *net.Packet {
 	q := net.UDP(src, dst, data)
 	q.Forged = true
 	return q
 }
 
-// answer answers an initiation that goes out, before the peer can. A flood that waits for
-// one begins.
+// answer answers an outgoing initiation before the peer can. It also begins a flood that
+// waits for an initiation.
 func (t *Tap) answer(p *net.Packet) {
 	if v := t.waits; v != nil {
 		t.waits = nil
@@ -56,7 +56,7 @@ func (t *Tap) answer(p *net.Packet) {
 	}
 }
 
-// answerFalsely answers it some time later, from wherever.
+// answerFalsely answers an initiation some time later, from its destination or elsewhere.
 func (t *Tap) answerFalsely(p *net.Packet) {
 	from := p.Dst
 	if t.rng.IntN(2) == 0 {
@@ -88,7 +88,7 @@ func (t *Tap) falseResponse(p *net.Packet, from netip.AddrPort) {
 	}
 }
 
-// forge sends one initiation of noise to where p went.
+// forge sends a forged initiation to p's destination.
 func (t *Tap) forge(p *net.Packet) {
 	if t.ground == nil {
 		return
@@ -104,8 +104,8 @@ func (t *Tap) forge(p *net.Packet) {
 	t.inject("forges", q)
 }
 
-// read takes what was sent to an address of the tap's: an initiation, which gets a false
-// cookie, or a cookie for noise of its own.
+// read takes a packet to an address of the tap's. The tap answers an initiation with a false
+// cookie, and keeps a cookie for its own forged initiations.
 func (t *Tap) read(p *net.Packet) {
 	if t.ground == nil {
 		return
@@ -128,8 +128,8 @@ func (t *Tap) read(p *net.Packet) {
 	}
 }
 
-// aim plans a flood. One of responses may wait for the first initiation, as an observer
-// would: they are worth most while the attempt lasts.
+// aim plans a flood. A flood of responses may wait for the first initiation, as an observer
+// would. Responses harm most while the attempt lasts.
 func (t *Tap) aim(v Flood) {
 	if v.Kind == FloodResponses && t.rng.IntN(2) == 0 {
 		t.waits = &v
@@ -154,7 +154,7 @@ func (t *Tap) flood(v Flood, left int) {
 	}
 }
 
-// flooded makes one packet of a flood to where p went.
+// flooded makes one packet of a flood to p's destination.
 func (t *Tap) flooded(kind int, p *net.Packet) *net.Packet {
 	switch kind {
 	case FloodNoise:

@@ -7,7 +7,7 @@ import (
 	"github.com/srdtun/srdtun/sim/net"
 )
 
-// Ground is the network as its adversaries see it: all hosts, and what stands before each.
+// Ground is the adversaries' view of the network: all hosts and the nodes before each.
 type Ground struct {
 	Engine *net.Engine
 	Places []*Place // by host
@@ -24,7 +24,7 @@ type Place struct {
 	Passive bool // it knows no address of its peers
 }
 
-// place returns the place of a node, nil if it is none of the hosts.
+// place returns the place of a node, nil if it is no host.
 func (g *Ground) place(n net.Node) *Place {
 	for _, p := range g.Places {
 		if net.Node(p.Host) == n {
@@ -34,7 +34,7 @@ func (g *Ground) place(n net.Node) *Place {
 	return nil
 }
 
-// Infest gives the taps what they need for their part.
+// Infest gives the taps their part of the network.
 func (g *Ground) Infest(x Strangers) {
 	void := &hole{engine: g.Engine, noun: g.Engine.Name("mute")}
 	for n := range x.Mute {
@@ -57,20 +57,20 @@ func (g *Ground) Infest(x Strangers) {
 	}
 }
 
-// route tells all leaves of an adversary's address.
+// route adds a route to an adversary's address on all leaves.
 func (g *Ground) route(a netip.Addr, to net.Node) {
 	for _, p := range g.Places {
 		p.Leaf.Route(g.Addr(a), to)
 	}
 }
 
-// muteAddr is an address from which nothing ever comes but what others forge.
+// muteAddr is an address that sends nothing: others forge packets from it.
 func muteAddr(n int) netip.Addr { return netip.AddrFrom4([4]byte{198, 18, 0, byte(n)}) }
 
 // mailAddr is an address at which the attacker before a host receives.
 func mailAddr(host, n int) netip.Addr { return netip.AddrFrom4([4]byte{198, 19, byte(host), byte(n)}) }
 
-// hole takes what is sent to mute addresses.
+// hole takes packets to mute addresses.
 type hole struct {
 	engine *net.Engine
 	noun   net.Noun

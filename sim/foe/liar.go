@@ -14,28 +14,28 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// Bounds of what a lying peer remembers, and its times.
+// Bounds of a lying peer's memory, and its times.
 const (
-	// sessionsKept is of how many sessions it still has the keys.
+	// sessionsKept is how many sessions' keys it keeps.
 	sessionsKept = 3
 	seenKept     = 8
 	secretsKept  = 16
-	// ackAfter is how long it takes to acknowledge.
+	// ackAfter is the delay of an acknowledgement.
 	ackAfter = time.Millisecond
-	// ackLater leaves more in flight: only what lies between that is a trap.
+	// ackLater leaves more packets in flight: only a left-out number between two is a trap.
 	ackLater = 10 * time.Millisecond
 )
 
-// Lies are what a lying peer does in a run. It is there if Every is not 0.
+// Lies describe a lying peer in a run. There is one if Every is not 0.
 type Lies struct {
 	Every  time.Duration // mean time between its acts
-	Acts   []int         // which of them it does
-	Ports  int           // from which it sends, of each address
+	Acts   []int         // the acts it chooses from
+	Ports  int           // ports it sends from, of each address
 	Known  bool          // hosts know its address, and call
-	Honest float64       // share of what comes that it acknowledges as it should
+	Honest float64       // share of packets that it answers as it should
 	Blank  bool          // its acknowledgements have no records
-	Greedy bool          // it gets more, and at once says that it has what was left out
-	Near   bool          // it returns secrets only nearly, where nobody has configured it
+	Greedy bool          // it acknowledges left-out numbers at once, to get more
+	Near   bool          // it returns secrets with an error, where nobody has configured it
 	Leaves bool          // when the trouble is over it is gone; else it lies no more
 	Delay  time.Duration // of its links, one way
 	Rate   float64       // of its link inwards
@@ -53,9 +53,8 @@ func (x *Lies) String() string {
 	return s
 }
 
-// Liar is a peer of all hosts that is configured, authenticated, and lies. It has
-// addresses of its own, of which hosts know at most the first, and sends from others'
-// as well.
+// Liar is a configured, authenticated peer of all hosts, and lies. It has addresses of its
+// own. Hosts know at most the first. It also sends from addresses that it does not own.
 type Liar struct {
 	Lies
 
@@ -68,7 +67,7 @@ type Liar struct {
 	ends   []*end
 }
 
-// end is what the liar has with one host.
+// end is the liar's state for one host.
 type end struct {
 	l     *Liar
 	h     *host.Host
@@ -126,12 +125,13 @@ func (g *Ground) AddLiar(x Lies) *Liar {
 	return l
 }
 
-// above makes what a host has above its connection to the liar.
+// above makes a host's application above its connection to the liar.
 func (l *Liar) above(h *host.Host, gen uint16) host.App {
 	return newDoubt(h, l.host.Index, gen, l.Blank)
 }
 
-// liarQueue is the bytes that may wait on a link to the liar: nothing is dropped for want of room.
+// liarQueue is the bytes that may wait on a link to the liar. No packet is dropped for want
+// of room.
 const liarQueue = 8 << 20
 
 // meet lays links between the liar and host i.
@@ -183,7 +183,7 @@ func (v *end) Receive(p *net.Packet) {
 	}
 	l := v.l
 	if !v.nearly(p) || handshake.Kind(p.Data) != 0 {
-		// A response that went there alone, and whose keys are used, is a proof.
+		// A response proves an address if it went there alone and its keys are used.
 		l.host.Witness(p)
 	}
 	if v.seen = append(v.seen, p.Src); len(v.seen) > seenKept {
@@ -264,7 +264,7 @@ func (v *end) data(p *net.Packet) {
 	}
 }
 
-// frames does for the frames of a packet what an honest peer would, as a rule.
+// frames answers the frames of a packet, as an honest peer would, as a rule.
 func (v *end) frames(s *liar.Session, p *net.Packet, h *liar.Header, plain []byte) {
 	responses, ack := 0, false
 	liar.Each(plain, func(f *liar.Frame) {
@@ -299,7 +299,7 @@ func (v *end) frames(s *liar.Session, p *net.Packet, h *liar.Header, plain []byt
 	}
 }
 
-// challenged answers a challenge where it came.
+// challenged answers a challenge at the address where it came.
 func (v *end) challenged(s *liar.Session, p *net.Packet, slot uint16, secret liar.Secret) {
 	if v.nearly(p) {
 		secret[len(secret)-1-v.l.rng.IntN(8)] ^= byte(1 + v.l.rng.IntN(255))
@@ -315,7 +315,7 @@ func (v *end) challenged(s *liar.Session, p *net.Packet, slot uint16, secret lia
 // nearly reports whether the secret in p is returned with an error.
 func (v *end) nearly(p *net.Packet) bool { return v.l.Near && p.Dst.Addr() != v.l.addrs[0] }
 
-// acknowledge tells what has come, or most of it.
+// acknowledge acknowledges all packets that came, or most of them.
 func (v *end) acknowledge(from, to netip.AddrPort) {
 	v.acking = false
 	s := v.session()
@@ -332,7 +332,7 @@ func (v *end) acknowledge(from, to netip.AddrPort) {
 	v.send(from, to, s.Seal(0, f))
 }
 
-// send lets a packet go to the host, from whatever address.
+// send lets a packet go to the host, from any address.
 func (v *end) send(from, to netip.AddrPort, b []byte) {
 	trap := v.trap
 	v.trap = false // also if this one cannot be sent: the next packet is another
@@ -358,7 +358,7 @@ func (v *end) to() netip.AddrPort {
 	return netip.AddrPortFrom(addrs[v.l.rng.IntN(len(addrs))], host.FirstPort+uint16(v.l.rng.IntN(v.h.Ports)))
 }
 
-// own returns one of its addresses; the first is where it is expected.
+// own returns one of its addresses. Hosts expect it at the first.
 func (v *end) own() netip.AddrPort {
 	if v.l.rng.IntN(2) == 0 {
 		return netip.AddrPortFrom(v.l.addrs[0], host.FirstPort)
@@ -366,7 +366,7 @@ func (v *end) own() netip.AddrPort {
 	return netip.AddrPortFrom(v.l.addrs[v.l.rng.IntN(len(v.l.addrs))], v.port())
 }
 
-// others returns an address that is not its own, and mute.
+// others returns a mute address that it does not own.
 func (v *end) others() netip.AddrPort {
 	mute := v.place.Tap.mute
 	if len(mute) == 0 {

@@ -17,7 +17,7 @@ type Act struct {
 	Records bool // it acknowledges packets
 }
 
-// Acts are all kinds of them.
+// Acts are all kinds of acts.
 var Acts = [...]Act{
 	{"challenges", func(v *end, s *liar.Session) { v.challenges(s, v.own()) }, false},
 	{"challenges from V", func(v *end, s *liar.Session) { v.challenges(s, v.others()) }, false},
@@ -47,15 +47,15 @@ var Acts = [...]Act{
 
 // Bounds of one act.
 const (
-	mostChallenges = 65 // that a packet of 1,200 bytes holds
+	mostChallenges = 65 // in a packet of 1,200 bytes
 	scattered      = 40 // packets
-	// trapFresh is how long a packet that was not acknowledged is surely in flight: until
-	// then what was left out after it is remembered.
+	// trapFresh is how long an unacknowledged packet is surely in flight. Until then the
+	// sender remembers the numbers that it left out after this packet.
 	trapFresh = 20 * time.Millisecond
 	wilds     = 30 // messages
 )
 
-// act does one of those that were drawn.
+// act does one of the drawn acts.
 func (v *end) act() {
 	if len(v.l.Acts) == 0 {
 		return
@@ -73,7 +73,7 @@ func (v *end) act() {
 // call begins a handshake.
 func (v *end) call() { v.callFrom(v.own(), 1) }
 
-// callFrom begins one from an address, with so many copies.
+// callFrom begins a handshake from an address, with so many copies.
 func (v *end) callFrom(from netip.AddrPort, copies int) {
 	now := v.l.engine.Now()
 	b := v.p.Call(now, handshake.TimestampOf(time.Unix(2e9, 0).Add(now.Sub(0))))
@@ -83,7 +83,7 @@ func (v *end) callFrom(from netip.AddrPort, copies int) {
 	}
 }
 
-// lures calls from its own address, lets a copy come from V, and V use the keys.
+// lures calls from its own address, lets a copy come from V, and then uses the keys from V.
 func (v *end) lures(*liar.Session) {
 	now := v.l.engine.Now()
 	b := v.p.Call(now, handshake.TimestampOf(time.Unix(2e9, 0).Add(now.Sub(0))))
@@ -93,7 +93,7 @@ func (v *end) lures(*liar.Session) {
 	v.send(v.lured, to, b)
 }
 
-// restarts makes it another process.
+// restarts makes the liar another process.
 func (v *end) restarts(*liar.Session) {
 	v.p.Restart()
 	v.book, v.number = liar.Book{}, 0
@@ -117,8 +117,8 @@ func (v *end) challenges(s *liar.Session, from netip.AddrPort) {
 	}
 }
 
-// asks sends as little as can be from an address that nothing else comes from: what it may
-// be sent is next to nothing.
+// asks sends one challenge from an address that sends nothing else. So the host may send
+// next to nothing there.
 func (v *end) asks(s *liar.Session) {
 	a := netip.AddrFrom4([4]byte{198, 18, byte(1 + v.l.rng.IntN(200)), byte(v.l.rng.IntN(256))})
 	v.asked++
@@ -133,7 +133,7 @@ func (v *end) guesses(s *liar.Session) {
 	v.send(v.others(), v.to(), s.Seal(0, f))
 }
 
-// borrows returns from V what was sent to its own addresses.
+// borrows returns from V the secrets that came to its own addresses.
 func (v *end) borrows(s *liar.Session) {
 	f := liar.Frames{}
 	for _, x := range v.secrets {
@@ -148,7 +148,7 @@ func (v *end) acksNever(s *liar.Session) {
 	v.send(v.own(), v.to(), s.Seal(0, liar.Frames{}.Ack(v.book.FirstMissing()+uint64(v.l.rng.IntN(3)), 0, []liar.Record{r}, nil)))
 }
 
-// acksLeftOut acknowledges, with the newest number of a slot, the last that was left out.
+// acksLeftOut acknowledges the last left-out number of a slot, with the newest number.
 func (v *end) acksLeftOut(s *liar.Session) {
 	for _, slot := range v.book.Slots(srdSlots) {
 		out, highest := v.book.LeftOut(slot), v.book.Highest(slot)
@@ -167,7 +167,7 @@ func (v *end) acksLeftOut(s *liar.Session) {
 // srdSlots is how many slots a peer's packets may have.
 const srdSlots = 257
 
-// acksBlindly acknowledges messages that may have been sent and have not come.
+// acksBlindly acknowledges messages that may have been sent and have not arrived.
 func (v *end) acksBlindly(s *liar.Session) {
 	words := make([]uint64, 1+v.l.rng.IntN(96))
 	for i := range words {
@@ -178,8 +178,8 @@ func (v *end) acksBlindly(s *liar.Session) {
 	v.send(v.own(), v.to(), s.Seal(0, liar.Frames{}.Ack(first, v.l.rng.Uint32(), nil, words)))
 }
 
-// imm makes what a message says of its frame: what the overlay writes, or what a message
-// between other hosts would have.
+// imm makes a message's immediate: as the overlay writes it, or as a message between other
+// hosts has it.
 func (v *end) imm(seq uint32, offset, length uint16) *liar.Imm {
 	var b liar.Imm
 	if v.l.rng.IntN(8) == 0 {
@@ -214,7 +214,7 @@ func (v *end) farAhead(s *liar.Session) {
 	v.send(v.own(), v.to(), s.Seal(0, f))
 }
 
-// wildFrames sends frames of one byte, each as far ahead of the one before as one may be.
+// wildFrames sends frames of one byte, each as far ahead of the last as is allowed.
 func (v *end) wildFrames(s *liar.Session) {
 	f := liar.Frames{}
 	step := []uint32{1, 4096, 8191, 8192, 1 << 31}[v.l.rng.IntN(5)]
@@ -258,7 +258,7 @@ func (v *end) stamps(s *liar.Session) {
 	v.send(v.own(), v.to(), s.Seal(0, f.Ping()))
 }
 
-// nonsense is a plaintext of noise, of any size.
+// nonsense sends random plaintext of any size.
 func (v *end) nonsense(s *liar.Session) {
 	f := make(liar.Frames, []int{0, 1, 17, 1168, 1440, 9500}[v.l.rng.IntN(6)])
 	net.Bytes(v.l.rng).Read(f)

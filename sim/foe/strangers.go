@@ -5,18 +5,19 @@ import (
 	"time"
 )
 
-// Strangers are what strangers and observers do in a run. The zero value does nothing.
+// Strangers describe the attacks of strangers and observers in a run. The zero value has
+// none.
 type Strangers struct {
 	Mute, Mail, Ports int
 
 	Race  float64 // chance that a packet is overtaken by a copy from elsewhere
-	Lure  float64 // that an initiation is, and what follows it from the same elsewhere
-	Crowd float64 // that many are at once
-	// Relay is the chance that what is sent to where a copy came from is passed on to
-	// where the packet did, until the trouble is over: then it was a path, and dies.
+	Lure  float64 // chance that it overtakes an initiation and the next packets, all from one address
+	Crowd float64 // chance that it copies an initiation from many addresses at once
+	// Relay is the chance that the tap relays from the address of such a copy to the
+	// packet's source. It does so until the trouble is over: the path works, and then dies.
 	Relay     float64
-	Cookies   float64 // chance that an initiation seen on its way is answered by a false cookie
-	Responses float64 // or by a false response
+	Cookies   float64 // chance that the tap answers an initiation with a false cookie
+	Responses float64 // chance that it answers one with a false response
 	Floods    []Flood
 }
 
@@ -31,10 +32,10 @@ type Flood struct {
 
 // Kinds of floods.
 const (
-	FloodNoise     = iota // initiations of noise, with the right MACs
-	FloodCopies           // an initiation that was seen, from everywhere
-	FloodResponses        // responses of noise to an attempt that was seen
-	FloodData             // data packets of noise to an index that was seen
+	FloodNoise     = iota // forged initiations, with the right MACs
+	FloodCopies           // copies of a captured initiation, from everywhere
+	FloodResponses        // forged responses to a captured attempt
+	FloodData             // forged data packets to a captured index
 	NumFloods
 )
 

@@ -12,43 +12,42 @@ import (
 )
 
 const (
-	// capturesKept bounds what a tap remembers, and callsKept what it remembers of
-	// handshakes: those of former processes and keys too.
+	// capturesKept bounds the packets that a tap keeps. callsKept bounds its handshake
+	// packets, which may be of former processes and keys.
 	capturesKept = 128
 	callsKept    = 64
-	// callShare is how often it takes one of these.
+	// callShare is how often it takes a handshake packet.
 	callShare = 0.3
-	// lureNext is how many packets after an initiation are overtaken as well.
+	// lureNext is how many packets after an initiation it overtakes as well.
 	lureNext = 12
-	// relayed is how many packets' ways a tap remembers.
+	// relayed is how many relays a tap keeps.
 	relayed = 256
 	mac2Len = 16
-	// mostCrowd is from how many addresses at once an initiation is copied: more than
-	// copies of one are answered.
+	// mostCrowd is how many addresses may send copies of an initiation at once. A host
+	// answers fewer copies than that.
 	mostCrowd = 24
 )
 
-// Tap is somebody on the wire before a host: it sees all that comes in and goes out, may
-// play it again from anywhere, and have its copy there first; may reflect it, spoil it or
-// invent packets. It knows public keys. It cannot break cryptography, and cannot drop.
-// What hosts send to its own addresses it gets.
+// Tap is an attacker on the wire before a host: it sees all incoming and outgoing packets.
+// It may replay a packet from anywhere, or make its copy arrive first. It may also reflect,
+// spoil or invent packets. It knows public keys. It cannot break cryptography, and cannot
+// drop. It also receives packets to its own addresses.
 type Tap struct {
 	To   net.Node
-	Back net.Node   // where the host's packets go, to reflect some
+	Back net.Node   // next node for the host's packets, to reflect some
 	Addr netip.Addr // its own
 
-	// Race is the chance that a packet arrives first in a copy that seems to
-	// come from elsewhere.
+	// Race is the chance that a copy of a packet arrives first, as if from elsewhere.
 	Race float64
 
 	Injected  uint64 // bytes of UDP payload sent from its own address
-	Collected uint64 // bytes that came to it
+	Collected uint64 // bytes that arrived there
 
 	engine *net.Engine
 	noun   net.Noun
 	rng    *rand.Rand
-	host   *host.Host // that it is before
-	ground *Ground    // nil: it does nothing but what Race and Attack say
+	host   *host.Host // the host behind it
+	ground *Ground    // nil: it does no more than Race and Attack
 	kept   captures
 	calls  captures // handshake packets that came in
 	called captures // initiations that went out
@@ -59,21 +58,21 @@ type Tap struct {
 	lure   lure
 	relays []relay
 	turn   int
-	waits  *Flood // for an initiation; nil: none does
+	waits  *Flood // a flood that waits for an initiation; nil: none
 	forger forger
 }
 
-// lure is a place from where a handshake's first packets are overtaken.
+// lure is an address from which the first packets of a handshake are overtaken.
 type lure struct {
 	from netip.AddrPort
-	who  netip.Addr // whose packets
+	who  netip.Addr // source of the packets
 	left int
 }
 
-// relay is an address of the tap's that passes on what comes to it.
+// relay is an address of the tap's, from which it relays packets.
 type relay struct{ at, to netip.AddrPort }
 
-// captures are packets seen, of which the newest take the place of the oldest.
+// captures are packets seen. A new one takes the place of the oldest.
 type captures struct {
 	packets []*net.Packet
 	seen    int
@@ -88,7 +87,7 @@ func (c *captures) add(p *net.Packet, most int) {
 	c.seen++
 }
 
-// any returns one of them, nil when there are none.
+// any returns a random capture, nil if there are none.
 func (c *captures) any(rng *rand.Rand) *net.Packet {
 	if len(c.packets) == 0 {
 		return nil
@@ -96,7 +95,7 @@ func (c *captures) any(rng *rand.Rand) *net.Packet {
 	return c.packets[rng.IntN(len(c.packets))]
 }
 
-// newest returns the last one, nil when there are none.
+// newest returns the last capture, nil if there are none.
 func (c *captures) newest() *net.Packet {
 	if len(c.packets) == 0 {
 		return nil
@@ -104,7 +103,7 @@ func (c *captures) newest() *net.Packet {
 	return c.packets[(c.seen-1)%len(c.packets)]
 }
 
-// NewTap returns a tap before a host, whose packets go to back.
+// NewTap returns a tap before a host. The host's packets go to back.
 func NewTap(e *net.Engine, name string, addr netip.Addr, h *host.Host, back net.Node) *Tap {
 	return &Tap{To: h, Back: back, Addr: addr, host: h, engine: e, noun: e.Name(name), rng: e.Fork()}
 }
@@ -133,7 +132,7 @@ func (t *Tap) Receive(p *net.Packet) {
 	t.To.Receive(p)
 }
 
-// dares draws, if there is a chance at all.
+// dares draws whether an act happens. It draws nothing for a chance of zero.
 func (t *Tap) dares(chance float64) bool { return chance > 0 && t.rng.Float64() < chance }
 
 // overtake lets a copy of p arrive from elsewhere.
@@ -152,13 +151,13 @@ func (t *Tap) overtake(p *net.Packet) {
 	t.inject("races", t.from(from, p))
 }
 
-// Out returns the tap as the host's packets meet it on their way to a node.
+// Out returns the node for the host's packets on their way to next.
 func (t *Tap) Out(next net.Node) net.Node { return out{t, next} }
 
-// Own returns the tap as the owner of its addresses.
+// Own returns the node for packets to the tap's own addresses.
 func (t *Tap) Own() net.Node { return sink{t} }
 
-// out is the tap's view of what the host sends.
+// out is the tap on the way of the host's packets.
 type out struct {
 	t    *Tap
 	next net.Node
@@ -192,8 +191,8 @@ func (t *Tap) collect(p *net.Packet) {
 	t.read(p)
 }
 
-// elsewhere draws an address and port: one that is mute, one of the tap's, or another
-// port of one from which something has come.
+// elsewhere draws an address and port: a mute one, one of the tap's, or another port of a
+// packet's source.
 func (t *Tap) elsewhere() netip.AddrPort {
 	addr, ports := t.Addr, max(1, t.foes.Ports)
 	switch n := t.rng.IntN(10); {
@@ -211,7 +210,7 @@ func (t *Tap) elsewhere() netip.AddrPort {
 	return netip.AddrPortFrom(addr, uint16(1+t.rng.IntN(ports)))
 }
 
-// from returns p as if it had come from an address.
+// from returns a copy of p with another source address.
 func (t *Tap) from(a netip.AddrPort, p *net.Packet) *net.Packet {
 	if a.Addr() == t.Addr {
 		t.Injected += uint64(len(p.Data))
@@ -224,7 +223,7 @@ func (t *Tap) inject(what string, p *net.Packet) {
 	t.To.Receive(p)
 }
 
-// Harass attacks every so often, until a time since the start.
+// Harass attacks at random intervals, until a time since the start.
 func (t *Tap) Harass(every, until time.Duration) {
 	var again func()
 	again = func() {
@@ -272,8 +271,8 @@ func (t *Tap) Attack() {
 	}
 }
 
-// spoil changes some bytes of a packet. A handshake packet of which no more than mac2
-// is changed still is what it was, where nobody asks for that.
+// spoil changes some bytes of a packet. A handshake packet that differs in mac2 alone is
+// still valid where the receiver asks for no mac2.
 func (t *Tap) spoil(p *net.Packet) *net.Packet {
 	c := *p
 	c.Data = append([]byte(nil), p.Data...)
@@ -295,7 +294,7 @@ func (t *Tap) cut(p *net.Packet) *net.Packet {
 	return &c
 }
 
-// invent makes a packet of noise that begins as real ones do.
+// invent makes a random packet that begins as real ones do.
 func (t *Tap) invent(p *net.Packet) *net.Packet {
 	c := *p
 	c.Forged = true
@@ -305,7 +304,7 @@ func (t *Tap) invent(p *net.Packet) *net.Packet {
 	return &c
 }
 
-// Calm ends all that a tap does by itself.
+// Calm ends all attacks that a tap makes by itself.
 func (t *Tap) Calm() {
 	t.foes, t.waits = Strangers{}, nil
 	t.Race = 0

@@ -5,12 +5,12 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// App is what runs above a connection, as srd/loop has it: a Stream of bare
-// messages, or a Tunnel that carries inner packets. What it sends is numbered
-// from 0 and remembered, so that its fate can be asked for.
+// App is the application above a connection, as srd/loop has it. It is a Stream of bare
+// messages, or a Tunnel that carries inner packets. It numbers its messages or packets from
+// 0, and remembers the fate of each.
 type App interface {
 	srd.Source
-	// Pending reports whether there is something to be pulled.
+	// Pending reports whether the application has something to send.
 	Pending() bool
 	// Deliver takes a message that has arrived.
 	Deliver(now mono.Time, m *srd.Message)
@@ -20,30 +20,29 @@ type App interface {
 	Advance(now mono.Time, c *srd.Conn)
 	Deadline() mono.Time
 
-	// Offer adds things to be sent; Withdraw takes back what was not pulled.
+	// Offer adds a batch to send; Withdraw takes back the part that was not pulled.
 	Offer(Batch)
 	Withdraw()
-	// Begun is how many things have been numbered so far.
+	// Begun is how many items have been numbered so far.
 	Begun() int
-	// Undelivered returns how many of those from number first on have not
-	// arrived, and the first such.
+	// Undelivered returns how many items from number first on have not arrived, and the
+	// first of them.
 	Undelivered(first int) (n, example int)
-	// Dropped is how many were dropped on purpose before they were pulled.
+	// Dropped is how many items were dropped on purpose before they were pulled.
 	Dropped() int
-	// Open returns how many things the transport, or the app itself, holds.
+	// Open returns how many items the transport, or the app itself, holds.
 	Open() int
-	// Sending returns how many of those are on their way from here.
+	// Sending returns how many open items are on their way from here.
 	Sending() int
-	// Look checks what must hold between turns, Account what must hold when all
-	// is over.
+	// Look checks invariants between turns, Account those at the end.
 	Look(c *srd.Conn)
 	Account(c *srd.Conn)
 }
 
-// Bare is the App that has nothing between it and the transport.
+// Bare is the App without a layer between it and the transport.
 type Bare struct{ *Stream }
 
-// Deliver implements App: the stream of the other side is asked for.
+// Deliver implements App. The stream of the other side checks the message.
 func (b Bare) Deliver(_ mono.Time, m *srd.Message) { b.audit.Arrived(b.To, b.From, m) }
 
 func (b Bare) Restarted(mono.Time)          {}
@@ -70,8 +69,8 @@ func (b Bare) Look(c *srd.Conn) {
 	}
 }
 
-// Account implements App: each message is delivered, given up, or excused by a
-// restart, and each payload given back.
+// Account implements App. Each message is delivered, given up, or excused by a restart, and
+// each payload given back.
 func (b Bare) Account(c *srd.Conn) {
 	x := c.Stats()
 	void := int(x.Drops[srd.DropIncarnation] + x.Drops[srd.DropSessionOld])

@@ -12,8 +12,7 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// Audit holds a simulation to what must always be true. The first breach ends
-// the run.
+// Audit checks the invariants of a simulation. The first breach ends the run.
 type Audit struct {
 	engine  *net.Engine
 	err     error
@@ -21,17 +20,17 @@ type Audit struct {
 	tunnels []*Tunnel
 	nonces  map[nonce]uint64
 	keys    map[nonce]*key            // by host and index, slot 0
-	taken   map[nonce]map[uint64]bool // packets that were opened and not dropped
+	taken   map[nonce]map[uint64]bool // packets that were opened and accepted
 }
 
-// key is what is known of the keys that a host seals with.
+// key is the audit's record of a host's sending keys.
 type key struct {
 	first   mono.Time // when they were first used
 	packets uint64
 }
 
-// nonce is one packet number space: the keys a host seals with, by the receiver
-// index of the other side, and the path slot.
+// nonce is one packet number space: a host's sending keys, by the receiver index of the
+// other side, and the path slot.
 type nonce struct {
 	host  int
 	index uint32
@@ -68,7 +67,7 @@ func (a *Audit) Totals() (sent, delivered, expired int) {
 	return sent, delivered, expired
 }
 
-// NewStream registers what a process sends to a peer.
+// NewStream registers the stream of a process to a peer.
 func (a *Audit) NewStream(from, to int, gen uint16, rng *rand.Rand) *Stream {
 	s := &Stream{From: from, To: to, Gen: gen, audit: a, rng: rng}
 	a.streams = append(a.streams, s)
@@ -87,9 +86,8 @@ func (a *Audit) Arrived(from, at int, m *srd.Message) {
 	a.Fail("host %d got a message as from %d that says host %d, process %d", at, from, host, gen)
 }
 
-// Sealed takes a packet as it leaves. The packet numbers of one key and slot
-// must rise; then no nonce is used twice. And keys are used for no longer, and for
-// no more packets, than is agreed.
+// Sealed takes an outgoing packet. The packet numbers of one key and slot must rise, so that
+// no nonce is used twice. Age and packets of a key must stay within their bounds.
 func (a *Audit) Sealed(host int, b []byte, c *Config) {
 	index, ok := srd.DataIndex(b)
 	if !ok {
@@ -113,15 +111,14 @@ func (a *Audit) Sealed(host int, b []byte, c *Config) {
 	}
 }
 
-// What keys are good for before they are renewed (docs/design.md); half as long
-// again, and twice as many packets, they may be used.
+// Age and packets at which keys are renewed (docs/design.md). Sealed allows half as much age
+// again, and twice as many packets.
 const (
 	keyLife    = 120 * time.Second
 	keyPackets = 1 << 27
 )
 
-// Taken takes a packet that a program has opened and believed: each is at most
-// once.
+// Taken takes a packet that a program has opened and accepted. None may be accepted twice.
 func (a *Audit) Taken(host int, index uint32, slot uint16, pn uint64) {
 	k := nonce{host, index, slot}
 	seen := a.taken[k]

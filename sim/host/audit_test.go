@@ -7,8 +7,7 @@ import (
 	"github.com/srdtun/srdtun/sim/net"
 )
 
-// The audit notices a nonce that is used twice, keys that are used for too long,
-// and a packet that is taken twice.
+// The audit notices a nonce used twice, keys used for too long, and a packet accepted twice.
 func TestAuditOfKeys(t *testing.T) {
 	packet := func(pn byte) []byte {
 		b := make([]byte, 64)

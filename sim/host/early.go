@@ -9,27 +9,27 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// A connection says when it wants to be woken. If it then has work before that, with no
-// packet and no application that gave it any, it has lost a wake-up: what it has to do
-// waits until something else happens, for ever where nothing does. So the programs of
-// some seeds are also woken at times that mean nothing, and must have no work.
+// A connection names its next wake-up. If it then has work earlier, and neither a packet nor
+// its application caused the work, it forgot a wake-up. The work would wait for the next
+// event, and forever on a quiet network. So some seeds also wake programs at random times.
+// At such a time no connection may have work.
 //
-// Work is what somebody waits for: repairs, probes of the tail, a path found to be down,
-// handshakes without a session, new messages that no pacer held back. What is done on
-// the occasion of a wake-up, and causes none, is not: acknowledgements that have waited
-// for a little, measures of far paths, questions, keys renewed while they are in use.
+// Work means repairs, tail probes, a path found to be down, handshakes without a session,
+// and new messages that no pacer held back. Some actions use a wake-up and never cause one.
+// They do not count: delayed acknowledgements, measurements of far paths, questions, and new
+// keys while the old are in use.
 const (
-	// earlyMean is how long it is between such times on average, and earlyLong, in one case
-	// of earlyRare: most timers are of milliseconds, some of seconds, and who is asked all
-	// the time is never late.
+	// earlyMean is the mean time between such wake-ups; in one case of earlyRare it is
+	// earlyLong. Most timers run for milliseconds, some for seconds. If a program is woken
+	// all the time, it is never late.
 	earlyMean = 5 * time.Millisecond
 	earlyLong = 500 * time.Millisecond
 	earlyRare = 16
-	// earlySlack is how much before its time a connection may act: times are rounded.
+	// earlySlack is how early a connection may act: times are rounded.
 	earlySlack = 2 * timerTick
 )
 
-// promise is when a connection wanted to be woken.
+// promise is the wake-up that a connection has named.
 type promise struct {
 	at      mono.Time
 	why     string
@@ -37,7 +37,7 @@ type promise struct {
 	paced   bool // and the pacer held it back
 }
 
-// WakeEarly wakes the program at times that mean nothing, from now on.
+// WakeEarly wakes the program at random times, from now on.
 func (h *Host) WakeEarly(rng *rand.Rand) {
 	var again func()
 	again = func() {
@@ -50,7 +50,7 @@ func (h *Host) WakeEarly(rng *rand.Rand) {
 	again()
 }
 
-// early gives all connections a turn that have not asked for one.
+// early gives a turn to all connections that have not asked for one.
 func (h *Host) early() {
 	if h.process == nil || h.paused > 0 || h.turn {
 		return
@@ -67,7 +67,7 @@ func (h *Host) early() {
 	h.arm(next)
 }
 
-// early checks that a turn before its time makes nothing of p.
+// early checks that an early turn of p finds no work.
 func (p *Peer) early(now mono.Time) {
 	h, asked := p.process.host, p.asked
 	s := p.Conn.Stats()
@@ -75,12 +75,12 @@ func (p *Peer) early(now mono.Time) {
 	p.service()
 	what := ""
 	if s := p.Conn.Stats(); s.Sent > sent && asked.paced {
-		// The last message that waited was short, and went sooner than a whole train. Now that
-		// all is sent, copies of what is late are due.
+		// The last message that waited was short, and went sooner than a whole train. Now
+		// all messages are sent, and copies of late ones are due.
 		repaired += s.Reinjected - copied
 	}
 	switch s := p.Conn.Stats(); {
-	case s.Retransmitted > repaired && (asked.pending || !asked.paced): // who cannot tell is paced with nothing to send
+	case s.Retransmitted > repaired && (asked.pending || !asked.paced): // an application that cannot tell is paced with nothing to send
 		what = "repairs"
 	case inspect.TailProbes(p.Conn) > probes:
 		what = "probes its tail"

@@ -21,27 +21,27 @@ const (
 	// socketBuffer is how many bytes may wait for a program that does not run:
 	// Linux's default of net.core.rmem_max.
 	socketBuffer = 212992
-	// timerTick is how much finer than this no timer is set.
+	// timerTick is the granularity of timers.
 	timerTick = time.Microsecond
-	// idleWakes is how often in a virtual millisecond a timer may find nothing
-	// to do. More is a machine that asks to be woken for what it then does not.
+	// idleWakes is how many timers in a virtual millisecond may find nothing to do. More of
+	// them show a machine that asks for wake-ups that it does not use.
 	idleWakes = 64
-	// idleWakesFine is that of a host that acts more finely than a process: each of its
-	// packets is overdue at a time of its own. One that asks all the time gets a thousand.
+	// idleWakesFine replaces idleWakes on a host that acts more finely than a process. Each
+	// of its packets is overdue at a time of its own. A faulty host reaches a thousand.
 	idleWakesFine = 512
 )
 
-// Config is what a host is made of.
+// Config describes a host.
 type Config struct {
 	Addrs   []netip.Addr
 	Ports   int           // UDP sockets
-	MTU     int           // UDP payload bytes that its interface takes
+	MTU     int           // largest UDP payload of its interface, in bytes
 	Latency time.Duration // from a packet's arrival to the program's turn
-	Slack   time.Duration // by how much a timer may be late
+	Slack   time.Duration // most by which a timer may be late
 	Offset  time.Duration // of its monotonic clock
 	Skew    time.Duration // of its wall clock
-	// AnyLocal leaves the choice of the source address to the host, as a
-	// configuration without local addresses does.
+	// AnyLocal leaves the choice of the source address to the host, as a configuration
+	// without local addresses does.
 	AnyLocal bool
 	// Tunnel puts the overlay between applications and transport.
 	Tunnel bool
@@ -50,18 +50,18 @@ type Config struct {
 	Keepalive  time.Duration
 	KeyLife    time.Duration // as in srd.Config
 	KeyPackets uint64
-	HeldBytes  int    // that a tunnel may hold for order; 0: order.DefaultHeldBytes
-	QueueBytes int    // that may wait before a tunnel; 0: queue.DefaultLimitBytes
+	HeldBytes  int    // room of a tunnel's reassembler; 0: order.DefaultHeldBytes
+	QueueBytes int    // room of a tunnel's queue; 0: queue.DefaultLimitBytes
 	Policy     string // of all its connections; "" is spray
-	// Line is the rate in bytes per second that congestion control is told of the
-	// interface; 0: none.
+	// Line is the rate of the interface for congestion control, in bytes per second; 0:
+	// none.
 	Line float64
-	// Granularity is how coarsely the host says it acts; 0: as a process does.
+	// Granularity is how coarsely the host claims to act; 0: as a process does.
 	Granularity time.Duration
-	// Tells lets applications say whether they have something to send, as the daemon does.
-	// A connection whose application does not is never idle for sure.
+	// Tells lets applications say whether they have something to send, as the daemon does. A
+	// connection never knows that it is idle if its application does not tell.
 	Tells bool
-	// Unordered lets a tunnel hand over every other flow as it comes.
+	// Unordered lets a tunnel deliver every other flow without restoring order.
 	Unordered bool
 }
 
@@ -87,12 +87,12 @@ func policyNamed(name string, seed uint64) steer.Policy {
 	return p
 }
 
-// Host is a machine with a program on it: sockets, clocks, and the loop that
-// drives the transport.
+// Host is a machine with a program on it: sockets, clocks, and the loop that drives the
+// transport.
 type Host struct {
 	Config
 	Index int
-	Up    net.Node // where its packets go
+	Up    net.Node // next node for its packets
 	Audit *Audit
 
 	Sent      uint64 // packets
@@ -104,14 +104,14 @@ type Host struct {
 	rng     *rand.Rand
 	id      *handshake.Identity
 	remotes []Remote
-	process *Process // nil: not running
-	held    bool     // the sockets, until the next program boots
+	process *Process // nil: no program runs
+	held    bool     // the sockets wait for the next program
 	gen     uint16   // process generations so far
-	paused  int      // faults that hold it
+	paused  int      // faults that pause it
 
 	inbox   []*net.Packet
 	waiting int       // bytes in inbox
-	turn    bool      // a run for inbox is planned
+	turn    bool      // a turn for inbox is planned
 	wake    mono.Time // when the timer fires, in engine time; Never: not set
 	idle    int       // wakes for nothing in this millisecond
 	idleIn  mono.Time
@@ -124,9 +124,10 @@ type Remote struct {
 	Host  *Host
 	PSK   handshake.PSK
 	Addrs []netip.AddrPort // where it may be reached; none: it calls
-	// Lies says that it is no honest host: less is demanded of the connection to it.
+	// Lies marks a dishonest host: the audit demands less of the connection to it.
 	Lies bool
-	// App makes what is above the connection, for a process of h; nil: by HostConfig.
+	// App makes the application above the connection, for a process of h; nil: by
+	// HostConfig.
 	App func(h *Host, gen uint16) App
 }
 
@@ -164,15 +165,15 @@ func (h *Host) Boot() {
 	h.plan()
 }
 
-// Kill ends the program without a word. All but the host's key is lost.
+// Kill ends the program without a word. Everything but the host's key is lost.
 func (h *Host) Kill() {
 	h.engine.Note(h.noun, "is killed", 0, 0, 0)
 	h.process, h.wake = nil, mono.Never
 	h.inbox, h.waiting, h.held = nil, 0, false
 }
 
-// HandOver ends the program, which says goodbye; the next to boot has its sockets, with what
-// came to them in between.
+// HandOver ends the program, which says goodbye. The next program gets its sockets, and the
+// packets that arrived in between.
 func (h *Host) HandOver() {
 	if h.process == nil || h.paused > 0 {
 		return
@@ -182,7 +183,7 @@ func (h *Host) HandOver() {
 	h.process, h.wake, h.held = nil, mono.Never, true
 }
 
-// Stop ends the program as it should end: it says goodbye.
+// Stop ends the program properly: it says goodbye.
 func (h *Host) Stop() {
 	if h.process != nil && h.paused == 0 {
 		h.process.close()
@@ -190,7 +191,7 @@ func (h *Host) Stop() {
 	h.Kill()
 }
 
-// Pause keeps the program from running; Resume lets it go on. They nest.
+// Pause stops the program; Resume lets it go on. They nest.
 func (h *Host) Pause() {
 	h.paused++
 	h.engine.Note(h.noun, "is paused", 0, 0, 0)
@@ -203,7 +204,7 @@ func (h *Host) Resume() {
 	h.run(false)
 }
 
-// SteerBy changes the path policy of all connections of the program that runs.
+// SteerBy changes the path policy of all connections of the running program.
 func (h *Host) SteerBy(name string) {
 	if h.process == nil {
 		return
@@ -214,8 +215,7 @@ func (h *Host) SteerBy(name string) {
 	h.Poke()
 }
 
-// Readdress tells the connections of the program that runs of those ways to their peers
-// that are left, as when a host's addresses change.
+// Readdress keeps the ways to peers for which left holds, as when a host's addresses change.
 func (h *Host) Readdress(left func(srd.Tuple) bool) {
 	if h.process == nil {
 		return
@@ -264,10 +264,10 @@ func (h *Host) plan() {
 	})
 }
 
-// Poke gives the program a turn now, for what an application has offered.
+// Poke gives the program a turn now, after an application has offered messages.
 func (h *Host) Poke() { h.plan() }
 
-// run is the program's turn: all packets that wait, then all connections.
+// run is the program's turn: first all waiting packets, then all connections.
 func (h *Host) run(timer bool) {
 	if h.process == nil || h.paused > 0 {
 		return
@@ -284,7 +284,7 @@ func (h *Host) run(timer bool) {
 	h.arm(at)
 }
 
-// countIdle notes a wake that led to nothing.
+// countIdle notes a wake-up without work.
 func (h *Host) countIdle(why string) {
 	if ms := h.engine.Now() / mono.Time(time.Millisecond); ms != h.idleIn {
 		h.idleIn, h.idle = ms, 0

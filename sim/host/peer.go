@@ -13,13 +13,13 @@ import (
 )
 
 const (
-	// trainsPerTurn is more than a turn can send: an outbox full of messages, a
-	// full queue of acknowledgements, replies and probes. More is a loop.
+	// trainsPerTurn is more than a turn can send: an outbox of messages, a queue of
+	// acknowledgements, replies and probes, all full. More means an endless loop.
 	trainsPerTurn = 2 * srd.OutboxLimit
-	// closeLookEvery is how many turns pass between looks at the whole state of a
-	// connection, which cost more.
+	// closeLookEvery is how many turns pass between checks of a connection's whole state,
+	// which cost more.
 	closeLookEvery = 48
-	// pathClasses is into how many classes paths fall, for policies that have any.
+	// pathClasses is the number of path classes, for policies that have any.
 	pathClasses = 3
 )
 
@@ -35,14 +35,14 @@ type Peer struct {
 	remote  *Host
 	lies    bool // the peer is no honest host
 	tuples  []srd.Tuple
-	back    []pair    // where a peer is called that has no addresses
-	recalls mono.Time // when they may be others
+	back    []pair    // tuples' ends by which it calls a peer without configured addresses
+	recalls mono.Time // when they may change
 	turns   int
 	asked   promise // by service
 	calls   calls
 }
 
-// calls are the initiations that a connection has sent in a second, without any handshake.
+// calls counts the initiations of a connection in a second without a completed handshake.
 type calls struct {
 	since mono.Time
 	met   uint64 // handshakes before
@@ -50,8 +50,8 @@ type calls struct {
 	n     int
 }
 
-// callsMost is how many that may be. A regular attempt waits for 250 ms, 500 ms and so on,
-// and each may have one more beside it that a cookie hurried.
+// callsMost bounds calls. A regular attempt waits for 250 ms, 500 ms and so on. A cookie may
+// hurry one more beside each.
 const callsMost = 2 * 4
 
 func newPeer(p *Process, r Remote, incarnation uint64) *Peer {
@@ -80,17 +80,17 @@ func newPeer(p *Process, r Remote, incarnation uint64) *Peer {
 	return peer
 }
 
-// recallEvery is how often a host looks where those are that it has no address of.
+// recallEvery is how often a host updates the addresses of a peer without configured ones.
 const recallEvery = 10 * time.Second
 
-// pair is two ends of paths.
+// pair is the two ends of a path, without the local port.
 type pair struct {
 	local  netip.Addr
 	remote netip.AddrPort
 }
 
-// recall gives the connection to a peer without addresses those between which it has come, as
-// a program does: on each of the host's ports.
+// recall gives a connection without configured addresses the ends of its measured paths. As
+// in a program, it does so on each of the host's ports.
 func (p *Peer) recall(now mono.Time) {
 	if len(p.tuples) > 0 || p.lies || now < p.recalls {
 		return
@@ -144,8 +144,8 @@ func (p *Peer) drain() {
 	}
 }
 
-// service lets the connection do all it wants now and returns when it wants to
-// be woken, and why.
+// service lets the connection do all its work now. It returns the next wake-up and its
+// reason.
 func (p *Peer) service() (mono.Time, string) {
 	h := p.process.host
 	now := h.Clock()
@@ -178,7 +178,7 @@ func (p *Peer) service() (mono.Time, string) {
 	return at, why
 }
 
-// next sends one train and checks what must hold of it.
+// next sends one train and checks it.
 func (p *Peer) next(now mono.Time) bool {
 	h, t := p.process.host, p.process.train
 	s := p.Conn.Stats()
@@ -219,8 +219,8 @@ func (p *Peer) transmit(t *srd.Train) {
 	}
 }
 
-// called demands of a packet that goes out that nobody is called all the time: whatever
-// cookies come, they hurry one attempt for each regular one.
+// called demands that a host calls no peer all the time. Cookies hurry at most one attempt
+// for each regular one.
 func (p *Peer) called(b []byte) {
 	index, ok := handshake.SenderIndex(b)
 	if !ok || handshake.Kind(b) != handshake.TypeInitiation {
@@ -248,7 +248,7 @@ func (p *Peer) Down() []srd.PathInfo {
 	})
 }
 
-// look checks what must hold between turns.
+// look checks the invariants between turns.
 func (p *Peer) look() {
 	h, s := p.process.host, p.Conn.Stats()
 	p.App.Look(p.Conn)
@@ -256,7 +256,7 @@ func (p *Peer) look() {
 	switch {
 	case s.Received != uint64(p.Received):
 		h.Audit.Fail("host %d counts %d messages received, %d were", h.Index, s.Received, p.Received)
-	case s.Acked > s.Sent: // what was taken over counts as sent
+	case s.Acked > s.Sent: // messages that were taken over count as sent
 		h.Audit.Fail("host %d counts %d of %d messages acknowledged", h.Index, s.Acked, s.Sent)
 	case s.Sent > s.Acked+void+srd.OutboxLimit:
 		h.Audit.Fail("host %d has %d messages in its outbox", h.Index, s.Sent-s.Acked)
@@ -283,9 +283,8 @@ func (p *Peer) lookClosely() {
 	}
 }
 
-// indexesEach is how many receiver indices a connection may use: of the keys in use and
-// of those before, of the two that were answered last and not confirmed, and of two
-// attempts that are under way.
+// indexesEach is how many receiver indices a connection may use. Two are for the current and
+// the former keys, two for the last answered but unconfirmed calls, two for open attempts.
 const indexesEach = 6
 
 // Settled reports whether nothing is on its way out.

@@ -13,7 +13,7 @@ import (
 // ProcessDrop names why a program dropped a packet before any connection saw it.
 type ProcessDrop uint8
 
-// The reasons; what srd.Endpoint drops it counts itself.
+// The reasons. srd.Endpoint counts its own drops.
 const (
 	NoIndex  ProcessDrop = iota // receiver index not in use, or without keys yet
 	NotFresh                    // Conn.Fresh said no
@@ -22,7 +22,7 @@ const (
 	NumProcessDrops
 )
 
-// Process is the program on a host: what srd/loop is in a real one.
+// Process is the program on a host, as srd/loop is on a real one.
 type Process struct {
 	Peers []*Peer
 	Drops [NumProcessDrops]uint64
@@ -33,7 +33,7 @@ type Process struct {
 	index map[uint32]*entry
 	where srd.AddressSet // of the peers
 	train *srd.Train
-	buf   []byte // the packet being read, as a socket's buffer is used again
+	buf   []byte // the packet being read: reused, as a socket's buffer is
 
 	labour labour
 }
@@ -57,8 +57,8 @@ func newProcess(h *Host, gen uint16) *Process {
 	return p
 }
 
-// connect tells the connections where their peers are and begins handshakes
-// with those that may be called.
+// connect gives the connections the addresses of their peers, and begins handshakes with
+// those that it may call.
 func (p *Process) connect() {
 	now := p.host.Clock()
 	for _, peer := range p.Peers {
@@ -189,20 +189,20 @@ func (p *Process) handshake(t srd.Tuple, b []byte, forged bool) {
 	}
 }
 
-// labour is what forged handshake packets have cost in a second.
+// labour is the cost of forged handshake packets in a second.
 type labour struct {
 	since       mono.Time
 	inits, rest uint64 // initiations and responses that were opened in vain, when it began
 }
 
-// How many forged packets a second may cost Diffie-Hellman operations, 0.35 ms each: all
-// together as many as take a quarter of a core; responses to one attempt far fewer.
+// Bounds of forged packets a second that cost Diffie-Hellman operations, 0.35 ms each. All
+// together may take a quarter of a core; responses to one attempt far less.
 const (
 	initsMost     = 500
 	responsesMost = 300
 )
 
-// labours demands that what nobody of our peers has made takes no more than its share.
+// labours demands that packets of strangers cost no more than their share of the processor.
 func (p *Process) labours(now mono.Time) {
 	inits, rest := p.end.Drops[srd.EndBadInit], uint64(0)
 	for _, q := range p.Peers {
@@ -224,8 +224,7 @@ func (p *Process) peer(c *srd.Conn) *Peer {
 	panic("sim: connection of no peer")
 }
 
-// service gives every connection its turn and returns when the next is due, and
-// why.
+// service gives every connection its turn. It returns the next wake-up and its reason.
 func (p *Process) service() (mono.Time, string) {
 	at, why := mono.Never, "nothing"
 	for _, peer := range p.Peers {
@@ -241,8 +240,8 @@ func (h *Host) wall(now mono.Time) handshake.Timestamp {
 	return handshake.TimestampOf(time.Unix(1e9, 0).Add(now.Sub(0) - h.Offset + h.Skew))
 }
 
-// tuplesTo returns all ways from a host's sockets to a peer's addresses: each
-// local address goes with the remote one of the same rail.
+// tuplesTo returns all ways from a host's sockets to a peer's addresses. Each local address
+// pairs with the remote one of the same rail.
 func (h *Host) tuplesTo(remote []netip.AddrPort) []srd.Tuple {
 	var v []srd.Tuple
 	for sock := range h.Ports {

@@ -7,14 +7,14 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// Source is what the overlay has before a connection: frames wait in a queue and are cut into
-// messages. It is a srd.Source, whose Backlog is that of an application that tells.
+// Source is the overlay's part before a connection: frames wait in a queue and are cut into
+// messages. As a srd.Source it always tells whether it has a backlog.
 type Source struct {
 	Queue *queue.Queue
 	Cut   order.Segmenter
 }
 
-// Backlog implements srd.Source: something is to be sent.
+// Backlog implements srd.Source: it reports whether frames wait.
 func (s *Source) Backlog() bool { return !s.Cut.Empty() || s.Queue.Len() > 0 }
 
 // Pull implements srd.Source.
@@ -37,7 +37,7 @@ func (s *Source) Peek(now mono.Time) (flow uint32, bytes int, ok bool) {
 // Waiting implements srd.Source.
 func (s *Source) Waiting() int { return s.Queue.Bytes() }
 
-// load takes a frame to be cut out of the queue, unless there is one already.
+// load takes the next frame from the queue for cutting, unless there is one already.
 func (s *Source) load(now mono.Time) bool {
 	if s.Cut.Empty() {
 		if f := s.Queue.Pop(now); f != nil {

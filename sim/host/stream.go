@@ -9,7 +9,7 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// Batch is a number of messages that an application wants sent.
+// Batch is a number of messages that an application offers.
 type Batch struct {
 	N        int
 	Min, Max int // bytes of payload
@@ -23,13 +23,13 @@ const (
 	released  fate = 1 << iota // the transport gave the payload back
 	delivered                  // the payload arrived
 	expired                    // its tombstone arrived
-	kept                       // it was to be repaired for as long as there is a session
+	kept                       // it was to be repaired as long as the session lasts
 	reset                      // the transport said that the peer was gone
 )
 
-// Stream is what one process sends to one peer: numbered messages whose content
-// follows from their number. It is the srd.Source of a connection and remembers
-// what became of every message.
+// Stream is the messages of one process to one peer. They are numbered, and a number
+// determines the content. The stream is the srd.Source of a connection, and remembers the
+// fate of every message.
 type Stream struct {
 	srd.OneFlow
 	From, To int    // hosts
@@ -39,11 +39,11 @@ type Stream struct {
 	Released  int
 	Delivered int
 	Expired   int
-	Lost      int // of the pulled, excused: they met a restart
+	Lost      int // of the pulled, excused by a restart
 
-	Doubted bool // it is for a liar, which acknowledges what it likes
+	Doubted bool // it is for a liar, which may acknowledge anything
 
-	tells bool // whether it has something to send, when it is asked
+	tells bool // whether it tells if it has something to send
 
 	audit   *Audit
 	rng     *rand.Rand
@@ -53,20 +53,19 @@ type Stream struct {
 	oldest  int         // all messages below have been released
 }
 
-// HeldMost is the longest time that the transport may hold a payload: as long as a
-// peer that is gone is called (22 times, up to 6.25 s apart), and some more for
-// programs that are paused.
+// HeldMost is the longest time that the transport may hold a payload. A peer that is gone is
+// called 22 times, up to 6.25 s apart. The rest is for paused programs.
 const HeldMost = 150 * time.Second
 
-// lateMost is the age at which no payload may arrive any more. It is given up after
-// 150 ms or four round trips, of which none is measured as more than 10 s; and a
-// program may have been paused for 5 s when the last copy came.
+// lateMost is the age after which no payload may arrive. The transport gives it up after 150
+// ms or four round trips, and measures no round trip above 10 s. A program may also have
+// been paused for 5 s when the last copy came.
 const lateMost = 60 * time.Second
 
-// Held returns for how long the transport has held the oldest payload that it has.
+// Held returns the age of the oldest payload that the transport holds.
 func (s *Stream) Held() time.Duration {
 	for s.oldest < s.Pulled && (s.fates[s.oldest]&released != 0 || s.Doubted && s.fates[s.oldest]&kept != 0) {
-		s.oldest++ // what a liar never acknowledges is kept for as long as it talks
+		s.oldest++ // a message to a liar may stay unacknowledged as long as the liar talks
 	}
 	if s.oldest == s.Pulled {
 		return 0
@@ -81,8 +80,7 @@ type payload struct {
 	data   []byte
 }
 
-// Done implements srd.Owner. The buffer is spoilt, so that sending it again
-// would be seen.
+// Done implements srd.Owner. It spoils the buffer, so that sending it again shows.
 func (p *payload) Done(status srd.Status) {
 	s := p.stream
 	f := &s.fates[p.serial]
@@ -95,8 +93,8 @@ func (p *payload) Done(status srd.Status) {
 	clear(p.data)
 }
 
-// told notes what the transport says became of a message. Acknowledged is what arrived,
-// or was given up before; what is reliable is not given up.
+// told notes the fate of a message by the transport's word. An acknowledged message arrived,
+// or was given up before. A reliable one is never given up.
 func (s *Stream) told(serial int, status srd.Status) {
 	f := &s.fates[serial]
 	switch {
@@ -116,7 +114,7 @@ func (s *Stream) Offer(b Batch) {
 	}
 }
 
-// Withdraw takes back what has not been pulled.
+// Withdraw takes back the messages that were not pulled.
 func (s *Stream) Withdraw() { s.batches = nil }
 
 // Backlog implements srd.Source. An application that does not tell is always asked to send.
@@ -154,13 +152,13 @@ func (s *Stream) Pull(now mono.Time, most int) (srd.Message, bool) {
 	return m, true
 }
 
-// pattern returns the eight bytes of content that are at a place, which is a
-// multiple of eight, of the message or packet with a number.
+// pattern returns the eight bytes of content at a place of a numbered message or packet. The
+// place is a multiple of eight.
 func pattern(serial, at int) uint64 {
 	return (uint64(serial)<<32 + uint64(at) + 1) * 0x9e3779b97f4a7c15
 }
 
-// fill writes the content that goes with a number.
+// fill writes the content of a numbered message.
 func fill(b []byte, serial int) {
 	at := 0
 	for ; at+8 <= len(b); at += 8 {
@@ -172,8 +170,7 @@ func fill(b []byte, serial int) {
 	}
 }
 
-// wrong returns the first byte of b that does not go with the number, -1 when
-// all do.
+// wrong returns the first byte of b that differs from the content of a number, or -1.
 func wrong(b []byte, serial int) int {
 	for at := 0; at < len(b); at++ {
 		if at%8 == 0 {
@@ -191,7 +188,7 @@ func wrong(b []byte, serial int) int {
 	return -1
 }
 
-// arrive notes that m, which claims to be of this stream, has arrived.
+// arrive notes that m, which names this stream, has arrived.
 func (s *Stream) arrive(m *srd.Message) {
 	serial := int(binary.BigEndian.Uint64(m.Imm[3:]))
 	size := int(binary.BigEndian.Uint16(m.Imm[11:]))
@@ -227,19 +224,19 @@ func (s *Stream) arrive(m *srd.Message) {
 	}
 }
 
-// Unsettled returns how many of the messages from number first on have neither
-// arrived nor expired, and the first of them.
+// Unsettled returns how many messages from number first on have neither arrived nor expired,
+// and the first of them.
 func (s *Stream) Unsettled(first int) (n, example int) {
 	return missing(s.fates, first, delivered|expired)
 }
 
-// Undelivered is Unsettled, but for a tombstone is not enough.
+// Undelivered is Unsettled, but counts a tombstone as missing.
 func (s *Stream) Undelivered(first int) (n, example int) {
 	return missing(s.fates, first, delivered)
 }
 
-// missing counts those from first on that have met none of the fates, and
-// returns the first of them, or -1.
+// missing counts the messages from first on that have met none of the fates. It returns the
+// first of them, or -1.
 func missing(fates []fate, first int, of fate) (n, example int) {
 	example = -1
 	for i := first; i < len(fates); i++ {

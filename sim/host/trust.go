@@ -8,29 +8,31 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// amplification is how many times as many bytes as came from an address may go to it
-// before it is proven (RFC 9000 section 8).
+// amplification is how many times the bytes received from an unproven address may be sent to
+// it (RFC 9000 section 8).
 const amplification = 3
 
-// trust holds a host to what may be sent where. An address is in order for a peer if it
-// is configured for it, or proven: if something has come from the peer that it sent after
-// it had itself received what went to that address. That is the truth, which only the
-// simulator knows, and the least that any proof can rest on. To any other address goes at
-// most amplification times what came from there, whatever it is and on whichever ports;
-// that holds for each peer, with what came in its name, and for all together.
+// trust checks that a host sends nothing to an address that is not in order. An address is
+// in order for a peer if it is configured for it, or proven. The proof is a packet that the
+// peer received there, and a later one from the peer that reached the host. Only the
+// simulator knows this truth. No proof can rest on less.
+//
+// To any other address goes at most amplification times the bytes that came from there. All
+// kinds of packets and all ports count together. The bound holds for each peer, with the
+// packets in its name, and for all peers together.
 type trust struct {
 	all   map[netip.Addr]*account
 	peers map[claim]*account
-	// met is when this host first received what another one sent to an address.
+	// met is when this host first received a packet of another's to an address.
 	met map[errand]mono.Time
-	// heard is when what was heard from each host, last of all, was sent.
+	// heard is the latest sending time of the packets that came from each host.
 	heard map[net.Node]mono.Time
 }
 
 // account is the bytes of UDP payload that came from an address and went there.
 type account struct{ came, went int }
 
-// claim is an address as one peer's.
+// claim is an address of one peer.
 type claim struct {
 	peer *Host
 	addr netip.Addr
@@ -50,7 +52,7 @@ func newTrust() trust {
 	}
 }
 
-// boot forgets what a former process of the host was told.
+// boot forgets the bytes of a former process.
 func (v *trust) boot() {
 	v.all, v.peers = map[netip.Addr]*account{}, map[claim]*account{}
 }
@@ -87,7 +89,7 @@ func (v *trust) receive(now mono.Time, p *net.Packet) {
 	v.heard[o.By] = max(v.heard[o.By], o.At)
 }
 
-// Witness notes that p has come to the host, though no program runs on it.
+// Witness notes that p has come to a host without a program.
 func (h *Host) Witness(p *net.Packet) { h.trust.receive(h.engine.Now(), p) }
 
 // configured reports whether the host's configuration says that a peer is at an address.
@@ -115,7 +117,7 @@ func (h *Host) inOrder(peer *Host, a netip.Addr) bool {
 	return h.configured(peer, a) || h.proven(peer, a)
 }
 
-// spend takes it that n bytes go to an address, for a peer; nil: for nobody, as a cookie.
+// spend counts n bytes to an address, for a peer; nil: for nobody, as a cookie.
 func (h *Host) spend(peer *Host, to netip.Addr, n int) {
 	x := h.trust.total(to)
 	x.went += n
@@ -136,7 +138,7 @@ func (h *Host) spend(peer *Host, to netip.Addr, n int) {
 	h.Audit.Fail("host %d sends %d bytes to %v, which nobody has proven, for %d from there", h.Index, x.went, to, x.came)
 }
 
-// mistrusted returns the first path in use to where the peer has not proven to be.
+// mistrusted returns the first path in use to an address that the peer has not proven.
 func (p *Peer) mistrusted() (srd.PathInfo, bool) {
 	h := p.process.host
 	for _, i := range p.Conn.Paths() {
@@ -147,7 +149,7 @@ func (p *Peer) mistrusted() (srd.PathInfo, bool) {
 	return srd.PathInfo{}, false
 }
 
-// unmoved is what nothing that is not authentic may change of a connection.
+// unmoved is the state of a connection that only authentic packets may change.
 type unmoved struct {
 	session             srd.Session
 	handshakes, givenUp uint64

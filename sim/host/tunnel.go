@@ -18,22 +18,22 @@ import (
 const (
 	// innerFlows is how many inner flows a tunnel carries.
 	innerFlows = 6
-	// innerHeader is what an inner packet has before its numbered payload: IPv4,
-	// UDP, and from, generation, serial number.
+	// innerHeader is the bytes of an inner packet before its numbered payload: IPv4, UDP,
+	// and from, generation, serial number.
 	innerHeader = net.HeaderIPv4 + net.HeaderUDP + 11
-	// innerScale makes batches drawn for messages frames of several of them.
+	// innerScale makes a batch's messages frames of several messages.
 	innerScale = 4
 )
 
-// Tunnel is the overlay on a connection: inner packets go through the ingress
-// queue and are cut into messages, and at the other end put together and in
-// order again. There are no super-frames in it.
+// Tunnel is the overlay on a connection. Inner packets wait in the ingress queue and are cut
+// into messages. The other end reassembles them and restores their order. There are no
+// super-frames in it.
 type Tunnel struct {
 	From, To int
 	Gen      uint16
 
 	Delivered int // inner packets that arrived at the other end
-	Swapped   int // inner packets that came here after one of their flow that was sent later
+	Swapped   int // inner packets that came here after a later one of their flow
 
 	Source
 	host   *Host
@@ -43,7 +43,7 @@ type Tunnel struct {
 	fates  []fate
 	newest [innerFlows]int // highest number that arrived, by flow
 	held   int             // frames of ours that are not released
-	alive  int             // frames put together here and not released
+	alive  int             // reassembled frames that are not released
 	ready  []*frame.Frame
 }
 
@@ -77,7 +77,7 @@ func (t *Tunnel) Offer(b Batch) {
 // flow returns the flow of an inner packet.
 func (t *Tunnel) flow(serial int) uint32 { return uint32(net.Mix(uint64(serial)) % innerFlows) }
 
-// ordered reports whether an inner packet is to be handed over in the order of its flow.
+// ordered reports whether an inner packet must arrive in the order of its flow.
 func (t *Tunnel) ordered(serial int) bool { return !t.host.Unordered || t.flow(serial)%2 == 0 }
 
 // inner builds an inner packet.
@@ -98,7 +98,7 @@ func (t *Tunnel) inner(size, serial int) []byte {
 	return b
 }
 
-// Withdraw implements App. What is half cut stays.
+// Withdraw implements App. A frame that is partly cut stays.
 func (t *Tunnel) Withdraw() { t.Queue.Flush(nil) }
 
 // Backlog implements srd.Source, as Stream has it.
@@ -131,7 +131,7 @@ func (t *Tunnel) Advance(now mono.Time, c *srd.Conn) {
 // Deadline implements App.
 func (t *Tunnel) Deadline() mono.Time { return t.gather.Deadline() }
 
-// take hands on the inner packets that are in order.
+// take delivers the inner packets that are in order.
 func (t *Tunnel) take() {
 	t.ready = t.gather.TakeReady(t.ready[:0])
 	for _, f := range t.ready {
@@ -145,9 +145,8 @@ func (t *Tunnel) take() {
 	}
 }
 
-// inner takes an inner packet that a tunnel between two hosts has put out. It reports
-// whether one of its flow that was sent later came before it, though it was to be kept in
-// order.
+// inner takes an inner packet that left a tunnel between two hosts. It reports whether a
+// later one of its flow overtook it, against the order of the flow.
 func (a *Audit) inner(from, at int, b []byte) (swapped bool) {
 	if len(b) < innerHeader {
 		a.Fail("host %d got an inner packet of %d bytes", at, len(b))
@@ -184,7 +183,7 @@ func (t *Tunnel) arrive(b []byte, serial int) (swapped bool) {
 	return swapped
 }
 
-// Stats returns what the queue and the reassembler count.
+// Stats returns the counters of the queue and the reassembler.
 func (t *Tunnel) Stats() (queue.Stats, order.Stats) { return t.Queue.Stats(), t.gather.Stats() }
 
 // Begun implements App.
@@ -195,8 +194,8 @@ func (t *Tunnel) Undelivered(first int) (n, example int) {
 	return missing(t.fates, first, delivered)
 }
 
-// Dropped implements App: the queue keeps itself short, and the other end gives
-// up frames of which a part was given up or comes too late.
+// Dropped implements App. The queue keeps itself short. The other end gives up a frame if
+// one of its parts was given up or is late.
 func (t *Tunnel) Dropped() int {
 	q := t.Queue.Stats()
 	n := q.Dropped + q.Overflow + q.Flushed
@@ -209,8 +208,7 @@ func (t *Tunnel) Dropped() int {
 	return int(n)
 }
 
-// orphaned returns the frames that programs at the other end held when they were
-// killed.
+// orphaned returns the frames that killed programs at the other end still held.
 func (t *Tunnel) orphaned() (n int) {
 	for _, other := range t.audit.tunnels {
 		if other.From == t.To && other.To == t.From && other.Gen+1 < other.host.gen {
@@ -242,12 +240,12 @@ func (t *Tunnel) Look(c *srd.Conn) {
 	}
 }
 
-// holdMost is longer than any frame may be held back for order: the hold of the
-// reassembler, and by how much a paused host can be late.
+// holdMost is longer than order may hold any frame: the reassembler's longest hold, and the
+// delay of a paused host.
 const holdMost = order.MostHold + 6*time.Second
 
-// Account implements App: what has vanished was dropped by the queue, given up
-// by either end, or lost in a restart.
+// Account implements App. The queue or either end dropped each missing packet, or it was
+// lost in a restart.
 func (t *Tunnel) Account(c *srd.Conn) {
 	x, g := c.Stats(), t.gather.Stats()
 	excused := uint64(t.Dropped()+t.orphaned()) + x.GivenUp + x.Drops[srd.DropIncarnation]

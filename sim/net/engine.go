@@ -13,8 +13,8 @@ import (
 // zero stands for "no time" in the transport.
 const Start mono.Time = mono.Time(time.Second)
 
-// Engine is the clock and the queue of events. Two events at the same time
-// happen in the order in which they were asked for.
+// Engine is the clock and the queue of events. Events at the same time happen in the order
+// of their requests.
 type Engine struct {
 	now    mono.Time
 	queue  []event
@@ -28,8 +28,8 @@ type Engine struct {
 	spare  []*Packet
 }
 
-// event is a function to be called, or a packet that arrives at a node: that is
-// most of them, and needs no closure.
+// event is a function to call, or the arrival of a packet at a node. Most are arrivals, and
+// need no closure.
 type event struct {
 	at     mono.Time
 	serial uint64
@@ -43,8 +43,8 @@ func (e *event) before(o *event) bool {
 	return e.at < o.at || e.at == o.at && e.serial < o.serial
 }
 
-// NewEngine returns an engine at the start of time. trace may be nil; otherwise
-// each noted event is written to it as a line.
+// NewEngine returns an engine at the start of time. It writes each noted event as a line to
+// trace, which may be nil.
 func NewEngine(seed uint64, trace io.Writer) *Engine {
 	return &Engine{now: Start, seed: seed, hash: Mix(seed), trace: trace}
 }
@@ -61,8 +61,8 @@ func (e *Engine) Done() uint64 { return e.done }
 // Hash returns the digest of everything noted so far.
 func (e *Engine) Hash() uint64 { return e.hash }
 
-// Fork returns a new stream of randomness. Each part of a network has its own,
-// so that more of one thing does not redraw all others.
+// Fork returns a new stream of randomness. Each part of a network has its own, so that more
+// of one thing does not redraw all others.
 func (e *Engine) Fork() *rand.Rand {
 	e.forks++
 	return rand.New(rand.NewPCG(e.seed, e.forks))
@@ -100,8 +100,8 @@ func (e *Engine) push(ev event) {
 // After lets f happen d from now.
 func (e *Engine) After(d time.Duration, f func()) { e.At(e.now.Add(d), f) }
 
-// Run lets time pass until done says so, which it is asked after each event, or
-// until d is over. It reports whether done did. done may be nil.
+// Run lets time pass until done reports true or d is over. It asks done after each event,
+// and reports whether done was true. done may be nil.
 func (e *Engine) Run(d time.Duration, done func() bool) bool {
 	end := e.now.Add(d)
 	for len(e.queue) > 0 && e.queue[0].at <= end {
@@ -130,8 +130,8 @@ func (e *Engine) Name(name string) Noun {
 	return Noun(len(e.names) - 1)
 }
 
-// Note enters an event into the digest, and into the trace: who did what, with
-// up to three numbers whose meaning is the verb's.
+// Note enters an event into the digest and the trace: a name, a verb, and up to three
+// numbers. The verb gives the numbers their meaning.
 func (e *Engine) Note(who Noun, what string, a, b, c uint64) {
 	h := e.hash
 	for _, v := range [...]uint64{uint64(e.now), uint64(who), hashString(what), a, b, c} {
@@ -167,8 +167,8 @@ func hashString(s string) uint64 {
 	return h
 }
 
-// ways is how many children a place of the heap has: with four, half of the
-// levels of two, and a place's children lie in few cache lines.
+// ways is how many children a place of the heap has. Four need half of the levels of two,
+// and the children of a place lie in few cache lines.
 const ways = 4
 
 // up, pop and down keep queue a heap. They move a hole instead of swapping.

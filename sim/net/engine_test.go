@@ -10,8 +10,8 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// Events happen in the order of time, and of asking within the same time,
-// whatever the order they were asked for in: as a stable sort has it.
+// Events happen in the order of time, and at the same time in the order of their requests,
+// like a stable sort.
 func TestEngineOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		e := NewEngine(1, nil)
@@ -35,7 +35,7 @@ func TestEngineOrder(t *testing.T) {
 	})
 }
 
-// Run stops at its end, and at once when it is told to.
+// Run stops at its end, and at once when done reports true.
 func TestEngineRun(t *testing.T) {
 	e := NewEngine(1, nil)
 	n := 0

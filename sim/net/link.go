@@ -9,15 +9,15 @@ import (
 	"github.com/srdtun/srdtun/srd/steer"
 )
 
-// Quality is what one direction of a cable does to packets. The zero value is a
-// perfect link of unlimited rate without delay.
+// Quality is the effect of one direction of a cable on packets. The zero value is a perfect
+// link of unlimited rate without delay.
 type Quality struct {
 	Rate  float64       // bytes per second; 0 is unlimited
 	Delay time.Duration // propagation
-	// Jitter is the standard deviation of the delay, which is then normally
-	// distributed, and never negative. Packets keep their order.
+	// Jitter is the standard deviation of the delay. The delay is then normally distributed
+	// and never negative. Packets keep their order.
 	Jitter time.Duration
-	Queue  int // bytes that may wait; more are dropped at the tail
+	Queue  int // bytes that may wait; a packet beyond them is dropped
 	Mark   int // bytes waiting above which ECN-capable packets are marked; 0: never
 	MTU    int // bytes of the largest IP packet that passes; 0: any
 	Policer
@@ -29,28 +29,27 @@ type Quality struct {
 	Cycle     Cycle
 	Duplicate float64
 	Reorder   float64       // chance of a packet to be held back
-	HoldMost  time.Duration // by up to this much
+	HoldMost  time.Duration // longest hold
 	Corrupt   float64       // chance of a flipped bit
 }
 
-// Burst is loss after Gilbert and Elliott (E. N. Gilbert, "Capacity of a
-// Burst-Noise Channel", BSTJ 1960): the link is good or bad, and changes with a
-// chance at each packet.
+// Burst is loss after Gilbert and Elliott (E. N. Gilbert, "Capacity of a Burst-Noise
+// Channel", BSTJ 1960). The link is good or bad, and changes with a chance at each packet.
 type Burst struct {
 	Begin float64 // good to bad
 	End   float64 // bad to good
 	Loss  float64 // while bad
 }
 
-// Policer drops what goes beyond a rate, and lets nothing wait: what conforms passes at once (RFC 2475,
-// section 2.3.3.4). It is none if Police is 0.
+// Policer drops packets above a rate, and queues none: a conforming packet passes at once
+// (RFC 2475, section 2.3.3.4). Police 0 means no policer.
 type Policer struct {
 	Police float64 // bytes per second
-	Credit int     // bytes that may pass beyond it at once
+	Credit int     // bytes that may pass above it at once
 }
 
-// Cycle is loss by count: after so many packets that pass, so many are dropped. None are
-// if Drop is 0.
+// Cycle is loss by count: after so many packets that pass, so many are dropped. Drop 0 drops
+// none.
 type Cycle struct{ Pass, Drop int }
 
 // LinkDrop names why a link dropped a packet.
@@ -77,11 +76,11 @@ func (d LinkDrop) String() string { return linkDropNames[d] }
 type Link struct {
 	Quality
 	To Node
-	// Filters lets it carry no handshakes.
+	// Filters lets the link drop handshakes.
 	Filters bool
 
 	Packets, Bytes uint64 // that were passed on
-	Marked         uint64 // of those, with Congestion Experienced set here
+	Marked         uint64 // passed packets with Congestion Experienced set here
 	Drops          [NumLinkDrops]uint64
 	Peak           int // most bytes that ever waited
 
@@ -91,9 +90,9 @@ type Link struct {
 	down   int       // faults that keep it down at the moment
 	bad    bool      // state of Burst
 	turn   int       // of Cycle
-	free   mono.Time // when what waits will have left
-	paid   mono.Time // when what has passed conforms to Police without credit
-	last   mono.Time // when the latest packet arrives that jitter has delayed
+	free   mono.Time // when the queue will be empty
+	paid   mono.Time // when all passed packets conform to Police without credit
+	last   mono.Time // arrival of the latest packet delayed by jitter
 	load   steer.LinkLoad
 	pool   *Pool // shared with other links; nil: none
 }
@@ -106,7 +105,7 @@ func (e *Engine) NewLink(name string, q Quality, to Node) *Link {
 // Name returns the link's name.
 func (l *Link) Name() string { return l.engine.names[l.noun] }
 
-// Waiting returns the bytes that have not left yet.
+// Waiting returns the bytes in the queue.
 func (l *Link) Waiting() int {
 	if l.Rate == 0 {
 		return 0
@@ -155,7 +154,7 @@ func (l *Link) Receive(p *Packet) {
 
 func (l *Link) chance(p float64) bool { return p > 0 && l.rng.Float64() < p }
 
-// burst moves Burst on by a packet and reports whether that is lost.
+// burst moves Burst on by a packet and reports whether the packet is lost.
 func (l *Link) burst() bool {
 	if l.bad {
 		l.bad = !l.chance(l.Burst.End)
@@ -165,7 +164,7 @@ func (l *Link) burst() bool {
 	return l.bad && l.chance(l.Burst.Loss)
 }
 
-// cycle moves Cycle on by a packet and reports whether that is lost.
+// cycle moves Cycle on by a packet and reports whether the packet is lost.
 func (l *Link) cycle() bool {
 	if l.Cycle.Drop == 0 {
 		return false
@@ -174,8 +173,8 @@ func (l *Link) cycle() bool {
 	return l.turn == 0 || l.turn > l.Cycle.Pass
 }
 
-// conforms reports whether a packet passes the policer, and takes its credit if it does: the virtual
-// scheduling of ITU-T I.371.
+// conforms reports whether a packet passes the policer, and takes its credit if so: the
+// virtual scheduling of ITU-T I.371.
 func (l *Link) conforms(size int) bool {
 	if l.Police == 0 {
 		return true
@@ -189,9 +188,8 @@ func (l *Link) conforms(size int) bool {
 	return true
 }
 
-// carry puts p into the queue and onto the wire. The queue is kept as the time
-// at which it will be empty, which is the same as its bytes while the rate
-// stays.
+// carry puts p into the queue and onto the wire. The queue is kept as the time at which it
+// will be empty. While the rate stays, that time and the queue's bytes say the same.
 func (l *Link) carry(p *Packet) {
 	now := l.engine.now
 	at := now
@@ -207,7 +205,8 @@ func (l *Link) carry(p *Packet) {
 			l.Marked++
 		}
 		if l.Tell {
-			// As it is when the packet joins the queue: what waits is on its way.
+			// The load when the packet joins the queue: the packets in the queue are on
+			// their way.
 			p.Load = max(p.Load, 1+l.load.Add(now, p.Size+framing, l.Rate))
 		}
 		l.Peak = max(l.Peak, waiting)

@@ -8,7 +8,7 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// arrivals is a node that remembers what came, and when.
+// arrivals is a node that stores received packets and their times.
 type arrivals struct {
 	e       *Engine
 	packets []*Packet
@@ -67,7 +67,7 @@ func TestLinkRate(t *testing.T) {
 	}
 }
 
-// A policer passes what it has credit for at once, and then as much as its rate has it: nothing waits.
+// A policer passes its credit at once, and then packets at its rate. It queues none.
 func TestLinkPolicer(t *testing.T) {
 	l, a := onLink(Quality{Policer: Policer{Police: 1e6, Credit: 5000}}, 40, 500*time.Microsecond) // twice the rate
 	if n, drops := len(a.packets), l.Drops[LinkPolicer]; n < 23 || n > 25 || drops != uint64(40-n) {
@@ -114,7 +114,7 @@ func TestLinkMTU(t *testing.T) {
 	}
 }
 
-// Chances come out as often as they should, and nothing else happens.
+// Chances occur as often as they should, and nothing else happens.
 func TestLinkChances(t *testing.T) {
 	const n = 20000
 	within := func(what string, got int, want float64) {
@@ -166,7 +166,7 @@ func TestLinkReorder(t *testing.T) {
 	}
 }
 
-// Down is down for as long as one of several faults lasts.
+// A link is down as long as one of several faults lasts.
 func TestLinkDown(t *testing.T) {
 	e := NewEngine(1, nil)
 	a := &arrivals{e: e}

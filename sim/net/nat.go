@@ -5,15 +5,15 @@ import "net/netip"
 // natFirstPort is the first port a translator hands out.
 const natFirstPort = 20000
 
-// NAT translates the source addresses of one host behind it, with endpoint
-// independent mapping (RFC 4787 section 4.1). Rebind makes it forget: from then
-// on the host is seen elsewhere, and what is sent to where it was is dropped.
+// NAT translates the source addresses of one host behind it, with endpoint independent
+// mapping (RFC 4787 section 4.1). Rebind makes it forget its mappings. Then the host appears
+// at another address, and packets to the former one are dropped.
 type NAT struct {
 	Inside  Node // the host
 	Outside Node // where translated packets go
 	Public  []netip.Addr
 
-	Forgotten uint64 // packets dropped that came to no mapping
+	Forgotten uint64 // packets dropped without a mapping
 
 	engine *Engine
 	noun   Noun
@@ -23,8 +23,7 @@ type NAT struct {
 	in     map[netip.AddrPort]netip.AddrPort
 }
 
-// NewNAT returns a translator that owns some public addresses and uses one at a
-// time.
+// NewNAT returns a translator that owns some public addresses and uses one at a time.
 func (e *Engine) NewNAT(name string, public []netip.Addr, inside, outside Node) *NAT {
 	n := &NAT{Inside: inside, Outside: outside, engine: e, noun: e.Name(name), Public: public, port: natFirstPort}
 	n.forget()
@@ -66,10 +65,10 @@ func (n *NAT) Receive(p *Packet) {
 	n.Inside.Receive(p.Readdressed(p.Src, inner))
 }
 
-// Behind returns the translator as the host behind it meets it.
+// Behind returns the translator's node for packets of the host behind it.
 func (n *NAT) Behind() Node { return natSide{n} }
 
-// natSide is the translator seen from the host.
+// natSide is the translator's inner side.
 type natSide struct{ n *NAT }
 
 func (s natSide) Receive(p *Packet) { s.n.Send(p) }

@@ -13,7 +13,7 @@ const (
 	HeaderIPv6 = 40
 	HeaderUDP  = 8
 	headerTCP  = 32 // with the timestamp option
-	// framing is what Ethernet adds on the wire to an IP packet: header, check
+	// framing is the bytes that Ethernet adds to an IP packet on the wire: header, check
 	// sequence, preamble and gap.
 	framing = 38
 )
@@ -24,17 +24,17 @@ const (
 	ProtoUDP = 17
 )
 
-// Packet is one IP packet. It has one owner, which is the node that was handed it
-// last; a node that keeps it as well, as a tap does, makes it nobody's to change
-// or to free, and stands before nodes that do neither. Data is not written to.
+// Packet is one IP packet. Its owner is the last node that received it. A node may keep it
+// as well, as a tap does. Then nobody may change or free it, and all later nodes must be
+// ones that do neither. Data is not written to.
 type Packet struct {
 	Src, Dst netip.AddrPort
 	Proto    uint8
 	ECT, CE  bool   // ECN-capable transport; congestion experienced
 	Data     []byte // UDP payload
-	Meta     any    // what a model puts in place of a payload
+	Meta     any    // a model's data in place of a payload
 	Size     int    // bytes of the IP packet
-	// Load is one more than the metric of the busiest link so far that writes it
+	// Load is one more than the metric of the busiest link so far that writes its load
 	// (Quality.Tell); 0: none did.
 	Load uint8
 
@@ -42,25 +42,23 @@ type Packet struct {
 	self *Packet // itself, while it belongs to an engine's pool
 
 	Origin Origin
-	Forged bool // spoilt or made up on its way: none of it is to be believed
-	Trap   bool // acknowledges a packet that was never sent
+	Forged bool // spoilt or made up on its way: nobody may believe it
+	Trap   bool // acknowledges a left-out packet number
 }
 
-// Origin is the host that sent a packet and the address that it was sent to, whatever became
-// of the packet's addresses since. It stays with all copies; By is nil if a stranger made
-// the packet.
+// Origin is the sender of a packet and its first destination, through all changes of the
+// packet's addresses. It stays with all copies. By is nil if a stranger made the packet.
 type Origin struct {
 	By  Node
 	Gen uint16     // which process of By
-	Aim netip.Addr // where it was sent to
+	Aim netip.Addr // first destination
 	At  mono.Time
 }
 
 // poolBytes is the room for Data in a packet of the pool: a jumbo frame.
 const poolBytes = 9000
 
-// NewPacket returns an empty packet for Free to take back. Data has room for a
-// jumbo frame.
+// NewPacket returns an empty packet for Free to take back. Data has room for a jumbo frame.
 func (e *Engine) NewPacket() *Packet {
 	n := len(e.spare)
 	if n == 0 {
@@ -74,8 +72,8 @@ func (e *Engine) NewPacket() *Packet {
 	return p
 }
 
-// Free takes back a packet of NewPacket that nobody looks at any more. Meta is
-// kept, so that a model may use it again. Other packets are left alone.
+// Free takes back a packet of NewPacket that nobody uses any more. Meta is kept for reuse by
+// a model. Other packets are left alone.
 func (e *Engine) Free(p *Packet) {
 	if p.self == p {
 		e.spare = append(e.spare, p)
@@ -103,8 +101,8 @@ func header(dst netip.AddrPort) int {
 	return HeaderIPv6
 }
 
-// tuple returns a hash of the five-tuple, which is all that ECMP looks at. The
-// part that does not depend on the seed is computed once.
+// tuple returns a hash of the five-tuple, the only input of ECMP. The part that does not
+// depend on the seed is computed once.
 func (p *Packet) tuple(seed uint64) uint64 {
 	if p.flow == 0 {
 		h := Mix(uint64(p.Proto))
@@ -136,5 +134,5 @@ func (p *Packet) Digest() uint64 {
 	return h
 }
 
-// Node is what takes packets.
+// Node receives packets.
 type Node interface{ Receive(*Packet) }

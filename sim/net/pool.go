@@ -2,9 +2,9 @@ package net
 
 import "math"
 
-// Pool is the buffer of a switch that its ports share, with dynamic thresholds (Choudhury
-// and Hahne, "Dynamic Queue Length Thresholds for Shared-Memory Packet Switches",
-// IEEE/ACM Transactions on Networking 1998): a port may have Alpha times what is free.
+// Pool is a switch's buffer. Its ports share it with dynamic thresholds: each may hold Alpha
+// times the free bytes. Source: Choudhury and Hahne, "Dynamic Queue Length Thresholds for
+// Shared-Memory Packet Switches", IEEE/ACM Transactions on Networking 1998.
 type Pool struct {
 	Size  int // bytes
 	Alpha float64
@@ -18,8 +18,8 @@ func (p *Pool) Add(l *Link) {
 	p.links = append(p.links, l)
 }
 
-// most returns how many bytes may wait before one link. Without a pool that is its own
-// queue's to say.
+// most returns how many bytes may wait before one link. Without a pool only the link's own
+// queue bounds them.
 func (p *Pool) most() int {
 	if p == nil {
 		return math.MaxInt

@@ -5,14 +5,13 @@ import (
 	"slices"
 )
 
-// Switch passes packets on by destination address. Where there are several next
-// hops, a hash of the five-tuple decides, as ECMP does: packets of one 4-tuple
-// stay in order on one of them.
+// Switch passes packets on by destination address. Among several next hops a hash of the
+// five-tuple chooses, as in ECMP. So packets of one 4-tuple stay in order on one of them.
 type Switch struct {
 	Seed    uint64 // of the hash; a new one is a route change
 	Default []Node // for addresses without a route
 
-	NoRoute uint64 // packets dropped for want of one
+	NoRoute uint64 // packets dropped for lack of a route
 
 	engine *Engine
 	noun   Noun
@@ -29,8 +28,8 @@ func (s *Switch) Route(to netip.Addr, next ...Node) {
 	s.routes[to] = append(s.routes[to], next...)
 }
 
-// Avoid takes a next hop out of those for an address, as a routing protocol does
-// that has noticed that it leads nowhere. It returns how many are left.
+// Avoid removes a next hop of an address, as a routing protocol does after the hop has
+// failed. It returns how many are left.
 func (s *Switch) Avoid(to netip.Addr, next Node) int {
 	hops := s.routes[to]
 	if hops == nil {

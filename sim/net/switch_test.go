@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// Packets of one five-tuple take one next hop; many tuples take all about
-// equally; another seed deals them out anew.
+// Packets of one five-tuple take one next hop. Many tuples take all about equally. Another
+// seed spreads them differently.
 func TestSwitchHash(t *testing.T) {
 	const hops, tuples = 4, 4000
 	e := NewEngine(1, nil)
@@ -66,8 +66,8 @@ func TestSwitchRoutes(t *testing.T) {
 	}
 }
 
-// A translator keeps a mapping until it rebinds; then the old one is dead and
-// the host is seen elsewhere.
+// A translator keeps a mapping until it rebinds. Then the old mapping is dead, and the host
+// appears at another address.
 func TestNATRebind(t *testing.T) {
 	e := NewEngine(1, nil)
 	in, out := &arrivals{e: e}, &arrivals{e: e}

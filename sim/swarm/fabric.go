@@ -10,24 +10,23 @@ import (
 	"github.com/srdtun/srdtun/srd/handshake"
 )
 
-// FabricSpec describes a leaf-spine network: every host has a leaf switch of
-// its own, every leaf a cable to every spine.
+// FabricSpec describes a leaf-spine network: every host has a leaf switch of its own, every
+// leaf a cable to every spine.
 type FabricSpec struct {
 	Hosts  []host.Config // Addrs is filled in
 	Spines int
-	// Rails gives each host one address per spine, and traffic to an address
-	// passes that spine only: a host with several uplinks. Without it each host
-	// has one address and ECMP chooses.
+	// Rails gives each host one address per spine, as several uplinks do. Traffic to an
+	// address passes that spine only. Without it each host has one address and ECMP chooses.
 	Rails bool
 	// Cables[host][spine] are the qualities up to the spine and down from it.
 	Cables  [][][2]net.Quality
-	NAT     []bool // by host: behind a translator, so it must be the one that calls
-	Passive []bool // by host: knows no address of its peers, so it must be called
+	NAT     []bool // by host: behind a translator, so it has to call
+	Passive []bool // by host: knows no address of its peers, so they have to call
 	V6      bool   // addresses are IPv6
-	Nowhere bool   // hosts have an address more in the others' configurations, that leads nowhere
+	Nowhere bool   // peers know a further address of each host that leads nowhere
 }
 
-// Fabric is a leaf-spine network with hosts that all know each other.
+// Fabric is a leaf-spine network. All its hosts know each other.
 type Fabric struct {
 	Engine *net.Engine
 	Audit  *host.Audit
@@ -74,11 +73,11 @@ func publicAddr(host, n int) netip.Addr {
 }
 func tapAddr(host int) netip.Addr { return netip.AddrFrom4([4]byte{198, 51, 100, byte(host)}) }
 
-// nowhereAddr is an address of a host's that no packet gets to.
+// nowhereAddr is an unreachable address of a host.
 func nowhereAddr(host int) netip.Addr { return netip.AddrFrom4([4]byte{203, 0, 113, byte(host)}) }
 
-// addr returns the address of the network that stands for an IPv4 address: itself, or
-// one below the prefix for documentation (RFC 3849).
+// addr returns the address of the network for an IPv4 address. It is the same, or one below
+// the prefix for documentation (RFC 3849).
 func (f *Fabric) addr(a netip.Addr) netip.Addr {
 	if !f.spec.V6 {
 		return a
@@ -98,7 +97,7 @@ func (f *Fabric) rails() int {
 	return 1
 }
 
-// addHost makes host i, its leaf, and what is between.
+// addHost makes host i, its leaf, and the nodes between them.
 func (f *Fabric) addHost(i int, hash uint64) {
 	e, cfg := f.Engine, f.spec.Hosts[i]
 	cfg.Addrs = nil
@@ -129,7 +128,7 @@ func (f *Fabric) addHost(i int, hash uint64) {
 	f.Cables = append(f.Cables, cables)
 }
 
-// route tells the switches where everybody is.
+// route gives the switches routes to all hosts.
 func (f *Fabric) route() {
 	for i, leaf := range f.Leaves {
 		for j := range f.Hosts {
@@ -157,7 +156,7 @@ func (f *Fabric) route() {
 	}
 }
 
-// addrs returns the addresses by which host i is seen.
+// addrs returns the addresses at which others see host i.
 func (f *Fabric) addrs(i int) []netip.Addr {
 	if f.NATs[i] != nil {
 		return f.NATs[i].Public
@@ -165,7 +164,7 @@ func (f *Fabric) addrs(i int) []netip.Addr {
 	return f.Hosts[i].Addrs
 }
 
-// introduce tells host i of host j.
+// introduce makes host j a peer of host i.
 func (f *Fabric) introduce(i, j int, psk handshake.PSK) {
 	r := host.Remote{Host: f.Hosts[j], PSK: psk}
 	if !f.spec.Passive[i] && f.NATs[j] == nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/srdtun/srdtun/srd/steer"
 )
 
-// FaultKind is what goes wrong.
+// FaultKind names a kind of fault.
 type FaultKind uint8
 
 // The kinds.
@@ -32,14 +32,14 @@ const (
 	Stop                         // a host's program is ended properly and started again
 	Policy                       // a host chooses paths by another policy
 	Readdress                    // a host has fewer ports, and then all again
-	numDrawn                     // those before are drawn
+	numDrawn                     // the kinds above are drawn
 )
 
 // Filter is of kindFiltered alone: no cable carries handshakes.
 const (
 	Filter = numDrawn
-	// HandOver is drawn as some of Stop: a host's program is ended, and another takes over
-	// its sockets. What comes in between waits there.
+	// HandOver is drawn as some of Stop. A host's program ends, and another takes over its
+	// sockets. Packets that arrive in between wait in the sockets.
 	HandOver      = Filter + 1
 	NumFaultKinds = HandOver + 1
 )
@@ -52,12 +52,12 @@ var faultNames = [NumFaultKinds]string{
 // String returns the kind's name.
 func (k FaultKind) String() string { return faultNames[k] }
 
-// Fault is one thing that goes wrong and is made good again.
+// Fault is one fault and its repair.
 type Fault struct {
 	Kind  FaultKind
 	At    time.Duration // since the start
 	For   time.Duration
-	Host  int // whose cable, leaf, translator or program
+	Host  int // of the cable, leaf, translator or program
 	Spine int // the cable's other end
 	Value int // see below
 
@@ -72,7 +72,7 @@ func (f Fault) String() string {
 	return fmt.Sprintf("%s at %v for %v, host %d spine %d value %d", f.Kind, f.At, f.For, f.Host, f.Spine, f.Value)
 }
 
-// Schedule is what goes wrong in a run.
+// Schedule is the faults of a run.
 type Schedule []Fault
 
 // Install lets the faults happen to a network.
@@ -156,7 +156,7 @@ func (f *Fabric) inflict(x Fault) {
 	}
 }
 
-// brownout is by how much a link becomes slower.
+// brownout is the factor by which a link becomes slower.
 const brownout = 4
 
 // crash kills a host's program every period, and starts it again halfway.

@@ -7,26 +7,26 @@ import (
 	"github.com/srdtun/srdtun/srd"
 )
 
-// kindFiltered is a good network that takes away handshakes and nothing else, as one may
-// whose firewall knows them, or somebody on every path. It begins when the network was
-// dead for a moment, so that the hosts doubt each other and call. Their session works all
-// the time, so nothing may be given up, however many attempts fail.
+// kindFiltered is a good network that drops handshakes and nothing else. A firewall that
+// knows them may do so, or an attacker on every path. It begins when the network was dead
+// for a moment, so that the hosts doubt each other and call. Their session works all the
+// time. So no message may be given up, however many attempts fail.
 const kindFiltered = "filtered"
 
 const (
-	// filteredFor is longer than it takes until all attempts of a handshake have failed,
-	// some 105 s, and so short that the keys are renewed after it: they live for 180 s.
+	// filteredFor is longer than all attempts of a handshake, some 105 s. It is short
+	// enough for the renewal of keys afterwards: they live for 180 s.
 	filteredFor = 125 * time.Second
-	// filteredDeath is for how long the network is dead: longer than the half second after
-	// which a peer is doubted.
+	// filteredDeath is how long the network is dead: longer than the half second after
+	// which a host doubts its peer.
 	filteredDeath = 2 * time.Second
-	// Something is on its way at any time: the round trip is longer than filteredEvery.
+	// Some message is always under way: the round trip is longer than filteredEvery.
 	filteredEvery = 100 * time.Millisecond
 	filteredRTT   = 120 * time.Millisecond
 	filteredShare = 0.3 // of the peaceful plans
 )
 
-// filter replaces what was drawn of the network, its faults and its traffic.
+// filter replaces the drawn network, faults and traffic.
 func (p *plan) filter() {
 	p.kind, p.rtt = kindFiltered, p.duration(filteredRTT, 2*filteredRTT)
 	p.attack = 0

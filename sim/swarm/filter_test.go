@@ -6,8 +6,8 @@ import (
 	"github.com/srdtun/srdtun/sim/net"
 )
 
-// Handshakes that a network takes away cost a session nothing that works: hosts call for
-// longer than a handshake is tried, and each message arrives.
+// A network that drops handshakes harms no working session. Hosts call for longer than a
+// handshake is tried, and each message arrives.
 func TestFilteredHandshakes(t *testing.T) {
 	met := 0
 	for seed := uint64(1); met < 3; seed++ {
@@ -32,5 +32,5 @@ func TestFilteredHandshakes(t *testing.T) {
 	}
 }
 
-// giveUpAttempts is after how many srd gives a handshake up.
+// giveUpAttempts is the number of attempts after which srd gives a handshake up.
 const giveUpAttempts = 22

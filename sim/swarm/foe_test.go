@@ -25,7 +25,7 @@ func siegePlan(seed uint64, rtt time.Duration, change func(*plan)) *plan {
 	return p
 }
 
-// besiegedBy plays a siege and fails on what must not be.
+// besiegedBy plays a siege and fails on a breach.
 func besiegedBy(t *testing.T, seed uint64, rtt time.Duration, change func(*plan)) *swarm {
 	t.Helper()
 	e := net.NewEngine(seed, nil)
@@ -38,8 +38,8 @@ func besiegedBy(t *testing.T, seed uint64, rtt time.Duration, change func(*plan)
 	return s
 }
 
-// Each thing that strangers and observers do, done each time that it can be: all goes on
-// meanwhile, and nothing is sent where nobody is. Keys are renewed in it.
+// Strangers and observers use one attack at each opportunity. Traffic goes on meanwhile, and
+// no host uses an address where nobody is. Keys are renewed in it.
 func TestSieges(t *testing.T) {
 	for name, change := range map[string]func(f *foe.Strangers){
 		"every packet raced half the time":   func(f *foe.Strangers) { f.Race = 0.5 },
@@ -67,8 +67,8 @@ func TestSieges(t *testing.T) {
 	}
 }
 
-// A flood of handshakes with the right mac1 at both hosts, while they meet, keeps no
-// peers apart.
+// A flood of handshakes with the right mac1 at both hosts, while they meet, keeps no peers
+// apart.
 func TestSiegeByFlood(t *testing.T) {
 	const rate, share = 2e5, 5 // of a second
 	for kind := range foe.NumFloods {
@@ -82,7 +82,7 @@ func TestSiegeByFlood(t *testing.T) {
 	}
 }
 
-// Each lie, told by a peer that tells no other: nobody else has anything of it.
+// A peer tells one kind of lie: nobody else suffers from it.
 func TestEachLie(t *testing.T) {
 	for i, a := range foe.Acts {
 		if testing.Short() && i%3 > 0 {

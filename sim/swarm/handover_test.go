@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// A host's program ends, and another takes over its sockets: both sides have what the other
-// sends soon, in a new session. The audit looks at each nonce and each message.
+// A host's program ends, and another takes over its sockets. Soon both sides have each
+// other's messages, in a new session. The audit looks at each nonce and each message.
 func TestAnotherProgramTakesOver(t *testing.T) {
 	for seed := range uint64(8) {
 		f := twoHostsOf(seed, 4, 8, clean, nil)

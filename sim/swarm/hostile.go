@@ -6,27 +6,27 @@ import (
 	"github.com/srdtun/srdtun/sim/foe"
 )
 
-// Bounds of what adversaries may be drawn to do.
+// Bounds of adversaries.
 const (
 	mostMute      = 8    // addresses that answer nothing
 	mostMail      = 4    // addresses at which an attacker receives
 	mostFoePorts  = 600  // of each: more than a peer may have paths
 	mostFloods    = 3    // and
 	mostFlooded   = 1000 // packets of each, which keeps a seed within a fraction of a second
-	mostResponses = 2    // times as many responses, as nearly all are to be refused
+	mostResponses = 2    // times as many responses: nearly all are refused
 	slowestFlood  = 1e3  // packets a second
 	quickestFlood = 2e5
 
 	mostLies      = 100 // acts, which keeps a seed within a fraction of a second
 	mostLiarPorts = 400
-	// liarEach messages are for it, liarPulses times at most.
+	// The liar gets liarEach messages a pulse, and liarPulses pulses at most.
 	liarPulse  = 100 * time.Millisecond
 	liarPulses = 30
 	liarEach   = 20
 	liarGreedy = 10 // times as many
 )
 
-// drawHostility draws who is hostile and how, if anybody is.
+// drawHostility draws the adversaries and their acts, if there are any.
 func (p *plan) drawHostility() {
 	if p.kind == "ordinary" && p.chance(siegeShare) {
 		p.besiege()
@@ -42,14 +42,13 @@ func (p *plan) drawHostility() {
 	}
 }
 
-// liarShare of the plans have a lying peer, siegeShare of the ordinary ones are of a
-// siege.
+// liarShare of the plans have a lying peer. siegeShare of the ordinary ones are a siege.
 const (
 	liarShare  = 0.2
 	siegeShare = 0.15
 )
 
-// drawFoes draws what strangers and observers do.
+// drawFoes draws the acts of strangers and observers.
 func (p *plan) drawFoes() {
 	f := &p.foes
 	f.Mute, f.Mail = p.between(1, mostMute), p.between(1, mostMail)
@@ -92,7 +91,7 @@ func (p *plan) often() float64 {
 	return p.spread(0.05, 1)
 }
 
-// drawLies draws what a lying peer does.
+// drawLies draws the acts of a lying peer.
 func (p *plan) drawLies() {
 	x := &p.lies
 	x.Every = max(p.duration(2*time.Millisecond, 200*time.Millisecond), p.trouble/mostLies)

@@ -17,8 +17,8 @@ func active(c *srd.Conn) (n int) {
 	return n
 }
 
-// Both sides have as many ports as there can be paths. Neither may take all room
-// for itself and leave the other's challenges unanswered.
+// Both sides have as many ports as there can be paths. Neither may take all room for itself
+// and leave the other's challenges unanswered.
 func TestBothHaveAllPorts(t *testing.T) {
 	f := twoHosts(4, steer.MaxPaths, clean, nil)
 	f.boot()
@@ -34,8 +34,8 @@ func TestBothHaveAllPorts(t *testing.T) {
 	}
 }
 
-// A peer with all ports moves: its former addresses fill the table of paths, and
-// nothing proves that they do not work any more.
+// A peer with all ports moves. Its former addresses fill the table of paths, and nothing
+// proves that they have failed.
 func TestRebindOfAllPorts(t *testing.T) {
 	f := twoHosts(4, steer.MaxPaths, clean, func(s *FabricSpec) { s.NAT[0], s.Passive[1] = true, true })
 	f.boot()
@@ -43,7 +43,7 @@ func TestRebindOfAllPorts(t *testing.T) {
 	for range 3 {
 		f.pass(t, 5*time.Second, nil)
 		f.NATs[0].Rebind(true)
-		for range 6 { // what goes to the former addresses is given up
+		for range 6 { // messages to the former addresses are given up
 			f.say(0, 50)
 			f.say(1, 50)
 			f.pass(t, time.Second, nil)

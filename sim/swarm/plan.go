@@ -17,7 +17,7 @@ import (
 	"github.com/srdtun/srdtun/srd/steer"
 )
 
-// Bounds of what a seed may draw.
+// Bounds of a seed's draws.
 const (
 	mostSpines = 8
 	mostPaths  = 32
@@ -26,12 +26,12 @@ const (
 	// mostMessages each way keeps a seed within a fraction of a second.
 	mostMessages = 3000
 	mbit         = 125e3 // bytes per second
-	// floorMTU is what every path must carry: srd.BasePacket in IPv6 and UDP.
+	// floorMTU is the least MTU of a path: srd.BasePacket in IPv6 and UDP.
 	floorMTU = srd.BasePacket + net.HeaderIPv6 + net.HeaderUDP
 	mostUDP  = 1500 - net.HeaderUDP // with the IP header
 )
 
-// plan is what a seed stands for.
+// plan is the plan that a seed draws.
 type plan struct {
 	rng     *rand.Rand
 	kind    string
@@ -44,7 +44,7 @@ type plan struct {
 	race    float64
 	foes    foe.Strangers
 	lies    foe.Lies
-	early   bool // hosts are also woken at times that mean nothing
+	early   bool // also wake hosts before their time
 }
 
 // burst is traffic offered to one connection.
@@ -54,16 +54,16 @@ type burst struct {
 	batch    host.Batch
 }
 
-// Applications tell whether they have something to send in each so many seeds, those that
-// leave a remainder of tellSeed: what a connection does only when it is idle, as to send
-// again what is late, it does there. Those of races do not.
+// In each so many seeds applications tell whether they have something to send: in those that
+// leave a remainder of tellSeed. Only there does a connection act as when idle: for example,
+// it reinjects late messages. Applications of races do not tell.
 const tellSeeds, tellSeed = 2, 1
 
-// Programs are also woken at times that mean nothing in each so many seeds, those that leave a
+// In each so many seeds programs are also woken before their time: in those that leave a
 // remainder of earlySeed.
 const earlySeeds, earlySeed = 8, 3
 
-// hostileStream is the stream of a seed's randomness from which is drawn who is hostile.
+// hostileStream is the stream of a seed's randomness for its adversaries.
 const hostileStream = 1 << 32
 
 // drawPlan makes the plan of a seed.
@@ -111,7 +111,8 @@ func (p *plan) duration(a, b time.Duration) time.Duration {
 	return time.Duration(p.spread(float64(a), float64(b)))
 }
 
-// kinds is how many parts the kinds of plans are dealt from; most are ordinary.
+// kinds is the number of equal parts among which kinds of plans are dealt. Most parts are
+// ordinary.
 const kinds = 16
 
 func (p *plan) drawKind() {
@@ -176,14 +177,14 @@ func (p *plan) drawHosts() {
 		h.Unordered = p.chance(0.3)
 		h.Skew = time.Duration(p.between(-1e6, 1e6)) * time.Millisecond
 		s.Hosts = append(s.Hosts, h)
-		// Between any two hosts one at least can call.
+		// At least one of any two hosts can call.
 		s.Passive = append(s.Passive, hosts == 2 && (both == 1 && i == 0 || both == 2 && i == 1))
 		s.NAT = append(s.NAT, nat && i == 0)
 	}
 }
 
-// drawNowhere gives the hosts an address that nobody can be reached at. Every port
-// makes a path to it as well, so there are half as many ports.
+// drawNowhere gives the hosts a further, unreachable address. Every port makes a path to it
+// as well, so there are half as many ports.
 func (p *plan) drawNowhere() {
 	s := &p.spec
 	if s.Nowhere = !s.Rails && !p.strict() && p.chance(0.2); !s.Nowhere {
@@ -194,8 +195,8 @@ func (p *plan) drawNowhere() {
 	}
 }
 
-// drawLines tells some hosts the rate of their interface, which is that of all their
-// cables together at least, if these have any.
+// drawLines tells some hosts the rate of their interface. It is at least the rate of all
+// their cables together, if these have one.
 func (p *plan) drawLines() {
 	s := &p.spec
 	for i := range s.Hosts {
@@ -205,7 +206,7 @@ func (p *plan) drawLines() {
 	}
 }
 
-// cables returns the rate of all cables of a host together; 0: it has none.
+// cables returns the rate of all cables of a host together; 0: no cables.
 func (p *plan) cables(host int) (rate float64) {
 	if host < len(p.spec.Cables) {
 		for _, c := range p.spec.Cables[host] {
@@ -215,16 +216,15 @@ func (p *plan) cables(host int) (rate float64) {
 	return rate
 }
 
-// Hosts on round trips below fabricRTT may say that they act more finely than a process:
-// as an interface does, at the finest.
+// On round trips below fabricRTT, hosts may claim to act more finely than a process. The
+// finest acts as an interface does.
 const (
 	finest    = 10 * time.Microsecond
 	fabricRTT = time.Millisecond
 )
 
-// drawGranularity lets all hosts say that they act more finely than a process, if they
-// all do, and no link takes longer for a packet. It comes last, so that plans are
-// otherwise what they were.
+// drawGranularity lets all hosts claim to act more finely than a process, if all do, and no
+// link takes longer for a packet. It draws last, so that the rest of a plan stays the same.
 func (p *plan) drawGranularity() {
 	g := p.duration(finest, mono.Granularity)
 	if p.rtt >= fabricRTT {
@@ -247,8 +247,8 @@ func (p *plan) drawGranularity() {
 	}
 }
 
-// drawLimits draws limits that a run would hardly meet as they are: the life of
-// keys, of which all hosts must know the same, and the room for frames.
+// drawLimits draws limits that a run would otherwise hardly reach. They are the life of
+// keys, equal on all hosts, and the room for frames.
 func (p *plan) drawLimits() {
 	life, packets, room := time.Duration(0), uint64(0), 0
 	if p.chance(0.3) {
@@ -266,10 +266,9 @@ func (p *plan) drawLimits() {
 	}
 }
 
-// shortestLife is the least life of keys that srd allows, leastRoom the least room
-// for frames in bytes: for a few of the largest.
-// leastPackets is for keys that outlive the challenges on all paths, which some
-// hundred packets do.
+// shortestLife is the least life of keys that srd allows. leastRoom holds a few of the
+// largest frames, in bytes. With leastPackets, keys outlive the challenges on all paths:
+// some hundred packets.
 const (
 	leastPackets  = 500
 	longestJitter = 20 * time.Millisecond
@@ -279,7 +278,7 @@ const (
 
 func (p *plan) drawCables() {
 	s := &p.spec
-	// Every path is probed, whatever the rate; the slowest links are for few.
+	// Every path is probed at any rate. So the slowest links have few paths.
 	least := max(2*mbit, 0.25*mbit*float64(len(s.Hosts)*s.Hosts[0].Ports))
 	rate := p.spread(least, 1000*mbit)
 	if p.chance(0.2) {
@@ -333,7 +332,7 @@ func (p *plan) drawQuality(rate float64, uneven bool) net.Quality {
 	return q
 }
 
-// drawFaults draws what goes wrong; all of it is over when the trouble is.
+// drawFaults draws the faults. All of them end with the trouble.
 func (p *plan) drawFaults() {
 	switch p.kind {
 	case "peaceful", kindClean, kindFlood, kindLossy:
@@ -361,8 +360,7 @@ func (p *plan) drawFaults() {
 	}
 }
 
-// longest returns how long a fault may last: in a long run for so long that probing
-// has an end.
+// longest returns how long a fault may last. In a long run a fault may outlast probing.
 func (p *plan) longest() time.Duration { return max(5*time.Second, p.trouble/4) }
 
 func (p *plan) drawValue(x *Fault) {
@@ -374,7 +372,7 @@ func (p *plan) drawValue(x *Fault) {
 	case ShrinkMTU:
 		x.Value = p.between(600, 1400) * (1 - 2*p.rng.IntN(2))
 	case Restart:
-		// A clock may come back wrong, as that of a restored machine does.
+		// A clock may return to a wrong time, as on a restored machine.
 		if p.chance(0.3) {
 			x.Value = p.between(-1e7, 1e6)
 		}
@@ -418,7 +416,7 @@ func (p *plan) drawTraffic() {
 	}
 }
 
-// drawClass draws how long messages are worth repairing. In good networks that is for
+// drawClass draws how long messages are worth repairing. In good networks they are so for
 // long: a datagram is seldom worth a second repair.
 func (p *plan) drawClass() srd.Class {
 	switch p.rng.IntN(4) {

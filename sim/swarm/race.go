@@ -13,14 +13,14 @@ import (
 	"github.com/srdtun/srdtun/srd/handshake"
 )
 
-// A race is how fast a seed has to be, where its other network asks only that nothing
-// breaks: one host sends to another over an ordinary network that nobody attacks, and has
-// to keep up with an ideal twin, which knows the rates of all links, loses nothing, and
-// takes the round trips that doubling a window takes. What it repeats for nothing, and
-// what it lets run over, is counted as well.
+// race tests the speed of a seed. The seed's other network asks only that nothing breaks.
+// One host sends to another over an ordinary network without adversaries. It has to keep up
+// with an ideal twin. The twin knows the rates of all links and loses nothing. It only needs
+// the round trips that double its window. Spurious repairs and drops by full queues count as
+// well.
 //
-// Races have a stream of randomness, and an engine, of their own: the rest of a seed is
-// as it would be without.
+// Races have an engine and a stream of randomness of their own. So the rest of a seed stays
+// the same without them.
 type race struct {
 	rng  *rand.Rand
 	kind raceKind
@@ -34,11 +34,11 @@ type race struct {
 type raceKind uint8
 
 const (
-	// raceUnlike: long paths whose lengths differ, and which lose packets. What is known
-	// of one path tells little of another.
+	// raceUnlike: long paths of unlike lengths that lose packets. One path tells little
+	// about another.
 	raceUnlike raceKind = iota
-	// raceNarrow: one slow link with little room before it. Losses are all that tells of
-	// congestion: the room is less than any delay that is aimed for.
+	// raceNarrow: one slow link with little room before it. Only losses show congestion
+	// there: the room is less than any delay target.
 	raceNarrow
 	// raceFabric: short and fast paths that lose packets, between hosts that act finely.
 	raceFabric
@@ -52,41 +52,40 @@ func (k raceKind) String() string {
 const (
 	// raceEvery: each so many seeds have a race.
 	raceEvery = 4
-	// raceStream is the stream of a seed's randomness from which races are drawn.
+	// raceStream is the stream of a seed's randomness for its race.
 	raceStream = 1 << 33
 	raceBytes  = 1200 // of a message: one in a packet
 	racePorts  = 16
-	// raceWarm is for how long a little is sent before, so that paths are open and
-	// measured; raceFirst is the first of what counts.
+	// raceWarm is how long a little is sent before the race, so that paths are open and
+	// measured.
 	raceWarm  = 3 * time.Second
 	racePulse = 20 * time.Millisecond
 )
 
-// raceBounds are by how much the race may be lost.
+// raceBounds bound the loss of a race.
 type raceBounds struct {
-	// slower: times the ideal's time.
+	// slower: most time, in multiples of the ideal's.
 	slower float64
-	// needless: repairs of what was not lost, as a share of what was sent.
+	// needless: most spurious repairs, as a share of the sent messages.
 	needless float64
-	// over: share of the packets that may be dropped by full queues.
+	// over: most drops by full queues, as a share of the sent messages.
 	over float64
-	// late: share of the messages that may be given up, as they were not worth one more
-	// repair. Who takes for lost what is only late fills the link with copies, and then
-	// nothing gets through in time.
+	// late: most messages given up because they were not worth another repair, as a share.
+	// A sender that believes late packets lost fills the link with copies. Then nothing
+	// arrives in time.
 	late float64
 }
 
-// The bounds are one and a half times the worst of eighty races, at least; those of a
-// narrow link for what runs over and what is given up, of 315. There a first window runs
-// over before anybody knows; a sender that nobody tells of losses drops each packet six
-// times.
+// The bounds are at least one and a half times the worst of eighty races. Drops and messages
+// given up on a narrow link have the worst of 315. A first window overflows that link before
+// any sender knows of it. A sender without news of losses drops each packet six times.
 var raceAllows = [numRaceKinds]raceBounds{
 	raceUnlike: {slower: 1.5, needless: 0.25, over: 0.02, late: 0.01},
 	raceNarrow: {slower: 2, needless: 0.40, over: 0.55, late: 0.045},
 	raceFabric: {slower: 2, needless: 0.25, over: 0.02, late: 0.01},
 }
 
-// needlessFree repairs are in no proportion to anything.
+// needlessFree spurious repairs are allowed in any race.
 const needlessFree = 20
 
 // drawRace draws the network of a seed.
@@ -126,8 +125,8 @@ func drawRace(rng *rand.Rand) *race {
 	return r
 }
 
-// ideal returns what the twin takes: it doubles ten packets in each round trip until it
-// fills the links, and from then on they are full.
+// ideal returns the twin's time. It begins with ten packets and doubles them in each round
+// trip until it fills the links. Then they stay full.
 func (r *race) ideal() time.Duration {
 	bytes := float64(r.n) * (raceBytes + srd.Overhead + net.HeaderIPv4 + net.HeaderUDP)
 	full := r.rate * r.rtt.Seconds()
@@ -135,13 +134,13 @@ func (r *race) ideal() time.Duration {
 	return time.Duration(rounds*float64(r.rtt)) + time.Duration(bytes/r.rate*float64(time.Second))
 }
 
-// raceResult is how it went.
+// raceResult is the result of a race.
 type raceResult struct {
 	kind                   raceKind
 	took, ideal            time.Duration
 	sent, repaired         int
 	faults, over, needless int
-	late                   int // given up: they were not worth a repair any more
+	late                   int // given up: not worth another repair
 }
 
 func (x *raceResult) String() string {
@@ -149,7 +148,7 @@ func (x *raceResult) String() string {
 		x.kind, x.took, x.ideal, x.sent, x.repaired, x.needless, x.faults, x.over, x.late)
 }
 
-// lost returns the packets that have been dropped on the way from host 0 to 1.
+// lost returns the packets dropped on the way from host 0 to 1.
 func (f *Fabric) lost() (faults, over int) {
 	for k := range f.Spines {
 		for _, l := range []*net.Link{f.Cables[0][k].Out, f.Cables[1][k].Back} {
@@ -210,7 +209,7 @@ func Race(seed uint64, trace io.Writer) (*raceResult, error) {
 	return x, x.lose()
 }
 
-// lose says by what the race is lost; nil: it is not.
+// lose names the bound by which the race is lost; nil: none.
 func (x *raceResult) lose() error {
 	b := &raceAllows[x.kind]
 	switch {

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// The first races are not lost, and each kind of network is among them. A race is the
-// same each time.
+// The first races are not lost, and cover each kind of network. A race is the same each
+// time.
 func TestRaces(t *testing.T) {
 	kinds := map[raceKind]bool{}
 	for seed := uint64(1); seed <= 8; seed++ {
@@ -26,7 +26,7 @@ func TestRaces(t *testing.T) {
 	}
 }
 
-// A race is lost by time, by needless repairs, and by what runs over; some of each is free.
+// Time, spurious repairs and drops by full queues lose a race; some of each are free.
 func TestRaceBounds(t *testing.T) {
 	for _, c := range []struct {
 		x    raceResult
@@ -46,7 +46,7 @@ func TestRaceBounds(t *testing.T) {
 	}
 }
 
-// The ideal twin takes a round trip and the time of the link, and more round trips the
+// The ideal twin takes a round trip and the time of the link. It takes more round trips the
 // more the link holds.
 func TestRaceIdeal(t *testing.T) {
 	r := &race{n: 1, rtt: 10 * time.Millisecond, rate: 1e6}

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// reached offers a message from a host and returns how long it takes to arrive.
+// reached offers a message from a host and returns the time until it arrives.
 func (f *Fabric) reached(t *testing.T, from int, most time.Duration) time.Duration {
 	t.Helper()
 	begin := f.Engine.Since()
@@ -18,8 +18,8 @@ func (f *Fabric) reached(t *testing.T, from int, most time.Duration) time.Durati
 	return f.Engine.Since() - begin
 }
 
-// behindNAT builds a host behind a translator that keeps alive, and one that has to be
-// called.
+// behindNAT builds a host behind a translator that sends keepalives, and a host that it has
+// to call.
 func behindNAT(seed uint64, ports int, keepalive time.Duration) *Fabric {
 	return twoHostsOf(seed, 4, ports, clean, func(s *FabricSpec) {
 		s.NAT[0], s.Passive[1] = true, true
@@ -27,8 +27,8 @@ func behindNAT(seed uint64, ports int, keepalive time.Duration) *Fabric {
 	})
 }
 
-// The translator forgets an idle tunnel, and the next keepalive of the host behind it is
-// all that the other end hears. That is enough to reach it again.
+// The translator forgets an idle tunnel. The other end hears only the next keepalive of the
+// host behind it. That is enough to reach it again.
 func TestRebindWhileIdle(t *testing.T) {
 	for _, keepalive := range []time.Duration{time.Second, 3 * time.Second, 5 * time.Second, 25 * time.Second} {
 		for _, move := range []bool{false, true} {
@@ -51,8 +51,8 @@ func TestRebindWhileIdle(t *testing.T) {
 }
 
 // The translator has forgotten an idle tunnel, and the host behind it sends the first
-// packet. The answer comes within two round trips, that of the packet and that of the
-// challenge, and what the hosts wait.
+// packet. The answer comes within two round trips, one for the packet and one for the
+// challenge, and the hosts' delays.
 func TestFirstPacketAfterRebind(t *testing.T) {
 	const rtt = 20 * time.Millisecond
 	for seed := range uint64(20) {

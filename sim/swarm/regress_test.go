@@ -76,8 +76,8 @@ func (f *Fabric) blackout(d time.Duration) { f.fail(f.Links(), d) }
 
 var clean = net.Quality{Rate: 100 * mbit, Delay: 5 * time.Millisecond, Queue: 1 << 18}
 
-// Both sides call at the same moment. They must end up with one session: with
-// one each, the other side's keys expire after a few seconds, again and again.
+// Both sides call at the same moment. They must end up with one session. With one each, the
+// other side's keys expire after a few seconds, again and again.
 func TestCrossedHandshakes(t *testing.T) {
 	f := twoHosts(2, 4, clean, nil)
 	f.boot()
@@ -92,8 +92,8 @@ func TestCrossedHandshakes(t *testing.T) {
 	}
 }
 
-// After so long an outage that the handshake was given up, message numbers must
-// go on: the peer is still the process that counted them.
+// An outage lasts so long that the handshake is given up. Then message numbers must go on:
+// the peer is still the process that counted them.
 func TestNumbersOutliveAnOutage(t *testing.T) {
 	f := twoHosts(2, 4, clean, nil)
 	f.boot()
@@ -107,8 +107,8 @@ func TestNumbersOutliveAnOutage(t *testing.T) {
 	f.wantSoon(t, 200, 5*time.Second)
 }
 
-// A process comes back with a clock that is an hour behind, and has more ports
-// than an initiation goes out on: the cookie must be used where it came.
+// A process comes back with a clock that is an hour behind, and has more ports than an
+// initiation uses. The cookie must be used on the port where it came.
 func TestOldClockOverManyPorts(t *testing.T) {
 	for _, host := range []int{0, 1} {
 		f := twoHosts(4, 26, clean, func(s *FabricSpec) { s.Passive[1-host] = true })
@@ -123,9 +123,8 @@ func TestOldClockOverManyPorts(t *testing.T) {
 	}
 }
 
-// Nothing of one host arrives any more, but everything of the other. It has
-// acknowledgements to send, and no path: that is no reason to stay awake (which
-// the audit watches).
+// Nothing of one host arrives any more, but everything of the other. It has acknowledgements
+// to send, and no path. It must sleep all the same, and the audit checks that.
 func TestAcknowledgementWithoutPath(t *testing.T) {
 	f := twoHosts(4, 8, clean, nil)
 	f.boot()
@@ -142,8 +141,8 @@ func TestAcknowledgementWithoutPath(t *testing.T) {
 	f.wantSoon(t, 100, 3*time.Second)
 }
 
-// In an outage of everything only probes are sent, however much waits to be
-// sent again, and afterwards the pacer has no debt to pay.
+// In a total outage only probes are sent, for any number of waiting repairs. Afterwards the
+// pacer has no debt to pay.
 func TestSilenceIsNotShoutedInto(t *testing.T) {
 	f := twoHosts(2, 8, clean, nil)
 	f.boot()
@@ -161,8 +160,8 @@ func TestSilenceIsNotShoutedInto(t *testing.T) {
 	f.wantSoon(t, 50, 3*time.Second)
 }
 
-// Packets are passed on from an address that is nobody's. It gets no more than
-// three times what came from there, and is forgotten.
+// A stranger relays packets from an address of its own. The address gets at most three times
+// the bytes that came from there, and is forgotten.
 func TestStrangersAreForgotten(t *testing.T) {
 	f := twoHosts(2, 4, clean, nil)
 	f.boot()
@@ -193,8 +192,7 @@ func TestStrangersAreForgotten(t *testing.T) {
 	}
 }
 
-// A tuple whose source address is any is the same path as the one on which the
-// first answer came.
+// A tuple with any source address is the same path as the one with the first answer.
 func TestAnyLocalAddressIsOnePath(t *testing.T) {
 	f := twoHosts(2, 6, clean, func(s *FabricSpec) {
 		s.Hosts[0].AnyLocal = true
@@ -210,7 +208,7 @@ func TestAnyLocalAddressIsOnePath(t *testing.T) {
 	}
 }
 
-// A peer moves: all of its addresses are new, and it is found at once.
+// A peer moves: all of its addresses are new, and the host finds it at once.
 func TestRebindUnderTraffic(t *testing.T) {
 	f := twoHosts(4, 8, clean, func(s *FabricSpec) { s.NAT[0] = true })
 	f.boot()
@@ -222,9 +220,9 @@ func TestRebindUnderTraffic(t *testing.T) {
 	}
 }
 
-// The same, however the new ports fall on the spines. When the peer moved before it
-// answered the last acknowledgement, nothing is under way but that, and what is sent
-// next must not be held back for it.
+// The same, for any places of the new ports on the spines. If the peer moved before it
+// answered the last acknowledgement, only that is under way. It must not hold back later
+// messages.
 func TestRebindWhateverThePorts(t *testing.T) {
 	const networks = 60
 	for seed := range uint64(networks) {

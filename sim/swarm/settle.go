@@ -6,20 +6,19 @@ import (
 	"github.com/srdtun/srdtun/sim/host"
 )
 
-// What is demanded of connections that have nothing to say any more.
+// Demands on connections that have nothing left to say.
 const (
-	// silence after the last message, and roundTrips, all repairs are over.
+	// All repairs are over at silence and roundTrips after the last message.
 	silence = 15 * time.Second
-	// quiet is how long nothing may be sent before a network counts as silent,
-	// and quietTries how often that is looked at. A path that was taken into use
-	// last of all has seven sizes to try twice, three round trips each, and that
-	// of a path that had a long queue is seconds.
+	// quiet is how long an idle network may send nothing before it counts as silent. The
+	// checks number at most quietTries. The path that came into use last tries seven sizes
+	// twice, three round trips each. After a long queue, round trips take seconds.
 	quiet      = 5 * time.Second
 	quietTries = 24
 )
 
-// settle waits for the end of all repairs and demands that accounts are even
-// and that nobody goes on talking.
+// settle waits for the end of all repairs. Then accounts must be even, and the network
+// silent.
 func (s *swarm) settle() {
 	if s.run(silence+roundTrips*s.plan.rtt, nil) {
 		return
@@ -32,8 +31,8 @@ func (s *swarm) settle() {
 	s.fallSilent()
 }
 
-// fallSilent demands that an idle network sends nothing, once paths have been
-// measured. Only keepalives go on.
+// fallSilent demands that an idle network sends nothing after its paths have been measured.
+// Only keepalives go on.
 func (s *swarm) fallSilent() {
 	for _, h := range s.Hosts {
 		if h.Keepalive > 0 {
@@ -61,7 +60,7 @@ func (s *swarm) sent() (n uint64) {
 	return n
 }
 
-// account demands that nothing is on its way any more, and that the application's
+// account demands that no message is on its way any more, and that the application's
 // accounts are even.
 func (s *swarm) account(p *host.Peer) {
 	i := p.Host().Index
@@ -75,9 +74,9 @@ func (s *swarm) account(p *host.Peer) {
 	p.App.Account(p.Conn)
 }
 
-// agree demands that both ends of a connection use the same session, which one of them
-// has begun. With one each, either end's keys are the replaced ones of the other, and
-// expire in the next pause.
+// agree demands that both ends of a connection use the same session, which one of them has
+// begun. If they used one each, every end's keys would be the other's replaced ones. They
+// would expire in the next pause.
 func (s *swarm) agree(p *host.Peer) {
 	for _, q := range s.Peers() {
 		if q.Host() != p.Remote() || q.Remote() != p.Host() || p.Host().Index > q.Host().Index {

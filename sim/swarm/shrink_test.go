@@ -9,8 +9,8 @@ import (
 	"github.com/srdtun/srdtun/srd"
 )
 
-// A route changes to one that carries smaller packets. Whether only large ones are sent
-// or small ones beside them, which arrive all the time, this is noticed, and from then on
+// A route changes to one for smaller packets. Traffic is large packets alone, or small ones
+// beside them, which arrive all the time. The hosts notice in both cases, and then
 // everything arrives.
 func TestRouteOfSmallerPackets(t *testing.T) {
 	const mtu, soon, every = 1280, 5 * time.Second, 25 * time.Millisecond

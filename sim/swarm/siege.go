@@ -7,19 +7,19 @@ import (
 	"github.com/srdtun/srdtun/srd"
 )
 
-// kindSiege is a network that is good but for who is on it: strangers, observers and a
-// lying peer do all the time what they can, and nobody drops anything. There everything
-// must go on while it lasts, and not only when it is over.
+// kindSiege is a good network with strangers, observers and a lying peer. They attack all
+// the time, and nobody drops anything. Traffic must go on during the siege, and not only
+// after it.
 const kindSiege = "siege"
 
 const (
 	siegeLeast = 3 * time.Second
 	siegeMost  = 12 * time.Second
-	// siegeEvery is how often each host has something to say to each other one.
+	// siegeEvery is how often each host offers a message to each other one.
 	siegeEvery = 100 * time.Millisecond
-	// siegePatience, and siegeTrips round trips, is how long it may take in a siege until
-	// what is offered is delivered. A handshake may be needed first, whose first attempts
-	// may meet a host that is under load: 250 and 500 ms until the third.
+	// siegePatience, and siegeTrips round trips, are the longest delay of a message in a
+	// siege. It may need a handshake first. A host under load may refuse the first attempts:
+	// the third follows after 250 and 500 ms.
 	siegePatience = 3 * time.Second
 	siegeTrips    = 12
 	siegeMessages = 300
@@ -29,7 +29,7 @@ const (
 // besieged reports whether the plan is of a siege.
 func (p *plan) besieged() bool { return p.kind == kindSiege }
 
-// besiege replaces what was drawn of the network and its faults by a siege.
+// besiege replaces the drawn network and its faults by a siege.
 func (p *plan) besiege() {
 	p.kind, p.trouble = kindSiege, p.duration(siegeLeast, siegeMost)
 	p.faults = nil
@@ -50,13 +50,13 @@ func (p *plan) besiege() {
 	p.race = 0.5 * p.rng.Float64() * p.rng.Float64()
 }
 
-// siege watches over progress in a siege.
+// siege tracks progress in a siege.
 type siege struct {
 	offered []int // by peer
 	ticks   [][]int
 }
 
-// besiege lets hosts talk, and demands that they are heard.
+// besiege offers messages between hosts, and demands their delivery.
 func (s *swarm) besiege() {
 	peers, since := s.Peers(), s.Engine.Since()
 	if since > s.plan.trouble {
@@ -81,7 +81,7 @@ func (s *swarm) besiege() {
 	s.Engine.After(siegeEvery, s.besiege)
 }
 
-// unheard demands that what was begun or waited a while ago is delivered.
+// unheard demands the delivery of each message that was pulled or waited some time ago.
 func (s *swarm) unheard(peers []*host.Peer) {
 	v := &s.siege
 	patience := int((siegePatience + siegeTrips*s.plan.rtt) / siegeEvery)

@@ -7,9 +7,9 @@ import (
 	"github.com/srdtun/srdtun/sim/net"
 )
 
-// Half of the paths die silently while nobody sends, here and back. What is sent then
-// must arrive: the first tail probes find a path that works, and what else is repaired
-// goes where the peer was heard since.
+// Half of the paths die silently while nobody sends, both ways. Later messages must arrive.
+// The first tail probes find a path that works. Other repairs go to addresses where the peer
+// was heard since.
 func TestBurstAfterSilentDeath(t *testing.T) {
 	const networks = 60
 	q := net.Quality{Rate: 100 * mbit, Delay: time.Millisecond / 2, MTU: 1500, Queue: strictQueue}

@@ -7,9 +7,9 @@ import (
 	"github.com/srdtun/srdtun/sim/net"
 )
 
-// Keys that last for fewer packets than are under way in a round trip: there is a
-// handshake in each, no more, and all that is sent arrives, as what the peer has
-// sealed is opened also when one's own keys are used up.
+// Keys last for fewer packets than are under way in a round trip. There is one handshake in
+// each, no more, and all messages arrive. A host opens packets of its peer even when its own
+// keys are used up.
 func TestKeysOfFewPackets(t *testing.T) {
 	const messages = 5000
 	for _, packets := range []uint64{100, 300, 1000} {

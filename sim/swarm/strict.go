@@ -10,28 +10,28 @@ import (
 	"github.com/srdtun/srdtun/srd"
 )
 
-// Kinds of plans whose network is so good that more can be demanded than that
-// nothing is wrong: what is slow, or is done for nothing, is then seen as well.
+// Kinds of plans with a good network. There a seed demands more than correctness: slow
+// repairs and spurious ones fail it as well.
 const (
 	kindClean   = "clean"   // every link is perfect
-	kindFlood   = "flood"   // and long, and there are more messages than may be open
+	kindFlood   = "flood"   // and long, with more messages than may be open
 	kindLossy   = "lossy"   // links lose a packet now and then
 	kindReroute = "reroute" // links are perfect, but a spine dies
-	kindGone    = "gone"    // and is dead for long, while few packets are sent or none
+	kindGone    = "gone"    // and stays dead for long, with few packets or none
 )
 
 // Bounds of such networks.
 const (
 	strictQueue = 8 << 20 // bytes: nothing is dropped for want of room
 	strictLoss  = 0.01
-	// A payload is given up after 150 ms. These are round trips in which several
-	// repairs in a row may fail before that.
+	// A payload is given up after 150 ms. On these round trips several repairs in a row may
+	// fail before that.
 	lossyRTT    = 30 * time.Millisecond
 	rerouteRTT  = 6 * time.Millisecond
 	strictPorts = 16 // they reach both of two spines
 	floodRTT    = 100 * time.Millisecond
-	// floodMessages of a few bytes each, at once, are several windows of a long path
-	// and several times as many as srd.OutboxLimit.
+	// floodMessages small messages at once are several windows of a long path, and several
+	// times srd.OutboxLimit.
 	floodMessages = 5 * srd.OutboxLimit
 )
 
@@ -44,8 +44,8 @@ func (p *plan) strict() bool {
 	return false
 }
 
-// drawStrict replaces what was drawn of hosts and cables for a network without
-// faults by what its kind wants.
+// drawStrict replaces the drawn hosts and cables by a network without faults for the plan's
+// kind.
 func (p *plan) drawStrict() {
 	s, rate := &p.spec, p.spread(20*mbit, 1000*mbit)
 	switch p.kind {
@@ -94,17 +94,17 @@ func (p *plan) drawDeath() {
 }
 
 const (
-	// goneLeast is the least time that a plan of kindGone takes: three quarters of it
-	// are more than it takes until a path that the peer opened is forgotten (30 s).
+	// goneLeast is the least time of a plan of kindGone. After 30 s a host forgets a path
+	// that its peer opened. Three quarters of the time must exceed that.
 	goneLeast = 60 * time.Second
-	// seldom is how often something is sent then, if it is: often enough that the
-	// connection is not idle, which ends probing (10 s).
+	// seldom is the interval of sending while the spine is dead, if any host sends. It is
+	// short enough that the connection is not idle: idleness ends probing after 10 s.
 	seldom = 5 * time.Second
 )
 
-// drawGone draws the traffic of a plan in which a spine dies while nobody sends: some
-// before, and a burst soon after, by which that is noticed. Then there is no more, or
-// a little.
+// drawGone draws the traffic of a plan in which a spine dies while nobody sends. Some
+// traffic comes before. A burst soon after reveals the death. Then a little follows, or
+// none.
 func (p *plan) drawGone() {
 	death := p.faults[0].At
 	soon := death + p.duration(10*time.Millisecond, time.Second)
@@ -125,14 +125,14 @@ func (p *plan) drawGone() {
 	}
 }
 
-// neverIn are the reasons for which no connection drops anything in a good network,
-// in which nobody is hostile and no program dies.
+// neverIn are reasons for drops that do not occur in a good network without adversaries and
+// dying programs.
 var neverIn = [...]srd.Reason{
 	srd.DropMalformed, srd.DropReplay, srd.DropMessageFar, srd.DropSlot, srd.DropPathLimit, srd.DropAckInvalid,
 	srd.DropIncarnation, srd.DropClosed,
 }
 
-// demand holds a good network to more than others.
+// demand checks the connections of a good network more closely.
 func (s *swarm) demand() {
 	if !s.plan.strict() {
 		return
@@ -144,7 +144,7 @@ func (s *swarm) demand() {
 	}
 }
 
-// flaw returns what p should not have met.
+// flaw returns an event that p should not have met.
 func (s *swarm) flaw(p *host.Peer) error {
 	x, drops := p.Conn.Stats(), p.Drops()
 	for _, r := range neverIn {
@@ -162,9 +162,9 @@ func (s *swarm) flaw(p *host.Peer) error {
 		return fmt.Errorf("dropped %v", *drops)
 	}
 	if s.overflowed() || p.Host().KeyPackets > 0 || (s.plan.kind == kindGone && p.Host().KeyLife > 0) {
-		// Sockets are too small for the links, or keys are renewed more than once
-		// in a round trip, or expire unused at one end first: what is under way
-		// then is lost.
+		// Packets under way may be lost here. Either sockets are too small for the links, or
+		// keys are renewed more than once in a round trip. Or one end's keys expire unused
+		// first.
 		return nil
 	}
 	if t, ok := p.App.(*host.Tunnel); ok && s.repairable() && s.roomy(p.Host()) {
@@ -188,9 +188,9 @@ func (s *swarm) flaw(p *host.Peer) error {
 	return nil
 }
 
-// On a clean network some repairs are for nothing, as when a handshake takes the
-// time of a tail probe: repairsFree, and repairShare of a hundred messages. Copies of messages
-// that are late have a budget of their own: copiesFree, and one for copyEach acknowledged.
+// Some repairs on a clean network are spurious, as when a handshake takes the time of a tail
+// probe. Up to repairsFree are allowed, and repairShare of a hundred messages. Copies of
+// late messages have a budget of their own: copiesFree, and one for copyEach acknowledged.
 const (
 	repairsFree = 20
 	repairShare = 5
@@ -198,22 +198,20 @@ const (
 	copyEach    = 32
 )
 
-// oversubscribed is how many times what its cables carry a host's line may be, so that its
-// first window, which goes by the line, makes no queue that looks like a failure.
+// oversubscribed is how many times the rate of its cables a host's line may be. The first
+// window follows the line, and must make no queue that looks like a failure.
 const oversubscribed = 4
 
-// spares reports whether h has no reason to repeat anything: where no packet is
-// lost, and neither flows that are kept to paths nor a first window that is far too
-// large make queues.
+// spares reports whether h has no reason for repeats. No packet may be lost. Neither flows
+// kept on paths nor a first window far above the cables may make queues.
 func (p *plan) spares(h *host.Host) bool {
 	return h.Policy == "" && (p.kind == kindClean || p.kind == kindFlood) && h.Line <= oversubscribed*p.cables(h.Index)
 }
 
-// repairable reports whether what is lost is to come in time for its order. It is known to
-// be lost when the acknowledgement of something else has come, and comes itself a round
-// trip later at the earliest; both may stand behind what a policy that keeps flows to paths
-// sends, in the longest queue that a link had. Where all hosts spray there are to be no
-// such queues.
+// repairable reports whether a lost message is due in time for its order. The
+// acknowledgement of another message reveals the loss. The repair takes at least one more
+// round trip. A policy that keeps flows on paths may delay both by the longest queue of a
+// link. If all hosts spray, such queues are not allowed.
 func (s *swarm) repairable() bool {
 	if s.plan.kind == kindClean || s.plan.kind == kindFlood || s.plan.sprays() {
 		return true
@@ -222,8 +220,8 @@ func (s *swarm) repairable() bool {
 	return s.plan.rtt+s.plan.rtt/2+2*s.longestWait() < hold
 }
 
-// roomy reports whether h may hold what comes while something is repaired: less may have been
-// drawn than its cables bring in that time.
+// roomy reports whether h may hold all arrivals during a repair. Its drawn room may be less
+// than its cables bring in that time.
 func (s *swarm) roomy(h *host.Host) bool {
 	hold := order.HoldFor(order.DefaultHold, s.plan.rtt)
 	return h.HeldBytes == 0 || float64(h.HeldBytes) >= s.plan.cables(h.Index)*hold.Seconds()
@@ -239,7 +237,7 @@ func (p *plan) sprays() bool {
 	return true
 }
 
-// longestWait returns how long a packet had to wait for those before it on a link, at most.
+// longestWait returns the longest time that a packet waited for others on a link.
 func (s *swarm) longestWait() (most time.Duration) {
 	for _, l := range s.Links() {
 		if l.Rate > 0 {

@@ -9,8 +9,7 @@ import (
 	"github.com/srdtun/srdtun/sim/host"
 )
 
-// A good network is held to more: a message that was given up, and repairs of what
-// was not lost, are breaches there.
+// A good network allows less: a message given up, and spurious repairs, are breaches there.
 func TestGoodNetworksAreHeldToMore(t *testing.T) {
 	for name, spoil := range map[string]func(*Fabric){
 		"not delivered": func(f *Fabric) {
@@ -36,14 +35,14 @@ func TestGoodNetworksAreHeldToMore(t *testing.T) {
 	}
 }
 
-// lossy is an App of which one message has not arrived.
+// lossy is an App with one message that has not arrived.
 type lossy struct{ host.App }
 
 func (lossy) Undelivered(int) (n, example int) { return 1, 0 }
 
-// Order is demanded where a repair can come in time for it: not where packets are lost and
-// the acknowledgement and the repair may each have stood in a queue for as long as frames
-// are held back. Where nothing is lost, or all hosts spray, it always is.
+// Order is demanded if a repair can come in time for it. On a lossy network the
+// acknowledgement and the repair may each have waited as long as frames are held. Then it is
+// not. Without losses, or if all hosts spray, order is always demanded.
 func TestOrderIsDemandedWhereRepairsComeInTime(t *testing.T) {
 	for _, x := range []struct {
 		kind, policy string

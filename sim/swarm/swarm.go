@@ -12,29 +12,28 @@ import (
 	"github.com/srdtun/srdtun/srd"
 )
 
-// What a swarm demands once everything is healed.
+// Demands of a swarm after all faults are healed.
 const (
-	// grace is how long after the last fault connections may need to find each
-	// other again: one interval of handshake attempts (5 s and a quarter of
-	// jitter), the 180 s life of keys excluded because silence is noticed, and
-	// two rounds of probes a second apart; doubled.
+	// grace is how long connections may take after the last fault to find each other again.
+	// It doubles one interval of handshake attempts (5 s and a quarter of jitter) and two
+	// rounds of probes a second apart. The 180 s life of keys is left out: hosts notice
+	// silence sooner.
 	grace = 16 * time.Second
-	// bound is how long what is sent after that may take.
+	// bound is how long later messages may take.
 	bound = 8 * time.Second
 	// roundTrips is added to both on long paths.
 	roundTrips = 30
-	// trickleEvery is the traffic by which connections notice that all is well.
+	// trickleEvery is the interval of the traffic by which connections notice the healing.
 	trickleEvery = 50 * time.Millisecond
-	// trickleMost of that may be under way: more would be a burst when it can go.
+	// trickleMost of these messages may be under way: more would make a burst later.
 	trickleMost = 10
-	// lastRounds of lastEach messages are what must arrive, each way. They are
-	// roundEvery apart, so that they do not make on the slowest links a queue
-	// that is longer than a message is worth repairing.
+	// lastRounds of lastEach messages must arrive, each way. They are roundEvery apart. On
+	// the slowest links they must not make a queue longer than a message is worth repairing.
 	lastRounds   = 6
 	lastEach     = 10
 	roundEvery   = 250 * time.Millisecond
 	lastMessages = lastRounds * lastEach
-	// mostEvents ends a run that would not end: many times what any plan needs.
+	// mostEvents ends a run without end: many times what any plan needs.
 	mostEvents = 20e6
 )
 
@@ -70,21 +69,21 @@ type swarm struct {
 	siege siege
 }
 
-// mark is where a connection's last batch begins.
+// mark is the beginning of a connection's last batch.
 type mark struct {
 	first   int // number
-	dropped int // what its queue had dropped before
+	dropped int // drops of its queue before
 }
 
-// missing returns how many of p's last batch have not been delivered, without
-// those that its queue dropped, and the first of them.
+// missing returns how many messages of p's last batch have not been delivered, and the first
+// of them. Drops by p's own queue do not count.
 func (m mark) missing(p *host.Peer) (n, example int) {
 	n, example = p.App.Undelivered(m.first)
 	return n - (p.App.Dropped() - m.dropped), example
 }
 
-// Play plays one seed: a network, faults and traffic are drawn; then all is
-// healed, and what is sent from then on must arrive in time. trace may be nil.
+// Play plays one seed: it draws a network, faults and traffic. Then it heals all, and all
+// later messages must arrive in time. trace may be nil.
 func Play(seed uint64, trace io.Writer) Report {
 	e := net.NewEngine(seed, trace)
 	p := drawPlan(e.Fork(), seed)
@@ -102,7 +101,7 @@ func Play(seed uint64, trace io.Writer) Report {
 	return r
 }
 
-// newSwarm builds what a plan has, and who is hostile in it.
+// newSwarm builds the network and the adversaries of a plan.
 func newSwarm(e *net.Engine, p *plan) *swarm {
 	s := &swarm{Fabric: NewFabric(e, p.spec), plan: p}
 	if p.early {
@@ -150,7 +149,7 @@ func (s *swarm) play() {
 	s.settle()
 }
 
-// run lets time pass and reports whether the run is over, or done said so.
+// run lets time pass and reports whether the run is over, or done reported true.
 func (s *swarm) run(d time.Duration, done func() bool) bool {
 	return s.Engine.Run(d, func() bool {
 		if s.Engine.Done() > mostEvents {
@@ -160,7 +159,7 @@ func (s *swarm) run(d time.Duration, done func() bool) bool {
 	})
 }
 
-// offer gives a host's application something to send to another host.
+// offer gives a host's application a batch for another host.
 func (s *swarm) offer(from, to int, b host.Batch) {
 	h := s.Hosts[from]
 	if h.Process() == nil {
@@ -194,7 +193,7 @@ func (s *swarm) hostility() {
 // healedQueue is room for the last batch and its acknowledgements.
 const healedQueue = 128 << 10
 
-// heal makes all links good, and lets nothing wait that was offered before.
+// heal makes all links good, and withdraws all waiting messages.
 func (s *swarm) heal() {
 	s.Engine.Say("HEALED")
 	for i, row := range s.Cables {
@@ -235,9 +234,9 @@ func (s *swarm) tellLiar() {
 	s.Engine.After(max(liarPulse, s.plan.trouble/liarPulses), s.tellLiar)
 }
 
-// trickle offers a message to every connection now and then, unless some wait already.
-// What a program that was killed has left here, half put together, is no reason not to:
-// it is by what is sent that this is noticed.
+// trickle offers a message to every connection now and then, unless trickleMost are on their
+// way. Frames that a killed program left half reassembled do not count: only new messages
+// reveal its death.
 func (s *swarm) trickle(until time.Duration) {
 	for _, p := range s.Peers() {
 		if p.App.Sending() < trickleMost {
@@ -249,7 +248,7 @@ func (s *swarm) trickle(until time.Duration) {
 	}
 }
 
-// lastBatch offers what must arrive.
+// lastBatch offers the messages that must arrive.
 func (s *swarm) lastBatch() {
 	s.Engine.Say("LAST BATCH")
 	for _, p := range s.Peers() {
@@ -265,7 +264,7 @@ func (s *swarm) lastBatch() {
 	}
 }
 
-// arrived reports whether the last batch has, everywhere.
+// arrived reports whether the last batch has arrived everywhere.
 func (s *swarm) arrived() bool {
 	for i, p := range s.Peers() {
 		if p.App.Begun() < s.last[i].first+lastMessages {
@@ -278,8 +277,7 @@ func (s *swarm) arrived() bool {
 	return true
 }
 
-// restored reports whether no path is down that a host has opened to where another
-// one is.
+// restored reports whether no path to a good address of a peer is down.
 func (s *swarm) restored() bool {
 	for _, p := range s.Peers() {
 		if len(p.Down()) > 0 {
@@ -289,8 +287,8 @@ func (s *swarm) restored() bool {
 	return true
 }
 
-// unrestored names such paths. They have had longer than any interval of probes, which
-// go on for 10 s after the last message.
+// unrestored names paths that are still down. They have had longer than any interval of
+// probes, which go on for 10 s after the last message.
 func (s *swarm) unrestored() {
 	for _, p := range s.Peers() {
 		for _, i := range p.Down() {
@@ -299,7 +297,7 @@ func (s *swarm) unrestored() {
 	}
 }
 
-// missing names what of the last batch has not arrived.
+// missing names the missing messages of the last batch.
 func (s *swarm) missing() {
 	for i, p := range s.Peers() {
 		n, first := s.last[i].missing(p)

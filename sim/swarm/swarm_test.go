@@ -11,8 +11,8 @@ import (
 	"github.com/srdtun/srdtun/sim/swarm"
 )
 
-// Seeds played by default and with -short: with the race detector, that is. All the
-// others are played without it (make soak). SRDSIM_SEEDS=n plays n.
+// Seeds played by default, and with -short for the race detector. All others are played
+// without it (make soak). SRDSIM_SEEDS=n plays n.
 const (
 	seedsDefault = 100
 	seedsShort   = 40
@@ -35,9 +35,8 @@ func seeds(t *testing.T) int {
 	return seedsDefault
 }
 
-// Whatever network, faults and traffic a seed draws, nothing arrives twice or
-// wrong, no nonce is used again, all bounds hold, and when all is healed, what is
-// sent arrives.
+// For any drawn network, faults and traffic, nothing arrives twice or wrong. No nonce is
+// used again, and all bounds hold. After all is healed, all messages arrive.
 func TestSwarm(t *testing.T) {
 	n := seeds(t)
 	for g := range seedGroups {
@@ -52,7 +51,7 @@ func TestSwarm(t *testing.T) {
 	}
 }
 
-// Seeds beyond those that are always played which have failed, and what for.
+// Further seeds that have failed, and their faults.
 var found = map[uint64]string{
 	503:   "acknowledgements kept to one path, which had failed in their direction",
 	924:   "how far an acknowledgement's path is counted as its wait, and ended slow start",
@@ -106,7 +105,7 @@ func TestSeedsThatFailed(t *testing.T) {
 	}
 }
 
-// The swarm does what it is for: its seeds deliver, give up, restart and rekey.
+// The swarm reaches its targets: its seeds deliver, give up, restart and rekey.
 func TestSwarmReachesWhatItTests(t *testing.T) {
 	var delivered, expired int
 	kinds := map[string]int{}
@@ -137,8 +136,7 @@ func TestSameSeedSameRun(t *testing.T) {
 	}
 }
 
-// How many processors there are, and how many seeds are played at once, changes
-// nothing.
+// The number of processors, and of seeds played at once, changes nothing.
 func TestSameRunOnAnyProcessors(t *testing.T) {
 	const seeds = 8
 	var alone, together [seeds]swarm.Report

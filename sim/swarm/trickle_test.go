@@ -8,9 +8,9 @@ import (
 	"github.com/srdtun/srdtun/sim/net"
 )
 
-// A program was killed while the other end was putting frames of it together, and says
-// nothing when it is started again. That it is another one is noticed by what is sent to
-// it, so those frames must not keep the swarm from sending.
+// A program was killed while the other end was reassembling its frames. It says nothing
+// after its restart. Only packets to it reveal the restart, so those frames must not keep
+// the swarm from sending.
 func TestTrickleToProgramThatWasKilled(t *testing.T) {
 	f := twoHosts(1, 1, clean, func(s *FabricSpec) {
 		s.Passive[1] = true
@@ -37,13 +37,13 @@ func TestTrickleToProgramThatWasKilled(t *testing.T) {
 	}
 }
 
-// halfPut is an App with frames half put together.
+// halfPut is an App with half reassembled frames.
 type halfPut struct{ host.App }
 
 func (a halfPut) Open() int { return trickleMost + a.App.Open() }
 
-// Whoever sends a little all the time, as a call does, notices as soon as others that
-// nothing comes back: that the peer was restarted, here.
+// A sender of a little all the time, as in a call, notices silence as soon as others. Here
+// the peer was restarted.
 func TestRestartIsNoticedByThinTraffic(t *testing.T) {
 	for _, delay := range []time.Duration{time.Millisecond / 2, 20 * time.Millisecond} {
 		for _, every := range []time.Duration{5 * time.Millisecond, 20 * time.Millisecond} {

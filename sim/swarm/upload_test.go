@@ -8,8 +8,8 @@ import (
 	"github.com/srdtun/srdtun/srd/cc"
 )
 
-// Who receives as much as the link carries may send as much as well: what waits on the way
-// back is not taken for a queue of what is sent.
+// A receiver of as much as the link carries may send as much as well. The queue on the way
+// back does not count as a queue of its own packets.
 func TestUploadBesideDownload(t *testing.T) {
 	const rate = 50 * mbit
 	for _, spines := range []int{1, 4} {
