@@ -10,8 +10,8 @@ import (
 	"github.com/srdtun/srdtun/lab"
 )
 
-// goodput returns what all flows of a group have together in Mbit/s, and how many they
-// are, without the first samples.
+// goodput returns the total goodput of a group in Mbit/s without the first samples, and its
+// number of flows.
 func goodput(r *lab.Result, group string, skip int) (mbit float64, flows int) {
 	samples := r.Samples[skip:]
 	for i, f := range r.Flows {
@@ -26,7 +26,7 @@ func goodput(r *lab.Result, group string, skip int) (mbit float64, flows int) {
 	return mbit, flows
 }
 
-// between loads a plan, and what its hosts are like.
+// between loads a plan, and the model of its hosts.
 func between(t *testing.T, plan, hosts string) (*lab.Plan, *lab.HostModel) {
 	t.Helper()
 	p, err := lab.Load(plan, os.ReadFile)
@@ -40,8 +40,9 @@ func between(t *testing.T, plan, hosts string) (*lab.Plan, *lab.HostModel) {
 	return p, host
 }
 
-// Beside plain TCP on one link both sides have 0.5 to 2 times their share by flows; where it
-// is on two of four links, the tunnel has nearly all that is free; and alone its queue is short.
+// Beside plain TCP on one link, either side has 0.5 to 2 times its share by flows. If TCP
+// uses two of four links, the tunnel has nearly all the free capacity. Alone its queue is
+// short.
 func TestTunnelBesidePlainTCP(t *testing.T) {
 	for _, name := range []string{"ideal", "daemon"} {
 		p, host := between(t, "plans/coexist.toml", name)
@@ -64,8 +65,8 @@ func deep(t *testing.T, name string, limit time.Duration) (*lab.Plan, *lab.Case,
 	return p, &p.Cases[i], r
 }
 
-// Where buffers are so deep that others never let them run empty, both sides have their share
-// too, and keep it: what is least for minutes is not taken for the round trip without a queue.
+// In buffers so deep that others never let them run empty, either side has its share too,
+// and keeps it. The least round trip of some minutes does not count as one without a queue.
 func TestTunnelInDeepBuffers(t *testing.T) {
 	for _, name := range []string{"1 beside 1", "4 beside 4", "1 beside 4", "4 beside 1"} {
 		_, c, r := deep(t, name, 75*time.Second)
@@ -79,10 +80,10 @@ func TestTunnelInDeepBuffers(t *testing.T) {
 	}
 }
 
-// Where a buffer is far shorter than the queue that is aimed for, losses beside others do not pass
-// for what is lost by chance: a sender that takes them for that sends 30 times what the link carries.
+// A buffer far shorter than the target queue overflows. Its losses beside others do not
+// count as loss by chance: a sender that believes so sends 30 times the link's rate.
 func TestTunnelInShortBuffers(t *testing.T) {
-	const most = 0.4 // of what is sent may be lost, by ten packets of buffer for eight flows
+	const most = 0.4 // share of lost packets, with ten packets of buffer for eight flows
 	p, host := between(t, "plans/coexist-short.toml", "daemon")
 	for i := range p.Cases {
 		r, err := lab.Run(p, &p.Cases[i], host, 1, nil)
@@ -101,11 +102,11 @@ func TestTunnelInShortBuffers(t *testing.T) {
 	}
 }
 
-// Behind a policer nothing waits, whatever is sent. Each side has at least 0.4 times its share, and what is sent in
-// vain is bounded.
+// Behind a policer no queue builds up at any rate. Each side has at least 0.4 times its
+// share, and its drops are bounded.
 func TestTunnelBehindAPolicer(t *testing.T) {
 	const (
-		least = 0.4 // times what is fair
+		least = 0.4 // times the fair share
 		most  = 0.1 // of the packets, of both directions, are lost
 	)
 	p, host := between(t, "plans/coexist-policed.toml", "daemon")
@@ -144,8 +145,8 @@ func TestTunnelBehindAPolicer(t *testing.T) {
 	}
 }
 
-// With 5 ms of buffer, about what is aimed for, losses are answered as plain TCP does: either side has
-// a seventh, of three seeds in the mean.
+// With 5 ms of buffer, about the target queue, both sides answer losses as plain TCP does.
+// Either has a seventh at least, in the mean of three seeds.
 func TestTunnelSharesAShortBuffer(t *testing.T) {
 	p, host := between(t, "plans/coexist-short.toml", "daemon")
 	p.Network.Queue = 64_000
@@ -165,8 +166,9 @@ func TestTunnelSharesAShortBuffer(t *testing.T) {
 	}
 }
 
-// What overran a buffer of 2.5 ms, as others fill it, is told of when nothing waits any more. It is not what
-// is lost by chance: four beside four have an eighth at least, of three seeds in the mean.
+// Other flows fill a buffer of 2.5 ms. Its drops become known after the queue has gone. They
+// are no loss by chance: four flows beside four have an eighth at least, in the mean of
+// three seeds.
 func TestOverflowToldOfLaterIsNoChance(t *testing.T) {
 	p, host := between(t, "plans/coexist-short.toml", "daemon")
 	p.Network.Queue, p.Limit = 32_000, lab.Duration{Duration: 20 * time.Second}
@@ -189,8 +191,9 @@ func TestOverflowToldOfLaterIsNoChance(t *testing.T) {
 	}
 }
 
-// A lone flow whose route becomes longer has at least a quarter of the link all the time, and
-// all of it soon; and if that is one of four, the other three, and all four soon.
+// The route of a lone flow becomes longer. The flow keeps at least a quarter of the link all
+// the time, and soon has all of it. If one of four routes does, it keeps the other three,
+// and soon has all four.
 func TestTunnelOnALongerRoute(t *testing.T) {
 	for name, want := range map[string]struct{ always, soon float64 }{
 		"20 ms longer":             {25, 75},

@@ -29,8 +29,8 @@ Downlink_Latency_ns 10000
 Switch_Latency_ns 0
 `
 
-// The deaths of spines: the first when the flow has filled its window, each for half a
-// second, with time to come back.
+// The deaths of spines. The first comes when the flow has filled its window. Each lasts half
+// a second, with time to come back.
 const (
 	deathFirst = 3 * time.Second
 	deathEvery = 2 * time.Second
@@ -38,8 +38,8 @@ const (
 	deathCount = 2
 )
 
-// deathsText is the text of the plan of a flow in a tunnel under which count spines die,
-// one after the other.
+// deathsText is a plan with a flow in a tunnel and the deaths of count spines, one after the
+// other.
 func deathsText(count int) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, `
@@ -67,7 +67,7 @@ size = 0
 	return b.String()
 }
 
-// fourSpinePlan reads a plan of the network of four spines.
+// fourSpinePlan reads a plan for the network of four spines.
 func fourSpinePlan(t testing.TB, text string) *Plan {
 	t.Helper()
 	p, err := Load("plan.toml", func(file string) ([]byte, error) {
@@ -85,9 +85,9 @@ func fourSpinePlan(t testing.TB, text string) *Plan {
 	return p
 }
 
-// When a spine dies for a moment the tunnel repairs what was lost on it, and the inner
-// connection, whose window is too large for what is left, pays nothing: no segment is
-// taken out of the queue in front, and none is sent again.
+// A spine dies for a moment, and the tunnel repairs its losses. The inner connection's
+// window is too large for the remaining spines, but it pays nothing. The queue in front
+// drops no segment, and TCP sends none again.
 func TestDeathCostsInnerTCPNothing(t *testing.T) {
 	p := fourSpinePlan(t, deathsText(deathCount))
 	r := &run{plan: p, c: &p.Cases[0], seed: 1, engine: net.NewEngine(1, nil), byName: map[string]Transport{}}

@@ -11,23 +11,23 @@ import (
 	"time"
 )
 
-// HostModel is what the transport runs on. Ideal hosts act in no time, know the rate of
-// their link, and have their connections made and their paths probed before time zero.
-// The others are as the daemon is: a process that wakes late, that spends processor time
-// on each packet, with paths that nobody has opened.
+// HostModel is a model of the transport's host. Ideal hosts act in no time and know the rate
+// of their link. Their connections are made and their paths probed before time zero. The
+// others act as the daemon does: a process that wakes late and spends processor time on each
+// packet. Its paths are not open at time zero.
 type HostModel struct {
 	Name string
-	// delays are those of the process; nil: none.
+	// delays are the delays of the process; nil: none.
 	delays *delays
 }
 
 // Ideal is the host without delays, a network interface that runs the transport itself.
 var Ideal = &HostModel{Name: "ideal"}
 
-// Hosts that a plan is played on when it names none.
+// Hosts for plans that name none.
 var usualHosts = []string{"ideal", "daemon"}
 
-// recorded are the tables of "bench hostdelay" by the name that plans use.
+// recorded are the tables of "bench hostdelay" by their names in plans.
 var recorded = map[string]string{
 	"daemon":      "hosts/idle.txt", // a machine with nothing else to do
 	"daemon-busy": "hosts/busy.txt", // two processes spin on its two processors
@@ -57,12 +57,12 @@ func HostNamed(name string) (*HostModel, error) {
 // delays is how slow a process is.
 type delays struct {
 	timer, arrival inverse
-	// What a train costs the processor, and each packet of it.
+	// Processor time for a train, and for each of its packets.
 	sendTrain, sendPacket, receiveTrain, receivePacket time.Duration
 }
 
-// inverse is a distribution: times by the share of all that are no longer, ascending,
-// from 0 to 1, and linear in between.
+// inverse is a distribution: times by the share of samples that are no longer. It ascends
+// from 0 to 1, linear in between.
 type inverse []quantile
 
 type quantile struct {
@@ -95,7 +95,7 @@ func (v inverse) check() error {
 	return nil
 }
 
-// mostHostDelay is more than any process is late that runs at all.
+// mostHostDelay is longer than the delay of any running process.
 const mostHostDelay = time.Minute
 
 // parseDelays reads a table: lines "quantile SHARE TIMER ARRIVAL" and "COST TIME".

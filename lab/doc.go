@@ -1,13 +1,13 @@
-// Package lab runs experiments in virtual time: a Plan names a topology, flows,
-// faults and transports, and Run plays a case of it with a seed and returns what
-// became of every flow and every link.
+// Package lab runs experiments in virtual time. A Plan names a topology, flows, faults and
+// transports. Run plays a case of it with a seed, and returns the fate of every flow and
+// link.
 //
 //	plan.go       the file       run.go      its course       summary.go, goal.go  its figures
-//	network.go    fat trees      fault.go    what breaks      result.go            what is written
-//	delays.go     how late hosts are, as recorded in hosts/   process.go  the daemon on one
+//	network.go    fat trees      fault.go    faults           result.go            the output
+//	delays.go     delays of hosts, as recorded in hosts/      process.go  the daemon on one
 //	faultfile.go  other simulators' fault plans               sweep.go    networks of all kinds
-//	transport.go  what carries flows: srd.go and srd_end.go are this project's own, tcp.go TCP and MPTCP
+//	transport.go  carriers of flows: srd.go and srd_end.go are this project's own, tcp.go TCP and MPTCP
 //
-// It is pure: files are read by the caller, and a plan and a seed give the same
-// Result, to the last bit.
+// The package is pure: its caller reads the files. A plan and a seed give the same Result,
+// to the last bit.
 package lab

@@ -8,9 +8,9 @@ import (
 	"github.com/srdtun/srdtun/sim/net"
 )
 
-// Edge is TCP between servers that know nothing of tunnels: their leaf switches have
-// one to each other leaf, as CONGA's have (section 3.1). Between a server and its leaf,
-// and between servers of one leaf, packets go as they are.
+// Edge is TCP between servers that know nothing of tunnels. Their leaf switches have a
+// tunnel to each other leaf, as CONGA's have (section 3.1). Packets between a server and its
+// leaf, and between servers of one leaf, do not change.
 type Edge struct {
 	*Tunnel
 	leaves []*edgeLeaf
@@ -20,8 +20,8 @@ type Edge struct {
 	server []*edgeServer
 }
 
-// edgeLeaf passes on what comes from its servers. Each end of a connection has a port
-// that nobody else below the leaf has.
+// edgeLeaf passes on packets of its servers. Each end of a connection has a port of its own
+// below the leaf.
 type edgeLeaf struct{ next map[netip.AddrPort]net.Node } // by source
 
 // Receive implements net.Node.
@@ -33,7 +33,7 @@ type edgeServer struct{ conns map[uint16]net.Node }
 // Receive implements net.Node.
 func (s *edgeServer) Receive(p *net.Packet) { s.conns[p.Dst.Port()].Receive(p) }
 
-// NewEdge returns the transport for a network of two tiers, which it adds machines to.
+// NewEdge returns the transport for a network of two tiers. It adds machines to the network.
 func NewEdge(n *Network, cfg SRDConfig, inner TCPConfig) (*Edge, error) {
 	if err := n.AddGates(); err != nil {
 		return nil, err

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// edgeNetwork has the tunnel between the leaves of ls32.topo, whose servers have TCP.
+// edgeNetwork has the tunnel between the leaves of ls32.topo. Servers have TCP.
 const edgeNetwork = `
 [network]
 topology = "../testdata/ls32.topo"
@@ -37,8 +37,8 @@ dst = 4
 size = 3_000_000
 `
 
-// Flows through tunnels between leaves arrive whole, in little more than their ideal,
-// and so do those that need no tunnel. Nothing passes the tunnel but what has to.
+// Flows through tunnels between leaves arrive whole, in little more than their ideal. So do
+// flows that need no tunnel, and they do not pass it.
 func TestEdge(t *testing.T) {
 	r := one(t, head+edgeNetwork+edgeFlows)
 	for _, f := range r.Flows {
@@ -54,7 +54,7 @@ func TestEdge(t *testing.T) {
 	if least := uint64(2 * 3_000_000 / 8_848); s.Order.Delivered < least || s.Order.Delivered > 3*least {
 		t.Errorf("%d inner packets, want %d and acknowledgements", s.Order.Delivered, least)
 	}
-	// And on with a cable that is out of service.
+	// And once more with a cable out of service.
 	r = one(t, head+edgeNetwork+edgeFlows+"[[case.fault]]\nkind = \"cut\"\ntier = 1\ncables = [3]\n")
 	for _, f := range r.Flows {
 		if f.Delivered != f.Size {
@@ -63,7 +63,7 @@ func TestEdge(t *testing.T) {
 	}
 }
 
-// Leaves have machines only in a network that has leaves.
+// Only leaves can have machines.
 func TestEdgeNeedsLeaves(t *testing.T) {
 	text := strings.Replace(head+edgeNetwork+edgeFlows, "ls32.topo", "rack8x1.topo", 1) +
 		"[[case.uplink]]\nmbit = 100\n"
@@ -73,8 +73,8 @@ func TestEdgeNeedsLeaves(t *testing.T) {
 	}
 }
 
-// unevenFlow is one flow of TCP in a tunnel whose trains go over any path, one of which
-// has a fifth of the others' rate.
+// unevenFlow is one flow of TCP in a tunnel that sends trains over any path. One path has a
+// fifth of the others' rate.
 const unevenFlow = `
 [transport.tunnel]
 kind = "tunnel"
@@ -98,8 +98,8 @@ cables = [0, 1]
 value = 0.2
 `
 
-// What restores order counts what it held; without it nothing is held, and TCP meets
-// what happened on the way.
+// The reassembler counts the held packets. Without restored order it holds none, and TCP
+// sees the reordering.
 func TestOrderIsCounted(t *testing.T) {
 	ordered := one(t, head+network+unevenFlow)
 	bare := one(t, head+network+strings.Replace(unevenFlow, "unordered = false", "unordered = true", 1))
@@ -117,13 +117,13 @@ func TestOrderIsCounted(t *testing.T) {
 	}
 }
 
-// What TCP in tunnels meets is counted apart: packets that a server's link drops behind
-// the tunnel, and those that the queue in front of it does. Each is sent again.
+// The counters of TCP in tunnels are separate. They count the drops of a server's link
+// behind the tunnel, and of the queue in front of it. Each dropped packet is sent again.
 func TestInnerIsCounted(t *testing.T) {
 	if n := one(t, head+edgeNetwork+edgeFlows).Stats["edge"].Inner; n == nil || *n != (InnerStats{}) {
 		t.Errorf("of flows that nothing stood in the way of: %+v", n)
 	}
-	// Four servers send to one whose port has room for 400 KB.
+	// Four servers send to one. Its port has room for 400 KB.
 	incast := "[[case]]\nname = \"edge\"\ntransport = \"edge\"\n"
 	for i := range 4 {
 		incast += fmt.Sprintf("[[case.flow]]\nsrc = %d\ndst = 17\nsize = 3_000_000\n", i)
@@ -132,7 +132,8 @@ func TestInnerIsCounted(t *testing.T) {
 	if n.Dropped == 0 || n.Queue != 0 || n.Retransmitted < n.Dropped {
 		t.Errorf("at a server's port: %+v", n)
 	}
-	// Sixteen leave by cables that have a five-thousandth of their rate: CoDel's interval has to pass.
+	// Sixteen leave by cables with a five-thousandth of their rate: CoDel's interval has to
+	// pass.
 	slow := "[[case]]\nname = \"edge\"\ntransport = \"edge\"\n"
 	for i := range 16 {
 		slow += fmt.Sprintf("[[case.flow]]\nsrc = %d\ndst = %d\nsize = 3_000_000\n", i, 16+i)

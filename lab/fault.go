@@ -9,20 +9,20 @@ import (
 	"github.com/srdtun/srdtun/sim/net"
 )
 
-// Fault is something that happens to cables.
+// Fault is a fault of cables.
 type Fault struct {
 	Kind  string        // "cut", "dead", "rate", "loss", "cycle" or "delay"
 	At    time.Duration // after time zero; negative: before anything is sent
 	For   time.Duration // 0: to the end
-	Tier  int           // of the cables' upper end; 0 are those of hosts
+	Tier  int           // of the cables' upper end; 0 is the hosts'
 	Cable []int         // their numbers in Network.Cables
 	Value float64       // rate: the share that is left; loss: the chance of a packet; delay: ms more
 	Cycle net.Cycle     // cycle: which packets are lost
-	// Down leaves the direction up alone, and Up that down.
+	// Down spares the direction up, and Up the direction down.
 	Down, Up bool
 }
 
-// kinds of faults: what each does to a link, and how it is undone.
+// kinds of faults: the effect on a link, and its undoing.
 var kinds = map[string]struct{ begin, end func(*net.Link, *Fault) }{
 	"dead":  {func(l *net.Link, _ *Fault) { l.Fail() }, func(l *net.Link, _ *Fault) { l.Restore() }},
 	"rate":  {func(l *net.Link, x *Fault) { l.Rate *= x.Value }, func(l *net.Link, x *Fault) { l.Rate /= x.Value }},
@@ -31,7 +31,7 @@ var kinds = map[string]struct{ begin, end func(*net.Link, *Fault) }{
 	"cycle": {func(l *net.Link, x *Fault) { l.Cycle = x.Cycle }, func(l *net.Link, _ *Fault) { l.Cycle = net.Cycle{} }},
 }
 
-// more is by how much longer a link takes: its route has changed.
+// more is the additional delay of a link: its route has changed.
 func (x *Fault) more() time.Duration { return time.Duration(x.Value * float64(time.Millisecond)) }
 
 // plant lets the fault happen, at times counted from now.
@@ -68,8 +68,8 @@ func (x *Fault) plant(n *Network) error {
 	return nil
 }
 
-// cut is a fault that routing knows of from the start, and that lasts: the cables are
-// not used. What "dead" does nobody is told.
+// cut is a lasting fault that routing knows from the start: no route uses the cables. Nobody
+// learns of the fault "dead".
 const cut = "cut"
 
 func (x *Fault) cut(n *Network) error {
@@ -84,10 +84,10 @@ func (x *Fault) cut(n *Network) error {
 	return nil
 }
 
-// deathOrder returns the cables above leaves in the order in which a fault plan takes
-// them: the artifact lets the one die that a packet reaches first when the time has come.
-// That is one of those which the first flow that leaves its leaf is sprayed over; which
-// one is the hash's choice, and so are all others.
+// deathOrder returns the cables above leaves in the order in which a fault plan takes them.
+// In the artifact the first to die is the cable that the next packet reaches. The first flow
+// that leaves its leaf is sprayed over all cables of that leaf. Which of them comes first is
+// random, and so is the rest of the order.
 func (n *Network) deathOrder(flows []*Flow, rng *rand.Rand) []int {
 	order := rng.Perm(len(n.Cables[1]))
 	each := n.Topology.Tiers[0].Down

@@ -8,12 +8,12 @@ import (
 	"github.com/srdtun/srdtun/sim/net"
 )
 
-// What the artifact's degradation does: a cable has three lanes, and loses the share of
-// its packets that its lost lanes were; mostly one, seldom two, and hardly ever all. A
-// switch or an interface loses some packets and, if its plan gives no share, all of its
-// rate but 1 kbit/s.
+// Degradation in the artifact. A cable has three lanes, and loses the share of packets on
+// its lost lanes. Mostly it loses one lane, seldom two, and hardly ever all. A switch or an
+// interface loses some packets. If its plan gives no share, it also loses all of its rate
+// but 1 kbit/s.
 const (
-	oneLane, twoLanes = 0.9, 0.99 // chances, as those of a table that adds up
+	oneLane, twoLanes = 0.9, 0.99 // chances, cumulative
 	laneLoss          = 1.0 / 3
 	switchLoss        = 0.10
 	nicLoss           = 0.05
@@ -29,9 +29,8 @@ type filePlan struct {
 	faults []Fault
 }
 
-// fromFile turns a fault plan of workload into faults of this network, with no
-// more than most dead cables; 0: as many as the plan says. flows are those of the case,
-// in the order in which they start.
+// fromFile turns a fault plan of workload into faults of this network. At most most cables
+// die; 0: as many as the plan says. The flows are the case's, in the order of their starts.
 func fromFile(f *workload.Faults, most int, n *Network, flows []*Flow, rng *rand.Rand) []Fault {
 	p := &filePlan{Network: n, stop: f.Stop, most: most, rng: rng}
 	p.cables(&f.Cable, flows)
@@ -43,8 +42,8 @@ func fromFile(f *workload.Faults, most int, n *Network, flows []*Flow, rng *rand
 	return p.faults
 }
 
-// each calls hit for those of n things that an element happens to, in order, with the
-// time. most bounds them; 0: nothing does.
+// each calls hit for each of n things that an element affects, in order, with the time. At
+// most most things are affected; 0: no bound.
 func (p *filePlan) each(e *workload.Element, n, most int, hit func(i int, at time.Duration)) {
 	if !e.On {
 		return
@@ -64,7 +63,7 @@ func (p *filePlan) each(e *workload.Element, n, most int, hit func(i int, at tim
 
 func (p *filePlan) add(x Fault) { p.faults = append(p.faults, x) }
 
-// cables: those above leaves, in the direction up.
+// cables adds the faults of cables above leaves, in the direction up.
 func (p *filePlan) cables(f *workload.Faulty, flows []*Flow) {
 	if f.Fail.On || f.WorstCase.On || f.Degradation.On || f.PeriodicLoss.On {
 		order := p.deathOrder(flows, p.rng)
@@ -87,7 +86,7 @@ func (p *filePlan) cables(f *workload.Faulty, flows []*Flow) {
 	}
 }
 
-// lanes draws what share of its packets a degraded cable loses.
+// lanes draws the share of packets that a degraded cable loses.
 func (p *filePlan) lanes() float64 {
 	switch u := p.rng.Float64(); {
 	case u < oneLane:
@@ -98,7 +97,7 @@ func (p *filePlan) lanes() float64 {
 	return 1
 }
 
-// everywhere lets each cable of the way spoil its share.
+// everywhere lets each cable on the way corrupt its share of packets.
 func (p *filePlan) everywhere(e *workload.Element) {
 	for tier, row := range p.Cables {
 		x := Fault{Kind: "loss", At: e.Start, Value: e.Most, Tier: tier}
@@ -109,7 +108,7 @@ func (p *filePlan) everywhere(e *workload.Element) {
 	}
 }
 
-// switches: those of the second tier, with all of their cables both ways.
+// switches adds the faults of second-tier switches, on all their cables both ways.
 func (p *filePlan) switches(f *workload.Faulty) {
 	if len(p.tiers) < 2 {
 		return
@@ -129,7 +128,7 @@ func (p *filePlan) switches(f *workload.Faulty) {
 	p.equipment(f, len(order), switchLoss, p.Topology.Tiers[1].Rate, hit)
 }
 
-// nics: hosts' cables, both ways.
+// nics adds the faults of hosts' cables, both ways.
 func (p *filePlan) nics(f *workload.Faulty) {
 	order := p.rng.Perm(len(p.Cables[0]))
 	p.equipment(f, len(order), nicLoss, p.Cables[0][0].Up.Rate, func(i int, x Fault) {
@@ -138,8 +137,9 @@ func (p *filePlan) nics(f *workload.Faulty) {
 	})
 }
 
-// equipment is what switches and interfaces have in common. hit places a fault on the
-// ith; loss is what degradation loses, rate that of a link in bytes per second.
+// equipment is the common part of switches and interfaces. Degradation drops packets with
+// the chance in loss. The rate of a link is in bytes per second. The function hit places a
+// fault on the ith device.
 func (p *filePlan) equipment(f *workload.Faulty, n int, loss, rate float64, hit func(i int, x Fault)) {
 	for _, e := range []*workload.Element{&f.Fail, &f.WorstCase} {
 		p.each(e, n, 0, func(i int, at time.Duration) { hit(i, Fault{Kind: "dead", At: at, For: e.For}) })

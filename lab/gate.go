@@ -6,9 +6,9 @@ import (
 	"github.com/srdtun/srdtun/sim/net"
 )
 
-// AddGates gives each leaf a machine of its own, for what a leaf switch does itself:
-// packets to and from it take neither time nor room on the way to the switch. Servers
-// have the first numbers, the machine of leaf i that of all servers plus i.
+// AddGates gives each leaf a machine of its own, for the leaf switch's own work. Its packets
+// take neither time nor room on the way to and from the switch. Servers have the first
+// numbers. Leaf i's machine has i plus the number of servers.
 func (n *Network) AddGates() error {
 	if n.Topology == nil || len(n.Topology.Tiers) != 2 {
 		return fmt.Errorf("leaves with machines of their own need a network of two tiers")
@@ -35,10 +35,10 @@ func (n *Network) machine(i int) *Host {
 	return n.gates[i-len(n.Hosts)]
 }
 
-// machines returns how many of both there are.
+// machines returns the number of hosts and leaf machines together.
 func (n *Network) machines() int { return len(n.Hosts) + len(n.gates) }
 
-// leafOf returns all that is below a leaf, its own machine included.
+// leafOf returns all machines below a leaf, its own included.
 func (n *Network) leafOf(i int) []*Host {
 	v := n.below(0, i)
 	if n.gates != nil {

@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// Speed is what cases are compared by: the inverse of the mean completion time in
-// microseconds, or the goodput where flows have no end.
+// Speed is the figure that compares cases. It is the inverse of the mean completion time in
+// microseconds, or the goodput of endless flows.
 func (s *Summary) Speed() float64 {
 	if s.Mean > 0 {
 		return 1 / s.Mean
@@ -16,13 +16,13 @@ func (s *Summary) Speed() float64 {
 	return s.Goodput
 }
 
-// SummaryName is what a case's summary on a host is known by.
+// SummaryName is the key of a case's summary on a host.
 func SummaryName(name, host string) string { return name + " on " + host }
 
-// Slower says by how much the case is slower on a host than it may be beside the best of
-// the cases that it is compared with; "" if it is not, or none of those was run. others
-// are theirs by SummaryName. One that was not run there is taken as on ideal hosts. known
-// tells that it is no slower than it is known to be.
+// Slower compares the case's speed on a host with the best case in BestOf. The text is empty
+// if the case is fast enough, or if none of those was run. The map others has their
+// summaries by SummaryName. A case that was not run there counts as on ideal hosts. The flag
+// known means that the case is no slower than its known miss.
 func (c *Case) Slower(s *Summary, host string, others map[string]*Summary) (text string, known bool) {
 	best, name := 0.0, ""
 	for _, other := range c.BestOf {
@@ -38,8 +38,8 @@ func (c *Case) Slower(s *Summary, host string, others map[string]*Summary) (text
 	return fmt.Sprintf("%.2f of %q < %g", share, name, c.Share), ok && share >= was/knownSlack
 }
 
-// summaryOf returns a case's summary on a host, or that on ideal ones, where it was not run
-// there; nil: it was not run at all.
+// summaryOf returns a case's summary on a host, or on ideal ones if it was not run there. It
+// returns nil if the case was not run at all.
 func summaryOf(name, host string, others map[string]*Summary) *Summary {
 	if s := others[SummaryName(name, host)]; s != nil {
 		return s
@@ -47,8 +47,8 @@ func summaryOf(name, host string, others map[string]*Summary) *Summary {
 	return others[SummaryName(name, Ideal.Name)]
 }
 
-// Worse says, like Missed, where the case is worse than the best of those that it is to be no
-// worse than. One of them with flows that did not end is worse than any.
+// Worse says, like Missed, where the case is worse than the best case in NoWorse. A case
+// with open flows never counts as best.
 func (c *Case) Worse(s *Summary, host string, others map[string]*Summary) (missed, known []string) {
 	mean, most := math.Inf(1), math.Inf(1)
 	for _, name := range c.NoWorse {
@@ -73,8 +73,8 @@ func (c *Case) Worse(s *Summary, host string, others map[string]*Summary) (misse
 	return missed, known
 }
 
-// Known misses may become so much worse before they count: other rules change how a
-// random plan goes.
+// A known miss may grow by this factor before it counts: other rules change the course of a
+// random plan.
 const knownSlack = 1.1
 
 // bounds returns the case's goals on a host.
@@ -97,20 +97,21 @@ func (c *Case) hasGoal(host, name string) bool {
 	return a || b || name == openFlows || name == shareGoal && c.Share > 0 || len(c.NoWorse) > 0 && (name == worseMean || name == worseMax)
 }
 
-// openFlows is the goal that each case has: that all flows end.
+// openFlows is the goal of every case that all flows end.
 const openFlows = "open"
 
 // shareGoal is the name of Case.Share among known misses.
 const shareGoal = "share"
 
-// worseMean and worseMax are the names of Case.NoWorse among known misses: times the other's.
+// worseMean and worseMax are the names of Case.NoWorse among known misses: multiples of the
+// best.
 const (
 	worseMean = "mean_of_best"
 	worseMax  = "max_of_best"
 )
 
-// Missed returns what of the case's goals on a host the figures do not meet, in words:
-// known is what was missed before, and is not worse now.
+// Missed names the goals of the case on a host that the figures miss. Known misses are
+// separate if they are not worse now.
 func (c *Case) Missed(s *Summary, host string) (missed, known []string) {
 	note := func(name, text string, x float64, most bool) {
 		was, ok := c.On[host].Known[name]
@@ -137,7 +138,7 @@ func (c *Case) Missed(s *Summary, host string) (missed, known []string) {
 	return missed, known
 }
 
-// checkGoals makes sure that goals are of figures that there are, on hosts that there are.
+// checkGoals makes sure that goals name existing figures and hosts.
 func (c *Case) checkGoals() error {
 	goals := []map[string]float64{c.AtMost, c.AtLeast}
 	for host, g := range c.On {
@@ -161,8 +162,8 @@ func (c *Case) checkGoals() error {
 	return nil
 }
 
-// HostsOf returns the kinds of hosts that a case is played on: where nothing but TCP
-// runs, which the kernel does, the ideal one alone.
+// HostsOf returns the kinds of hosts for a case. If no process carries any of its flows,
+// only the ideal host is used: the kernel runs TCP.
 func (p *Plan) HostsOf(c *Case) (v []*HostModel) {
 	names := p.Hosts
 	if names == nil {

@@ -6,7 +6,7 @@ import (
 	"github.com/srdtun/srdtun/sim/net"
 )
 
-// firstPort is where the ports that Host.Port hands out begin.
+// firstPort is the first port of Host.Port.
 const firstPort = 10000
 
 // Host is a machine at the edge of the network: an address and a cable.
@@ -32,17 +32,17 @@ func newHost(e *net.Engine, index int, addr netip.Addr) *Host {
 	return &Host{Index: index, Addr: addr, engine: e, nodes: map[binding]net.Node{}, port: firstPort}
 }
 
-// Port returns the address of a port that nobody has.
+// Port returns the address of an unused port.
 func (h *Host) Port() netip.AddrPort {
 	h.port++
 	return netip.AddrPortFrom(h.Addr, h.port)
 }
 
-// Bind lets packets of a protocol to a port go to n, which then owns them: it
-// gives them back with Engine.Free when it has read them.
+// Bind lets packets of a protocol to a port go to n. The node then owns them: after it has
+// read one, it gives it back with Engine.Free.
 func (h *Host) Bind(proto uint8, port uint16, n net.Node) { h.nodes[binding{proto, port}] = n }
 
-// Send puts p onto the host's cable. The packet is the network's from then on.
+// Send puts p onto the host's cable. Then the network owns the packet.
 func (h *Host) Send(p *net.Packet) { h.Up.Receive(p) }
 
 // Receive implements net.Node.

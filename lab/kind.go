@@ -11,7 +11,7 @@ import (
 // maker makes the transport of one kind for a run.
 type maker func(*Network, *TransportPlan, *HostModel) (Transport, error)
 
-// makers by the name that plans use.
+// makers by their names in plans.
 var makers = map[string]maker{
 	"srd": func(n *Network, p *TransportPlan, on *HostModel) (Transport, error) {
 		c := srdOf(p, on)
@@ -22,7 +22,7 @@ var makers = map[string]maker{
 	"tunnel": func(n *Network, p *TransportPlan, on *HostModel) (Transport, error) {
 		return NewTunnel(n, srdOf(p, on), tcpOf(p))
 	},
-	// The same between leaf switches, whose servers have TCP alone.
+	// The same between leaf switches. Their servers have TCP alone.
 	"edge": func(n *Network, p *TransportPlan, on *HostModel) (Transport, error) {
 		return NewEdge(n, srdOf(p, on), tcpOf(p))
 	},
@@ -34,9 +34,9 @@ var makers = map[string]maker{
 	},
 }
 
-// srdOf returns the configuration of srd in a plan. Hosts that are processes have that of
-// the daemon (overlay/daemon/peer.go): the granularity that is the default
-// (mono.Granularity), and no line rate, which is known of network cards alone.
+// srdOf returns the configuration of srd in a plan. Hosts that are processes are configured
+// as the daemon is (overlay/daemon/peer.go). They have the default granularity
+// (mono.Granularity) and no line rate: only network cards have one.
 func srdOf(p *TransportPlan, on *HostModel) SRDConfig {
 	c := SRDConfig{
 		Ports: p.Ports, MTU: p.MTU, Granularity: p.Granularity.Duration, Policy: p.Policy, Line: p.Line,

@@ -10,8 +10,7 @@ import (
 	"testing"
 )
 
-// plan loads a plan that is given as text, on the network of 32 hosts and 16
-// spines.
+// plan loads a plan from a text, on the network of 32 hosts and 16 spines.
 func plan(t testing.TB, text string) *Plan {
 	t.Helper()
 	p, err := load(text)
@@ -104,7 +103,7 @@ func TestRunsAreDeterministic(t *testing.T) {
 	}
 }
 
-// Samples add up to what was delivered.
+// Samples add up to the delivered bytes.
 func TestSamples(t *testing.T) {
 	r := one(t, "seeds = [1]\nlimit = \"1ms\"\nsample = \"100us\"\n"+network+strings.Replace(lone, "size = 1_000_000", "size = 0\ncount = 2", 1))
 	if len(r.Samples) != 10 || r.Sample != 100 {
@@ -115,7 +114,7 @@ func TestSamples(t *testing.T) {
 		for _, row := range r.Samples {
 			sum += row[i]
 		}
-		// What arrived in the last instant may not be in the last sample.
+		// Bytes of the last instant may not be in the last sample.
 		if sum > f.Delivered || sum < f.Delivered*99/100 || f.FCT != 0 {
 			t.Errorf("flow %d: %d in samples, %+v", i, sum, f)
 		}
@@ -146,8 +145,8 @@ batches = 3
 	}
 }
 
-// Faults happen: a dead cable carries nothing, a slow one less, and the flow
-// arrives all the same.
+// Faults happen: a dead cable carries nothing, a slow one less, and the flow arrives all the
+// same.
 func TestFaults(t *testing.T) {
 	for _, c := range []struct {
 		fault string
@@ -158,7 +157,7 @@ func TestFaults(t *testing.T) {
 		{"kind = \"rate\"\nvalue = 0.1", func(r *Result, up, down LinkResult) bool { return up.Packets > 0 && up.Faults == 0 }},
 		{"kind = \"dead\"\nat = \"20us\"\nfor = \"20us\"", func(r *Result, up, down LinkResult) bool { return up.Packets > 0 && up.Faults > 0 }},
 	} {
-		// Cables 0 to 15 are those of the first rack.
+		// The first rack has cables 0 to 15.
 		r := one(t, head+network+lone+"[[case.fault]]\ntier = 1\ncables = [0, 1, 2, 3, 4, 5, 6, 7]\n"+c.fault+"\n")
 		var up, down LinkResult
 		for _, l := range r.Links {
@@ -232,7 +231,8 @@ func TestSummarize(t *testing.T) {
 	if v, known := c.Missed(&s, "ideal"); len(v) != 3 || len(known) != 0 {
 		t.Errorf("missed %q, want open flows, max_us and jain; known %q", v, known)
 	}
-	// A host has goals of its own, and misses that are known: the drift of jain is not.
+	// A host has goals of its own, and known misses. The index jain is worse than its known
+	// miss.
 	c.On = map[string]HostGoals{"daemon": {
 		AtMost: map[string]float64{"max_us": 40},
 		Known:  map[string]float64{"open": 1, "jain": 0.99},
@@ -243,9 +243,9 @@ func TestSummarize(t *testing.T) {
 	}
 }
 
-// A case that is to be no worse than others is held against the least mean and the least
-// longest time among them, on the same hosts where they were run there. One with flows that did
-// not end is no measure.
+// A case with no_worse is compared with the least mean and the least longest time of the
+// others. They count on the same hosts where they were run there. A case with open flows
+// does not count.
 func TestNoWorse(t *testing.T) {
 	others := map[string]*Summary{
 		SummaryName("tcp", "ideal"): {Mean: 100, Max: 300}, SummaryName("mptcp", "ideal"): {Mean: 200, Max: 200},
@@ -276,7 +276,7 @@ func TestNoWorse(t *testing.T) {
 	}
 }
 
-// All plans are read, and results are what JSON can hold.
+// All plans are read, and JSON can hold their results.
 func TestPlansLoad(t *testing.T) {
 	all, err := filepath.Glob("plans/*.toml")
 	if err != nil || len(all) == 0 {
@@ -292,8 +292,8 @@ func TestPlansLoad(t *testing.T) {
 	}
 }
 
-// DCTCP keeps queues short where switches mark, and is refused where none does. Ports that
-// share a buffer hold less than those that have their own.
+// DCTCP keeps queues short where switches mark. It is refused where none does. Ports with a
+// shared buffer hold less than ports with their own.
 func TestBaselines(t *testing.T) {
 	text := func(network, transport string) string {
 		return head + "[network]\ntopology = \"../testdata/ls32.topo\"\nqueue = 400_000\n" + network +
@@ -326,7 +326,7 @@ func poisson(from, to string, load int) string {
 	return fmt.Sprintf("[case.poisson]\nsizes = \"../testdata/websearch.cdf\"\nfrom = %s\nto = %s\nload = %d\nover = \"1ms\"\n", from, to, load)
 }
 
-// What is wrong with a plan is said.
+// Errors in a plan are named.
 func TestPlanErrors(t *testing.T) {
 	good := head + network + lone
 	for _, c := range []struct{ old, new, want string }{

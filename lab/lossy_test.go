@@ -7,20 +7,19 @@ import (
 	"time"
 )
 
-// A spine that loses a tenth, from lossyAt to the end, and a flow that had filled its
-// window before.
+// A spine loses a tenth, from lossyAt to the end. The flow had filled its window before.
 const (
 	lossyAt  = 3 * time.Second
 	lossyFor = 3 * time.Second
 )
 
-// Where one of four spines loses a tenth, a flow in a tunnel waits for some repair at
-// nearly all times. Its window is large enough for the longer round trip, so that it still
-// has nearly all that the spines carry.
+// If one of four spines loses a tenth, a flow in a tunnel waits for some repair at nearly
+// all times. Its window is large enough for the longer round trip. So it still has nearly
+// all of the spines' capacity.
 func TestLossCostsInnerTCPLittle(t *testing.T) {
 	const (
 		share = 0.88 // of the goodput before, in the mean of all seeds
-		seeds = 4    // as one flow's window at the start of the losses is where it just happens to be
+		seeds = 4    // one flow's window at the start of the losses varies
 	)
 	text := strings.Replace(deathsText(0), "seeds = [1]", "seeds = [1, 2, 3, 4]\nsample = \"100ms\"", 1) +
 		fmt.Sprintf("[[case.fault]]\nkind = \"loss\"\ntier = 1\ncables = [1]\nat = \"%v\"\nvalue = 0.1\n", lossyAt)

@@ -10,8 +10,8 @@ import (
 	"github.com/srdtun/srdtun/sim/net"
 )
 
-// nicQueue is room in a sending interface for whatever transports put there: a
-// host does not drop its own packets, it is held up.
+// nicQueue is room in a sending interface for any transport: a host does not drop its own
+// packets, it is held up.
 const nicQueue = 1 << 30
 
 // Cable is two links between a switch, or a host, and a switch above it.
@@ -19,7 +19,7 @@ type Cable struct {
 	Tier     int // of the switch above
 	Up, Down *net.Link
 
-	lower, upper int // numbers of the switches in their tiers; of tier 0 unused
+	lower, upper int // numbers of the switches in their tiers; unused in tier 0
 }
 
 // Network is a fat tree with hosts. Each switch hashes the five-tuple with a seed
@@ -28,8 +28,8 @@ type Network struct {
 	Engine   *net.Engine
 	Topology *workload.Topology
 	Hosts    []*Host
-	// Cables by the tier of their upper end, and there in the order of their
-	// lower end: cables of tier 0 are those of the hosts.
+	// Cables by the tier of their upper end, and there in the order of their lower end. The
+	// hosts' cables have tier 0.
 	Cables [][]*Cable
 
 	tiers [][]*net.Switch
@@ -40,12 +40,12 @@ type Network struct {
 	uplinks []UplinkPlan // in place of Topology
 }
 
-// Ports is what the ports of switches have.
+// Ports describe the ports of switches.
 type Ports struct {
 	Queue int // bytes that may wait
 	Mark  int // bytes above which ECN-capable packets are marked; 0: never
-	// Shared is a switch's buffer, of which each port takes up to Queue as long as that
-	// leaves room for others (net.Pool); 0: a port has its own.
+	// Shared is a switch's buffer. Each port takes up to Queue of it as long as the others
+	// have room (net.Pool). 0: each port has its own.
 	Shared int
 	// Tell lets links between switches write their load into packets (net.Quality).
 	Tell bool
@@ -75,7 +75,7 @@ func NewNetwork(e *net.Engine, t *workload.Topology, p Ports) *Network {
 	return n
 }
 
-// address returns that of a host.
+// address returns the address of host i.
 func address(i int) netip.Addr { return netip.AddrFrom4([4]byte{10, byte(i >> 8), byte(i), 1}) }
 
 func (n *Network) addHost(i int) {
@@ -93,7 +93,7 @@ func (n *Network) addHost(i int) {
 	tor.Route(h.Addr, c.Down)
 }
 
-// share lets a link take its room from the buffer of the switch that it leaves.
+// share gives a link its room in the buffer of the switch that it leaves.
 func (n *Network) share(from *net.Switch, l *net.Link) {
 	if n.ports.Shared == 0 {
 		return
@@ -107,18 +107,18 @@ func (n *Network) share(from *net.Switch, l *net.Link) {
 	n.pools[from].Add(l)
 }
 
-// sharedAlpha: a port alone may take half of a shared buffer, two a third each, as is
-// usual (Choudhury and Hahne, section IV).
+// sharedAlpha lets one port alone take half of a shared buffer, and two a third each. This
+// is usual (Choudhury and Hahne, section IV).
 const sharedAlpha = 1
 
-// quality is that of a link from a switch, below one of the tier.
+// quality is the quality of a link from a switch of the tier, or up to it from the tier
+// below.
 func (n *Network) quality(tier int) net.Quality {
 	t := &n.Topology.Tiers[tier]
 	return net.Quality{Rate: t.Rate, Delay: t.Latency + t.Through, Queue: n.ports.Queue, Mark: n.ports.Mark, Tell: n.ports.Tell && tier > 0}
 }
 
-// above returns the switches of a tier that a switch of the tier below has links
-// to, one for each link.
+// above returns the switches of a tier above a switch of the tier below, one for each link.
 func (n *Network) above(tier, lower int) (v []int) {
 	t := n.Topology
 	links, bundle := t.Tiers[tier-1].Up, t.Tiers[tier].Bundle
@@ -129,7 +129,7 @@ func (n *Network) above(tier, lower int) (v []int) {
 		pod := lower / (t.Switches(0) / t.Pods())
 		first = pod * t.Switches(1) / t.Pods()
 	case tier == 2:
-		// The same ones as its like in every other pod.
+		// The same as for the switch of this place in every other pod.
 		first = lower % (t.Switches(1) / t.Pods()) * links / bundle
 	}
 	for i := range links {
@@ -163,8 +163,8 @@ func (n *Network) below(tier, i int) []*Host {
 	return n.Hosts[i*size : (i+1)*size]
 }
 
-// Path returns the one-way delay of a packet of size bytes between two hosts when
-// nothing else is there, and the rate of its slowest link in bytes per second.
+// Path returns the one-way delay of a packet of size bytes between two hosts on an empty
+// network. It also returns the rate of its slowest link in bytes per second.
 func (n *Network) Path(src, dst, size int) (delay time.Duration, rate float64) {
 	t := n.Topology
 	if t == nil {
@@ -188,9 +188,9 @@ func (n *Network) Path(src, dst, size int) (delay time.Duration, rate float64) {
 	return delay, rate
 }
 
-// Cut takes a cable between two switches of a fabric of two tiers out of service,
-// and lets all switches know: no route leads over it, or to a switch above that has
-// no other cable to where a packet goes.
+// Cut takes a cable between two switches of a fabric of two tiers out of service, and
+// updates all routes. No route leads over the cable. No route leads to a switch above that
+// has no other cable to the destination.
 func (n *Network) Cut(i int) error {
 	if len(n.tiers) != 2 || i < 0 || i >= len(n.Cables[1]) {
 		return fmt.Errorf("cable %d cannot be cut in %d tiers", i, len(n.tiers))

@@ -11,7 +11,7 @@ import (
 	"github.com/srdtun/srdtun/sim/net"
 )
 
-// data reads a file, as a plan in plans/ names it.
+// data reads a file by its name in a plan in plans/.
 func data(name string) ([]byte, error) { return os.ReadFile(filepath.Join("plans", name)) }
 
 func topology(t testing.TB, name string) *workload.Topology {
@@ -29,7 +29,7 @@ func topology(t testing.TB, name string) *workload.Topology {
 
 var topologies = []string{"ls32.topo", "fat_tree_128_1os.topo", "fat_tree_32_1os_2t_400g.topo"}
 
-// sink counts what arrives.
+// sink counts received packets.
 type sink struct {
 	e  *net.Engine
 	n  int
@@ -50,7 +50,7 @@ func send(n *Network, src, dst int, port uint16) {
 	n.Hosts[src].Send(p)
 }
 
-// Every host reaches every other, in the time that Path says.
+// Every host reaches every other, in the time from Path.
 func TestEveryHostReachesEveryOther(t *testing.T) {
 	for _, name := range topologies {
 		n := NewNetwork(net.NewEngine(1, nil), topology(t, name), Ports{Queue: 1 << 20})
@@ -76,8 +76,8 @@ func TestEveryHostReachesEveryOther(t *testing.T) {
 	}
 }
 
-// The source port chooses the path: many ports use every cable that leads there,
-// about evenly, and one port uses one.
+// The source port chooses the path. Many ports use every cable to the destination about
+// evenly, and one port uses one.
 func TestPortsChooseAmongAllCables(t *testing.T) {
 	const ports = 4096
 	for _, name := range topologies {

@@ -13,8 +13,8 @@ import (
 
 // Plan is a file of experiments that share a network.
 //
-//	title = "what is looked at"
-//	source = "where it comes from"
+//	title = "the subject"
+//	source = "its origin"
 //	seeds = [1, 2, 3]
 //	limit = "1s"            # of virtual time
 //	sample = "1ms"          # of goodput; absent: none
@@ -54,7 +54,7 @@ type NetworkPlan struct {
 	Topology string `toml:"topology"`
 	Queue    int    `toml:"queue"`
 	Mark     int    `toml:"mark"`
-	Shared   int    `toml:"shared"` // bytes of a switch's buffer, which its ports share; 0: each has its own
+	Shared   int    `toml:"shared"` // bytes of a switch's buffer, shared by its ports; 0: each has its own
 	Tell     bool   `toml:"tell"`
 
 	topology *workload.Topology
@@ -67,24 +67,24 @@ type TransportPlan struct {
 	Ports       int      `toml:"ports"`
 	Granularity Duration `toml:"granularity"`
 	Policy      string   `toml:"policy"`
-	// FlowletTimeout is of policies that have one; 0: their own.
+	// FlowletTimeout is for flowlet policies; 0: their own.
 	FlowletTimeout Duration `toml:"flowlet_timeout"`
-	LinkGbit       float64  `toml:"link_gbit"` // of every path, as policies are told it; 0: they are not
+	LinkGbit       float64  `toml:"link_gbit"` // of every path, for policies; 0: unknown to them
 	// Line lets tunnels know the rate of their host's link, as the daemon does on a
 	// network card. Ends of kind srd always know it.
 	Line      bool     `toml:"line"`
 	AtOnce    bool     `toml:"at_once"`   // connections are made all at the same time
-	Unordered bool     `toml:"unordered"` // a tunnel hands on inner packets as they come
+	Unordered bool     `toml:"unordered"` // a tunnel delivers inner packets in the order of arrival
 	MinRTO    Duration `toml:"min_rto"`
 	Subflows  int      `toml:"subflows"`
 	HyStart   bool     `toml:"hystart"` // leave slow start when the round trip grows
 	// Algorithm is "cubic" (or ""), "reno" or "dctcp", which needs a network that marks.
 	Algorithm string `toml:"algorithm"`
-	// Coupled makes subflows those of RFC 6356 (LIA), all open before time zero. Without
-	// it they are those of upstream Linux: each is on its own, and all but the first join
+	// Coupled couples subflows after RFC 6356 (LIA), all open before time zero. Without it
+	// subflows act as in upstream Linux. Each is on its own, and all but the first join
 	// after the first acknowledgement.
 	Coupled bool `toml:"coupled"`
-	// Watch is SRDConfig's.
+	// Watch is as in SRDConfig.
 	Watch func(steer.Policy) steer.Policy `toml:"-"`
 }
 
@@ -94,37 +94,36 @@ type Case struct {
 	Transport string       `toml:"transport"`
 	Matrix    string       `toml:"matrix"`
 	Size      int64        `toml:"size"`    // bytes of each flow of the matrix; 0: its own
-	Batches   int          `toml:"batches"` // the matrix so often, each when the last is over; 0: once
+	Batches   int          `toml:"batches"` // repetitions of the matrix, each after the end of the last; 0: once
 	Flows     []FlowPlan   `toml:"flow"`
 	Poisson   *PoissonPlan `toml:"poisson"`
 	Faults    []FaultPlan  `toml:"fault"`
 	// Uplinks, if there are any, join two hosts in place of the plan's topology.
 	Uplinks []UplinkPlan `toml:"uplink"`
-	// FaultFile is a fault plan as workload reads it; FaultMost bounds its dead
-	// cables.
+	// FaultFile is a fault plan as workload reads it; FaultMost bounds its dead cables.
 	FaultFile string `toml:"fault_file"`
 	FaultMost int    `toml:"fault_most"`
-	// Goals are upper and lower bounds of what Summary.Value knows by name.
+	// Goals are upper and lower bounds of figures, by their names in Summary.Value.
 	AtMost  map[string]float64 `toml:"at_most"`
 	AtLeast map[string]float64 `toml:"at_least"`
-	// On has what differs on hosts by their names: [case.on.daemon].
+	// On has the differences on hosts by their names: [case.on.daemon].
 	On map[string]HostGoals `toml:"on"`
-	// BestOf names cases before this one. Its speed (Summary.Speed) is to be at least
-	// Share of that of the fastest of them.
+	// BestOf names cases before this one. Its speed (Summary.Speed) must be at least Share
+	// of the fastest case's.
 	BestOf []string `toml:"best_of"`
 	Share  float64  `toml:"share"`
-	// NoWorse names cases whose least mean and least longest completion time it is not to
-	// exceed. Known misses are ratios, by the names worseMean and worseMax have.
+	// NoWorse names other cases. It may not exceed their least mean and least longest
+	// completion time. Known misses are ratios, by the names in worseMean and worseMax.
 	NoWorse []string `toml:"no_worse"`
-	// Figure names the picture that the case is drawn in, with others of that name.
+	// Figure names the case's picture, which it shares with others of that name.
 	Figure string `toml:"figure"`
 	// Line, if there is one, is a line of a picture of longest completion times:
 	// the case is its point at X.
 	Line string  `toml:"line"`
 	X    float64 `toml:"x"`
-	// Skip is how many samples at the beginning do not count.
+	// Skip is how many of the first samples do not count.
 	Skip int `toml:"skip"`
-	// Group is whose flows the figures are of; "": all but the endless.
+	// Group is the group of flows in the figures; "": all but the endless.
 	Group string `toml:"group"`
 
 	order  int // in the plan
@@ -133,13 +132,13 @@ type Case struct {
 	faults *workload.Faults
 }
 
-// HostGoals are a case's on one kind of host.
+// HostGoals are a case's goals on one kind of host.
 type HostGoals struct {
 	// AtMost and AtLeast take the place of the case's bounds of the same names.
 	AtMost  map[string]float64 `toml:"at_most"`
 	AtLeast map[string]float64 `toml:"at_least"`
-	// Known are figures that miss their goal today. A run that is worse than that
-	// (Case.Missed says by how much) fails.
+	// Known are figures that miss their goal today. A worse run fails (Case.Missed says by
+	// how much).
 	Known map[string]float64 `toml:"known"`
 }
 
@@ -166,7 +165,7 @@ type PoissonPlan struct {
 	Group string   `toml:"group"`
 }
 
-// check makes sure that there are hosts to choose from.
+// check makes sure that there are hosts for the flows.
 func (x *PoissonPlan) check(hosts int) error {
 	for _, v := range [][]int{x.From, x.To} {
 		if len(v) != 2 || v[0] < 0 || v[0] > v[1] || v[1] >= hosts {
@@ -228,8 +227,7 @@ func Load(name string, read func(file string) ([]byte, error)) (*Plan, error) {
 	return p, p.load(read)
 }
 
-// Bounds of a plan: the virtual time of a run, and how often a flow or a matrix is
-// repeated.
+// Bounds of a plan: the virtual time of a run, and repetitions of a flow or a matrix.
 const (
 	mostEnd   = time.Hour
 	mostCount = 1 << 16
@@ -322,7 +320,7 @@ func (p *Plan) Case(name string) *Case {
 	return nil
 }
 
-// transports returns the names that flows of their own have.
+// transports returns the names of flows' own transports.
 func (c *Case) transports() (v []string) {
 	for _, f := range c.Flows {
 		if f.Transport != "" {

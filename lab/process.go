@@ -10,28 +10,28 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// What the daemon does in a round, and what it has room for: see srd/loop/worker.go and
-// srd/udp/bank.go, whose values these are.
+// Bounds of the daemon's round and queues, with the values of srd/loop/worker.go and
+// srd/udp/bank.go.
 const (
 	roundPackets = 128     // received before anything is sent
 	roundTrains  = 8       // sent for one peer before others get their turn
 	socketRoom   = 8 << 20 // bytes that may wait in the socket of a port
-	// nicRoom is what may wait in the interface: fq_codel's memory_limit. What is sent above
-	// it is dropped. (Send buffers hold 4 MB for each port, more in all.)
+	// nicRoom bounds the interface's queue: fq_codel's memory_limit. Packets above it are
+	// dropped. (Send buffers hold 4 MB for each port, more in all.)
 	nicRoom = 32 << 20
-	// lineShare is which part of its time a process spends on a full line. One that
-	// could not carry its line would tell of processors alone: a faster host has as many
-	// threads as it takes, and so the costs of each packet are divided by their number.
+	// lineShare is the part of its time that a process spends on a full line. A process that
+	// cannot carry its line would measure processors alone. A faster host has as many
+	// threads as it needs. So the costs of each packet are divided by their number.
 	lineShare = 0.5
-	// socketEach is what the kernel counts for a packet in a socket beside its bytes.
+	// socketEach is the kernel's overhead of a packet in a socket, beside its bytes.
 	socketEach = 512
-	// warmSamples of each kind were measured before time zero.
+	// warmSamples of each kind count as measured before time zero.
 	warmSamples = 64
 )
 
-// process is the daemon on a host: one worker, which sleeps, and wakes late. It handles
-// what has come, lets its connections send, and sleeps again (srd/loop). All that
-// happens in a round takes time, packet by packet.
+// process is the daemon on a host: one worker that sleeps, and wakes late. It handles
+// received packets, lets its connections send, and sleeps again (srd/loop). Each packet of a
+// round takes time.
 type process struct {
 	host   *srdHost
 	delays *delays
@@ -41,15 +41,15 @@ type process struct {
 	inbox   []stamped      // not received yet
 	waiting map[uint16]int // bytes in it for each port
 	touched []*srdEnd      // to be served
-	serve   int            // of touched, those left in this round
+	serve   int            // of touched, still to serve in this round
 	taken   int            // packets received in this round
 	awake   bool
-	from    netip.AddrPort // of the packet received last: those of a train come merged
+	from    netip.AddrPort // of the packet received last: packets of a train come merged
 	train   *srd.Train
 	late    mono.Lateness
 
-	Overflow uint64 // packets that the sockets had no room for
-	NoBuffer uint64 // packets that the interface had no room for
+	Overflow uint64 // packets for which the sockets had no room
+	NoBuffer uint64 // packets for which the interface had no room
 }
 
 // stamped is a packet with the kernel's receive stamp.
@@ -61,11 +61,11 @@ type stamped struct {
 func newProcess(h *srdHost, d *delays) *process {
 	p := &process{host: h, delays: d, rng: h.srd.rng, train: srd.NewTrain(), share: 1, waiting: make(map[uint16]int)}
 	mtu := float64(h.srd.cfg.MTU)
-	// Even if no two packets come merged, and each is answered.
+	// The share holds even if no two packets come merged, and each is answered.
 	if cost := float64(d.sendTrain + d.sendPacket + d.receiveTrain + d.receivePacket); cost > 0 && h.Up.Rate > 0 {
 		p.share = min(1, lineShare*mtu/h.Up.Rate*1e9/cost)
 	}
-	// It has run for a while: peers were pinged, timers went off.
+	// The process has run for a while: peers were pinged, timers went off.
 	for range warmSamples {
 		p.late.Add(d.arrival.draw(p.rng))
 		p.late.Add(d.timer.draw(p.rng))
@@ -78,7 +78,7 @@ func (p *process) cost(train, each time.Duration, n int) time.Duration {
 	return time.Duration(p.share * float64(train+time.Duration(n)*each))
 }
 
-// wake lets the process run after a delay, unless it does or will.
+// wake lets the process run after a delay, unless it runs already or will.
 func (p *process) wake(after time.Duration) {
 	if !p.awake {
 		p.awake = true
@@ -86,7 +86,7 @@ func (p *process) wake(after time.Duration) {
 	}
 }
 
-// arrive is what the kernel does with a packet.
+// arrive models the kernel's work for a packet.
 func (p *process) arrive(pkt *net.Packet) {
 	port, n := pkt.Dst.Port(), len(pkt.Data)+socketEach
 	if p.waiting[port]+n > socketRoom {
@@ -99,8 +99,8 @@ func (p *process) arrive(pkt *net.Packet) {
 	p.wake(p.delays.arrival.draw(p.rng))
 }
 
-// offer tells that an application has something for e: to the process it is a packet
-// that came, from a device.
+// offer tells that an application has something for e. To the process it is a packet that
+// came from a device.
 func (p *process) offer(e *srdEnd) {
 	p.touch(e)
 	p.wake(p.delays.arrival.draw(p.rng))
@@ -119,7 +119,7 @@ func (p *process) touch(e *srdEnd) {
 	}
 }
 
-// step does one thing, and goes on when that has taken its time.
+// step takes one step, and goes on after that step's time.
 func (p *process) step() {
 	var took time.Duration
 	switch {
@@ -160,8 +160,8 @@ func (p *process) receive() time.Duration {
 	return p.cost(train, p.delays.receivePacket, 1)
 }
 
-// send lets the next connection send one train. It stays in its place until it has sent
-// its share of a round, or has no more.
+// send lets the next connection send one train. The connection keeps its place until it has
+// sent its share of a round, or has no more.
 func (p *process) send() time.Duration {
 	e := p.touched[0]
 	now := p.host.engine.Now()
@@ -191,8 +191,7 @@ func (p *process) pass() {
 	p.serve--
 }
 
-// transmit puts a train onto the host's cable, packet behind packet, and returns how
-// many there are.
+// transmit puts a train onto the host's cable, packet by packet, and returns their number.
 func (p *process) transmit() (n int) {
 	h, t := p.host, p.train
 	from := netip.AddrPortFrom(h.Addr, h.base+t.Tuple.Sock)

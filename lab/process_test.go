@@ -28,9 +28,9 @@ func on(t testing.TB, host, text string) (*Result, *run) {
 	return r.result(), r
 }
 
-// A flow on hosts that are processes begins with a handshake, and with processes that
-// wake up: it takes longer than on ideal ones, and ends whole. The later the process,
-// the later the end.
+// A flow on hosts that are processes begins with a handshake, and with processes that wake
+// up. It takes longer than on ideal ones, and ends whole. The later the process, the later
+// the end.
 func TestDaemonsAreSlower(t *testing.T) {
 	var before float64
 	for _, host := range []string{"ideal", "daemon-20us", "daemon"} {
@@ -68,7 +68,7 @@ func TestDaemonsAreDeterministic(t *testing.T) {
 	}
 }
 
-// TCP is the kernel's: no process is woken for it, and a case of it alone is played once.
+// The kernel runs TCP: it wakes no process, and a case of TCP alone is played once.
 func TestKernelHasNoProcess(t *testing.T) {
 	p := plan(t, head+network+"[transport.tcp]\nkind = \"tcp\"\nmtu = 9000\n"+lone)
 	c := p.Cases[0]
@@ -111,7 +111,7 @@ func TestProcessHasBoundedRoom(t *testing.T) {
 	}
 }
 
-// The recorded tables are distributions, and what is drawn from one is in it.
+// The recorded tables are distributions, and a drawn value is within its distribution.
 func TestRecordedDelays(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	for name := range recorded {
@@ -142,7 +142,7 @@ func TestRecordedDelays(t *testing.T) {
 	}
 }
 
-// What is wrong with a table is said, with its line.
+// Errors in a table are named, with their line.
 func TestDelaysErrors(t *testing.T) {
 	const good = "send-train 1us\nquantile 0 1us 1us\nquantile 1 2us 3us\n"
 	if _, err := parseDelays("f", good); err != nil {

@@ -7,13 +7,13 @@ import (
 	"github.com/srdtun/srdtun/sim/net"
 )
 
-// Result is what came out of one run.
+// Result is the output of one run.
 type Result struct {
 	Plan   string           `json:"plan"`
 	Title  string           `json:"title"`
 	Case   string           `json:"case"`
 	Order  int              `json:"order"`            // of the case in its plan
-	Figure string           `json:"figure,omitempty"` // these are the case's in the plan
+	Figure string           `json:"figure,omitempty"` // from here to Skip: as in the case
 	Line   string           `json:"line,omitempty"`
 	X      float64          `json:"x,omitempty"`
 	Group  string           `json:"group,omitempty"`
@@ -24,7 +24,7 @@ type Result struct {
 	Events uint64           `json:"events"` // of the simulator
 	Time   float64          `json:"time_us"`
 	Flows  []FlowResult     `json:"flows"`
-	Links  []LinkResult     `json:"links"` // those that packets came to
+	Links  []LinkResult     `json:"links"` // links with packets
 	Stats  map[string]Stats `json:"stats"` // by transport
 	// Sample is the length of a sample in microseconds, and Samples the bytes each
 	// flow got in each.
@@ -32,7 +32,7 @@ type Result struct {
 	Samples [][]int64 `json:"samples,omitempty"`
 }
 
-// FlowResult is what became of a flow. Times are in microseconds.
+// FlowResult is the fate of a flow. Times are in microseconds.
 type FlowResult struct {
 	ID    int     `json:"id"`
 	Src   int     `json:"src"`
@@ -42,22 +42,22 @@ type FlowResult struct {
 	Start float64 `json:"start_us"`
 	// FCT is from the start to the last byte at the receiver; 0: it did not end.
 	FCT float64 `json:"fct_us"`
-	// Ideal is what it takes when the busiest of the flow's two host links carries
-	// nothing but the payload of this flow, and of those that start with it, at its
-	// full rate, and one packet's way adds what an empty network takes.
+	// Ideal is the least completion time on the busiest of the flow's two host links. The
+	// link carries only the payload of this flow, and of the flows that start with it, at
+	// its full rate. The delay of one packet through an empty network is added.
 	Ideal     float64 `json:"ideal_us"`
 	Delivered int64   `json:"delivered"`
 }
 
-// LinkResult is what a link counted since time zero.
+// LinkResult is a link's counters since time zero.
 type LinkResult struct {
 	Name    string `json:"name"`
 	Packets uint64 `json:"packets"`
 	Bytes   uint64 `json:"bytes"`
 	Queue   uint64 `json:"queue_drops"`
-	Faults  uint64 `json:"fault_drops"` // loss, by a policer, and while it was down
+	Faults  uint64 `json:"fault_drops"` // by loss, by a policer, and while it was down
 	Marked  uint64 `json:"marked"`
-	Peak    int    `json:"peak_bytes"` // most that ever waited
+	Peak    int    `json:"peak_bytes"` // most bytes that ever waited
 }
 
 // linkCount is a link's counters at time zero.
@@ -66,7 +66,7 @@ type linkCount struct {
 	drops                  [net.NumLinkDrops]uint64
 }
 
-// counts reads all links, and lets their peaks begin anew.
+// counts reads the counters of all links, and resets their peaks.
 func (r *run) counts() (v []linkCount) {
 	for _, l := range r.net.Links() {
 		v = append(v, linkCount{l.Packets, l.Bytes, l.Marked, l.Drops})
@@ -77,7 +77,7 @@ func (r *run) counts() (v []linkCount) {
 
 func micros(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }
 
-// idealPacket is the packet that an ideal is computed with, in bytes.
+// idealPacket is the size in bytes of the packet in an ideal's delay.
 const idealPacket = 1500
 
 func (r *run) result() *Result {
@@ -120,7 +120,7 @@ func (r *run) flow(i int, f *Flow) FlowResult {
 	if f.ended != 0 {
 		x.FCT = micros(f.ended.Sub(f.begun))
 	}
-	// With those that start at the same time in the same batch.
+	// Sums over the flows that start at the same time in the same batch.
 	var out, in int64
 	for k, g := range r.flows {
 		if r.batch[k] == r.batch[i] && g.At == f.At && g.Group == f.Group {

@@ -11,16 +11,16 @@ import (
 )
 
 const (
-	// settleMost is how long transports may take before time zero, and settleStep
-	// how often they are asked.
+	// settleMost is how long transports may take before time zero, settleStep the interval
+	// between checks.
 	settleMost = 20 * time.Second
 	settleStep = 5 * time.Millisecond
-	// tellEvery is how many events pass between two words on progress.
+	// tellEvery is how many events pass between two reports of progress.
 	tellEvery = 1 << 18
 )
 
-// Run plays one case of a plan on a kind of host with a seed. progress, which may be nil, is told
-// now and then what share of the bytes has arrived, or of the time has passed.
+// Run plays one case of a plan on a kind of host with a seed. It now and then passes
+// progress the share of delivered bytes, or of elapsed time. That function may be nil.
 func Run(p *Plan, c *Case, on *HostModel, seed uint64, progress func(share float64)) (*Result, error) {
 	r := newRun(p, c, seed)
 	r.on = on
@@ -44,7 +44,7 @@ func newRun(p *Plan, c *Case, seed uint64) *run {
 	return r
 }
 
-// Flows returns the flows that Run would play, with nobody to carry them.
+// Flows returns the flows of a Run, without a transport.
 func Flows(p *Plan, c *Case, seed uint64) ([]*Flow, error) {
 	r := newRun(p, c, seed)
 	err := r.addFlows()
@@ -67,12 +67,12 @@ type run struct {
 	byName map[string]Transport
 
 	zero    mono.Time
-	open    int // flows with an end that have not come to it
-	wait    int // those of the running batch
+	open    int // flows with an end that are still open
+	wait    int // open flows of the running batch
 	running int // number of that batch
 	bytes   int64
 	total   int64
-	sampled []int64 // delivered when the last sample was taken, by flow
+	sampled []int64 // bytes delivered at the last sample, by flow
 	samples [][]int64
 	before  []linkCount
 }
@@ -111,7 +111,7 @@ func (r *run) settled() bool {
 	return ok
 }
 
-// transport returns the one that carries f.
+// transport returns the transport of f.
 func (r *run) transport(f *Flow) (Transport, error) {
 	name := f.Transport
 	if name == "" {
@@ -262,7 +262,7 @@ func (r *run) arrived(f *Flow, n int) {
 	}
 }
 
-// sample notes what each flow got since the last time.
+// sample notes the bytes of each flow since the last sample.
 func (r *run) sample() {
 	row := make([]int64, len(r.flows))
 	for i, f := range r.flows {

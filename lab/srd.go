@@ -14,26 +14,26 @@ import (
 	"github.com/srdtun/srdtun/srd/steer"
 )
 
-// SRDConfig is how srd connections are set up.
+// SRDConfig is the configuration of srd connections.
 type SRDConfig struct {
 	Ports       int           // source ports of each host: paths to each other host
 	MTU         int           // bytes of the largest IP packet
 	Granularity time.Duration // of clock and scheduling (srd.Config)
 	Line        bool          // ends know the rate of their link, as interfaces do
-	Policy      string        // choice of the path, a name of package steer; "" is spray
-	// FlowletTimeout is of policies that have one; 0: their own.
+	Policy      string        // path policy, a name of package steer; "" is spray
+	// FlowletTimeout is for flowlet policies; 0: their own.
 	FlowletTimeout time.Duration
-	// LinkRate is that of every path in bytes per second, as policies are told it; 0:
-	// they are not.
+	// LinkRate is the rate of every path for policies, in bytes per second; 0: unknown to
+	// them.
 	LinkRate float64
 	// AtOnce makes all connections at the same time: the challenges of their paths wait
 	// behind each other.
 	AtOnce bool
-	// Unordered leaves out what restores the order of inner flows.
+	// Unordered does not restore the order of inner flows.
 	Unordered bool
-	// Host is what connections run on; nil: Ideal.
+	// Host is the model of the hosts; nil: Ideal.
 	Host *HostModel
-	// Watch, if there is one, stands between each connection and its policy.
+	// Watch, if set, wraps the policy of each connection.
 	Watch func(steer.Policy) steer.Policy
 }
 
@@ -50,14 +50,13 @@ func (c *SRDConfig) policy(seed uint64) (steer.Policy, error) {
 	return p, err
 }
 
-// srdHeaders is what IPv4 and UDP add to a UDP payload.
+// srdHeaders is the bytes of IPv4 and UDP headers before a UDP payload.
 const srdHeaders = 28
 
-// SRD is the transport of this project: the machines of package srd as they are,
-// one connection for each pair of hosts, whose flows take turns. Two things are
-// left out for speed. Packets are not encrypted: who may read them is no question
-// here, and everything else, sizes included, is as it would be. And applications
-// are read in zeros.
+// SRD is this project's transport: the machines of package srd as they are. There is one
+// connection for each pair of hosts, whose flows take turns. Two steps are left out for
+// speed. Packets are not encrypted: nobody here would read them, and the rest, sizes
+// included, stays the same. And applications are read in zeros.
 type SRD struct {
 	cfg   SRDConfig
 	net   *Network
@@ -74,7 +73,7 @@ func NewSRD(n *Network, cfg SRDConfig) (*SRD, error) {
 	return t, err
 }
 
-// srdHost is the transport on one host: what srd/loop is in a real one.
+// srdHost is the transport on one host, as srd/loop is on a real one.
 type srdHost struct {
 	*Host
 	srd   *SRD
@@ -84,7 +83,7 @@ type srdHost struct {
 	ends  []*srdEnd
 	index map[uint32]*srdIndex
 	next  uint32 // receiver index
-	// When the last connection that begins at this host, or ends there, has been made.
+	// When the last connection that begins at this host, or ends there, is made.
 	begun, ended time.Duration
 
 	process *process // nil: the host acts in no time
@@ -129,7 +128,7 @@ func (t *SRD) host(i int) *srdHost {
 	return h
 }
 
-// cold reports whether connections are made when somebody first has something to send.
+// cold reports whether connections are made at their first data.
 func (t *SRD) cold() bool { return t.cfg.Host != nil && t.cfg.Host.delays != nil }
 
 // Open implements Transport.
@@ -143,8 +142,8 @@ func (t *SRD) Open(f *Flow) error {
 	return nil
 }
 
-// between returns the connection from one machine to another at its near end, making
-// it when there is none.
+// between returns the connection from one machine to another at its near end. It makes a
+// connection if there is none.
 func (t *SRD) between(from, to int) (*srdEnd, error) {
 	a, b := t.host(from), t.host(to)
 	if e := a.find(b); e != nil {
@@ -162,7 +161,7 @@ func (h *srdHost) find(remote *srdHost) *srdEnd {
 	return nil
 }
 
-// connect makes the connection of two hosts; a calls.
+// connect makes the connection of two hosts. Host a calls.
 func (t *SRD) connect(a, b *srdHost) (*srdEnd, error) {
 	x, err := newSRDEnd(a, b)
 	if err != nil {
@@ -181,12 +180,13 @@ func (t *SRD) connect(a, b *srdHost) (*srdEnd, error) {
 	return x, nil
 }
 
-// turn returns after what time the connection from a to b is made: before time zero, and
-// one after the other of those that begin or end at a host, unless that is what is looked
-// at. All at once, the probes of their paths fill queues and are lost, and initiations need
-// cookies. And paths are opened in equal steps: of two connections that are in step each
-// challenge of the one meets one of the other's on the link that they share, and what it
-// waits there is taken for the length of the path.
+// turn returns the time at which the connection from a to b is made, before time zero. A
+// host's connections are made one after the other, unless the plan wants them at once. At
+// once, the probes of their paths fill queues and are lost, and initiations need cookies.
+//
+// Paths are also opened in equal steps. If two connections are in step, each challenge of
+// one meets the other's on their common link. Its wait there would count as the length of
+// the path.
 func (t *SRD) turn(a, b *srdHost) time.Duration {
 	if t.cfg.AtOnce {
 		return 0
@@ -198,11 +198,11 @@ func (t *SRD) turn(a, b *srdHost) time.Duration {
 }
 
 const (
-	// connectEvery is about what the probes of 32 paths take at 10 Gbit/s, twice.
+	// connectEvery is about twice the time of the probes of 32 paths at 10 Gbit/s.
 	connectEvery = 500 * time.Microsecond
-	// connectPath is how far apart the first challenges of a connection's paths are
-	// (openEvery of package srd), and connectRest what the handshake and the probes of
-	// the last path's size take on a fabric.
+	// connectPath is the interval of the first challenges of a connection's paths (openEvery
+	// of package srd). The handshake takes connectRest, with the size probes of the last
+	// path on a fabric.
 	connectPath = 300 * time.Microsecond
 	connectRest = time.Millisecond
 )
@@ -220,7 +220,7 @@ func (e *srdEnd) call() {
 // Settled implements Transport: every path is in use, with its full size.
 func (t *SRD) Settled() bool { return t.settled((*srdEnd).settled) }
 
-// settled reports whether all ends are, or need not be.
+// settled reports whether all ends are settled, or need not be.
 func (t *SRD) settled(is func(*srdEnd) bool) bool {
 	if t.cold() {
 		return true
@@ -305,8 +305,8 @@ func (h *srdHost) Receive(p *net.Packet) {
 	h.engine.Free(p)
 }
 
-// take hands a packet that the kernel stamped at, or did not (0), to its connection, which
-// it returns.
+// take gives a packet to its connection, and returns the connection's end. at is the
+// kernel's stamp, or 0 without one.
 func (h *srdHost) take(p *net.Packet, at mono.Time) *srdEnd {
 	t := srd.Tuple{Sock: p.Dst.Port() - h.base, Local: srd.UplinkOf(h.Addr, 0), Remote: p.Src}
 	index, ok := srd.DataIndex(p.Data)
@@ -351,7 +351,7 @@ func (h *srdHost) greet(t srd.Tuple, p *net.Packet) *srdEnd {
 	return nil
 }
 
-// config is what a connection to a remote host is made of.
+// config returns the configuration of a connection to a remote host.
 func (h *srdHost) config(remote *srdHost) (srd.Config, error) {
 	t := h.srd
 	policy, err := t.cfg.policy(t.rng.Uint64())

@@ -12,9 +12,9 @@ import (
 )
 
 const (
-	// timerTick: no timer is set finer. A packet at 400 Gbit/s takes 80 ns.
+	// timerTick is the granularity of timers. A packet at 400 Gbit/s takes 80 ns.
 	timerTick = 10 * time.Nanosecond
-	// zeroBytes is more than any message has.
+	// zeroBytes is the largest message.
 	zeroBytes = srd.MaxPacket
 )
 
@@ -31,22 +31,22 @@ type srdEnd struct {
 	peer    *srdEnd
 
 	flows []*srdFlow
-	ring  []*srdFlow // those with something to send, in turns
+	ring  []*srdFlow // flows with something to send, in turns
 	turn  int
 
 	train *srd.Train
 	more  []*net.Packet // of a train, behind the first
 	fire  func()
 	wake  mono.Time // earliest timer that is set; Never: none
-	due   mono.Time // when service is wanted
+	due   mono.Time // when service is due
 
-	// Of hosts that are processes:
+	// On hosts that are processes:
 	called  bool // the connection has been asked for
 	touched bool // it is to be served
 	trains  int  // sent in this round
 }
 
-// endApp is what runs above an end: flows of bare messages, or a tunnel.
+// endApp is the application above an end: flows of bare messages, or a tunnel.
 type endApp interface {
 	srd.Source
 	deliver(now mono.Time, m *srd.Message)
@@ -73,7 +73,7 @@ func newSRDEnd(h, remote *srdHost) (*srdEnd, error) {
 	return e, nil
 }
 
-// tuples are all ways to the peer: each port of ours to its first.
+// tuples returns all ways to the peer: each port of ours to its first.
 func (e *srdEnd) tuples() (v []srd.Tuple) {
 	to := netip.AddrPortFrom(e.remote.Addr, e.remote.base)
 	for n := range e.host.srd.cfg.Ports {
@@ -93,7 +93,7 @@ func (e *srdEnd) settled() bool {
 	return len(paths) >= len(e.tuples())
 }
 
-// turnOf returns the flow whose turn it is, nil when there is none.
+// turnOf returns the next flow in turn, nil if there is none.
 func (e *srdEnd) turnOf() *srdFlow {
 	if len(e.ring) == 0 {
 		return nil
@@ -104,11 +104,12 @@ func (e *srdEnd) turnOf() *srdFlow {
 	return e.ring[e.turn]
 }
 
-// hash stands for the inner five-tuple: the multiplicative hash of Knuth, The Art
-// of Computer Programming, volume 3, section 6.4.
+// hash stands for the inner five-tuple: Knuth's multiplicative hash (The Art of Computer
+// Programming, volume 3, section 6.4).
 func (f *srdFlow) hash() uint32 { return uint32(f.flow.ID+1) * 2654435761 }
 
-// Waiting implements srd.Source: programs that send through the transport itself don't say.
+// Waiting implements srd.Source: programs that send through the transport itself tell
+// nothing.
 func (e *srdEnd) Waiting() int { return 0 }
 
 // Peek implements srd.Source.
@@ -141,7 +142,7 @@ func (e *srdEnd) Pull(_ mono.Time, most int) (m srd.Message, ok bool) {
 // Backlog implements srd.Source.
 func (e *srdEnd) Backlog() bool { return len(e.ring) > 0 }
 
-// drain gives what has arrived to the flows it belongs to.
+// drain gives received messages to their flows.
 func (e *srdEnd) drain() {
 	now := e.host.engine.Now()
 	for {
@@ -177,7 +178,7 @@ func (e *srdEnd) flow(id int) *srdFlow {
 	panic("lab: message of no flow")
 }
 
-// again lets n bytes that were given up be sent anew.
+// again returns n bytes that were given up to the flow, to be sent again.
 func (f *srdFlow) again(n int64) {
 	if f.left == 0 {
 		f.end.ring = append(f.end.ring, f)
@@ -186,8 +187,8 @@ func (f *srdFlow) again(n int64) {
 	f.end.service()
 }
 
-// service lets the connection do all it wants now, and sets its timer; or has the
-// process do so.
+// service lets the connection do all its work now, and sets its timer; or has the process do
+// so.
 func (e *srdEnd) service() {
 	if p := e.host.process; p != nil {
 		if !e.called {
@@ -218,11 +219,11 @@ func (e *srdEnd) arm(now mono.Time) {
 	}
 }
 
-// onTimer is called at times that were wanted once.
+// onTimer runs at each time that was once set.
 func (e *srdEnd) onTimer() {
 	now := e.host.engine.Now()
 	if now < e.wake {
-		return // an earlier one was set meanwhile, and has fired
+		return // an earlier timer was set meanwhile, and has fired
 	}
 	e.wake = mono.Never
 	if now >= e.due {
@@ -239,8 +240,8 @@ func (e *srdEnd) onTimer() {
 	}
 }
 
-// next sends one train. It is built in the buffer of a packet, which is where it
-// stays when it is a train of one.
+// next sends one train. It builds the train in the buffer of a packet. A train of one stays
+// there.
 func (e *srdEnd) next(now mono.Time) bool {
 	h, t := e.host, e.train
 	p := h.engine.NewPacket()

@@ -9,7 +9,7 @@ import (
 type Summary struct {
 	Runs  int
 	Flows int // counted
-	Open  int // of those, that did not end
+	Open  int // of those, not ended
 
 	Mean, Median, P99, Max float64 // completion times in microseconds
 	MeanRatio, MedianRatio, P99Ratio,
@@ -23,18 +23,17 @@ type Summary struct {
 	Packets       uint64
 	Peak          int // bytes, of the longest queue of a switch
 
-	// Of endless flows: Jain's index of their goodput in each sample, the least;
-	// and the least sample as a share of the mean of all in it.
+	// Of endless flows: Jain is the least of Jain's indices of their goodput in each sample.
+	// Least is the least sample as a share of the mean of all in it.
 	Jain  float64
 	Least float64
-	// Goodput is their mean, in Gbit/s.
+	// Goodput is the mean of the endless flows, in Gbit/s.
 	Goodput float64
 
-	samples int // that Goodput is of
+	samples int // in Goodput
 }
 
-// Value returns a figure by the name that goals have. ok is false for a name that
-// is none.
+// Value returns the figure with a goal's name. ok is false if there is no such figure.
 func (s *Summary) Value(name string) (v float64, ok bool) {
 	switch name {
 	case "mean_us":
@@ -69,8 +68,8 @@ func (s *Summary) Value(name string) (v float64, ok bool) {
 	return v, true
 }
 
-// Summarize sums the runs of a case up. group is whose flows are counted; "": all
-// that have an end. skip is how many samples at the beginning do not count.
+// Summarize sums up the runs of a case. Only flows of the group count; "": all with an end.
+// The first skip samples do not count.
 func Summarize(runs []*Result, group string, skip int) Summary {
 	s := Summary{Runs: len(runs), Jain: 1, Least: 1}
 	var times, ratios []float64

@@ -7,9 +7,9 @@ import (
 	"github.com/srdtun/srdtun/lab/workload"
 )
 
-// Point is one network of the generality sweep: the same traffic over fabrics that differ
-// in one respect from an ordinary one. A transport that is made for one round trip, or
-// one rate, has a cliff somewhere among them.
+// Point is one network of the generality sweep: the same traffic over fabrics that differ in
+// one respect from an ordinary one. A transport made for one round trip, or one rate, has a
+// cliff somewhere among them.
 type Point struct {
 	Name   string
 	RTT    time.Duration // between leaves, of an empty network
@@ -23,23 +23,24 @@ type Point struct {
 	Size   int64 // bytes of each flow
 	Alone  bool  // one flow only
 	Short  bool  // part of the short sweep
-	// Series is of points that follow each other: with their round trip, their flows may
-	// take longer in proportion. More than that is a cliff.
+	// Series joins points that follow each other. Their flows may take longer in proportion
+	// to their round trip. More than that is a cliff.
 	Series string
 
-	// Known are ratios that are too high today, by the host's name: the code is at fault
+	// Known are ratios that are too high today, by the host's name. The code is at fault
 	// there, and no run may be worse (SweepResult.Worse).
 	Known map[string]Ratio
 }
 
-// Ratio is what flows took: Mean all of a run and Max its longest, as multiples of what TCP's
-// took on the same network with the same seed, the median of all seeds. (The longest flow of
-// all seeds is one that a host stopped for a millisecond, or whose TCP waited for a timeout of
-// 200 ms: it tells of luck.) Cliff is the mean as a multiple of the point's before it in its series, in round
-// trips (0: there is none).
+// Ratio compares completion times with TCP's on the same network with the same seed, as the
+// median of all seeds. Mean is the ratio of a run's means, Max of its longest flows. The
+// longest flow of all seeds would tell of luck, such as a host's pause of a millisecond or a
+// TCP timeout of 200 ms. Cliff compares the mean, in round trips, with the point before it
+// in its series. Zero means that there is none.
 type Ratio struct{ Mean, Max, Cliff float64 }
 
-// ordinary is what points differ from: a small fabric of 100 Gbit/s.
+// ordinary returns a point that differs in one respect from the common base: a small fabric
+// of 100 Gbit/s.
 func ordinary(name string, change func(*Point)) Point {
 	p := Point{Name: name, RTT: 8 * time.Microsecond, Gbit: 100, MTU: 9000, Queue: 400_000, Over: 1, Hosts: 4, Leaves: 4, Size: 2 << 20}
 	change(&p)
@@ -104,11 +105,10 @@ const (
 	sweepTCP = "tcp"
 )
 
-// sweepLimit is the time a run may take. A flow that is not over then counts as if it
-// ended there.
+// sweepLimit is the longest time of a run. A flow that is then open counts as ended there.
 const sweepLimit = 20 * time.Second
 
-// plan is the point as a plan of two cases.
+// plan returns the point as a plan of two cases.
 func (x *Point) plan() *Plan {
 	rate := x.Gbit * 1e9 / 8
 	each := x.RTT / 8 // there and back, over four links each
@@ -134,7 +134,7 @@ func (x *Point) plan() *Plan {
 	return p
 }
 
-// sweepPorts is some times the spines of the largest fabric.
+// sweepPorts is a multiple of the spines of the largest fabric.
 const sweepPorts = 32
 
 // flows: each host sends to the next leaf's, or all to the last host.
@@ -163,7 +163,7 @@ type SweepResult struct {
 	KnownMiss Ratio // Point.Known's
 }
 
-// Sweep plays points in their order, and tells each what came out.
+// Sweep plays points in their order, and passes each result to tell.
 func Sweep(points []Point, hosts []*HostModel, seeds []uint64, tell func(*Point, []SweepResult)) error {
 	type place struct{ series, host string }
 	before := map[place]float64{} // mean in round trips
@@ -207,7 +207,7 @@ func (x *Point) Play(hosts []*HostModel, seeds []uint64) (v []SweepResult, err e
 	return v, nil
 }
 
-// ratioOf compares runs with TCP's, which have the same seeds.
+// ratioOf compares runs with TCP's of the same seeds.
 func ratioOf(srd, tcp []*Result) Ratio {
 	var means, longest []float64
 	for i := range srd {
@@ -219,8 +219,8 @@ func ratioOf(srd, tcp []*Result) Ratio {
 	return Ratio{Mean: mean, Max: most}
 }
 
-// playSweep plays one case with all seeds. Flows that did not end in time count as if they
-// had then, and how many they are is returned.
+// playSweep plays one case with all seeds. Flows that did not end in time count as ended at
+// the limit. open is their number.
 func playSweep(p *Plan, i int, on *HostModel, seeds []uint64) (runs []*Result, open int, err error) {
 	for _, seed := range seeds {
 		r, err := Run(p, &p.Cases[i], on, seed, nil)
@@ -238,16 +238,15 @@ func playSweep(p *Plan, i int, on *HostModel, seeds []uint64) (runs []*Result, o
 	return runs, open, nil
 }
 
-// sweepSlack is how much more than TCP's, or than what is known, is no miss: other
-// seeds, and other rules, move a point by so much.
+// sweepSlack allows small excesses over TCP's times, or over a known miss. Other seeds, and
+// other rules, move a point by so much.
 const sweepSlack = 1.1
 
-// cliffMost is how many more round trips flows may take than on the network before it in
-// its series. It is meant to be one: a window that is larger takes as many.
+// cliffMost bounds the mean in round trips, as a multiple of the point before it in its
+// series. The aim is one: a larger window takes as many round trips.
 const cliffMost = 1.5
 
-// Worse says in words where the point is worse than it may be: than TCP, or than it is
-// known to be; "" if nowhere.
+// Worse says where the point is worse than TCP, or than its known miss; "" if nowhere.
 func (r *SweepResult) Worse() string {
 	var text string
 	for _, c := range []struct {
@@ -265,7 +264,7 @@ func (r *SweepResult) Worse() string {
 	return text
 }
 
-// Missed reports whether the point is worse than it should be, known or not.
+// Missed reports whether the point misses its goals, known or not.
 func (r *SweepResult) Missed() bool {
 	return r.Ratio.Mean > sweepSlack || r.Ratio.Max > sweepSlack || r.Ratio.Cliff > sweepSlack*cliffMost
 }

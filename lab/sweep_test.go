@@ -7,8 +7,8 @@ import (
 )
 
 // Over networks of all kinds flows take no longer than TCP's, and no longer than on a
-// network that is nearly the same, but where it is known that they do. This is the short
-// sweep; srdsim sweep plays all of it, with more seeds.
+// similar network, except for known misses. This is the short sweep; srdsim sweep plays all
+// of it, with more seeds.
 func TestShortSweep(t *testing.T) {
 	var hosts []*HostModel
 	for _, name := range usualHosts {
@@ -38,7 +38,7 @@ func TestShortSweep(t *testing.T) {
 	}
 }
 
-// A known miss is of a point that there is, and a miss.
+// A known miss belongs to an existing point, and is a miss.
 func TestKnownRatiosAreOfPoints(t *testing.T) {
 	names := map[string]bool{}
 	for _, x := range SweepPoints() {
@@ -59,7 +59,7 @@ func TestKnownRatiosAreOfPoints(t *testing.T) {
 	}
 }
 
-// What is worse than TCP is said, but only where it is worse than is known.
+// A point worse than TCP is named, but only if it is worse than its known miss.
 func TestSweepVerdicts(t *testing.T) {
 	for _, c := range []struct {
 		got, known Ratio
@@ -81,7 +81,7 @@ func TestSweepVerdicts(t *testing.T) {
 	}
 }
 
-// A point's network is what the point says: its round trip, and its rate.
+// A point's network has the point's round trip and rate.
 func TestPointsAreBuilt(t *testing.T) {
 	for _, x := range SweepPoints() {
 		p := x.plan()

@@ -8,26 +8,26 @@ import (
 	"github.com/srdtun/srdtun/sim/net"
 )
 
-// TCPConfig is how TCP connections are set up.
+// TCPConfig is the configuration of TCP connections.
 type TCPConfig struct {
 	tcp.Config
-	// Subflows above 1 makes each connection one of MPTCP, with so many.
+	// Subflows above 1 makes each connection an MPTCP connection with so many.
 	Subflows int
 }
 
-// tcpHeaders is IPv4, TCP and the timestamp option, in bytes; mptcpHeaders is the
-// option that maps subflow to data.
+// tcpHeaders is the bytes of IPv4, TCP and the timestamp option. mptcpHeaders is the option
+// that maps subflow to data.
 const (
 	tcpHeaders   = 52
 	mptcpHeaders = 20
 )
 
-// ackBytes is about an acknowledgement with its framing, for the round trip that
-// a connection's handshake has measured.
+// ackBytes is about an acknowledgement with its framing. It gives the round trip that a
+// connection's handshake has measured.
 const ackBytes = 100
 
-// TCP is the model of lab/tcp as a transport: a connection for each flow, open
-// before time zero, with ports of its own.
+// TCP is the model of lab/tcp as a transport. Each flow has a connection with ports of its
+// own, open before time zero.
 type TCP struct {
 	cfg   TCPConfig
 	net   *Network
@@ -86,8 +86,7 @@ func (t *TCP) Open(f *Flow) error {
 	return nil
 }
 
-// delivers returns what is called with the number of bytes of f that have been received
-// in all.
+// delivers returns a callback for the total number of bytes received of f.
 func delivers(f *Flow) func(total int64) {
 	told := int64(0)
 	return func(total int64) {
@@ -100,7 +99,7 @@ func delivers(f *Flow) func(total int64) {
 // Settled implements Transport.
 func (t *TCP) Settled() bool { return true }
 
-// endlessWrite is what an endless flow writes: more than any run can carry.
+// endlessWrite is the size of an endless flow's write: more than any run can carry.
 const endlessWrite = 1 << 50
 
 // Start implements Transport.
@@ -144,5 +143,5 @@ var algorithms = map[string]func(*tcp.Config){
 // mostSubflows bounds MPTCP; kernels allow 8.
 const mostSubflows = 64
 
-// leastRTO keeps a timeout above what any round trip here takes.
+// leastRTO keeps a timeout above any round trip here.
 const leastRTO = time.Millisecond

@@ -14,9 +14,9 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// Tunnel is TCP inside srdtun: the transport SRD, on it the overlay with its queue
-// and its restoring of order, and in that a connection of the model of lab/tcp for
-// each flow. There are no super-frames in it.
+// Tunnel is TCP inside srdtun. On the transport SRD runs the overlay with its queue and its
+// restoring of order. In that, each flow has a connection of the model of lab/tcp. There are
+// no super-frames in it.
 type Tunnel struct {
 	*SRD
 	tcp   TCPConfig
@@ -24,14 +24,13 @@ type Tunnel struct {
 	conns []*tcp.Conn
 }
 
-// innerLess lets an inner packet fit into one message: by how much its MTU is below
-// the network's. In a real tunnel they may be equal, and super-frames are cut without
-// regard to it: they leave few small remainders, which packets of that size, one by
-// one, would each have.
+// innerLess is how far the inner MTU is below the network's, so that an inner packet fits
+// into one message. In a real tunnel both may be equal: a cut super-frame leaves few small
+// remainders. Single packets of that size would each leave one.
 const innerLess = 100
 
-// innerWindow is how many bytes a connection may have in flight: as much as Linux
-// lets one buffer at most for sending, unless it is told otherwise (tcp_wmem).
+// innerWindow is how many bytes a connection may have in flight: Linux's default maximum of
+// a send buffer (tcp_wmem).
 const innerWindow = 4 << 20
 
 // NewTunnel returns the transport for a network.
@@ -58,15 +57,15 @@ func (t *Tunnel) Open(f *Flow) error {
 	return nil
 }
 
-// join lets f be carried by a connection from x to y.
+// join makes a connection from x to y carry f.
 func (t *Tunnel) join(f *Flow, x, y *tcp.Conn) {
 	t.conns = append(t.conns, x, y)
 	y.Received = delivers(f)
 	f.State = x
 }
 
-// config returns the configuration of a flow's connection: its handshake has met an
-// empty network.
+// config returns the configuration of a flow's connection: its handshake measured an empty
+// network.
 func (t *Tunnel) config(f *Flow) tcp.Config {
 	there, _ := t.net.Path(f.Src, f.Dst, ackBytes)
 	cfg := t.tcp.Config
@@ -74,8 +73,8 @@ func (t *Tunnel) config(f *Flow) tcp.Config {
 	return cfg
 }
 
-// Settled implements Transport: every path is in use. Their full size need not be
-// known: where packets are lost, one may have been found to be smaller.
+// Settled implements Transport: every path is in use. Its full size may be unknown: on a
+// lossy network a probe may have found less.
 func (t *Tunnel) Settled() bool {
 	return t.settled(func(e *srdEnd) bool {
 		paths := e.conn.Paths()
@@ -91,7 +90,7 @@ func (t *Tunnel) Settled() bool {
 // Start implements Transport.
 func (t *Tunnel) Start(f *Flow) { f.State.(writer).Write(min(f.Left(), endlessWrite)) }
 
-// Stats implements Transport. The buffers' counters are from the beginning: before
+// Stats implements Transport. The counters of the buffers start at the beginning: before
 // time zero they hold nothing.
 func (t *Tunnel) Stats() Stats {
 	s := t.SRD.Stats()
@@ -125,19 +124,19 @@ func (t *Tunnel) overlay(e *srdEnd) *overlay {
 	return o
 }
 
-// overlay is one end of a tunnel: what overlay/daemon's peer is in a real one.
+// overlay is one end of a tunnel, as overlay/daemon's peer is in a real one.
 type overlay struct {
 	host.Source
 	end     *srdEnd
 	conns   map[uint16]net.Node // by port
 	gather  *order.Reassembler
 	serial  uint32
-	peak    order.Stats            // the most that was held, of the buffer's counters
+	peak    order.Stats            // the largest of the buffer's counters
 	packets map[uint32]*net.Packet // under way, by serial number; the other end takes them out
 	ready   []*frame.Frame
 }
 
-// Where an inner packet has what it is known by, behind its IPv4 header.
+// Places of an inner packet's identification behind its IPv4 header.
 const (
 	innerHeader = 20
 	innerSerial = innerHeader
@@ -161,8 +160,8 @@ func (o *overlay) Receive(p *net.Packet) {
 	o.end.service()
 }
 
-// flowOf is a hash of an inner connection's addresses, good enough for the few of
-// an experiment.
+// flowOf is a hash of an inner connection's addresses. It is good enough for the few
+// connections of an experiment.
 func flowOf(src, dst netip.AddrPort) uint32 {
 	return uint32(src.Port())*0x9e3779b1 ^ uint32(dst.Port())*0x85ebca6b
 }
@@ -184,8 +183,8 @@ func (o *overlay) advance(now mono.Time) {
 
 func (o *overlay) deadline() mono.Time { return o.gather.Deadline() }
 
-// take hands on the inner packets that are in order, once the end's own machine
-// is at rest: a connection answers at once.
+// take delivers the inner packets that are in order. The end's own machine must be at rest
+// then: a connection answers at once.
 func (o *overlay) take(now mono.Time) {
 	e := o.end
 	from := e.peer.app.(*overlay).packets

@@ -2,9 +2,9 @@ package lab
 
 import "testing"
 
-// Connections that share a host are made one after the other, so that no challenge of the
-// one waits behind one of the other's and makes a path look longer than it is. Others need
-// not wait for that.
+// Connections that share a host are made one after the other. So no challenge of one waits
+// behind the other's and makes a path look longer than it is. Other connections need not
+// wait for that.
 func TestConnectionsOfAHostAreMadeInTurn(t *testing.T) {
 	s := &SRD{cfg: SRDConfig{Ports: 64}}
 	var h [6]srdHost

@@ -14,21 +14,23 @@ type UplinkPlan struct {
 	Delay  Duration `toml:"delay"`  // one way
 	Jitter Duration `toml:"jitter"` // standard deviation of the delay; packets keep their order
 	Loss   float64  `toml:"loss"`   // chance of a packet
-	// Reorder is the chance of a packet to be held back, for Held at most, while others pass it.
+	// Reorder is the chance that a packet is held back, for Held at most, while others pass
+	// it.
 	Reorder float64  `toml:"reorder"`
 	Held    Duration `toml:"held"`
-	// What goes beyond Police, in Mbit/s of IP packets, is dropped, but for Credit bytes at once.
+	// Police is a rate in Mbit/s of IP packets. Packets above it are dropped, but for Credit
+	// bytes at once.
 	Police float64 `toml:"police"`
 	Credit int     `toml:"credit"`
 }
 
-// hostRate is that of the cable between a host and its uplinks, in bytes per
-// second: more than any of them has.
+// hostRate is the rate of the cable between a host and its uplinks, in bytes per second. It
+// exceeds any uplink's.
 const hostRate = 10e9 / 8
 
-// NewUplinks joins two hosts by paths that have nothing in common. A packet takes
-// the one that its UDP or TCP ports stand for, the same in both directions, as where
-// each uplink has an address of its own: the ports are dealt out evenly.
+// NewUplinks joins two hosts by paths that have nothing in common. A packet's UDP or TCP
+// ports choose its path, the same in both directions. So each uplink acts as if it had an
+// address of its own. The ports are spread evenly.
 func NewUplinks(e *net.Engine, plans []UplinkPlan, p Ports) *Network {
 	n := &Network{Engine: e, ports: p, uplinks: plans, Cables: make([][]*Cable, 1)}
 	fan := net.Quality{Rate: hostRate, Queue: nicQueue}
@@ -52,7 +54,7 @@ func NewUplinks(e *net.Engine, plans []UplinkPlan, p Ports) *Network {
 	return n
 }
 
-// fork is where a host's packets part.
+// fork spreads a host's packets over the uplinks.
 type fork struct {
 	network *Network
 	from    int // host

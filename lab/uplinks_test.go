@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// An uplink that nothing could cross, or that holds packets for no time, is refused.
+// An uplink is refused if nothing could cross it, or if it holds packets for no time.
 func TestUplinkIsChecked(t *testing.T) {
 	ms := func(n int) Duration { return Duration{Duration: time.Duration(n) * time.Millisecond} }
 	for _, c := range []struct {

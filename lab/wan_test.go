@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// A connection in a tunnel over a path whose delay varies has most of what it can
-// have within seconds: a controller that takes jitter for a queue gives it a tenth.
+// A connection in a tunnel over a path with varying delay has most of its capacity within
+// seconds. A controller that mistakes jitter for a queue gives it a tenth.
 func TestTunnelsOverUnsteadyPaths(t *testing.T) {
 	p, err := Load("plans/wan-bulk.toml", os.ReadFile)
 	if err != nil {

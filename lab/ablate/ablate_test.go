@@ -14,7 +14,7 @@ import (
 
 const top = "../.."
 
-// The code moves on under the rules: each must still find the places that it edits.
+// The code changes under the rules: the test names a rule if its edit no longer fits.
 func TestEveryRuleCanBeSwitchedOff(t *testing.T) {
 	names := map[string]bool{}
 	for _, r := range rules {
@@ -31,7 +31,7 @@ func TestEveryRuleCanBeSwitchedOff(t *testing.T) {
 	}
 }
 
-// Each bench is one case of a plan that there is, and its figures are measured.
+// Each bench is an existing case of a plan, and its figures are measured.
 func TestBenchesAreCases(t *testing.T) {
 	for i := range benches {
 		b := &benches[i]
@@ -57,8 +57,8 @@ func TestBenchesAreCases(t *testing.T) {
 	}
 }
 
-// A rule whose loss makes a goal worse in every seed is kept; one whose loss makes no
-// difference, or none that is more than chance, is not.
+// A rule is kept if a goal becomes worse without it in every seed. It is not kept if nothing
+// changes, or nothing beyond chance.
 func TestVerdicts(t *testing.T) {
 	o := &options{out: t.TempDir(), doc: filepath.Join(t.TempDir(), "rules.md"), seeds: 4}
 	store := func(rule string, rows ...float64) {
@@ -123,7 +123,8 @@ func TestMeanOf(t *testing.T) {
 	}
 }
 
-// Seeds are taken from what the soak and the test of seeds say; those that fail with all rules on say nothing.
+// Failing seeds are read from the output of the soak and of the seeds' test. Seeds that fail
+// with all rules on do not count.
 func TestSeedsThatNeedARule(t *testing.T) {
 	text := "seed 12: two, 3 of 4\n  lost\n  go run -C lab ./srdsim seed 12\nseed 140: one\n    --- FAIL: TestSeedsThatFailed/3655 (0.12s)\n"
 	v := append(seedsAfter(text, "seed "), seedsAfter(text, "--- FAIL: TestSeedsThatFailed/")...)
@@ -139,7 +140,7 @@ func TestSeedsThatNeedARule(t *testing.T) {
 	}
 }
 
-// The tests that are played are there.
+// The named tests exist.
 func TestTestsThatNeedARule(t *testing.T) {
 	cc, err := testsOf(filepath.Join(top, "srd", "cc"), "cc")
 	for _, name := range strings.Split(strings.Trim(ofLinks, "^()$"), "|") {

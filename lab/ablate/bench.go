@@ -2,19 +2,19 @@ package main
 
 import "fmt"
 
-// bench is what a rule may be good for: cases of a plan on a kind of host.
+// bench measures rules: cases of a plan on a kind of host.
 type bench struct {
 	plan, cases, host string
 	figures           []string // of lab.Summary; more is worse but for goodput and shares
-	times             int      // as many seeds as others have, where these differ by much and are soon played; 0: once
+	times             int      // as many seeds as others have, for figures that vary and play fast; 0: once
 }
 
 func (b *bench) String() string { return fmt.Sprintf("%s, %s, %s", b.plan, b.cases, b.host) }
 
-// seeds is how many are played.
+// seeds is the number of seeds to play.
 func (b *bench) seeds(o *options) int { return max(1, b.times) * o.seeds }
 
-// benches are all, the quickest first: a rule that one of them keeps takes no more.
+// benches are all benches, the quickest first. A rule that one of them keeps needs no more.
 var benches = []bench{
 	{plan: "rules", cases: "permutation", host: "ideal", figures: []string{"mean_us", "max_us"}},
 	{plan: "rules", cases: "dead cables", host: "ideal", figures: []string{"mean_us", "max_us"}},
@@ -53,5 +53,6 @@ var benches = []bench{
 	{plan: "wan-bulk", cases: "reordered both", host: "daemon", figures: []string{"resent"}},
 }
 
-// quickBenches are how many of benches are played before the swarm's seeds, and with -quick no others.
+// quickBenches are how many of benches are played before the swarm's seeds. -quick plays no
+// others.
 const quickBenches = 26

@@ -11,22 +11,22 @@ import (
 	"time"
 )
 
-// change is what a figure becomes without a rule, as a share of what it is with it: above
-// zero is worse. Of goodput and shares less is worse.
+// change is the relative change of a figure without a rule. Above zero the figure is worse.
+// Of goodput and shares less is worse.
 type change struct {
 	bench, figure string
 	mean, err     float64 // of the mean over the seeds
 }
 
-// certain reports whether a change is more than chance: three standard errors, as each rule
-// has some dozens of figures, of which one would be two off.
+// certain reports whether a change is more than chance: three standard errors. Each rule has
+// some dozens of figures, and one of them would exceed two by chance.
 func (c *change) certain() bool { return math.Abs(c.mean) > 3*c.err }
 
-// worthKeeping is what a rule has to buy on some goal.
+// worthKeeping is the least change of a figure that keeps a rule.
 const worthKeeping = 0.02
 
-// changesOf compares what is known of a rule with the whole.
-// open is how many benches are not known yet.
+// changesOf compares the results without a rule to those with all rules. open is how many
+// benches have no results yet.
 func changesOf(o *options, name string) (v []change, open int) {
 	for i := range benches {
 		b := &benches[i]
@@ -67,8 +67,8 @@ func meanOf(v []float64) (mean, err float64) {
 	return mean, math.Sqrt(squares / (n - 1) / n)
 }
 
-// extremes returns the change that speaks most for a rule, and that which speaks most
-// against it: of those that are certain, if there are any.
+// extremes returns the certain changes that speak most for a rule and most against it, if
+// any.
 func extremes(v []change) (best, worst *change) {
 	for i := range v {
 		c := &v[i]
@@ -89,14 +89,14 @@ func (c *change) String() string {
 	return fmt.Sprintf("%+.1f ± %.1f %% %s of %s", 100*c.mean, 100*c.err, c.figure, c.bench)
 }
 
-// The verdicts on a rule that is worth it, and on one of which nothing is known.
+// The verdicts on a rule worth keeping, and on one without results.
 const (
 	keep      = "keep"
 	notPlayed = "not played"
 )
 
-// verdict says what the figures speak for, and what fails without the rule: one is enough to keep
-// it, all are needed to delete it. played: the seeds and the tests.
+// verdict judges a rule by its figures and the failures without it. One of them is enough to
+// keep it. Deleting it needs all of them. played: the seeds and the tests.
 func verdict(v []change, best *change, open int, played bool, fails string) string {
 	switch {
 	case best != nil && best.mean >= worthKeeping, fails != "":
@@ -111,7 +111,7 @@ func verdict(v []change, best *change, open int, played bool, fails string) stri
 	return "delete"
 }
 
-// verdictOn is the verdict by what is kept of a rule, with what it was made of.
+// verdictOn is the verdict by a rule's stored results, with its grounds.
 func verdictOn(o *options, name string) (says string, best, worst *change, fails string) {
 	v, open := changesOf(o, name)
 	best, worst = extremes(v)
@@ -122,7 +122,7 @@ func verdictOn(o *options, name string) (says string, best, worst *change, fails
 	return verdict(v, best, open, played, fails), best, worst, fails
 }
 
-// named is the first of some names, and how many there are more.
+// named is the first of some names, and the number of the others.
 func named(v []string) string {
 	const shown = 3
 	if n := len(v); n > shown {
@@ -131,13 +131,13 @@ func named(v []string) string {
 	return strings.Join(v, ", ")
 }
 
-// kept reports whether what is known of a rule is enough to keep it.
+// kept reports whether a rule's results so far are enough to keep it.
 func kept(o *options, name string) bool {
 	says, _, _, _ := verdictOn(o, name)
 	return says == keep
 }
 
-// version is the last commit that changed what is played, and whether there are changes since.
+// version is the last commit that changed the code under test, marked if it changed since.
 func version() (string, error) {
 	commit, err := exec.Command("git", "log", "-1", "--format=%h", "--", "srd", "sim", "lab").Output()
 	if err != nil {
@@ -166,7 +166,8 @@ func rowsOf(doc string) (map[string]string, error) {
 	return rows, nil
 }
 
-// writeDoc writes the ledger of what was played on version now. What was not keeps its row.
+// writeDoc writes the ledger of the results on version now. A rule without results keeps its
+// row.
 func writeDoc(o *options, now string) error {
 	before, err := rowsOf(o.doc)
 	if err != nil {
@@ -198,7 +199,7 @@ func writeDoc(o *options, now string) error {
 	return os.WriteFile(o.doc, []byte(b.String()), 0o644)
 }
 
-// printChanges prints all that is certain of what a rule changes, and the verdict.
+// printChanges prints all certain changes without a rule, and the verdict.
 func printChanges(o *options, name string) {
 	v, _ := changesOf(o, name)
 	for i := range v {

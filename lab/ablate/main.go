@@ -1,18 +1,20 @@
-// Command ablate is the ledger of what each rule of the transport is worth. It copies the
-// tree, switches one rule after the other off in the copy by a small edit, plays plans with
-// the same seeds as without it, and writes docs/rules.md: each rule with its equation,
-// constants and source, and what it buys.
+// Command ablate keeps a ledger of the worth of each rule of the transport. It copies the
+// tree and switches one rule after the other off in the copy by a small edit. Then it plays
+// plans with the same seeds with and without the rule, and writes docs/rules.md. The
+// document has the equation, constants, source and gain of each rule.
 //
 //	ablate [-go GO] [-seeds N] [-only REGEXP] [-bench REGEXP] [-quick] [-tests] [-all] [-together] [-list] [-out DIR] [-doc FILE]
 //
-// One bench is enough to keep a rule, so with a rule that is kept the others are left out, unless
-// -all is given. The swarm's seeds, and the tests that see what users see, are played when the quick
-// benches have left it open.
-// Rules of which each buys nothing may stand in for each other: -together switches all chosen off at once.
-// What was played is kept in a folder of -out for each version of srd/ and sim/, so that a part may be
-// done at a time: -only chooses rules. What is not committed has no version of its own, so remove
-// its folder when it changes. The document says of each rule on which version it was played; what
-// was not played on this one keeps its row. -tests is for rules that a test is known to need.
+// One bench is enough to keep a rule. Its other benches are then left out, unless -all is
+// given. The swarm's seeds, and the tests of user-visible behaviour, are played if the quick
+// benches leave a rule open. Rules without gain may stand in for each other: -together
+// switches all chosen off at once.
+//
+// Results are kept in a folder of -out for each version of srd/ and sim/. So a part may be
+// done at a time: -only chooses rules. Uncommitted code has no version of its own, so remove
+// its folder when it changes. The document names the version of each rule's results. A rule
+// without results on this version keeps its row. The option -tests is for rules that a test
+// is known to need.
 package main
 
 import (
@@ -30,7 +32,7 @@ import (
 	"github.com/srdtun/srdtun/scripts/field"
 )
 
-// options are what the command line says.
+// options are the options of the command line.
 type options struct {
 	goCmd, only, bench, out, doc string
 	seeds                        int
@@ -104,8 +106,8 @@ func run(o *options) error {
 	return writeDoc(o, now)
 }
 
-// together returns the rule that is all of v. Its name tells what was played of it from what was
-// played of others.
+// together returns the rule that joins all of v. Its name depends on the joined rules, so
+// that results of different sets have different files.
 func together(v []rule) rule {
 	var all rule
 	h := fnv.New32a()
@@ -117,14 +119,14 @@ func together(v []rule) rule {
 	return all
 }
 
-// play plays what is not known yet: first without any edit, then each rule.
+// play plays all missing results: first without any edit, then each rule.
 func play(o *options, chosen []rule) error {
 	f, err := field.New(o.goCmd, "ablate")
 	if err != nil {
 		return err
 	}
 	defer f.Remove()
-	// What runs is ended, and the copy removed, also when somebody loses patience.
+	// An interrupt ends the running command too, and removes the copy.
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	match, err := regexp.Compile(o.bench)

@@ -24,7 +24,7 @@ type played struct {
 	Rows                   [][]float64
 }
 
-// file is where what was played is kept.
+// file is where a bench's results for a rule are kept.
 func (b *bench) file(o *options, rule string) string {
 	name := strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' {
@@ -35,7 +35,7 @@ func (b *bench) file(o *options, rule string) string {
 	return filepath.Join(o.out, name+".json")
 }
 
-// load returns what was played; nil: nothing.
+// load returns the stored results; nil: none.
 func (b *bench) load(o *options, rule string) *played {
 	text, err := os.ReadFile(b.file(o, rule))
 	p := &played{}
@@ -45,7 +45,7 @@ func (b *bench) load(o *options, rule string) *played {
 	return p
 }
 
-// save keeps what was played.
+// save stores results.
 func save(file string, v any) error {
 	text, err := json.Marshal(v)
 	if err != nil {
@@ -57,9 +57,9 @@ func save(file string, v any) error {
 	return os.WriteFile(file, text, 0o644)
 }
 
-// playRule switches r off, plays what is not known of it, and takes it back: the quick benches, the
-// seeds, the tests, and then the other benches, if they are in v and match; with -tests the tests and the seeds
-// before all benches. Once something keeps the rule the rest is left out.
+// playRule switches r off, plays its missing results, and takes it back. It plays the quick
+// benches, the seeds, the tests, and then the other benches in v that match. With -tests the
+// tests and the seeds come before all benches. It stops once a result keeps the rule.
 func playRule(ctx context.Context, f *field.Field, o *options, r *rule, v []bench, match *regexp.Regexp) (err error) {
 	done := func() bool { return !o.all && r.name != whole && kept(o, r.name) }
 	var undo func() error
@@ -117,7 +117,7 @@ func playRule(ctx context.Context, f *field.Field, o *options, r *rule, v []benc
 	return nil
 }
 
-// play runs the simulator, which is right to say that goals are missed.
+// play runs the simulator. An error of missed goals does not count.
 func (b *bench) play(ctx context.Context, f *field.Field, o *options) (*played, error) {
 	dir, err := os.MkdirTemp(f.Dir, "results-")
 	if err != nil {
@@ -155,7 +155,7 @@ func (b *bench) play(ctx context.Context, f *field.Field, o *options) (*played, 
 	return p, nil
 }
 
-// withoutRivals takes out of a copied plan what would have others played beside a case, and judged.
+// withoutRivals removes a copied plan's comparisons with other cases, and its known misses.
 func withoutRivals(plan string) error {
 	text, err := os.ReadFile(plan)
 	if err != nil {

@@ -2,7 +2,7 @@ package main
 
 import "github.com/srdtun/srdtun/scripts/field"
 
-// rule is one decision of the transport, and how it is switched off.
+// rule is one decision of the transport, and the edit that switches it off.
 type rule struct {
 	name      string // in the field's words
 	equation  string
@@ -11,14 +11,14 @@ type rule struct {
 	off       []field.Edit
 }
 
-// returns makes a function return at once: after signature, which is the first line of it
-// or a piece of that, comes what it returns. The rest stays for the compiler to read.
+// returns makes a function return at once with a value. signature is the function's first
+// line, or a piece of it. The rest stays for the compiler to read.
 func returns(file, signature, value string) field.Edit {
 	return field.Edit{File: file, Old: signature, New: signature + "\n\tif true {\n\t\treturn " + value + "\n\t}\n"}
 }
 
-// rules are those that may stay. A new one is a line here; one whose text has changed is
-// named by the test of this package.
+// rules are the rules on trial. A new rule is a line here. The test of this package names a
+// rule if its code has changed.
 var rules = []rule{
 	// Choice of the path.
 	{

@@ -14,12 +14,12 @@ import (
 	"github.com/srdtun/srdtun/scripts/field"
 )
 
-// soakSeeds are the first of the swarm's seeds, played for a rule that no bench keeps: some rules
-// are for what a bench does not have, and "no seed fails" is a goal as well. Those that failed once
-// (TestSeedsThatFailed) are played with them. It takes half a minute.
+// soakSeeds are the first of the swarm's seeds, played for a rule that no bench keeps. Some
+// rules serve cases that no bench has, and "no seed fails" is a goal as well. The seeds that
+// failed once (TestSeedsThatFailed) are played too. It takes half a minute.
 const soakSeeds = 400
 
-// failed is which seeds, or tests, fail with a rule off.
+// failed is the seeds, or tests, that fail with a rule off.
 type failed struct {
 	Rule  string
 	Names []string
@@ -31,12 +31,12 @@ const (
 	testsKind = "tests"
 )
 
-// failedFile is where they are kept.
+// failedFile is where failures are kept.
 func failedFile(o *options, kind, rule string) string {
 	return (&bench{plan: kind, host: "any"}).file(o, rule)
 }
 
-// loadFailed returns what was played; nil: nothing.
+// loadFailed returns the stored failures; nil: not played.
 func loadFailed(o *options, kind, rule string) *failed {
 	text, err := os.ReadFile(failedFile(o, kind, rule))
 	v := &failed{}
@@ -46,7 +46,7 @@ func loadFailed(o *options, kind, rule string) *failed {
 	return v
 }
 
-// without returns what fails with the rule off and does not with all of them on.
+// without returns the failures with the rule off that do not occur with all rules on.
 func (v *failed) without(whole *failed) (names []string) {
 	if v == nil || whole == nil {
 		return nil
@@ -59,7 +59,7 @@ func (v *failed) without(whole *failed) (names []string) {
 	return names
 }
 
-// playSeeds plays the swarm with what is built in f.
+// playSeeds plays the swarm with the build in f.
 func playSeeds(ctx context.Context, f *field.Field, o *options, rule string) error {
 	soak := exec.CommandContext(ctx, f.Srdsim, "soak", "--seeds", fmt.Sprintf("1..%d", soakSeeds))
 	again := exec.CommandContext(ctx, o.goCmd, "test", "-count", "1", "-run", "^TestSeedsThatFailed$", "./sim/swarm")
@@ -71,7 +71,7 @@ func playSeeds(ctx context.Context, f *field.Field, o *options, rule string) err
 	}{{soak, "seed "}, {again, "--- FAIL: TestSeedsThatFailed/"}} {
 		text, err := c.Output()
 		seeds := seedsAfter(string(text), c.begin)
-		// That seeds fail is what is asked; that nothing was played is an error.
+		// A failing seed is a result. A failure without a seed is an error.
 		var status *exec.ExitError
 		if ctx.Err() != nil || err != nil && (!errors.As(err, &status) || len(seeds) == 0) {
 			return fmt.Errorf("%v: %w: %s", c.Args, err, text)
@@ -86,7 +86,7 @@ func playSeeds(ctx context.Context, f *field.Field, o *options, rule string) err
 	return save(failedFile(o, swarmKind, rule), v)
 }
 
-// seedsAfter returns the numbers that follow begin at the begin of text's lines.
+// seedsAfter returns the numbers behind begin at the start of lines.
 func seedsAfter(text, begin string) (v []int) {
 	for line := range strings.Lines(text) {
 		rest, ok := strings.CutPrefix(strings.TrimSpace(line), begin)

@@ -1,7 +1,7 @@
 package compare
 
-// bySystem returns the records for which has holds, those of one system together: a
-// list for each, in the order in which systems first come.
+// bySystem returns the records for which has holds, a list for each system. The lists are in
+// the order of the systems' first records.
 func bySystem(all []Record, has func(*Record) bool) (v [][]*Record) {
 	at := map[string]int{}
 	for i := range all {

@@ -9,17 +9,17 @@ import (
 	"github.com/srdtun/srdtun/lab/workload"
 )
 
-// Scenario is what is wrong with the network.
+// Scenario is a fault, or another load, of the network.
 type Scenario struct {
 	Name  string
 	fault string // kind of package lab; "": none
 	value float64
-	late  bool // it comes while flows are under way
+	late  bool // it begins while flows are under way
 	// Incast adds requests that many servers answer at once.
 	Incast bool
 }
 
-// scenarios are all of them.
+// scenarios are all scenarios.
 var scenarios = []Scenario{
 	{Name: "symmetric"},
 	{Name: "failed", fault: "cut"},
@@ -28,7 +28,7 @@ var scenarios = []Scenario{
 	{Name: "dead", fault: "dead", late: true},
 }
 
-// Scenarios returns those that are named; all without names.
+// Scenarios returns the named ones; all without names.
 //
 //	symmetric  all links as they should be
 //	failed     a cable is out of service, and routing knows
@@ -39,11 +39,11 @@ func Scenarios(names []string) ([]Scenario, error) {
 	return pick("scenario", scenarios, names, func(s Scenario) string { return s.Name }, always)
 }
 
-// Workload is where flow sizes come from.
+// Workload is a source of flow sizes.
 type Workload struct {
 	Name  string
 	File  string
-	Fewer int // by how much there are fewer flows than of the first workload
+	Fewer int // divisor of the number of flows; 0: 1
 }
 
 var workloads = []Workload{
@@ -51,22 +51,22 @@ var workloads = []Workload{
 	{Name: "datamining", File: "datamining.cdf", Fewer: 2},
 }
 
-// Workloads returns those that are named; all without names.
+// Workloads returns the named ones; all without names.
 func Workloads(names []string) ([]Workload, error) {
 	return pick("workload", workloads, names, func(w Workload) string { return w.Name }, always)
 }
 
-// Scale is how large an experiment is.
+// Scale is the size of an experiment.
 type Scale struct {
 	Flows int   // about so many arrive
 	Most  int64 // bytes of the largest; larger ones are cut to it; 0: any
 	MTU   int
 	Ports int
-	// Timeout is that of flowlets, of systems that do not have one; 0: their own.
+	// Timeout is for flowlets, on systems without one of their own; 0: the policy's.
 	Timeout time.Duration
-	// Granularity is how coarsely tunnels act (srd.Config). A network interface, or a
-	// switch, as the papers' policies are in, acts within a microsecond, a process
-	// within a millisecond.
+	// Granularity is how coarsely tunnels act (srd.Config). The papers' policies run in a
+	// network interface or a switch, which acts within a microsecond. A process acts within
+	// a millisecond.
 	Granularity time.Duration
 }
 
@@ -83,20 +83,20 @@ type Cell struct {
 
 // Constants of all cells.
 const (
-	// portQueue is the room of a switch's port in bytes: 800 us at 10 Gbit/s, a share
-	// of the 10 to 20 MB that switches of that time have for all.
+	// portQueue is the room of a switch's port in bytes: 800 us at 10 Gbit/s. Switches of
+	// that time shared 10 to 20 MB among all ports.
 	portQueue = 1_000_000
-	// fileBytes is what a client of an incast asks for (CONGA, section 5.4).
+	// fileBytes is the size of an incast's file (CONGA, section 5.4).
 	fileBytes = 10_000_000
-	// patience is how long after the last arrival flows may end. Whoever has not by then
-	// counts as if it did, and is marked.
+	// patience is how long after the last arrival flows may end. A flow that is then open
+	// counts as ended, and is marked.
 	patience = 2 * time.Second
-	// groupLoad and groupIncast are the flows of the workload and those of requests.
+	// Groups of flows: groupLoad of the workload, groupIncast of requests.
 	groupLoad   = "load"
 	groupIncast = "incast"
 )
 
-// Label says which cell it is.
+// Label names the cell.
 func (c *Cell) Label() string {
 	return fmt.Sprintf("%s %s %s %.0f %% %s", c.Fabric.Name, c.Scenario.Name, c.Workload.Name, 100*c.Load, c.System.Name)
 }
@@ -146,13 +146,13 @@ func load(text string, read func(string) ([]byte, error)) (*lab.Plan, error) {
 	})
 }
 
-// head writes what stands before the flows.
+// head writes the plan up to the flows.
 func (c *Cell) head(b *strings.Builder, limit time.Duration) {
 	fmt.Fprintf(b, "title = %q\nseeds = [%d]\nlimit = %q\n", c.Label(), c.Seed, limit)
 	fmt.Fprintf(b, "[network]\ntopology = %q\nqueue = %d\nmark = %d\ntell = %v\n", c.Fabric.Topology, portQueue, c.System.Mark, c.System.Tell)
 	kind := c.System.Kind
 	if kind == fairKind {
-		kind = "tcp" // whatever it is, the flows are the same
+		kind = "tcp" // in any case the flows are the same
 	}
 	if kind == "tunnel" && c.Fabric.Edge {
 		kind = "edge"
@@ -171,7 +171,7 @@ func (c *Cell) head(b *strings.Builder, limit time.Duration) {
 		}
 		fmt.Fprintf(b, "ports = %d\ngranularity = %q\npolicy = %q\nflowlet_timeout = %q\nunordered = %v\n",
 			c.Scale.Ports, c.Scale.Granularity, c.System.Policy, timeout, c.System.Unordered)
-		// A daemon on a server tells its congestion control what its network card tells; a
+		// A daemon on a server gives its congestion control the rate of its network card. A
 		// leaf switch has several links, and no rate that would bound a peer's.
 		fmt.Fprintf(b, "line = %v\n", kind == "tunnel")
 		if c.System.Rated {
@@ -181,7 +181,7 @@ func (c *Cell) head(b *strings.Builder, limit time.Duration) {
 	fmt.Fprintf(b, "[[case]]\nname = \"it\"\ntransport = \"it\"\n")
 }
 
-// faults writes what breaks.
+// faults writes the scenario's faults.
 func (c *Cell) faults(b *strings.Builder, over time.Duration) {
 	if c.Scenario.fault == "" {
 		return

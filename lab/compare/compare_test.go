@@ -34,8 +34,8 @@ func small(t *testing.T) *Matrix {
 	return m
 }
 
-// Every system carries every scenario: all flows end, but those of TCP and MPTCP on a
-// cable that is dead and of which nobody knows. All systems have the same flows.
+// Every system carries every scenario, and all flows end. TCP and MPTCP are excused on a
+// dead cable that nobody knows. All systems have the same flows.
 func TestEverySystemInEveryScenario(t *testing.T) {
 	m := small(t)
 	flows := map[string]int{}
@@ -64,8 +64,8 @@ func TestEverySystemInEveryScenario(t *testing.T) {
 	}
 }
 
-// Policies of flows and flowlets need nothing that restores order: with a cable out of
-// service hardly a packet waits for one before it, and flows take as long without.
+// Policies of flows and flowlets need no restoring of order. With a cable out of service,
+// hardly a packet waits for an earlier one, and flows are as fast without it. The policy
 // spray needs it: many times as many of its packets wait, and without it flows take longer.
 func TestFlowletsStayInOrder(t *testing.T) {
 	m := small(t)
@@ -101,7 +101,7 @@ func TestFlowletsStayInOrder(t *testing.T) {
 	}
 }
 
-// The flows of a cell offer about the load that it is named after.
+// The flows of a cell offer about the load in its name.
 func TestLoad(t *testing.T) {
 	for _, f := range fabrics {
 		for _, w := range workloads {
@@ -130,7 +130,7 @@ func TestLoad(t *testing.T) {
 	}
 }
 
-// All servers of an incast that is not larger than the leaf get to answer.
+// All servers answer an incast no larger than the leaf.
 func TestIncast(t *testing.T) {
 	m := small(t)
 	m.Systems = m.Systems[:1]
@@ -150,7 +150,7 @@ func TestIncast(t *testing.T) {
 	}
 }
 
-// records are two systems in two situations, of which the second has two seeds.
+// records are two systems in two situations. The second has two seeds.
 func records() []Record {
 	r := func(load float64, system string, seed uint64, mean, p99 float64, open int) Record {
 		return Record{Key: Key{Fabric: "f", Scenario: "s", Workload: "w", Load: load, System: system, Seed: seed}, Mean: mean, P99: p99, Open: open}
@@ -203,7 +203,7 @@ func TestGroups(t *testing.T) {
 	}
 }
 
-// Columns of one workload are side by side, and what was not measured is 0.
+// Columns of one workload are side by side, and a missing measurement is 0.
 func TestHeatColumns(t *testing.T) {
 	all := []Record{
 		{Key: Key{Scenario: "x", Workload: "u", System: "a"}, Mean: 1}, {Key: Key{Scenario: "x", Workload: "v", System: "a"}, Mean: 1},
@@ -218,7 +218,7 @@ func TestHeatColumns(t *testing.T) {
 	}
 }
 
-// Systems come in the order of their first record, and their records in theirs.
+// Systems come in the order of their first record, and their records in their own.
 func TestBySystem(t *testing.T) {
 	v := bySystem(records(), func(r *Record) bool { return r.Load == 0.3 && r.Mean > 100 })
 	if len(v) != 2 || len(v[0]) != 1 || v[0][0].System != "a" || len(v[1]) != 2 || v[1][0].P99 != 700 || v[1][1].P99 != 900 {
@@ -242,7 +242,7 @@ func TestOrderTable(t *testing.T) {
 	}
 }
 
-// What inner connections met adds up by system; systems without a tunnel met nothing.
+// Inner counters add up by system; systems without a tunnel have none.
 func TestInnerTable(t *testing.T) {
 	v := records()[:3]
 	v[0].Inner = &lab.InnerStats{Retransmitted: 12, Timeouts: 2, Queue: 3, Dropped: 7}
@@ -258,7 +258,7 @@ func TestInnerTable(t *testing.T) {
 	}
 }
 
-// A least timeout is that of TCP, in a tunnel or not.
+// A least timeout is TCP's, in a tunnel or not.
 func TestShortTimeouts(t *testing.T) {
 	for name, want := range map[string]time.Duration{"spray": 0, "spray-10ms": shortRTO, "conga-100us-10ms": shortRTO, "tcp": 0, "tcp-10ms": shortRTO} {
 		systems, err := Systems([]string{name})

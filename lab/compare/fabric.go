@@ -10,25 +10,25 @@ type Fabric struct {
 	From, To [2]int
 	// Share is the capacity between leaves as a share of the sending servers' links.
 	Share float64
-	// Gbit is that capacity in Gbit/s, of all that send.
+	// Gbit is that capacity in Gbit/s, of all sending servers.
 	Gbit float64
 	// Edge lets tunnels end at the leaf switches; else they end at the servers.
 	Edge bool
 	// Uplink is the rate of a link between a leaf and a spine in Gbit/s.
 	Uplink float64
-	// Broken are the cables that break where a scenario breaks some.
+	// Broken are the cables for scenarios with a broken cable.
 	Broken []int
-	// Clients are where answers of many servers come together, which are Fan many, each
-	// Step after the last.
+	// Clients receive the answers of Fan servers each. The servers' numbers are Step apart.
 	Clients   []int
 	Fan, Step int
 }
 
-// fabrics are those of the papers.
+// fabrics are the networks of the papers.
 var fabrics = []Fabric{
 	{
-		// CONGA's testbed (section 5, figure 7): clients below one leaf, servers below the
-		// other, two to one; a cable between the clients' leaf and the second spine breaks.
+		// CONGA's testbed (section 5, figure 7). Clients are below one leaf, servers below
+		// the other, two to one. A cable between the clients' leaf and the second spine
+		// breaks.
 		Name: "conga64", Topology: "conga64.topo", Servers: 64, PerLeaf: 32,
 		From: [2]int{0, 31}, To: [2]int{32, 63}, Share: 0.5, Gbit: 160, Uplink: 40,
 		Broken: []int{7}, Clients: []int{32, 40, 48, 56}, Fan: 32, Step: 1,
@@ -40,8 +40,8 @@ var fabrics = []Fabric{
 		Broken: []int{7}, Clients: []int{32, 40, 48, 56}, Fan: 32, Step: 1,
 	},
 	{
-		// LetFlow's first figure, (a): servers below two leaves send to those below a third;
-		// the cable between the first leaf and the second spine breaks.
+		// LetFlow's first figure, (a). Servers below two leaves send to servers below a
+		// third. The cable between the first leaf and the second spine breaks.
 		Name: "letflow48-leaf", Topology: "letflow48.topo", Servers: 48, PerLeaf: 16, Edge: true,
 		From: [2]int{0, 31}, To: [2]int{32, 47}, Share: 0.25, Gbit: 80, Uplink: 40,
 		Broken: []int{1}, Clients: []int{32, 36, 40, 44}, Fan: 32, Step: 1,
@@ -55,7 +55,7 @@ var fabrics = []Fabric{
 	},
 }
 
-// Fabrics returns those that are named; the first without names.
+// Fabrics returns the named ones; the first without names.
 func Fabrics(names []string) ([]Fabric, error) {
 	return pick("fabric", fabrics, names, func(f Fabric) string { return f.Name }, func(f Fabric) bool { return f.Name == fabrics[0].Name })
 }

@@ -8,12 +8,11 @@ import (
 	"github.com/srdtun/srdtun/lab"
 )
 
-// fairKind is that of a yardstick instead of a system: what flows would take if they
-// shared the links of servers, and what there is between the leaves, max-min fairly at
-// every moment (Bertsekas and Gallager, Data Networks, section 6.5.2), with no round
-// trips, headers, losses or collisions. Who is faster on the mean is not fair: of two
-// flows of one size that share a link, it serves one first. It has no part in who is the
-// best.
+// fairKind is a yardstick in place of a system. At every moment flows share the links of
+// servers, and the capacity between the leaves, max-min fairly. (See Bertsekas and Gallager,
+// Data Networks, section 6.5.2.) There are no round trips, headers, losses or collisions. A
+// system with a lower mean is not fair: of two equal flows on a link, it serves one first.
+// The yardstick is left out when the best system is chosen.
 const fairKind = "fair"
 
 // fairFlow is a flow of the yardstick. Time is in microseconds.
@@ -28,12 +27,12 @@ type fair struct {
 	rate []float64
 	flow []fairFlow
 	// From the moment drop, in microseconds, link number core has the rate after. 0: it
-	// keeps what it has.
+	// keeps its rate.
 	drop, after float64
 	core        int
 }
 
-// playFair returns what flows of the cell take with the yardstick.
+// playFair returns the completion times of the cell's flows with the yardstick.
 func (c *Cell) playFair(p *lab.Plan) ([]Took, error) {
 	flows, err := lab.Flows(p, &p.Cases[0], c.Seed)
 	if err != nil {
@@ -55,8 +54,8 @@ func (c *Cell) playFair(p *lab.Plan) ([]Took, error) {
 // us is a time in microseconds.
 func us(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }
 
-// fairOf returns the network of a cell: up and down links of all servers, and what leads
-// from one leaf to the other, if there are but two. A late fault comes after drop us.
+// fairOf returns the network of a cell: up and down links of all servers. With two leaves it
+// has the capacity between them too. A late fault comes after drop us.
 func (c *Cell) fairOf(flows []*lab.Flow, drop float64) *fair {
 	const bytesPerUs = 1e3 / 8 // in a Gbit/s
 	f := &fair{rate: make([]float64, 2*c.Fabric.Servers+1), core: 2 * c.Fabric.Servers}
@@ -130,8 +129,8 @@ func (f *fair) play() {
 	}
 }
 
-// shares returns the rates of flows in bytes per microsecond: those on the link that has
-// least for each of them get that, and so on with what is left.
+// shares returns the rates of flows in bytes per microsecond. The link with the least
+// capacity for each flow gives its flows that share. The rest is divided in the same way.
 func (f *fair) shares(flows []*fairFlow) []float64 {
 	shares, open := make([]float64, len(flows)), len(flows)
 	rate, users := slices.Clone(f.rate), make([]int, len(f.rate))

@@ -7,7 +7,7 @@ import (
 	"github.com/srdtun/srdtun/lab"
 )
 
-// shareOut plays flows over links, and returns how long they took.
+// shareOut plays flows over links, and returns their completion times.
 func shareOut(f *fair, flows ...fairFlow) (took []float64) {
 	f.flow = flows
 	f.play()
@@ -19,8 +19,8 @@ func shareOut(f *fair, flows ...fairFlow) (took []float64) {
 
 func near(a, b float64) bool { return math.Abs(a-b) <= 1e-6*math.Abs(b) }
 
-// Two flows on a link get half of it each; who came first has the whole before that,
-// and who is left has it afterwards.
+// Two flows on a link get half of it each. The first has the whole link before the second
+// begins, and the second has it after the first ends.
 func TestFairSharesOfALink(t *testing.T) {
 	f := &fair{rate: []float64{10}}
 	got := shareOut(f, fairFlow{size: 100, links: []int{0}}, fairFlow{size: 20, start: 4, links: []int{0}})
@@ -30,8 +30,8 @@ func TestFairSharesOfALink(t *testing.T) {
 	}
 }
 
-// A flow that is held back on one link leaves the rest of the other to those there
-// (Bertsekas and Gallager, Data Networks, section 6.5.2).
+// A flow that one link holds back leaves the rest of another to the flows there (Bertsekas
+// and Gallager, Data Networks, section 6.5.2).
 func TestFairIsMaxMin(t *testing.T) {
 	f := &fair{rate: []float64{10, 3}}
 	for _, c := range []struct {
@@ -54,7 +54,7 @@ func TestFairIsMaxMin(t *testing.T) {
 	}
 }
 
-// A late fault takes its share from the moment it comes.
+// A late fault takes its share from its beginning on.
 func TestFairLosesALink(t *testing.T) {
 	f := &fair{rate: []float64{10}, drop: 5, after: 5}
 	if got := shareOut(f, fairFlow{size: 100, links: []int{0}}); !near(got[0], 15) {
@@ -63,7 +63,7 @@ func TestFairLosesALink(t *testing.T) {
 }
 
 // No system is faster than the yardstick where flows hardly meet, and all have the same
-// flows. It has no part in who is the best.
+// flows. The yardstick is never the best system.
 func TestNobodyBeatsFairWhereFlowsAreFew(t *testing.T) {
 	m := small(t)
 	m.Loads = []float64{0.1}
@@ -91,7 +91,7 @@ func TestNobodyBeatsFairWhereFlowsAreFew(t *testing.T) {
 	}
 }
 
-// The yardstick has the very flows that all systems have.
+// The yardstick has the same flows as all systems.
 func TestFairHasTheSameFlows(t *testing.T) {
 	c := small(t).Cells()[0]
 	c.Scale.Flows = 100

@@ -2,7 +2,7 @@ package compare
 
 import "encoding/json"
 
-// The figure is a file for lab/srdplot, whose names these are.
+// The figure is a file for lab/srdplot, and has its names.
 type (
 	figure struct {
 		Title    string `json:"title"`
@@ -20,7 +20,7 @@ type (
 	}
 )
 
-// words says what the names of situations mean.
+// words explains the names of situations.
 var words = map[string]string{
 	"symmetric": "all well", "failed": "a link failed", "quarter": "a link at 1/4", "incast": "incasts", "dead": "a link is dead",
 	"websearch": "web search", "datamining": "data mining",
@@ -33,9 +33,9 @@ func inWords(name string) string {
 	return name
 }
 
-// Figures returns, as input of srdplot, a heat map for each fabric: how much longer flows
-// take with each system, in each situation, than with the best one. where says in a few
-// words where that is.
+// Figures returns a heat map for each fabric, as input of srdplot. It shows the completion
+// time of each system in each situation, relative to the best one. The argument where names
+// the place of the measurement in a few words.
 func Figures(all []*Group, where string) (v [][]byte) {
 	for _, h := range Heats(all) {
 		f := figure{"How much longer flows take than with the best", "mean completion time over the best's, all loads together; tcp and mptcp: no tunnel; " + where, heat{Rows: h.Systems, Cells: h.Ratios}}
@@ -44,7 +44,7 @@ func Figures(all []*Group, where string) (v [][]byte) {
 		}
 		b, err := json.Marshal(f)
 		if err != nil {
-			panic(err) // nothing but numbers and names
+			panic(err) // only names and numbers
 		}
 		v = append(v, b)
 	}

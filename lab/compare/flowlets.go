@@ -11,27 +11,25 @@ import (
 	"github.com/srdtun/srdtun/srd/steer"
 )
 
-// Flowlets is the elasticity of flowlets (Vanini et al., Let It Flow, NSDI 2017, section
-// 2): how much a flow sends on a path until it is given another, by the queue that the
-// path had when it was given this one. That is drawn by lot, so flows on a path with a
-// long queue are like those on one without. LetFlow gives a flow the same path again
-// once in as many times as there are paths, and then two flowlets count as one. The zero
-// value has met none.
+// Flowlets is the elasticity of flowlets (Vanini et al., Let It Flow, NSDI 2017, section 2).
+// It counts the bytes that a flow sends on a path before the flow moves. The bins are by the
+// path's queue at the start of the flowlet. LetFlow draws paths at random, so flows on a
+// path with a long queue are like those without one. With n paths, one draw in n gives a
+// flow the same path again. Then two flowlets count as one. The zero value is empty.
 type Flowlets struct {
 	bins [flowletBins]flowletBin
 }
 
 // flowletBin is the flowlets that began on paths with a queue of some length.
 type flowletBin struct {
-	ended int   // those that did, with another path for the flow
-	bytes int64 // of all, also of those that ended with their flow or are not over
+	ended int   // flowlets that ended by a move to another path
+	bytes int64 // of all flowlets, also of those that ended with their flow or are not over
 }
 
-// mean returns the bytes of a flowlet until it ends. What flows that are over had sent
-// on their last path counts as bytes, not as an end: a flow that is over does not tell
-// how long its path would have kept it. (It is the maximum-likelihood estimate where
-// each byte is as likely as the next to be the last one; the mean of those that ended
-// would leave out the longest.)
+// mean returns the bytes of a flowlet until it ends. A flow's last flowlet counts its bytes
+// but no end: nothing shows how long its path would have kept it. (This is the
+// maximum-likelihood estimate if each byte is equally likely to be the last. The mean of the
+// ended flowlets alone would leave out the longest.)
 func (b *flowletBin) mean() float64 { return float64(b.bytes) / float64(b.ended) }
 
 // Add takes the flowlets of another run.
@@ -43,10 +41,10 @@ func (a *Flowlets) Add(o *Flowlets) {
 }
 
 const (
-	// flowletBins are those of queues below 10, 20, 40 .. us, and the rest.
+	// flowletBins are the bins of queues below 10, 20, 40 .. us, and the rest.
 	flowletBins  = 8
 	flowletFirst = 10 * time.Microsecond
-	// ackTrain is more than a train of acknowledgements of inner connections, which
+	// ackTrain is more than a train of acknowledgements of inner connections. Such trains
 	// are no flowlets that would move a load.
 	ackTrain = 500
 	// queueGain is the weight of a sample in a path's mean.
@@ -61,7 +59,7 @@ func bin(queue time.Duration) int {
 	return min(flowletBins-1, 1+int(math.Log2(float64(queue)/float64(flowletFirst))))
 }
 
-// flowletWatch is a LetFlow that is watched.
+// flowletWatch is a LetFlow under measurement.
 type flowletWatch struct {
 	steer.Policy
 	all   *Flowlets
@@ -69,10 +67,10 @@ type flowletWatch struct {
 	flows map[uint32]flowletUnder
 }
 
-// flowletUnder is the flowlet that a flow is in.
+// flowletUnder is a flow's current flowlet.
 type flowletUnder struct{ path, bin int }
 
-// watch returns p watched.
+// watch returns p under measurement.
 func (a *Flowlets) watch(p steer.Policy) steer.Policy {
 	return &flowletWatch{Policy: p, all: a, flows: map[uint32]flowletUnder{}}
 }
@@ -102,8 +100,7 @@ func (w *flowletWatch) Sent(_ mono.Time, p int, flow uint32, n int) {
 	w.all.bins[u.bin].bytes += int64(n)
 }
 
-// PlayFlowlets measures the flowlets of a cell whose system is letflow, or has its
-// form.
+// PlayFlowlets measures the flowlets of a cell with letflow, or with a system of its form.
 func (c *Cell) PlayFlowlets(read func(string) ([]byte, error), progress func(float64)) (*Flowlets, error) {
 	p, err := c.Plan(read)
 	if err != nil {
@@ -117,8 +114,8 @@ func (c *Cell) PlayFlowlets(read func(string) ([]byte, error), progress func(flo
 	return a, err
 }
 
-// Table writes how many flowlets ended, and after how many bytes, by the queue of
-// their path when they began.
+// Table writes how many flowlets ended, and after how many bytes, by their path's queue at
+// their start.
 func (a *Flowlets) Table(w io.Writer) {
 	fmt.Fprint(w, "| queue of the path | MB sent | flowlets ended | size, KB |\n|---|---|---|---|\n")
 	for i := range a.bins {

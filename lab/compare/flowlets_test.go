@@ -41,8 +41,8 @@ func TestFlowlets(t *testing.T) {
 	}
 }
 
-// Flowlets are elastic (LetFlow, section 2): those that begin on a path with a long queue
-// end after far fewer bytes than those that begin on one with a short queue.
+// Flowlets are elastic (LetFlow, section 2). On a path with a long queue they end after far
+// fewer bytes than on one with a short queue.
 func TestFlowletsAreElastic(t *testing.T) {
 	m := small(t)
 	m.Scale = Scale{Flows: 400, MTU: 9000, Ports: 32, Timeout: 100 * time.Microsecond, Granularity: 20 * time.Microsecond}
@@ -74,8 +74,8 @@ func TestFlowletsAreElastic(t *testing.T) {
 	}
 }
 
-// What a flow sent on its last path counts, but not as a flowlet that ended; trains of
-// acknowledgements count in no way.
+// A flow's bytes on its last path count, but not as a flowlet that ended. Trains of
+// acknowledgements do not count at all.
 func TestFlowletsByHand(t *testing.T) {
 	var a Flowlets
 	w := a.watch(steer.NewLetFlow(1, time.Millisecond)).(*flowletWatch)

@@ -14,8 +14,8 @@ type Heat struct {
 	Fabric  string
 	Systems []string
 	Columns []Column
-	// Ratios has a row for each system: the mean completion time over the best's, as the
-	// geometric mean over all loads. 0: not measured.
+	// Ratios has a row for each system. A cell is the mean completion time over the best's,
+	// as the geometric mean over all loads. 0: not measured.
 	Ratios [][]float64
 }
 
@@ -64,8 +64,7 @@ func overLoads(s []*Group, system string) float64 {
 	return math.Exp(logs / count)
 }
 
-// sort puts the columns of one workload side by side, workloads in the order in which
-// they first come.
+// sort puts the columns of one workload side by side. The workloads keep their first order.
 func (h *Heat) sort() {
 	var order []int
 	for i, c := range h.Columns {
@@ -111,7 +110,7 @@ func HeatTable(w io.Writer, all []*Group) {
 	}
 }
 
-// ratioText writes a ratio with the digits that count.
+// ratioText writes a ratio with its significant digits.
 func ratioText(x float64) string {
 	switch {
 	case x == 0:

@@ -9,7 +9,7 @@ import (
 	"github.com/srdtun/srdtun/lab"
 )
 
-// fans are how many servers answer a request, as in figure 13 of CONGA's paper.
+// fans are the numbers of servers that answer a request, as in figure 13 of CONGA's paper.
 var fans = []int{4, 8, 16, 31}
 
 const (
@@ -19,9 +19,9 @@ const (
 	requestEvery = time.Second
 )
 
-// Incast is a client that asks for a file of 10 MB, of which a number of servers send
-// equal parts at once, on an otherwise empty network (CONGA, section 5.4). All are
-// below other leaves than the client's, or below any on a network of many leaves.
+// Incast is a client that requests a file of 10 MB. Several servers send equal parts of it
+// at once on an otherwise empty network (CONGA, section 5.4). All are below other leaves
+// than the client's, or below any on a network of many leaves.
 type Incast struct {
 	System System
 	Fabric Fabric
@@ -44,12 +44,12 @@ func (m *Matrix) IncastCells() (v []Incast) {
 	return v
 }
 
-// Label says which one it is.
+// Label names the incast.
 func (i *Incast) Label() string {
 	return fmt.Sprintf("%s, %d servers to one, %s", i.Fabric.Name, i.Fan, i.System.Name)
 }
 
-// Key returns the key of its record, whose load is the number of servers.
+// Key returns the key of its record, with the number of servers as the load.
 func (i *Incast) Key() Key {
 	return Key{
 		Fabric: i.Fabric.Name, Scenario: "requests", Load: float64(i.Fan), System: i.System.Name,

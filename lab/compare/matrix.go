@@ -1,6 +1,6 @@
 package compare
 
-// Matrix is a set of situations: all that its parts make together.
+// Matrix is a set of situations: all combinations of its parts.
 type Matrix struct {
 	Fabrics   []Fabric
 	Scenarios []Scenario
@@ -11,8 +11,8 @@ type Matrix struct {
 	Scale     Scale
 }
 
-// Cells returns the situations, in an order that completes one group of systems after
-// the other, so that an interrupted run has comparisons.
+// Cells returns the situations. They complete one group of systems after the other, so that
+// an interrupted run has comparisons.
 func (m *Matrix) Cells() (v []Cell) {
 	for _, f := range m.Fabrics {
 		for _, load := range m.Loads {

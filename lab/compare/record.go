@@ -12,8 +12,8 @@ import (
 	"github.com/srdtun/srdtun/lab"
 )
 
-// Key says which measurement a record is of. Scale is in it, so that records of
-// another size are not taken for it.
+// Key identifies a measurement. It includes the scale, so that a record of another size does
+// not match.
 type Key struct {
 	Fabric   string  `json:"fabric"`
 	Scenario string  `json:"scenario"`
@@ -30,11 +30,11 @@ type Key struct {
 	Granularity time.Duration `json:"granularity_ns"`
 }
 
-// Record is what came of a cell. Times are in microseconds.
+// Record is the result of a cell. Times are in microseconds.
 type Record struct {
 	Key
 	Ended int     `json:"ended"` // flows
-	Open  int     `json:"open"`  // flows that did not end; they count as if they had when the run was over
+	Open  int     `json:"open"`  // open flows at the end; they count as ended then
 	Mean  float64 `json:"mean_us"`
 	P99   float64 `json:"p99_us"`
 	Small float64 `json:"small_us"` // mean of flows below smallFlow, 0: there are none
@@ -44,13 +44,13 @@ type Record struct {
 	Drops  uint64  `json:"drops"`  // at queues
 	Faults uint64  `json:"faults"` // at cables that were broken
 	Resent uint64  `json:"resent"` // packets
-	// Order is what restoring the order of inner flows took; nil: none was restored.
+	// Order is the cost of restoring the order of inner flows; nil: none was restored.
 	Order *lab.OrderStats `json:"order,omitempty"`
-	// Inner is what TCP inside of tunnels met; nil: there is none.
+	// Inner is the counters of TCP inside of tunnels; nil: there is none.
 	Inner *lab.InnerStats `json:"inner,omitempty"`
 }
 
-// What is a small and a large flow, in bytes (CONGA, section 5.2).
+// Bounds of small and large flows, in bytes (CONGA, section 5.2).
 const (
 	smallFlow = 100_000
 	largeFlow = 10_000_000
@@ -84,7 +84,7 @@ func (c *Cell) Play(read func(file string) ([]byte, error), progress func(share 
 	return x, nil
 }
 
-// Took is how long a flow took. Times are in microseconds.
+// Took is the completion time of a flow. Times are in microseconds.
 type Took struct {
 	Size    int64
 	Start   float64
@@ -115,7 +115,7 @@ func (x *Record) read(r *lab.Result) {
 	}
 }
 
-// Sum fills in what flows took. Requests count by themselves.
+// Sum fills in the completion times. Requests count by themselves.
 func (x *Record) Sum(flows []Took) {
 	var all, small, large []float64
 	var requests []request
@@ -143,7 +143,7 @@ func (x *Record) Sum(flows []Took) {
 	}
 }
 
-// request is a file that comes from many servers: the slowest counts.
+// request is a file from many servers: the slowest counts.
 type request struct {
 	client int
 	at     float64
@@ -172,7 +172,7 @@ func mean(v []float64) float64 {
 	return sum / float64(len(v))
 }
 
-// percentile is that of the nearest rank.
+// percentile returns a percentile by nearest rank.
 func percentile(v []float64, p float64) float64 {
 	if len(v) == 0 {
 		return 0
@@ -181,8 +181,8 @@ func percentile(v []float64, p float64) float64 {
 	return v[max(0, int(math.Ceil(p*float64(len(v))))-1)]
 }
 
-// Read returns the records in r, one a line. A last line that was cut off is left
-// out: a run was interrupted there.
+// Read returns the records in r, one a line. It leaves out a last line that was cut off: a
+// run was interrupted there.
 func Read(r io.Reader) (all []Record, err error) {
 	s := bufio.NewScanner(r)
 	for n := 1; s.Scan(); n++ {

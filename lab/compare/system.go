@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// System is what carries flows: a policy of the tunnel, or a transport without one.
+// System is a carrier of flows: a policy of the tunnel, or a transport without one.
 type System struct {
 	Name     string
 	Kind     string // of package lab, or fairKind
@@ -23,31 +23,31 @@ type System struct {
 	Mark int
 	// Tell lets the network write loads into packets, as CONGA's switches do.
 	Tell bool
-	// Rated says that the policy knows the rate of the network's links, as switches do.
+	// Rated gives the policy the rate of the network's links, as switches know it.
 	Rated bool
-	// Unordered leaves out what restores the order of inner flows.
+	// Unordered does not restore the order of inner flows.
 	Unordered bool
-	// Extra systems are compared only where they are asked for by name.
+	// Extra systems are compared only if named.
 	Extra bool
 }
 
-// cloveMark is the queue at which a network marks that is to serve clove-ecn: what
-// its authors and DCTCP's use at 10 Gbit/s, 65 packets of 1500 bytes.
+// cloveMark is the queue, in bytes, at which a network marks for clove-ecn: 65 packets of
+// 1500 bytes. Its authors' and DCTCP's networks use the same at 10 Gbit/s.
 const cloveMark = 65 * 1500
 
 // perPacket is a flowlet timeout so short that each train is a flowlet.
 const perPacket = time.Nanosecond
 
-// shortTimeout of flowlets is some round trips of these networks, whose base is 10 us.
-// The 500 us of the papers are some round trips of theirs, whose senders are kernels
-// of 2014. Here few flows ever pause for so long.
+// shortTimeout of flowlets is some round trips of these networks, whose base is 10 us. The
+// papers' 500 us are some round trips of their networks, with kernels of 2014. Here few
+// flows ever pause for so long.
 const shortTimeout = 100 * time.Microsecond
 
-// shortRTO is the least timeout of a TCP for data centres (Vasudevan et al., SIGCOMM 2009):
-// with it a flow that is unlucky at a server's port does not outweigh hundreds of others.
+// shortRTO is the least timeout of a TCP for data centres (Vasudevan et al., SIGCOMM 2009).
+// With it a flow with bad luck at a server's port does not outweigh hundreds of others.
 const shortRTO = 10 * time.Millisecond
 
-// systems are all of them, this project's default first.
+// systems are all systems, this project's default first.
 var systems = []System{
 	{Name: "spray", Kind: "tunnel", Policy: "spray"},
 	{Name: "conga", Kind: "tunnel", Policy: "conga"},
@@ -86,13 +86,13 @@ var systems = []System{
 	{Name: "ecmp-unordered", Kind: "tunnel", Policy: "ecmp", Unordered: true, Extra: true},
 }
 
-// Systems returns those that are named, in a fixed order. No names stand for all but
-// the extra ones, "all" for all.
+// Systems returns the named ones, in a fixed order. Without names it returns all but the
+// extra ones, and for "all" every one.
 func Systems(names []string) ([]System, error) {
 	return pick("system", systems, names, func(s System) string { return s.Name }, func(s System) bool { return !s.Extra })
 }
 
-// pick returns the members of all that are named; without names those that are usual.
+// pick returns the named members of all; without names the usual ones.
 func pick[T any](what string, all []T, names []string, name func(T) string, usual func(T) bool) (v []T, err error) {
 	var known []string
 	for _, x := range all {
@@ -109,5 +109,5 @@ func pick[T any](what string, all []T, names []string, name func(T) string, usua
 	return v, nil
 }
 
-// always says that something is usual.
+// always makes everything usual.
 func always[T any](T) bool { return true }

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Ratio is how much longer flows take in one situation than with the best system,
+// Ratio is the completion time of a system in one situation relative to the best one, as
 // means over the seeds.
 type Ratio struct {
 	Mean, P99 float64 // 1: the best
@@ -26,7 +26,7 @@ type Group struct {
 	Ratios                     []Ratio
 }
 
-// Groups sums records up, in the order in which they come.
+// Groups sums records up, in their order.
 func Groups(all []Record) (v []*Group) {
 	for i := range all {
 		r := &all[i]
@@ -58,8 +58,8 @@ func (g *Group) add(r *Record) {
 	x.Open += r.Open
 }
 
-// best returns the least mean and 99th percentile in microseconds of all systems but the
-// yardstick, unless there is only that.
+// best returns the least mean and 99th percentile of all systems but the yardstick, in
+// microseconds. If there is only the yardstick, it returns that one's.
 func (g *Group) best() (mean, p99 float64) {
 	mean, p99 = math.Inf(1), math.Inf(1)
 	for i, x := range g.Ratios {
@@ -116,9 +116,9 @@ func names(s []*Group) (v []string) {
 	return v
 }
 
-// Table writes the ratios as Markdown: for each scenario and workload a row for
-// each load and a column for each system, "mean / 99th percentile" of completion
-// times over those of the best; ">" where flows did not end.
+// Table writes the ratios as Markdown. Each scenario and workload has a row for each load
+// and a column for each system. A cell is "mean / 99th percentile" of completion times over
+// the best ones. ">" marks systems with open flows.
 func Table(w io.Writer, all []*Group) {
 	for _, s := range sections(all) {
 		systems := names(s)
@@ -165,9 +165,8 @@ func incast(w io.Writer, s []*Group, systems []string) {
 	fmt.Fprintln(w)
 }
 
-// Behind returns in words where a system takes longer than the best by more than a
-// share of it, on the mean or at the 99th percentile, and in how many of all it was
-// compared.
+// Behind names the situations in which a system exceeds the best by more than a share. It
+// compares the mean and the 99th percentile. It also returns the number of comparisons.
 func Behind(all []*Group, system string, share float64) (where []string, of int) {
 	for _, g := range all {
 		x, ok := g.Of(system)

@@ -8,10 +8,10 @@ import (
 	"slices"
 )
 
-// arrow says that one file uses a definition of another.
+// arrow means that one file uses a definition of another.
 type arrow struct{ from, to string }
 
-// arrowsOf returns who uses whom among the files of a package, and which names. Types,
+// arrowsOf returns the uses among the files of a package, with the used names. Types,
 // functions, methods, constants and variables are definitions; a field is part of its type.
 func arrowsOf(t *tree, p *pkg) map[arrow][]string {
 	v := map[arrow][]string{}
@@ -32,12 +32,12 @@ func arrowsOf(t *tree, p *pkg) map[arrow][]string {
 	return v
 }
 
-// starts is how many orders layersOf begins with; more find nothing better in this tree.
+// starts is the number of first orders for layersOf; more find nothing better in this tree.
 const starts = 400
 
-// layersOf sorts files so that few arrows run up: whoever uses comes before who is used. To
-// find the very least is NP-hard (minimum feedback arc set), so single files are moved for as
-// long as that turns arrows round, from many orders to begin with.
+// layersOf sorts files so that few arrows run up: a user comes before the file it uses.
+// Finding the minimum is NP-hard (minimum feedback arc set). So it starts from many orders,
+// and moves single files as long as that turns arrows round.
 func layersOf(arrows map[arrow][]string) (best []string) {
 	var files []string
 	for a := range arrows {
@@ -65,7 +65,7 @@ func layersOf(arrows map[arrow][]string) (best []string) {
 	return best
 }
 
-// betterPlace returns where fewer arrows of file i run up than where it is now.
+// betterPlace returns a place for file i at which fewer of its arrows run up.
 func betterPlace(files []string, i int, arrows map[arrow][]string) int {
 	runs := func(from, to string) int { return min(1, len(arrows[arrow{from, to}])) }
 	best, least := i, 0

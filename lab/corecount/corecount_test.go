@@ -32,7 +32,7 @@ func TestCounts(t *testing.T) {
 	}
 }
 
-// Whoever uses comes before who is used, and of a circle the fewest arrows run up.
+// A user comes before the file it uses. Of a circle the fewest arrows run up.
 func TestLayers(t *testing.T) {
 	names := []string{"x"}
 	arrows := map[arrow][]string{
@@ -44,7 +44,7 @@ func TestLayers(t *testing.T) {
 	}
 }
 
-// A file of srd that nobody has named counts as core, so that nothing is moved out of sight.
+// A file of srd in neither list counts as core, so that a move hides nothing.
 func TestUnknownFilesDecide(t *testing.T) {
 	for file, want := range map[string]bool{
 		"srd/price.go": true, "srd/recovery_ack.go": true, "srd/conn_recv.go": false, "srd/paths_life.go": false, "srd/path.go": true,

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// methodsOf returns the methods of a type, those of what it embeds among them.
+// methodsOf returns the methods of a type, promoted methods of embedded types included.
 func methodsOf(p *pkg, name string) (v []string) {
 	for m := range types.NewMethodSet(types.NewPointer(p.types.Scope().Lookup(name).Type())).Methods() {
 		v = append(v, m.Obj().Name())
@@ -18,10 +18,10 @@ func methodsOf(p *pkg, name string) (v []string) {
 	return v
 }
 
-// leavesOf returns the leaf state of a struct: its fields, where a field that is itself a
-// struct of this module counts as that one's fields. Arrays, slices, maps, interfaces and
-// pointers are one leaf each; what the struct itself points to in its package is expanded as well, and a
-// pointer to another part of the same whole is none.
+// leavesOf returns the leaf state of a struct: its fields. A field that is a struct of this
+// module counts as its own fields. Arrays, slices, maps, interfaces and pointers are one
+// leaf each. The struct's own pointers to structs of its package are expanded as well. A
+// pointer to another part of the same whole is no leaf.
 func leavesOf(t *tree, p *pkg, name string) []string {
 	s := &state{module: t.module + "/", in: p.types, parts: map[types.Type]bool{}}
 	root := p.types.Scope().Lookup(name).Type()
@@ -67,8 +67,8 @@ func (s *state) owns(t types.Type) bool {
 	return ok
 }
 
-// core are the files of loss recovery, path choice and congestion control; rest are the other
-// files of srd. One that is in neither list counts as core.
+// core are the files of loss recovery, path choice and congestion control; rest are the
+// other files of srd. A file in neither list counts as core.
 var (
 	core = []string{
 		"srd/recovery*.go", "srd/choice*.go", "srd/sender_*.go", "srd/granule.go", "srd/hosts.go", "srd/path.go",
@@ -91,8 +91,8 @@ func decides(dir, file string) bool {
 	return in(core) || dir == "srd" && !in(rest)
 }
 
-// numbersOf returns the named constants of a file that are numbers, but those of an enumeration
-// (iota), and how many numbers other than 0, 1 and 2 its functions have in them.
+// numbersOf returns a file's named constants that are numbers, without enumerations (iota).
+// It also counts the numbers other than 0, 1 and 2 in its functions.
 func numbersOf(p *pkg, f *ast.File) (names []string, literals int) {
 	for _, d := range f.Decls {
 		var found []string

@@ -15,14 +15,14 @@ import (
 	"strings"
 )
 
-// tree is the packages of a module as far as they are asked for, type-checked without their
-// tests. What is wrong in them is passed over: a half-done change can be counted as well.
+// tree is the needed packages of a module, type-checked without their tests. It ignores
+// errors in them, so that a half-done change can be counted as well.
 type tree struct {
 	root, module string
 	fset         *token.FileSet
 	std          types.Importer
 	packages     map[string]*pkg // by folder, with slashes
-	err          error           // of the standard library, without which a count would be wrong
+	err          error           // of the standard library: without it a count would be wrong
 }
 
 // pkg is one package.
@@ -91,7 +91,7 @@ func (t *tree) Import(name string) (*types.Package, error) {
 	return p.types, nil
 }
 
-// file returns where pos is, from the root.
+// file returns the file of pos, from the root.
 func (t *tree) file(pos token.Pos) string {
 	name, _ := filepath.Rel(t.root, t.fset.Position(pos).Filename)
 	return filepath.ToSlash(name)

@@ -1,5 +1,5 @@
-// Command corecount counts what docs/core.md says of the transport's core, and what it may
-// come to: state, constants that decide, lines, and how often a file uses what stands above it.
+// Command corecount counts the transport's core for docs/core.md, and prints its goals. It
+// counts state, deciding constants, lines, and how often a file uses files above it.
 package main
 
 import (
@@ -43,7 +43,7 @@ func main() {
 	}
 }
 
-// count counts the tree whose top is root.
+// count counts the tree at root.
 func count(root string) ([]row, error) {
 	t, err := load(root, "srd", "srd/cc", "srd/steer", "srd/internal/rtt", "srd/internal/pace")
 	if err != nil {

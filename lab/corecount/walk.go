@@ -5,10 +5,10 @@ import (
 	"go/types"
 )
 
-// walk follows a value from function to function, depth first and in the order of the source:
-// into what is called with it. Methods of interfaces are not followed, as they are chosen while
-// the program runs, nor arithmetic (srd/mono). No function is walked twice, but it is entered
-// as often as it is called.
+// walk follows a value from function to function, depth first and in the order of the
+// source. It enters each call that gets the value. It does not follow methods of interfaces,
+// which are chosen at run time, nor arithmetic (srd/mono). It walks no function twice, but
+// enters one as often as it is called.
 type walk struct {
 	tree  *tree
 	decls map[types.Object]*ast.FuncDecl
@@ -38,7 +38,7 @@ func follow(t *tree, p *pkg, holder, method, param string) []string {
 	return w.stays
 }
 
-// enter walks through fn, which has the value in v.
+// enter walks through fn, with the value in v.
 func (w *walk) enter(fn *types.Func, v *types.Var) {
 	decl, p := w.decls[fn], w.from[fn]
 	if decl == nil {
@@ -71,7 +71,7 @@ func (w *walk) enter(fn *types.Func, v *types.Var) {
 	})
 }
 
-// call enters what a call hands the value to.
+// call enters a called function if the call passes the value.
 func (w *walk) call(p *pkg, n *ast.CallExpr, has func(ast.Expr) bool) {
 	callee, _ := ast.Unparen(n.Fun).(*ast.Ident)
 	selector, method := ast.Unparen(n.Fun).(*ast.SelectorExpr)
@@ -93,7 +93,7 @@ func (w *walk) call(p *pkg, n *ast.CallExpr, has func(ast.Expr) bool) {
 	}
 }
 
-// returnsOf returns how many of the stays are in a file that was left before.
+// returnsOf returns how many of the stays are in a file that the walk had left before.
 func returnsOf(stays []string) (n int) {
 	seen := map[string]bool{}
 	for _, f := range stays {

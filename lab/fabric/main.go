@@ -1,11 +1,11 @@
-// Command compare compares path policies of the shipped daemon, plain TCP and kernel
-// MPTCP on a fabric of network namespaces, at a hundredth of the rates of CONGA's
-// testbed, and writes every result, a table and a picture. "srdsim compare" does the
-// same in virtual time, at those rates.
+// Command compare compares path policies of the shipped daemon, plain TCP and kernel MPTCP.
+// It uses a fabric of network namespaces, at a hundredth of the rates of CONGA's testbed. It
+// writes every result, a table and a picture. "srdsim compare" does the same in virtual
+// time, at those rates.
 //
-// It needs root, takes the machine for itself, and removes all that it made however it
-// ends. A result is written as soon as there is one, and what is there is not measured
-// again, so a run may be interrupted, or cut into pieces with -for.
+// It needs root, takes the machine for itself, and removes all its parts however it ends. It
+// writes each result at once, and measures no stored one again. So a run may be interrupted,
+// or cut into pieces with -for.
 package main
 
 import (
@@ -25,7 +25,7 @@ import (
 	"github.com/srdtun/srdtun/scripts/picture"
 )
 
-// options are those of the command line.
+// options are the options of the command line.
 type options struct {
 	srdtun, plot, data            string
 	out                           string // the beginning of the names of the files written
@@ -87,7 +87,7 @@ func (o options) run() error {
 	return o.write(cells, r.all)
 }
 
-// cells are the situations that the command line asks for.
+// cells are the situations that the options select.
 func (o options) cells() ([]compare.Cell, error) {
 	m := compare.Matrix{Fabrics: []compare.Fabric{network}, Seeds: o.seeds, Scale: compare.Scale{Flows: o.flows, Most: o.most, Timeout: o.timeout}}
 	var err [4]error
@@ -110,13 +110,13 @@ func (o options) cells() ([]compare.Cell, error) {
 	return m.Cells(), errors.Join(err[:]...)
 }
 
-// possible reports whether a system needs neither switches that do more than those of
-// namespaces, nor a setting that is no policy's.
+// possible reports whether a system can run here. It must need no special switches, and no
+// setting that is not a policy's.
 func possible(s *compare.System) bool {
 	return !s.Tell && !s.Unordered && !s.Rated && s.Timeout == 0 && s.MinRTO == 0
 }
 
-// named is the error of asking by name for a system that is not possible here.
+// named is the error for a named system that is not possible here.
 func named(asked, name string) error {
 	for _, n := range list(asked) {
 		if n == name {

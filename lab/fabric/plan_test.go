@@ -22,8 +22,8 @@ func cell(t *testing.T, scenario string) compare.Cell {
 	return v[0]
 }
 
-// Flows come one after the other, from leaf A to leaf B, as many bytes as the load
-// says; requests are among them, each from all servers to one client at once.
+// Flows come one after the other, from leaf A to leaf B, with the bytes of the load.
+// Requests are among them, each from all servers to one client at once.
 func TestPlan(t *testing.T) {
 	plain, over, err := plan(ref(cell(t, "symmetric")), data)
 	if err != nil {
@@ -64,7 +64,7 @@ func TestPlan(t *testing.T) {
 
 func ref[T any](v T) *T { return &v }
 
-// What needs switches that namespaces do not have is left out, and refused by name.
+// A system that needs better switches than namespaces have is left out, and refused by name.
 func TestCells(t *testing.T) {
 	o := options{workloads: "websearch", loads: "0.3,0.5", flows: 1, most: 1, seeds: 2}
 	v, err := o.cells()

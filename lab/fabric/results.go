@@ -8,14 +8,13 @@ import (
 	"github.com/srdtun/srdtun/lab/compare"
 )
 
-// results are those in a file, to which more are added.
+// results are the results in a file, to which more are added.
 type results struct {
 	file *os.File
 	all  []compare.Record
 }
 
-// openResults reads what is in a file, and writes it anew without what may have been
-// cut off at its end.
+// openResults reads a file of results. It writes the file anew without a cut-off end.
 func openResults(name string) (*results, error) {
 	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 		return nil, err

@@ -13,22 +13,22 @@ import (
 	"github.com/srdtun/srdtun/lab/compare"
 )
 
-// The network: a quarter of the testbed's servers, each with a hundredth of its rate,
-// and as little between the leaves: two to one.
+// The network: a quarter of the testbed's servers, each with a hundredth of its rate. The
+// capacity between the leaves is as much less: two to one.
 const (
 	perLeaf    = 8
 	spines     = 4
 	serverMbit = 100
 	spineMbit  = 100
-	// subflows is how many addresses a server has, of which two at the far end make the
-	// eight subflows that MPTCP is compared with.
+	// addresses is how many addresses a server has. Two at the far end make the eight
+	// subflows of MPTCP's comparison.
 	addresses   = 4
 	mptcpLimit  = "8"
 	tbfBurst    = 16 << 10
 	serverQueue = 256 << 10
 )
 
-// network is what of it belongs to a comparison.
+// network is the network's description for comparisons.
 var network = compare.Fabric{
 	Name: "namespaces", Servers: 2 * perLeaf, PerLeaf: perLeaf,
 	From: [2]int{0, perLeaf - 1}, To: [2]int{perLeaf, 2*perLeaf - 1},
@@ -43,10 +43,10 @@ type site struct {
 	sinks []*sink        // of the servers of leaf B
 	mptcp bool           // the kernel has been told of all addresses
 	marks bool           // links between leaves and spines mark
-	busy  float64        // share of the processors in the last measurement: a fabric that waits for them shows no policy
+	busy  float64        // share of the processors in the last measurement: a fabric short of processors shows no policy
 }
 
-// build makes it.
+// build makes the network.
 func build(bin string, timeout time.Duration) (s *site, err error) {
 	if os.Geteuid() != 0 {
 		return nil, errors.New("namespaces can be made by root only")
@@ -106,16 +106,16 @@ func limit(n *fabric.Namespace, dev string, mbit int) error {
 	return err
 }
 
-// A link marks packets that would find a queue if it had markShare of its rate, which
-// is the phantom queue of HULL (Alizadeh et al., NSDI 2012, section 3.1): kernels need
-// not have a queue that marks. markBytes is what may wait in it: 5 ms at 100 Mbit/s,
-// below what a port of such a rate has and above the bursts of a few senders.
+// A link marks packets that would find a queue if it had markShare of its rate. This is the
+// phantom queue of HULL (Alizadeh et al., NSDI 2012, section 3.1). So the kernels' queues
+// need not mark. The threshold markBytes is 5 ms at 100 Mbit/s. It is below the room of such
+// a port and above the bursts of a few senders.
 const (
 	markShare = 0.95
 	markBytes = 60_000
 )
 
-// mark lets a link mark, or not any more.
+// mark turns marking on a link on, or off.
 func (s *site) mark(n *fabric.Namespace, dev string, mbit int) error {
 	table := "ip phantom_" + dev
 	rules := fmt.Sprintf("add table %[1]s; delete table %[1]s", table)
@@ -128,7 +128,7 @@ func (s *site) mark(n *fabric.Namespace, dev string, mbit int) error {
 	return err
 }
 
-// startDaemons starts one on each server, with those of the other leaf as peers.
+// startDaemons starts a daemon on each server, with the daemons of the other leaf as peers.
 func (s *site) startDaemons(bin string, timeout time.Duration) error {
 	for i := range 2 * perLeaf {
 		c := tunnel.Config{Address: []netip.Prefix{netip.PrefixFrom(tunnel.Inner4(i+1), 24)}, FlowletTimeout: timeout}
@@ -157,7 +157,7 @@ func (s *site) startDaemons(bin string, timeout time.Duration) error {
 			return err
 		}
 	}
-	// Sessions and paths are there before anything is measured.
+	// Sessions and paths must exist before the measurement.
 	for _, n := range s.nodes[:perLeaf] {
 		for k := perLeaf; k < 2*perLeaf; k++ {
 			if err := n.Await(tunnel.Inner4(k + 1)); err != nil {
@@ -168,8 +168,8 @@ func (s *site) startDaemons(bin string, timeout time.Duration) error {
 	return nil
 }
 
-// use makes the servers ready for a system, and returns the address that a server
-// is reached at, and whether connections are of MPTCP.
+// use makes the servers ready for a system. It returns the address of a server, and whether
+// connections use MPTCP.
 func (s *site) use(x *compare.System) (to func(server int) netip.Addr, mptcp bool, err error) {
 	s.marks = x.Mark > 0
 	if x.Kind == "tcp" {
@@ -184,8 +184,8 @@ func (s *site) use(x *compare.System) (to func(server int) netip.Addr, mptcp boo
 	return func(i int) netip.Addr { return tunnel.Inner4(i + 1) }, false, err
 }
 
-// tellMPTCP tells the kernels of all addresses: each of a sender's makes a subflow to
-// each of two of the receiver's, eight 5-tuples for ECMP to spread.
+// tellMPTCP gives the kernels all addresses. Each of a sender's makes a subflow to each of
+// two of the receiver's: eight 5-tuples for ECMP to spread.
 func (s *site) tellMPTCP() error {
 	if s.mptcp {
 		return nil
@@ -210,11 +210,11 @@ func (s *site) tellMPTCP() error {
 	return nil
 }
 
-// breaks lets a scenario's fault happen, and returns what undoes it. It comes after
-// the given time.
+// breaks makes a scenario's fault happen after a time, and returns a function that undoes
+// it.
 //
-//	failed   the links of two spines to leaf B have half of their rate: together they are
-//	         the one link that is left between the testbed's second spine and its leaf
+//	failed   the links of two spines to leaf B have half of their rate: together they equal
+//	         the one link left between the testbed's second spine and its leaf
 //	quarter  the last spine's links to leaf B have a quarter
 //	dead     the last spine drops everything
 func (s *site) breaks(name string, after time.Duration) (undo func() error, err error) {

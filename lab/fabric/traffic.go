@@ -25,23 +25,23 @@ const (
 	sinkPort = 5001
 	// patience is how long after the last arrival flows may take.
 	patience = 4 * time.Second
-	// settle is for what the last measurement left in queues.
+	// settle lets queues drain after the last measurement.
 	settle = 300 * time.Millisecond
-	// fileBytes is what a client of an incast asks for: a tenth of the testbed's file, as
-	// its answer takes a hundred times as long.
+	// fileBytes is the size of an incast's file: a tenth of the testbed's, as its answer
+	// takes a hundred times as long.
 	fileBytes = 1_000_000
-	// readSize is what a receiver reads at once.
+	// readSize is the size of a receiver's reads.
 	readSize = 256 << 10
 	// tagSize is the number of a flow, at its beginning.
 	tagSize = 8
 )
 
-// sink takes connections on a server, and says when the last byte of each is there.
+// sink accepts connections on a server, and reports the last byte of each.
 type sink struct {
 	l net.Listener
 }
 
-// run is a measurement under way: what becomes of its flows.
+// run is a measurement under way, with the fates of its flows.
 type run struct {
 	mu    sync.Mutex
 	began []time.Time
@@ -51,8 +51,8 @@ type run struct {
 	over  bool
 }
 
-// current is the measurement under way; a flow of an earlier one is ignored, as its
-// number says so.
+// current is the measurement under way. Its number tells a flow of an earlier one, which is
+// ignored.
 var current struct {
 	sync.Mutex
 	r  *run
@@ -206,7 +206,7 @@ func withRequests(flows []workload.Flow, f *compare.Fabric, over time.Duration) 
 	return append(v, flows[next:]...)
 }
 
-// requestID marks flows of requests; those of workloads are numbered from 1.
+// requestID marks flows of requests. Flows of workloads are numbered from 1.
 const requestID = 0
 
 // send is one flow.
@@ -243,7 +243,7 @@ func (r *run) send(no uint32, i int, from *fabric.Host, to netip.Addr, size int6
 	_, _ = io.Copy(io.Discard, c) // until the receiver has it all
 }
 
-// hold keeps a connection, so that it can be ended with the run.
+// hold keeps a connection, so that the run's end can close it.
 func (r *run) hold(c net.Conn) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -255,7 +255,7 @@ func (r *run) hold(c net.Conn) bool {
 	return true
 }
 
-// wait waits for all flows to end, at most d, and ends those that have not.
+// wait waits for all flows to end, at most d, and ends the open ones.
 func (r *run) wait(d time.Duration) {
 	all := make(chan struct{})
 	go func() { r.left.Wait(); close(all) }()

@@ -12,15 +12,15 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// tones are the colours of bars. They differ in brightness as well, for readers
-// and printers that see no colour.
+// tones are the colours of bars. They differ in brightness as well, for readers and printers
+// without colour.
 var tones = []color.RGBA{
 	palette[0],
 	{0x9a, 0xa5, 0xb1, 0xff},
 	{0xd5, 0xd9, 0xde, 0xff},
 }
 
-// Bounds of a figure of panels: what is still legible at the width of a page.
+// Bounds of a figure of panels that is still legible at the width of a page.
 const (
 	maxPanels = 12
 	maxBars   = 16
@@ -96,7 +96,7 @@ func (p Panel) draw(c draw.Canvas, left, right, top vg.Length) {
 		nameWide, valueWide = max(nameWide, names.Width(b.Name)), max(valueWide, values.Width(p.number(b.Value)))
 		most = max(most, b.High)
 	}
-	// Values stand in a column of their own: behind the range one would be read as its end.
+	// Values stand in a column of their own: behind the range one would look like its end.
 	zero := left + nameWide + valueWide + 2*nameGap
 	scale := (right - zero) / vg.Length(max(most, math.SmallestNonzeroFloat32))
 	y := top - panelHead - barPitch/2
@@ -123,7 +123,7 @@ func drawRange(c draw.Canvas, low, high, y vg.Length) {
 	c.StrokeLine2(line, high, y-whiskerHalf, high, y+whiskerHalf)
 }
 
-// number writes a value with as many decimals as the panel's largest needs for three digits.
+// number writes a value with the decimals that give the panel's largest three digits.
 func (p Panel) number(v float64) string {
 	most := 0.0
 	for _, b := range p.Bars {

@@ -17,8 +17,8 @@ import (
 	"github.com/srdtun/srdtun/scripts/picture"
 )
 
-// The size of the picture: 8.4 by 4.6 inches at 240 dots per inch, sharp at full
-// width of a page and on a dense screen.
+// The size of the picture: 8.4 by 4.6 inches at 240 dots per inch. It is sharp at full width
+// of a page and on a dense screen.
 const (
 	width  = 8.4 * vg.Inch
 	height = 4.6 * vg.Inch
@@ -105,7 +105,7 @@ func (f Figure) draw(c vg.CanvasSizer) error {
 	return nil
 }
 
-// plot is all of the figure but its words.
+// plot returns the figure without its words.
 func (f Figure) plot() (*plot.Plot, error) {
 	p := plot.New()
 	xMin, xMax, yMax := f.bounds()
@@ -136,8 +136,8 @@ func (f Figure) layout(p *plot.Plot, c draw.Canvas) []placed {
 	return place(f.labels(data.Rectangle, x, y, p.Y.Max), data.Rectangle, f.onCanvas(data.Rectangle, x, y))
 }
 
-// heading writes title and subtitle flush left above the plot, and the legend at the right
-// end, where no data can be in its way.
+// heading writes title and subtitle flush left above the plot. The legend is at the right
+// end, where it hides no data.
 func (f Figure) heading(c draw.Canvas) {
 	names, dashes := f.legend(c)
 	write(c, append(f.titles(c, names), names...))
@@ -146,7 +146,7 @@ func (f Figure) heading(c draw.Canvas) {
 	}
 }
 
-// titles are title and subtitle, as small as they have to be to leave the legend its place.
+// titles are title and subtitle, as small as the legend needs.
 func (f Figure) titles(c draw.Canvas, names []placed) (v []placed) {
 	const left, least = 16, 6
 	right := c.Max.X - left

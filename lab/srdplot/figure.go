@@ -8,15 +8,14 @@ import (
 	"github.com/srdtun/srdtun/scripts/picture"
 )
 
-// Figure is the input, which its methods draw. Panel and Heat are parts of it that may stand
-// instead of lines.
+// Figure is the input; its methods draw it. A Panel or a Heat may take the place of lines.
 type (
 	Figure picture.Figure
 	Panel  picture.Panel
 	Heat   picture.Heat
 )
 
-// check refuses what cannot be drawn.
+// check refuses a figure that cannot be drawn.
 func (f Figure) check() error {
 	if f.Heat != nil {
 		return f.checkHeat()
@@ -51,7 +50,7 @@ func (f Figure) check() error {
 	return nil
 }
 
-// checkPanels refuses what cannot be drawn as bars.
+// checkPanels refuses panels that cannot be drawn as bars.
 func (f Figure) checkPanels() error {
 	if len(f.Lines)+len(f.Spans)+len(f.Marks) > 0 {
 		return errors.New("a figure has panels or lines, not both")
@@ -78,8 +77,8 @@ func (f Figure) leastY() float64 {
 	return y
 }
 
-// bounds is the extent of the data; both axes begin at zero, or before it, but for
-// a logarithmic one.
+// bounds is the extent of the data. Both axes begin at zero or before it. A logarithmic axis
+// does not.
 func (f Figure) bounds() (xMin, xMax, yMax float64) {
 	xMax = math.Inf(-1)
 	if f.XLog {

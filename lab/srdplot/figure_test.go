@@ -50,8 +50,7 @@ func TestDraws(t *testing.T) {
 	}
 }
 
-// The same figure as vectors, over a logarithmic axis: the line and all words are
-// in it.
+// The same figure as vectors, over a logarithmic axis. The line and all words are in it.
 func TestDrawsVectors(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "f.svg")
 	log := strings.Replace(strings.Replace(good, `[[0,1],[1,2]]`, `[[0.1,1],[500,2]]`, 1), `"title"`, `"x_log":true,"title"`, 1)

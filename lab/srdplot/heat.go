@@ -13,7 +13,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// Bounds of a table: what is still legible at the width of a page.
+// Bounds of a table that is still legible at the width of a page.
 const (
 	maxHeatRows    = 24
 	maxHeatColumns = 12
@@ -39,7 +39,7 @@ func (h Heat) check() error {
 	return nil
 }
 
-// checkHeat refuses what cannot be drawn as one table.
+// checkHeat refuses a figure that cannot be drawn as one table.
 func (f Figure) checkHeat() error {
 	if len(f.Lines)+len(f.Spans)+len(f.Marks)+len(f.Panels) > 0 {
 		return errors.New("a figure has a table, or something else, not both")
@@ -60,7 +60,7 @@ func (f Figure) heatHeight() vg.Length {
 	return headHeight + heatHead + heatFoot + vg.Length(len(f.Heat.Rows))*heatRow
 }
 
-// heatFull is the ratio whose cell is darkest: what is longer waits for timeouts, or for ever.
+// heatFull is the ratio of the darkest cell: a flow above it waits for timeouts, or forever.
 const heatFull = 8
 
 var (
@@ -68,7 +68,7 @@ var (
 	heatDark = color.RGBA{0x8a, 0x2c, 0x0d, 0xff}
 )
 
-// heatColour returns the colour of a cell, and of what is written on it.
+// heatColour returns the colours of a cell and of its text.
 func heatColour(v float64) (cell, on color.RGBA) {
 	share := min(1, math.Log(v)/math.Log(heatFull))
 	mix := func(a, b uint8) uint8 { return uint8(float64(a) + share*(float64(b)-float64(a)) + 0.5) }

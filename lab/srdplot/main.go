@@ -1,11 +1,10 @@
-// Command srdplot draws a figure: lines over time or over another axis, with spans
-// shaded, panels of bars with ranges, or a table whose cells are shaded by their value.
+// Command srdplot draws a figure. A figure has lines over time or another axis with shaded
+// spans, panels of bars with ranges, or a table with shaded cells.
 //
 //	srdplot -o FILE.png < figure.json
 //	srdplot -o FILE.svg < figure.json
 //
-// It is a module of its own, so that the daemon does not depend on a plotting
-// library.
+// It is a module of its own, so that the daemon does not depend on a plotting library.
 package main
 
 import (
@@ -17,8 +16,7 @@ import (
 	"path/filepath"
 )
 
-// maxInput bounds the figure that is read: a day of samples every 100 ms is
-// 20 MB.
+// maxInput bounds the input: a day of samples every 100 ms is 20 MB.
 const maxInput = 64 << 20
 
 func main() {

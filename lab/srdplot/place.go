@@ -12,8 +12,8 @@ import (
 	"github.com/srdtun/srdtun/scripts/picture"
 )
 
-// How labels are placed, in points: the step between two places that are tried, what stays
-// free to other labels and to lines, and what a piece of a line that it would hide is worth.
+// Placing of labels, in points. There are the step between two tried places, the space
+// around a label, and the cost of a hidden piece of a line.
 const (
 	placeStep  = 2
 	placeClear = 3
@@ -22,12 +22,12 @@ const (
 	asideCost  = 0.5 // of a step aside, against one up or down
 )
 
-// label is a text that a figure wants at some place.
+// label is a text with its desired place.
 type label struct {
 	text string
 	st   text.Style
 	want vg.Point // of its lower left corner
-	// ups and asides are how far it may move: below and above, left and right.
+	// ups and asides are the farthest moves: below and above, left and right.
 	ups, asides [2]vg.Length
 }
 
@@ -38,7 +38,7 @@ type placed struct {
 	box vg.Rectangle
 }
 
-// labels are all texts of a figure that stand among its lines, those that can move least first.
+// labels are all texts among a figure's lines, the least movable first.
 func (f Figure) labels(area vg.Rectangle, x, y func(float64) vg.Length, yMax float64) (v []label) {
 	width, height := area.Size().X, area.Size().Y
 	add := func(s string, st text.Style, at vg.Point, ups, asides [2]vg.Length) {
@@ -61,7 +61,7 @@ func (f Figure) labels(area vg.Rectangle, x, y func(float64) vg.Length, yMax flo
 		func(l picture.Line) (string, [2]float64) { return l.Label, l.LabelAt },
 	} {
 		for i, l := range f.Lines {
-			if s, at := words(l); s != "" { // else it may be at 0, which a logarithmic axis has not
+			if s, at := words(l); s != "" { // else it may be at 0, which is not on a logarithmic axis
 				add(s, style(palette[i], 11, text.XLeft, text.YBottom), vg.Point{X: x(at[0]), Y: y(at[1]) + lineClear + 0.5}, [2]vg.Length{height, height}, [2]vg.Length{width, width})
 			}
 		}
@@ -69,9 +69,10 @@ func (f Figure) labels(area vg.Rectangle, x, y func(float64) vg.Length, yMax flo
 	return v
 }
 
-// place gives each label the place nearest to the one it wants where it hides least of the
-// lines, lies within the area, and is clear of all labels before it. One that has no such
-// place is left out: a line has its name in the legend as well.
+// place gives each label its cheapest place. A place costs by its distance from the desired
+// one and by the hidden pieces of lines. It lies within the area and is clear of all labels
+// before it. A label without such a place is left out: a line has its name in the legend as
+// well.
 func place(labels []label, area vg.Rectangle, lines [][]vg.Point) (v []placed) {
 	for _, l := range labels {
 		best, cost := placed{}, math.Inf(1)
@@ -95,13 +96,13 @@ func place(labels []label, area vg.Rectangle, lines [][]vg.Point) (v []placed) {
 	return v
 }
 
-// spot is a place that a label may have, and what it costs not to be where it wants to be.
+// spot is a possible place of a label, and the cost of its distance from the desired place.
 type spot struct {
 	at  vg.Point
 	far float64
 }
 
-// spots are all of a label's, the nearest first.
+// spots are all possible places of a label, the nearest first.
 func (l label) spots() (v []spot) {
 	const aside = 5 * placeStep
 	for up := math.Ceil(-float64(l.ups[0]) / placeStep); up <= float64(l.ups[1])/placeStep; up++ {

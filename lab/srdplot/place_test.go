@@ -11,8 +11,8 @@ import (
 	"github.com/srdtun/srdtun/scripts/picture"
 )
 
-// story is a figure as the demo makes it: two lines with a mean and a swing before, during
-// and after a span.
+// story is a figure like the demo's: two lines with a mean and a swing before, during and
+// after a span.
 func story(random *rand.Rand, means [2]float64, swing float64, still [2]bool) Figure {
 	f := Figure{
 		Title: "t", Subtitle: "s", X: "x", Y: "y", YMax: 480,
@@ -36,7 +36,7 @@ func story(random *rand.Rand, means [2]float64, swing float64, still [2]bool) Fi
 	return f
 }
 
-// words places the words of a figure as the picture has them.
+// words places the words of a figure as the picture does.
 func words(t *testing.T, f Figure) []placed {
 	t.Helper()
 	p, err := f.plot()
@@ -54,8 +54,8 @@ func words(t *testing.T, f Figure) []placed {
 	return v
 }
 
-// All words are there, and none is written over another, wherever the lines are: both equal,
-// one above the other, at zero, above all links, wild.
+// All words are there, and none overlaps another, for any lines: both equal, one above the
+// other, at zero, above all links, wild.
 func TestWordsNeverOverlap(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	check := func(means [2]float64, swing float64, still [2]bool) {
@@ -82,7 +82,7 @@ func TestWordsNeverOverlap(t *testing.T) {
 	}
 }
 
-// The heading is clear of the legend, however long it is.
+// The heading is clear of a legend of any length.
 func TestHeadingIsClearOfTheLegend(t *testing.T) {
 	for _, lines := range []int{1, 2, 3, 6} {
 		for _, long := range []int{1, 40, 90, 130} {
@@ -128,7 +128,7 @@ func TestWordsKeepOffTheLines(t *testing.T) {
 	}
 }
 
-// A word for which there is no place is left out, and nothing else happens.
+// A word without a place is left out, and nothing else happens.
 func TestWordWithoutPlace(t *testing.T) {
 	f := story(rand.New(rand.NewPCG(1, 2)), [2]float64{100, 200}, 0, [2]bool{})
 	f.Spans[0].Caption = strings.Repeat("w", 400)

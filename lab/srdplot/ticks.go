@@ -14,10 +14,10 @@ const (
 	mostLabels  = 9
 )
 
-// logTicks labels a logarithmic axis, lo above 0: 1, 2 and 5 times each power of
-// ten; powers alone where those are too many, and every second or third power
-// where these are; all ones of a power where there are too few; and steps
-// of one length where the axis is so short that it is almost a linear one.
+// logTicks labels a logarithmic axis, lo above 0. It labels 1, 2 and 5 times each power of
+// ten. If those are too many, it labels powers alone, or every second or third power. If
+// they are too few, it labels all multiples of a power. A short, almost linear axis gets
+// equal steps.
 func logTicks(lo, hi float64) []plot.Tick {
 	steps := logSteps(lo, hi, 1, 2, 5)
 	if len(steps) > mostLabels {
@@ -59,7 +59,7 @@ func powerTicks(lo, hi float64, steps []float64) (ticks []plot.Tick) {
 		return ticks
 	}
 	for _, x := range steps {
-		ticks = append(ticks, plot.Tick{Value: x}) // that of a power lies on its own
+		ticks = append(ticks, plot.Tick{Value: x}) // a power's own tick covers it
 	}
 	return ticks
 }

@@ -8,7 +8,7 @@ import (
 	"gonum.org/v1/plot"
 )
 
-// labels returns those of ticks that have one.
+// labels returns the labels of ticks.
 func labels(ticks []plot.Tick) (v []string) {
 	for _, t := range ticks {
 		if t.Label != "" {
@@ -45,8 +45,8 @@ func TestLogTicks(t *testing.T) {
 	}
 }
 
-// Whatever its length, and wherever it begins, a logarithmic axis has enough labels
-// to be read, and not so many that they touch; all of them are on it.
+// A logarithmic axis of any length and beginning has enough labels to be read, and not so
+// many that they touch. All of them are on it.
 func TestLogAxesAreLegible(t *testing.T) {
 	for from := -6.0; from < 6; from += 0.037 {
 		for _, decades := range []float64{0.08, 0.2, 0.31, 0.5, 0.9, 1, 1.3, 2, 2.7, 3, 4, 8, 12, 20} {

@@ -14,7 +14,7 @@ type bar struct {
 	said time.Time
 }
 
-// barEvery is how often it is drawn anew, barWidth how wide it is.
+// barEvery is the interval of drawing, barWidth the width in columns.
 const (
 	barEvery = 200 * time.Millisecond
 	barWidth = 30

@@ -16,7 +16,7 @@ import (
 	"github.com/srdtun/srdtun/scripts/picture"
 )
 
-// compareOptions are what the command line says.
+// compareOptions are the options of the command line.
 type compareOptions struct {
 	out       io.Writer
 	progress  *bar
@@ -87,12 +87,12 @@ func compareCommand() *cobra.Command {
 	return c
 }
 
-// edgeGranularity is what a host takes at best from a packet's arrival to one that it
-// sends: an interface is quicker, a process much slower.
+// edgeGranularity is the least time of a host from a packet's arrival to its answer. An
+// interface is quicker, a process much slower.
 const edgeGranularity = 20 * time.Microsecond
 
-// Scales of runs. Sizes are those of the files: cut to 30 MB, the large flows of data
-// mining were all equal, and whoever shared a link less evenly had the smaller mean.
+// Scales of runs, with uncut sizes. If data mining's large flows were cut to 30 MB, all
+// would be equal. Then a system that shares a link less evenly would have the smaller mean.
 var (
 	quickLoads = []float64{0.3, 0.5, 0.7}
 	fullLoads  = []float64{0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9}
@@ -103,7 +103,7 @@ const (
 	fullFlows  = 1000
 )
 
-// matrix makes a matrix of the options.
+// matrix makes a matrix from the options.
 func (o *compareOptions) matrix() (m compare.Matrix, err error) {
 	note := func(e error) {
 		if err == nil {
@@ -200,7 +200,7 @@ func (o *compareOptions) draw(groups []*compare.Group) error {
 	return nil
 }
 
-// behindShare is what does not count as a difference: about what another seed makes.
+// behindShare does not count as a difference: another seed changes about as much.
 const behindShare = 0.05
 
 // requests compares the goodput of incasts.
@@ -217,8 +217,8 @@ func (o *compareOptions) requests(m *compare.Matrix) error {
 	return nil
 }
 
-// flowlets prints the sizes of flowlets with one link at a quarter of its rate: a table
-// for all seeds of a situation together.
+// flowlets prints the sizes of flowlets with one link at a quarter of its rate. It prints a
+// table for all seeds of a situation together.
 func (o *compareOptions) flowlets(m *compare.Matrix) error {
 	systems, err := compare.Systems([]string{"letflow"})
 	if err != nil {
@@ -255,8 +255,8 @@ type job struct {
 	play  func(progress func(float64)) (*compare.Record, error)
 }
 
-// all returns the records of all jobs: those in the file, and then those that had to
-// be computed, which are added to it.
+// all returns the records of all jobs: first the stored ones, then the computed ones. It
+// adds the latter to the file.
 func (o *compareOptions) all(jobs []job, name string) ([]compare.Record, error) {
 	file := filepath.Join(o.dir, name)
 	have, err := readRecords(file)
@@ -298,8 +298,8 @@ func readRecords(file string) ([]compare.Record, error) {
 	return compare.Read(f)
 }
 
-// compute plays jobs, some at a time, and writes each record when it is there. The
-// file is written anew first: its last line may have been cut off.
+// compute plays jobs, some at a time, and writes each record at once. First it writes the
+// file anew: its last line may have been cut off.
 func (o *compareOptions) compute(todo []job, have []compare.Record, file string) ([]compare.Record, error) {
 	f, err := os.Create(file)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// compareArgs make a comparison that takes a moment, in a folder of the test's.
+// compareArgs are the arguments of a short comparison, in a folder of the test's.
 func compareArgs(t *testing.T, args ...string) []string {
 	t.Helper()
 	dir := t.TempDir()
@@ -19,8 +19,8 @@ func compareArgs(t *testing.T, args ...string) []string {
 		"--system", "spray,tcp", "--scenario", "failed", "--workload", "websearch", "--load", "0.5", "--flows", "10", "--most", "100000"}, args...)
 }
 
-// A comparison prints a table, draws a figure, and does not compute again what it has:
-// with less in the file, only the rest.
+// A comparison prints a table, draws a figure, and computes no stored result again. With
+// less in the file, it computes only the rest.
 func TestCompare(t *testing.T) {
 	args := compareArgs(t)
 	file := filepath.Join(args[4], "matrix.jsonl")
@@ -48,7 +48,7 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// A run that is cut into pieces makes some progress in each, and in the end the same.
+// A comparison in pieces makes some progress in each, and ends with the same results.
 func TestCompareInPieces(t *testing.T) {
 	whole, err := srdsim(t, compareArgs(t)...)
 	if err != nil {

@@ -11,7 +11,7 @@ func TestDocumentsCallWhatThereIs(t *testing.T) {
 	manualtest.Check(t, "../..", "srdsim", 15, root)
 }
 
-// What documents give "make compare" goes to this program.
+// This program accepts the arguments of "make compare" in documents.
 func TestDocumentsCompareWithWhatThereIs(t *testing.T) {
 	docs, err := manualtest.Documents("../..")
 	if err != nil {

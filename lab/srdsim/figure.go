@@ -8,7 +8,7 @@ import (
 	"github.com/srdtun/srdtun/scripts/picture"
 )
 
-// mostLines is how many lines srdplot has colours for.
+// mostLines is the number of srdplot's colours.
 const mostLines = 6
 
 // figure is a picture and the name of its file.
@@ -17,8 +17,8 @@ type figure struct {
 	file string
 }
 
-// figures returns the pictures of a plan: for each named figure, completion times
-// and goodput of its cases, and the longest completion times over X.
+// figures returns the pictures of a plan. Each named figure has completion times and goodput
+// of its cases, and the longest completion times over X.
 func (p *planResults) figures() (v []*figure) {
 	var names []string
 	for _, c := range p.cases {
@@ -99,8 +99,7 @@ func (f *figure) addSamples(c *caseResults) {
 	}
 }
 
-// line is the name of the line that a case is a point of; "": none. Kinds of hosts have
-// lines of their own.
+// line is the name of the case's line; "": none. Kinds of hosts have lines of their own.
 func (c *caseResults) line() string {
 	n := c.runs[0].Line
 	if n != "" && c.host != lab.Ideal.Name {
@@ -109,8 +108,8 @@ func (c *caseResults) line() string {
 	return n
 }
 
-// longest draws the longest completion time, as a multiple of the ideal, of those
-// cases that are points of lines.
+// longest draws the longest completion time, as a multiple of the ideal, of the cases with a
+// line.
 func (p *planResults) longest() *figure {
 	f := &figure{file: slug(p.name + ".longest"), Figure: picture.Figure{Title: p.title, Subtitle: "longest completion time", X: "bytes", Y: "multiple of the ideal", XLog: true, YLog: true}}
 	var names []string

@@ -20,7 +20,7 @@ func TestParseRange(t *testing.T) {
 	}
 }
 
-// The commands play what they are told to and say so.
+// The commands play their arguments and print the results.
 func TestCommands(t *testing.T) {
 	for _, c := range []struct {
 		args string

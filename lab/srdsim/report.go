@@ -17,14 +17,14 @@ import (
 	"github.com/srdtun/srdtun/scripts/picture"
 )
 
-// reportOptions are what the command line says.
+// reportOptions are the options of the command line.
 type reportOptions struct {
 	out    io.Writer
 	format string
 	plot   string
 }
 
-// reportCommand draws what run has written.
+// reportCommand draws the results of run.
 func reportCommand() *cobra.Command {
 	var o reportOptions
 	c := &cobra.Command{
@@ -102,8 +102,8 @@ type caseResults struct {
 	runs       []*lab.Result
 }
 
-// readResults reads all results in a folder, plans in the order of their names, cases in
-// that of their plan.
+// readResults reads all results in a folder: plans in the order of their names, cases in
+// their order in the plan.
 func readResults(dir string) (plans []*planResults, err error) {
 	files, err := filepath.Glob(filepath.Join(dir, "*.json"))
 	if err != nil {
@@ -144,7 +144,7 @@ func addResult(plans []*planResults, r *lab.Result) []*planResults {
 	return plans
 }
 
-// slug makes a part of a file name of a name.
+// slug makes a part of a file name from a name.
 func slug(name string) string {
 	return strings.Map(func(r rune) rune {
 		switch {

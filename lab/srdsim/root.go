@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// errFailed says that a seed failed, or that a goal was missed, which has been printed.
+// errFailed means that a seed failed or a goal was missed. The report has been printed.
 var errFailed = errors.New("a seed or a goal failed")
 
 func root() *cobra.Command {

@@ -33,7 +33,7 @@ func runCommand() *cobra.Command {
 	return c
 }
 
-// runOptions are what the command line says.
+// runOptions are the options of the command line.
 type runOptions struct {
 	out      io.Writer
 	progress *bar
@@ -71,7 +71,7 @@ func runPlans(names []string, o *runOptions) error {
 	return nil
 }
 
-// loadPlan reads a plan; files it names are found from its folder.
+// loadPlan reads a plan. Its files are found from its folder.
 func loadPlan(name string) (*lab.Plan, error) {
 	base := filepath.Base(name)
 	p, err := lab.Load(base, func(file string) ([]byte, error) {
@@ -109,8 +109,8 @@ func runPlan(p *lab.Plan, o *runOptions) (met bool, err error) {
 	return met, nil
 }
 
-// runOn writes the row of a case on one kind of host. It runs it, and those that it is to be
-// no worse than, unless that is done.
+// runOn writes the row of a case on one kind of host. It runs the case, and the cases in its
+// NoWorse, unless they have been run.
 func runOn(p *lab.Plan, c *lab.Case, on *lab.HostModel, done map[string]*lab.Summary, w io.Writer, o *runOptions) (met bool, err error) {
 	s, err := summarize(p, c, on, done, o)
 	if err != nil {
@@ -139,7 +139,7 @@ func runOn(p *lab.Plan, c *lab.Case, on *lab.HostModel, done map[string]*lab.Sum
 	return len(missed) == 0, nil
 }
 
-// summarize runs a case on one kind of host, unless that is done, and writes its results.
+// summarize runs a case on one kind of host, if it has not been run, and writes its results.
 func summarize(p *lab.Plan, c *lab.Case, on *lab.HostModel, done map[string]*lab.Summary, o *runOptions) (*lab.Summary, error) {
 	name := lab.SummaryName(c.Name, on.Name)
 	if s := done[name]; s != nil {
@@ -174,7 +174,7 @@ func runCase(p *lab.Plan, c *lab.Case, on *lab.HostModel, o *runOptions) (runs [
 	return runs, nil
 }
 
-// seedsOf returns the seeds that are asked for, or the plan's.
+// seedsOf returns the seeds of the options, or the plan's.
 func (o *runOptions) seedsOf(p *lab.Plan) (v []uint64, err error) {
 	switch {
 	case o.seed != 0:
@@ -189,7 +189,7 @@ func (o *runOptions) seedsOf(p *lab.Plan) (v []uint64, err error) {
 	return v, err
 }
 
-// goals says which were missed.
+// goals names the missed goals.
 func goals(c *lab.Case, missed, known []string) string {
 	switch {
 	case len(missed) > 0:

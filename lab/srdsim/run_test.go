@@ -34,7 +34,7 @@ size = 100_000
 count = 2
 `
 
-// planFile writes a plan, and the topology that it names.
+// planFile writes a plan, and its topology.
 func planFile(t *testing.T, text string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -61,8 +61,8 @@ func srdsim(t *testing.T, args ...string) (string, error) {
 	return out.String(), err
 }
 
-// A plan is run with all its seeds, its results are written, and a report draws
-// them: what srdplot gets is a figure.
+// A plan is run with all its seeds, and its results are written. A report draws them:
+// srdplot gets a figure.
 func TestRunAndReport(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "results")
 	out, err := srdsim(t, "run", "-o", dir, planFile(t, planText))
@@ -95,7 +95,7 @@ func TestRunAndReport(t *testing.T) {
 	}
 }
 
-// A goal that is missed is named, and makes the command fail.
+// A missed goal is named, and makes the command fail.
 func TestMissedGoal(t *testing.T) {
 	out, err := srdsim(t, "run", "--seed", "7", planFile(t, strings.Replace(planText, "100_000 }", "1 }", 1)))
 	if !errors.Is(err, errFailed) || !strings.Contains(out, "missed: max_us") {
@@ -103,8 +103,8 @@ func TestMissedGoal(t *testing.T) {
 	}
 }
 
-// Whoever is to be no worse than another case waits for it, whatever their order, and whether
-// or not it is asked for.
+// A case with no_worse waits for the other case, in any order, also if that one was not
+// asked for.
 func TestNoWorse(t *testing.T) {
 	text := strings.Replace(planText, "at_most = { max_us = 100_000 }", `no_worse = ["plain"]`, 1) + `
 [transport.tcp]

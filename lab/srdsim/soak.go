@@ -18,10 +18,10 @@ import (
 )
 
 const (
-	// progressEvery is how often a soak says where it is, on what is no terminal.
+	// progressEvery is the interval of a soak's progress reports without a terminal.
 	progressEvery = 10 * time.Second
-	// soakGC is the growth of the heap between collections, in per cent. A seed
-	// keeps little of what it makes, and runs a fifth quicker than with 100.
+	// soakGC is the growth of the heap between collections, in per cent. A seed keeps little
+	// of its memory. It runs a fifth quicker than with 100.
 	soakGC = 400
 	// stackBytes of a panic's stack are shown.
 	stackBytes = 1500
@@ -64,8 +64,8 @@ func parseRange(s string) (from, to uint64, err error) {
 	return from, to, nil
 }
 
-// soak plays seeds from..to; failures go to out, progress to progress, or to the
-// bar on a terminal.
+// soak plays seeds from..to. Failures go to out, progress to progress, or to the bar on a
+// terminal.
 type soak struct {
 	from, to      uint64
 	first         bool
@@ -74,7 +74,7 @@ type soak struct {
 	bar           *bar
 
 	next         atomic.Uint64 // seeds handed out
-	mu           sync.Mutex    // guards what follows, and out
+	mu           sync.Mutex    // guards the fields below, and out
 	done, failed int
 	begin, said  time.Time
 }
@@ -125,7 +125,7 @@ func play(n uint64) (r swarm.Report) {
 	return swarm.Play(n, nil)
 }
 
-// note counts an outcome and says how it goes.
+// note counts an outcome and reports progress.
 func (s *soak) note(r swarm.Report) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -13,7 +13,7 @@ import (
 	"github.com/srdtun/srdtun/lab"
 )
 
-// sweepOptions are what the command line says.
+// sweepOptions are the options of the command line.
 type sweepOptions struct {
 	out      io.Writer
 	progress *bar

@@ -5,13 +5,12 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// alarm is a timer that is moved far more often than it rings. Moving it later
-// costs nothing: the event that is in the engine's queue sees that it came too
-// early, and asks for another.
+// alarm is a timer that moves far more often than it rings. Moving it later costs nothing:
+// the queued event comes too early, and asks for another.
 type alarm struct {
 	engine *net.Engine
 	at     mono.Time // 0: off
-	armed  mono.Time // the earliest event in the queue that counts; 0: none
+	armed  mono.Time // the earliest valid event in the queue; 0: none
 	event  func()
 	ring   func()
 }
@@ -34,7 +33,7 @@ func (a *alarm) set(t mono.Time) {
 func (a *alarm) fire() {
 	now := a.engine.Now()
 	if now != a.armed {
-		return // an earlier one took its place
+		return // an earlier event took its place
 	}
 	a.armed = 0
 	if a.at > now {

@@ -7,8 +7,8 @@ import (
 	"github.com/srdtun/srdtun/sim/net"
 )
 
-// busy returns a flow that fills a link of 10 Gbit/s and now and then loses
-// something there, and has done so for a while.
+// busy returns a flow that fills a link of 10 Gbit/s and now and then loses a segment. It
+// has done so for a while.
 func busy() (*dumbbell, pair) {
 	d := newDumbbell(1, net.Quality{Rate: 10_000 * mbit, Delay: 100 * time.Microsecond, Queue: 250_000})
 	d.filter.to, d.filter.drop = d.there, nil
@@ -18,8 +18,8 @@ func busy() (*dumbbell, pair) {
 	return d, v
 }
 
-// Segments, acknowledgements and timers are made of what is there already. What a
-// link drops is lost for good, and is all that may be replaced.
+// Segments, acknowledgements and timers reuse memory. Only a segment that a link drops is
+// lost for good, and may be replaced.
 func TestSegmentsAllocateNothing(t *testing.T) {
 	d, v := busy()
 	segments, dropped := v.from.Stats.Segments, d.there.Drops[net.LinkQueue]

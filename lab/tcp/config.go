@@ -23,64 +23,61 @@ var algorithmNames = [numAlgorithms]string{"cubic", "reno", "dctcp", "lia"}
 // String returns the algorithm's name.
 func (a Algorithm) String() string { return algorithmNames[a] }
 
-// Config are the properties of one end. Start with Linux and change what is to
-// be different.
+// Config are the properties of one end. Start with Linux and change the rest.
 type Config struct {
 	Algorithm Algorithm
-	// MSS is the payload of a full segment in bytes; 0 means what fits into an IP
-	// packet of MTU bytes beside its options.
+	// MSS is the payload of a full segment in bytes. At 0 it fills an IP packet of MTU
+	// bytes, less its options.
 	MSS, MTU int
 	// InitialWindow is in segments (RFC 6928).
 	InitialWindow int
-	// Window is the receiver's window in bytes. The application reads at once, so
-	// it bounds the bytes in flight and nothing else.
+	// Window is the receiver's window in bytes. The application reads at once, so the window
+	// bounds only the bytes in flight.
 	Window int64
 
 	// MinRTO and MaxRTO bound the retransmission timeout.
 	MinRTO, MaxRTO time.Duration
-	// Granularity is that of the kernel's timers. Probe and reordering timers
+	// Granularity is the granularity of the kernel's timers. Probe and reordering timers
 	// have a floor of twice this.
 	Granularity time.Duration
 
-	// AckEvery is after how many segments an acknowledgement is sent at the
-	// latest, AckDelay after how long, and the first QuickAcks segments are
-	// acknowledged one by one.
+	// AckEvery is the most segments between acknowledgements, AckDelay the most time. The
+	// first QuickAcks segments are acknowledged one by one.
 	AckEvery  int
 	AckDelay  time.Duration
 	QuickAcks int
 
-	// RACK detects losses by time instead of by three segments above the gap, and
-	// TLP probes for a lost tail before the timeout (RFC 8985).
+	// RACK detects losses by time instead of by three segments above the gap. TLP probes for
+	// a lost tail before the timeout (RFC 8985).
 	RACK, TLP bool
 	// ECN lets switches mark data segments; a mark counts as a loss without one.
 	ECN bool
 	// HyStart leaves slow start when the round trip grows (RFC 9406).
 	HyStart bool
-	// KeepWindow leaves the window as it is over an idle time. Otherwise it falls
-	// to the initial one after a timeout without traffic (RFC 5681, section 4.1).
+	// KeepWindow leaves the window unchanged over an idle time. Otherwise it falls to the
+	// initial one after a timeout without traffic (RFC 5681, section 4.1).
 	KeepWindow bool
 
-	// Handshake lets the end that writes first begin with SYN and wait for the
-	// answer. Without it the connection is open from the start, and RTT is what
-	// its handshake has measured (0: nothing, so that the first timeout is 1 s).
+	// Handshake lets the end that writes first begin with SYN and wait for the answer.
+	// Without it the connection is open from the start. RTT is then the handshake's
+	// measurement (0: none, so that the first timeout is 1 s).
 	Handshake bool
 	RTT       time.Duration
 
-	// Jitter is by how much a segment leaves later at most, in order, because a host
-	// does not take the same time for each. Without it, packets of several hosts
-	// arrive at a full queue in the same order again and again, so that some always
-	// find room and others never do (Floyd and Jacobson, "On Traffic Phase Effects
-	// in Packet-Switched Gateways", 1992).
+	// Jitter is the most by which a segment leaves later, in order: a host takes another
+	// time for each. Without it, packets of several hosts meet a full queue in the same
+	// order again and again. Then some always find room and others never do (Floyd and
+	// Jacobson, "On Traffic Phase Effects in Packet-Switched Gateways", 1992).
 	Jitter time.Duration
 
-	// Of MPTCP. Uncoupled subflows each do as Algorithm says, as those of upstream Linux
-	// do, which has no coupled control. Late joins open the subflows but the first by a
-	// handshake of their own, once the first data were acknowledged (RFC 8684, section 3.2:
-	// only then is the connection known to be MPTCP's at both ends).
+	// Of MPTCP. Uncoupled subflows each follow Algorithm, as in upstream Linux, which has no
+	// coupled control. Late joins open all subflows but the first by a handshake of their
+	// own, after the first data were acknowledged. Only then do both ends know that the
+	// connection is MPTCP's (RFC 8684, section 3.2).
 	Uncoupled, LateJoins bool
 
-	// NIC takes turns between the connections of a host; without one a connection
-	// hands its segments to the network as soon as its window allows.
+	// NIC takes turns between the connections of a host. Without one a connection gives its
+	// segments to the network as soon as its window allows.
 	NIC *NIC
 }
 
@@ -89,16 +86,16 @@ const (
 	initialRTO = time.Second
 	// dupThresh is how many segments above a gap prove a loss (RFC 5681).
 	dupThresh = 3
-	// hostJitter is some transmission times of a packet in a data centre, and little
-	// beside what a kernel takes for one.
+	// hostJitter is some transmission times of a packet in a data centre, and little beside
+	// a kernel's time for one.
 	hostJitter = 2 * time.Microsecond
 	// leastWindow is the smallest threshold after a loss, in segments (RFC 5681,
 	// equation 4).
 	leastWindow = 2
 )
 
-// Linux returns what a Linux host does by default: CUBIC, RACK and TLP, a least
-// timeout of 200 ms, acknowledgements every second segment or after 40 ms.
+// Linux returns the defaults of a Linux host: CUBIC, RACK and TLP, and a least timeout of
+// 200 ms. It acknowledges every second segment, or after 40 ms.
 func Linux() Config {
 	return Config{
 		MTU:           1500,
@@ -116,8 +113,8 @@ func Linux() Config {
 	}
 }
 
-// complete checks c and fills in the segment size. A wrong configuration is a
-// mistake of the program, so it panics.
+// complete checks c and fills in the segment size. A wrong configuration is an error of the
+// program, so it panics.
 func (c *Config) complete(remote netip.AddrPort, options int) {
 	if c.MSS == 0 {
 		c.MSS = c.MTU - ipHeader(remote) - headerTCP - optionTime - options

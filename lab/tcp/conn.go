@@ -16,7 +16,7 @@ type Stats struct {
 	Recoveries     uint64 // times that fast recovery began
 	Timeouts       uint64 // retransmission timeouts
 	Probes         uint64 // tail loss probes
-	Spurious       uint64 // recoveries and timeouts that were not needed
+	Spurious       uint64 // spurious recoveries and timeouts
 	MarkReductions uint64 // reductions for congestion marks
 	Restarts       uint64 // windows that fell after an idle time
 	Acks           uint64 // segments without data
@@ -25,13 +25,12 @@ type Stats struct {
 	Early      uint64 // segments that came before their turn
 }
 
-// Conn is one end of a connection. It is driven by Write, by Receive and by its
-// alarms, and calls back at the very end of those, when its state is whole; a
-// callback may write.
+// Conn is one end of a connection. Write, Receive and its alarms drive it. It calls back at
+// the very end of those, when its state is whole; a callback may write.
 type Conn struct {
 	Stats Stats
-	// Acked is called when written bytes are acknowledged, with their number so
-	// far, and Received when bytes came in order, with theirs. Both may be nil.
+	// Acked is called when written bytes are acknowledged, Received when bytes came in
+	// order. Both get the total number so far, and both may be nil.
 	Acked    func(total int64)
 	Received func(total int64)
 
@@ -40,18 +39,18 @@ type Conn struct {
 	out           net.Node
 	local, remote netip.AddrPort
 	noun          net.Noun
-	spare         []*segment // that came back
+	spare         []*segment // segments for reuse
 	rng           *rand.Rand // of Config.Jitter; nil without
-	leaves        mono.Time  // when the last segment does
+	leaves        mono.Time  // departure of the last segment
 	opening       opening
 	synTries      int
 	answered      bool // a SYN, and nothing has come since
 
-	// What comes in.
+	// Incoming data.
 	in     receiver
 	ackDue *alarm
 
-	// What goes out.
+	// Outgoing data.
 	written int64
 	board   scoreboard
 	win     window
@@ -60,7 +59,7 @@ type Conn struct {
 	queued  bool // at the NIC
 	sentAt  mono.Time
 
-	// What becomes of it.
+	// Round trip, losses and window.
 	rtt     rtt
 	rack    rack
 	phase   phase
@@ -74,11 +73,11 @@ type Conn struct {
 	timer   *alarm
 	rtoAt   mono.Time // retransmission timeout; 0: nothing in flight
 	probeAt mono.Time // tail loss probe; 0: none
-	reorder mono.Time // when rack looks again; 0: not
+	reorder mono.Time // the next check by rack; 0: none
 	multi   *Multi
 }
 
-// opening is where the handshake is.
+// opening is the state of the handshake.
 type opening uint8
 
 const (
@@ -87,7 +86,7 @@ const (
 	open
 )
 
-// phase is what the sender does about losses.
+// phase is the sender's reaction to losses.
 type phase uint8
 
 const (
@@ -96,8 +95,8 @@ const (
 	loss           // after a retransmission timeout
 )
 
-// NewConn returns one end of a connection whose packets go to out. The other end
-// is made with the addresses exchanged, and gets them through Receive.
+// NewConn returns one end of a connection. Its packets go to out. The other end has the
+// addresses exchanged, and gets its packets through Receive.
 func NewConn(e *net.Engine, cfg Config, out net.Node, local, remote netip.AddrPort) *Conn {
 	cfg.complete(remote, 0)
 	return newConn(e, cfg, out, local, remote)
@@ -136,7 +135,7 @@ func (c *Conn) Write(n int64) {
 	c.begin()
 }
 
-// begin sends what there is, and the handshake before it.
+// begin sends the written data, after the handshake.
 func (c *Conn) begin() {
 	switch c.opening {
 	case idle:

@@ -1,7 +1,6 @@
 package tcp
 
-// takeAck handles what a segment acknowledges, and reports whether that was
-// something new in order.
+// takeAck handles a segment's acknowledgements, and reports whether they advance in order.
 func (c *Conn) takeAck(h *header) bool {
 	b := &c.board
 	if c.multi != nil {
@@ -12,7 +11,7 @@ func (c *Conn) takeAck(h *header) bool {
 		return false
 	}
 	if h.ack < b.una || h.ack > b.nxt {
-		return false // an old one that was overtaken
+		return false // an old acknowledgement that was overtaken
 	}
 	now := c.engine.Now()
 	before := b.una
@@ -37,8 +36,8 @@ func (c *Conn) takeAck(h *header) bool {
 	return advanced
 }
 
-// settle enters cumulative and selective acknowledgements into the scoreboard,
-// and returns how many bytes have newly arrived.
+// settle enters cumulative and selective acknowledgements into the scoreboard, and returns
+// the number of newly arrived bytes.
 func (c *Conn) settle(h *header) (arrived int64) {
 	b := &c.board
 	for b.base < b.next {
@@ -74,8 +73,8 @@ func (c *Conn) arrived(r *record) int64 {
 	return int64(r.size)
 }
 
-// grow adapts the window to bytes that have arrived. clean says that they filled
-// a gap, and that no other was found.
+// grow adapts the window to arrived bytes. clean means that they filled a gap and no other
+// was found.
 func (c *Conn) grow(bytes int64, clean bool) {
 	w := &c.win
 	switch {
@@ -83,8 +82,7 @@ func (c *Conn) grow(bytes int64, clean bool) {
 	case c.phase == recovery:
 		w.cwnd = c.prr.window(&c.board, w, bytes, clean)
 	case !c.limited:
-		// What was not used says nothing about the network (RFC 9438, section
-		// 5.8; RFC 7661).
+		// An unused window says nothing about the network (RFC 9438, section 5.8; RFC 7661).
 	case w.cwnd < w.ssthresh:
 		room := w.ssthresh - w.cwnd
 		w.cwnd += min(c.hystart.slow(float64(bytes)), room)
@@ -93,7 +91,7 @@ func (c *Conn) grow(bytes int64, clean bool) {
 	}
 }
 
-// round counts what congestion marks say in a round trip.
+// round counts the congestion marks of a round trip.
 type round struct {
 	end    int64 // the round is over when this is acknowledged
 	bytes  int64 // acknowledged in it

@@ -6,12 +6,11 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// maxBackoff bounds the exponent of timeouts; Config.MaxRTO is met long before.
+// maxBackoff bounds the exponent of timeouts; Config.MaxRTO bounds them long before.
 const maxBackoff = 16
 
-// prr is proportional rate reduction (RFC 9937): in fast recovery the window
-// follows what arrives, so that it neither stops for half a round trip nor sends
-// a burst.
+// prr is proportional rate reduction (RFC 9937): in fast recovery the window follows
+// arrivals. So it neither stops for half a round trip nor sends a burst.
 type prr struct {
 	flight  int64 // bytes outstanding when recovery began
 	arrived int64
@@ -20,8 +19,8 @@ type prr struct {
 
 func (p *prr) sent(n int64) { p.out += n }
 
-// window returns the window after bytes have arrived. clean says that they filled
-// a gap, and that no other was found.
+// window returns the window after bytes have arrived. clean means that they filled a gap and
+// no other was found.
 func (p *prr) window(b *scoreboard, w *window, bytes int64, clean bool) float64 {
 	p.arrived += bytes
 	pipe := b.pipe()
@@ -41,9 +40,9 @@ func (p *prr) window(b *scoreboard, w *window, bytes int64, clean bool) float64 
 	return float64(pipe) + max(more, 0)
 }
 
-// regret is what a sender needs to take back a reduction that was not needed,
-// because what was sent again had not been lost: the acknowledgement then echoes
-// a timestamp from before the repetition (RFC 3522; RFC 4015).
+// regret is the state for undoing a spurious reduction: the repeated segment had not been
+// lost. The acknowledgement then echoes a timestamp from before the repetition (RFC 3522;
+// RFC 4015).
 type regret struct {
 	cwnd, ssthresh float64
 	at             mono.Time // of the first repetition; 0: none yet
@@ -85,7 +84,7 @@ func (c *Conn) detect() (news bool) {
 	return news
 }
 
-// reduce sets the threshold after a loss, and remembers what was before.
+// reduce sets the threshold after a loss, and stores the former state.
 func (c *Conn) reduce() {
 	c.ctl.save()
 	c.regret = regret{cwnd: c.win.cwnd, ssthresh: c.win.ssthresh, armed: true}
@@ -96,7 +95,7 @@ func (c *Conn) reduce() {
 	c.hystart.over()
 }
 
-// recovered ends recovery, or what follows a timeout.
+// recovered ends recovery, or the phase after a timeout.
 func (c *Conn) recovered() {
 	if c.phase == recovery {
 		c.win.cwnd = c.win.ssthresh
@@ -105,12 +104,12 @@ func (c *Conn) recovered() {
 	c.regret.armed = false
 }
 
-// takeBack undoes a reduction that was not needed.
+// takeBack undoes a spurious reduction.
 func (c *Conn) takeBack() {
 	c.Stats.Spurious++
 	c.engine.Note(c.noun, "takes back", uint64(c.board.una), 0, 0)
 	if c.phase == recovery {
-		c.rack.reordered = true // late is not lost
+		c.rack.reordered = true // a late segment is not lost
 	}
 	c.ctl.undo()
 	c.board.unmark()
@@ -121,9 +120,8 @@ func (c *Conn) takeBack() {
 	c.regret.armed = false
 }
 
-// timeout is the retransmission timeout (RFC 6298, section 5; RFC 5681, section
-// 3.1): all that is not known to have arrived is lost, and slow start begins
-// again.
+// timeout is the retransmission timeout (RFC 6298, section 5; RFC 5681, section 3.1). All
+// segments not known to have arrived are lost, and slow start begins again.
 func (c *Conn) timeout() {
 	c.Stats.Timeouts++
 	c.backoff = min(c.backoff+1, maxBackoff)

@@ -45,8 +45,8 @@ func (c *Conn) opened(h *header) {
 	c.pump()
 }
 
-// answers takes the first segment after the handshake. Its timestamp is that of
-// the answer to the SYN; and whoever sends data is open, so this end may be.
+// answers takes the first segment after the handshake. It echoes the timestamp of the answer
+// to the SYN. A peer that sends data is open, so this end may be.
 func (c *Conn) answers(h *header) {
 	if c.opening != open {
 		c.establish()

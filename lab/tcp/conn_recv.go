@@ -1,7 +1,6 @@
 package tcp
 
-// takeData handles the payload of a segment, and reports whether the stream went
-// on.
+// takeData handles the payload of a segment, and reports whether the stream advanced.
 func (c *Conn) takeData(h *header, ce bool) bool {
 	before := c.in.next
 	markedBefore := c.in.marked
@@ -30,8 +29,7 @@ func (c *Conn) takeData(h *header, ce bool) bool {
 	return c.in.next > before
 }
 
-// acknowledge sends a segment without data. again says that it is for one that had
-// come before.
+// acknowledge sends a segment without data. again means that it answers a duplicate segment.
 func (c *Conn) acknowledge(again bool) {
 	s := c.segment()
 	h := &s.header

@@ -2,12 +2,12 @@ package tcp
 
 // Outbound flow:
 //
-//  1. Write, an acknowledgement or a timer calls pump.
-//  2. pump sends as long as the window admits more, or takes turns at the NIC.
-//  3. sendOne chooses: what is lost goes before what is new.
-//  4. transmit makes the packet; each carries an acknowledgement as well.
+//	1. Write, an acknowledgement or a timer calls pump.
+//	2. pump sends as long as the window admits more, or takes turns at the NIC.
+//	3. sendOne chooses: lost segments go before new ones.
+//	4. transmit makes the packet; each carries an acknowledgement as well.
 
-// pump sends what it may.
+// pump sends all that the windows admit.
 func (c *Conn) pump() {
 	if c.multi != nil {
 		c.multi.pump(c)
@@ -16,7 +16,7 @@ func (c *Conn) pump() {
 	c.push()
 }
 
-// push sends what it may on this connection, or subflow.
+// push sends all that the windows admit on this connection, or subflow.
 func (c *Conn) push() {
 	if c.opening != open {
 		return
@@ -55,7 +55,7 @@ func (c *Conn) admits(n int) bool {
 	return !c.limited
 }
 
-// fits reports whether the receiver's window has.
+// fits reports whether the receiver's window has room for n bytes.
 func (c *Conn) fits(n int) bool { return c.board.outstanding()+int64(n) <= c.cfg.Window }
 
 // sendOne sends a segment if there is one and the windows admit it. It returns

@@ -9,7 +9,7 @@ import (
 	"github.com/srdtun/srdtun/sim/net"
 )
 
-// classic is Linux with losses found by segments and by timeouts only.
+// classic is Linux that finds losses by segments and timeouts only.
 func classic(a Algorithm) Config {
 	c := Linux()
 	c.Algorithm, c.RACK, c.TLP = a, false, false
@@ -22,7 +22,7 @@ func modern(a Algorithm) Config {
 	return c
 }
 
-// A flow keeps a link busy whose queue holds a bandwidth-delay product.
+// A flow keeps a link busy if its queue holds a bandwidth-delay product.
 func TestOneFlowFillsTheLink(t *testing.T) {
 	for _, a := range []Algorithm{Cubic, Reno} {
 		for _, cfg := range []Config{classic(a), modern(a)} {
@@ -63,8 +63,8 @@ func TestTwoFlowsShare(t *testing.T) {
 	}
 }
 
-// One lost segment of many is repaired within a round trip or so, without a
-// timeout, and nothing else is sent again.
+// One lost segment of many is repaired within a round trip or so, without a timeout. Nothing
+// else is sent again.
 func TestFastRetransmit(t *testing.T) {
 	for _, cfg := range []Config{classic(Cubic), modern(Cubic)} {
 		d := newDumbbell(1, net.Quality{Rate: 100 * mbit, Delay: 5 * ms, Queue: 1 << 20})
@@ -99,8 +99,7 @@ func TestManyLossesOneRecovery(t *testing.T) {
 	}
 }
 
-// A repetition that is lost as well is found by RACK, and by nothing but a
-// timeout without it.
+// RACK finds a lost repetition as well. Without it only a timeout does.
 func TestLostRetransmission(t *testing.T) {
 	for _, cfg := range []Config{classic(Cubic), modern(Cubic)} {
 		d := newDumbbell(1, net.Quality{Rate: 100 * mbit, Delay: 5 * ms, Queue: 1 << 20})
@@ -124,8 +123,8 @@ func TestLostRetransmission(t *testing.T) {
 	}
 }
 
-// A lost tail waits for exactly the least timeout, counted from the last
-// acknowledgement that said something new.
+// A lost tail waits for exactly the least timeout, counted from the last acknowledgement
+// with news.
 func TestTailLossWaitsForTheTimeout(t *testing.T) {
 	for _, least := range []time.Duration{50 * ms, 200 * ms} {
 		cfg := known(classic(Cubic), 200*time.Microsecond)
@@ -133,13 +132,13 @@ func TestTailLossWaitsForTheTimeout(t *testing.T) {
 		q := net.Quality{Rate: 10_000 * mbit, Delay: 100 * time.Microsecond, Queue: 1 << 20}
 		clean := newDumbbell(1, q)
 		v := clean.connect(cfg, 1)
-		before := clean.took(v, 19*1448) // until the last that arrives at first
+		before := clean.took(v, 19*1448) // until the last segment that arrives at first
 		d := newDumbbell(1, q)
 		v = d.connect(cfg, 1)
 		d.filter.drop = func(seq int64, again bool) bool { return seq == 19*1448 && !again }
 		took := d.took(v, 20*1448)
-		// There, its acknowledgement back, the timeout, and the last segment there:
-		// its time on the cable is all that is added to two delays.
+		// The way there, its acknowledgement back, the timeout, and the last segment there.
+		// Two delays and its time on the cable are all.
 		const segment = time.Duration(wire * 8 / 10) // nanoseconds at 10 Gbit/s
 		if want := before + 100*time.Microsecond + least + segment + 100*time.Microsecond; took-want < -time.Microsecond || took-want > time.Microsecond {
 			t.Errorf("%v instead of %v", took, want)
@@ -150,8 +149,8 @@ func TestTailLossWaitsForTheTimeout(t *testing.T) {
 	}
 }
 
-// A probe repairs it long before, and counts as a congestion signal as soon as
-// more has been acknowledged. One that was not needed does not.
+// A probe repairs it long before, and counts as a congestion signal once more is
+// acknowledged. A needless probe does not.
 func TestTailLossProbe(t *testing.T) {
 	cfg := known(modern(Cubic), 10*ms)
 	d := newDumbbell(1, net.Quality{Rate: 1000 * mbit, Delay: 5 * ms, Queue: 1 << 20})
@@ -185,8 +184,8 @@ func TestTailLossProbe(t *testing.T) {
 	}
 }
 
-// When the probe is lost too, the timeout counts from the probe. A single segment
-// is not probed for as long as its acknowledgement may be held.
+// If the probe is lost too, the timeout counts from the probe. A single segment is not
+// probed as long as its acknowledgement may be held.
 func TestTimeoutAfterProbe(t *testing.T) {
 	cfg := known(modern(Cubic), 10*ms)
 	cfg.QuickAcks = 0
@@ -210,9 +209,9 @@ func TestTimeoutAfterProbe(t *testing.T) {
 	}
 }
 
-// Packets that overtake others by less than a quarter of the round trip cost RACK
-// a few repetitions until it has seen that; who counts segments falls for each.
-// A loss among them is still found.
+// Some packets overtake others by less than a quarter of the round trip. They cost RACK a
+// few repetitions, until it has seen reordering. A sender that counts segments cuts its
+// window for each. A loss among them is still found.
 func TestReordering(t *testing.T) {
 	var again [2]uint64
 	for i, cfg := range []Config{classic(Cubic), modern(Cubic)} {
@@ -230,8 +229,8 @@ func TestReordering(t *testing.T) {
 	}
 }
 
-// Into a network that takes nothing, repetitions leave after the least timeout,
-// then after twice that, and so on.
+// Into a network that drops everything, repetitions leave after the least timeout, then
+// after twice that, and so on.
 func TestBackoff(t *testing.T) {
 	cfg := known(classic(Cubic), ms)
 	cfg.MinRTO, cfg.MaxRTO = 50*ms, 2*time.Second
@@ -256,8 +255,8 @@ func TestBackoff(t *testing.T) {
 	}
 }
 
-// A path that takes a rest longer than the timeout costs nothing for long: the
-// timestamps show that nothing had been lost.
+// A path pauses for longer than the timeout. That costs nothing for long: the timestamps
+// show that nothing had been lost.
 func TestSpuriousTimeoutIsTakenBack(t *testing.T) {
 	cfg := known(classic(Reno), 10*ms)
 	cfg.MinRTO = 50 * ms
@@ -324,8 +323,8 @@ func TestHandshake(t *testing.T) {
 	}
 }
 
-// After an idle time the window is the initial one again, and CUBIC's curve goes on
-// where it was.
+// After an idle time the window is the initial one again. CUBIC's curve goes on from its
+// former place.
 func TestIdleRestart(t *testing.T) {
 	for _, keep := range []bool{false, true} {
 		cfg := known(Linux(), 10*ms)
@@ -349,7 +348,7 @@ func TestIdleRestart(t *testing.T) {
 	}
 }
 
-// Both ends may write, and the callbacks tell how far each is.
+// Both ends may write, and the callbacks report each end's progress.
 func TestBothDirections(t *testing.T) {
 	d := newDumbbell(1, net.Quality{Rate: 100 * mbit, Delay: 5 * ms, Queue: 1 << 20, Loss: 0.01})
 	v := d.connect(known(Linux(), 10*ms), 1)

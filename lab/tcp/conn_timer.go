@@ -8,11 +8,11 @@ import (
 
 // probe is a tail loss probe in flight (RFC 8985, section 7).
 type probe struct {
-	end    int64 // all that was sent when it left; 0: none
-	repeat bool  // it was old data
+	end    int64 // all bytes sent before it; 0: none
+	repeat bool  // it repeated old data
 }
 
-// rto returns the timeout as it is now.
+// rto returns the current timeout.
 func (c *Conn) rto() time.Duration {
 	return min(c.rtt.timeout(&c.cfg)<<c.backoff, c.cfg.MaxRTO)
 }
@@ -26,8 +26,8 @@ func (c *Conn) armed() {
 	c.setTimer()
 }
 
-// rearm notes an acknowledgement: heard says that something arrived, advanced
-// that it did so in order (RFC 6298, rule 5.3).
+// rearm notes an acknowledgement. heard means that something arrived, advanced that it
+// arrived in order (RFC 6298, rule 5.3).
 func (c *Conn) rearm(heard, advanced bool) {
 	if c.board.outstanding() == 0 {
 		c.rtoAt, c.probeAt, c.reorder = 0, 0, 0
@@ -57,7 +57,7 @@ func (c *Conn) schedule() {
 	}
 }
 
-// setTimer sets the one alarm to the earliest of what is due.
+// setTimer sets the one alarm to the earliest deadline.
 func (c *Conn) setTimer() {
 	at := c.rtoAt
 	for _, t := range [...]mono.Time{c.probeAt, c.reorder} {
@@ -106,9 +106,9 @@ func (c *Conn) sendProbe() {
 	c.transmit(c.board.next - 1)
 }
 
-// probed ends a probe. If it was a repetition, and more was acknowledged than had
-// been sent when it left, without a word that the receiver had it twice, then it
-// has repaired a loss, which is congestion (RFC 8985, section 7.4.2).
+// probed ends a probe. A repetition repaired a loss if more was acknowledged than had been
+// sent before it, and no duplicate was reported. Such a loss is congestion (RFC 8985,
+// section 7.4.2).
 func (c *Conn) probed(h *header) {
 	if c.probe.end == 0 || h.ack < c.probe.end {
 		return

@@ -6,9 +6,9 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// Products that are added to something are converted explicitly in all of the
-// arithmetic below: otherwise a compiler may fuse the two operations on some
-// processors, and runs would differ between machines.
+// The arithmetic below explicitly converts each product before an addition. Otherwise a
+// compiler may fuse the two operations on some processors, and runs would differ between
+// machines.
 
 // window is a congestion window in bytes.
 type window struct {
@@ -20,8 +20,8 @@ type window struct {
 // least returns v, or the smallest window after a loss.
 func (w *window) least(v float64) float64 { return max(v, leastWindow*w.mss) }
 
-// control is a congestion control: what differs between algorithms. The
-// connection does slow start, recovery and timeouts.
+// control is a congestion control: the part that differs between algorithms. The connection
+// does slow start, recovery and timeouts.
 type control interface {
 	// avoid lets the window grow in congestion avoidance, by bytes that have
 	// arrived.
@@ -29,12 +29,12 @@ type control interface {
 	// lost and marked return the window after a loss and after a congestion mark.
 	lost(w *window) float64
 	marked(w *window) float64
-	// round tells of a round trip that is over, in which bytes were acknowledged
-	// and so many of them had been marked.
+	// round tells of a finished round trip: its acknowledged bytes, and the marked ones
+	// among them.
 	round(bytes, marked int64)
 	// idle tells that nothing was in flight for d.
 	idle(d time.Duration)
-	// save and undo bracket a reduction that turns out to be unfounded.
+	// save and undo bracket a reduction that proves unfounded.
 	save()
 	undo()
 }

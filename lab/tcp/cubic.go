@@ -27,7 +27,7 @@ type cubic struct {
 type cubicState struct {
 	wMax   float64       // window before the last reduction
 	wPrior float64       // the same, without fast convergence
-	wEst   float64       // what Reno would have
+	wEst   float64       // Reno's window
 	k      time.Duration // from the epoch's begin until the window is wMax
 	epoch  mono.Time     // begin of this congestion avoidance; 0: with the next avoid
 }

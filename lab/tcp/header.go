@@ -18,15 +18,15 @@ const (
 	// optionSack and optionBlock make the SACK option, padded (RFC 2018, section 3).
 	optionSack  = 4
 	optionBlock = 8
-	// optionSyn is what a SYN carries: maximum segment size, window scale, SACK
+	// optionSyn is the bytes of a SYN's options: maximum segment size, window scale, SACK
 	// permitted, timestamps.
 	optionSyn = 20
-	// optionMap and optionDataAck are MPTCP's data sequence signal with a mapping
-	// and an acknowledgement, or with the latter only, in 4-byte numbers (RFC 8684,
-	// section 3.3).
+	// optionMap and optionDataAck are the bytes of MPTCP's data sequence signal, in 4-byte
+	// numbers (RFC 8684, section 3.3). The first has a mapping and an acknowledgement, the
+	// second only the latter.
 	optionMap     = 20
 	optionDataAck = 8
-	// framing is what Ethernet adds to an IP packet: header, check sequence,
+	// framing is the bytes that Ethernet adds to an IP packet: header, check sequence,
 	// preamble and gap. Links count it as well.
 	framing = 38
 )
@@ -46,13 +46,13 @@ const (
 	synAck
 )
 
-// header is what a segment says. Sequence numbers are offsets in the stream and
-// do not wrap.
+// header is the header of a segment. Sequence numbers are offsets in the stream and do not
+// wrap.
 type header struct {
 	kind   kind
 	size   int32 // bytes of payload
 	blocks uint8
-	again  bool // duplicate SACK (RFC 2883): sent for a segment that had come before
+	again  bool // duplicate SACK (RFC 2883): it answers a duplicate segment
 	seq    int64
 	ack    int64
 	dsn    int64 // MPTCP: place of the payload in the stream over all subflows
@@ -63,11 +63,10 @@ type header struct {
 	echo   mono.Time // stamp of a segment that it acknowledges; 0: none
 }
 
-// segment is a packet with its header. It goes back to the connection that sent
-// it when the other end has read it; one that is dropped on the way is left to
-// the garbage collector. So the network must not keep a packet that it has
-// delivered. It may deliver a copy, even late: the copy then says what the
-// connection has sent since, which the other end takes like any other segment.
+// segment is a packet with its header. It returns to the connection that sent it after the
+// other end has read it. A segment dropped on the way is left to the garbage collector. So
+// the network must not keep a delivered packet. It may deliver a copy, even late. The copy
+// then has the content of a later segment, which the other end accepts like any other.
 type segment struct {
 	packet net.Packet
 	header header
@@ -89,7 +88,7 @@ func (c *Conn) segment() *segment {
 	return s
 }
 
-// free gives s back, of which p was the packet, or a copy that a link has made.
+// free gives s back. p is its packet, or a copy that a link has made.
 func (s *segment) free(p *net.Packet) {
 	if p == &s.packet {
 		s.home.spare = append(s.home.spare, s)

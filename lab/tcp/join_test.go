@@ -7,8 +7,8 @@ import (
 	"github.com/srdtun/srdtun/sim/net"
 )
 
-// Subflows that join late open after the first acknowledgement and not before, and then
-// carry data; what is written arrives whole.
+// Subflows that join late open after the first acknowledgement and not before. Then they
+// carry data, and all written data arrive.
 func TestSubflowsJoinLate(t *testing.T) {
 	q := net.Quality{Rate: 10 * mbit, Delay: 10 * ms, Queue: 100_000}
 	l := newLanes(1, q, q)

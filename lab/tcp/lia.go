@@ -6,9 +6,9 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// coupled is LIA (RFC 6356): the subflows of a connection together take what one
-// TCP connection would on the best of their paths, and what they have moves to
-// the paths with less loss.
+// coupled is LIA (RFC 6356). The subflows of a connection together take as much as one TCP
+// connection would on the best of their paths. Their traffic moves to the paths with less
+// loss.
 type coupled struct {
 	reno
 	of *Multi
@@ -23,8 +23,8 @@ func (l *coupled) avoid(w *window, bytes int64, _ mono.Time, _ time.Duration) {
 
 func (l *coupled) marked(w *window) float64 { return l.lost(w) }
 
-// aggressiveness returns alpha (RFC 6356, equation 2) and the sum of all windows
-// in bytes. Subflows that have no round trip yet have no part in it.
+// aggressiveness returns alpha (RFC 6356, equation 2) and the sum of all windows in bytes.
+// Subflows without a round trip do not count.
 func (m *Multi) aggressiveness() (alpha, total float64) {
 	var best, sum float64
 	for _, c := range m.subflows {

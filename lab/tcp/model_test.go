@@ -47,7 +47,7 @@ func TestSpansAgainstBytes(t *testing.T) {
 	})
 }
 
-// What the scoreboard counts as it goes is what a look at all records says.
+// The scoreboard's running counts equal a count of all records.
 func TestScoreboardCounts(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var b scoreboard
@@ -155,8 +155,8 @@ func TestTimeoutEstimate(t *testing.T) {
 	}
 }
 
-// A window of 1000 segments is cut to 700, then follows W_cubic of RFC 9438: up
-// to 1000 after K = cbrt(300 / 0.4) = 9.086 s, and beyond.
+// A window of 1000 segments is cut to 700, then follows W_cubic of RFC 9438. It reaches 1000
+// after K = cbrt(300 / 0.4) = 9.086 s, and grows on.
 func TestCubicCurve(t *testing.T) {
 	const rtt = 100 * ms
 	w := &window{cwnd: 1000 * 1448, ssthresh: 1 << 40, mss: 1448}
@@ -176,8 +176,8 @@ func TestCubicCurve(t *testing.T) {
 	}
 }
 
-// With short round trips it grows as Reno does on average (RFC 9438, section
-// 4.3): cubicAlpha segments in a round trip up to the former window, then one.
+// With short round trips it grows as Reno does on average (RFC 9438, section 4.3). It gains
+// cubicAlpha segments in a round trip up to the former window, then one.
 func TestCubicIsNoSlowerThanReno(t *testing.T) {
 	const rtt = ms
 	w := &window{cwnd: 100 * 1448, ssthresh: 1 << 40, mss: 1448}
@@ -214,8 +214,8 @@ func TestReno(t *testing.T) {
 	within(t, "least window", r.lost(w)/w.mss, 2, 2)
 }
 
-// A second loss below the last maximum lets go of more (RFC 9438, section 4.7),
-// and a loss that was none changes nothing.
+// A second loss below the last maximum gives up more (RFC 9438, section 4.7). A spurious
+// loss changes nothing.
 func TestCubicFastConvergenceAndUndo(t *testing.T) {
 	w := &window{cwnd: 1000 * 1448, mss: 1448}
 	c := &cubic{}
@@ -227,8 +227,8 @@ func TestCubicFastConvergenceAndUndo(t *testing.T) {
 	within(t, "maximum after taking it back", c.wMax, 1000, 1000)
 }
 
-// RFC 8257: the share of marked bytes is learnt with a gain of 1/16, and the
-// window falls by half of it.
+// RFC 8257: the share of marked bytes is learnt with a gain of 1/16. The window falls by
+// half of that share.
 func TestDctcpAlpha(t *testing.T) {
 	d := &dctcp{alpha: 1}
 	for range 200 {
@@ -259,8 +259,7 @@ func TestDctcpQueue(t *testing.T) {
 	}
 }
 
-// Leaving slow start when the round trip grows saves the losses that end it
-// otherwise.
+// Leaving slow start when the round trip grows avoids the losses that would end it.
 func TestHyStartLosesLess(t *testing.T) {
 	var lost [2]uint64
 	for i, on := range []bool{false, true} {

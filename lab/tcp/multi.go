@@ -6,14 +6,14 @@ import (
 	"github.com/srdtun/srdtun/sim/net"
 )
 
-// Multi is one end of an MPTCP connection (RFC 8684): subflows with ports of
-// their own, so that ECMP spreads them, below one stream of data. What there is
-// to send goes to the subflow with the shortest round trip that has room. Data of
-// a subflow that has timed out are sent on the others as well.
+// Multi is one end of an MPTCP connection (RFC 8684). Its subflows carry one stream of data,
+// and have ports of their own, so that ECMP spreads them. New data go to the subflow with
+// the shortest round trip that has room. Data of a subflow that has timed out are sent on
+// the others as well.
 //
-// It is a model in two respects: the receiver puts data into the stream as they
-// come, even while their subflow has a gap before them; and a subflow is never
-// closed, however long it is silent.
+// It is a model in two respects. The receiver puts data into the stream at once, even while
+// their subflow has a gap before them. And a subflow is never closed, however long it is
+// silent.
 type Multi struct {
 	// Acked and Received are like Conn's, for the stream of data.
 	Acked    func(total int64)
@@ -43,9 +43,9 @@ type stream struct {
 	early spans
 }
 
-// NewMulti returns one end of a connection with a subflow for each pair of
-// addresses, coupled by LIA whatever cfg.Algorithm says, unless they are uncoupled. The
-// other end is made with the addresses exchanged.
+// NewMulti returns one end of a connection with a subflow for each pair of addresses. LIA
+// couples them and ignores cfg.Algorithm, unless they are uncoupled. The other end is made
+// with the addresses exchanged.
 func NewMulti(e *net.Engine, cfg Config, out net.Node, local, remote []netip.AddrPort) *Multi {
 	if !cfg.Uncoupled {
 		cfg.Algorithm = lia
@@ -77,8 +77,8 @@ func (m *Multi) Write(n int64) {
 	m.begin()
 }
 
-// begin sends what there is. The first subflow opens the connection, the others
-// join when it is open.
+// begin sends the written data. The first subflow opens the connection, the others join once
+// it is open.
 func (m *Multi) begin() {
 	if first := m.subflows[0]; first.opening != open {
 		first.begin()
@@ -100,8 +100,8 @@ func (m *Multi) join() {
 	}
 }
 
-// pump sends what may be sent after something happened to c: its repetitions, and
-// then what there is, on the first subflow that has room for it.
+// pump sends after an event at c. It sends c's repetitions, and then data on the first
+// subflows that have room.
 func (m *Multi) pump(c *Conn) {
 	if c.board.waiting > 0 {
 		c.push()
@@ -111,12 +111,12 @@ func (m *Multi) pump(c *Conn) {
 			return
 		}
 		if s.push(); s.queued {
-			return // it has a turn at the interface, and comes here after that
+			return // it waits for the interface, and returns here after its turn
 		}
 	}
 }
 
-// byRoundTrip returns the subflows, that with the shortest round trip first.
+// byRoundTrip returns the subflows, the shortest round trip first.
 func (m *Multi) byRoundTrip() []*Conn {
 	for i := 1; i < len(m.order); i++ {
 		for j := i; j > 0 && m.order[j].rtt.smoothed < m.order[j-1].rtt.smoothed; j-- {
@@ -150,7 +150,7 @@ func (m *Multi) available(c *Conn) int {
 	return int(n)
 }
 
-// reinjects reports whether c is to send what another has not got through.
+// reinjects reports whether c must send data that stalled on another subflow.
 func (m *Multi) reinjects(c *Conn) bool { return c.phase != loss && len(m.again.v) > 0 }
 
 // take gives c the n bytes that available promised, and returns their place.
@@ -164,7 +164,7 @@ func (m *Multi) take(c *Conn, n int) int64 {
 	return at
 }
 
-// stalled marks what c has in flight to be sent on others.
+// stalled marks c's data in flight for sending on other subflows.
 func (m *Multi) stalled(c *Conn) {
 	b := &c.board
 	for i := b.base; i < b.next; i++ {
@@ -196,7 +196,7 @@ func (m *Multi) arrived(dsn, n int64) {
 	}
 }
 
-// tell lets subflows go on that waited for the stream, and calls back.
+// tell resumes subflows that waited for the stream, and calls back.
 func (m *Multi) tell() {
 	if m.una > m.toldAcked {
 		if m.toldAcked == 0 && m.late {

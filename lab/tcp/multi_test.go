@@ -8,8 +8,8 @@ import (
 	"github.com/srdtun/srdtun/sim/net"
 )
 
-// lanes are cables side by side between two hosts; the port says which one a
-// subflow takes, as ECMP would.
+// lanes are cables side by side between two hosts. The port chooses a subflow's lane, as
+// ECMP would.
 type lanes struct {
 	*dumbbell
 	links []*net.Link
@@ -29,7 +29,7 @@ func newLanes(seed uint64, q ...net.Quality) *lanes {
 // Receive implements net.Node: the fork before the lanes.
 func (l *lanes) Receive(p *net.Packet) { l.fork(p.Src.Port()).Receive(p) }
 
-// multi connects k subflows, of which the i-th has port first+i.
+// multi connects k subflows; the i-th has port first+i.
 func (l *lanes) multi(cfg Config, first, k int) (from, to *Multi) {
 	var a, b []netip.AddrPort
 	for i := range k {
@@ -44,8 +44,8 @@ func (l *lanes) multi(cfg Config, first, k int) (from, to *Multi) {
 	return from, to
 }
 
-// Four subflows on one bottleneck take no more than the one TCP beside them (RFC
-// 6356, section 2, goal 2), and the link is full.
+// Four subflows on one bottleneck take no more than the one TCP beside them (RFC 6356,
+// section 2, goal 2). The link is full.
 func TestSubflowsTakeNoMoreThanOne(t *testing.T) {
 	l := newLanes(3, net.Quality{Rate: 50 * mbit, Delay: 10 * ms, Queue: 125_000, Loss: 1e-5})
 	from, to := l.multi(known(Linux(), 20*ms), 1, 4)
@@ -60,7 +60,7 @@ func TestSubflowsTakeNoMoreThanOne(t *testing.T) {
 	within(t, "use", float64(x+y)/(100*50*mbit*1448/wire), 0.93, 1.0001)
 }
 
-// On lanes that are all its own it takes what there is, though they are unequal.
+// On lanes of its own it takes their whole capacity, though they are unequal.
 func TestSubflowsUseAllLanes(t *testing.T) {
 	q := net.Quality{Rate: 20 * mbit, Delay: 5 * ms, Queue: 50_000}
 	slow := q
@@ -74,8 +74,8 @@ func TestSubflowsUseAllLanes(t *testing.T) {
 	within(t, "use", float64(to.in.next-before)/(20*70*mbit*1428/wire), 0.85, 1.002)
 }
 
-// When a lane dies, what is in flight on it arrives by the others, and the
-// stream goes on long before the lane is back.
+// When a lane dies, the others deliver its data in flight. The stream goes on long before
+// the lane is back.
 func TestReinjection(t *testing.T) {
 	q := net.Quality{Rate: 20 * mbit, Delay: 5 * ms, Queue: 50_000}
 	l := newLanes(1, q, q)
@@ -116,7 +116,7 @@ func TestTurnsKeepToTheFirstSubflow(t *testing.T) {
 	}
 }
 
-// What has arrived in the meantime is not sent on another subflow.
+// Data that have arrived in the meantime are not sent on another subflow.
 func TestReinjectsOnlyWhatIsMissing(t *testing.T) {
 	l := newLanes(1, net.Quality{Delay: 5 * ms})
 	m, _ := l.multi(known(Linux(), 10*ms), 1, 2)

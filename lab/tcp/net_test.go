@@ -17,7 +17,7 @@ var (
 const (
 	mbit = 1e6 / 8 // bytes per second
 	ms   = time.Millisecond
-	// wire is what a full segment of 1448 bytes takes on a cable.
+	// wire is the size of a full segment of 1448 bytes on a cable.
 	wire = 1448 + headerIPv4 + headerTCP + optionTime + framing
 )
 
@@ -30,7 +30,7 @@ func (d *ports) Receive(p *net.Packet) {
 	}
 }
 
-// filter drops the data segments that it is told to.
+// filter drops the data segments in its list.
 type filter struct {
 	to   net.Node
 	drop func(seq int64, again bool) bool
@@ -58,7 +58,7 @@ type dumbbell struct {
 	rights      ports
 }
 
-// newDumbbell has a bottleneck to the right; what comes back never waits.
+// newDumbbell has a bottleneck to the right; packets back never wait.
 func newDumbbell(seed uint64, q net.Quality) *dumbbell {
 	d := &dumbbell{e: net.NewEngine(seed, nil)}
 	d.there = d.e.NewLink("there", q, &d.rights)
@@ -77,8 +77,8 @@ func (d *dumbbell) connect(cfg Config, port uint16) pair {
 	return v
 }
 
-// took lets n bytes be sent and returns how long it took until all had come; 0
-// if they did not come in a minute.
+// took sends n bytes and returns the time until all have arrived; 0 if they do not in a
+// minute.
 func (d *dumbbell) took(v pair, n int64) time.Duration {
 	begun, sum := d.e.Now(), v.to.in.next+n
 	v.from.Write(n)
@@ -88,8 +88,7 @@ func (d *dumbbell) took(v pair, n int64) time.Duration {
 	return d.e.Now().Sub(begun)
 }
 
-// known returns cfg for a connection that knows its round trip, and whose times
-// are exact.
+// known returns cfg for a connection with a known round trip and exact times.
 func known(cfg Config, rtt time.Duration) Config {
 	cfg.RTT, cfg.Jitter = rtt, 0
 	return cfg

@@ -7,11 +7,10 @@ import (
 	"github.com/srdtun/srdtun/sim/net"
 )
 
-// NIC is the network interface of a host, as its connections see it: each in
-// turn hands over one segment, when the one before has left. So no queue builds
-// up in the host, and a window grows only as far as the network needs, as with
-// fair queueing and small queues in a kernel. Acknowledgements without data do
-// not wait for a turn.
+// NIC is the network interface of a host for its connections. Each in turn hands over one
+// segment after the one before has left. So no queue builds up in the host, as with fair
+// queueing and small queues in a kernel. A window grows only as far as the network needs.
+// Acknowledgements without data do not wait for a turn.
 type NIC struct {
 	engine  *net.Engine
 	rate    float64 // bytes per second
@@ -21,21 +20,21 @@ type NIC struct {
 	rng     *rand.Rand
 }
 
-// nicPause is the longest pause after a segment, as a part of its time on the
-// cable. No interface feeds its cable without gaps. One that did could keep the
-// queue of an equally fast port so exactly full that all of its own packets find
-// room, and none of another host's does, for ever.
+// nicPause is the longest pause after a segment, as a part of its time on the cable. No
+// interface feeds its cable without gaps. Without them it could keep the queue of an equally
+// fast port exactly full. All of its own packets would find room forever, and no other
+// host's.
 const nicPause = 100
 
-// NewNIC returns an interface that sends at rate, in bytes per second with the
-// framing of Ethernet, as net.Quality has it.
+// NewNIC returns an interface that sends at rate, in bytes per second with the framing of
+// Ethernet, as in net.Quality.
 func NewNIC(e *net.Engine, rate float64) *NIC {
 	n := &NIC{engine: e, rate: rate, rng: e.Fork()}
 	n.event = n.turn
 	return n
 }
 
-// want lets c have a turn.
+// want queues c for a turn.
 func (n *NIC) want(c *Conn) {
 	if c.queued {
 		return

@@ -9,8 +9,8 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// An alarm that is moved about rings when it should, and with one event in the
-// queue for each time that it was moved to an earlier time.
+// An alarm that is moved about rings on time. The queue has one event for each move to an
+// earlier time.
 func TestAlarm(t *testing.T) {
 	e := net.NewEngine(1, nil)
 	begun := e.Now()
@@ -38,8 +38,8 @@ func TestAlarm(t *testing.T) {
 	}
 }
 
-// The echo is the stamp of the first segment that is not acknowledged yet, so
-// that a round trip includes what the receiver holds (RFC 7323, section 4.3).
+// The echo is the stamp of the first unacknowledged segment. So a round trip includes the
+// receiver's delay (RFC 7323, section 4.3).
 func TestEcho(t *testing.T) {
 	var r receiver
 	for i := range int64(3) {
@@ -61,8 +61,7 @@ func TestEcho(t *testing.T) {
 	}
 }
 
-// The newest block comes first, then the others by when they last grew (RFC 2018,
-// section 4).
+// The newest block comes first, then the others by their last growth (RFC 2018, section 4).
 func TestBlocks(t *testing.T) {
 	var r receiver
 	for _, seq := range []int64{10, 30, 50, 70, 31, 20} {
@@ -79,8 +78,8 @@ func TestBlocks(t *testing.T) {
 	}
 }
 
-// RACK: a segment is lost when it is overdue by the newest round trip and the
-// reordering window, and one that was sent later has arrived.
+// RACK: a segment is lost if a later one has arrived and it is overdue. Overdue means by the
+// newest round trip and the reordering window.
 func TestRack(t *testing.T) {
 	var b scoreboard
 	var r rack
@@ -101,7 +100,7 @@ func TestRack(t *testing.T) {
 	}
 }
 
-// The repetition of a segment whose first transmission arrives says nothing.
+// The repetition of a segment says nothing if the first transmission arrives.
 func TestRackTakesNoEarlyAnswer(t *testing.T) {
 	var r rack
 	r.arrived(&record{at: 100, size: 1, ever: true}, 105, 50)
@@ -114,8 +113,8 @@ func TestRackTakesNoEarlyAnswer(t *testing.T) {
 	}
 }
 
-// The reordering window is a quarter of the least round trip; it is nothing after
-// enough segments above a gap, until reordering has been seen.
+// The reordering window is a quarter of the least round trip. It is nothing after enough
+// segments above a gap, until reordering has been seen.
 func TestReorderWindow(t *testing.T) {
 	var r rack
 	e := &rtt{smoothed: 100, least: 40}
@@ -129,8 +128,8 @@ func TestReorderWindow(t *testing.T) {
 	}
 }
 
-// After it was wrong about some segments, RACK judges all of them anew, in the
-// order in which they were sent last.
+// After wrong declarations, RACK judges all segments again, in the order of their last
+// transmission.
 func TestRackJudgesAgain(t *testing.T) {
 	var b scoreboard
 	var r rack

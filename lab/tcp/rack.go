@@ -8,18 +8,18 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// rack detects losses by time: a segment is lost when one sent enough later has
-// arrived (RFC 8985, section 6).
+// rack detects losses by time: a segment is lost if one sent enough later has arrived (RFC
+// 8985, section 6).
 type rack struct {
-	at  mono.Time // when the newest segment that has arrived was sent; 0: none
-	end int64     // and its end, which decides between two sent at once
+	at  mono.Time // sending time of the newest arrived segment; 0: none
+	end int64     // its end, which decides between two sent at once
 	rtt time.Duration
 
 	highest   int64 // end of the highest segment that has arrived
-	reordered bool  // one below it arrived later, although it was not resent, or in vain
+	reordered bool  // a segment below it arrived later, without being resent, or resent in vain
 
 	sent []sending // transmissions in order of time
-	head int       // those before it are done with
+	head int       // records before it are done
 }
 
 // sending is one transmission of a record.
@@ -55,8 +55,8 @@ func (r *rack) arrived(s *record, now mono.Time, least time.Duration) {
 	}
 }
 
-// reorderWindow is how much longer a segment may take than one sent after it
-// (section 6.2, step 4). Its multiplier stays 1.
+// reorderWindow is how much longer a segment may take than a later one (section 6.2, step
+// 4). Its multiplier stays 1.
 func (r *rack) reorderWindow(t *rtt, proven bool) time.Duration {
 	if !r.reordered && proven {
 		return 0
@@ -64,8 +64,8 @@ func (r *rack) reorderWindow(t *rtt, proven bool) time.Duration {
 	return min(t.least/4, t.smoothed)
 }
 
-// detect declares lost what is (section 6.2, step 5). It returns whether that was
-// anything, and when to look again (0: not before something arrives).
+// detect declares overdue segments lost (section 6.2, step 5). It returns whether there were
+// any, and the time of the next check (0: not before the next arrival).
 func (r *rack) detect(b *scoreboard, now mono.Time, wait time.Duration) (news bool, again mono.Time) {
 	for ; r.head < len(r.sent); r.head++ {
 		s := r.sent[r.head]
@@ -90,7 +90,7 @@ func (r *rack) detect(b *scoreboard, now mono.Time, wait time.Duration) (news bo
 	return news, 0
 }
 
-// again takes up all segments that have not arrived: it had been wrong about some.
+// again tracks all segments that have not arrived: some declarations of loss were wrong.
 func (r *rack) again(b *scoreboard) {
 	r.sent, r.head = r.sent[:0], 0
 	for i := b.base; i < b.next; i++ {

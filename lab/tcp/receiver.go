@@ -6,10 +6,10 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// receiver is the state of what comes in.
+// receiver is the state of the receiving side.
 type receiver struct {
 	next   int64 // first byte that is missing
-	early  spans // what came beyond it
+	early  spans // received data beyond it
 	recent []int64
 	marked int64 // bytes that came with congestion experienced
 
@@ -19,12 +19,12 @@ type receiver struct {
 	quick int       // segments to be acknowledged one by one
 }
 
-// arrival is what a segment is to the receiver.
+// arrival classifies a segment at the receiver.
 type arrival uint8
 
 const (
 	inOrder   arrival = iota
-	gapFilled         // in order, or above a gap: to be acknowledged at once
+	gapFilled         // in order, or above a gap: acknowledged at once
 	duplicate
 )
 
@@ -59,7 +59,7 @@ func (r *receiver) take(h *header, ce bool) arrival {
 	return gapFilled
 }
 
-// note puts the block of byte seq ahead of all others (RFC 2018, section 4).
+// note moves the block of byte seq before all others (RFC 2018, section 4).
 func (r *receiver) note(seq int64) {
 	s, _ := r.early.at(seq)
 	keep := r.recent[:0]
@@ -74,7 +74,7 @@ func (r *receiver) note(seq int64) {
 	r.recent = slices.Insert(keep, 0, seq)
 }
 
-// report fills in what an acknowledgement says, with up to most SACK blocks.
+// report fills in an acknowledgement, with up to most SACK blocks.
 func (r *receiver) report(h *header, most int) {
 	h.ack, h.echo, h.marked = r.next, r.stamp, r.marked
 	for _, x := range r.recent {

@@ -6,7 +6,7 @@ import "github.com/srdtun/srdtun/srd/mono"
 // acknowledgement. A segment keeps its boundaries when it is sent again.
 type record struct {
 	seq  int64
-	dsn  int64     // where its data lie in the stream over all subflows
+	dsn  int64     // place of its data in the stream over all subflows
 	at   mono.Time // last transmission
 	size int32
 
@@ -18,8 +18,8 @@ type record struct {
 
 func (r *record) end() int64 { return r.seq + int64(r.size) }
 
-// scoreboard is what a sender knows of its segments in flight (RFC 6675,
-// section 2). Records have numbers that grow by one; they lie in a ring.
+// scoreboard is the sender's view of its segments in flight (RFC 6675, section 2). Records
+// have numbers that grow by one; they lie in a ring.
 type scoreboard struct {
 	una, nxt int64 // first byte not acknowledged; first not sent
 
@@ -33,7 +33,7 @@ type scoreboard struct {
 	resentBytes int64
 
 	waiting int    // records that are lost and not resent
-	cursor  uint64 // none of those lies before this one
+	cursor  uint64 // no waiting record lies before this one
 	judged  uint64 // markBelow was here
 }
 
@@ -49,7 +49,7 @@ func (b *scoreboard) outstanding() int64 { return b.nxt - b.una }
 
 func (b *scoreboard) at(i uint64) *record { return &b.ring[i&uint64(len(b.ring)-1)] }
 
-// find returns the number of the record that byte seq lies in; seq is in flight.
+// find returns the number of the record with byte seq, which is in flight.
 func (b *scoreboard) find(seq int64) uint64 {
 	lo, hi := b.base, b.next
 	for lo < hi {
@@ -104,7 +104,7 @@ func (b *scoreboard) sack(r *record) {
 	b.sacked.add(r.seq, r.end())
 }
 
-// settle undoes what was thought of a segment that has arrived.
+// settle undoes declarations of loss for a segment that has arrived.
 func (b *scoreboard) settle(r *record) {
 	if r.lost {
 		r.lost = false
@@ -119,8 +119,8 @@ func (b *scoreboard) settle(r *record) {
 	}
 }
 
-// markLost declares record i lost, or its repetition if there is one, and
-// reports whether that was news.
+// markLost declares record i lost, or its repetition if there is one. It reports whether
+// that is new.
 func (b *scoreboard) markLost(i uint64) bool {
 	r := b.at(i)
 	if r.sacked || r.lost && !r.resent {
@@ -139,7 +139,7 @@ func (b *scoreboard) markLost(i uint64) bool {
 	return true
 }
 
-// markAll declares everything lost that was not selectively acknowledged, as a
+// markAll declares all segments lost without a selective acknowledgement, as a
 // retransmission timeout does.
 func (b *scoreboard) markAll() {
 	for i := b.base; i < b.next; i++ {
@@ -147,9 +147,9 @@ func (b *scoreboard) markAll() {
 	}
 }
 
-// markBelow declares lost what has dupThresh selectively acknowledged segments
-// above it (IsLost of RFC 6675, section 4, counted in segments as kernels do),
-// and reports whether there was any. A repetition is not judged again.
+// markBelow declares a segment lost if dupThresh segments above it are selectively
+// acknowledged. It reports whether there was any. (This is IsLost of RFC 6675, section 4,
+// counted in segments as kernels do.) A repetition is not judged again.
 func (b *scoreboard) markBelow() (news bool) {
 	if b.sackedSegs < dupThresh {
 		return false
@@ -171,7 +171,7 @@ func (b *scoreboard) markBelow() (news bool) {
 	return news
 }
 
-// nextLost returns the number of the first record that is to be sent again.
+// nextLost returns the number of the first record to send again.
 func (b *scoreboard) nextLost() (uint64, bool) {
 	if b.waiting == 0 {
 		return 0, false
@@ -197,7 +197,7 @@ func (b *scoreboard) resend(i uint64, now mono.Time) {
 	r.ever, r.at = true, now
 }
 
-// unmark takes back every declaration of loss, which has proven wrong.
+// unmark undoes every declaration of loss: they have proven wrong.
 func (b *scoreboard) unmark() {
 	for i := b.base; i < b.next; i++ {
 		if r := b.at(i); !r.sacked {

@@ -36,7 +36,7 @@ func (s *spans) add(from, to int64) {
 	if from >= to {
 		return
 	}
-	i := s.find(from - 1) // the first that touches or lies behind
+	i := s.find(from - 1) // the first one that touches or lies behind
 	j := i
 	for j < len(s.v) && s.v[j].from <= to {
 		from, to = min(from, s.v[j].from), max(to, s.v[j].to)

@@ -9,7 +9,7 @@ import (
 	"github.com/srdtun/srdtun/sim/net"
 )
 
-// story is what became of a run with faults.
+// story is the outcome of a run with faults.
 type story struct {
 	hash   uint64
 	events uint64
@@ -17,8 +17,8 @@ type story struct {
 	done   bool
 }
 
-// play draws a network with faults and a transfer in both directions from a
-// seed, plays them, and heals the network after a while.
+// play draws a network with faults and a transfer in both directions from a seed. It plays
+// them, and heals the network after a while.
 func play(seed uint64) story {
 	rng := rand.New(rand.NewPCG(seed, 1))
 	q := net.Quality{
@@ -68,7 +68,7 @@ func play(seed uint64) story {
 	return s
 }
 
-// Whatever the faults, every byte arrives and is acknowledged once they are over.
+// After any faults, every byte arrives and is acknowledged.
 func TestSwarm(t *testing.T) {
 	for seed := range uint64(200) {
 		if s := play(seed); !s.done {

@@ -5,10 +5,9 @@ import (
 	"time"
 )
 
-// Poisson returns flows that arrive at random over a time: between a random one of
-// from and a random other one of to, of sizes drawn from s. load is the share of
-// capacity (bytes per second) that they take together. Of each member of from there
-// is another one in to.
+// Poisson returns flows that arrive at random over a time. Each goes from a random member of
+// from to a random other one of to. Sizes are drawn from s. The flows take the share load of
+// capacity (bytes per second). Each member of from needs another one in to.
 func Poisson(rng *rand.Rand, from, to []int, s *Sizes, load, capacity float64, over time.Duration) []Flow {
 	gap := s.Mean() / (load * capacity) // seconds
 	var v []Flow
@@ -23,9 +22,9 @@ func Poisson(rng *rand.Rand, from, to []int, s *Sizes, load, capacity float64, o
 	return v
 }
 
-// Barrier returns m's flows repeated: batch after batch, each when all flows of
-// the one before are over. Start is then counted from that moment, and the number
-// of the batch is given for each flow.
+// Barrier returns m's flows repeated: batch after batch, each after all flows of the one
+// before are over. Start then counts from that moment. batch has the number of each flow's
+// batch.
 func Barrier(m []Flow, batches int) (v []Flow, batch []int) {
 	for b := range batches {
 		for _, f := range m {

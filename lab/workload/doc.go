@@ -1,11 +1,10 @@
-// Package workload reads the files that experiments are described in, as other
-// simulators have them, and makes workloads of its own. It is pure: files come in
-// as text, and randomness as a stream.
+// Package workload reads other simulators' files that describe experiments, and makes
+// workloads of its own. It is pure: files come in as text, and randomness as a stream.
 //
-//	.topo  a fat tree by tiers (htsim)        topology.go
-//	.cm    who sends how much to whom (htsim) matrix.go
-//	.cdf   flow sizes                         sizes.go
-//	faults cables that die or corrupt (REPS)  fault.go
+//	.topo  a fat tree by tiers (htsim)         topology.go
+//	.cm    flows between hosts (htsim)         matrix.go
+//	.cdf   flow sizes                          sizes.go
+//	faults cables that die or corrupt (REPS)   fault.go
 //
 // Poisson arrivals and barriers are in arrival.go. Every error names file and line.
 package workload

@@ -6,30 +6,30 @@ import (
 	"time"
 )
 
-// Faults is a fault plan in the words of the REPS artifact (Bonato et al.,
-// "REPS: Recycled Entropy Packet Spraying", EuroSys), of both of its versions.
+// Faults is a fault plan in the words of the REPS artifact (Bonato et al., "REPS: Recycled
+// Entropy Packet Spraying", EuroSys), of both of its versions.
 type Faults struct {
 	Cable, Switch, NIC Faulty
 	// Drop is the share of packets that are dropped at random somewhere on their way.
 	Drop float64
-	// Stop is when no more faults begin; 0: never.
+	// Stop is the end of new faults; 0: never.
 	Stop time.Duration
 }
 
-// Faulty is what goes wrong with one kind of equipment, as the artifact's
-// failuregenerator.cpp takes it. Each happens from Start on, to one more each Period,
-// until a share of Most has it; one has at least. It is the one that the next packet
-// comes to.
+// Faulty describes the faults of one kind of equipment, as in the artifact's
+// failuregenerator.cpp. Each fault begins at Start, and affects one more device each Period,
+// up to a share of Most, but at least one. The next device is the one that the next packet
+// reaches.
 type Faulty struct {
 	// Fail and WorstCase: nothing passes, for For. A cable fails in one direction.
 	Fail, WorstCase Element
 	// Degradation: a cable loses lanes and with them packets, a switch or an interface
 	// loses packets and most of its rate.
 	Degradation Element
-	// BER: packets are spoilt on their way, a share of Most on each and no two within
-	// Period, and dropped where that is noticed, at the receiver.
+	// BER: packets are corrupted on their way, a share of Most on each device and no two
+	// within Period. The receiver notices and drops them.
 	BER Element
-	// PeriodicLoss: Burst packets are dropped after each Gap that pass.
+	// PeriodicLoss: after each Gap packets that pass, Burst are dropped.
 	PeriodicLoss Element
 }
 
@@ -38,8 +38,8 @@ type Element struct {
 	On            bool
 	Start, Period time.Duration
 	Most          float64       // 0 to 1
-	For           time.Duration // 0: minutes, which no run here lasts
-	Percent       float64       // of a rate that degradation takes; 0: all but 1 kbit/s
+	For           time.Duration // 0: minutes, longer than any run here
+	Percent       float64       // share of the rate taken by degradation; 0: all but 1 kbit/s
 	Burst, Gap    int           // packets
 
 	timed bool // For counts
@@ -87,10 +87,10 @@ func ParseFaults(file, text string) (*Faults, error) {
 	return f, nil
 }
 
-// mostExponent of ten is one packet in more than any run has.
+// mostExponent of ten is a rate of less than one packet in any run.
 const mostExponent = 15
 
-// element returns what a key is of, and the rest of the key.
+// element returns the element of a key, and the rest of the key.
 func (f *Faults) element(key string) (e *Element, rest string) {
 	for _, g := range []struct {
 		name string

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Bounds of what is read: a simulation of more would not end.
+// Bounds of input: a simulation of more would not end.
 const (
 	mostNodes = 1 << 14
 	mostFlows = 1 << 20
@@ -20,14 +20,14 @@ const (
 	mostBytes = 1 << 50
 )
 
-// line is one line of a file that says something.
+// line is a non-empty line of a file.
 type line struct {
 	file   string
 	number int
 	fields []string
 }
 
-// split returns the lines of text that are not empty. What follows # is comment.
+// split returns the lines of text that are not empty. A comment begins with #.
 func split(file, text string) []line {
 	var v []line
 	for i, s := range strings.Split(text, "\n") {

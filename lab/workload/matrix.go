@@ -14,7 +14,7 @@ type Flow struct {
 	Size     int64         // bytes of payload
 }
 
-// Matrix is who sends how much to whom.
+// Matrix is the flows between hosts.
 type Matrix struct {
 	Nodes int
 	Flows []Flow

@@ -2,14 +2,14 @@ package workload
 
 import "math/rand/v2"
 
-// Sizes is a distribution of flow sizes: points of the cumulative distribution,
-// joined by straight lines, as the generators of DCTCP and pFabric have it.
+// Sizes is a distribution of flow sizes. Straight lines join points of the cumulative
+// distribution, as in the generators of DCTCP and pFabric.
 type Sizes struct {
 	bytes []float64
 	below []float64
 }
 
-// Fixed returns the distribution in which all flows have one size.
+// Fixed returns the distribution of a single size.
 func Fixed(bytes int64) *Sizes {
 	return &Sizes{bytes: []float64{float64(bytes), float64(bytes)}, below: []float64{0, 1}}
 }
@@ -45,8 +45,8 @@ func ParseSizes(file, text string) (*Sizes, error) {
 	return s, nil
 }
 
-// Cut returns the distribution in which what is larger than most bytes has just
-// that size, so that a run is not as long as its largest flow.
+// Cut returns the distribution with larger sizes cut to most bytes. So a run is not as long
+// as its largest flow.
 func (s *Sizes) Cut(most int64) *Sizes {
 	c := &Sizes{}
 	for i := range s.bytes {

@@ -8,15 +8,14 @@ import (
 
 // Tier is one layer of switches; tier 0 is next to the hosts.
 type Tier struct {
-	// Rate and Latency are those of each link down from this tier, in bytes per
-	// second and one way; Through is what a switch of it adds.
+	// Rate and Latency describe each link down from this tier, in bytes per second and one
+	// way. Through is the additional delay of a switch.
 	Rate    float64
 	Latency time.Duration
 	Through time.Duration
-	// Down and Up are how many links a switch has each way. Up is 0 in the last
-	// tier.
+	// Down and Up are a switch's number of links each way. Up is 0 in the last tier.
 	Down, Up int
-	// Bundle is how many of the links down go to the same switch.
+	// Bundle is how many links down lead to the same switch.
 	Bundle int
 	// Oversubscribed is the ratio that the file claims; it is not used.
 	Oversubscribed int
@@ -147,8 +146,8 @@ func (t *Topology) check() error {
 	return t.checkLinks()
 }
 
-// checkLinks makes sure that each tier has as many links up as the next has down,
-// and that every switch above reaches every one below it.
+// checkLinks makes sure that each tier has as many links up as the next has down. Every
+// switch above must reach every one below it.
 func (t *Topology) checkLinks() error {
 	last := len(t.Tiers) - 1
 	for i := range last {

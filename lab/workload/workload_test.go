@@ -20,7 +20,7 @@ func text(t testing.TB, name string) string {
 	return string(b)
 }
 
-// Every file that others measured on is read, and is what they say it is.
+// Every file of published measurements is read, and matches its description.
 func TestTopologyFiles(t *testing.T) {
 	for name, want := range map[string]struct {
 		nodes, pods int
@@ -98,7 +98,7 @@ func TestFaultFiles(t *testing.T) {
 	}
 }
 
-// All that the artifact's two versions know is read. A duration counts where it is on.
+// All keys of the artifact's two versions are read. A duration counts where it is on.
 func TestAllKindsOfFaultFiles(t *testing.T) {
 	f, err := ParseFaults("all", "Random-Packet-Drop: ON\nRandom-Packet-Drop-Rate: 4\nStop-Failures-After: 9000000\n"+
 		"Switch-Fail: ON\nSwitch-Fail-Duration: ON\nSwitch-Fail-Duration-Time: 5000000\n"+
@@ -123,7 +123,7 @@ func TestAllKindsOfFaultFiles(t *testing.T) {
 	}
 }
 
-// parsers by the kind of file, for what holds of all.
+// parsers by the kind of file, for tests of all of them.
 var parsers = map[string]func(file, text string) error{
 	"topo":   func(f, s string) error { _, err := ParseTopology(f, s); return err },
 	"cm":     func(f, s string) error { _, err := ParseMatrix(f, s); return err },
@@ -131,7 +131,7 @@ var parsers = map[string]func(file, text string) error{
 	"faults": func(f, s string) error { _, err := ParseFaults(f, s); return err },
 }
 
-// Every error names file and line, and what is wrong there.
+// Every error names file, line and fault.
 func TestErrorsNameTheLine(t *testing.T) {
 	tree := "Nodes 4\nTiers 2\nTier 0\nDownlink_speed_Gbps 10\nRadix_Down 2\nRadix_Up 2\nTier 1\nDownlink_speed_Gbps 10\nRadix_Down 2\n"
 	if err := parsers["topo"]("x", tree); err != nil {
@@ -177,8 +177,8 @@ func TestErrorsNameTheLine(t *testing.T) {
 	}
 }
 
-// Whatever the text, there is an error that names the file, or a result that can
-// be built: a tree whose levels fit, flows between nodes that exist.
+// Any text gives an error that names the file, or a usable result: a tree with fitting
+// levels, flows between existing nodes.
 func FuzzParse(f *testing.F) {
 	for _, name := range []string{"ls32.topo", "fat_tree_128_1os.topo", "rack8x1_16M.cm", "websearch.cdf", "fail_one_cable.txt"} {
 		f.Add(text(f, name))
@@ -211,7 +211,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// What is drawn has the distribution of the file.
+// Drawn sizes have the distribution of the file.
 func TestSizes(t *testing.T) {
 	for _, name := range []string{"websearch.cdf", "datamining.cdf"} {
 		s, err := ParseSizes(name, text(t, name))
@@ -245,7 +245,7 @@ func TestSizes(t *testing.T) {
 	}
 }
 
-// A Poisson workload has the load that it is asked for, and gaps as they are.
+// A Poisson workload has the requested load, and gaps of a Poisson process.
 func TestPoisson(t *testing.T) {
 	const capacity, load, over = 1e9, 0.6, 20 * time.Second
 	hosts := []int{3, 4, 5}
@@ -282,7 +282,7 @@ func TestBarrier(t *testing.T) {
 	}
 }
 
-// Cut leaves smaller sizes as they are, and gives all others the bound.
+// Cut leaves smaller sizes unchanged, and gives all others the bound.
 func TestSizesCut(t *testing.T) {
 	for _, name := range []string{"websearch.cdf", "datamining.cdf"} {
 		s, err := ParseSizes(name, text(t, name))
