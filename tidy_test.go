@@ -390,11 +390,6 @@ func TestNoThreadsWithoutTheRaceDetector(t *testing.T) {
 	if seen < 100 {
 		t.Errorf("%d files", seen)
 	}
-	for _, p := range strings.Fields(solo + " " + single + " " + makeVariable(t, "PURE") + " " + makeVariable(t, "THREADS")) {
-		if _, err := os.Stat(strings.TrimSuffix(p, "/...")); err != nil {
-			t.Errorf("the Makefile tests a folder that is not there: %v", err)
-		}
-	}
 }
 
 // An end-to-end test marks its part in its first statement, or is alone.

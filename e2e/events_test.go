@@ -26,19 +26,27 @@ const sayWait = 30 * time.Second
 // one more.
 func says(t *testing.T, n *tunnel.Node, pattern string) (wait func() string) {
 	t.Helper()
-	re := regexp.MustCompile("(?m)^.*" + pattern + ".*$")
-	had := len(re.FindAllString(n.Log(), -1))
+	had := len(lineWith(pattern).FindAllString(n.Log(), -1))
 	return func() string {
 		t.Helper()
-		for end := time.Now().Add(sayWait); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
-			if lines := re.FindAllString(n.Log(), -1); len(lines) > had {
-				t.Log(lines[len(lines)-1])
-				return lines[len(lines)-1]
-			}
-		}
-		t.Fatalf("%s does not say %q within %v, but\n%s", n.Name, pattern, sayWait, n.Log())
-		return ""
+		return hasSaid(t, n, pattern, had)
 	}
+}
+
+func lineWith(pattern string) *regexp.Regexp { return regexp.MustCompile("(?m)^.*" + pattern + ".*$") }
+
+// hasSaid waits until n has said more than so many lines since its start, and returns the last.
+func hasSaid(t *testing.T, n *tunnel.Node, pattern string, had int) string {
+	t.Helper()
+	re := lineWith(pattern)
+	for end := time.Now().Add(sayWait); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+		if lines := re.FindAllString(n.Log(), -1); len(lines) > had {
+			t.Log(lines[len(lines)-1])
+			return lines[len(lines)-1]
+		}
+	}
+	t.Fatalf("%s does not say %q within %v, but\n%s", n.Name, pattern, sayWait, n.Log())
+	return ""
 }
 
 // twoUplinks is two nodes joined by two cables. Each node uses both of its addresses.
@@ -265,7 +273,7 @@ func TestLogTellsOfSmallPackets(t *testing.T) {
 	_, a, _ := one(t, func(a, b *tunnel.Node) {
 		do(t, b.Host, "nft 'table ip small { chain i { type filter hook input priority 0; ip length > 1100 drop; }; }'")
 	})
-	says(t, a, "path-mtu-too-low: peer b: small packets pass, and none of 1228 bytes")()
+	hasSaid(t, a, "path-mtu-too-low: peer b: small packets pass, and none of 1228 bytes", 0)
 }
 
 // TestLogTellsOfAWrongPresharedKey gives two ends different keys.
@@ -274,7 +282,7 @@ func TestLogTellsOfAWrongPresharedKey(t *testing.T) {
 	_, a, _ := one(t, func(a, b *tunnel.Node) {
 		a.Config.Peers[0].PresharedKey = strings.Repeat("A", 42) + "E="
 	})
-	says(t, a, "handshake-mismatch: peer b: ")()
+	hasSaid(t, a, "handshake-mismatch: peer b: ", 0) // milliseconds after the start
 }
 
 // TestLogTellsOfAMove gives one end another address.
