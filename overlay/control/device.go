@@ -52,8 +52,7 @@ func (d *Device) fillEmpty() {
 type Sends struct {
 	Trains  uint64 `json:"trains"`  // send calls that carried a run of packets or one
 	Packets uint64 `json:"packets"` // in them
-	// Unsegmented counts trains sent packet by packet because the route or
-	// device refused UDP segmentation: slower, and worth knowing.
+	// of the trains, sent packet by packet since route or device refused UDP segmentation: slower
 	Unsegmented uint64 `json:"unsegmented"`
 	NoBuffer    uint64 `json:"no_buffer"` // packets dropped: a socket's or device's queue was full
 	TooBig      uint64 `json:"too_big"`   // packets dropped: larger than the device's MTU

@@ -95,7 +95,7 @@ var All = []About{
 	{SessionExpired, Info, SessionUp, "the keys of an idle peer are too old (3 minutes)", "nothing: the next packet starts a handshake"},
 	{SessionRenewed, Debug, SessionRenewed, "the session has new keys; a busy session gets them every two minutes", nothing},
 	{PeerRestarted, Notice, PeerRestarted, "the peer's daemon has started anew", "nothing; the reason is in its log"},
-	{PeerSilent, Warning, PeerSilent, "the peer has answered nothing for 5 s", "ping the peer outside the tunnel; is its daemon running, does a firewall let UDP through?"},
+	{PeerSilent, Warning, PeerSilent, "packets to the peer have had no answer for 5 s", "ping the peer outside the tunnel; is its daemon running, does a firewall let UDP through?"},
 	{PeerAnswers, Notice, PeerSilent, "a silent peer answers again", nothing},
 	{PeerExpired, Warning, PeerExpired, "a peer was removed because its time (`expires`) is over", "nothing, if you meant that; else sign another grant, or raise `expires`; does the fleet's agent run?"},
 	{PeerMoved, Notice, PeerMoved, "the peer has other addresses than before (roaming)", "nothing, if it did move"},
