@@ -32,7 +32,7 @@ func (n *nodes) Claim(ctx context.Context, c *agent.Claim) error {
 		for ctx.Err() == nil {
 			err := n.write(ctx, c.Name, c.Record)
 			if err == nil {
-				c.Log.Info("the own record is written", "node", c.Name)
+				c.Log.Info("the own record is written", "node", nodeName(c.Name))
 				said = ""
 				break
 			}
@@ -46,18 +46,19 @@ func (n *nodes) Claim(ctx context.Context, c *agent.Claim) error {
 	}
 }
 
-// Release removes the record of a Node.
+// Release removes the record of a member.
 func (n *nodes) Release(ctx context.Context, name string) (*agent.Released, error) {
+	is := nodeName(name)
 	sign := func(ctx context.Context) (string, error) {
 		ctx, cancel := context.WithTimeout(ctx, askFor)
 		defer cancel()
 		// A list of one Node, because an agent's role permits list and no more than it needs.
-		page, err := n.Getter.List(ctx, metav1.ListOptions{FieldSelector: "metadata.name=" + name})
+		page, err := n.Getter.List(ctx, metav1.ListOptions{FieldSelector: "metadata.name=" + is})
 		if err != nil {
 			return "", err
 		}
 		for _, node := range page.Items {
-			if node.Name == name && node.Annotations[n.annotation] != "" {
+			if node.Name == is && node.Annotations[n.annotation] != "" {
 				return agent.PutBack, nil
 			}
 		}
@@ -66,7 +67,7 @@ func (n *nodes) Release(ctx context.Context, name string) (*agent.Released, erro
 	return &agent.Released{Wait: n.settle, Sign: sign}, n.write(ctx, name, nil)
 }
 
-// write sets the record of a node, or removes it (nil). It touches nothing else of the Node.
+// write sets the record of a member's Node, or removes it (nil). It touches nothing else of it.
 func (n *nodes) write(ctx context.Context, name string, record []byte) error {
 	ctx, cancel := context.WithTimeout(ctx, askFor)
 	defer cancel()
@@ -78,6 +79,6 @@ func (n *nodes) write(ctx context.Context, name string, record []byte) error {
 	if err != nil {
 		return err
 	}
-	_, err = n.Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: "srdtun-k8s"})
+	_, err = n.Patch(ctx, nodeName(name), types.MergePatchType, patch, metav1.PatchOptions{FieldManager: "srdtun-k8s"})
 	return err
 }

@@ -75,12 +75,13 @@ keeps the files of the other members in the daemon's directory of drop-in peers.
 
 The record is made of the host's grant (--grant), or of its line in the allow
 list, under the Node's name. It stays when join is stopped: a restart is not
-seen by the others. A Node that is deleted is no member any more.`,
+seen by the others. A Node that is deleted is no member any more. A Node whose
+name is an IP address is the member node_ADDRESS, as node_10.0.0.5.`,
 		Members: "List the records of the Nodes, and the policy's word on each",
 		Leave: `leave removes the record of a Node. Stop its agent first: one that runs puts its
 record back, and leave fails. It waits for as long as an agent may take for that,
 some seconds.`,
-		Flags: c.flags, Dial: c.dial, RetryMost: retryMost,
+		Flags: c.flags, Dial: c.dial, RetryMost: retryMost, Member: memberName,
 	}
 }
 

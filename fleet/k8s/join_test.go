@@ -46,7 +46,7 @@ func (l *lines) String() string {
 
 func key(i int) fleet.Key { return fleet.Key{0: byte(i), 31: 1} }
 
-// api is an API server, as client-go's fake is one, with three Nodes that are allowed.
+// api is an API server, as client-go's fake is one, with Nodes that are allowed.
 type api struct {
 	*fake.FakeMetadataClient
 	nodes *nodes
@@ -57,19 +57,20 @@ type api struct {
 	watching chan *watch.RaceFreeFakeWatcher
 }
 
-func newAPI(t *testing.T) *api {
+// newAPI has the Nodes n1, n2, n3 and some more.
+func newAPI(t *testing.T, more ...string) *api {
 	scheme := runtime.NewScheme()
 	if err := metav1.AddMetaToScheme(scheme); err != nil {
 		t.Fatal(err)
 	}
 	var have []runtime.Object
 	var list strings.Builder
-	for i := 1; i <= 3; i++ {
+	for i, name := range append([]string{"n1", "n2", "n3"}, more...) {
 		have = append(have, &metav1.PartialObjectMetadata{
 			TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Node"},
-			ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("n", i), Annotations: map[string]string{"somebody": "else's"}},
+			ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: map[string]string{"somebody": "else's"}},
 		})
-		fmt.Fprintf(&list, "n%d %v 10.80.0.%d/32\n", i, key(i), i)
+		fmt.Fprintf(&list, "%s %v 10.80.0.%d/32\n", memberName(name), key(i+1), i+1)
 	}
 	a := &api{FakeMetadataClient: fake.NewSimpleMetadataClient(scheme, have...), watching: make(chan *watch.RaceFreeFakeWatcher, 16)}
 	a.list = filepath.Join(t.TempDir(), "allow")
@@ -124,12 +125,18 @@ func (a *api) node(t *testing.T, name string) *metav1.PartialObjectMetadata {
 // record is the honest record of node i.
 func (a *api) record(t *testing.T, i int) *fleet.Record {
 	t.Helper()
+	return a.recordOf(t, fmt.Sprint("n", i), i)
+}
+
+// recordOf is the same for a member of any name.
+func (a *api) recordOf(t *testing.T, name string, i int) *fleet.Record {
+	t.Helper()
 	policy, err := agent.Files{Allow: a.list}.Load()
 	if err != nil {
 		t.Fatal(err)
 	}
 	s := member.Self{Addresses: []string{fmt.Sprintf("192.0.2.%d:51820", i)}}
-	r, err := s.Record(fmt.Sprint("n", i), policy)
+	r, err := s.Record(name, policy)
 	if err != nil {
 		t.Fatal(err)
 	}

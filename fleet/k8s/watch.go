@@ -95,7 +95,7 @@ func (n *nodes) tell(e watch.Event, changed func(fleet.Entry, bool)) (version st
 // entry is the record of a Node, if there is one.
 func (n *nodes) entry(node *metav1.PartialObjectMetadata) (e fleet.Entry, is bool) {
 	value, is := node.Annotations[n.annotation]
-	return fleet.Entry{Name: node.Name, Value: agent.Cut(value), Born: uint64(max(0, node.CreationTimestamp.Unix()))}, is
+	return fleet.Entry{Name: memberName(node.Name), Value: agent.Cut(value), Born: uint64(max(0, node.CreationTimestamp.Unix()))}, is
 }
 
 // stale marks an error that means a version is too old.

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/netip"
 	"os"
+	"path/filepath"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -72,7 +73,7 @@ func policyFlags(c *cobra.Command, p *agent.Files) {
 
 // Self is this host's description of itself.
 type Self struct {
-	Grant     string   // file
+	Grant     string   // file, or a directory of NAME.grant
 	Addresses []string // ADDRESS:PORT, or ADDRESS
 	Port      uint16   // of addresses without a port
 }
@@ -83,7 +84,7 @@ const defaultPort = 51820
 // Flags are the flags of this host's record.
 func (s *Self) Flags(c *cobra.Command) {
 	f := c.Flags()
-	f.StringVar(&s.Grant, "grant", "", "`file` with this host's grant, from sign")
+	f.StringVar(&s.Grant, "grant", "", "`file` with this host's grant, from sign, or a directory that has it as NAME.grant")
 	f.StringSliceVar(&s.Addresses, "address", nil, "`ADDRESS` or ADDRESS:PORT, [ADDRESS]:PORT for IPv6, where the daemon of this host is reached; none: it calls the others")
 	f.Uint16Var(&s.Port, "port", defaultPort, "of an --address without one")
 }
@@ -104,13 +105,14 @@ func (s *Self) Record(name string, policy fleet.Policy) (*fleet.Record, error) {
 	}
 	var record *fleet.Record
 	if s.Grant != "" {
-		data, err := agent.ReadFile(s.Grant)
+		file := s.grantOf(name)
+		data, err := agent.ReadFile(file)
 		if err != nil {
 			return nil, err
 		}
 		g, err := fleet.ParseGrant(data)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", s.Grant, err)
+			return nil, fmt.Errorf("%s: %w", file, err)
 		}
 		record = g.Claimed(at)
 	} else if a := policy.Allow.Find(name); a != nil {
@@ -128,6 +130,14 @@ func (s *Self) Record(name string, policy fleet.Policy) (*fleet.Record, error) {
 		return nil, fmt.Errorf("the own policy refuses the record of this host: %w", err)
 	}
 	return record, nil
+}
+
+// grantOf is the file of a member's grant.
+func (s *Self) grantOf(name string) string {
+	if info, err := os.Stat(s.Grant); err == nil && info.IsDir() {
+		return filepath.Join(s.Grant, name+".grant")
+	}
+	return s.Grant
 }
 
 // endpoint reads an address of this host. An address without a port, such as a Kubernetes

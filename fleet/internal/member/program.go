@@ -19,6 +19,8 @@ type Program struct {
 	Argument                   string // the word for a member's name
 	Join, Members, Leave       string // descriptions of the commands
 
+	// Member is a member's name by the argument of a command; nil: they are the same.
+	Member func(argument string) string
 	// Flags set the address of the store, and JoinFlags the ways of join.
 	Flags, JoinFlags func(*cobra.Command)
 	// Dial makes a client of the store. The store may be down.
@@ -30,8 +32,16 @@ type Program struct {
 // Root is the program's commands.
 func (p *Program) Root() *cobra.Command {
 	root := &cobra.Command{Use: p.Name, Short: p.Short, Long: p.Long, Version: p.Version}
-	root.AddCommand(p.joinCommand(), p.membersCommand(), p.leaveCommand(), fleetKeyCommand(), signCommand(), manCommand(root))
+	root.AddCommand(p.joinCommand(), p.membersCommand(), p.leaveCommand(), fleetKeyCommand(), p.signCommand(), manCommand(root))
 	return root
+}
+
+// member is the member's name by an argument.
+func (p *Program) member(argument string) string {
+	if p.Member == nil {
+		return argument
+	}
+	return p.Member(argument)
 }
 
 func (p *Program) joinCommand() *cobra.Command {
@@ -41,7 +51,7 @@ func (p *Program) joinCommand() *cobra.Command {
 		Short: "Be a member, and keep the others as peers, until it is stopped",
 		Long:  p.Join,
 		Args:  takes(1),
-		RunE:  func(_ *cobra.Command, args []string) error { return j.join(p, args[0]) },
+		RunE:  func(_ *cobra.Command, args []string) error { return j.join(p, p.member(args[0])) },
 	}
 	p.Flags(c)
 	if p.JoinFlags != nil {
@@ -126,7 +136,8 @@ func (p *Program) leaveCommand() *cobra.Command {
 		Long:  p.Leave,
 		Args:  takes(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			if err := fleet.CheckName(args[0]); err != nil {
+			name := p.member(args[0])
+			if err := fleet.CheckName(name); err != nil {
 				return Usagef("%w", err)
 			}
 			store, err := p.Dial()
@@ -134,7 +145,7 @@ func (p *Program) leaveCommand() *cobra.Command {
 				return err
 			}
 			defer store.Close()
-			return agent.Leave(context.Background(), store, args[0])
+			return agent.Leave(context.Background(), store, name)
 		},
 	}
 	p.Flags(c)

@@ -58,7 +58,7 @@ type signing struct {
 }
 
 // signCommand signs grants.
-func signCommand() *cobra.Command {
+func (p *Program) signCommand() *cobra.Command {
 	var s signing
 	c := &cobra.Command{
 		Use:   "sign NAME",
@@ -70,7 +70,7 @@ The ledger is a directory with all grants that were signed. What overlaps a
 grant of another name there is not signed. A grant that is signed anew keeps
 the day on which it was issued, which decides between two that overlap.`,
 		Args: takes(1),
-		RunE: func(_ *cobra.Command, args []string) error { return s.sign(args[0], time.Now()) },
+		RunE: func(_ *cobra.Command, args []string) error { return s.sign(p.member(args[0]), time.Now()) },
 	}
 	f := c.Flags()
 	f.StringVar(&s.key, "key", "", "`file` with the fleet's key, from fleetkey")

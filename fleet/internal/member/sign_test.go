@@ -59,6 +59,10 @@ func TestSignAndJudge(t *testing.T) {
 	if _, err := j.Record("b", policy); err == nil {
 		t.Error("a grant serves another name")
 	}
+	j.Grant = dir
+	if _, err := j.Record("a", policy); err != nil {
+		t.Errorf("of a directory: %v", err)
+	}
 	j.Addresses = []string{"198.51.100.1:51820"}
 	if _, err := j.Record("a", policy); err == nil || !strings.Contains(err.Error(), "outside") {
 		t.Errorf("an endpoint outside: %v", err)

@@ -1,0 +1,43 @@
+package k8s
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/srdtun/srdtun/fleet"
+	"github.com/srdtun/srdtun/fleet/agent"
+)
+
+// The name of any Node is one for a member, and leads back to the Node.
+func TestNodesHaveNamesOfMembers(t *testing.T) {
+	for node, want := range map[string]string{
+		"n1": "n1", "ip-10-0-0-5.ec2.internal": "ip-10-0-0-5.ec2.internal", "node-10-0-0-5": "node-10-0-0-5",
+		"10.0.0.5":              "node_10.0.0.5",
+		strings.Repeat("a", 43): "node_" + strings.Repeat("a", 43), // as a public key
+	} {
+		name := memberName(node)
+		if name != want || fleet.CheckName(name) != nil || nodeName(name) != node {
+			t.Errorf("%s: %s, and back %s", node, name, nodeName(name))
+		}
+	}
+}
+
+// A Node whose name is its address becomes a peer of the others, and leaves.
+func TestNodeNamedAsItsAddressIsAMember(t *testing.T) {
+	const node, name = "10.0.0.5", "node_10.0.0.5"
+	a := newAPI(t, node)
+	r := start(t, a)
+	w := <-a.watching
+	if err := a.nodes.write(t.Context(), name, a.recordOf(t, name, 4).Format()); err != nil {
+		t.Fatal(err)
+	}
+	w.Modify(a.node(t, node))
+	r.wantFiles("fleet-" + name + ".toml")
+	a.nodes.settle = 10 * time.Millisecond
+	if err := agent.Leave(t.Context(), a.nodes, name); err != nil || a.node(t, node).Annotations[defaultAnnotation] != "" {
+		t.Errorf("leave: %v, %v", err, a.node(t, node).Annotations)
+	}
+	w.Modify(a.node(t, node))
+	r.wantFiles()
+}
