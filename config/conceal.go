@@ -17,7 +17,13 @@ func Conceal(text string, k Known) (shown string, words []string) {
 	c := concealer{known: k}
 	var b strings.Builder
 	for line := range strings.Lines(strings.TrimPrefix(text, "\ufeff")) {
-		b.WriteString(c.line(strings.TrimRight(line, "\r\n")))
+		line = strings.TrimRight(line, "\r\n")
+		if c.inString(line) {
+			c.open = keySpec{}
+			b.WriteString(c.hide(line))
+		} else {
+			b.WriteString(c.line(line))
+		}
 		b.WriteByte('\n')
 	}
 	slices.Sort(c.words)
@@ -39,6 +45,41 @@ type concealer struct {
 	// continues, or after a line that was not understood. Then the lines up to the next
 	// key are hidden.
 	open keySpec
+
+	// quotes end the string of several lines that the last line was in. It is empty outside of one.
+	quotes string
+}
+
+// inString reports whether a line begins within a string of several lines, and notes whether
+// the next one does. Quotes in comments and in other strings count too: then more is hidden.
+func (c *concealer) inString(line string) (in bool) {
+	in = c.quotes != ""
+	for {
+		i := -1
+		if c.quotes != "" {
+			i = strings.Index(line, c.quotes)
+		} else {
+			i = firstOf(line, `"""`, "'''")
+		}
+		if i < 0 {
+			return in
+		}
+		if c.quotes == "" {
+			c.quotes = line[i : i+3]
+		} else {
+			c.quotes = ""
+		}
+		line = line[i+3:]
+	}
+}
+
+// firstOf returns where the first of two texts begins in s, -1 if none does.
+func firstOf(s, a, b string) int {
+	i, j := strings.Index(s, a), strings.Index(s, b)
+	if i < 0 || j >= 0 && j < i {
+		return j
+	}
+	return i
 }
 
 var (

@@ -184,3 +184,27 @@ func FuzzConceal(f *testing.F) {
 		}
 	})
 }
+
+// The lines of a string of several lines look like pairs and belong to its key. That holds for
+// broken files too, and for a string without an end.
+func TestConcealHidesStringsOfSeveralLines(t *testing.T) {
+	for _, text := range []string{
+		"[interface]\nmtu = 1400\npost_up = [[\"sh\",\"-c\",'''\nname=Tr0ub4dor\nprimary = \"x\"\ndns=x.y\nfwmark=90817263\nendpoints = [ \"x.y\",\n\"z.y\",\nwg-login --user \"$name\"\n''']]\nmtu = 1300\n",
+		"[[peer]]\npreshared_key = \"\"\"\nname = \"Tr0ub4dor\"\ndns = x.y\n\"\"\"\nmtu = 1300\n",
+		"\ufeff[interface]\r\nprivate_key = \"\"\"\r\nname = \"Tr0ub4dor\"\r\nfwmark=90817263\r\n",
+		"name = ''' ''' \"\"\"\nname = \"Tr0ub4dor\"\n'''\ndns = [\"x.y\"]\n\"\"\"\nmtu = 1300\n",
+	} {
+		got, _ := Conceal(text, nobody)
+		for _, word := range []string{"Tr0ub4dor", "primary", "x.y", "z.y", "90817263", "wg-login"} {
+			if strings.Contains(got, word) {
+				t.Errorf("%s is shown:\n%s\nof\n%s", word, got, text)
+			}
+		}
+		if strings.Count(got, "\n") != strings.Count(text, "\n") {
+			t.Errorf("lines have other numbers:\n%s\nof\n%s", got, text)
+		}
+		if strings.HasSuffix(text, "mtu = 1300\n") && !strings.HasSuffix(got, "mtu = 1300\n") {
+			t.Errorf("what follows the string is hidden:\n%s\nof\n%s", got, text)
+		}
+	}
+}
