@@ -77,7 +77,6 @@ type Loop struct {
 
 	floods  *floods
 	workers []*worker
-	ended   chan struct{} // closed when Run returns
 	turn    atomic.Uint32 // counts peers, to assign them to workers in turn
 	outs    sync.Pool     // of *outgoing
 
@@ -105,7 +104,7 @@ func New(cfg Config) (*Loop, error) {
 	if cfg.Workers < 1 || cfg.Workers > MaxWorkers {
 		return nil, fmt.Errorf("loop: %d workers, want 1 to %d", cfg.Workers, MaxWorkers)
 	}
-	l := &Loop{bank: cfg.Bank, endpoint: cfg.Endpoint, inner: cfg.Inner, alive: cfg.Alive, floods: newFloods(cfg.Bank), ended: make(chan struct{})}
+	l := &Loop{bank: cfg.Bank, endpoint: cfg.Endpoint, inner: cfg.Inner, alive: cfg.Alive, floods: newFloods(cfg.Bank)}
 	l.clock.begin(bootTime)
 	l.table.init()
 	l.endpoint.Prefer(l.table.known)
@@ -162,7 +161,6 @@ func (l *Loop) Addresses() srd.Addresses { return book{&l.table} }
 // Run serves until ctx ends or an input fails. It returns when all workers have
 // stopped.
 func (l *Loop) Run(ctx context.Context) error {
-	defer close(l.ended)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	shortSlices(slice)
