@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/srdtun/srdtun/internal/keytext"
 )
 
 // maxWGLines bounds a wg-quick file.
@@ -86,6 +88,7 @@ type wgSection struct {
 	line    int
 	lead    [][]string // separate blocks of comments above it
 	remarks []string   // its own comments
+	below   string     // the comment in the line below its header
 	fields  []*wgField
 }
 
@@ -183,6 +186,9 @@ func (im *importer) read(line string) error {
 	case strings.HasPrefix(text, "["):
 		return im.begin(text, note)
 	case text == "":
+		if im.at != nil && im.line == im.at.line+1 {
+			im.at.below = strings.TrimSpace(note)
+		}
 		im.remember(note)
 		return nil
 	}
@@ -238,7 +244,7 @@ func (im *importer) pair(name, value string) error {
 	switch {
 	case !ok:
 		near := wgNearest(name)
-		return im.fail(im.line, redacted(name), "is no key of wg-quick(8); the nearest is %s", near)
+		return im.fail(im.line, shownWord(name), "is no key of wg-quick(8); the nearest is %s", near)
 	case k.section != im.at.name:
 		return im.fail(im.line, k.word, "belongs in [%s]", strings.ToUpper(k.section[:1])+k.section[1:])
 	case value == "" && !k.empty:
@@ -265,6 +271,18 @@ func (im *importer) pair(name, value string) error {
 	return nil
 }
 
+// keyWords matches names of keys as programs choose them: DisallowedIPs, excluded_apps.
+// A part of a key in base64 does not look so.
+var keyWords = regexp.MustCompile(`^(?:[A-Z]{0,3}[a-z]{2,}[ _-]?){1,6}[A-Za-z]{0,3}[0-9]?$`)
+
+// shownWord is the name of an unknown key in an error. A stray secret may stand there.
+func shownWord(name string) string {
+	if keyWords.MatchString(name) && !keytext.Shape.MatchString(name) {
+		return name
+	}
+	return redacted(name)
+}
+
 // wgLeftOut holds the keys that are left out for one reason.
 type wgLeftOut struct {
 	why   string
@@ -278,9 +296,13 @@ func (im *importer) foreign(name, value, why string) error {
 	if i < 0 {
 		i = len(im.leftOut)
 		im.leftOut = append(im.leftOut, &wgLeftOut{why: why, line: im.line})
-		im.at.remarks = append(im.at.remarks, "not taken over: "+why)
 	}
-	im.leftOut[i].words = append(im.leftOut[i].words, name)
+	if l := im.leftOut[i]; !slices.Contains(l.words, name) {
+		l.words = append(l.words, name)
+	}
+	if head := "not taken over: " + why; !slices.Contains(im.at.remarks, head) {
+		im.at.remarks = append(im.at.remarks, head)
+	}
 	im.at.remarks = append(im.at.remarks, "  "+name+" = "+value)
 	return nil
 }

@@ -105,20 +105,30 @@ func commentTexts(comments []wgComment) (v []string) {
 
 // wgNames match the comments with which programs and people name a peer. Such programs are
 // wireguard-install and PiVPN ("### Client NAME", "### begin NAME ###"), Nyr's ("#
-// BEGIN_PEER NAME"), wg-easy ("# Client: NAME (id)") and exporters of metrics ("#
-// friendly_name = NAME").
+// BEGIN_PEER NAME"), wg-easy ("# Client: NAME (id)"), exporters of metrics ("#
+// friendly_name = NAME"), wg-gen-web ("# NAME / mail / Updated: ...") and people ("#_Name =
+// NAME").
 var wgNames = []*regexp.Regexp{
 	regexp.MustCompile(`(?i)^##+\s*(?:client|peer|user|begin)\s+(\S.*)$`),
 	regexp.MustCompile(`(?i)^#*\s*begin_peer\s+(\S.*)$`),
-	regexp.MustCompile(`(?i)^#*\s*(?:friendly_name|name|client|peer|user|device)\s*[:=]\s*(\S.*?)(?:\s*\([0-9a-f-]{8,}\))?$`),
+	regexp.MustCompile(`(?i)^#*\s*(?:-WGP-\s*)?_?(?:friendly_?name|display[_ ]?name|name|client|peer|user|device)\s*[:=]\s*(\S.*?)(?:\s*\((?:\d+|[0-9a-f-]{8,})\))?$`),
+	regexp.MustCompile(`^(\S.*?) /.*/ Updated: `),
 }
 
-// wgWordAlone matches a comment of one word, as algo names its users. wgNoName matches a
-// word that is no name.
-var (
-	wgWordAlone = regexp.MustCompile(`^[\pL\pN][\pL\pN._@+-]*$`)
-	wgNoName    = regexp.MustCompile(`(?i)^(peers?|clients?|users?|interface|begin|end|todo|fixme)$`)
-)
+// wgOneWord matches a comment of one word.
+var wgOneWord = regexp.MustCompile(`^[\pL\pN][\pL\pN._@+-]*$`)
+
+// wordsAreNames reports whether one word below a header is a name, as algo writes it. Algo
+// writes a different one below each. A note like "# gone" is only in some.
+func (im *importer) wordsAreNames() bool {
+	words := map[string]bool{}
+	for _, p := range im.peers {
+		if wgOneWord.MatchString(p.below) {
+			words[p.below] = true
+		}
+	}
+	return len(im.peers) > 1 && len(words) == len(im.peers)
+}
 
 // peerName returns a peer's name from its comments, or "".
 func (s *wgSection) peerName() string {
@@ -134,11 +144,6 @@ func (s *wgSection) peerName() string {
 					return name
 				}
 			}
-		}
-	}
-	for _, t := range s.remarks {
-		if wgWordAlone.MatchString(t) && !wgNoName.MatchString(t) {
-			return cleanName(t)
 		}
 	}
 	return ""
@@ -175,8 +180,12 @@ func printableName(text string) string {
 // namePeers names peers after their comments, with different names.
 func (im *importer) namePeers() {
 	seen := map[string]bool{}
+	words := im.wordsAreNames()
 	for _, p := range im.peers {
 		name := p.peerName()
+		if name == "" && words {
+			name = cleanName(p.below)
+		}
 		if name == "" {
 			continue
 		}

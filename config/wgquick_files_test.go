@@ -87,8 +87,15 @@ func TestPeerNamesOfComments(t *testing.T) {
 		{"#Name: x", "", "x"},
 		{"# friendly_name=metrics-box", "", "metrics-box"},
 		{"# Client: nas (9b1f6c1e-8a75-4e0b-b6f8-f0d5b1f3c2aa)", "", "nas"},
-		{"# desktop", "", "desktop"},
-		{"", "# user@example.org", "user@example.org"},
+		{"# Client: nas (7)", "", "nas"},
+		{"", "#_Name = backup host", "backup host"},
+		{"", "# -WGP- Display Name: kiosk", "kiosk"},
+		{"# Ann / ann@example.org / Updated: 2026-01-02 / Created: 2026-01-01", "", "Ann"},
+		{"# gone", "", ""},
+		{"", "# gone", ""},
+		{"", "# NL-FREE#31", ""},
+		{"# Key for phone", "", ""},
+		{"# NAT-PMP = off", "", ""},
 		{"# name = Stra\u00dfe\x1b[1m", "", "Stra\u00dfe[1m"},
 		{"# name = \"left\"", "", "left"},
 		{"# Name = " + strings.Repeat("\u00e4", 60), "", strings.Repeat("\u00e4", 31)},
@@ -112,6 +119,71 @@ func TestPeerNamesOfComments(t *testing.T) {
 		cfg, err := Parse("wg0.toml", text)
 		if err != nil || cfg.Peers[0].Name != c.want {
 			t.Errorf("%q %q: name %q, want %q; %v", c.above, c.inside, cfg.Peers[0].Name, c.want, err)
+		}
+	}
+}
+
+// One word below each header is a name if all peers have a different one, as with algo.
+func TestPeerNamesOfOneWord(t *testing.T) {
+	for _, c := range []struct{ first, second, want string }{
+		{"# desktop", "# user@example.org", "desktop user@example.org"},
+		{"# desktop", "# gone", "desktop gone"},
+		{"", "# gone", " "},
+		{"# old", "# old", " "},
+		{"# Name = a", "# gone", "a "},
+		{"# Peer", "# Peer", " "},
+	} {
+		text, err := importText("wg0.conf", withKeys("[Interface]\nPrivateKey = $0\n[Peer]\n"+c.first+"\nPublicKey = $1\n[Peer]\n"+c.second+"\nPublicKey = $2\n"))
+		if err != nil {
+			t.Errorf("%q: %v", c, err)
+			continue
+		}
+		cfg, err := Parse("wg0.toml", text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := cfg.Peers[0].Name + " " + cfg.Peers[1].Name; got != c.want {
+			t.Errorf("%q: names %q", c, got)
+		}
+	}
+}
+
+// Each key of AmneziaWG 1.0 to 3.1 becomes a comment, in any section.
+func TestKeysOfOtherPrograms(t *testing.T) {
+	for word := range wgForeign {
+		for _, section := range []string{"", "[Peer]\nPublicKey = $1\n"} {
+			_, err := importText("wg0.conf", withKeys("[Interface]\nPrivateKey = $0\n"+section+word+" = on\n"))
+			if err != nil {
+				t.Errorf("%s in %q: %v", word, section, err)
+			}
+		}
+	}
+	got, err := Import("wg0.conf", []byte(withKeys("[Interface]\nPrivateKey = $0\nHeaderProtectionKey = $psk\n[Peer]\nPublicKey = $1\nAdvancedSecurity = on\n[Peer]\nPublicKey = $2\nAdvancedSecurity = off\n")), ImportOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"wg0.conf:3: HeaderProtectionKey, AdvancedSecurity: not taken over: " + isAmnezia}; !slices.Equal(got.Notes, want) {
+		t.Errorf("%q", got.Notes)
+	}
+	if n := strings.Count(string(got.Text), "# not taken over: "); n != 3 {
+		t.Errorf("%d sections say it:\n%s", n, got.Text)
+	}
+}
+
+// An unknown key is named, unless it may be a part of a secret.
+func TestUnknownKeysAreNamed(t *testing.T) {
+	for name, want := range map[string]string{
+		"DisallowedIPs":         "DisallowedIPs",
+		"PostQuantumHandshakes": "PostQuantumHandshakes",
+		"ExcludedAddressesIPv6": "ExcludedAddressesIPv6",
+		"some_other_setting":    "some_other_setting",
+		"Some Other Setting":    "Some Other Setting",
+		wgPairs[2].private[:43]: hidden,
+		wgPairs[2].private[:20]: hidden,
+	} {
+		_, err := importText("wg0.conf", withKeys("[Interface]\nPrivateKey = $0\n"+name+" = 1\n"))
+		if err == nil || !strings.HasPrefix(err.Error(), "wg0.conf:3: "+want+": is no key of wg-quick(8)") {
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 }

@@ -46,10 +46,11 @@ func init() { // init avoids a cycle: functions in the table read the table
 }
 
 const (
-	isAmnezia = "AmneziaWG's, to disguise packets; srdtun has no disguise"
-	isAndroid = "of the app for Android, to choose programs"
-	isTunSafe = "TunSafe's own"
-	isWARP    = "Cloudflare's, whose service does not speak srdtun"
+	isAmnezia  = "AmneziaWG's, to disguise packets; srdtun has no disguise"
+	isAndroid  = "of the app for Android, to choose programs"
+	isTunSafe  = "TunSafe's own"
+	isWireSock = "WireSock's own, for Windows"
+	isWARP     = "Cloudflare's, whose service does not speak srdtun"
 )
 
 // wgForeign are keys of other programs that read such files. Those keys affect nothing
@@ -61,9 +62,14 @@ var wgForeign = map[string]string{
 	"h1": isAmnezia, "h2": isAmnezia, "h3": isAmnezia, "h4": isAmnezia,
 	"i1": isAmnezia, "i2": isAmnezia, "i3": isAmnezia, "i4": isAmnezia, "i5": isAmnezia,
 	"j1": isAmnezia, "j2": isAmnezia, "j3": isAmnezia,
+	"advancedsecurity": isAmnezia, "headerprotectionkey": isAmnezia, "contentpaddingaddition": isAmnezia, "randomtrailers": isAmnezia,
+	"disablecookies": isAmnezia, "rekeyaftertime": isAmnezia, "rekeytimeout": isAmnezia, "rejectaftertime": isAmnezia,
+	"keepalivetimeout": isAmnezia, "maxhandshakeattempts": isAmnezia,
 	"includedapplications": isAndroid, "excludedapplications": isAndroid,
 	"blockdns": isTunSafe, "blockinternet": isTunSafe, "obfuscatekey": isTunSafe, "obfuscatetcp": isTunSafe,
 	"allowmulticast": isTunSafe, "features": isTunSafe,
+	"allowedapps": isWireSock, "disallowedapps": isWireSock, "bypasslantraffic": isWireSock, "virtualadaptermode": isWireSock,
+	"id": isWireSock, "ip": isWireSock, "ib": isWireSock,
 	"reserved": isWARP, "clientid": isWARP,
 }
 

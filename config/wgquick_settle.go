@@ -27,7 +27,7 @@ func (im *importer) settle() error {
 	im.mergePeers()
 	im.settlePrefixes()
 	for _, l := range im.leftOut {
-		im.note(l.line, strings.Join(l.words, ", "), "not taken over: %s", l.why)
+		im.note(l.line, "", "%s: not taken over: %s", strings.Join(l.words, ", "), l.why)
 	}
 	im.settleHooks()
 	return nil
