@@ -17,25 +17,25 @@ type question struct {
 
 const introduction = `# Results
 
-The newest measurement of each kind, by question, as ` + "`make results`" + ` writes it from ` + "`bench/results/stored`" + `. Values are medians
-[least..most]. Both ends share one machine, so a processor's limit counts for two ends. Each table names its command
-and version. [decisions.md](decisions.md) has their consequences.
+The newest measurement of each kind, sorted by question, follows. ` + "`make results`" + ` writes this page from ` + "`bench/results/stored`" + `.
+Values are medians [minimum..maximum]. Both ends of the tunnel share one machine and its processors. The line below each
+table names its command and version. [decisions.md](decisions.md) lists the decisions that follow from the measurements.
 `
 
 var questions = []question{
-	{"What does one flow gain?", "The rate of all paths, where a plain flow or a tunnel of one UDP flow has one of them. Four spines of 100 Mbit/s.",
+	{"What does one flow gain?", "Through srdtun one flow gets the rate of all paths. A plain flow, or a tunnel that is one UDP flow, gets the rate of one path. The fabric has four spines of 100 Mbit/s.",
 		[]string{"fabric"}},
-	{"What when a spine dies silently?", "Its flows go on over the others, within some tens of milliseconds. With three spines of four 75 % of the goodput is there. ![Longest commits](apps.png)",
+	{"What happens when a spine dies silently?", "Flows on the dead spine continue over the other spines within some tens of milliseconds. Three of four spines can carry 75 % of the goodput. ![Longest commits](apps.png)",
 		[]string{"death", "apps"}},
-	{"What does a network under strain do?", "The four in one run, each over the same fabric.", []string{"strain"}},
-	{"How fast is it over one link?", "An unshaped veth with packets of MTU size; ratios compare values within a round.",
+	{"What happens in a network under strain?", "All four systems were measured in one run, over the same fabric.", []string{"strain"}},
+	{"How fast is it over one link?", "The link is an unshaped veth with packets of MTU size. Ratios compare values of the same round.",
 		[]string{"link", "vxlan"}},
-	{"Who starves beside whom?", "Flows in the tunnel : plain TCP flows on one simulated link of 100 Mbit/s, buffer 20 ms. [congestion.md](congestion.md) says why.",
+	{"How does the tunnel share a link with plain TCP?", "Each value is the rate of the flows in the tunnel : the rate of plain TCP flows, in Mbit/s, on one simulated link of 100 Mbit/s with a buffer of 20 ms. [congestion.md](congestion.md) gives the reasons.",
 		[]string{"coexist"}},
-	{"What if the paths are not alike?", "One TCP flow over two paths, as a multiple of the better path alone.", []string{"unlike"}},
-	{"Which path policy is the best?", "Mean / 99th percentile of completion times over those of the best; `>`: flows stayed open. [policies.md](policies.md) explains them.",
+	{"What if the paths are not alike?", "Each value is the rate of one TCP flow over two paths, divided by its rate over the better path alone.", []string{"unlike"}},
+	{"Which path policy is the best?", "Each value is the mean / 99th percentile of completion times, divided by that of the best policy. `>` marks systems with flows that did not complete. [policies.md](policies.md) explains the policies.",
 		[]string{"policies"}},
-	{"What would a network card do with it?", "The papers' experiments in the simulator: hosts that act at once (`ideal`), and the shipped daemon's (`daemon`). Completion times in us. [simulation.md](simulation.md) says how to read it.",
+	{"What would a network card do with it?", "The table repeats experiments of papers in the simulator, on hosts that act at once (`ideal`), and on hosts that run the daemon (`daemon`). Completion times are in us. [simulation.md](simulation.md) says how to read the table.",
 		[]string{"plans"}},
 	{"Does it break?", "", []string{"robust"}},
 }
@@ -60,7 +60,7 @@ func page(tables map[string]*table) (string, error) {
 			t.write(&b)
 		}
 	}
-	b.WriteString("\n[rules.md](rules.md) has the benefit of each rule of the transport: `make ablate`.\n")
+	b.WriteString("\n[rules.md](rules.md) shows the benefit of each rule of the transport, as measured by `make ablate`.\n")
 	if n := strings.Count(b.String(), "\n"); n > mostLines {
 		return "", fmt.Errorf("%d lines, at most %d", n, mostLines)
 	}

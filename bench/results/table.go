@@ -70,14 +70,14 @@ func (t *table) write(b *strings.Builder) {
 	if machine == "" {
 		machine = "virtual time"
 	}
-	fmt.Fprintf(b, "`%s`; %s, %s", t.Command, t.Date, machine)
+	fmt.Fprintf(b, "Measured on %s (%s) by `%s`", t.Date, machine, t.Command)
 	if t.Version != "" {
-		fmt.Fprintf(b, ", version %s", t.Version)
+		fmt.Fprintf(b, " with version %s", t.Version)
 	}
 	if t.Carried != "" {
-		fmt.Fprintf(b, "; carried over from [%s](%s)", carriedName(t.Carried), t.Carried)
+		fmt.Fprintf(b, ", and copied from [%s](%s)", carriedName(t.Carried), t.Carried)
 	}
-	b.WriteString("\n")
+	b.WriteString(".\n")
 }
 
 // carriedName is the text of a link to a document.

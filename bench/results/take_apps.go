@@ -69,16 +69,13 @@ func takeApps(file string) (*table, error) {
 		}
 		t.Rows = append(t.Rows, cells)
 	}
-	// One sentence is enough for the applications' own stalls, and for failures.
-	t.Note = "The longest commit of a second without a death, or of one that began before (p50), failed transactions and deaths:"
-	for i, k := range appKinds {
+	// The note has the applications' own stalls, and failures.
+	for _, k := range appKinds {
 		get := func(name string) string { return counted(values["postgres "+k.name+" "+name]) }
-		if i > 0 {
-			t.Note += ";"
-		}
-		t.Note += fmt.Sprintf(" %s %s ms, %s of %s, %s", k.title, get("calm_p50_ms"), get("failed"), get("commits"), get("deaths"))
+		t.Note += fmt.Sprintf("PostgreSQL over %s had %s deaths; %s of %s transactions failed, and the longest commit under way in a second without a death (p50) took %s ms. ",
+			k.title, get("deaths"), get("failed"), get("commits"), get("calm_p50_ms"))
 	}
-	t.Note += ". PostgreSQL does not sync, as both ends share one disk. " +
+	t.Note += "PostgreSQL does not sync, because both ends share one disk. " +
 		"The ideal of Open MPI does not count the tunnel's headers, which are 6 % of a packet."
 	return t, nil
 }

@@ -108,7 +108,7 @@ func takeBench(file, net string, columns kinds, rows []benchRow) (*table, error)
 		}
 	}
 	if len(others) > 0 {
-		t.Note = strings.Join(others, "; ") + "."
+		t.Note = "Versions: " + strings.Join(others, "; ") + "."
 	}
 	busy := false
 	values := func(kind string, r *benchRow) []float64 {
@@ -130,7 +130,7 @@ func takeBench(file, net string, columns kinds, rows []benchRow) (*table, error)
 		t.Rows = append(t.Rows, cells)
 	}
 	if busy {
-		t.Note = strings.TrimSpace(t.Note + " Others computed on the machine meanwhile.")
+		t.Note = strings.TrimSpace(t.Note + " Other processes used the machine at the same time.")
 	}
 	return t, nil
 }
