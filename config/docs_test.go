@@ -14,14 +14,15 @@ const docsFile = "../docs/config.md"
 
 const docsHead = `# The configuration file
 
-One TOML file for each interface, ` + "`/etc/srdtun/NAME.toml`" + `, mode 0600. ` + "`srdtun init NAME`" + ` writes one with every
-key in it or described, ` + "`srdtun check NAME`" + ` reads it and names file, line and key of the first fault, and
-` + "`srdtun import wg0.conf`" + ` makes one of a file of wg-quick's. A list with one member may be written as a single string.
+Each interface has one TOML file, ` + "`/etc/srdtun/NAME.toml`" + `, mode 0600. ` + "`srdtun init NAME`" + ` writes a file that contains
+or describes every key. ` + "`srdtun check NAME`" + ` reads it and names file, line and key of the first mistake.
+` + "`srdtun import wg0.conf`" + ` converts a file of wg-quick. A list with one member may be written as a single string.
 
-**Live** says whether a change counts while the interface runs, by ` + "`srdtun reload NAME`" + `, ` + "`systemctl reload`" + `, SIGHUP or
-` + "`srdtun set`" + `; [reload.md](reload.md) has the details. A change of any other key is named, and counts at the next start.
+The column *live* says whether a change takes effect while the interface runs, by ` + "`srdtun reload NAME`" + `,
+` + "`systemctl reload`" + `, SIGHUP or ` + "`srdtun set`" + `; [reload.md](reload.md) has the details. The daemon reports a change of any
+other key, and applies it at the next start.
 
-This page is written by ` + "`go test ./config -run TestDocs -update`" + ` from the table that the parser reads with.
+` + "`go test ./config -run TestDocs -update`" + ` writes this page from the table that the parser uses.
 `
 
 // docs is the page.
