@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/srdtun/srdtun/internal/keytext"
 )
 
 // Conceal returns a configuration's text without its secrets, for strangers. The text may
@@ -336,7 +338,7 @@ func untangled(text string, path bool) string {
 	if path {
 		look = pathRuns
 	}
-	return look.ReplaceAllStringFunc(text, func(run string) string {
+	return look.ReplaceAllStringFunc(keytext.Hide(text, nil), func(run string) string {
 		mixed := strings.ToLower(run) != run && strings.ToUpper(run) != run
 		if len(run) >= tangledRun && mixed || len(run) >= 2*tangledRun && !allNumeric(run) {
 			return hidden

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/srdtun/srdtun/internal/keytext"
 	"github.com/srdtun/srdtun/internal/peerid"
 )
 
@@ -124,11 +125,11 @@ func locateSetting(root section, key string) (spot, error) {
 	}
 	i := slices.IndexFunc(schema, func(s sectionSpec) bool { return s.name == name })
 	if i < 0 || rest == "" {
-		return spot{}, fmt.Errorf("%.64q is no key; keys are such as paths.policy and peer.NAME.endpoints", key)
+		return spot{}, fmt.Errorf("%s is no key; keys are such as paths.policy and peer.NAME.endpoints", keytext.Quote(key))
 	}
 	j := slices.IndexFunc(schema[i].keys, func(s keySpec) bool { return s.name == k })
 	if j < 0 {
-		return spot{}, fmt.Errorf("%.64q is no key; the nearest is %s in %s", key, nearest(k, schema[i].names()), header(name))
+		return spot{}, fmt.Errorf("%s is no key; the nearest is %s in %s", keytext.Quote(key), nearest(k, schema[i].names()), header(name))
 	}
 	p := spot{key: schema[i].keys[j]}
 	if name != "peer" {
@@ -137,7 +138,7 @@ func locateSetting(root section, key string) (spot, error) {
 		who := strings.TrimSuffix(rest, "."+k)
 		var found bool
 		if p.section, found = findPeer(root, who); !found {
-			return spot{}, fmt.Errorf("no peer is named %.64q", who)
+			return spot{}, fmt.Errorf("no peer is named %s", keytext.Quote(who))
 		}
 	}
 	return p, root.doc.first()

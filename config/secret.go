@@ -6,10 +6,12 @@ import (
 	"crypto/subtle"
 	"fmt"
 	"io"
+
+	"github.com/srdtun/srdtun/internal/keytext"
 )
 
 // hidden replaces every printed secret.
-const hidden = "(hidden)"
+const hidden = keytext.Hidden
 
 // Secret is a private or preshared key of 32 bytes. Printing, formatting with any verb
 // and marshalling give "(hidden)"; only Reveal and Bytes return the key. The zero value

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/srdtun/srdtun/internal/keytext"
 )
 
 // document is one file during its reading. It collects the faults, and reports the
@@ -64,7 +66,7 @@ func shownKey(key string) string {
 	last := plain(key[strings.LastIndexByte(key, '.')+1:])
 	for _, s := range schema {
 		if edits(last, plain(nearest(last, s.names()))) <= typoEdits {
-			return clipped(key)
+			return clipped(keytext.Hide(key, nil))
 		}
 	}
 	return clipped(redacted(key))

@@ -170,9 +170,9 @@ func holdsSecret(s string) bool {
 	return keytext.Shape.MatchString(s) || strings.Contains(p, "privatekey") || strings.Contains(p, "presharedkey")
 }
 
-// redacted hides possible secrets; a long number is none.
+// redacted hides possible secrets and parts of them; a long number is none.
 func redacted(msg string) string {
-	return secretLike.ReplaceAllStringFunc(msg, func(run string) string {
+	return secretLike.ReplaceAllStringFunc(keytext.Hide(msg, nil), func(run string) string {
 		if allNumeric(run) {
 			return run
 		}

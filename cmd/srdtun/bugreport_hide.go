@@ -7,25 +7,18 @@ import (
 	"regexp"
 	"slices"
 	"unicode"
+
+	"github.com/srdtun/srdtun/internal/keytext"
 )
 
-// secretShape matches a possible key: 40 or more characters of base64 in either alphabet,
-// and so 64 of hexadecimal too.
-var secretShape = regexp.MustCompile(`[A-Za-z0-9+/]{40,}={0,2}|[A-Za-z0-9_-]{40,}={0,2}`)
-
 // hidden replaces hidden text.
-const hidden = "(hidden)"
+const hidden = keytext.Hidden
 
 // redact hides texts in the shape of a key, except public keys. In the configuration,
 // config.Conceal has already hidden secrets by their place. redact is for other texts: logs,
 // messages, environments.
 func redact(text []byte, public map[string]bool) []byte {
-	return secretShape.ReplaceAllFunc(text, func(k []byte) []byte {
-		if public[string(k)] {
-			return k
-		}
-		return []byte(hidden)
-	})
+	return []byte(keytext.Hide(string(text), func(key string) bool { return public[key] }))
 }
 
 // The output of a command may repeat its own command line, in any form. So the report leaves

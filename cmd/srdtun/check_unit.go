@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/srdtun/srdtun/config"
+	"github.com/srdtun/srdtun/internal/keytext"
 )
 
 // serviceUnit is the service that would run a configuration, with its view of the host.
@@ -164,7 +165,7 @@ func (u *serviceUnit) lacks(program string) string {
 			return ""
 		}
 	}
-	return fmt.Sprintf("%s does not find %.64q, which is in %s: name it with its directory", u.name, program, filepath.Dir(at))
+	return fmt.Sprintf("%s does not find %s, which is in %s: name it with its directory", u.name, keytext.Quote(program), filepath.Dir(at))
 }
 
 // pathIn finds the absolute paths in a word: the word itself, or parts of an option or a

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/srdtun/srdtun/internal/keytext"
 	"github.com/srdtun/srdtun/internal/logline"
 	"github.com/srdtun/srdtun/overlay/control"
 	"github.com/srdtun/srdtun/overlay/control/rundir"
@@ -185,5 +186,5 @@ func parseSince(s string, now time.Time) (time.Time, error) {
 		}
 		return t, nil
 	}
-	return time.Time{}, usagef("--since %.32q is neither a duration like 10m nor a time like 03:00 or 2026-11-22 03:00", s)
+	return time.Time{}, usagef("--since %s is neither a duration like 10m nor a time like 03:00 or 2026-11-22 03:00", keytext.Quote(s))
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/srdtun/srdtun/cmd/srdtun/internal/netcheck"
 	"github.com/srdtun/srdtun/cmd/srdtun/internal/trace"
 	"github.com/srdtun/srdtun/internal/bounded"
+	"github.com/srdtun/srdtun/internal/keytext"
 	"github.com/srdtun/srdtun/overlay/control"
 )
 
@@ -45,7 +46,7 @@ probed with packets of one byte that expire on the way, unless --quick is given.
 			peers := r.Peers
 			if len(args) > 1 {
 				if peers = peersNamed(r.Status, args[1]); len(peers) == 0 {
-					return usagef("%s has no peer %q", r.at, args[1])
+					return usagef("%s has no peer %s", r.at, keytext.Quote(args[1]))
 				}
 			}
 			there, err := statusOf(file)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/srdtun/srdtun/cmd/srdtun/internal/view"
+	"github.com/srdtun/srdtun/internal/keytext"
 	"github.com/srdtun/srdtun/overlay/control"
 	"github.com/srdtun/srdtun/overlay/control/rundir"
 	"golang.org/x/sys/unix"
@@ -139,11 +140,11 @@ func whichPeer(args []string) (at rundir.Place, peer string, err error) {
 	}
 	switch len(have) {
 	case 0:
-		return at, "", errors.Join(append(silent, usagef("no running interface has a peer %.64q", peer))...)
+		return at, "", errors.Join(append(silent, usagef("no running interface has a peer %s", keytext.Quote(peer)))...)
 	case 1:
 		return have[0], peer, nil
 	}
-	return at, "", usagef("%s and %s have a peer %.64q; say which: srdtun ping NAME PEER", have[0], have[1], peer)
+	return at, "", vetted{usagef("%s and %s have a peer %q; say which: srdtun ping NAME PEER", have[0], have[1], peer)}
 }
 
 // completePeer completes the names of peers, of one interface or of all.

@@ -26,7 +26,7 @@ func run(args []string) int {
 	}
 	var told *toldError
 	if !errors.As(err, &told) {
-		fmt.Fprintf(os.Stderr, "%ssrdtun: %s\n", logline.ErrorPrefix(), oneLine(err))
+		fmt.Fprintf(os.Stderr, "%ssrdtun: %s\n", logline.ErrorPrefix(), withoutTyped(err, args))
 	}
 	return exitCode(err)
 }

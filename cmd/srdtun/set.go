@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/srdtun/srdtun/config"
+	"github.com/srdtun/srdtun/internal/keytext"
 	"github.com/srdtun/srdtun/overlay/control"
 )
 
@@ -73,10 +74,10 @@ func parseSettings(args []string) (v []config.Setting, err error) {
 	for _, s := range args {
 		one, ok := splitSetting(s)
 		if !ok {
-			return nil, usagef("%q is no KEY=VALUE", s)
+			return nil, usagef("%s is no KEY=VALUE", keytext.Quote(s))
 		}
 		if strings.HasSuffix(one.Key, ".policy") && !slices.Contains(config.Policies, one.Value) && one.Value != "" {
-			return nil, usagef("no path policy is named %.64q; there are %s", one.Value, strings.Join(config.Policies, ", "))
+			return nil, usagef("no path policy is named %s; there are %s", keytext.Quote(one.Value), strings.Join(config.Policies, ", "))
 		}
 		v = append(v, one)
 	}
@@ -95,7 +96,11 @@ func splitSetting(s string) (config.Setting, bool) {
 			return config.Setting{Key: s[:i], Value: s[i+1:]}, true
 		}
 	}
-	return config.Setting{Key: s[:first], Value: s[first+1:]}, true // the daemon reports the fault
+	// The daemon reports the fault.
+	for strings.HasPrefix(s[first:], "=.") && strings.Contains(s[first+1:], "=") { // the padding of a public key
+		first += 1 + strings.IndexByte(s[first+1:], '=')
+	}
+	return config.Setting{Key: s[:first], Value: s[first+1:]}, true
 }
 
 func completeSet(c *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/srdtun/srdtun/internal/keytext"
 	"github.com/srdtun/srdtun/overlay/control"
 )
 
@@ -64,9 +65,9 @@ func hasSession(st *control.Status, peer string) error {
 	}
 	switch p := st.Find(peer); {
 	case p == nil:
-		return fmt.Errorf("%s: no peer is named %.64q", st.Interface, peer)
+		return fmt.Errorf("%s: no peer is named %s", st.Interface, keytext.Quote(peer))
 	case p.Cipher == "":
-		return &codedError{code: exitFailure, msg: fmt.Sprintf("%s: no session with %s", st.Interface, peer)}
+		return vetted{&codedError{code: exitFailure, msg: fmt.Sprintf("%s: no session with %s", st.Interface, peer)}}
 	}
 	return nil
 }

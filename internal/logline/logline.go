@@ -16,6 +16,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/srdtun/srdtun/internal/keytext"
 	"github.com/srdtun/srdtun/overlay/events"
 	"golang.org/x/sys/unix"
 )
@@ -43,7 +44,7 @@ func Format(asked string) (string, error) {
 	case slices.Contains(formats, asked):
 		return asked, nil
 	}
-	return "", fmt.Errorf("no log format is named %.32q; there are %s", asked, strings.Join(formats, ", "))
+	return "", fmt.Errorf("no log format is named %s; there are %s", keytext.Quote(asked), strings.Join(formats, ", "))
 }
 
 // toJournal reports whether standard error is a stream to the journal, by the

@@ -8,6 +8,8 @@ import (
 	"net/netip"
 	"regexp"
 	"strings"
+
+	"github.com/srdtun/srdtun/internal/keytext"
 )
 
 var (
@@ -22,6 +24,7 @@ var (
 	errAddress  = errors.New("a name cannot be an address: an address stands for the peer that it belongs to")
 	errPrefix   = errors.New("a name cannot be a prefix")
 	errEndpoint = errors.New("a name cannot be an endpoint, with a port")
+	errDrawn    = errors.New("a name cannot look like a key: everybody may see names, and the key may be secret")
 	errKey      = errors.New("a name cannot look like a public key: a key stands for the peer that has it")
 )
 
@@ -43,6 +46,9 @@ func CheckName(s string) error {
 	}
 	if keyShape.MatchString(s) {
 		return errKey
+	}
+	if keytext.Drawn(s) {
+		return errDrawn
 	}
 	return nil
 }

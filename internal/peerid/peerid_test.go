@@ -14,7 +14,8 @@ func TestNamesLookLikeNothingElse(t *testing.T) {
 		"10.80.0.2", " 10.80.0.2", "10.80.0.2 ", "fd80::2", "[fd80::2]", "FD80::2", "fe80::1%eth0", "::", "::ffff:10.80.0.2",
 		"10.80.0.0/24", "10.80.0.2/32", "0.0.0.0/0", "fd80::/64", "10.80.0.2/", "10.80.0.2/99",
 		"10.80.0.2:51820", "[fd80::2]:51820", "hub.example:51820", "hub:1",
-		key, key[:43], " " + key, strings.Repeat("a", 43),
+		key, key[:43], " " + key, strings.Repeat("a", 43), key[:42], key + "x", "laptop of " + key,
+		"xTIBA5rb oUvnH4ht odjb6e69 7QjLERt1 NAB4mZqp 8Dg=", "xTIBA5rb-oUvnH4ht-odjb6e69-7QjLERt1", "c5320103 9adba14b e71f886d a1d8db6f",
 	} {
 		if CheckName(bad) == nil {
 			t.Errorf("%q is taken", bad)
@@ -22,7 +23,7 @@ func TestNamesLookLikeNothingElse(t *testing.T) {
 	}
 	for _, good := range []string{
 		"", "hub", "10", "10.80", "10.80.0.2.example", "a/24", "10.80.0/24", "peer-10.80.0.2", "Müller", "Anna's phone", "a:b", "room: 12", "12:34:56:78:90:12",
-		key[:42], key + "x", strings.Repeat("a", 44),
+		key[:20], strings.Repeat("a", 44), "a-long-name-of-a-peer-that-a-person-has-chosen-for-his-laptop",
 	} {
 		if err := CheckName(good); err != nil {
 			t.Errorf("%q: %v", good, err)

@@ -206,11 +206,18 @@ func (c *Client) parse(line []byte) (reply, error) {
 	}
 	switch {
 	case r.Denied:
-		return reply{}, fmt.Errorf("%s: %w: %s", c.at, ErrPermission, r.Error)
+		return reply{}, &Refusal{fmt.Errorf("%s: %w: %s", c.at, ErrPermission, r.Error)}
 	case r.Bad:
-		return reply{}, fmt.Errorf("%s: %w%s", c.at, ErrConfig, r.Error)
+		return reply{}, &Refusal{fmt.Errorf("%s: %w%s", c.at, ErrConfig, r.Error)}
 	case r.Error != "":
-		return reply{}, fmt.Errorf("%s: %s", c.at, r.Error)
+		return reply{}, &Refusal{fmt.Errorf("%s: %s", c.at, r.Error)}
 	}
 	return r, nil
 }
+
+// Refusal is the daemon's own error. Its words are the daemon's: it repeats no word of a request
+// that may be a secret key.
+type Refusal struct{ err error }
+
+func (e *Refusal) Error() string { return e.err.Error() }
+func (e *Refusal) Unwrap() error { return e.err }

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"io"
 	"time"
+
+	"github.com/srdtun/srdtun/internal/keytext"
 )
 
 const (
@@ -106,7 +108,7 @@ func parseRequest(line []byte) (request, error) {
 		}
 		return req, nil
 	}
-	return request{}, fmt.Errorf("operation %.32q is not known", req.Op)
+	return request{}, fmt.Errorf("operation %s is not known", keytext.Quote(req.Op))
 }
 
 // strictly decodes one JSON value and refuses unknown keys.
@@ -114,7 +116,7 @@ func strictly(text []byte, into any) error {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()
 	if err := d.Decode(into); err != nil {
-		return fmt.Errorf("request is not understood: %w", err)
+		return errors.New("request is not understood: " + keytext.Hide(err.Error(), nil))
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
 		return errors.New("request is not understood: more than one value on a line")

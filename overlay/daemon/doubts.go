@@ -8,6 +8,7 @@ import (
 	"os/exec"
 
 	"github.com/srdtun/srdtun/config"
+	"github.com/srdtun/srdtun/internal/keytext"
 	"github.com/srdtun/srdtun/overlay/events"
 	"github.com/srdtun/srdtun/srd/udp"
 )
@@ -42,7 +43,7 @@ func doubtPrograms(c *config.Config, key string, commands [][]string) (all []err
 	for _, argv := range commands {
 		program := c.Command(argv)[0]
 		if _, err := exec.LookPath(program); err != nil {
-			all = append(all, c.Doubt("interface", key, "%v", fmt.Errorf("this host cannot run %.64q: %w", program, bareExec(err))))
+			all = append(all, c.Doubt("interface", key, "%v", fmt.Errorf("this host cannot run %s: %w", keytext.Quote(program), bareExec(err))))
 		}
 	}
 	return all

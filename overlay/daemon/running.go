@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 
 	"github.com/srdtun/srdtun/config"
+	"github.com/srdtun/srdtun/internal/keytext"
 	"github.com/srdtun/srdtun/internal/peerid"
 	"github.com/srdtun/srdtun/overlay/frame"
 	"github.com/srdtun/srdtun/overlay/packet"
@@ -61,7 +62,7 @@ func (r *runningConfig) byName(name string) (*peer, error) {
 	if a, err := netip.ParseAddr(name); err == nil {
 		return nil, fmt.Errorf("no peer has %v in its allowed_ips", a)
 	}
-	return nil, fmt.Errorf("no peer is named %.64q", name)
+	return nil, fmt.Errorf("no peer is named %s", keytext.Quote(name))
 }
 
 // policy makes a path policy with the configured options. The error is about the name.

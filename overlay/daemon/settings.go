@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/srdtun/srdtun/config"
+	"github.com/srdtun/srdtun/internal/keytext"
 	"github.com/srdtun/srdtun/overlay/control"
 	"github.com/srdtun/srdtun/overlay/events"
 )
@@ -84,7 +85,7 @@ func (s *settings) dispatch(c control.Change) ([]config.Change, error) {
 		}
 		return s.set(settings, c.Save)
 	}
-	return nil, fmt.Errorf("a change by %.32q is not known", c.How)
+	return nil, fmt.Errorf("a change by %s is not known", keytext.Quote(c.How))
 }
 
 // errNoFile is the error of a daemon that cannot load its own file.

@@ -19,6 +19,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/srdtun/srdtun/internal/keytext"
 	"os/exec"
 	"strings"
 	"syscall"
@@ -55,7 +56,8 @@ func Run(ctx context.Context, c Command) (said string, err error) {
 	p.Cancel = func() error { return syscall.Kill(-p.Process.Pid, syscall.SIGKILL) }
 	p.WaitDelay = time.Second
 	err = p.Run()
-	said = strings.Join(strings.FieldsFunc(out.String(), func(r rune) bool { return r == '\n' || r == '\r' }), "; ")
+	// Everybody with access to the socket sees it, and a program may repeat its words.
+	said = keytext.Hide(strings.Join(strings.FieldsFunc(out.String(), func(r rune) bool { return r == '\n' || r == '\r' }), "; "), nil)
 	var exited *exec.ExitError
 	switch {
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):

@@ -1,0 +1,210 @@
+package keytext
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// Somebody types a secret key where a name belongs. Then no message may repeat it. Hide alone
+// decides which texts have the shape of a key. All programs use it for errors, events, logs
+// and reports.
+
+// Hidden replaces a hidden text.
+const Hidden = "(hidden)"
+
+const (
+	// longRun is the least length of a key without gaps: 32 bytes are 43 characters of base64,
+	// or 64 hexadecimal digits. A key that lost some characters is still a secret.
+	longRun = 40
+	// leastDrawn is the least length of a key in groups. It is shorter than longRun, since
+	// groups at both ends may look like words.
+	leastDrawn = 28
+	// leastColons is leastDrawn for small groups with colons between: an IPv6 address has at
+	// most 32 digits, in groups of four.
+	leastColons = 33
+	// leastGroup is the least length of a group, unless all groups have the same length.
+	leastGroup = 4
+	// leastShare is such that at least a fourth of the groups must look drawn. Of groups of four
+	// hexadecimal digits, a third looks like words and numbers.
+	leastShare = 4
+)
+
+var (
+	// longRuns match long runs in both alphabets of base64, with directories in front.
+	longRuns = regexp.MustCompile(`[A-Za-z0-9+/_-]{40,}={0,2}`)
+	// words match runs of base64.
+	words = regexp.MustCompile(`[A-Za-z0-9+/=]+`)
+	// gaps match the separators of groups.
+	gaps = regexp.MustCompile(`^[ \t_.,:|-]{1,2}$`)
+	// wordLike matches words, abbreviations and numbers, also several in one.
+	wordLike = regexp.MustCompile(`^(?:[A-Z]?[a-z]*|(?:[A-Z]?[a-z]+|[A-Z]{2,}s?)+|[A-Z]*)[0-9]*$`)
+)
+
+// Hide replaces each part of a text that has the shape of a key. A key for which public returns
+// true stays, if it stands whole; a nil public hides all.
+func Hide(text string, public func(key string) bool) string {
+	if len(text) < leastDrawn {
+		return text
+	}
+	return hideGroups(longRuns.ReplaceAllStringFunc(text, func(run string) string {
+		if public != nil && public(run) {
+			return run
+		}
+		return hideRun(run)
+	}))
+}
+
+// quotedBytes bounds a quoted word, so that a message stays one readable line.
+const quotedBytes = 64
+
+// Quote returns a word that somebody has typed, for a message: hidden first, and then cut.
+func Quote(word string) string {
+	word = Hide(word, nil)
+	if end := quotedBytes; len(word) > end {
+		for end > 0 && !utf8.RuneStart(word[end]) {
+			end--
+		}
+		word = word[:end] + "..."
+	}
+	return strconv.Quote(word)
+}
+
+// Drawn reports whether a text has the shape of a key that was drawn at random.
+func Drawn(text string) bool { return Hide(text, nil) != text && !isWord(text) }
+
+// isWord reports whether a person would write a text: a word has three letters on average.
+func isWord(text string) bool {
+	if !wordLike.MatchString(text) {
+		return false
+	}
+	large, small := 0, 0
+	for _, c := range []byte(text) {
+		switch {
+		case 'A' <= c && c <= 'Z':
+			large++
+		case 'a' <= c && c <= 'z':
+			small++
+		}
+	}
+	return large <= 1 || small == 0 || 3*large <= large+small
+}
+
+// hideRun hides a long run, unless it is a path or a name of several words. Such a name may
+// have a key in it.
+func hideRun(run string) string {
+	parts := strings.FieldsFunc(run, between)
+	if len(parts) == 1 {
+		return Hidden
+	}
+	first, last, drawn := len(parts), -1, 0
+	for i, p := range parts {
+		if !isWord(p) || len(p) >= longRun {
+			first, last, drawn = min(first, i), i, drawn+len(p)
+		}
+	}
+	if last < 0 {
+		return run
+	}
+	start, end := span(run, parts, first, last)
+	if end-start < leastDrawn || 2*drawn < end-start {
+		return run
+	}
+	return run[:start] + Hidden + run[end:]
+}
+
+// between reports whether r separates the parts of a path or a name.
+func between(r rune) bool { return r == '/' || r == '-' || r == '_' }
+
+// span returns where the parts first to last are in a run.
+func span(run string, parts []string, first, last int) (start, end int) {
+	at := 0
+	for i, p := range parts[:last+1] {
+		at += strings.Index(run[at:], p)
+		if i == first {
+			start = at
+		}
+		at += len(p)
+	}
+	return start, at
+}
+
+// group is a word that may be one group of a key.
+type group struct {
+	start, end int
+	drawn      bool // no person would write it
+}
+
+func groupsOf(text string) []group {
+	at := words.FindAllStringIndex(text, -1)
+	all := make([]group, len(at))
+	for i, w := range at {
+		all[i] = group{start: w[0], end: w[1]}
+		for _, part := range strings.FieldsFunc(text[w[0]:w[1]], func(r rune) bool { return strings.ContainsRune("/+=", r) }) {
+			all[i].drawn = all[i].drawn || !isWord(part)
+		}
+	}
+	return all
+}
+
+func (g group) len() int { return g.end - g.start }
+
+// hideGroups hides keys that were typed in groups, with the same separator between them.
+func hideGroups(text string) string {
+	var out strings.Builder
+	shown := 0
+	for all := groupsOf(text); len(all) > 0; {
+		n := chain(text, all)
+		if isKey(text, all[:n]) {
+			out.WriteString(text[shown:all[0].start] + Hidden)
+			shown = all[n-1].end
+		}
+		all = all[n:]
+	}
+	return out.String() + text[shown:]
+}
+
+// chain returns how many words, from the first, may be groups of one key. Each is drawn, or as
+// long as the previous one: by chance, some groups look like words.
+func chain(text string, all []group) int {
+	if all[0].len() >= longRun || !all[0].drawn && (len(all) < 2 || all[1].len() != all[0].len()) {
+		return 1
+	}
+	for i := 1; i < len(all); i++ {
+		g, last := all[i], all[i-1]
+		gap := text[last.end:g.start]
+		fits := g.len() == last.len() || g.drawn && g.len() >= leastGroup && last.len() >= leastGroup
+		if !fits || g.len() >= longRun || !gaps.MatchString(gap) || i > 1 && !sameGap(gap, text[all[0].end:all[1].start]) {
+			return i
+		}
+	}
+	return len(all)
+}
+
+// sameGap compares two separators without their blanks.
+func sameGap(a, b string) bool { return strings.Trim(a, " \t") == strings.Trim(b, " \t") }
+
+// isKey reports whether the words of a chain are long enough for a key, and look drawn.
+func isKey(text string, all []group) bool {
+	if len(all) < 2 {
+		return false
+	}
+	least, drawn, joined := leastDrawn, 0, ""
+	if all[0].len() <= leastGroup && strings.Contains(text[all[0].end:all[1].start], ":") {
+		least = leastColons
+	}
+	for _, g := range all {
+		joined += text[g.start:g.end]
+		if g.drawn {
+			drawn++
+		}
+	}
+	if len(joined) < least {
+		return false
+	}
+	if all[0].len() < leastGroup { // too short to look like anything
+		return !isWord(joined)
+	}
+	return leastShare*drawn >= len(all)
+}
