@@ -2,6 +2,7 @@ package lab
 
 import (
 	"net/netip"
+	"slices"
 
 	"github.com/srdtun/srdtun/sim/net"
 )
@@ -13,7 +14,8 @@ const firstPort = 10000
 type Host struct {
 	Index int
 	Addr  netip.Addr
-	Up    *net.Link // its network interface, sending
+	More  []netip.Addr // further addresses, each with all ports
+	Up    *net.Link    // its network interface, sending
 
 	Unbound uint64 // packets that came to a port without a node
 
@@ -31,6 +33,12 @@ type binding struct {
 func newHost(e *net.Engine, index int, addr netip.Addr) *Host {
 	return &Host{Index: index, Addr: addr, engine: e, nodes: map[binding]net.Node{}, port: firstPort}
 }
+
+// Addrs returns all addresses.
+func (h *Host) Addrs() []netip.Addr { return append([]netip.Addr{h.Addr}, h.More...) }
+
+// number returns the place of an address among the host's.
+func (h *Host) number(a netip.Addr) int { return slices.Index(h.More, a) + 1 }
 
 // Port returns the address of an unused port.
 func (h *Host) Port() netip.AddrPort {

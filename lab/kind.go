@@ -22,7 +22,11 @@ var makers = map[string]maker{
 	"tunnel": func(n *Network, p *TransportPlan, on *HostModel) (Transport, error) {
 		return NewTunnel(n, srdOf(p, on), tcpOf(p))
 	},
-	// The same between leaf switches. Their servers have TCP alone.
+	// Datagrams inside srdtun, at an even rate.
+	"datagrams": func(n *Network, p *TransportPlan, on *HostModel) (Transport, error) {
+		return NewDatagrams(n, srdOf(p, on), DatagramConfig{Packet: p.Packet, Every: p.Every.Duration, From: p.From.Duration})
+	},
+	// TCP inside srdtun between leaf switches. Their servers have TCP alone.
 	"edge": func(n *Network, p *TransportPlan, on *HostModel) (Transport, error) {
 		return NewEdge(n, srdOf(p, on), tcpOf(p))
 	},
@@ -77,6 +81,8 @@ func (t *TransportPlan) check() error {
 		return fmt.Errorf("subflows %d, want at most %d", t.Subflows, mostSubflows)
 	case t.MinRTO.Duration != 0 && t.MinRTO.Duration < leastRTO:
 		return fmt.Errorf("min_rto %v, want %v at least", t.MinRTO, leastRTO)
+	case t.Kind == "datagrams" && (t.Packet < innerLeast || t.Packet > t.MTU-innerLess || t.Every.Duration <= 0 || t.From.Duration < 0):
+		return fmt.Errorf("packets of %d bytes every %v, from %v on", t.Packet, t.Every, t.From)
 	case t.Granularity.Duration < 0 || t.Granularity.Duration > time.Second:
 		return fmt.Errorf("granularity %v, want 0 to 1s", t.Granularity)
 	}

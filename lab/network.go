@@ -37,7 +37,9 @@ type Network struct {
 	gates []*Host // machines of leaves, see AddGates
 	ports Ports
 
-	uplinks []UplinkPlan // in place of Topology
+	uplinks   []UplinkPlan // in place of Topology
+	addresses AddressPlan  // of the two hosts that uplinks join
+	salt      uint64       // of the hash that chooses uplinks
 }
 
 // Ports describe the ports of switches.
@@ -77,6 +79,13 @@ func NewNetwork(e *net.Engine, t *workload.Topology, p Ports) *Network {
 
 // address returns the address of host i.
 func address(i int) netip.Addr { return netip.AddrFrom4([4]byte{10, byte(i >> 8), byte(i), 1}) }
+
+// further returns the kth address of a host beside its first.
+func further(a netip.Addr, k int) netip.Addr {
+	b := a.As4()
+	b[3] += byte(k)
+	return netip.AddrFrom4(b)
+}
 
 func (n *Network) addHost(i int) {
 	tier, tor := &n.Topology.Tiers[0], n.tiers[0][i/n.Topology.Tiers[0].Down]

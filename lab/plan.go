@@ -77,7 +77,12 @@ type TransportPlan struct {
 	Unordered bool     `toml:"unordered"` // a tunnel delivers inner packets in the order of arrival
 	MinRTO    Duration `toml:"min_rto"`
 	Subflows  int      `toml:"subflows"`
-	HyStart   bool     `toml:"hystart"` // leave slow start when the round trip grows
+	// Packet, Every and From are of kind datagrams: bytes of a datagram, the time between two of a
+	// flow, and when they begin to count.
+	Packet  int      `toml:"packet"`
+	Every   Duration `toml:"every"`
+	From    Duration `toml:"from"`
+	HyStart bool     `toml:"hystart"` // leave slow start when the round trip grows
 	// Algorithm is "cubic" (or ""), "reno" or "dctcp", which needs a network that marks.
 	Algorithm string `toml:"algorithm"`
 	// Coupled couples subflows after RFC 6356 (LIA), all open before time zero. Without it
@@ -100,6 +105,10 @@ type Case struct {
 	Faults    []FaultPlan  `toml:"fault"`
 	// Uplinks, if there are any, join two hosts in place of the plan's topology.
 	Uplinks []UplinkPlan `toml:"uplink"`
+	// Addresses are those of the two hosts that uplinks join.
+	Addresses AddressPlan `toml:"addresses"`
+	// Restarts are programs that end, and begin again.
+	Restarts []RestartPlan `toml:"restart"`
 	// FaultFile is a fault plan as workload reads it; FaultMost bounds its dead cables.
 	FaultFile string `toml:"fault_file"`
 	FaultMost int    `toml:"fault_most"`

@@ -47,6 +47,7 @@ type process struct {
 	from    netip.AddrPort // of the packet received last: packets of a train come merged
 	train   *srd.Train
 	late    mono.Lateness
+	stopped bool // no program runs
 
 	Overflow uint64 // packets for which the sockets had no room
 	NoBuffer uint64 // packets for which the interface had no room
@@ -80,7 +81,7 @@ func (p *process) cost(train, each time.Duration, n int) time.Duration {
 
 // wake lets the process run after a delay, unless it runs already or will.
 func (p *process) wake(after time.Duration) {
-	if !p.awake {
+	if !p.awake && !p.stopped {
 		p.awake = true
 		p.host.engine.After(after, p.step)
 	}
@@ -121,6 +122,9 @@ func (p *process) touch(e *srdEnd) {
 
 // step takes one step, and goes on after that step's time.
 func (p *process) step() {
+	if p.stopped {
+		return
+	}
 	var took time.Duration
 	switch {
 	case p.serve > 0:
@@ -194,7 +198,7 @@ func (p *process) pass() {
 // transmit puts a train onto the host's cable, packet by packet, and returns their number.
 func (p *process) transmit() (n int) {
 	h, t := p.host, p.train
-	from := netip.AddrPortFrom(h.Addr, h.base+t.Tuple.Sock)
+	from := h.source(t.Tuple)
 	for b := t.Buf; len(b) > 0; n++ {
 		k := min(t.Size, len(b))
 		if h.Up.Waiting()+k > nicRoom {

@@ -37,7 +37,7 @@ func newRun(p *Plan, c *Case, seed uint64) *run {
 	r := &run{plan: p, c: c, seed: seed, engine: net.NewEngine(seed, nil), byName: map[string]Transport{}}
 	ports := Ports{Queue: p.Network.Queue, Mark: p.Network.Mark, Tell: p.Network.Tell, Shared: p.Network.Shared}
 	if c.Uplinks != nil {
-		r.net = NewUplinks(r.engine, c.Uplinks, ports)
+		r.net = NewUplinks(r.engine, c.Uplinks, c.Addresses, ports)
 	} else {
 		r.net = NewNetwork(r.engine, p.Network.topology, ports)
 	}
@@ -99,6 +99,9 @@ func (r *run) prepare() error {
 			return fmt.Errorf("transports have not settled within %v", settleMost)
 		}
 		r.engine.Run(settleStep, nil)
+	}
+	if err := r.plantRestarts(); err != nil {
+		return err
 	}
 	return r.plantFaults()
 }

@@ -3,12 +3,12 @@ package lab
 import (
 	"io"
 	"math/rand/v2"
+	"net/netip"
 	"slices"
 	"time"
 
 	"github.com/srdtun/srdtun/sim/net"
 	"github.com/srdtun/srdtun/srd"
-	"github.com/srdtun/srdtun/srd/cc"
 	"github.com/srdtun/srdtun/srd/handshake"
 	"github.com/srdtun/srdtun/srd/mono"
 	"github.com/srdtun/srdtun/srd/steer"
@@ -78,7 +78,7 @@ type srdHost struct {
 	*Host
 	srd   *SRD
 	id    *handshake.Identity
-	end   *srd.Endpoint
+	end   *coreEndpoint
 	base  uint16 // UDP port of socket 0
 	ends  []*srdEnd
 	index map[uint32]*srdIndex
@@ -87,12 +87,13 @@ type srdHost struct {
 	begun, ended time.Duration
 
 	process *process // nil: the host acts in no time
+	done    Stats    // of connections of former programs
 }
 
 // srdIndex is a receiver index: reserved for a connection, later with keys.
 type srdIndex struct {
 	end  *srdEnd
-	keys *srd.RecvKeys
+	keys *coreKeys
 }
 
 // random makes bytes of a stream of randomness.
@@ -113,7 +114,7 @@ func (t *SRD) host(i int) *srdHost {
 	var key [32]byte
 	io.ReadFull(random{t.rng}, key[:])
 	h.id, _ = handshake.NewIdentity(key)
-	h.end = srd.NewEndpoint(h.id, random{t.rng})
+	h.end = newEndpoint(h.id, random{t.rng})
 	for n := range t.cfg.Ports {
 		p := h.Port()
 		if n == 0 {
@@ -247,9 +248,26 @@ func (t *SRD) Stats() Stats {
 	s := t.sum()
 	return Stats{
 		Packets: s.Packets - t.first.Packets, Retransmitted: s.Retransmitted - t.first.Retransmitted,
-		Spurious: s.Spurious - t.first.Spurious, Timeouts: s.Timeouts - t.first.Timeouts, Acks: s.Acks - t.first.Acks,
+		Spurious: s.Spurious - t.first.Spurious, LeastPacket: t.leastPacket(), Timeouts: s.Timeouts - t.first.Timeouts, Acks: s.Acks - t.first.Acks,
 		Overflow: s.Overflow - t.first.Overflow, NoBuffer: s.NoBuffer - t.first.NoBuffer,
 	}
+}
+
+// leastPacket returns the size of the smallest full packet on any path in use.
+func (t *SRD) leastPacket() (least int) {
+	for _, h := range t.hosts {
+		if h == nil {
+			continue
+		}
+		for _, e := range h.ends {
+			for _, p := range e.conn.Paths() {
+				if p.State == srd.PathActive && (least == 0 || p.MTU < least) {
+					least = p.MTU
+				}
+			}
+		}
+	}
+	return least
 }
 
 func (t *SRD) sum() (s Stats) {
@@ -261,20 +279,20 @@ func (t *SRD) sum() (s Stats) {
 			s.Overflow += h.process.Overflow
 			s.NoBuffer += h.process.NoBuffer
 		}
+		s.Packets += h.done.Packets
+		s.Retransmitted += h.done.Retransmitted
+		s.Spurious += h.done.Spurious
+		s.Acks += h.done.Acks
+		s.Timeouts += h.done.Timeouts
 		for _, e := range h.ends {
-			c := e.conn.Stats()
-			s.Packets += c.Sent + c.Retransmitted
-			s.Retransmitted += c.Retransmitted
-			s.Spurious += c.Spurious
-			s.Acks += c.Acks
-			s.Timeouts += c.GivenUp
+			s.add(e.conn.Stats())
 		}
 	}
 	return s
 }
 
 // Reserve implements srd.Indexes for the connection that is being made.
-func (h *srdHost) Reserve(c *srd.Conn) uint32 {
+func (h *srdHost) Reserve(c *coreConn) uint32 {
 	h.next++
 	for _, e := range h.ends {
 		if e.conn == c {
@@ -285,7 +303,7 @@ func (h *srdHost) Reserve(c *srd.Conn) uint32 {
 }
 
 // Publish implements srd.Indexes.
-func (h *srdHost) Publish(i uint32, k *srd.RecvKeys) { h.index[i].keys = k }
+func (h *srdHost) Publish(i uint32, k *coreKeys) { h.index[i].keys = k }
 
 // Release implements srd.Indexes.
 func (h *srdHost) Release(i uint32) { delete(h.index, i) }
@@ -308,7 +326,7 @@ func (h *srdHost) Receive(p *net.Packet) {
 // take gives a packet to its connection, and returns the connection's end. at is the
 // kernel's stamp, or 0 without one.
 func (h *srdHost) take(p *net.Packet, at mono.Time) *srdEnd {
-	t := srd.Tuple{Sock: p.Dst.Port() - h.base, Local: srd.UplinkOf(h.Addr, 0), Remote: p.Src}
+	t := srd.Tuple{Sock: p.Dst.Port() - h.base, Local: srd.UplinkOf(p.Dst.Addr(), 0), Remote: p.Src}
 	index, ok := srd.DataIndex(p.Data)
 	if !ok {
 		return h.greet(t, p)
@@ -329,11 +347,21 @@ func (h *srdHost) take(p *net.Packet, at mono.Time) *srdEnd {
 	return i.end
 }
 
+// source returns the address that a packet of a tuple comes from. The host's routes choose
+// its first one if the tuple has none.
+func (h *srdHost) source(t srd.Tuple) netip.AddrPort {
+	a := t.Local.Addr()
+	if !a.IsValid() {
+		a = h.Addr
+	}
+	return netip.AddrPortFrom(a, h.base+t.Sock)
+}
+
 // greet takes a handshake packet.
 func (h *srdHost) greet(t srd.Tuple, p *net.Packet) *srdEnd {
 	now := h.engine.Now()
 	msg := append([]byte(nil), p.Data...)
-	a, _ := h.end.Receive(now, t, msg, func(i uint32) *srd.Conn {
+	a, _ := h.end.Receive(now, t, msg, func(i uint32) *coreConn {
 		if e := h.index[i]; e != nil {
 			return e.end.conn
 		}
@@ -352,10 +380,10 @@ func (h *srdHost) greet(t srd.Tuple, p *net.Packet) *srdEnd {
 }
 
 // config returns the configuration of a connection to a remote host.
-func (h *srdHost) config(remote *srdHost) (srd.Config, error) {
+func (h *srdHost) config(remote *srdHost) (coreConfig, error) {
 	t := h.srd
 	policy, err := t.cfg.policy(t.rng.Uint64())
-	control := cc.New(t.cfg.Granularity)
+	control := newControl(t.cfg.Granularity)
 	if t.cfg.Line {
 		control.SetLine(h.Up.Rate)
 	}
@@ -363,7 +391,7 @@ func (h *srdHost) config(remote *srdHost) (srd.Config, error) {
 	if h.process != nil {
 		late = h.process.late.Value
 	}
-	return srd.Config{
+	return coreConfig{
 		Eager:    !t.cold(),
 		Identity: h.id, Remote: remote.id.Public(), Offers: handshake.OffersOf(handshake.AES256GCM),
 		Incarnation: t.rng.Uint64(), Rand: random{t.rng}, Indexes: h,

@@ -7,8 +7,8 @@ import (
 
 	"github.com/srdtun/srdtun/sim/net"
 	"github.com/srdtun/srdtun/srd"
-	"github.com/srdtun/srdtun/srd/cc"
 	"github.com/srdtun/srdtun/srd/mono"
+	"github.com/srdtun/srdtun/srd/steer"
 )
 
 const (
@@ -23,8 +23,8 @@ var zeros [zeroBytes]byte
 
 // srdEnd is one end of a connection, with the flows that begin there.
 type srdEnd struct {
-	conn    *srd.Conn
-	control *cc.SRD
+	conn    *coreConn
+	control *coreControl
 	app     endApp
 	host    *srdHost
 	remote  *srdHost
@@ -52,6 +52,9 @@ type endApp interface {
 	deliver(now mono.Time, m *srd.Message)
 	advance(now mono.Time)
 	deadline() mono.Time
+	// restarted tells that the peer is another process, ended that this one ends.
+	restarted(now mono.Time)
+	ended(now mono.Time)
 }
 
 // srdFlow is one flow of a connection.
@@ -66,18 +69,24 @@ func newSRDEnd(h, remote *srdHost) (*srdEnd, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &srdEnd{host: h, remote: remote, train: &srd.Train{}, wake: mono.Never, conn: srd.New(cfg), control: cfg.Control.(*cc.SRD)}
+	e := &srdEnd{host: h, remote: remote, train: &srd.Train{}, wake: mono.Never, conn: newConn(cfg), control: cfg.Control.(*coreControl)}
 	e.app, e.fire = e, e.onTimer
 	h.ends = append(h.ends, e)
 	h.end.Add(e.conn)
 	return e, nil
 }
 
-// tuples returns all ways to the peer: each port of ours to its first.
+// tuples returns all ways to the peer: each port of ours to its first, from each address of
+// ours to each of its own. As in the daemon, the ports are outermost.
 func (e *srdEnd) tuples() (v []srd.Tuple) {
-	to := netip.AddrPortFrom(e.remote.Addr, e.remote.base)
 	for n := range e.host.srd.cfg.Ports {
-		v = append(v, srd.Tuple{Sock: uint16(n), Local: srd.UplinkOf(e.host.Addr, 0), Remote: to})
+		for _, to := range e.remote.Addrs() {
+			for _, from := range e.host.Addrs() {
+				if len(v) < steer.MaxPaths {
+					v = append(v, srd.Tuple{Sock: uint16(n), Local: srd.UplinkOf(from, 0), Remote: netip.AddrPortFrom(to, e.remote.base)})
+				}
+			}
+		}
 	}
 	return v
 }
@@ -145,6 +154,9 @@ func (e *srdEnd) Backlog() bool { return len(e.ring) > 0 }
 // drain gives received messages to their flows.
 func (e *srdEnd) drain() {
 	now := e.host.engine.Now()
+	if e.conn.Restarted() {
+		e.app.restarted(now)
+	}
 	for {
 		m, ok := e.conn.Recv()
 		if !ok {
@@ -168,6 +180,11 @@ func (e *srdEnd) deliver(_ mono.Time, m *srd.Message) {
 // advance and deadline implement endApp: flows have no time of their own.
 func (e *srdEnd) advance(mono.Time)   {}
 func (e *srdEnd) deadline() mono.Time { return mono.Never }
+
+// restarted and ended implement endApp: bare messages of a connection that is gone are
+// not sent again, so plans restart tunnels only.
+func (e *srdEnd) restarted(mono.Time) {}
+func (e *srdEnd) ended(mono.Time)     {}
 
 func (e *srdEnd) flow(id int) *srdFlow {
 	for _, f := range e.flows {
@@ -250,7 +267,7 @@ func (e *srdEnd) next(now mono.Time) bool {
 		h.engine.Free(p)
 		return false
 	}
-	from := netip.AddrPortFrom(h.Addr, h.base+t.Tuple.Sock)
+	from := e.host.source(t.Tuple)
 	first := min(t.Size, len(t.Buf))
 	e.more = e.more[:0]
 	for b := t.Buf[first:]; len(b) > 0; {

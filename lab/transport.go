@@ -39,6 +39,10 @@ type Stats struct {
 	// room.
 	Overflow uint64 `json:"overflow,omitempty"`
 	NoBuffer uint64 `json:"no_buffer,omitempty"`
+	// LeastPacket is the UDP payload of a full packet, on the path in use with the smallest.
+	LeastPacket int `json:"least_packet,omitempty"`
+	// Datagrams are their fates; nil: there are none.
+	Datagrams *DatagramStats `json:"datagrams,omitempty"`
 	// Order is the cost of restoring the order of inner flows; nil: the transport restores
 	// none.
 	Order *OrderStats `json:"order,omitempty"`

@@ -119,9 +119,13 @@ func (t *Tunnel) overlay(e *srdEnd) *overlay {
 		return o
 	}
 	o := &overlay{end: e, conns: map[uint16]net.Node{}, Source: host.Source{Queue: queue.New(queue.Config{})}}
-	o.gather = order.NewReassembler(order.Config{Alloc: func(n int) *frame.Frame { return frame.New(make([]byte, n), nil) }})
+	o.gather = newGather()
 	e.app, t.inner[e] = o, o
 	return o
+}
+
+func newGather() *order.Reassembler {
+	return order.NewReassembler(order.Config{Alloc: func(n int) *frame.Frame { return frame.New(make([]byte, n), nil) }})
 }
 
 // overlay is one end of a tunnel, as overlay/daemon's peer is in a real one.
@@ -147,7 +151,7 @@ const (
 func (o *overlay) Receive(p *net.Packet) {
 	o.serial++
 	b := make([]byte, max(p.Size, innerLeast))
-	b[0], b[8], b[9] = 0x45, 64, net.ProtoTCP
+	b[0], b[8], b[9] = 0x45, 64, p.Proto
 	binary.BigEndian.PutUint16(b[2:], uint16(len(b)))
 	binary.BigEndian.PutUint32(b[innerSerial:], o.serial)
 	if o.packets == nil {
@@ -155,7 +159,7 @@ func (o *overlay) Receive(p *net.Packet) {
 	}
 	o.packets[o.serial] = p
 	f := frame.New(b, nil)
-	f.Flow, f.TCP, f.Facts.Ordered = flowOf(p.Src, p.Dst), true, !o.end.host.srd.cfg.Unordered
+	f.Flow, f.TCP, f.Facts.Ordered = flowOf(p.Src, p.Dst), p.Proto == net.ProtoTCP, !o.end.host.srd.cfg.Unordered
 	o.Queue.Push(o.end.host.engine.Now(), f)
 	o.end.service()
 }
@@ -182,6 +186,20 @@ func (o *overlay) advance(now mono.Time) {
 }
 
 func (o *overlay) deadline() mono.Time { return o.gather.Deadline() }
+
+// restarted implements endApp: the rest of a cut frame is of no use to another process.
+func (o *overlay) restarted(now mono.Time) {
+	o.gather.Reset(now)
+	o.Cut.Reset()
+}
+
+// ended implements endApp: what waits in a process, or is being put together, is lost with
+// it. Frames that come later stay in the device until the next one reads them.
+func (o *overlay) ended(mono.Time) {
+	o.Queue.Flush(nil)
+	o.Cut.Reset()
+	o.gather = newGather()
+}
 
 // take delivers the inner packets that are in order. The end's own machine must be at rest
 // then: a connection answers at once.

@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -22,6 +23,30 @@ type UplinkPlan struct {
 	// bytes at once.
 	Police float64 `toml:"police"`
 	Credit int     `toml:"credit"`
+	// Back is the rate of the other direction, if it differs.
+	Back float64 `toml:"back"`
+	// Queue is the room of this path in bytes, both ways; 0: the network's.
+	Queue int `toml:"queue"`
+	// MTU is the largest IP packet that passes; 0: any.
+	MTU int `toml:"mtu"`
+}
+
+// AddressPlan gives two hosts several addresses each. In place of ports, the addresses then
+// choose an uplink.
+type AddressPlan struct {
+	From int `toml:"from"` // of host 0
+	To   int `toml:"to"`   // of host 1
+	// Own gives each address of host 0 the uplink of its number, as to a host with several
+	// interfaces. Otherwise switches choose by a hash of the five-tuple, as ECMP does.
+	Own bool `toml:"own"`
+}
+
+// of returns how many addresses a host has.
+func (a *AddressPlan) of(host int) int {
+	if host == 0 {
+		return max(1, a.From)
+	}
+	return max(1, a.To)
 }
 
 // hostRate is the rate of the cable between a host and its uplinks, in bytes per second. It
@@ -31,11 +56,17 @@ const hostRate = 10e9 / 8
 // NewUplinks joins two hosts by paths that have nothing in common. A packet's UDP or TCP
 // ports choose its path, the same in both directions. So each uplink acts as if it had an
 // address of its own. The ports are spread evenly.
-func NewUplinks(e *net.Engine, plans []UplinkPlan, p Ports) *Network {
-	n := &Network{Engine: e, ports: p, uplinks: plans, Cables: make([][]*Cable, 1)}
+func NewUplinks(e *net.Engine, plans []UplinkPlan, a AddressPlan, p Ports) *Network {
+	n := &Network{Engine: e, ports: p, uplinks: plans, addresses: a, Cables: make([][]*Cable, 1)}
 	fan := net.Quality{Rate: hostRate, Queue: nicQueue}
+	if a.hashed() {
+		n.salt = e.Fork().Uint64()
+	}
 	for i := range 2 {
 		h := newHost(e, i, address(i))
+		for k := 1; k < a.of(i); k++ {
+			h.More = append(h.More, further(h.Addr, k))
+		}
 		h.Up = e.NewLink(fmt.Sprintf("h%d>", i), fan, &fork{network: n, from: i})
 		n.Hosts = append(n.Hosts, h)
 	}
@@ -43,12 +74,14 @@ func NewUplinks(e *net.Engine, plans []UplinkPlan, p Ports) *Network {
 		q := net.Quality{
 			Rate: u.Mbit * 1e6 / 8, Delay: u.Delay.Duration, Jitter: u.Jitter.Duration, Loss: u.Loss,
 			Reorder: u.Reorder, HoldMost: u.Held.Duration,
-			Queue: p.Queue, Mark: p.Mark,
+			Queue: cmp.Or(u.Queue, p.Queue), Mark: p.Mark, MTU: u.MTU,
 			Policer: net.Policer{Police: u.Police * 1e6 / 8, Credit: u.Credit},
 		}
+		back := q
+		back.Rate = cmp.Or(u.Back, u.Mbit) * 1e6 / 8
 		n.Cables[0] = append(n.Cables[0], &Cable{
 			Up:   e.NewLink(fmt.Sprintf("t%d>", i), q, n.Hosts[1]),
-			Down: e.NewLink(fmt.Sprintf("t%d<", i), q, n.Hosts[0]),
+			Down: e.NewLink(fmt.Sprintf("t%d<", i), back, n.Hosts[0]),
 		})
 	}
 	return n
@@ -63,13 +96,31 @@ type fork struct {
 // Receive implements net.Node.
 func (f *fork) Receive(p *net.Packet) {
 	cables := f.network.Cables[0]
-	c := cables[(int(p.Src.Port())+int(p.Dst.Port()))%len(cables)]
+	c := cables[f.network.uplinkOf(p, f.from)%len(cables)]
 	if f.from == 0 {
 		c.Up.Receive(p)
 		return
 	}
 	c.Down.Receive(p)
 }
+
+// uplinkOf returns the number of a packet's uplink, not reduced to those that exist.
+func (n *Network) uplinkOf(p *net.Packet, from int) int {
+	here := p.Src
+	if from != 0 {
+		here = p.Dst
+	}
+	switch a := &n.addresses; {
+	case a.Own:
+		return n.Hosts[0].number(here.Addr())
+	case a.hashed():
+		return int(p.Hash(n.salt) % uint64(len(n.uplinks)))
+	}
+	return int(p.Src.Port()) + int(p.Dst.Port())
+}
+
+// hashed reports whether a hash chooses uplinks.
+func (a *AddressPlan) hashed() bool { return !a.Own && max(a.From, a.To) > 1 }
 
 // nearest returns the delay of a packet of size bytes over the shortest uplink,
 // and the rate of all together.
@@ -91,6 +142,9 @@ func (u *UplinkPlan) check() error {
 	}
 	if u.Reorder < 0 || u.Reorder > 1 || u.Held.Duration < 0 || u.Reorder > 0 && u.Held.Duration == 0 {
 		return fmt.Errorf("uplink that holds %v of its packets for %v", u.Reorder, u.Held)
+	}
+	if u.Back < 0 || u.Queue < 0 || u.MTU < 0 || u.MTU > 0 && u.MTU < leastMTU {
+		return fmt.Errorf("uplink of %v Mbit/s back, queue %d, mtu %d", u.Back, u.Queue, u.MTU)
 	}
 	if u.Police < 0 || u.Police > 0 && u.Credit < idealPacket {
 		return fmt.Errorf("uplink with a policer of %v Mbit/s and %d bytes of credit", u.Police, u.Credit)

@@ -101,9 +101,9 @@ func header(dst netip.AddrPort) int {
 	return HeaderIPv6
 }
 
-// tuple returns a hash of the five-tuple, the only input of ECMP. The part that does not
+// Hash returns a hash of the five-tuple, the only input of ECMP. The part that does not
 // depend on the seed is computed once.
-func (p *Packet) tuple(seed uint64) uint64 {
+func (p *Packet) Hash(seed uint64) uint64 {
 	if p.flow == 0 {
 		h := Mix(uint64(p.Proto))
 		for _, a := range [...]netip.AddrPort{p.Src, p.Dst} {

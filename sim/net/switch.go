@@ -55,5 +55,5 @@ func (s *Switch) Receive(p *Packet) {
 		s.engine.Free(p)
 		return
 	}
-	next[p.tuple(s.Seed)%uint64(len(next))].Receive(p)
+	next[p.Hash(s.Seed)%uint64(len(next))].Receive(p)
 }
