@@ -49,7 +49,7 @@ TESTSUM   = $(BIN)/testsum
 # go build that shows how far it is: the first one takes minutes.
 BUILD     = GO='$(GO)' scripts/build.sh
 
-.PHONY: help build build-agents build-etcd check gofmt model test test-all test-unit test-threads soak mutate ablate count hostdelay test-lab test-bench test-agents test-k8s test-e2e e2e-side e2e-alone e2e-long bench-stages fuzz demo lab compare compare-fabric bench strain apps blackhole regress bin-bench srdsim srdplot results drills install uninstall man dist deb rpm release test-release test-package lint lint-all clean packages packages-demo packages-bench packages-apps testsum
+.PHONY: help build build-agents build-etcd check gofmt model test test-all test-unit test-threads soak acceptance mutate ablate count hostdelay test-lab test-bench test-agents test-k8s test-e2e e2e-side e2e-alone e2e-long bench-stages fuzz demo lab compare compare-fabric bench strain apps blackhole regress bin-bench srdsim srdplot results drills install uninstall man dist deb rpm release test-release test-package lint lint-all clean packages packages-demo packages-bench packages-apps testsum
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -96,6 +96,14 @@ mutate: ## plant bugs one at a time and see that the swarm catches each (about 1
 ablate: ## switch each rule of the transport off in turn and write what it buys: docs/rules.md (hours)
 	@$(BUILD) $(BIN)/ablate -o $(abspath $(BIN))/ablate ./lab/ablate
 	@$(BIN)/ablate -go $(GO) $(ABLATEFLAGS)
+
+# ACCEPTFLAGS are flags of bin/accept, as in ACCEPTFLAGS='-seeds 4'. CORE=<tree> plays the transport of another tree,
+# TAGS=newcore the one that lab/core.go speaks of.
+acceptance: ## what the transport is to reach, in the simulator: values, goals, verdicts (2 minutes; ONLY=scene,.. CORE=tree TAGS=tag)
+	@mkdir -p $(OUT)
+	@sed 's|=> \.\./$$|=> $(abspath $(or $(CORE),.))/|' lab/go.mod >$(OUT)/accept.mod && cp lab/go.sum $(OUT)/accept.sum
+	@$(BUILD) $(BIN)/accept -modfile $(abspath $(OUT)/accept.mod) -tags '$(TAGS)' -o $(abspath $(BIN))/accept ./lab/accept
+	@$(BIN)/accept -only '$(ONLY)' -o $(OUT)/acceptance.jsonl $(ACCEPTFLAGS)
 
 # COUNTFLAGS=-v lists what was counted.
 count: ## state, constants, lines and arrows of the transport's core, beside what they may come to

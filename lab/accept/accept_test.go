@@ -1,0 +1,87 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// A figure in its range meets its goal, and one without a goal always does.
+func TestGoals(t *testing.T) {
+	for _, c := range []struct {
+		goal goal
+		text string
+		in   []float64
+		out  []float64
+	}{
+		{goal{}, "-", []float64{-1, 1e9}, nil},
+		{atLeast(0.95), ">= 0.95", []float64{0.95, 2}, []float64{0.94}},
+		{atMost(40), "<= 40", []float64{0, 40}, []float64{41}},
+		{between(0.5, 2), "0.5 to 2", []float64{0.5, 2}, []float64{0.4, 2.1}},
+	} {
+		if c.goal.String() != c.text {
+			t.Errorf("%q, want %q", c.goal, c.text)
+		}
+		for _, x := range c.in {
+			if !c.goal.met(x) {
+				t.Errorf("%v misses %v", x, c.goal)
+			}
+		}
+		for _, x := range c.out {
+			if c.goal.met(x) {
+				t.Errorf("%v meets %v", x, c.goal)
+			}
+		}
+	}
+}
+
+func TestMedian(t *testing.T) {
+	if x := median([]float64{3, 1, 2}); x != 2 {
+		t.Errorf("of three: %v", x)
+	}
+	if x := median([]float64{4, 1, 2, 3}); x != 2.5 {
+		t.Errorf("of four: %v", x)
+	}
+}
+
+// No two scenes have the same name, and each figure has a unit or counts something.
+func TestScenes(t *testing.T) {
+	names := map[string]bool{}
+	for _, s := range scenes() {
+		if names[s.name] || len(s.figures) == 0 || s.cost <= 0 {
+			t.Errorf("%q: known %v, %d figures, cost %v", s.name, names[s.name], len(s.figures), s.cost)
+		}
+		names[s.name] = true
+	}
+	if len(wanted(scenes(), "")) != len(names) {
+		t.Error("not all scenes are wanted without a name")
+	}
+	if v := wanted(scenes(), "restarted,no such"); len(v) != 1 {
+		t.Errorf("%d scenes are called so", len(v))
+	}
+}
+
+// Two runs give the same figures, on any number of processors, and one line of JSON each.
+func TestSameFigures(t *testing.T) {
+	var texts [2]string
+	for i := range texts {
+		var out bytes.Buffer
+		o := &options{out: &out, only: "restarted,adsl", seeds: 2, jobs: 1 + i, json: filepath.Join(t.TempDir(), "figures")}
+		if _, err := run(o); err != nil {
+			t.Fatal(err)
+		}
+		lines, err := os.ReadFile(o.json)
+		if err != nil {
+			t.Fatal(err)
+		}
+		texts[i] = out.String() + string(lines)
+		if n := strings.Count(string(lines), "\n"); n != 8 {
+			t.Errorf("%d lines of JSON:\n%s", n, lines)
+		}
+	}
+	if texts[0] != texts[1] {
+		t.Errorf("%s\nand then\n%s", texts[0], texts[1])
+	}
+}

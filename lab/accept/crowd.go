@@ -1,0 +1,163 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/srdtun/srdtun/lab"
+)
+
+// A crowd: hosts of one leaf that all begin at once to send to a host of another, over four
+// spines. What they carry counts from their first moment.
+const (
+	crowdHosts  = 100
+	crowdSpines = 4
+	crowdTime   = 8 * time.Second
+	crowdShare  = 0.9
+)
+
+// crowdPlan returns the plan of a crowd, over a transport.
+func crowdPlan(transport string) (*lab.Plan, error) {
+	files := map[string]string{
+		"crowd.topo": fmt.Sprintf(`Nodes %d
+Tiers 2
+Podsize %d
+
+Tier 0
+Downlink_speed_Gbps 1
+Radix_Down %d
+Radix_Up %d
+Downlink_Latency_ns 25000
+Switch_Latency_ns 0
+
+Tier 1
+Downlink_speed_Gbps %g
+Radix_Down 2
+Downlink_Latency_ns 25000
+Switch_Latency_ns 0
+`, 2*crowdHosts, 2*crowdHosts, crowdHosts, crowdSpines, linkMbit/1e3),
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, `
+title = "a crowd"
+source = "100 peers of one host"
+seeds = [1]
+limit = "%v"
+sample = "%v"
+hosts = ["daemon"]
+[network]
+topology = "crowd.topo"
+queue = %d
+[transport.srdtun]
+kind = "tunnel"
+ports = %d
+mtu = %d
+[transport.tcp]
+kind = "tcp"
+mtu = %d
+hystart = true
+[[case]]
+name = "crowd"
+transport = %q
+`, crowdTime, sampleEvery, homeQueue, ports, mtu, mtu, transport)
+	for i := range crowdHosts {
+		fmt.Fprintf(&b, "[[case.flow]]\nsrc = %d\ndst = %d\n", i, crowdHosts)
+	}
+	files["crowd.toml"] = b.String()
+	return lab.Load("crowd.toml", func(file string) ([]byte, error) {
+		text, ok := files[file]
+		if !ok {
+			return nil, os.ErrNotExist
+		}
+		return []byte(text), nil
+	})
+}
+
+func crowdScene() *scene {
+	const (
+		ratio    = "carried from the first moment, of plain TCP's"
+		together = "carried from the first moment"
+		slowest  = "the slowest"
+	)
+	play := func(r *round, transport string) (all, least float64, err error) {
+		p, err := crowdPlan(transport)
+		if err != nil {
+			return 0, 0, err
+		}
+		host, err := lab.HostNamed("daemon")
+		if err != nil {
+			return 0, 0, err
+		}
+		res, err := lab.Run(p, &p.Cases[0], host, r.seed, nil)
+		if err != nil {
+			return 0, 0, err
+		}
+		each := make([]float64, len(res.Flows))
+		for i, f := range res.Flows {
+			each[i] = float64(f.Delivered) * 8 / 1e6 / crowdTime.Seconds()
+			all += each[i]
+		}
+		return all, slices.Min(each), nil
+	}
+	return &scene{
+		name: "crowd of 100", cost: 10,
+		figures: []figure{{ratio, "x", atLeast(crowdShare)}, {together, "Mbit/s", goal{}}, {slowest, "Mbit/s", goal{}}},
+		measure: func(r *round) error {
+			ours, least, err := play(r, srdtun)
+			if err != nil {
+				return err
+			}
+			theirs, _, err := play(r, plain)
+			r.set(ratio, ours/theirs)
+			r.set(together, ours)
+			r.set(slowest, least)
+			return err
+		},
+	}
+}
+
+// incastGoal is of the ideal completion time of the last flow.
+const incastGoal = 1.3
+
+// incastScene is 48 flows at once from 4 hosts to one, between daemons.
+func incastScene(size string, g goal) *scene {
+	const slowest, dropped = "slowest flow, of the ideal", "drops"
+	return &scene{
+		name: "incast 48 x " + size, cost: 6,
+		figures: []figure{{slowest, "x", g}, {dropped, "packets", goal{}}},
+		measure: func(r *round) error {
+			p, err := lab.Load("srd-incast.toml", func(file string) ([]byte, error) { return os.ReadFile(filepath.Join(r.plans, file)) })
+			if err != nil {
+				return err
+			}
+			host, err := lab.HostNamed("daemon")
+			if err != nil {
+				return err
+			}
+			i := slices.IndexFunc(p.Cases, func(c lab.Case) bool { return c.Name == "srd "+size })
+			res, err := lab.Run(p, &p.Cases[i], host, r.seed, nil)
+			if err != nil {
+				return err
+			}
+			s := lab.Summarize([]*lab.Result{res}, "", 0)
+			r.set(slowest, s.MaxRatio)
+			r.set(dropped, float64(s.Drops))
+			return nil
+		},
+	}
+}
+
+// scenes are all of them.
+func scenes() []*scene {
+	v := wanScenes()
+	v = append(v, besideScenes()...)
+	return append(v,
+		adslScene(), longScene(), uplinkScene(), sizeScene(),
+		firstScene(), flapScene(), restartScene(),
+		crowdScene(), incastScene("64K", goal{}), incastScene("2M", atMost(incastGoal)),
+	)
+}

@@ -1,0 +1,120 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/srdtun/srdtun/lab"
+)
+
+// profile is two paths that are not alike: the profiles of mqvpn (2026-06-18). Delays are one
+// way.
+type profile struct {
+	name  string
+	a, b  lab.UplinkPlan
+	lossy bool // more than one packet in a hundred is lost, or delays vary by as much as they are
+	// alone are the paths that may be the better one.
+	alone string
+	limit time.Duration
+	skip  time.Duration
+}
+
+const (
+	wanLimit = 20 * time.Second
+	wanSkip  = 8 * time.Second
+	farLimit = 30 * time.Second // of paths of 320 ms
+	farSkip  = 15 * time.Second
+	// fastLimit is of paths of hundreds of Mbit/s, where a second is long.
+	fastLimit = 8 * time.Second
+	fastSkip  = 3 * time.Second
+
+	wanShare   = 0.95
+	lossyShare = 0.85
+)
+
+func path(mbit float64, delay, jitter time.Duration, loss float64) lab.UplinkPlan {
+	return lab.UplinkPlan{Mbit: mbit, Delay: d(delay), Jitter: d(jitter), Loss: loss}
+}
+
+func profiles() []profile {
+	const ms = time.Millisecond
+	return []profile{
+		{name: "baseline", a: path(50, 20*ms, 0, 0), b: path(50, 20*ms, 0, 0)},
+		{name: "rtt_40", a: path(50, 20*ms, 0, 0), b: path(50, 40*ms, 0, 0)},
+		{name: "rtt_70", a: path(50, 20*ms, 0, 0), b: path(50, 70*ms, 0, 0)},
+		{name: "rtt_120", a: path(50, 20*ms, 0, 0), b: path(50, 120*ms, 0, 0)},
+		{name: "rtt_320", a: path(50, 20*ms, 0, 0), b: path(50, 320*ms, 0, 0), limit: farLimit, skip: farSkip},
+		{name: "jit_5", a: path(50, 20*ms, 5*ms, 0), b: path(50, 20*ms, 5*ms, 0)},
+		{name: "jit_20", a: path(50, 20*ms, 20*ms, 0), b: path(50, 20*ms, 20*ms, 0), lossy: true},
+		{name: "loss_05", a: path(50, 20*ms, 0, 0.005), b: path(50, 20*ms, 0, 0.005), lossy: true},
+		{name: "loss_2", a: path(50, 20*ms, 0, 0.02), b: path(50, 20*ms, 0, 0.02), lossy: true},
+		{name: "bw_4to1", a: path(50, 20*ms, 0, 0), b: path(12, 20*ms, 0, 0)},
+		{name: "bw_10to1", a: path(100, 20*ms, 0, 0), b: path(10, 20*ms, 0, 0)},
+		{name: "dual_lte", a: path(40, 30*ms, 5*ms, 0.005), b: path(25, 45*ms, 8*ms, 0.005), lossy: true},
+		{name: "fiber_lte", a: path(300, 8*ms, 0, 0), b: path(30, 40*ms, 8*ms, 0.005), limit: fastLimit, skip: fastSkip},
+		{name: "lte_starlink", a: path(40, 35*ms, 8*ms, 0), b: path(100, 50*ms, 25*ms, 0.01), lossy: true, alone: "ab"},
+		{name: "lte_geo", a: path(40, 35*ms, 0, 0), b: path(20, 320*ms, 20*ms, 0.005), limit: farLimit, skip: farSkip},
+		{name: "congested", a: path(20, 50*ms, 20*ms, 0.02), b: path(15, 60*ms, 25*ms, 0.02), lossy: true, alone: "ab"},
+	}
+}
+
+// wanScenes are one flow over two paths, beside the same over the better of them alone.
+func wanScenes() (v []*scene) {
+	for _, p := range profiles() {
+		if p.limit == 0 {
+			p.limit, p.skip = wanLimit, wanSkip
+		}
+		share := wanShare
+		if p.lossy {
+			share = lossyShare
+		}
+		name, ratio := "both paths", "of the better path"
+		// The better path alone: one seed of it is enough for a denominator.
+		best := sync.OnceValues(func() (most float64, err error) {
+			for _, x := range []struct {
+				letter string
+				path   lab.UplinkPlan
+			}{{"a", p.a}, {"b", p.b}} {
+				if x.letter == "b" && !strings.Contains(p.alone, "b") {
+					continue
+				}
+				mbit, err := p.goodput(1, x.path)
+				if err != nil {
+					return 0, err
+				}
+				most = max(most, mbit)
+			}
+			return most, nil
+		})
+		v = append(v, &scene{
+			name: "wan " + p.name, cost: p.limit.Seconds() * (p.a.Mbit + p.b.Mbit) / 400,
+			figures: []figure{{ratio, "x", atLeast(share)}, {name, "Mbit/s", goal{}}},
+			measure: func(r *round) error {
+				both, err := p.goodput(r.seed, p.a, p.b)
+				if err != nil {
+					return err
+				}
+				alone, err := best()
+				if err == nil && alone <= 0 {
+					err = fmt.Errorf("nothing comes over the better path alone")
+				}
+				r.set(name, both)
+				r.set(ratio, both/alone)
+				return err
+			},
+		})
+	}
+	return v
+}
+
+// goodput is that of one flow over some paths.
+func (p *profile) goodput(seed uint64, paths ...lab.UplinkPlan) (float64, error) {
+	r := &round{scene: &scene{name: p.name}, seed: seed}
+	res, err := r.play(trial{limit: p.limit, Case: lab.Case{Uplinks: paths, Flows: []lab.FlowPlan{endless("", srdtun, 0, 1, 1)}}})
+	if err != nil {
+		return 0, err
+	}
+	return rate(res, "", p.skip, p.limit), nil
+}
