@@ -47,7 +47,7 @@ var schema = []sectionSpec{
 	{"paths", []keySpec{
 		{"source_ports", "1..256", "32", atRestart, "How many UDP source ports packets are spread over.", ofSourcePorts, false},
 		{"port_range", `"first-last"`, "any free port", atRestart, "Where the source ports are taken from.", ofPortRange, false},
-		{"local", "list of addresses or interface names", "any", live, "Where to send from, one set of paths for each.", ofLocal, false},
+		{"local", "list of addresses or interface names", "any", live, "Where to send from, one set of paths for each. Packets to other addresses of this host are dropped.", ofLocal, false},
 		{"policy", "name of a policy", `"spray"`, live, "How packets are spread over the paths: see docs/policies.md.", ofPolicy, false},
 		{"flowlet_timeout", `"10us".."10s"`, "the policy's own", live, "The pause after which a flow may change its path.", ofFlowlet, false},
 		{"weights", "list of numbers 1..1000, one for each of `local`", "equal", live, "What each entry of `local` is worth.", ofWeights, false},

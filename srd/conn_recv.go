@@ -44,6 +44,10 @@ func (c *Conn) Handle(now mono.Time, p *Packet) {
 		c.env.drop(DropSessionOld)
 		return
 	}
+	if c.paths.refuses(p.Tuple.Remote.Addr()) {
+		c.env.drop(DropWithdrawn)
+		return
+	}
 	c.confirm(now, p) // may clear all that was seen
 	in := c.receiver.in[p.Slot]
 	if in == nil {

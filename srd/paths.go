@@ -34,6 +34,7 @@ type paths struct {
 	wanting  bool      // some of tuples have no path, for want of need or of room
 	changed  bool      // since the last Advance more are needed, or one has gone, is down or carries too little
 
+	withdrawn  withdrawn
 	candidates candidate.Table[Tuple]
 	strayed    uint64    // packets sent to candidates: the next packet number of their slot
 	askedAt    mono.Time // when quiet paths were last asked whether they work

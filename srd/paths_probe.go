@@ -279,6 +279,7 @@ func (ps *paths) advancePaths(now mono.Time) {
 			ps.ask(now, p)
 		}
 	}
+	ps.letGo()
 	ps.promote(now)
 	if ps.wanting && ps.keys.ready(now) {
 		ps.openAll(now)

@@ -42,6 +42,7 @@ func (ps *paths) activate(now mono.Time, p *path) {
 		ps.cfg.Policy.Reset(int(p.slot))
 	}
 	ps.choice.place(p)
+	ps.changed = ps.changed || len(ps.withdrawn) > 0 // what was withdrawn may go now
 	p.state, p.validated = PathActive, true
 	ps.candidates.Recheck()
 	ps.mourn()

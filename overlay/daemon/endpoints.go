@@ -155,7 +155,8 @@ func (ep *endpoints) placeAll() {
 	ep.uplinks.interfaces.load()
 	ep.uplinks.host.look(ep.uplinks.interfaces.all())
 	ep.reportLocals()
-	ep.uplinks.exits()
+	// A path of an address that is listed no more must go, even if no tuple changes.
+	ep.uplinks.host.changed = ep.uplinks.exits() || ep.uplinks.host.changed
 	classes := ep.uplinks.classes.all()
 	for _, p := range ep.running.peers() {
 		ep.place(p)
@@ -189,11 +190,12 @@ func (ep *endpoints) placeChanged() {
 // place gives p the tuples of its endpoints, and the tuples to call it back on.
 func (ep *endpoints) place(p *peer) {
 	p.remote.placed = true
+	remotes := p.remotes()
+	withdrawn := p.remote.withdraw(p.cfg().Endpoints, remotes)
 	var proven []netip.AddrPort
 	var paths []srd.PathInfo
 	p.link.Do(func(_ mono.Time, c *srd.Conn) { proven, paths = c.Proven(), c.Paths() })
 	back, aside := ep.callbackTuples(p, proven, paths)
-	remotes := p.remotes()
 	tuples := ep.tuples(remotes)
 	changed := !slices.Equal(tuples, p.remote.tuples) || !slices.Equal(back, p.remote.callback.tuples)
 	// The kernel announces unchanged routes again and again. An idle peer is left alone
@@ -213,6 +215,9 @@ func (ep *endpoints) place(p *peer) {
 		if changed || !slices.Equal(aside, p.remote.callback.standby) {
 			p.remote.tuples, p.remote.callback.tuples, p.remote.callback.standby = tuples, back, aside
 			c.SetTuples(now, tuples, slices.Concat(back, aside)...)
+		}
+		if withdrawn {
+			c.Withdraw(now, p.remote.withdrawn)
 		}
 		if changed {
 			c.Greet(now)

@@ -39,6 +39,9 @@ func (ep *endpoints) callbackTuples(p *peer, known []netip.AddrPort, paths []srd
 		if slices.ContainsFunc(endpoints, func(e netip.AddrPort) bool { return e.Addr() == r.Addr() }) {
 			continue // an endpoint: called anyway
 		}
+		if slices.Contains(p.remote.withdrawn, r.Addr()) {
+			continue // it was one, and is to carry nothing
+		}
 		for _, l := range ep.uplinks.sourcesFor(r) {
 			v := pair{l, r}
 			if slices.Contains(b.pairs, v) || ep.uplinks.host.added[l] || !ep.hasPathTo(r, paths) {

@@ -63,6 +63,9 @@ func (o *observer) observe(now mono.Time) {
 		o.tellRouter(p)
 	}
 	o.tellStrangers(now)
+	for _, a := range o.uplinks.listed.news() {
+		o.log.tell(events.LocalUnlisted, a.String(), "packets to %s are dropped: paths.local does not name it", a)
+	}
 	if n := o.sessions.loop.Sends.NoSegments.Load(); n > 0 && !o.fallback {
 		o.fallback = true
 		o.log.tell(events.Fallback, "segments", "a device or route refuses UDP segmentation: trains are sent packet by packet, which is slower")

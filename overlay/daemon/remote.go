@@ -16,17 +16,15 @@ type remote struct {
 	tuples      []srd.Tuple                          // all tuples to its endpoints
 	callback    callback                             // other addresses to call
 	endpoints   []netip.AddrPort                     // its endpoints at the latest lookup: tuples come from these
+	configured  []config.Endpoint                    // its endpoints when tuples were made
+	withdrawn   []netip.Addr                         // addresses of endpoints that were taken out
 }
 
 // remotes returns the addresses to reach p at: endpoints that are plain addresses, and the
 // addresses of the names in others.
 func (p *peer) remotes() (v []netip.AddrPort) {
 	for _, e := range p.cfg().Endpoints {
-		if a, ok := e.Addr(); ok {
-			v = append(v, a)
-		} else {
-			v = append(v, p.remote.found[e]...)
-		}
+		v = append(v, p.remote.addresses(e)...)
 	}
 	return v
 }

@@ -249,6 +249,7 @@ func (s *server) open() (err error) {
 		Workers:  s.device.tun.Queues(),
 		Inputs:   s.ingress.inputs(func() mono.Time { return s.sessions.loop.Now() }),
 		Inner:    s.uplinks.interfaces.inner,
+		Barred:   s.uplinks.listed.bars,
 		Alive:    s.ingress.stalls.note,
 	})
 	if err != nil {

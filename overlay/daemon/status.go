@@ -83,6 +83,7 @@ func (s *status) dropCounts() counts {
 	c.add("peer_removed", l.Drops.Closed.Load()+s.ingress.drops.removed.Load())
 	c.add("out_of_turn", l.Drops.OutOfTurn.Load())
 	c.add("through_itself", l.Drops.Inner.Load())
+	c.add("not_in_paths_local", l.Drops.Barred.Load())
 	c.add("kernel_filter_or_full_buffer", s.sockets.bank.Refused())
 	c.add("receive_truncated", l.Recvs.Truncated.Load())
 	c.add("send_buffer_full", l.Sends.NoBuffer.Load())

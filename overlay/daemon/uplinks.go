@@ -17,6 +17,7 @@ type uplinks struct {
 	sockets    *sockets
 	interfaces interfaces
 	classes    classes
+	listed     listed
 	host       addresses // endpoints' own
 }
 
@@ -97,15 +98,15 @@ func (ul *uplinks) configured() [][]srd.Uplink {
 }
 
 // moved maps the uplinks of paths to their current ones. An uplink remains the same if its
-// address moved to another interface. It also does if its interface got another number, or
-// paths.local does not name it any more. But if it has gone, an interface that always had the
-// same address does not replace it.
+// address moved to another interface, or if its interface got another number. But if it has
+// gone, an interface that always had the same address does not replace it. An uplink is also
+// gone if paths.local has its address no more.
 func (ul *uplinks) moved(paths []srd.PathInfo) func(srd.Uplink) (u srd.Uplink, ok bool) {
 	now := map[srd.Uplink]srd.Uplink{} // invalid: gone
 	for i := range paths {
 		u := paths[i].Tuple.Local
 		v := ul.sockets.bank.Uplink(u)
-		if moved := v != u && u.Link() != 0 && v.Link() != 0; moved && !ul.host.added[v] || ul.interfaces.inner(v.Addr()) || !ul.host.owns(v) {
+		if moved := v != u && u.Link() != 0 && v.Link() != 0; moved && !ul.host.added[v] || ul.interfaces.inner(v.Addr()) || !ul.listed.has(v.Addr()) || !ul.host.owns(v) {
 			v = srd.Uplink{}
 		}
 		now[u] = v

@@ -11,10 +11,12 @@ import (
 // as a neighbour on that link, sends ARP requests, and gets no answer.
 
 // exits tells the sockets which interfaces of paths.local packets leave through. Received packets
-// are then assigned to an uplink by address and interface.
-func (ul *uplinks) exits() {
+// are then assigned to an uplink by address and interface. It reports whether the addresses of
+// paths.local changed.
+func (ul *uplinks) exits() (changed bool) {
 	var v []udp.Exit
-	for i, all := range ul.configured() {
+	every := ul.configured()
+	for i, all := range every {
 		if ul.running.cfg().Paths.Local[i].Interface == "" {
 			continue
 		}
@@ -25,6 +27,7 @@ func (ul *uplinks) exits() {
 		}
 	}
 	ul.sockets.bank.SetExits(v)
+	return ul.listed.set(every)
 }
 
 // routedAlready reports whether all IPv6 packets from u's address leave through its interface

@@ -43,6 +43,7 @@ const (
 
 	LocalMissing   Kind = "local-missing"
 	LocalBack      Kind = "local-back"
+	LocalUnlisted  Kind = "local-unlisted"
 	NoWay          Kind = "no-way"
 	WayBack        Kind = "way-back"
 	RoutingLoop    Kind = "routing-loop"
@@ -116,6 +117,7 @@ var All = []About{
 
 	{LocalMissing, Warning, LocalMissing, "an entry of paths.local has no address on this host", "bring the interface up, or correct paths.local"},
 	{LocalBack, Notice, LocalMissing, "the entry of paths.local has an address again", nothing},
+	{LocalUnlisted, Notice, LocalUnlisted, "packets came to an address of this host that paths.local does not name, and are dropped (`not_in_paths_local`), as the answers would leave from there; told once for each address", "nothing, if you took that address out of paths.local; else name it there, or take it out of the peers' endpoints"},
 	{NoWay, Warning, NoWay, "this host has no address or route to reach a peer", "look at `ip route get ENDPOINT`"},
 	{WayBack, Notice, NoWay, "this host can reach the peer again", nothing},
 	{RoutingLoop, Warning, RoutingLoop, "the route to an endpoint leads into the tunnel itself, or into another one that paths.local does not name", "add a route for the endpoint, or use a narrower allowed_ips; if another tunnel shall carry this one, name it in paths.local, else take it down or give it a mark (see docs/guide.md)"},

@@ -57,6 +57,10 @@ type Config struct {
 	// a path to it would lead through itself. It is called for each datagram, at any
 	// time. nil: no address is.
 	Inner func(netip.Addr) bool
+	// Barred reports whether the application has nothing to do with a local address: what
+	// arrives there is dropped, as any answer would leave from there. It is called for each
+	// datagram, at any time. nil: no address is.
+	Barred func(netip.Addr) bool
 	// Alive is called when a worker runs. It returns when the process last resumed after
 	// a long stop; 0: it never stopped. Messages that waited in the sockets during a stop
 	// are delivered as stale. nil: stops are ignored.
@@ -69,8 +73,8 @@ type Loop struct {
 	clock clock
 	table table
 
-	inner func(netip.Addr) bool
-	alive func(mono.Time) mono.Time
+	inner, barred func(netip.Addr) bool
+	alive         func(mono.Time) mono.Time
 
 	endLock  sync.Mutex
 	endpoint *srd.Endpoint
@@ -93,6 +97,7 @@ type Drops struct {
 	Closed       atomic.Uint64 // for a peer that was removed meanwhile
 	OutOfTurn    atomic.Uint64 // packets of a peer that needs more than its share of a worker's time
 	Inner        atomic.Uint64 // datagrams to an inner address of the application
+	Barred       atomic.Uint64 // datagrams to a barred local address
 	Stopped      atomic.Uint64 // trains built before the process was stopped
 }
 
@@ -104,7 +109,7 @@ func New(cfg Config) (*Loop, error) {
 	if cfg.Workers < 1 || cfg.Workers > MaxWorkers {
 		return nil, fmt.Errorf("loop: %d workers, want 1 to %d", cfg.Workers, MaxWorkers)
 	}
-	l := &Loop{bank: cfg.Bank, endpoint: cfg.Endpoint, inner: cfg.Inner, alive: cfg.Alive, floods: newFloods(cfg.Bank)}
+	l := &Loop{bank: cfg.Bank, endpoint: cfg.Endpoint, inner: cfg.Inner, barred: cfg.Barred, alive: cfg.Alive, floods: newFloods(cfg.Bank)}
 	l.clock.begin(bootTime)
 	l.table.init()
 	l.endpoint.Prefer(l.table.known)

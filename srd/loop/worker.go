@@ -422,6 +422,10 @@ func (w *worker) accept(d *udp.Datagram, sock uint16) (packets int, later bool) 
 		w.loop.Drops.Inner.Add(1)
 		return 1, false
 	}
+	if w.loop.barred != nil && w.loop.barred(d.Local.Addr()) {
+		w.loop.Drops.Barred.Add(1)
+		return 1, false
+	}
 	t := srd.Tuple{Sock: sock, Local: d.Local, Remote: d.From}
 	size := d.Segment
 	if size == 0 {

@@ -1,0 +1,139 @@
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"testing"
+	"time"
+
+	"github.com/srdtun/srdtun/e2e/fabric"
+	"github.com/srdtun/srdtun/e2e/meter"
+	"github.com/srdtun/srdtun/e2e/tunnel"
+)
+
+const (
+	// withdrawnSoon is the time after a change until nothing leaves for what was taken out.
+	withdrawnSoon = 200 * time.Millisecond
+	// withdrawnLater is the time after which the peer, too, has given it up.
+	withdrawnLater = 3 * time.Second
+	// withdrawnProbes bounds the bytes of the peer's probes there in that time.
+	withdrawnProbes = 100 << 10
+)
+
+// countAt counts the bytes of UDP of a host to and from an address, of its own or of the peer.
+func countAt(t *testing.T, h *fabric.Host, addr string) (sent, received func() uint64) {
+	t.Helper()
+	do(t, h, fmt.Sprintf(`nft 'table ip count {
+		counter sent { }; counter received { };
+		chain out { type filter hook output priority 0; ip saddr %[1]s udp dport 1-65535 counter name sent; ip daddr %[1]s udp dport 1-65535 counter name sent; };
+		chain in { type filter hook input priority 0; ip daddr %[1]s udp dport 1-65535 counter name received; ip saddr %[1]s udp dport 1-65535 counter name received; };
+	}'`, addr))
+	read := func(name string) func() uint64 {
+		return func() (n uint64) {
+			t.Helper()
+			out := do(t, h, "nft list counter ip count "+name+" | tr '\n' ' '")
+			var packets uint64
+			if _, err := fmt.Sscanf(out, "table ip count { counter "+name+" { packets %d bytes %d", &packets, &n); err != nil {
+				t.Fatalf("%v: %s", err, out)
+			}
+			return n
+		}
+	}
+	return read("sent"), read("received")
+}
+
+// wantsNothingThere makes a change while traffic flows both ways. Then nothing may leave for an
+// address, the peer must give it up as well, and a stream of datagrams must go on.
+func wantsNothingThere(t *testing.T, d *fabric.Direct, addr string, change func()) {
+	t.Helper()
+	sent, received := countAt(t, d.A, addr)
+	s, err := meter.StartStream(d.A, d.B, tunnel.Inner4(1), tunnel.Inner4(2), 5*time.Millisecond)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	const lasting = 8 * time.Second
+	back, err := meter.Start(meter.Flow{Client: d.B, Server: d.A, To: tunnel.Inner4(1), For: lasting})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer back.Stop()
+	forth, err := meter.Start(meter.Flow{Client: d.A, Server: d.B, To: tunnel.Inner4(2), For: lasting})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer forth.Stop()
+	time.Sleep(2 * time.Second)
+	if sent() < 10e6 || received() < 10e6 {
+		t.Fatalf("%s carries only %d and %d bytes before it is taken out", addr, sent(), received())
+	}
+	before := s.Tally()
+	change()
+	time.Sleep(withdrawnSoon)
+	out := sent()
+	time.Sleep(withdrawnLater - withdrawnSoon)
+	in := received()
+	time.Sleep(time.Second)
+	if n := sent() - out; n > 0 {
+		t.Errorf("%d bytes left for %s after it was taken out", n, addr)
+	}
+	if n := received() - in; n > withdrawnProbes {
+		t.Errorf("the peer goes on: %d bytes in a second", n)
+	}
+	if err := back.Wait(); err != nil {
+		t.Error(err)
+	}
+	if err := forth.Wait(); err != nil {
+		t.Error(err)
+	}
+	if got := s.Rest(2 * time.Second); got.Arrived != got.Sent {
+		t.Errorf("of %d datagrams %d arrived; before the change %d of %d", got.Sent, got.Arrived, before.Arrived, before.Sent)
+	}
+}
+
+// TestRemovedLocalCarriesNothing takes one of two addresses out of paths.local. At once nothing
+// leaves from it, though the peer names it as an endpoint, and nothing is lost.
+func TestRemovedLocalCarriesNothing(t *testing.T) {
+	for name, change := range map[string]func(*tunnel.Node) error{
+		"set": func(n *tunnel.Node) error { return n.Set("paths.local=10.1.1.1") },
+		"reload": func(n *tunnel.Node) error {
+			n.Config.Local = n.Config.Local[:1]
+			return reloaded(n)
+		},
+		"set to the interface": func(n *tunnel.Node) error { return n.Set("paths.local=eth0") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			d, p := twoUplinks(t)
+			told := says(t, p.A, "local-unlisted: packets to 10.1.2.1 are dropped")
+			wantsNothingThere(t, d, "10.1.2.1", func() {
+				if err := change(p.A); err != nil {
+					t.Fatal(err)
+				}
+			})
+			told()
+		})
+	}
+}
+
+// TestRemovedEndpointCarriesNothing takes one of two endpoints out of a peer. At once nothing
+// leaves for it, and the peer does not go on with the paths that led there.
+func TestRemovedEndpointCarriesNothing(t *testing.T) {
+	d, p := twoUplinks(t)
+	wantsNothingThere(t, d, "10.1.2.2", func() {
+		if err := p.A.Set("peer.b.endpoints=10.1.1.2:51820"); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+// reloaded has a node take its changed file over.
+func reloaded(n *tunnel.Node) error {
+	if err := os.WriteFile(n.File, n.Config.TOML(), 0o600); err != nil {
+		return err
+	}
+	if out, err := exec.Command(bin, "reload", n.File).CombinedOutput(); err != nil {
+		return fmt.Errorf("%w: %s", err, out)
+	}
+	return nil
+}

@@ -1,0 +1,40 @@
+package daemon
+
+import (
+	"net/netip"
+	"slices"
+
+	"github.com/srdtun/srdtun/config"
+)
+
+// withdraw notes the addresses of p's endpoints that the configuration had and has no more.
+// remotes are its present addresses. A name that stands for other addresses withdraws nothing:
+// its old address works until it falls silent. It returns true after a change.
+func (r *remote) withdraw(endpoints []config.Endpoint, remotes []netip.AddrPort) (changed bool) {
+	before := slices.Clone(r.withdrawn)
+	for _, e := range r.configured {
+		if slices.Contains(endpoints, e) {
+			continue
+		}
+		for _, a := range r.addresses(e) {
+			if !slices.Contains(r.withdrawn, a.Addr()) {
+				r.withdrawn = append(r.withdrawn, a.Addr())
+			}
+		}
+	}
+	r.withdrawn = slices.DeleteFunc(r.withdrawn, func(a netip.Addr) bool {
+		return slices.ContainsFunc(remotes, func(e netip.AddrPort) bool { return e.Addr() == a })
+	})
+	// The newest stay, as their paths are the likeliest to be there.
+	r.withdrawn = r.withdrawn[max(0, len(r.withdrawn)-provenMost):]
+	r.configured = endpoints
+	return !slices.Equal(before, r.withdrawn)
+}
+
+// addresses returns the addresses of an endpoint: its own, or those of its name.
+func (r *remote) addresses(e config.Endpoint) []netip.AddrPort {
+	if a, ok := e.Addr(); ok {
+		return []netip.AddrPort{a}
+	}
+	return r.found[e]
+}

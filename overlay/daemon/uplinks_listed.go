@@ -1,0 +1,80 @@
+package daemon
+
+import (
+	"net/netip"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/srdtun/srdtun/srd"
+)
+
+// listed holds the addresses of the entries of paths.local. Nothing else may carry packets: a
+// peer that goes on with an address taken out of the file, or calls another one, gets no answer
+// there. It would come from that address. listed is safe for concurrent use.
+type listed struct {
+	addrs atomic.Pointer[[]netip.Addr] // nil: paths.local is empty, and all may
+
+	mu     sync.Mutex
+	called []netip.Addr // others that packets came to, not told yet and told
+	told   int          // of called
+}
+
+// calledMost bounds the addresses to tell of. A host has few, and an uplink's address is one.
+const calledMost = 64
+
+// set takes the uplinks of all entries of paths.local over, and reports whether they changed.
+// all is nil if paths.local is empty.
+func (l *listed) set(all [][]srd.Uplink) (changed bool) {
+	var next *[]netip.Addr
+	if len(all) > 0 {
+		next = &[]netip.Addr{}
+	}
+	for _, entry := range all {
+		for _, u := range entry {
+			if a := u.Addr().WithZone(""); !slices.Contains(*next, a) {
+				*next = append(*next, a)
+			}
+		}
+	}
+	before := l.addrs.Load()
+	if (before == nil) == (next == nil) && (next == nil || slices.Equal(*before, *next)) {
+		return false
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.addrs.Store(next)
+	l.called, l.told = nil, 0
+	return true
+}
+
+// has reports whether packets may come and go at a. It is cheap enough for each packet.
+func (l *listed) has(a netip.Addr) bool {
+	v := l.addrs.Load()
+	return v == nil || slices.Contains(*v, a.WithZone(""))
+}
+
+// bars notes an address that a packet came to and that is not listed. It returns false for all
+// others.
+func (l *listed) bars(a netip.Addr) bool {
+	if l.has(a) {
+		return false
+	}
+	// The next packet notes it where this one finds the lock taken.
+	if l.mu.TryLock() {
+		if a = a.WithZone(""); len(l.called) < calledMost && !slices.Contains(l.called, a) {
+			l.called = append(l.called, a)
+		}
+		l.mu.Unlock()
+	}
+	return true
+}
+
+// news returns the addresses that packets came to for the first time.
+func (l *listed) news() []netip.Addr {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	v := slices.Clone(l.called[l.told:])
+	l.told = len(l.called)
+	return v
+}
