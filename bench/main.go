@@ -30,7 +30,7 @@ var experiments = []struct {
 	{"blackhole", "how long an application stalls when a spine dies silently", blackhole.Main},
 	{"apps", "PostgreSQL and etcd while spines die, a ring of sockets, Open MPI", apps.Main},
 	{"drills", "hurt the daemon under load, each way with its bound", drills.Main},
-	{"cores", "how many processors one peer can use, and a model of that", cores.Main},
+	{"cores", "how many processors one peer can use", cores.Main},
 	{"hostdelay", "how late this machine's processes are, for the simulator", hostdelay.Main},
 	{"results", "write docs/results.md from what the others left", results.Main},
 }

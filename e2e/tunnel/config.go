@@ -27,6 +27,8 @@ type Config struct {
 	Peers          []Peer
 	// Extra is appended to the [interface] section unchanged.
 	Extra string
+	// Profiles makes the daemon serve profiles at Node.ProfileSocket. It is not in the file.
+	Profiles bool
 }
 
 // Peer is one [[peer]] section.

@@ -113,12 +113,23 @@ func (n *Node) Start() error {
 	if n.process != nil {
 		n.restarts = append(n.restarts, n.process)
 	}
-	n.process, err = n.Host.StartWith(nil, []string{"NOTIFY_SOCKET=" + n.File + ".notify"}, n.Bin, "up", n.File)
+	n.process, err = n.Host.StartWith(nil, []string{"NOTIFY_SOCKET=" + n.File + ".notify"}, n.Bin, n.up()...)
 	if err != nil {
 		return err
 	}
 	return n.awaitReady(ready)
 }
+
+// up returns the daemon's arguments.
+func (n *Node) up() []string {
+	if n.Config.Profiles {
+		return []string{"up", n.File, "--pprof", n.ProfileSocket()}
+	}
+	return []string{"up", n.File}
+}
+
+// ProfileSocket is where the daemon serves profiles if its configuration has them.
+func (n *Node) ProfileSocket() string { return n.File + ".pprof" }
 
 // listenReady opens the socket to which sd_notify(3) writes.
 func listenReady(path string) (*net.UnixConn, error) {

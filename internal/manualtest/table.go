@@ -10,7 +10,6 @@ var forDevelopers = map[string]string{
 	"docs/api.md":        "a library; its example is that of srd/ep",
 	"docs/congestion.md": "formulas, and how its picture was made",
 	"docs/core.md":       "drawings and a formula",
-	"docs/cores.md":      "a model, and how what it is fitted to is counted",
 	"docs/decisions.md":  "a table, and how git shows older ones",
 	"docs/design.md":     "drawings, formulas and lists",
 	"docs/results.md":    "written by a command, which it names",

@@ -63,26 +63,9 @@ type Peer struct {
 	Messages           Messages          `json:"messages"`              // messages of the transport
 	Order              Order             `json:"order"`                 // restoration of order on arrival
 	Queue              Queue             `json:"queue"`                 // queue ahead of sending
-	Serial             Serial            `json:"serial"`                // work for this peer that only one thread at a time can do
+	RxTrains           uint64            `json:"rx_trains"`             // runs of data packets of one path received
+	TxTrains           uint64            `json:"tx_trains"`             // runs of data packets of one path built
 	Drops              map[string]uint64 `json:"drops"`                 // this peer's: reason to count
-}
-
-// Serial counts the waits of threads for each other, and the trains that they carried. A
-// train is a run of packets of one path.
-type Serial struct {
-	RxTrains uint64 `json:"rx_trains"` // received, of data packets
-	TxTrains uint64 `json:"tx_trains"` // built
-	Lock     Gate   `json:"lock"`      // the lock of the peer's state
-	Flush    Gate   `json:"flush"`     // delivery of frames in order, summed over eight places; each flow belongs to one place; a thread that finds a place taken leaves its frames there and does not wait
-}
-
-// Gate counts the use of a lock.
-type Gate struct {
-	Taken    uint64 `json:"taken"`     // how often
-	Waits    uint64 `json:"waits"`     // how often another thread held it
-	WaitedUs uint64 `json:"waited_us"` // total time of these waits
-	HeldUs   uint64 `json:"held_us"`   // time held, estimated from a sample of one in 61
-	WorkUs   uint64 `json:"work_us"`   // processor time of held_us: the holding thread may lose its processor
 }
 
 // Recent tells which limits held back sending lately.

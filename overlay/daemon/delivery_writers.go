@@ -75,11 +75,3 @@ func (o *writer) done() {
 		o.out = nil
 	}
 }
-
-// counts sums up the counts of all writers.
-func (v *writers) counts() (c loop.GateCounts) {
-	for i := range v {
-		c.Add(v[i].turn.Counts())
-	}
-	return c
-}

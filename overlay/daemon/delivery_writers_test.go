@@ -64,9 +64,6 @@ func TestOutletsKeepFlowsInOrder(t *testing.T) {
 			t.Errorf("flow %d: %d frames came out of %d", i, wrote[i].next, next[i])
 		}
 	}
-	if c := v.counts(); c.Taken == 0 {
-		t.Errorf("%+v", c)
-	}
 }
 
 // A burst leaves neither frames nor more room than a round takes.

@@ -9,7 +9,6 @@ import (
 	"github.com/srdtun/srdtun/overlay/control"
 	"github.com/srdtun/srdtun/overlay/packet"
 	"github.com/srdtun/srdtun/srd"
-	"github.com/srdtun/srdtun/srd/loop"
 	"github.com/srdtun/srdtun/srd/mono"
 	"github.com/srdtun/srdtun/srd/steer"
 )
@@ -110,26 +109,13 @@ func (s *status) describe(p *peer) control.Peer {
 	for _, a := range p.cfg().AllowedIPs {
 		v.AllowedIPs = append(v.AllowedIPs, a.String())
 	}
-	var to *writers
 	p.link.Do(func(now mono.Time, c *srd.Conn) {
 		v.Policy = p.steering.name
 		s.describeConn(&v, p, now, c)
-		to = p.delivery.writers
 	})
 	c := p.link.Carried()
-	v.Serial = control.Serial{RxTrains: c.In, TxTrains: c.Out, Lock: gateOf(&c.Lock)}
-	if to != nil {
-		c := to.counts()
-		v.Serial.Flush = gateOf(&c)
-	}
+	v.RxTrains, v.TxTrains = c.In, c.Out
 	return v
-}
-
-func gateOf(c *loop.GateCounts) control.Gate {
-	return control.Gate{
-		Taken: c.Taken, Waits: c.Waits, WaitedUs: uint64(c.Waited.Microseconds()),
-		HeldUs: uint64(c.Held().Microseconds()), WorkUs: uint64(c.Work().Microseconds()),
-	}
 }
 
 func (s *status) describeConn(v *control.Peer, p *peer, now mono.Time, c *srd.Conn) {

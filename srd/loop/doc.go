@@ -17,7 +17,6 @@
 // trains from one socket.
 //
 // Lock order: Peer.mu, then the leaves Loop.table and worker.timers. The endpoint's lock
-// and the lanes' locks are taken alone. Peer.mu is a gate: it counts how often and how
-// long it is held and waited for. An App hands on data through Outlets, which count too;
-// the peer is not locked then.
+// and the lanes' locks are taken alone. An App hands on data through Outlets; the peer is not
+// locked then.
 package loop

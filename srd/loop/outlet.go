@@ -11,13 +11,10 @@ import (
 // After roundsMost rounds the next goroutine waits and takes over. The zero value is
 // ready.
 type Outlet struct {
-	mu      gate
+	mu      sync.Mutex
 	want    atomic.Bool  // data has come since the round began
 	rounds  atomic.Int32 // rounds of the goroutine at work
 	waiting atomic.Int32 // goroutines that wait to take over
-
-	told   sync.Mutex
-	counts GateCounts // copy of the last round, under told, so that readers do not block the gate
 }
 
 // roundsMost bounds the rounds of one goroutine for others. Without it the goroutine
@@ -43,7 +40,6 @@ func (o *Outlet) Run(full bool, f func() bool) (did bool) {
 		o.rounds.Store(n)
 		o.want.Store(false)
 		did = f() || did
-		o.tell()
 		relieved := n >= roundsMost && o.waiting.Load() > 0
 		o.mu.Unlock()
 		if relieved {
@@ -51,18 +47,4 @@ func (o *Outlet) Run(full bool, f func() bool) (did bool) {
 		}
 	}
 	return did
-}
-
-// tell publishes the counts. The gate is held.
-func (o *Outlet) tell() {
-	o.told.Lock()
-	o.counts = o.mu.counts
-	o.told.Unlock()
-}
-
-// Counts returns how often and how long the outlet was used, up to the last round.
-func (o *Outlet) Counts() GateCounts {
-	o.told.Lock()
-	defer o.told.Unlock()
-	return o.counts
 }

@@ -2,6 +2,7 @@ package loop
 
 import (
 	"math"
+	"sync"
 	"sync/atomic"
 
 	"github.com/srdtun/srdtun/srd"
@@ -14,13 +15,13 @@ type Peer struct {
 	loop   *Loop
 	worker *worker
 
-	mu      gate // conn and app
+	mu      sync.Mutex // conn and app
 	conn    *srd.Conn
 	app     App
 	removed bool
 	left    bool    // the peer knows that the session ends: nothing more is sent
 	lanes   []*lane // one for each socket; nil before first use
-	carried Carried // all but its Lock
+	carried Carried
 
 	newest  newest
 	turns   []turn        // one for each worker, which alone uses it
@@ -48,20 +49,16 @@ func (p *Peer) Unlock() { p.mu.Unlock() }
 // Conn returns the connection. Lock it before you use it.
 func (p *Peer) Conn() *srd.Conn { return p.conn }
 
-// Carried counts the traffic of a peer, and the work under its lock. One thread at a time
-// can do that work.
+// Carried counts the trains of a peer since the start.
 type Carried struct {
-	In, Out uint64 // trains of data packets received, and trains built
-	Lock    GateCounts
+	In, Out uint64 // of data packets received, and built
 }
 
 // Carried returns the counts since the start.
 func (p *Peer) Carried() Carried {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	c := p.carried
-	c.Lock = p.mu.counts
-	return c
+	return p.carried
 }
 
 // Kick sends all data that may be sent now and sets the timer for the rest.

@@ -1,0 +1,100 @@
+package cores
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/srdtun/srdtun/e2e/tunnel"
+	"github.com/srdtun/srdtun/overlay/control"
+)
+
+// cost is the work of a daemon for its only peer.
+type cost struct {
+	trains         uint64 // received and built
+	cpu            time.Duration
+	locked, writes time.Duration // waits for the peer's lock, and for a turn to write to the device
+}
+
+func (c cost) since(old cost) cost {
+	return cost{c.trains - old.trains, c.cpu - old.cpu, c.locked - old.locked, c.writes - old.writes}
+}
+
+func (c cost) String() string {
+	us := func(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1e3 / float64(max(1, c.trains)) }
+	return fmt.Sprintf("%.1f us, %.2f, %.2f", us(c.cpu), us(c.locked), us(c.writes))
+}
+
+// look reads the costs since the daemon's start.
+func look(n *tunnel.Node) (c cost, err error) {
+	text, err := n.Show()
+	if err != nil {
+		return c, err
+	}
+	var st control.Status
+	if err := json.Unmarshal(text, &st); err != nil {
+		return c, err
+	}
+	if len(st.Peers) != 1 {
+		return c, fmt.Errorf("%s has %d peers, want 1", n.Name, len(st.Peers))
+	}
+	c.trains = st.Peers[0].RxTrains + st.Peers[0].TxTrains
+	u, err := n.Usage()
+	if err != nil {
+		return c, err
+	}
+	c.cpu = u.CPU
+	client := http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, "unix", n.ProfileSocket())
+	}}}
+	defer client.CloseIdleConnections()
+	resp, err := client.Get("http://daemon/debug/pprof/mutex?debug=1")
+	if err != nil {
+		return c, err
+	}
+	defer resp.Body.Close()
+	return c, c.waits(resp.Body)
+}
+
+// waits sums up a profile of locks. Each record is a line "CYCLES COUNT @ ADDRESSES" and a
+// line for each function on the stack of the holder.
+func (c *cost) waits(r io.Reader) error {
+	var perSecond, cycles int64
+	var where *time.Duration // of the record being read, once a function tells
+	lines := bufio.NewScanner(r)
+	for lines.Scan() {
+		line := lines.Text()
+		var count int64
+		switch {
+		case strings.HasPrefix(line, "cycles/second="):
+			if _, err := fmt.Sscanf(line, "cycles/second=%d", &perSecond); err != nil {
+				return fmt.Errorf("profile of locks: %q", line)
+			}
+			continue
+		case !strings.HasPrefix(line, "#"):
+			where = nil
+			if _, err := fmt.Sscanf(line, "%d %d @", &cycles, &count); err != nil {
+				cycles = 0
+			}
+			continue
+		case where != nil:
+			continue
+		case strings.Contains(line, "/srd/loop.(*Outlet)."):
+			where = &c.writes
+		case strings.Contains(line, "/srd/loop.(*lane)."):
+			where = new(time.Duration) // a lane's lock; a sender does not wait for it
+		case strings.Contains(line, "/srd/loop.(*Peer).") || strings.Contains(line, "/srd/loop.(*worker)."):
+			where = &c.locked
+		}
+		if where != nil && perSecond > 0 {
+			*where += time.Duration(float64(cycles) / float64(perSecond) * float64(time.Second))
+		}
+	}
+	return lines.Err()
+}
