@@ -25,9 +25,9 @@ type asked struct {
 	err    error
 }
 
-// askAll asks daemons for their states, and returns the answers in the order of places. It
-// waits for a daemon at most askWait, and asks others meanwhile.
-func askAll(places []rundir.Place) []asked {
+// askAll asks daemons for this part of their states, and returns the answers in the order of
+// places. It waits for a daemon at most askWait, and asks others meanwhile.
+func askAll(places []rundir.Place, part control.Part) []asked {
 	all := make([]asked, len(places))
 	turn := make(chan struct{}, askAtOnce)
 	var wg sync.WaitGroup
@@ -36,14 +36,14 @@ func askAll(places []rundir.Place) []asked {
 			turn <- struct{}{}
 			defer func() { <-turn }()
 			all[i].at = at
-			all[i].status, all[i].err = askWithin(at, askWait)
+			all[i].status, all[i].err = askWithin(at, part, askWait)
 		})
 	}
 	wg.Wait()
 	return all
 }
 
-func askWithin(at rundir.Place, d time.Duration) (*control.Status, error) {
+func askWithin(at rundir.Place, part control.Part, d time.Duration) (*control.Status, error) {
 	c, err := control.Dial(at)
 	if err != nil {
 		return nil, err
@@ -54,11 +54,11 @@ func askWithin(at rundir.Place, d time.Duration) (*control.Status, error) {
 			return nil, err
 		}
 	}
-	return c.Show()
+	return c.ShowPart(part)
 }
 
-// status asks the daemon at a place.
-func status(at rundir.Place) (*control.Status, error) { return askWithin(at, 0) }
+// status asks the daemon at a place for its whole state.
+func status(at rundir.Place) (*control.Status, error) { return askWithin(at, control.Part{}, 0) }
 
 // running is an interface with its answer.
 type running struct {
@@ -67,22 +67,22 @@ type running struct {
 }
 
 // askOne asks the interface of NAME|FILE.
-func askOne(arg string) (r running, err error) {
+func askOne(arg string, part control.Part) (r running, err error) {
 	if r.at, err = placeOf(arg); err != nil {
 		return r, err
 	}
-	r.Status, err = status(r.at)
+	r.Status, err = askWithin(r.at, part, 0)
 	return r, err
 }
 
 // askRunning asks all running daemons. silent has an error for each that does not answer, or
 // refuses the caller.
-func askRunning() (list []running, silent []error, err error) {
+func askRunning(part control.Part) (list []running, silent []error, err error) {
 	places, silent, err := placesToAsk()
 	if err != nil {
 		return nil, nil, err
 	}
-	for _, a := range askAll(places) {
+	for _, a := range askAll(places, part) {
 		switch {
 		case a.err == nil:
 			list = append(list, running{a.at, a.status})

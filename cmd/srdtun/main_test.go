@@ -123,8 +123,17 @@ type still struct {
 	down   func()
 }
 
-func (s still) Show() control.Status { return s.status }
-func (s still) Config() string       { return "[interface]\nname = \"" + s.status.Interface + "\"\n" }
+// Show adds the part that is asked for to the file NAME.asked.
+func (s still) Show(part control.Part) control.Status {
+	f, err := os.OpenFile(s.status.Interface+".asked", os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err == nil { // else it runs where it may not write, and no script looks
+		fmt.Fprintf(f, "brief=%v peer=%s\n", part.Brief, part.Peer)
+		f.Close()
+	}
+	return s.status
+}
+
+func (s still) Config() string { return "[interface]\nname = \"" + s.status.Interface + "\"\n" }
 
 // Change records the request. It knows one key.
 func (s still) Change(c control.Change) ([]control.Difference, error) {

@@ -39,7 +39,7 @@ probed with packets of one byte that expire on the way, unless --quick is given.
 		Args:              takes(1, 2),
 		ValidArgsFunction: completeRunning,
 		RunE: func(_ *cobra.Command, args []string) error {
-			r, err := askOne(args[0])
+			r, err := askOne(args[0], control.Part{})
 			if err != nil {
 				return err
 			}

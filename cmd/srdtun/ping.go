@@ -128,7 +128,7 @@ func whichPeer(args []string) (at rundir.Place, peer string, err error) {
 		at, err = placeOf(args[0])
 		return at, peer, err
 	}
-	list, silent, err := askRunning()
+	list, silent, err := askRunning(control.Part{Brief: peer == "", Peer: peer})
 	if err != nil {
 		return at, "", err
 	}
@@ -151,9 +151,9 @@ func whichPeer(args []string) (at rundir.Place, peer string, err error) {
 func completePeer(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	var list []running
 	if len(args) == 0 {
-		list, _, _ = askRunning()
+		list, _, _ = askRunning(control.Part{})
 	} else {
-		list, _, _ = statuses(args[0])
+		list, _, _ = statuses(args[0], control.Part{})
 	}
 	var v []string
 	for _, r := range list {

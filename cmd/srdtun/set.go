@@ -113,7 +113,7 @@ func completeSet(c *cobra.Command, args []string, typed string) ([]string, cobra
 			keys = append(keys, k)
 		}
 	}
-	if list, _, err := statuses(args[0]); err == nil {
+	if list, _, err := statuses(args[0], control.Part{}); err == nil {
 		for _, p := range list[0].Peers {
 			for _, k := range config.LiveKeys() {
 				if of, ok := strings.CutPrefix(k, "peer."); ok && of != "public_key" {

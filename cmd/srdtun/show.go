@@ -98,7 +98,7 @@ func show(args []string, f showFlags) error {
 	if err != nil {
 		return err
 	}
-	all, silent, err := statuses(which)
+	all, silent, err := statuses(which, control.Part{Brief: which == wordInterfaces, Peer: f.peer})
 	if err == nil && f.peer != "" {
 		all, err = ofPeer(all, f.peer)
 	}
@@ -203,11 +203,11 @@ func healthy(list []*control.Status, silent []error) error {
 var errNoneRuns error = &codedError{code: exitNotRunning, msg: "no interface is running"}
 
 // statuses asks the daemon of one interface, or all daemons. The result is never empty.
-func statuses(which string) (list []running, silent []error, err error) {
+func statuses(which string, part control.Part) (list []running, silent []error, err error) {
 	if which == wordAll || which == wordInterfaces {
-		return askRunning()
+		return askRunning(part)
 	}
-	r, err := askOne(which)
+	r, err := askOne(which, part)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -125,8 +125,8 @@ func placeOfDevice(name string) (at rundir.Place, runs bool, err error) {
 }
 
 // placesFrom returns the places of daemons that may have been started from a file. A daemon
-// started by hand names its file, and its socket is in root's directory. The other candidate
-// is the file's service.
+// started by hand names its file, and its socket is in root's directory. It is asked for no more
+// than that: the command may be for another one. The other candidate is the file's service.
 func placesFrom(file string) (found []rundir.Place) {
 	whole, err := filepath.Abs(file)
 	if err != nil {
@@ -134,7 +134,7 @@ func placesFrom(file string) (found []rundir.Place) {
 	}
 	all, _ := rundir.All()
 	byHand := slices.DeleteFunc(all, func(p rundir.Place) bool { return p.Service != "" })
-	for _, a := range askAll(byHand) {
+	for _, a := range askAll(byHand, control.Part{Brief: true}) {
 		if a.err == nil && a.status.File == whole {
 			found = append(found, a.at)
 		}

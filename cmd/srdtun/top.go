@@ -64,7 +64,7 @@ func top(arg string, f topFlags) error {
 	if f.frames < 0 {
 		return usagef("--number %d is negative", f.frames)
 	}
-	r, err := askOne(arg)
+	r, err := askOne(arg, control.Part{})
 	if err != nil {
 		return err
 	}

@@ -50,7 +50,7 @@ func wait(arg, peer string, timeout time.Duration) error {
 
 // sessionNow is hasSession for the interface that the argument names at this moment.
 func sessionNow(arg, peer string) error {
-	r, err := askOne(arg)
+	r, err := askOne(arg, control.Part{Brief: peer == "", Peer: peer})
 	if err != nil {
 		return err
 	}

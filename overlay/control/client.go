@@ -68,9 +68,12 @@ func (c *Client) SetTimeout(d time.Duration) error { return c.conn.SetDeadline(t
 // Close ends the connection.
 func (c *Client) Close() error { return c.conn.Close() }
 
-// Show asks for the state of the interface.
-func (c *Client) Show() (*Status, error) {
-	r, err := c.call(opShow)
+// Show asks for the whole state of the interface.
+func (c *Client) Show() (*Status, error) { return c.ShowPart(Part{}) }
+
+// ShowPart asks for a part of the state. An older daemon may send other peers, too.
+func (c *Client) ShowPart(p Part) (*Status, error) {
+	r, err := c.do(request{Op: opShow, Brief: p.Brief, Peer: p.Peer})
 	if err != nil {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -30,8 +31,8 @@ type recorder struct {
 	down   chan struct{}
 }
 
-func (r *recorder) Show() Status { return r.status }
-func (r *recorder) Down()        { r.once.Do(func() { close(r.down) }) }
+func (r *recorder) Show(Part) Status { return r.status }
+func (r *recorder) Down()            { r.once.Do(func() { close(r.down) }) }
 
 func (r *recorder) Config() string { return "secret = 1\n" }
 
@@ -146,6 +147,34 @@ func dialAt(t *testing.T, at rundir.Place) *Client {
 	}
 	t.Cleanup(func() { c.Close() })
 	return c
+}
+
+// partial is a recorder that notes the part it is asked for.
+type partial struct {
+	*recorder
+	asked []Part
+}
+
+func (p *partial) Show(part Part) Status {
+	p.asked = append(p.asked, part)
+	return p.recorder.Show(part)
+}
+
+// The handler learns of each request how much of the state it needs.
+func TestShowAsksForAPart(t *testing.T) {
+	runDir(t)
+	h := &partial{recorder: newRecorder()}
+	start(t, "srd0", h)
+	c := dial(t, "srd0")
+	want := []Part{{}, {Brief: true}, {Peer: "hub"}}
+	for _, part := range want {
+		if _, err := c.ShowPart(part); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !slices.Equal(h.asked, want) {
+		t.Errorf("asked for %+v, want %+v", h.asked, want)
+	}
 }
 
 func TestShowCarriesEveryField(t *testing.T) {

@@ -3,6 +3,8 @@
 // line of JSON.
 //
 //	{"op":"show"}     {"status":{...}}        Status, as `show --json` prints it
+//	{"op":"show","peer":"hub"}  the same with this peer alone
+//	{"op":"show","brief":true}  the same without peers
 //	{"op":"version"}  {"version":"v1.2.3"}
 //	{"op":"change","change":{...}}  {"changed":[...]}  Change, and Differences
 //	{"op":"change","enclosed":true}  the same; the Change is in a file, passed as a descriptor

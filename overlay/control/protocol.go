@@ -47,7 +47,8 @@ type request struct {
 	Enclosed bool   `json:"enclosed,omitempty"`
 	After    uint64 `json:"after,omitempty"` // events only
 	Ms       int64  `json:"ms,omitempty"`    // flows only: how long
-	Peer     string `json:"peer,omitempty"`  // ping only
+	Peer     string `json:"peer,omitempty"`  // ping; of show: no other peer
+	Brief    bool   `json:"brief,omitempty"` // show only: without peers
 	Every    bool   `json:"every,omitempty"` // ping only: all paths
 }
 

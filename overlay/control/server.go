@@ -15,8 +15,8 @@ import (
 
 // Handler is the daemon behind the socket. Several goroutines call its methods at once.
 type Handler interface {
-	// Show returns the current state. The server fills in Schema and Version.
-	Show() Status
+	// Show returns the current state, or a part of it. The server fills in Schema and Version.
+	Show(Part) Status
 	// Change changes the running configuration, and returns the differences. After an
 	// error nothing has changed. The caller gets the text of the error.
 	Change(Change) ([]Difference, error)
@@ -27,6 +27,13 @@ type Handler interface {
 	// Down starts the end of the daemon and returns without waiting for it.
 	Down()
 	Seer
+}
+
+// Part limits a state. The zero value is the whole state. With a thousand peers that is
+// 2 MB of JSON, so a command asks for no more than it needs.
+type Part struct {
+	Brief bool   // without peers
+	Peer  string // with this peer alone: a name, a public key or an address inside the tunnel
 }
 
 // Server owns an interface's name and socket. Make it before any setup, and close it after
@@ -206,7 +213,7 @@ func answer(ctx context.Context, c *place, h Handler, line []byte, enclosed *rec
 	}
 	switch req.Op {
 	case opShow:
-		st := h.Show()
+		st := h.Show(Part{Brief: req.Brief, Peer: req.Peer})
 		st.Schema, st.Version = Schema, Version
 		st.fillEmpty()
 		return writeReply(c, reply{Status: &st}) == nil

@@ -21,7 +21,21 @@ func (s *server) Change(c control.Change) ([]control.Difference, error) { return
 func (s *server) Config() string { return string(config.Format(s.running.cfg())) }
 
 // Show implements control.Handler.
-func (s *server) Show() control.Status { return s.status.show() }
+func (s *server) Show(part control.Part) control.Status { return s.status.show(s.peersOf(part)) }
+
+func (s *server) peersOf(part control.Part) []*peer {
+	switch {
+	case part.Brief:
+		return nil
+	case part.Peer == "":
+		return s.running.peers()
+	}
+	p, err := s.running.byName(part.Peer)
+	if err != nil {
+		return nil
+	}
+	return []*peer{p}
+}
 
 // Events implements control.EventSource.
 func (s *server) Events(after uint64) control.Happened { return s.log.after(after) }

@@ -44,7 +44,7 @@ func TestNobodyThereIsToldAtOnce(t *testing.T) {
 		}
 	}
 	c := r.server.status.dropCounts()
-	if v := r.server.status.show(); c["no_route"] < 2 || v.Peers[1].Drops["no_endpoint"] < 1 || v.Device.UnreachableSent < 3 {
+	if v := r.server.status.show(r.server.running.peers()); c["no_route"] < 2 || v.Peers[1].Drops["no_endpoint"] < 1 || v.Device.UnreachableSent < 3 {
 		t.Errorf("counted: %v, %v, %+v", c, v.Peers[1].Drops, v.Device)
 	}
 	r.cancel()
@@ -60,7 +60,7 @@ func TestSilentPeerIsToldLater(t *testing.T) {
 	if !errors.Is(err, syscall.EHOSTUNREACH) || took < staleAfter-time.Second || took > staleAfter+soon {
 		t.Errorf("%v after %v", err, took)
 	}
-	if n := r.server.status.show().Peers[0].Drops["queue_stale"]; n == 0 {
+	if n := r.server.status.show(r.server.running.peers()).Peers[0].Drops["queue_stale"]; n == 0 {
 		t.Error("it is not counted")
 	}
 	r.cancel()

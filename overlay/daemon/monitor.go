@@ -139,7 +139,7 @@ func (m *monitor) metricsSource() metrics.Source {
 
 // versioned returns the status with the version, as `show` prints it.
 func (m *monitor) versioned() control.Status {
-	st := m.status.show()
+	st := m.status.show(m.running.peers())
 	st.Version = control.Version
 	return st
 }

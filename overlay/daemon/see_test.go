@@ -233,3 +233,32 @@ func TestPingsDoNotAddUp(t *testing.T) {
 		t.Errorf("a second at once, and the daemon ends: %v", err)
 	}
 }
+
+// A command for one interface asks others for a part of the state, and a hub with a thousand
+// peers then does not describe them.
+func TestShowDescribesOnlyThePeersAskedFor(t *testing.T) {
+	runDir(t)
+	r := up(t, parse(t))
+	c := dial(t, "srdd0")
+	whole, err := c.Show()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for part, want := range map[control.Part][]string{
+		{}:                           {"near", "named"},
+		{Brief: true}:                nil,
+		{Peer: "near"}:               {"near"},
+		{Peer: key(t, 2)}:            {"near"},
+		{Peer: "10.80.0.2"}:          {"near"},
+		{Peer: "nobody"}:             nil,
+		{Peer: "near, named"}:        nil,
+		{Brief: true, Peer: "named"}: nil,
+	} {
+		st, err := c.ShowPart(part)
+		if err != nil || !slices.Equal(names(st), want) || st.File != whole.File || st.Interface != "srdd0" {
+			t.Errorf("%+v: %v of %s, %v; want %v", part, names(st), st.File, err, want)
+		}
+	}
+	r.cancel()
+	r.wait()
+}

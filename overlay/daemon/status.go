@@ -26,8 +26,8 @@ type status struct {
 	settings  *settings
 }
 
-// show returns the status for the control socket.
-func (s *status) show() control.Status {
+// show returns the status with these peers, for the control socket.
+func (s *status) show(peers []*peer) control.Status {
 	st := control.Status{
 		Interface:  s.device.tun.Name(),
 		PublicKey:  config.Key(s.sessions.id.Public()).String(),
@@ -46,7 +46,8 @@ func (s *status) show() control.Status {
 	for _, w := range s.sessions.loop.Workers() {
 		st.Workers = append(st.Workers, control.Worker{RxPackets: w.Packets, TxTrains: w.Trains})
 	}
-	for _, p := range s.running.peers() {
+	st.Peers = make([]control.Peer, 0, len(peers))
+	for _, p := range peers {
 		st.Peers = append(st.Peers, s.describe(p))
 	}
 	return st
