@@ -148,6 +148,7 @@ func scrape(t *testing.T, n *tunnel.Node) {
 // TestThousandIdlePeers is a hub with a thousand peers. One of them has just been there. It is
 // scraped at the end.
 func TestThousandIdlePeers(t *testing.T) {
+	side(t)
 	f := network(t, fabric.Spec{Spines: 1})
 	if _, err := f.A(1).Run("ip", "route", "add", "unreachable", unreachable.String()); err != nil {
 		t.Fatal(err)
