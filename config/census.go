@@ -8,15 +8,16 @@ import (
 // census holds the names, keys and prefixes of peers. No two peers may share one.
 type census struct {
 	c        *Config
-	own      Key
 	names    map[string]string
 	keys     map[Key]string
 	prefixes map[netip.Prefix]string
+	roles    *roles
 }
 
 func newCensus(c *Config) *census {
 	s := &census{c: c, names: map[string]string{}, keys: map[Key]string{}, prefixes: map[netip.Prefix]string{}}
-	s.own, _ = c.Interface.PrivateKey.Public() // a configuration's key is valid
+	own, _ := c.Interface.PrivateKey.Public() // a configuration's key is valid
+	s.roles = newRoles(c.Interface.PrivateKey, own)
 	for i := range c.Peers {
 		s.add(&c.Peers[i])
 	}
@@ -40,6 +41,7 @@ func (s *census) add(p *Peer) {
 		from = s.c.File
 	}
 	s.names[p.Name], s.keys[p.PublicKey] = from, from
+	s.roles.add(p)
 	for _, a := range p.AllowedIPs {
 		s.prefixes[a] = from
 	}
@@ -51,7 +53,7 @@ func (s *census) fits(p *Peer) bool {
 	if _, dup := s.names[p.Name]; dup && p.Name != "" {
 		return false
 	}
-	if _, dup := s.keys[p.PublicKey]; dup || p.PublicKey == s.own || !p.PublicKey.usable() || isPrivate(p.PublicKey, s.c.Interface.PrivateKey) {
+	if _, dup := s.keys[p.PublicKey]; dup || p.PublicKey == s.roles.own || !p.PublicKey.usable() || s.roles.wrongPublic(p)+s.roles.wrongShared(p) != "" {
 		return false
 	}
 	own := make(map[netip.Prefix]bool, len(p.AllowedIPs))
@@ -71,15 +73,19 @@ func (s *census) admit(p *Peer, at section) error {
 	if from, dup := s.names[p.Name]; dup && p.Name != "" {
 		at.fail("name", "%s names another peer already, %s", quoted(p.Name), before(from))
 	}
+	wrong := s.roles.wrongPublic(p)
 	switch from, dup := s.keys[p.PublicKey]; {
-	case p.PublicKey == s.own:
+	case p.PublicKey == s.roles.own:
 		at.fail("public_key", "is this interface's own key")
-	case isPrivate(p.PublicKey, s.c.Interface.PrivateKey):
-		at.fail("public_key", "%s", errPrivateInPublic)
+	case wrong != "":
+		at.fail("public_key", "%s", wrong)
 	case dup:
 		at.fail("public_key", "belongs to another peer already, %s", before(from))
 	case !p.PublicKey.usable():
 		at.fail("public_key", "is no usable key: it gives the same secret to everyone")
+	}
+	if why := s.roles.wrongShared(p); why != "" && wrong == "" {
+		at.fail(at.either("preshared_key"), "%s", why)
 	}
 	own := map[netip.Prefix]bool{}
 	for i, a := range p.AllowedIPs {

@@ -122,40 +122,34 @@ func (d *draft) checkPeerKeys() {
 		d.iface.fail("private_key", "%v", err)
 		return
 	}
-	seen := map[Key]int{}
+	seen, keys := map[Key]int{}, newRoles(d.cfg.Interface.PrivateKey, own)
+	for i := range d.cfg.Peers {
+		keys.add(&d.cfg.Peers[i])
+	}
 	for i, p := range d.cfg.Peers {
 		s := d.peers[i]
 		before, dup := seen[p.PublicKey]
+		wrong := keys.wrongPublic(&p)
 		switch {
 		case p.PublicKey.IsZero():
 			s.fail("public_key", "is missing")
 			continue
 		case p.PublicKey == own:
 			s.fail("public_key", "is this interface's own key")
-		case isPrivate(p.PublicKey, d.cfg.Interface.PrivateKey):
-			s.fail("public_key", "%s", errPrivateInPublic)
+		case wrong != "":
+			s.fail("public_key", "%s", wrong)
 		case dup:
 			s.fail("public_key", "belongs to %s already", d.which(before))
 		case !p.PublicKey.usable():
 			s.fail("public_key", "is no usable key: it gives the same secret to everyone")
 		}
+		if why := keys.wrongShared(&p); why != "" && wrong == "" {
+			s.fail(s.either("preshared_key"), "%s", why)
+		}
 		if !dup {
 			seen[p.PublicKey] = i
 		}
 	}
-}
-
-// errPrivateInPublic does not repeat the key: it is secret, although commands, events and
-// metrics show public keys.
-const errPrivateInPublic = "is this interface's private key: put the other end's public key there, and draw a new private key here, if anybody has seen the file"
-
-// isPrivate reports whether a key equals the private key, as given or as X25519 clamps it.
-func isPrivate(k Key, private Secret) bool {
-	raw := private.Bytes()
-	clamped := raw
-	clamped[0] &= 248
-	clamped[31] = clamped[31]&127 | 64
-	return NewSecret(k).Equal(private) || NewSecret(k).Equal(NewSecret(clamped))
 }
 
 // which names a peer for the reader of a message.

@@ -90,7 +90,7 @@ owner = 998
 [[peer]]
 name = "right"
 public_key = "$1"
-preshared_key = "$0"
+preshared_key = "$shared"
 endpoints = ["198.51.100.2:51820"]
 allowed_ips = ["10.80.0.3/32"]
 persistent_keepalive = 26

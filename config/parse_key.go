@@ -46,6 +46,14 @@ func (s section) secret(key string) Secret {
 	return Secret{}
 }
 
+// either returns the key that a section has for a secret: the secret itself, or its file.
+func (s section) either(key string) string {
+	if s.has(key + "_file") {
+		return key + "_file"
+	}
+	return key
+}
+
 func (s section) secretFile(key, fileKey string) Secret {
 	name := s.text(fileKey, "")
 	if name == "" {

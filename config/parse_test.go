@@ -195,5 +195,5 @@ func parsed(t *testing.T, doc string) *Config {
 
 func withKeys(doc string) string {
 	return strings.NewReplacer("$0", wgPairs[0].private, "$own", wgPairs[0].public, "$1", wgPairs[1].public,
-		"$2", wgPairs[2].public, "$3", wgPairs[3].public, "$psk", wgPairs[2].private).Replace(doc)
+		"$2", wgPairs[2].public, "$3", wgPairs[3].public, "$psk", wgPairs[2].private, "$shared", wgPairs[3].private).Replace(doc)
 }

@@ -222,9 +222,9 @@ func TestModesOfPlatforms(t *testing.T) {
 	private := regexp.MustCompile(`(?m)^private_key = "(.*)"$`)
 	key := private.FindStringSubmatch(good)[1]
 	for name, text := range map[string]string{
-		"lab.toml": good, "key": key + "\n",
+		"lab.toml": good, "key": key + "\n", "psk": "IFJzPPIGXtmFkLdYtIjZyqHbRUtSJWYeVOf4rvxIE3g=\n",
 		"file.toml": private.ReplaceAllString(good, `private_key_file = "key"`),
-		"psk.toml":  strings.Replace(good, "[[peer]]\n", "[[peer]]\npreshared_key_file = \"key\"\n", 1),
+		"psk.toml":  strings.Replace(good, "[[peer]]\n", "[[peer]]\npreshared_key_file = \"psk\"\n", 1),
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -263,7 +263,7 @@ func TestModesOfPlatforms(t *testing.T) {
 		if c.mount == "root" {
 			program = "chroot /mnt /srdtun"
 		}
-		out, err := n.Host.Run("unshare", "-m", "sh", "-c", "cd "+dir+" && mount -t tmpfs none /mnt && cp *.toml key /mnt && chmod "+c.mode+
+		out, err := n.Host.Run("unshare", "-m", "sh", "-c", "cd "+dir+" && mount -t tmpfs none /mnt && cp *.toml key psk /mnt && chmod "+c.mode+
 			" /mnt/* && "+mount+" && "+program+" check /mnt/"+c.file+" 2>&1; echo code $?")
 		if want := fmt.Sprintf("code %d", c.code); err != nil || !strings.Contains(out, want) || !strings.Contains(out, c.says) || strings.Contains(out, key) {
 			t.Errorf("%+v: want %s: %v: %s", c, want, err, out)

@@ -1,0 +1,72 @@
+package config
+
+// A key has one role. Somebody may paste a key where another one belongs: then a secret key is
+// shown as a public one, or a preshared key adds no secret. The checks here find that among all
+// keys that they see. Their messages never repeat a key.
+
+// roles are the known keys, each with its role.
+type roles struct {
+	private Secret
+	own     Key
+	public  map[Key]bool // of peers
+	shared  map[Key]bool // preshared keys of peers; the type only serves as bytes
+}
+
+func newRoles(private Secret, own Key) *roles {
+	return &roles{private: private, own: own, public: map[Key]bool{}, shared: map[Key]bool{}}
+}
+
+// add notes a peer's keys.
+func (r *roles) add(p *Peer) {
+	r.public[p.PublicKey] = true
+	if !p.PresharedKey.IsZero() {
+		r.shared[p.PresharedKey.Bytes()] = true
+	}
+}
+
+// The faults of a key with two roles.
+const (
+	errPrivateInPublic = "is this interface's private key: put the other end's public key there, and draw a new private key here, if anybody has seen the file"
+	errSharedInPublic  = "is a preshared_key as well, so one of the two is wrong; draw another preshared key, if anybody has seen it here"
+	errPrivateInShared = `is this interface's private key: draw a preshared key with "srdtun genpsk", the same for both ends`
+	errPublicInShared  = `is a public key as well, which is no secret: draw a preshared key with "srdtun genpsk", the same for both ends`
+)
+
+// wrongPublic returns why a peer's public key is none, or "".
+func (r *roles) wrongPublic(p *Peer) string {
+	k := p.PublicKey
+	switch {
+	case isPrivate(k, r.private):
+		return errPrivateInPublic
+	case r.shared[k] && k != p.PresharedKey.Bytes(): // else wrongShared reports it
+		return errSharedInPublic
+	}
+	return ""
+}
+
+// wrongShared returns why a peer's preshared key is none, or "".
+func (r *roles) wrongShared(p *Peer) string {
+	k := Key(p.PresharedKey.Bytes())
+	switch {
+	case p.PresharedKey.IsZero():
+		return ""
+	case isPrivate(k, r.private):
+		return errPrivateInShared
+	case k == r.own || k == p.PublicKey || r.public[k]:
+		return errPublicInShared
+	}
+	return ""
+}
+
+// isPrivate reports whether a key equals the private key, as given or as X25519 clamps it.
+func isPrivate(k Key, private Secret) bool {
+	raw := private.Bytes()
+	return NewSecret(k).Equal(private) || clamped(k) == clamped(raw)
+}
+
+// clamped returns a private key as X25519 uses it (RFC 7748 section 5).
+func clamped(key [keyBytes]byte) Key {
+	key[0] &= 248
+	key[31] = key[31]&127 | 64
+	return key
+}
