@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"flag"
@@ -32,6 +33,8 @@ func TestMain(m *testing.M) {
 		"standin": standin,
 		// silent PATH listens there, and answers nobody.
 		"silent": silent,
+		// hollow PATH REPLY listens there, and gives everybody the same reply.
+		"hollow": hollow,
 		// nobody COMMAND... runs a command as an unprivileged user.
 		"nobody": nobody,
 		// stubborn GRACE ignores the request to end.
@@ -181,6 +184,28 @@ func silent() {
 			return
 		}
 		held = append(held, c)
+	}
+}
+
+func hollow() {
+	l, err := net.Listen("unix", os.Args[1])
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	for {
+		c, err := l.Accept()
+		if err != nil {
+			return
+		}
+		go func() {
+			for in := bufio.NewReader(c); err == nil; {
+				if _, err = in.ReadString('\n'); err == nil {
+					_, err = fmt.Fprintln(c, os.Args[2])
+				}
+			}
+			c.Close()
+		}()
 	}
 }
 

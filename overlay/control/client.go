@@ -77,16 +77,8 @@ func (c *Client) ShowPart(p Part) (*Status, error) {
 	if err != nil {
 		return nil, err
 	}
-	if r.Status == nil {
-		return nil, errNothing(c.at)
-	}
 	r.Status.Interface = c.at.Device // an impostor may give the name of another interface
 	return r.Status, nil
-}
-
-// errNothing refuses a reply without the requested part: another program has sent it.
-func errNothing(at rundir.Place) error {
-	return fmt.Errorf("%s: the reply does not have what was asked for", at)
 }
 
 // Version asks for the version of the running daemon.
@@ -187,7 +179,11 @@ func (c *Client) do(req request, fds ...int) (reply, error) {
 	case err != nil:
 		return reply{}, fmt.Errorf("%s: %w", c.at, errors.Join(err, writeErr))
 	}
-	return c.parse(line)
+	r, err := c.parse(line)
+	if err == nil && !r.answers(req.Op) {
+		return reply{}, fmt.Errorf("%s: the reply does not have what was asked for (%s)", c.at, req.Op)
+	}
+	return r, err
 }
 
 func (c *Client) write(line []byte, fds []int) error {

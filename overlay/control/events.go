@@ -1,8 +1,6 @@
 package control
 
 import (
-	"fmt"
-
 	"github.com/srdtun/srdtun/overlay/events"
 )
 
@@ -33,9 +31,6 @@ func (c *Client) Events(after uint64) (*Happened, error) {
 	r, err := c.do(request{Op: opEvents, After: after})
 	if err != nil {
 		return nil, err
-	}
-	if r.Happened == nil {
-		return nil, fmt.Errorf("%s: reply has no events", c.at)
 	}
 	return r.Happened, nil
 }

@@ -61,6 +61,8 @@ type reply struct {
 	Bad     bool         `json:"bad,omitempty"`
 	Changed []Difference `json:"changed,omitempty"`
 	Config  string       `json:"config,omitempty"`
+	// Done means that the operation was carried out, if it gives nothing back.
+	Done bool `json:"done,omitempty"`
 
 	Happened *Happened `json:"happened,omitempty"`
 	Flows    *Flows    `json:"flows,omitempty"`

@@ -20,6 +20,31 @@ const (
 	maxFault = 256
 )
 
+// answers reports whether a reply has what the operation asked for. Otherwise another program
+// has sent it.
+func (r *reply) answers(op string) bool {
+	switch op {
+	case opShow:
+		return r.Status != nil && r.Status.Schema > 0
+	case opVersion:
+		return r.Version != ""
+	case opConfig:
+		return r.Config != ""
+	case opEvents:
+		return r.Happened != nil && r.Happened.Run != ""
+	case opFlows:
+		return r.Flows != nil && r.Flows.Schema > 0
+	case opPing:
+		return r.Pings != nil && r.Pings.Schema > 0
+	case opChange:
+		return r.Done || r.Changed != nil
+	case opDown:
+		return r.Done
+	}
+	// opRestarting goes to the daemon of before an upgrade, which may be older than Done.
+	return true
+}
+
 // parseReply decodes a reply line, and makes all its texts printable.
 func parseReply(line []byte) (reply, error) {
 	var r reply

@@ -101,9 +101,6 @@ func pingOf(ctx context.Context, h Handler, req request) reply {
 // Flows counts inner flows for a time d between FlowsLeast and FlowsMost.
 func (c *Client) Flows(d time.Duration) (*Flows, error) {
 	r, err := c.do(request{Op: opFlows, Ms: d.Milliseconds()})
-	if err == nil && r.Flows == nil {
-		err = errNothing(c.at)
-	}
 	return r.Flows, err
 }
 
@@ -111,8 +108,5 @@ func (c *Client) Flows(d time.Duration) (*Flows, error) {
 // of addresses.
 func (c *Client) Ping(peer string, every bool) (*Pings, error) {
 	r, err := c.do(request{Op: opPing, Peer: peer, Every: every})
-	if err == nil && r.Pings == nil {
-		err = errNothing(c.at)
-	}
 	return r.Pings, err
 }

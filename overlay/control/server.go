@@ -221,7 +221,7 @@ func answer(ctx context.Context, c *place, h Handler, line []byte, enclosed *rec
 		return writeReply(c, change(h, req, enclosed)) == nil
 	case opRestarting:
 		h.Restarting()
-		return writeReply(c, reply{}) == nil
+		return writeReply(c, reply{Done: true}) == nil
 	case opConfig:
 		return writeReply(c, reply{Config: h.Config()}) == nil
 	case opEvents:
@@ -234,7 +234,7 @@ func answer(ctx context.Context, c *place, h Handler, line []byte, enclosed *rec
 		return writeReply(c, reply{Version: Version}) == nil
 	default: // opDown
 		// The reply goes first: Down ends this process.
-		writeReply(c, reply{})
+		writeReply(c, reply{Done: true})
 		h.Down()
 		return false
 	}
@@ -256,5 +256,5 @@ func change(h Handler, req request, enclosed *receiver) reply {
 	if err != nil {
 		return reply{Error: err.Error(), Bad: errors.Is(err, ErrConfig)}
 	}
-	return reply{Changed: changed}
+	return reply{Changed: changed, Done: true}
 }
