@@ -180,13 +180,11 @@ lab: ## the papers' experiments in the simulator: tables, results and figures in
 # COMPAREFLAGS are flags of bin/srdsim compare, or of bin/compare.
 compare: ## all path policies, TCP and MPTCP in the simulator: out/compare (minutes; COMPAREFLAGS=--full: an hour)
 	@$(MAKE) --no-print-directory srdsim
-	@$(MAKE) --no-print-directory srdplot
 	@$(BIN)/srdsim compare -o $(OUT)/compare $(COMPAREFLAGS)
 
 compare-fabric: packages-demo build ## the same with the daemon in namespaces: out/compare-fabric.* (root, minutes)
-	@$(MAKE) --no-print-directory srdplot
 	@$(BUILD) compare -o $(abspath $(BIN))/compare ./lab/fabric
-	@$(BIN)/compare -bin $(abspath $(BIN)/srdtun) -plot $(abspath $(BIN)/srdplot) -o $(OUT)/compare-fabric $(COMPAREFLAGS)
+	@$(BIN)/compare -bin $(abspath $(BIN)/srdtun) -o $(OUT)/compare-fabric $(COMPAREFLAGS)
 
 # BLACKHOLEFLAGS are flags of bin/bench blackhole.
 blackhole: packages-demo build bin-bench ## how long an application stalls when a spine dies silently, 100 times (root, 5 minutes)

@@ -189,27 +189,23 @@ func TestGroups(t *testing.T) {
 	if low < 0 || high < low {
 		t.Errorf("table\n%s", table.String())
 	}
-	h := Heats(g)[0]
+	h := Overalls(g)[0]
 	if len(h.Columns) != 1 || math.Abs(h.Ratios[1][0]-math.Sqrt(3)) > 1e-9 || h.Ratios[0][0] != 1 {
 		t.Errorf("%+v", h)
 	}
 	table.Reset()
-	if HeatTable(&table, g); !strings.Contains(table.String(), "\n| b | 1.73 |\n") {
+	if OverallTable(&table, g); !strings.Contains(table.String(), "\n| b | 1.73 |\n") {
 		t.Errorf("table\n%s", table.String())
-	}
-	f := Figures(g, "sub")
-	if len(f) != 1 || !json.Valid(f[0]) || !bytes.Contains(f[0], []byte(`"rows":["a","b"]`)) {
-		t.Errorf("%s", f)
 	}
 }
 
 // Columns of one workload are side by side, and a missing measurement is 0.
-func TestHeatColumns(t *testing.T) {
+func TestOverallColumns(t *testing.T) {
 	all := []Record{
 		{Key: Key{Scenario: "x", Workload: "u", System: "a"}, Mean: 1}, {Key: Key{Scenario: "x", Workload: "v", System: "a"}, Mean: 1},
 		{Key: Key{Scenario: "y", Workload: "u", System: "a"}, Mean: 1}, {Key: Key{Scenario: "y", Workload: "u", System: "b"}, Mean: 2},
 	}
-	h := Heats(Groups(all))[0]
+	h := Overalls(Groups(all))[0]
 	if !slices.Equal(h.Columns, []Column{{"x", "u"}, {"y", "u"}, {"x", "v"}}) || !slices.Equal(h.Ratios[1], []float64{0, 2, 0}) {
 		t.Errorf("%+v", h)
 	}

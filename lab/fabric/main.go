@@ -10,7 +10,6 @@ package main
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -22,12 +21,11 @@ import (
 
 	"github.com/srdtun/srdtun/e2e/fabric"
 	"github.com/srdtun/srdtun/lab/compare"
-	"github.com/srdtun/srdtun/scripts/picture"
 )
 
 // options are the options of the command line.
 type options struct {
-	srdtun, plot, data            string
+	srdtun, data                  string
 	out                           string // the beginning of the names of the files written
 	systems, scenarios, workloads string
 	loads                         string
@@ -42,7 +40,6 @@ type options struct {
 func main() {
 	var o options
 	flag.StringVar(&o.srdtun, "bin", "bin/srdtun", "the srdtun to measure")
-	flag.StringVar(&o.plot, "plot", "bin/srdplot", "the srdplot to draw with")
 	flag.StringVar(&o.data, "data", "lab/testdata", "the `folder` of flow sizes")
 	flag.StringVar(&o.out, "o", "out/compare-fabric", "write `NAME`.jsonl, NAME.md and NAME.png")
 	flag.StringVar(&o.systems, "systems", "", "a `list` divided by commas, or all; as srdsim compare has them")
@@ -159,7 +156,7 @@ func (o options) measure(todo []compare.Cell, r *results) (err error) {
 	return nil
 }
 
-// write writes table and picture.
+// write writes the tables.
 func (o options) write(cells []compare.Cell, have []compare.Record) error {
 	var all []compare.Record
 	for _, c := range cells {
@@ -173,19 +170,7 @@ func (o options) write(cells []compare.Cell, have []compare.Record) error {
 	groups := compare.Groups(all)
 	var table bytes.Buffer
 	compare.Table(&table, groups)
-	compare.HeatTable(&table, groups)
+	compare.OverallTable(&table, groups)
 	fmt.Print(table.String())
-	if err := os.WriteFile(o.out+".md", table.Bytes(), 0o644); err != nil {
-		return err
-	}
-	for i, b := range compare.Figures(groups, "the daemon, in namespaces") {
-		file := o.out + ".png"
-		if i > 0 {
-			file = fmt.Sprintf("%s-%d.png", o.out, i+1)
-		}
-		if err := picture.Draw(o.plot, file, json.RawMessage(b)); err != nil {
-			return err
-		}
-	}
-	return nil
+	return os.WriteFile(o.out+".md", table.Bytes(), 0o644)
 }

@@ -73,9 +73,6 @@ func (f Figure) SVG() ([]byte, error) {
 
 // size returns width and height.
 func (f Figure) size() (w, h vg.Length) {
-	if f.Heat != nil {
-		return width, f.heatHeight()
-	}
 	if len(f.Panels) > 0 {
 		_, h = f.panelRows()
 		return width, h
@@ -85,10 +82,6 @@ func (f Figure) size() (w, h vg.Length) {
 
 // draw draws the figure on a canvas.
 func (f Figure) draw(c vg.CanvasSizer) error {
-	if f.Heat != nil {
-		f.drawHeat(draw.New(c))
-		return nil
-	}
 	if len(f.Panels) > 0 {
 		f.drawPanels(draw.New(c))
 		return nil

@@ -8,18 +8,14 @@ import (
 	"github.com/srdtun/srdtun/scripts/picture"
 )
 
-// Figure is the input; its methods draw it. A Panel or a Heat may take the place of lines.
+// Figure is the input; its methods draw it. Panels may take the place of lines.
 type (
 	Figure picture.Figure
 	Panel  picture.Panel
-	Heat   picture.Heat
 )
 
 // check refuses a figure that cannot be drawn.
 func (f Figure) check() error {
-	if f.Heat != nil {
-		return f.checkHeat()
-	}
 	if len(f.Panels) > 0 {
 		return f.checkPanels()
 	}

@@ -13,7 +13,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/srdtun/srdtun/lab/compare"
-	"github.com/srdtun/srdtun/scripts/picture"
 )
 
 // compareOptions are the options of the command line.
@@ -31,7 +30,6 @@ type compareOptions struct {
 	jobs      int
 	data      string
 	dir       string
-	plot      string
 	redraw    bool
 	within    time.Duration
 }
@@ -81,7 +79,6 @@ func compareCommand() *cobra.Command {
 	f.IntVarP(&o.jobs, "jobs", "j", runtime.GOMAXPROCS(0), "how `many` at a time")
 	f.StringVar(&o.data, "data", "lab/testdata", "the `folder` of topologies and flow sizes")
 	f.StringVarP(&o.dir, "out", "o", "out/compare", "the `folder` for results, table and figure")
-	f.StringVar(&o.plot, "srdplot", "", "the srdplot `command` (default: beside this one, or in PATH)")
 	f.DurationVar(&o.within, "for", 0, "begin nothing new after this `time`; run again to go on (default: no limit)")
 	f.BoolVar(&o.redraw, "redraw", false, "compute nothing")
 	return c
@@ -169,33 +166,13 @@ func (o *compareOptions) run(what string) error {
 	}
 	groups := compare.Groups(all)
 	compare.Table(o.out, groups)
-	compare.HeatTable(o.out, groups)
+	compare.OverallTable(o.out, groups)
 	compare.OrderTable(o.out, all)
 	compare.InnerTable(o.out, all)
 	where, of := compare.Behind(groups, m.Systems[0].Name, behindShare)
 	fmt.Fprintf(o.out, "%s is within %.0f %% of the best in %d of %d situations\n", m.Systems[0].Name, 100*behindShare, of-len(where), of)
 	for _, s := range where {
 		fmt.Fprintln(o.out, "-", s)
-	}
-	return o.draw(groups)
-}
-
-// draw draws the figures of a matrix.
-func (o *compareOptions) draw(groups []*compare.Group) error {
-	plot, err := findPlot(o.plot)
-	if err != nil {
-		return err
-	}
-	for i, b := range compare.Figures(groups, "simulated, "+groups[0].Fabric) {
-		name := "matrix.png"
-		if i > 0 {
-			name = fmt.Sprintf("matrix-%d.png", i+1)
-		}
-		file := filepath.Join(o.dir, name)
-		if err := picture.Draw(plot, file, json.RawMessage(b)); err != nil {
-			return err
-		}
-		fmt.Fprintln(o.out, file)
 	}
 	return nil
 }

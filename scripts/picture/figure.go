@@ -14,7 +14,6 @@ type Figure struct {
 	Spans    []Span  `json:"spans,omitempty"`
 	Marks    []Mark  `json:"marks,omitempty"`
 	Panels   []Panel `json:"panels,omitempty"` // instead of lines and their parts
-	Heat     *Heat   `json:"heat,omitempty"`   // likewise
 }
 
 // Line is one series. Its colour comes from its place in the figure.
@@ -68,17 +67,3 @@ const (
 	Other              // a rival of the subject
 	Orient             // for orientation
 )
-
-// Heat is a table of ratios to the best of each column, which is 1. The larger a ratio,
-// the darker its cell, by its logarithm.
-type Heat struct {
-	Rows    []string     `json:"rows"`
-	Columns []HeatColumn `json:"columns"`
-	Cells   [][]float64  `json:"cells"` // a list for each row; 0: there is none
-}
-
-// HeatColumn has its name below a group's name, which neighbours share.
-type HeatColumn struct {
-	Group string `json:"group"`
-	Name  string `json:"name"`
-}

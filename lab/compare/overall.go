@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// Heat is a fabric at one glance: a row for each system, a column for each scenario with
+// Overall is a fabric at one glance: a row for each system, a column for each scenario with
 // a workload.
-type Heat struct {
+type Overall struct {
 	Fabric  string
 	Systems []string
 	Columns []Column
@@ -22,12 +22,12 @@ type Heat struct {
 // Column is a scenario with a workload.
 type Column struct{ Scenario, Workload string }
 
-// Heats returns a map for each fabric. Columns of one workload are side by side.
-func Heats(all []*Group) (v []Heat) {
+// Overalls returns a table for each fabric. Columns of one workload are side by side.
+func Overalls(all []*Group) (v []Overall) {
 	for _, s := range sections(all) {
-		i := slices.IndexFunc(v, func(h Heat) bool { return h.Fabric == s[0].Fabric })
+		i := slices.IndexFunc(v, func(h Overall) bool { return h.Fabric == s[0].Fabric })
 		if i < 0 {
-			i, v = len(v), append(v, Heat{Fabric: s[0].Fabric})
+			i, v = len(v), append(v, Overall{Fabric: s[0].Fabric})
 		}
 		v[i].add(s)
 	}
@@ -38,7 +38,7 @@ func Heats(all []*Group) (v []Heat) {
 }
 
 // add adds a column: all loads of a scenario with a workload.
-func (h *Heat) add(s []*Group) {
+func (h *Overall) add(s []*Group) {
 	h.Columns = append(h.Columns, Column{s[0].Scenario, s[0].Workload})
 	for _, n := range names(s) {
 		if !slices.Contains(h.Systems, n) {
@@ -65,7 +65,7 @@ func overLoads(s []*Group, system string) float64 {
 }
 
 // sort puts the columns of one workload side by side. The workloads keep their first order.
-func (h *Heat) sort() {
+func (h *Overall) sort() {
 	var order []int
 	for i, c := range h.Columns {
 		if slices.IndexFunc(h.Columns, func(o Column) bool { return o.Workload == c.Workload }) < i {
@@ -91,9 +91,9 @@ func chosen[T any](all []T, order []int) (v []T) {
 	return v
 }
 
-// HeatTable writes the maps as Markdown.
-func HeatTable(w io.Writer, all []*Group) {
-	for _, h := range Heats(all) {
+// OverallTable writes the tables as Markdown.
+func OverallTable(w io.Writer, all []*Group) {
+	for _, h := range Overalls(all) {
 		fmt.Fprintf(w, "%s: mean completion time over the best's, geometric mean over the loads\n\n| |", h.Fabric)
 		for _, c := range h.Columns {
 			fmt.Fprintf(w, " %s, %s |", c.Workload, c.Scenario)
