@@ -1,5 +1,6 @@
-// Command bench measures srdtun as it is shipped, in network namespaces that it makes and
-// removes, however it ends. A measuring command needs root, and takes the machine for itself.
+// Command bench measures the shipped srdtun in network namespaces. It creates the namespaces,
+// and removes them however it ends. A measuring command needs root, and nothing else should
+// run on the machine.
 //
 //	bench EXPERIMENT [flags]
 package main
@@ -20,7 +21,7 @@ import (
 	"github.com/srdtun/srdtun/bench/rivals"
 )
 
-// experiments by name.
+// experiments are the subcommands, by name.
 var experiments = []struct {
 	name, says string
 	run        func(args []string) error

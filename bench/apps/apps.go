@@ -1,7 +1,7 @@
 // Package apps runs common applications unchanged over the fabric of the end-to-end tests. Each
 // one runs without a tunnel, with kernel MPTCP, and through srdtun, in turn. PostgreSQL and
-// etcd work while spines die silently. The sockets of a ring show how long many simultaneous
-// flows wait. In the incast 48 ranks of Open MPI all send to one.
+// etcd work while spines die silently. The ring of sockets shows how long many simultaneous
+// flows take. In the incast 48 ranks of Open MPI all send to one.
 //
 // The command needs root, and removes all its changes however it ends. "make apps" installs its
 // programs. "make apps" installs what it runs. Every value is a line of JSON as soon as it is
@@ -51,11 +51,11 @@ func Main(args []string) error {
 	return nil
 }
 
-// app is an application and the network that it runs on.
+// app is an application and the network on which it runs.
 type app struct {
 	name, title string
 	spec        fabric.Spec
-	// run measures it between the hosts of a cluster.
+	// run measures the application between the hosts of a cluster.
 	run func(r *run, c *cluster) ([]value, error)
 }
 
@@ -88,8 +88,8 @@ func words() (all []string) {
 	return all
 }
 
-// chosen reports whether -only lets a name of the first list pass. It does unless -only names
-// another one of that list.
+// chosen reports whether the flag -only allows a name of the first list. It does unless -only
+// contains another name of that list.
 func chosen(only, name string, list []string) bool {
 	if only == "" {
 		return true
@@ -142,8 +142,7 @@ func (o options) run() (err error) {
 	if r.dir, err = fabric.Scratch(); err != nil {
 		return err
 	}
-	// PostgreSQL's files belong to another user, so that user must be able to enter this
-	// folder.
+	// PostgreSQL's files belong to another user, so this user must be able to enter the folder.
 	if err := os.Chmod(r.dir, 0o711); err != nil {
 		return err
 	}

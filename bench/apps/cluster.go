@@ -12,15 +12,15 @@ import (
 	"github.com/srdtun/srdtun/e2e/tunnel"
 )
 
-// The fabric, and how many addresses MPTCP has there: it has no other way to more than
-// one path.
+// MPTCP opens a subflow for each address of a host, so several addresses are its only means
+// to use several paths.
 const (
 	spines     = 4
 	rateMbit   = 100
 	mptcpAddrs = 4
 )
 
-// kind is a way from one host to another.
+// kind is a transport between the hosts, such as plain TCP or a tunnel.
 type kind struct {
 	name, title string
 	addrs       int // of each host
@@ -33,13 +33,13 @@ var kinds = []kind{
 	{"srdtun", "srdtun", 1, startTunnel},
 }
 
-// cluster is hosts that reach each other in the way of a kind.
+// cluster is a set of hosts that reach each other over a kind of transport.
 type cluster struct {
 	kind  kind
 	f     *fabric.Fabric
 	hosts []*fabric.Host
 	addrs []netip.Addr // the hosts', for applications
-	// wrap stands before the command of an application.
+	// wrap is put in front of an application's command.
 	wrap  []string
 	nodes []*tunnel.Node
 	dir   string // of this cluster
@@ -83,7 +83,7 @@ func (c *cluster) close() error {
 	return errors.Join(append(all, c.f.Close())...)
 }
 
-// command is the words of an application's command, as the kind has them.
+// command returns the words of an application's command with the kind's wrapper.
 func (c *cluster) command(name string, args ...string) []string {
 	return append(append(append([]string(nil), c.wrap...), name), args...)
 }
@@ -94,7 +94,7 @@ func (c *cluster) start(i int, name string, args ...string) (*fabric.Process, er
 	return c.hosts[i].Start(words[0], words[1:]...)
 }
 
-// multipath reports whether this program's own sockets use MPTCP.
+// multipath reports whether this program's own sockets use MPTCP with the kind.
 func (c *cluster) multipath() bool { return c.wrap != nil }
 
 func startPlain(_ *run, c *cluster) error {
@@ -104,11 +104,11 @@ func startPlain(_ *run, c *cluster) error {
 	return nil
 }
 
-// mptcpSubflows is more than there are spines.
+// mptcpSubflows is larger than the number of spines.
 const mptcpSubflows = "8"
 
 // startMPTCP tells the kernel all addresses of each host. Each address makes a subflow to the
-// peer's first and second address: eight 5-tuples for ECMP.
+// peer's first and second address, so there are eight 5-tuples for ECMP.
 func startMPTCP(r *run, c *cluster) error {
 	c.wrap = []string{"mptcpize", "run"}
 	for _, h := range c.hosts {
@@ -139,12 +139,12 @@ func startTunnel(r *run, c *cluster) (err error) {
 // stopWait is the time for an application to end by itself.
 const stopWait = 5 * time.Second
 
-// ends are running applications, to be ended after the measurement.
+// ends holds the running applications that must be ended after the measurement.
 type ends []*fabric.Process
 
 // stop ends the applications, the newest first, with SIGINT. PostgreSQL then ends without
-// waiting for its clients. SIGKILL follows if SIGINT does not help. Exit codes say nothing
-// here.
+// waiting for its clients. SIGKILL follows if SIGINT does not help. The exit codes are
+// ignored, because the applications are ended by a signal.
 func (e ends) stop() {
 	for i := len(e) - 1; i >= 0; i-- {
 		e[i].Signal(syscall.SIGINT)

@@ -6,20 +6,21 @@ import (
 )
 
 const (
-	// dead is how long a spine drops everything silently: several retransmission timeouts of
-	// plain TCP, which begin at 200 ms.
+	// dead is how long a spine drops everything silently. It is several retransmission
+	// timeouts of plain TCP, which begin at 200 ms.
 	dead = 2 * time.Second
-	// calm is the time before a death. It shows the busiest spine, and the application's own
-	// stalls.
+	// calm is the time before a death. It shows which spine is the busiest, and how long the
+	// application stalls by itself.
 	calm = time.Second
-	// heal is the time after a death: paths are probed up to a second apart.
+	// heal is the time after a death. It is long because failed paths are probed up to a
+	// second apart.
 	heal = 1500 * time.Millisecond
 )
 
 // death is the death of one spine.
 type death struct{ calm, died, healed time.Time }
 
-// deaths lets n spines die one after another. which names the next one.
+// deaths lets n spines fail one after another. The function which names the next spine.
 func (c *cluster) deaths(n int, which func(i int, since []uint64) (int, error)) (all []death, err error) {
 	for i := range n {
 		since, err := c.f.Counters()
@@ -47,15 +48,16 @@ func (c *cluster) deaths(n int, which func(i int, since []uint64) (int, error)) 
 	return all, nil
 }
 
-// spanOf is about how long n deaths take. Loading a fault takes some milliseconds.
+// spanOf estimates how long n deaths take. Loading a fault takes some milliseconds.
 func spanOf(n int) time.Duration {
 	return time.Duration(n) * (calm + dead + heal + 100*time.Millisecond)
 }
 
-// answer is an answered request of an application.
+// answer is an answered request of an application, with its times.
 type answer struct{ asked, answered time.Time }
 
-// longest is the longest answer among the requests that were open at some time of a span.
+// longest returns the longest time of an answer among the requests that were open during a
+// span.
 func longest(answers []answer, from, to time.Time) (most time.Duration) {
 	for _, a := range answers {
 		if a.asked.Before(to) && a.answered.After(from) {
@@ -65,7 +67,8 @@ func longest(answers []answer, from, to time.Time) (most time.Duration) {
 	return most
 }
 
-// stalls is the longest answer of each death, and of the calm before each, in order.
+// stalls returns the longest answer during each death, and in the calm before each death, in
+// order.
 func stalls(answers []answer, all []death) (dying, calm []time.Duration) {
 	for _, d := range all {
 		dying = append(dying, longest(answers, d.died, d.healed))
@@ -76,7 +79,8 @@ func stalls(answers []answer, all []death) (dying, calm []time.Duration) {
 	return dying, calm
 }
 
-// quantile is the least of sorted values that a share q of them does not exceed, in ms.
+// quantile returns the smallest of the sorted values that a share q of them does not exceed,
+// in ms.
 func quantile(sorted []time.Duration, q float64) float64 {
 	if len(sorted) == 0 {
 		return 0
@@ -90,7 +94,7 @@ func quantile(sorted []time.Duration, q float64) float64 {
 
 func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
-// told turns stalls into values, and keeps them for the picture.
+// told turns stalls into named values, and keeps them for the picture.
 func (r *run) told(answers []answer, all []death) []value {
 	dying, calm := stalls(answers, all)
 	for _, d := range dying {

@@ -18,15 +18,15 @@ import (
 	"github.com/srdtun/srdtun/e2e/fabric"
 )
 
-// etcd is three members, the leader alone on its leaf, so that each of its streams
-// crosses a spine. Timeouts are etcd's own: a heartbeat each 100 ms, an election after a
-// second without one.
+// etcd is a cluster of three members. The leader is alone on its leaf, so each of its
+// streams crosses a spine. Timeouts are etcd's defaults: a heartbeat each 100 ms, and an
+// election after a second without one.
 var etcd = app{"etcd", "etcd, three members", fabric.Spec{HostsA: 1, HostsB: 2}, (*run).etcd}
 
 const (
 	etcdPeer, etcdClient = "2380", "2379"
 	etcdReady            = 20 * time.Second
-	// etcdEvery is the time between two writes. etcdPatience bounds one write.
+	// etcdEvery is the time between two writes, and etcdPatience bounds one write.
 	etcdEvery    = 20 * time.Millisecond
 	etcdPatience = 30 * time.Second
 )
@@ -74,7 +74,8 @@ func (r *run) etcd(c *cluster) (values []value, err error) {
 		term = now
 		return err
 	}
-	// Each spine in turn: heartbeats are too few to tell which one carries them.
+	// The spines fail in turn. Heartbeats are too few packets to show which spine carries
+	// them.
 	n := max(len(c.f.Spines), r.deaths/5)
 	all, err := c.deaths(n, func(i int, _ []uint64) (int, error) {
 		if err := count(); err != nil {
@@ -126,7 +127,8 @@ func (m *member) call(method string, in, out any) error {
 	return json.Unmarshal(said, out)
 }
 
-// status is a member's own state, and its leader. Numbers are text in etcd's JSON.
+// status is the state that a member reports of itself and its leader. etcd's JSON has
+// numbers as text.
 type status struct {
 	Header struct {
 		Member string `json:"member_id"`
@@ -140,7 +142,8 @@ func (m *member) status() (s status, err error) {
 	return s, err
 }
 
-// term is the number of the term: the cluster has had so many elections, or more.
+// term returns the number of the election term. The cluster has held at least so many
+// elections.
 func (m *member) term() (int, error) {
 	s, err := m.status()
 	if err != nil {
@@ -181,7 +184,7 @@ func lead(members []*member, to int) (err error) {
 	return fmt.Errorf("member %d does not become etcd's leader: %w", to, err)
 }
 
-// writer writes to one member again and again.
+// writer writes to one member repeatedly.
 type writer struct {
 	end     chan struct{}
 	once    sync.Once
@@ -191,7 +194,7 @@ type writer struct {
 	failed  int
 }
 
-// write begins a write every etcdEvery, whether the one before has ended or not.
+// write starts a write every etcdEvery, even if the previous write has not ended.
 func write(m *member) *writer {
 	w := &writer{end: make(chan struct{})}
 	w.group.Go(func() {
@@ -222,7 +225,7 @@ func (w *writer) one(m *member, n int) {
 	w.answers = append(w.answers, answer{asked, answered})
 }
 
-// stop waits for the last write and returns all. It may be called again.
+// stop waits for the last write and returns all writes. It may be called twice.
 func (w *writer) stop() []answer {
 	w.once.Do(func() { close(w.end) })
 	w.group.Wait()

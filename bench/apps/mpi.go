@@ -19,8 +19,8 @@ import (
 )
 
 // mpi is the incast of the SRD paper: 48 ranks of Open MPI on four hosts send to one rank. The
-// library is Debian's, with its TCP transport. The program is our own, because it must sleep
-// where Open MPI would spin.
+// library is Debian's, with its TCP transport. The program is written for this test, because it
+// must sleep where Open MPI would spin.
 var mpi = app{"mpi", "Open MPI, 48 ranks to one", fabric.Spec{HostsA: mpiSenders, HostsB: 1, RateMbit: -1}, (*run).mpi}
 
 //go:embed mpi/incast.c
@@ -32,7 +32,7 @@ var agent []byte
 const (
 	mpiSenders = 4  // hosts
 	mpiEach    = 12 // ranks on each of them
-	// mpiPort is the device of leaf B towards the receiver's host: the link that all share.
+	// mpiPort is the device of leaf B towards the receiver's host, a link that all flows share.
 	mpiPort = "h1"
 	// mpiMbit is the port's rate, a tenth of 1 Gbit/s, so that the port is the bottleneck. At 1
 	// Gbit/s 49 processes, five daemons and all packets would need both processors of a small
@@ -40,19 +40,20 @@ const (
 	// the processor time beside the figures.
 	mpiMbit = 100
 	// mpiQueue and mpiBurst have the values of the fabric's links. The first windows of 48
-	// flows are almost three times as much as the queue takes.
+	// flows are almost three times as large as the queue.
 	mpiQueue, mpiBurst = 256 << 10, 16 << 10
 	// mpiPause lets queues drain between two rounds.
 	mpiPause = 500 * time.Millisecond
-	// mpiWarm counts the first rounds of each size, in which ranks connect and touch their
-	// memory.
+	// mpiWarm is the number of rounds of each size that do not count: in them ranks connect and
+	// touch their memory.
 	mpiWarm = 1
-	// mpiWait is twice the time of a run whose port is always full.
+	// mpiWait bounds a run. It is twice the time of a run whose port is always full.
 	mpiWait = 4 * time.Minute
 )
 
-// messages are the sizes that each rank sends, and how often. Open MPI sends 64 KB at once, as
-// its eager limit is 64 KiB. For a larger message the receiver first says that it has room.
+// messages lists the sizes that each rank sends, and how often. Open MPI sends 64 KB at once,
+// as its eager limit is 64 KiB. A larger message is sent only after the receiver has confirmed
+// that it has room.
 var messages = []struct {
 	name   string
 	size   int
@@ -132,8 +133,8 @@ func layOut(c *cluster) (program, remote string, err error) {
 	return program, remote, nil
 }
 
-// mpiWords are mpirun's arguments. Rank 0 is on the receiver and the others on the senders, in
-// order. Ranks use TCP through the kind's device, and no shared memory.
+// mpiWords returns mpirun's arguments. Rank 0 is on the receiver and the others on the senders,
+// in order. Ranks use TCP through the kind's device, and no shared memory.
 func mpiWords(c *cluster, remote, program string) []string {
 	hosts := []string{c.hosts[mpiSenders].Name + ":1"}
 	for _, h := range c.hosts[:mpiSenders] {

@@ -26,8 +26,8 @@ const (
 	pgPort = "5432"
 	// pgScale is pgbench's scale factor: 15 MB each, so a base backup takes seconds.
 	pgScale = 20
-	// pgClients commit pgRate times a second in all. A commit counts from its due time, so
-	// waiting clients cannot hide a standstill.
+	// pgClients commit pgRate times a second in all. A commit counts from its due time, so a
+	// stall is visible even if the clients wait.
 	pgClients, pgRate = 16, 300
 	pgReady           = 30 * time.Second
 )
@@ -65,12 +65,13 @@ func (r *run) postgres(c *cluster) (values []value, err error) {
 	return append(append(values, r.told(answers, all)...), value{"failed", float64(failed)}, value{"commits", float64(len(answers))}), nil
 }
 
-// asUser is a command of PostgreSQL's, which does not run as root.
+// asUser returns a command of PostgreSQL for another user, because PostgreSQL does not run as
+// root.
 func asUser(name string, args ...string) []string {
 	return append([]string{"setpriv", "--reuid", pgUser, "--regid", pgUser, "--clear-groups", filepath.Join(pgDir, name)}, args...)
 }
 
-// do runs a command of PostgreSQL's on host i to its end.
+// do runs a command of PostgreSQL on host i and waits for its end.
 func (d *database) do(i int, name string, args ...string) (string, error) {
 	words := asUser(name, args...)
 	words = d.c.command(words[0], words[1:]...)
@@ -98,7 +99,7 @@ func (d *database) server(i int, data string) error {
 	}
 }
 
-// own makes an empty folder of the user's.
+// own makes an empty folder that belongs to PostgreSQL's user.
 func (d *database) own(dir string) error {
 	_, err := d.c.hosts[0].Run("install", "-d", "-o", pgUser, "-g", pgUser, "-m", "0700", dir)
 	return err
@@ -125,7 +126,8 @@ func (d *database) startPrimary() error {
 			return err
 		}
 	}
-	// An earlier "alter system" makes commits wait for a standby that is not there.
+	// An earlier run's "alter system" makes commits wait for a standby, and no standby runs
+	// yet.
 	if err := os.WriteFile(filepath.Join(d.primary, "postgresql.auto.conf"), nil, 0o644); err != nil {
 		return err
 	}
@@ -136,7 +138,7 @@ func (d *database) startPrimary() error {
 	return err
 }
 
-// backup copies the primary over the network, and returns at how many Mbit/s.
+// backup copies the primary over the network, and returns the rate in Mbit/s.
 func (d *database) backup() (float64, error) {
 	if err := d.own(d.copy); err != nil {
 		return 0, err
@@ -160,13 +162,13 @@ func (d *database) backup() (float64, error) {
 	return float64(size) * 8 / took.Seconds() / 1e6, err
 }
 
-// sql asks the primary.
+// sql runs a query on the primary.
 func (d *database) sql(text string) (string, error) {
 	out, err := d.do(0, "psql", "-h", d.socket+"0", "-p", pgPort, "-Atq", "-c", text, "postgres")
 	return strings.TrimSpace(out), err
 }
 
-// startStandby starts the standby, and waits until commits wait for it.
+// startStandby starts the standby, and waits until commits need its confirmation.
 func (d *database) startStandby() error {
 	if err := d.server(1, d.copy); err != nil {
 		return err
@@ -184,8 +186,8 @@ func (d *database) startStandby() error {
 	return errors.New("PostgreSQL's standby does not follow")
 }
 
-// commit lets clients on the primary's host work while n spines die. The busiest spine dies
-// each time.
+// commit runs clients on the primary's host while n spines fail. Each time the busiest spine
+// fails.
 func (d *database) commit(n int) (answers []answer, failed int, all []death, err error) {
 	const before = 2 * time.Second
 	seconds := int((before + spanOf(n)).Seconds()) + 2
@@ -240,7 +242,7 @@ func failures(said string) (int, error) {
 }
 
 // readCommits reads pgbench's log of transactions: "client number time script epoch us lag".
-// Here time counts from when the transaction was due, in us.
+// Here time counts from the transaction's due time, in us.
 func readCommits(in io.Reader) (all []answer, err error) {
 	lines := bufio.NewScanner(in)
 	for lines.Scan() {

@@ -35,7 +35,7 @@ var rows = []struct{ app, name, title string }{
 	{"mpi", "64k_idle", "… share that is idle"},
 }
 
-// report writes the table and the picture.
+// report writes the table and the picture of the results.
 func (r *run) report() error {
 	head, table := r.table()
 	var b strings.Builder
@@ -85,7 +85,7 @@ func (r *run) get(app, kind, name string) (float64, bool) {
 	return 0, false
 }
 
-// digits writes a number with three digits that count, and a count as it is.
+// digits writes a number with three significant digits, and a count unchanged.
 func digits(v float64) string {
 	switch {
 	case v == float64(int64(v)), v >= 99.95:
@@ -96,7 +96,7 @@ func digits(v float64) string {
 	return fmt.Sprintf("%.2f", v)
 }
 
-// figure shows, for each kind, the share of deaths whose longest answer took at most so long.
+// figure draws, for each kind, the distribution of the longest answer over the deaths.
 func (r *run) figure() picture.Figure {
 	f := picture.Figure{
 		Title:    "PostgreSQL's longest commit as a spine dies",

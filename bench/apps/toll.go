@@ -10,18 +10,19 @@ import (
 	"time"
 )
 
-// toll is the processor time of the processes on a cluster's hosts while rounds are under way.
-// Write gets the incast's output as it comes. The idle share beside it shows whether other
-// processes worked as well.
+// toll measures the processor time of the processes on a cluster's hosts during the rounds of
+// the incast. Write receives the output of the incast program line by line. The machine's idle
+// share, measured at the same time, shows whether other processes worked too.
 type toll struct {
 	c    *cluster
 	said bytes.Buffer // all of it
 	line []byte       // the beginning of an unfinished line
 	pids []int
-	// State of the running round.
+	// These fields are the state of the running round.
 	began time.Time
 	took  time.Duration
-	// By message size: processor time of our processes, and of all processors meanwhile.
+	// For each message size, these are the processor time of the cluster's processes and of
+	// the whole machine.
 	used, of map[int]time.Duration
 }
 
@@ -39,7 +40,8 @@ func (t *toll) Write(p []byte) (int, error) {
 	}
 }
 
-// see takes a line: "begin SIZE ROUND ..", then "idle SIZE ROUND .." when it has ended.
+// see parses a line of output: "begin SIZE ROUND ..", or at the end of a round "idle SIZE
+// ROUND ..".
 func (t *toll) see(line string, now time.Time) {
 	var word string
 	var size, round int
@@ -60,8 +62,8 @@ func (t *toll) see(line string, now time.Time) {
 	}
 }
 
-// processorTime is the time that processes have used so far. A process that has ended counts
-// nothing.
+// processorTime returns the processor time that the processes have used so far. A process that
+// has ended counts nothing.
 func processorTime(pids []int) (sum time.Duration) {
 	for _, pid := range pids {
 		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
@@ -72,12 +74,13 @@ func processorTime(pids []int) (sum time.Duration) {
 	return sum
 }
 
-// userTick is the unit of times in proc(5), the same on all of Linux's architectures that
-// Go has.
+// userTick is the unit of times in proc(5). It is the same on all Linux architectures that Go
+// supports.
 const userTick = 10 * time.Millisecond
 
-// parseStat returns utime plus stime of proc_pid_stat(5). The name is in parentheses and may
-// hold anything. Counted from 0 after the name, these are the fields 11 and 12.
+// parseStat returns utime plus stime of proc_pid_stat(5). The process name is in parentheses
+// and may contain any character. Counted from 0 after the name, utime and stime are the fields
+// 11 and 12.
 func parseStat(text string) (sum time.Duration) {
 	f := strings.Fields(text[strings.LastIndexByte(text, ')')+1:])
 	if len(f) < 13 {

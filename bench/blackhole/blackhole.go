@@ -1,6 +1,6 @@
 // Package blackhole measures how long an application receives nothing when a spine under its
 // tunnel dies silently. The shipped daemon runs on the fabric of the end-to-end tests, with TCP
-// flows that never end. Each trial lets the busiest spine drop everything for a moment. Goodput
+// flows that never end. In each trial the busiest spine drops everything for a moment. Goodput
 // is sampled every 5 ms.
 package blackhole
 
@@ -29,7 +29,7 @@ type options struct {
 	ecn      bool
 }
 
-// deadFor is ten times the stall that is allowed.
+// deadFor is how long the spine drops everything: ten times the allowed stall.
 const deadFor = 500 * time.Millisecond
 
 // Main is "bench blackhole". It measures, and appends each trial to a file as a line of JSON at
@@ -62,8 +62,8 @@ func Main(args []string) error {
 	return nil
 }
 
-// Stalls lets one spine after another die under one flow, and returns the stall of each
-// trial in ms.
+// Stalls lets one spine after another fail under one flow, and returns the stall of each trial
+// in ms.
 func Stalls(srdtun string, trials int) (ms []float64, err error) {
 	all, err := options{srdtun: srdtun, trials: trials, flows: 1, dead: deadFor}.run(io.Discard)
 	for _, t := range all {
@@ -72,7 +72,7 @@ func Stalls(srdtun string, trials int) (ms []float64, err error) {
 	return ms, err
 }
 
-// run builds the network, lets the spines die, and prints each trial.
+// run builds the network, lets the spines fail, and prints each trial.
 func (o options) run(w io.Writer) (all []trial, err error) {
 	f, err := fabric.New(fabric.Spec{})
 	if err != nil {
@@ -96,7 +96,7 @@ func (o options) run(w io.Writer) (all []trial, err error) {
 		return all, err
 	}
 	defer fl.stop()
-	// Before the first trial flows leave slow start, and paths are measured.
+	// Before the first trial, flows leave slow start and the daemon measures its paths.
 	if err := fl.run(heal); err != nil {
 		return all, err
 	}

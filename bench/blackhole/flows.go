@@ -28,13 +28,13 @@ type flows struct {
 	over    chan struct{}
 }
 
-// point is the bytes that each flow had received at a time.
+// point holds the number of bytes that each flow had received at one time.
 type point struct {
 	when time.Time
 	got  []int64
 }
 
-// start connects n flows to the address of the server inside the tunnel.
+// start connects n flows to the server's address inside the tunnel.
 func start(client, server *fabric.Host, to netip.Addr, n int) (*flows, error) {
 	fl := &flows{got: make([]atomic.Int64, n), over: make(chan struct{})}
 	l, err := server.Listen("tcp4", netip.AddrPortFrom(to, 0).String())
@@ -88,8 +88,8 @@ func (fl *flows) take(c net.Conn, i int) {
 	}
 }
 
-// watch takes samples. Each has its real time: on a busy machine a ticker is late, and a late
-// sample holds more.
+// watch samples the received bytes of each flow. Each sample has its real time: on a busy
+// machine the ticker is late, and a late sample covers more bytes.
 func (fl *flows) watch() {
 	tick := time.NewTicker(sample)
 	defer tick.Stop()
@@ -109,7 +109,7 @@ func (fl *flows) watch() {
 	}
 }
 
-// run lets time pass, and reports a flow that ended.
+// run waits for some time, and returns an error if a flow ended.
 func (fl *flows) run(d time.Duration) error {
 	time.Sleep(d)
 	if fl.ended.Load() {
@@ -118,14 +118,14 @@ func (fl *flows) run(d time.Duration) error {
 	return nil
 }
 
-// mark is the number of the newest sample.
+// mark returns the number of the newest sample.
 func (fl *flows) mark() int {
 	fl.mu.Lock()
 	defer fl.mu.Unlock()
 	return max(len(fl.samples)-1, 0)
 }
 
-// mean is the goodput of all flows between two samples, in Mbit/s.
+// mean returns the goodput of all flows between two samples, in Mbit/s.
 func (fl *flows) mean(from, to int) float64 {
 	fl.mu.Lock()
 	defer fl.mu.Unlock()
@@ -133,9 +133,9 @@ func (fl *flows) mean(from, to int) float64 {
 	return rate(sum(b.got)-sum(a.got), b.when.Sub(a.when))
 }
 
-// stall is the longest time, in ms, in which every sample was below a tenth of the earlier
-// goodput (Mbit/s). The first result counts all flows together. The second is the longest of a
-// single flow, compared with its even share.
+// stall returns the longest time, in ms, in which every sample was below a tenth of the
+// earlier goodput (Mbit/s). The first result counts all flows together. The second is the
+// longest of a single flow, compared with its even share.
 func (fl *flows) stall(from, to int, before float64) (all, worst float64) {
 	fl.mu.Lock()
 	defer fl.mu.Unlock()
@@ -147,7 +147,7 @@ func (fl *flows) stall(from, to int, before float64) (all, worst float64) {
 	return all, worst
 }
 
-// longest is the longest time, in ms, of samples below a rate, in Mbit/s.
+// longest returns the longest time, in ms, in which all samples were below a rate in Mbit/s.
 func longest(v []point, below float64, got func(p point) int64) (most float64) {
 	current := time.Duration(0)
 	for i := 1; i < len(v); i++ {

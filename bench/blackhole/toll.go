@@ -10,7 +10,8 @@ import (
 	"github.com/srdtun/srdtun/e2e/tunnel"
 )
 
-// toll is the cost for inner TCP, and the reasons of that cost.
+// toll counts the costs of a death for inner TCP, such as retransmissions, and their
+// reasons.
 type toll struct {
 	Again    int `json:"again"`    // segments that it sent again
 	Signals  int `json:"signals"`  // segments that the queue in front of the tunnel took out, to tell of congestion
@@ -27,13 +28,13 @@ func (t toll) plus(u toll) toll {
 	return toll{t.Again + u.Again, t.Signals + u.Signals, t.Marks + u.Marks, t.Repaired + u.Repaired, t.GivenUp + u.GivenUp}
 }
 
-// String is a few words.
+// String summarizes the toll in a few words.
 func (t toll) String() string {
 	return fmt.Sprintf("TCP segments again %d, taken out by the queue %d, marked %d, messages repaired %d, given up %d", t.Again, t.Signals, t.Marks, t.Repaired, t.GivenUp)
 }
 
-// tolls reads the counts so far on the host of a node. All TCP in its namespace goes through
-// the tunnel.
+// tolls reads the present counters on the host of a node. All TCP traffic of the host's
+// namespace goes through the tunnel.
 func tolls(n *tunnel.Node) (t toll, err error) {
 	err = n.Host.Do(func() error {
 		text, err := os.ReadFile("/proc/thread-self/net/snmp")

@@ -15,15 +15,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// traceEvery is the time between two looks of a trace. It is below the tunnel's round trip
-// under load, and costs some permille of a processor.
+// traceEvery is the interval of readings in a trace. It is shorter than the tunnel's round trip
+// under load, and costs a few thousandths of a processor.
 const traceEvery = 10 * time.Millisecond
 
-// around is how many looks are printed before and after one that shows a loss.
+// around is the number of readings that are printed before and after a reading that shows a
+// loss.
 const around = 12
 
-// look is the state of both daemons and of the first inner connection at one time. Counters
-// count from the beginning.
+// look is a reading: the state of both daemons and of the first inner connection at one time.
+// Its counters count from the start of the processes.
 type look struct {
 	at       time.Time
 	queue    uint64 // bytes in front of the tunnel
@@ -38,7 +39,7 @@ type look struct {
 	tcp      unix.TCPInfo
 }
 
-// trace is a record of looks.
+// trace is a series of readings.
 type trace struct {
 	over  chan struct{}
 	done  sync.WaitGroup
@@ -78,7 +79,7 @@ func (t *trace) stop() error {
 	return t.err
 }
 
-// see takes a look.
+// see takes a reading.
 func see(a, b *tunnel.Node, conn net.Conn) (l look, err error) {
 	l.at = time.Now()
 	if raw, ok := conn.(syscall.Conn); ok {
@@ -115,8 +116,8 @@ func see(a, b *tunnel.Node, conn net.Conn) (l look, err error) {
 	return l, nil
 }
 
-// peerOf asks a daemon about its only peer over the control socket. Starting a program for each
-// look would add load.
+// peerOf asks a daemon about its only peer over the control socket. A separate program for each
+// reading would add load.
 func peerOf(n *tunnel.Node) (*control.Peer, error) {
 	c, err := control.Dial(rundir.Place{Device: n.Name})
 	if err != nil {
@@ -133,7 +134,7 @@ func peerOf(n *tunnel.Node) (*control.Peer, error) {
 	return &s.Peers[0], nil
 }
 
-// between returns the looks of a span of time.
+// between returns the readings in a span of time.
 func (t *trace) between(from, to time.Time) (v []look) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -145,8 +146,8 @@ func (t *trace) between(from, to time.Time) (v []look) {
 	return v
 }
 
-// tell prints the looks around each segment that TCP sent again in a span of time. It adds the
-// limit of the window. The spine died at died.
+// tell prints the readings around each segment that TCP retransmitted in a span of time. It
+// adds which window limited the flow. The argument died is the time of the spine's death.
 func (t *trace) tell(w io.Writer, from, died, to time.Time) {
 	v := t.between(from, to)
 	if len(v) < 2 {
@@ -166,7 +167,7 @@ func (t *trace) tell(w io.Writer, from, died, to time.Time) {
 	fmt.Fprintf(w, "  while dead: %s\n", sumUp(t.between(died, to)))
 }
 
-// since describes the state, and the changes since an earlier look.
+// since describes the reading, and the changes since an earlier reading.
 func (l *look) since(was *look) string {
 	s := fmt.Sprintf("queue %4d KB, tunnel %4d of %4d KB, held %4d KB, paths out %2d, repaired %2d; TCP: cwnd %4d, unacked %4d, rtt %5.1f ms, state %d",
 		l.queue>>10, l.inflight>>10, l.window>>10, l.held>>10, l.down, l.repaired-was.repaired,
@@ -174,7 +175,7 @@ func (l *look) since(was *look) string {
 	return s + grown(l.counted(), was.counted()) + grown(l.drops, was.drops) + grown(l.late, was.late)
 }
 
-// counted is the counts of faults at the connection and the receiver.
+// counted returns the fault counters of the connection and of the receiver.
 func (l *look) counted() map[string]uint64 {
 	return map[string]uint64{
 		"sent_again":        uint64(l.tcp.Total_retrans),
@@ -200,9 +201,9 @@ func grown(now, was map[string]uint64) (s string) {
 	return s
 }
 
-// sumUp says how a connection was limited in a span. An empty queue in front of the tunnel
-// means the connection's own window; sumUp prints the share of such looks. It also prints the
-// share with a full window of the tunnel.
+// sumUp says which window limited a connection in a span. An empty queue in front of the tunnel
+// means that the inner connection's own window was the limit; sumUp prints the share of such
+// readings. It also prints the share of readings in which the tunnel's window was full.
 func sumUp(v []look) string {
 	if len(v) < 2 {
 		return "no looks"

@@ -10,20 +10,21 @@ import (
 )
 
 const (
-	// sample is the span of a sample. A shorter one is sometimes empty on a healthy network,
-	// because both ends wait for a processor.
+	// sample is the length of a sample. A shorter sample is sometimes empty even on a healthy
+	// network, because both ends wait for a processor.
 	sample = 5 * time.Millisecond
-	// before is the healthy time that shows the goodput and the busiest spine.
+	// before is the healthy time at the start of a trial. It shows the goodput and the busiest
+	// spine.
 	before = 500 * time.Millisecond
 	// heal is the time for the spine's paths to come back before the next trial. Probes are up
 	// to a second apart.
 	heal = 1500 * time.Millisecond
-	// stalled is the share of the earlier goodput below which a sample is a stall, as in
-	// package meter.
+	// stalled is a share of the earlier goodput. A sample below it is a stall, as in package
+	// meter.
 	stalled = 0.1
 )
 
-// trial is the result of one death. Times are in ms, rates in Mbit/s.
+// trial is the result of one spine's death. Times are in ms, rates in Mbit/s.
 type trial struct {
 	Spine   int     `json:"spine"`
 	Share   float64 `json:"share"`   // of the bytes before, that spine's share
@@ -38,13 +39,13 @@ type trial struct {
 	died, healed time.Time
 }
 
-// String is a line.
+// String prints the trial in one line.
 func (t trial) String() string {
 	return fmt.Sprintf("spine %d with %.0f %%: %.0f Mbit/s before, %.0f during, stall %.0f ms (before: %.0f, worst flow: %.0f), %v",
 		t.Spine, 100*t.Share, t.Before, t.During, t.Stall, t.Quiet, t.Worst, t.Dead)
 }
 
-// measure lets the busiest spine fail and come back.
+// measure lets the busiest spine fail and recover.
 func (o options) measure(f *fabric.Fabric, from *tunnel.Node, fl *flows) (t trial, err error) {
 	since, err := f.Counters()
 	if err != nil {
@@ -68,7 +69,7 @@ func (o options) measure(f *fabric.Fabric, from *tunnel.Node, fl *flows) (t tria
 		return t, err
 	}
 	// Loading the rules of a fault takes some milliseconds, and the spine dies in that time. So
-	// a stall counts from the last sample before.
+	// a stall counts from the last sample before the rules were loaded.
 	died := fl.mark()
 	t.died = time.Now()
 	if err := o.hurt(f, t.Spine); err != nil {
@@ -95,7 +96,7 @@ func (o options) measure(f *fabric.Fabric, from *tunnel.Node, fl *flows) (t tria
 	return t, nil
 }
 
-// hurt makes the spine drop everything, or the share of -permille if that is set.
+// hurt makes the spine drop everything, or the share in -permille if that flag is set.
 func (o options) hurt(f *fabric.Fabric, spine int) error {
 	if o.permille > 0 {
 		return f.Lossy(spine, o.permille)
@@ -116,7 +117,7 @@ func share(f *fabric.Fabric, since []uint64, spine int) (float64, error) {
 	return float64(now[spine-1]-since[spine-1]) / float64(max(sum, 1)), nil
 }
 
-// summary is the distributions over all trials.
+// summary has the distributions of the values over all trials.
 func summary(all []trial) string {
 	of := func(get func(t trial) float64) (v []float64) {
 		for _, t := range all {
@@ -139,7 +140,8 @@ func summary(all []trial) string {
 		at(of(func(t trial) float64 { return t.During }), 0.5), dead, healthy)
 }
 
-// at is a quantile of sorted values: the least that a share q of them does not exceed.
+// at returns a quantile: the smallest of the sorted values that a share q of them does not
+// exceed.
 func at(v []float64, q float64) float64 {
 	i := int(q * float64(len(v)))
 	if float64(i) == q*float64(len(v)) && i > 0 {

@@ -1,7 +1,7 @@
-// Package drills hurts the shipped daemon under load in one way after another, and compares
-// each cost with a bound. It covers kill -9, address changes, dead, corrupting and duplicating
-// networks, and a stopped process. No descriptors, little memory, replay and garbage follow. It
-// prints a table, and exits with 1 if a bound was missed.
+// Package drills disturbs the shipped daemon under load in one way after another, and compares
+// each cost with a bound. The disturbances are kill -9, address changes, failed, corrupting and
+// duplicating networks, and a stopped process. Further ones are missing descriptors, little
+// memory, replay and garbage. It prints a table, and exits with 1 if a bound was missed.
 //
 // The command needs root, takes the machine for itself, and removes all its changes however it
 // ends.

@@ -1,17 +1,18 @@
-// Package hostdelay records how late a machine's processes run. The simulator's laboratory
-// builds a host from this table (lab/hosts). The command needs root, for namespaces.
+// Package hostdelay records how late a machine's processes run. The simulator builds a host
+// from this table (lab/hosts). The command needs root, because it creates namespaces.
 //
 //	bench hostdelay [-busy N] [-samples N] [-o FILE]
 //
-// It sleeps as a worker of the daemon does (srd/loop): in epoll, unknown to Go's scheduler,
-// with one timerfd. It runs in a namespace at one end of a veth pair. It measures three things.
-// A timer's delay runs from its due time to the action. An arrival's delay runs from the
-// kernel's stamp on a packet (SO_TIMESTAMPNS) to its handling. The costs are the processor time
-// to send a train, to receive one, and of AES-256-GCM.
+// The measuring process sleeps as a worker of the daemon does (srd/loop): in epoll, unknown to
+// Go's scheduler, with one timerfd. It runs in a namespace at one end of a veth pair. It
+// measures three things. A timer's delay runs from its due time to the action. An arrival's
+// delay runs from the kernel's stamp on a packet (SO_TIMESTAMPNS) to its handling. The costs
+// are the processor time to send a train, to receive one, and of AES-256-GCM.
 //
-// With -busy so many processes spin beside it. On a shared machine the scheduler's priority
-// keeps other processes out. "chrt -f 10 hostdelay" records a machine with nothing else to do.
-// "nice -n -20 hostdelay -busy 2" records one where only two spinning processes count.
+// With -busy N, N spinning processes run beside the measurement. On a shared machine the
+// scheduler's priority keeps other processes away. "chrt -f 10 hostdelay" records an otherwise
+// idle machine. "nice -n -20 hostdelay -busy 2" records a machine on which only two spinning
+// processes compete.
 package hostdelay
 
 import (
@@ -101,7 +102,7 @@ func spinners(n int) (stop func(), err error) {
 	return stop, err
 }
 
-// quantiles are the columns of a table.
+// quantiles are the columns of the table.
 var quantiles = []float64{0, 0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.98, 0.99, 0.995, 0.998, 0.999, 1}
 
 // record is the result of a recording.
@@ -111,13 +112,13 @@ type record struct {
 	costs          []cost
 }
 
-// cost is processor time by name.
+// cost is a processor time and its name.
 type cost struct {
 	name string
 	took time.Duration
 }
 
-// write prints the table, as package lab reads it.
+// write prints the table in the form that package lab reads.
 func (r *record) write(w io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# Recorded by bench hostdelay -busy %d on %s, %d processors, load %s, %s.\n",

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Addresses of the two ends, and of no host. The far end drops packets to that third one
-// unread, because their Ethernet address is not its own.
+// These are the addresses of the two ends, and an address of no host. The far end drops packets
+// to this third address unread, because their Ethernet address is not its own.
 var (
 	near   = [4]byte{10, 99, 0, 1}
 	far    = [4]byte{10, 99, 0, 2}
@@ -79,7 +79,7 @@ func (s *site) remote(f func() error) error {
 	return <-done
 }
 
-// wire makes the devices.
+// wire creates the devices.
 func (s *site) wire(other int) error {
 	pair := &netlink.Veth{LinkAttrs: netlink.LinkAttrs{Name: "near"}, PeerName: "far"}
 	if err := netlink.LinkAdd(pair); err != nil {
@@ -107,7 +107,7 @@ func (s *site) wire(other int) error {
 	})
 }
 
-// raise gives a device its address and sets it up.
+// raise gives a device its address and brings it up.
 func raise(name string, addr [4]byte) error {
 	l, err := netlink.LinkByName(name)
 	if err != nil {

@@ -1,6 +1,5 @@
-// Package others tells how much of the processors' time went to processes that a measurement
-// has not started. Other processes make figures worse, and a shared machine has some most of
-// the day.
+// Package others measures the processor time of processes that do not belong to a measurement.
+// Such processes make figures worse, and a shared machine has some most of the day.
 package others
 
 import (
@@ -13,28 +12,28 @@ import (
 	"time"
 )
 
-// userHz is the unit of times in /proc, the same on all architectures that Go has.
+// userHz is the unit of times in /proc. It is the same on all architectures that Go supports.
 const userHz = 100
 
-// kthreadd is the parent of all kernel threads. They work for packets, and packets belong to no
-// process.
+// kthreadd is the parent of all kernel threads. Kernel threads are not counted as foreign,
+// because they also process packets of the measurement.
 const kthreadd = 2
 
-// process is the fields used of /proc/PID/stat, proc_pid_stat(5).
+// process holds the fields of /proc/PID/stat that are used here, proc_pid_stat(5).
 type process struct {
 	pid, parent int
 	ticks       int64 // its own, and of the children that it has waited for
 }
 
-// Reading is a moment at which processor time was read.
+// Reading is the processor time read at one moment.
 type Reading struct {
 	at    time.Time
 	ticks int64
 }
 
-// Now reads the time of all processes, without this one and its descendants. The time of an
-// ended child goes to its parent. So the sums of two readings stay comparable although
-// processes came and went.
+// Now reads the time of all processes, except this one and its descendants. The time of an
+// ended child goes to its parent. So the difference of two readings is right even if processes
+// came and went.
 func Now() (Reading, error) {
 	all, err := processes("/proc")
 	return Reading{time.Now(), foreign(all, os.Getpid())}, err
@@ -66,14 +65,15 @@ func processes(proc string) (all []process, err error) {
 	return all, nil
 }
 
-// parse reads a line of /proc/PID/stat. The name, in brackets, may hold brackets and blanks.
+// parse reads a line of /proc/PID/stat. The process name, in brackets, may contain brackets and
+// blanks.
 func parse(text []byte) (p process, ok bool) {
 	open, end := bytes.IndexByte(text, '('), bytes.LastIndexByte(text, ')')
 	if open < 1 || end < open {
 		return p, false
 	}
 	f := bytes.Fields(text[end+1:])
-	// After the name: state, parent, and the four times from the 12th on.
+	// The fields after the name are state, parent, and from the 12th on the four times.
 	const parent, times = 1, 11
 	if len(f) < times+4 {
 		return p, false

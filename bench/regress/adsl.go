@@ -58,7 +58,8 @@ var adsl = scene{
 	},
 }
 
-// rates runs flows at once, and returns each one's goodput in Mbit/s, without the start.
+// rates runs flows at once, and returns each flow's goodput in Mbit/s, without the first
+// seconds.
 func rates(all ...meter.Flow) (mbps []float64, err error) {
 	var runs []*meter.Run
 	for _, f := range all {

@@ -7,7 +7,7 @@ var (
 	stallMost = figure{name: "blackhole, longest stall", unit: "ms", lower: true}
 )
 
-// deaths is how many spines die in a run.
+// deaths is the number of spines that fail in a run.
 const deaths = 6
 
 var death = scene{

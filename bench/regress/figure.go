@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// figure is a number that a version has.
+// figure is a measured number of a version.
 type figure struct {
 	name  string
 	unit  string
@@ -14,25 +14,26 @@ type figure struct {
 	count bool // may be zero: packets lost, and the like
 }
 
-// pair is a figure of both versions, measured in turn.
+// pair holds a figure of both versions, measured one after the other.
 type pair struct {
 	base, head float64
 	foreign    float64 // processors that others kept busy, the worse of the two runs
 }
 
 const (
-	// worseBy is the least change of a median that counts.
+	// worseBy is the smallest change of a median that counts as worse.
 	worseBy = 0.05
 	// foreignMost is how many processors other processes may use during a judged pair.
 	foreignMost = 0.2
-	// judgedLeast is how many pairs a verdict needs. Three pairs agree by chance in one case of
-	// eight.
+	// judgedLeast is the number of pairs that a verdict needs. Three pairs agree by chance in
+	// one of eight cases.
 	judgedLeast = 3
 )
 
 func (p pair) judged() bool { return p.foreign <= foreignMost }
 
-// ratio is head over base. Counts begin at one, so a count of zero has a ratio too.
+// ratio returns the new version's value over the old one's. Counts are raised by one, so a
+// count of zero has a ratio too.
 func (f figure) ratio(p pair) float64 {
 	if f.count {
 		return (p.head + 1) / (p.base + 1)
@@ -43,7 +44,7 @@ func (f figure) ratio(p pair) float64 {
 	return p.head / p.base
 }
 
-// verdict is the result of one figure's pairs.
+// verdict is the judgement of one figure from its pairs.
 type verdict struct {
 	base, head        float64 // medians
 	median, low, high float64 // of the ratios
@@ -51,7 +52,7 @@ type verdict struct {
 	word              string
 }
 
-// The words of a verdict.
+// These are the words of a verdict.
 const (
 	same   = "same"
 	worse  = "WORSE"
@@ -60,7 +61,7 @@ const (
 	none   = "not judged"
 )
 
-// judge looks at the undisturbed pairs.
+// judge derives the verdict from the undisturbed pairs.
 func (f figure) judge(all []pair) verdict {
 	v := verdict{pairs: len(all), word: none}
 	var base, head, ratios []float64
@@ -109,7 +110,7 @@ func (f figure) decide(v verdict) string {
 	return better
 }
 
-// median of values, which it sorts.
+// median returns the median of values, and sorts them.
 func median(v []float64) float64 {
 	if len(v) == 0 {
 		return math.NaN()
@@ -121,7 +122,8 @@ func median(v []float64) float64 {
 	return v[len(v)/2]
 }
 
-// quantile is the least of the values that a share q of them does not exceed. It sorts them.
+// quantile returns the smallest of the values that a share q of them does not exceed. It sorts
+// the values.
 func quantile(v []float64, q float64) float64 {
 	if len(v) == 0 {
 		return math.NaN()
@@ -130,7 +132,7 @@ func quantile(v []float64, q float64) float64 {
 	return v[max(0, int(math.Ceil(q*float64(len(v))))-1)]
 }
 
-// number has three significant digits.
+// number prints a value with three significant digits.
 func number(x float64) string {
 	switch {
 	case math.IsNaN(x):

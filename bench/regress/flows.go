@@ -13,7 +13,7 @@ import (
 	"github.com/srdtun/srdtun/e2e/meter"
 )
 
-// arrived is the bytes of simultaneous TCP flows that arrived.
+// arrived counts the received bytes of simultaneous TCP flows.
 type arrived struct {
 	bytes, least float64 // of all, of the slowest
 	cpu          float64 // seconds of all processors
@@ -24,7 +24,7 @@ func (a arrived) mbps() float64     { return a.bytes * 8 / 1e6 / a.during.Second
 func (a arrived) cpuPerGB() float64 { return a.cpu / max(a.bytes/1e9, 1e-9) }
 
 // sendAll lets each host open n connections to an address of the hub at once, and send as fast
-// as it can. Counting begins then.
+// as possible. Bytes are counted from that moment.
 func sendAll(hosts []*fabric.Host, hub *fabric.Host, to netip.AddrPort, n int, during time.Duration) (a arrived, err error) {
 	l, err := hub.Listen("tcp4", to.String())
 	if err != nil {
@@ -51,7 +51,7 @@ func sendAll(hosts []*fabric.Host, hub *fabric.Host, to netip.AddrPort, n int, d
 	return a, errors.Join(append(errs, cpuErr)...)
 }
 
-// counts is how many bytes have arrived on each connection.
+// counts returns how many bytes have arrived on each connection.
 type counts struct {
 	mu  sync.Mutex
 	all []*atomic.Int64
@@ -71,7 +71,8 @@ func (c *counts) accept(l net.Listener) {
 	}
 }
 
-// tally returns the sum, and the least of n connections: 0 if a connection is missing.
+// tally returns the sum over n connections and the smallest of them, or 0 if a connection is
+// missing.
 func (c *counts) tally(n int) (sum, least float64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -100,8 +101,8 @@ func take(c net.Conn, n *atomic.Int64) {
 	}
 }
 
-// sendUntil sends as fast as it can. A host without a connection by then has sent nothing. That
-// is a figure and no error.
+// sendUntil sends as fast as possible until a deadline. A host that has no connection by the
+// deadline has sent nothing. This counts as a result, not as an error.
 func sendUntil(h *fabric.Host, to string, over time.Time) error {
 	c, err := h.Dial("tcp4", to, time.Until(over))
 	var late net.Error

@@ -46,7 +46,7 @@ var idle = scene{
 	},
 }
 
-// kept starts a pair whose keepalives keep its NAT mappings.
+// kept starts a pair of hosts whose keepalives maintain a NAT mapping.
 func (r *run) kept(f *fabric.Fabric) (*tunnel.Pair, error) {
 	p, err := tunnel.NewPassivePair(r.bin, f.A(1), f.B(1), keepalive)
 	if p != nil {
@@ -55,7 +55,7 @@ func (r *run) kept(f *fabric.Fabric) (*tunnel.Pair, error) {
 	return p, err
 }
 
-// sent is how many bytes both hosts have sent so far.
+// sent returns how many bytes both hosts have sent so far.
 func sent(p *tunnel.Pair) (sum float64, err error) {
 	for _, n := range []*tunnel.Node{p.A, p.B} {
 		text, err := n.Host.Run("cat", "/sys/class/net/eth0/statistics/tx_bytes")

@@ -14,13 +14,14 @@ const (
 	ratePort = 7300
 )
 
-// rateOf is a number of flows over a network, and its figures of rate and processor time.
+// rateOf is a measurement of several flows over a network, with its figures for rate and
+// processor time.
 type rateOf struct {
 	flows     int
 	rate, cpu figure
 }
 
-// measureRates runs each number of flows, and sets its two figures.
+// measureRates runs each number of flows, and sets the two figures of each.
 func measureRates(r *run, a, b *fabric.Host, all []rateOf, during time.Duration) error {
 	for _, x := range all {
 		got, err := sendAll([]*fabric.Host{a}, b, netip.AddrPortFrom(tunnel.Inner4(2), ratePort), x.flows, during)

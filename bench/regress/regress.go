@@ -24,8 +24,8 @@ type options struct {
 }
 
 const (
-	// pairsWanted are judged of each scene. If other processes disturb them, at most twice as
-	// many are tried.
+	// pairsWanted is the number of judged pairs of each scene. If other processes disturb
+	// pairs, up to twice as many are measured.
 	pairsWanted = 5
 	quickSet    = "quick"
 )
@@ -82,7 +82,7 @@ func choose(set, only string) (v []scene, err error) {
 	return v, nil
 }
 
-// run measures all and prints the table.
+// run measures all scenes and prints the table.
 func (o options) run(chosen []scene) error {
 	if err := os.MkdirAll(o.out, 0o755); err != nil {
 		return err
@@ -143,7 +143,7 @@ func (o options) scene(s scene, versions [2]version, t *table, values *os.File) 
 	return nil
 }
 
-// both measures both versions, one after the other or at once.
+// both measures both versions, in sequence or at the same time.
 func (s scene) both(versions [2]version, swapped bool) (got [2]map[string]float64, foreign float64, err error) {
 	var busy [2]float64
 	var errs [2]error
@@ -167,7 +167,7 @@ func (s scene) both(versions [2]version, swapped bool) (got [2]map[string]float6
 	return got, max(busy[0], busy[1]), nil
 }
 
-// progress shows the progress, on a terminal in one line.
+// progress shows the progress; on a terminal it rewrites one line.
 func progress(text string) {
 	if st, err := os.Stderr.Stat(); err == nil && st.Mode()&os.ModeCharDevice != 0 {
 		fmt.Fprintf(os.Stderr, "\r\033[K%s", text)

@@ -36,7 +36,7 @@ var asking = scene{
 	},
 }
 
-// besideLoad measures requests beside a flow that takes all the bandwidth that it can get.
+// besideLoad measures requests while a bulk flow takes all available bandwidth.
 func besideLoad(r *run, a, b *fabric.Host) error {
 	load, err := meter.Start(meter.Flow{Server: b, Client: a, To: tunnel.Inner4(2), For: time.Minute})
 	if err != nil {

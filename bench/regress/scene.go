@@ -9,7 +9,7 @@ import (
 	"github.com/srdtun/srdtun/e2e/tunnel"
 )
 
-// scene is a network in which both versions are measured in turn.
+// scene is a network in which both versions are measured one after the other.
 type scene struct {
 	name    string
 	says    string
@@ -19,17 +19,18 @@ type scene struct {
 	measure func(r *run) error
 }
 
-// scenes are all scenes, in the order of the table.
+// scenes lists all scenes, in the order of the table.
 var scenes = []scene{spines, veth, asking, web, crowd, death, comeback, beside20, beside200, incast, idle, adsl, steady}
 
-// run is one version in one scene.
+// run is the measurement of one version in one scene.
 type run struct {
 	bin    string
 	got    map[string]float64
 	ending []func() error
 }
 
-// play measures a version once. foreign is how many processors others kept busy meanwhile.
+// play measures a version once. foreign is the number of processors that other processes
+// used during the measurement.
 func (s scene) play(v version) (got map[string]float64, foreign float64, err error) {
 	before, err := others.Now()
 	if err != nil {
@@ -50,7 +51,7 @@ func (s scene) play(v version) (got map[string]float64, foreign float64, err err
 	return r.got, foreign, errors.Join(err, readErr)
 }
 
-// atEnd closes something at the end of the run, the newest first.
+// atEnd registers a resource to close at the end of the run, the newest first.
 func (r *run) atEnd(c func() error) { r.ending = append(r.ending, c) }
 
 func (r *run) set(f figure, v float64) { r.got[f.name] = v }

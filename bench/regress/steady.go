@@ -58,7 +58,7 @@ var steady = scene{
 	},
 }
 
-// underLoad runs the load until happens returns, and returns the fate of its packets.
+// underLoad runs the load while it calls happens, and returns the counts of its packets.
 func underLoad(f *fabric.Fabric, happens func() error) (record, error) {
 	load, err := startSteady(f.A(1), f.B(1))
 	if err != nil {
@@ -69,7 +69,7 @@ func underLoad(f *fabric.Fabric, happens func() error) (record, error) {
 	return load.rest(), err
 }
 
-// flap lets one spine die and come back, again and again.
+// flap lets one spine fail and recover repeatedly.
 func flap(f *fabric.Fabric) error {
 	for range flaps {
 		if err := f.Break(2); err != nil {
@@ -84,7 +84,7 @@ func flap(f *fabric.Fabric) error {
 	return nil
 }
 
-// delay puts a line of so long, each way, into each cable between leaf A and a spine.
+// delay adds a delay, in each direction, to each cable between leaf A and a spine.
 func (r *run) delay(f *fabric.Fabric, d time.Duration) error {
 	for i, n := range f.Lines {
 		var lines [2]*linkemu.Line

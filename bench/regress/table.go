@@ -7,7 +7,7 @@ import (
 	"text/tabwriter"
 )
 
-// table is the results: a row for each figure.
+// table holds the results: a row for each figure.
 type table struct {
 	base, head string
 	rows       []row
@@ -47,7 +47,7 @@ func (r row) cells() []string {
 
 var heads = []string{"figure", "unit", "base", "head", "head/base", "pairs", "", "verdict"}
 
-// write prints all as a table of Markdown.
+// write prints all rows as a Markdown table.
 func (t *table) write(w io.Writer) {
 	fmt.Fprintf(w, "base %s, head %s. Medians; ratio: median [range] of pairs in turn. Both ends share the processors.\n\n", t.base, t.head)
 	fmt.Fprintf(w, "| %s |\n|%s\n", strings.Join(heads, " | "), strings.Repeat(" --- |", len(heads)))

@@ -16,12 +16,14 @@ var (
 	backRate = figure{name: "an uplink of two dead for 8 s, then 6 s", unit: "Mbit/s"}
 )
 
-// When the second uplink goes and comes, from the start of the flow.
+// These are the times at which the second uplink fails and returns, from the start of the
+// flow.
 const (
 	uplinkGoes  = 4 * time.Second
 	uplinkComes = 12 * time.Second
 	uplinkEnds  = 20 * time.Second
-	// uplinkGrace is how long a fall or a return may take before the figure counts it.
+	// uplinkGrace is how long the rate may take to fall or recover before it counts in
+	// the figure.
 	uplinkGrace = 2 * time.Second
 )
 
@@ -79,7 +81,8 @@ func shape(n *fabric.Namespace, dev string, mbit float64, queue int) error {
 	return at(n, fmt.Sprintf("tc qdisc replace dev %s root tbf rate %.0fkbit burst 32k limit %d", dev, mbit*1e3, queue))
 }
 
-// secondUplink gives host A a second cable to its leaf: 60 and 40 Mbit/s, 50 ms of queue.
+// secondUplink gives host A a second cable to its leaf, so that the two carry 60 and 40
+// Mbit/s with 50 ms of queue.
 func secondUplink(f *fabric.Fabric) error {
 	a := f.A(1).Namespace
 	if err := at(a,
@@ -106,7 +109,8 @@ func secondUplink(f *fabric.Fabric) error {
 	return nil
 }
 
-// uplinked starts a pair. A sends by these interfaces, and B waits for A's call.
+// uplinked starts a pair of hosts. Host A sends through these interfaces, and host B
+// waits for A's call.
 func (r *run) uplinked(f *fabric.Fabric, devices ...string) (p *tunnel.Pair, err error) {
 	p = &tunnel.Pair{}
 	host := func(i int) []netip.Prefix { return []netip.Prefix{netip.PrefixFrom(tunnel.Inner4(i), 32)} }

@@ -16,10 +16,10 @@ type version struct {
 	bin  string
 }
 
-// working names the tree as it stands, uncommitted changes included.
+// working is the name of the version in the working tree, with its uncommitted changes.
 const working = "."
 
-// build makes the binary of a revision, or of the tree as it stands, in folder dir.
+// build makes the binary of a revision, or of the working tree, in folder dir.
 func build(goCmd, top, rev, dir string) (version, error) {
 	if rev == working {
 		name, err := git(top, "describe", "--always", "--dirty", "--tags")
@@ -67,7 +67,7 @@ func extract(top, hash, to string) error {
 	return errors.Join(unpack.Run(), archive.Wait())
 }
 
-// compile builds the binary with the flags of the shipped one.
+// compile builds the binary with the same flags as the shipped binary.
 func compile(goCmd, top, bin string) error {
 	bin, err := filepath.Abs(bin)
 	if err != nil {
@@ -78,7 +78,8 @@ func compile(goCmd, top, bin string) error {
 	if out, err := c.CombinedOutput(); err != nil {
 		return fmt.Errorf("go build in %s: %w\n%s", top, err, out)
 	}
-	// An interrupted build must not look like a finished one.
+	// The result is renamed at the end, so that an interrupted build does not look
+	// finished.
 	return os.Rename(bin+".new", bin)
 }
 

@@ -14,7 +14,7 @@ import (
 	"github.com/srdtun/srdtun/e2e/tunnel"
 )
 
-// For each size: how many connections are made, fetched and closed in a second.
+// For each size, this counts how many connections are opened, served and closed in a second.
 var fetched = []struct {
 	bytes int
 	figure
@@ -55,7 +55,7 @@ var web = scene{
 	},
 }
 
-// serve answers each connection with as many bytes as it asks for.
+// serve answers each connection with the requested number of bytes.
 func serve(l net.Listener) {
 	answer := make([]byte, fetched[len(fetched)-1].bytes)
 	for {
@@ -73,8 +73,8 @@ func serve(l net.Listener) {
 	}
 }
 
-// fetch lets webClients make connections one after the other. It returns how many answers came
-// whole.
+// fetch lets webClients open connections one after the other. It returns the number of
+// complete answers.
 func fetch(from *fabric.Host, to string, size int) (float64, error) {
 	var done atomic.Int64
 	var all sync.WaitGroup

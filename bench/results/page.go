@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// mostLines bounds the document: people are to read it in one go.
+// mostLines bounds the document, so that people can read it in one go.
 const mostLines = 150
 
-// question is a part of the document.
+// question is a section of the document.
 type question struct {
 	title  string
 	answer string
@@ -40,7 +40,7 @@ var questions = []question{
 	{"Does it break?", "", []string{"robust"}},
 }
 
-// page is the document.
+// page returns the text of the document.
 func page(tables map[string]*table) (string, error) {
 	var b strings.Builder
 	b.WriteString(introduction)

@@ -4,7 +4,7 @@
 // command. "make results" reads the files in out/. "make lab", "make bench", "make strain",
 // "make blackhole", "make apps" and "make compare" write them. It replaces each table whose
 // files are complete, says which tables it keeps, and writes the document from all. A table
-// without a target is carried over from another document, and says so. The picture
+// that no target makes is copied from another document, and says so. The picture
 // docs/bench.png is drawn from the stored table of one link.
 package results
 
@@ -71,7 +71,7 @@ func run(out, dir, file, plot string) error {
 	return picture.Draw(plot, filepath.Join(filepath.Dir(file), "bench.png"), p)
 }
 
-// source is a table that a target of the Makefile makes.
+// source is a table that a Makefile target produces.
 type source struct {
 	table   string // its name in the folder of stored tables
 	path    string // below out/

@@ -14,8 +14,8 @@ type table struct {
 	Machine string `json:"machine"` // empty: virtual time, any machine gives the same
 	Version string `json:"version"` // of srdtun
 	Command string `json:"command"` // that makes it anew
-	// Carried is the document that the figures are carried over from, as a link from docs/. If
-	// it is empty, the command measured the figures.
+	// Carried is the document from which the figures were copied, as a link from docs/. If it
+	// is empty, the command in the table measured the figures.
 	Carried string     `json:"carried,omitempty"`
 	Note    string     `json:"note,omitempty"`
 	Head    []string   `json:"head"`
@@ -54,7 +54,7 @@ func (t *table) save(dir, name string) error {
 	return os.WriteFile(filepath.Join(dir, name+suffix), append(b, '\n'), 0o644)
 }
 
-// write appends the table in Markdown, and its source below it.
+// write appends the table in Markdown, and a line with its source.
 func (t *table) write(b *strings.Builder) {
 	line := func(cells []string) { fmt.Fprintf(b, "| %s |\n", strings.Join(cells, " | ")) }
 	line(t.Head)

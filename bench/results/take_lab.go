@@ -10,7 +10,7 @@ import (
 	"github.com/srdtun/srdtun/lab"
 )
 
-// labRow is a row of the table of plans. It has a case on both kinds of hosts, and its
+// labRow is a row of the table of plans. It names an experiment on both kinds of hosts, and its
 // reference case, if any.
 type labRow struct {
 	title            string
@@ -18,7 +18,8 @@ type labRow struct {
 	otherPlan, rival string
 }
 
-// labRows are the results of the papers' experiments. "make lab" prints the table of all cases.
+// labRows are the results of the papers' experiments. "make lab" prints the table of all
+// experiments.
 var labRows = []labRow{
 	{"128 hosts, permutation of 2 MB, all links well", "perm-128", "0 bad", "", ""},
 	{"… 4 links at a quarter of their rate", "perm-128", "4 bad", "", ""},
@@ -54,8 +55,8 @@ func takePlans(dir string) (*table, error) {
 	return t, nil
 }
 
-// meanMax is mean and maximum of the completion times, in microseconds and as multiples of the
-// ideal.
+// meanMax returns the mean and maximum of the completion times, in microseconds and as
+// multiples of the ideal.
 func meanMax(runs []*lab.Result) string {
 	s := lab.Summarize(runs, runs[0].Group, runs[0].Skip)
 	text := fmt.Sprintf("%.0f / %.0f (%.2f / %.2f x ideal)", s.Mean, s.Max, s.MeanRatio, s.MaxRatio)
@@ -68,7 +69,7 @@ func meanMax(runs []*lab.Result) string {
 // runKey names a case and its hosts.
 type runKey struct{ plan, name, host string }
 
-// readRuns reads a folder of results, and the date of the newest.
+// readRuns reads a folder of results, and returns the date of the newest one.
 func readRuns(dir string) (runs map[runKey][]*lab.Result, date string, err error) {
 	files, err := filepath.Glob(filepath.Join(dir, "*.json"))
 	if err != nil {

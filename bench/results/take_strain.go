@@ -1,6 +1,7 @@
 package results
 
-// takeStrain makes the table of "make strain". The three experiments are networks in its file.
+// takeStrain makes the table of "make strain". Its three experiments are stored as three
+// networks in one file.
 func takeStrain(file string) (*table, error) {
 	t, err := takeBench(file, "slow-spine", four, []benchRow{
 		{"web-search flows at 60 %, one spine at a quarter: mean / p99, ms", "websearch", "mean_ms", 1},
@@ -37,10 +38,10 @@ func takeStrain(file string) (*table, error) {
 	return t, nil
 }
 
-// join is the title of a row whose values are appended to the row before, after a slash.
+// join marks a row whose values are appended to the row before it, after a slash.
 const join = "…"
 
-// joined puts such rows into those before them.
+// joined appends such rows to the rows before them.
 func joined(rows [][]string) (out [][]string) {
 	for _, r := range rows {
 		if r[0] == join {

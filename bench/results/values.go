@@ -12,7 +12,7 @@ import (
 // day is the format of dates.
 const day = "2006-01-02"
 
-// dated is when a file was written.
+// dated returns the date on which a file was written.
 func dated(file string) (string, error) {
 	i, err := os.Stat(file)
 	if err != nil {
@@ -42,8 +42,8 @@ func readLines[T any](file string) (all []T, err error) {
 // nothing stands for a missing measurement.
 const nothing = "–"
 
-// median is "median [least..most]" of values, each multiplied by unit. A single value stands
-// alone, and no value is a dash.
+// median prints the values, each multiplied by unit, as "median [least..most]". A single
+// value is printed alone, and a missing one as a dash.
 func median(v []float64, unit float64) string {
 	if len(v) == 0 {
 		return nothing
@@ -56,7 +56,7 @@ func median(v []float64, unit float64) string {
 	return fmt.Sprintf("%s [%s..%s]", digits(m*unit), digits(v[0]*unit), digits(v[len(v)-1]*unit))
 }
 
-// quantile is the least value that a share q of all do not exceed.
+// quantile returns the smallest of the values that a share q of them does not exceed.
 func quantile(v []float64, q float64) float64 {
 	v = slices.Sorted(slices.Values(v))
 	i := int(q * float64(len(v)))
@@ -66,7 +66,7 @@ func quantile(v []float64, q float64) float64 {
 	return v[i]
 }
 
-// digits writes a number with three digits that count.
+// digits prints a number with three significant digits.
 func digits(v float64) string {
 	switch {
 	case v >= 99.95 || v == 0:

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// bench is a run.
+// bench is a run of the comparison.
 type bench struct {
 	srdtun  string // the binary
 	tools   *tools
@@ -22,17 +22,18 @@ type bench struct {
 	screen  *progress
 }
 
-// value is one value of a measurement.
+// value is one measured value.
 type value struct {
 	metric string
 	value  float64
 }
 
-// idleTime is how long a tunnel stands idle before its memory is read.
+// idleTime is how long a tunnel is idle before its memory is read.
 const idleTime = time.Second
 
-// visit sets a kind up, measures its rows and takes it down again. A failure is recorded and
-// printed, and the run goes on. The values of the other kinds must not be lost with one.
+// visit sets up a kind of tunnel, measures its rows and removes the tunnel again. A failure
+// is recorded and printed, and the run goes on. So one failing kind does not lose the values
+// of the others.
 func (b *bench) visit(v visit) (err error) {
 	failed := func(row string, err error) error {
 		b.screen.failed(v, row, err)
@@ -80,7 +81,7 @@ func (b *bench) idleMemory(v visit, l *link) error {
 	return b.keep(v, rowIdle, []value{{rssMiB, mib}}, "")
 }
 
-// measure waits for a quiet machine, and measures one row.
+// measure waits until the machine is quiet, and measures one row.
 func (b *bench) measure(v visit, s *site, l *link, row string) error {
 	b.screen.begin(v, row)
 	var values []value
@@ -137,18 +138,18 @@ func (b *bench) row(s *site, l *link, row string) ([]value, error) {
 
 func percentiles(p sockperf.Percentiles) []value { return []value{{p50us, p.P50}, {p99us, p.P99}} }
 
-// blastShare divides the time of a measurement. A search for a rate tries about twelve rates,
-// and each gets such a part.
+// blastShare is the part of the measuring time for one rate in a search. A search tries about
+// twelve rates.
 const blastShare = 5
 
-// leastBlast still has room for a thousand bursts.
+// leastBlast is the shortest time that still holds a thousand bursts.
 const leastBlast = 200 * time.Millisecond
 
 func (b *bench) blastTime() time.Duration {
 	return max(leastBlast, time.Duration(b.seconds)*time.Second/blastShare)
 }
 
-// bulk measures TCP flows: their goodput, its cost, and the memory used.
+// bulk measures TCP flows: goodput, processor time and memory.
 func (b *bench) bulk(s *site, l *link, streams int) ([]value, error) {
 	r, err := startLoad(s, l, streams, b.seconds)
 	if err != nil {
@@ -167,11 +168,11 @@ func (b *bench) bulk(s *site, l *link, streams int) ([]value, error) {
 	return values, nil
 }
 
-// rampUp lets a bulk flow fill the queues before the first request.
+// rampUp is how long a bulk flow fills the queues before the first request.
 const rampUp = time.Second
 
-// requestsBesideBulk measures requests beside one TCP flow that begins before them and ends
-// after them.
+// requestsBesideBulk measures requests next to one TCP flow, which starts before them and
+// ends after them.
 func (b *bench) requestsBesideBulk(s *site, l *link) ([]value, error) {
 	r, err := startLoad(s, l, 1, b.seconds+int(loadSlack.Seconds()))
 	if err != nil {

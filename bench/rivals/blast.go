@@ -13,22 +13,23 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The datagrams of a blast: single ones, never segments of a larger one, in bursts of a tick.
-// One sendmmsg(2) sends a burst, and so leaves most of the machine to the tunnel.
+// A blast consists of single datagrams, never segments of a larger one. They are sent in one
+// burst per tick. One sendmmsg(2) sends a burst, and so leaves most of the machine's time to
+// the tunnel.
 const (
 	blastBytes = 64
 	blastPort  = 7001
 	blastTick  = 200 * time.Microsecond
-	// blastCatchUp bounds the burst of a sender that had to wait for a processor. Datagrams
-	// missed beyond that are not sent, which lowers the rate.
+	// blastCatchUp bounds the burst of a sender that had to wait for a processor. Further
+	// missed datagrams are not sent, which lowers the rate.
 	blastCatchUp = time.Millisecond
-	// blastBuffer is the receiver's buffer. Datagrams that wait there while another process
-	// runs are not the tunnel's loss.
+	// blastBuffer is the size of the receiver's buffer. It is large, because a datagram lost
+	// while another process runs is not the tunnel's loss.
 	blastBuffer = 32 << 20
-	// drainQuiet is the silence that ends a drain, drainMost the bound of that drain.
+	// drainQuiet is the silence that ends a drain, and drainMost bounds the drain.
 	drainQuiet = 250 * time.Millisecond
 	drainMost  = 2 * time.Second
-	// receiveWake is how long a receiver sleeps in a call at most.
+	// receiveWake bounds the time of one receive call.
 	receiveWake = 50 * time.Millisecond
 )
 
@@ -89,25 +90,26 @@ func blastSender(to netip.Addr) (fd int, err error) {
 	return fd, err
 }
 
-// promptly runs fn on a thread with real-time priority. Its datagrams then come as if from
-// another machine. A sender of equal priority would wait for the tunnel's processes, and limit
-// the rate itself.
+// promptly runs fn on a thread with real-time priority. The sent datagrams then arrive as if
+// from another machine. A sender of equal priority would wait for the tunnel's processes, and
+// so limit the rate itself.
 func promptly(fn func()) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		// Never unlocked: the thread ends with the goroutine, and its priority too.
+		// The thread is never unlocked, so it ends with the goroutine, and its priority with
+		// it.
 		runtime.LockOSThread()
-		// Without the right to this priority the sender reaches a lower rate, and claims no
-		// more.
+		// Without permission for this priority, the sender reaches a lower rate, and reports
+		// that rate.
 		_ = unix.SchedSetAttr(0, &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_FIFO, Priority: 1}, 0)
 		fn()
 	}()
 	<-done
 }
 
-// send sends the datagrams and returns how many, and the time taken. The first eight bytes of
-// each name the run, the next eight count.
+// send sends the datagrams and returns their number, and the time taken. The first eight bytes
+// of each datagram name the run, and the next eight are its number.
 func send(fd int, id uint64, rate float64, during time.Duration) (sent uint64, took time.Duration, err error) {
 	b := newBatch(fd, blastBytes)
 	most := uint64(rate * during.Seconds())
@@ -135,13 +137,13 @@ func send(fd int, id uint64, rate float64, during time.Duration) (sent uint64, t
 			sent, owed = sent+uint64(k), owed-float64(k)
 		}
 		pause := unix.NsecToTimespec(int64(blastTick))
-		// A shorter sleep is made up for by the next turn.
+		// If a sleep was too short, the next turn waits longer.
 		_ = unix.Nanosleep(&pause, nil)
 	}
 	return sent, time.Since(begun), nil
 }
 
-// counter is the receiving end of a blast.
+// counter is the receiver of a blast.
 type counter struct {
 	fd      int
 	id      uint64
@@ -152,8 +154,8 @@ type counter struct {
 	err     error
 }
 
-// receive reads until the blast ends. Datagrams of an earlier blast, and second copies, do not
-// count.
+// receive reads datagrams until the blast ends. Datagrams of an earlier blast and duplicates
+// do not count.
 func (c *counter) receive() {
 	defer close(c.done)
 	b := newBatch(c.fd, blastBytes+1)

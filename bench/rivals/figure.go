@@ -7,7 +7,7 @@ import (
 	"github.com/srdtun/srdtun/scripts/picture"
 )
 
-// panels are the drawn metrics, all from the network most like a real one.
+// panels are the metrics that are drawn, all from the most realistic network.
 var panels = []struct {
 	m     metric
 	title string
@@ -45,7 +45,7 @@ func newFigure(a about, r results) picture.Figure {
 	return f
 }
 
-// shortTitle fits beside a bar.
+// shortTitle is a title short enough to fit beside a bar.
 func shortTitle(k kind) string {
 	return strings.NewReplacer("kernel MPTCP", "MPTCP, in clear", "plain TCP", "TCP, in clear").Replace(k.title)
 }
@@ -60,7 +60,7 @@ func tone(k kind) picture.Tone {
 	return picture.Other
 }
 
-// draw writes the picture, unless there is nothing to draw.
+// draw writes the picture, unless there are no values.
 func draw(plot, out string, a about, r results) (drawn bool, err error) {
 	f := newFigure(a, r)
 	if len(f.Panels) == 0 {

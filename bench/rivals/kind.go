@@ -16,7 +16,8 @@ type kind struct {
 	start func(*bench, *site) (*link, error)
 }
 
-// link is a running kind. Measured traffic goes from A to the address to.
+// link is a running tunnel or transport between two hosts. Measured traffic goes from
+// host A to the address to.
 type link struct {
 	to   netip.Addr
 	dev  string   // the device of B on which it comes out

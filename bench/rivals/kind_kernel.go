@@ -15,12 +15,12 @@ func startPlain(_ *bench, s *site) (*link, error) {
 	return &link{to: s.b.Addr4(), dev: "eth0"}, nil
 }
 
-// mptcpSubflows is more subflows than any network here can use.
+// mptcpSubflows is larger than the number of subflows that any network here can use.
 const mptcpSubflows = "8"
 
-// startMPTCP tells the kernel of all addresses. Between cables B announces its addresses, and A
-// makes one subflow to each, over the cable that the route names. On the fabric each address of
-// A makes a subflow to two addresses of B: eight 5-tuples for ECMP.
+// startMPTCP tells the kernel of all addresses. If the hosts are joined by cables, B announces
+// its addresses, and A makes one subflow to each, over the cable that the route names. On the
+// fabric each address of A makes a subflow to two addresses of B: eight 5-tuples for ECMP.
 func startMPTCP(_ *bench, s *site) (*link, error) {
 	l := &link{to: s.b.Addr4(), dev: "eth0", wrap: []string{"mptcpize", "run"}}
 	for _, h := range []*fabric.Host{s.a, s.b} {
@@ -45,7 +45,7 @@ func startMPTCP(_ *bench, s *site) (*link, error) {
 	return l, nil
 }
 
-// device is the card of a host that has its address number k, from 0.
+// device returns the network device of a host that has its address number k, from 0.
 func (s *site) device(k int) string {
 	if s.net.links == 0 {
 		return "eth0"

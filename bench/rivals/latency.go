@@ -10,8 +10,8 @@ import (
 	"github.com/srdtun/srdtun/bench/sockperf"
 )
 
-// pingEvery is the pause between pings. It is long enough for an idle machine to fall asleep,
-// as between the packets of a quiet user.
+// pingEvery is the pause between pings. The pause is long enough for an idle machine to enter
+// a sleep state, as between the packets of a quiet user.
 const pingEvery = "0.002"
 
 // pingsPerSecond bounds the number of pings so that they fit into the time. Each takes
@@ -28,7 +28,7 @@ func pings(s *site, l *link, seconds int) (sockperf.Percentiles, error) {
 	return p, nil
 }
 
-// pingTime is the round trip in one line of ping's output, in milliseconds.
+// pingTime matches the round trip, in milliseconds, in a line of ping's output.
 var pingTime = regexp.MustCompile(`time=([0-9.]+) ms`)
 
 func parsePings(out string) (sockperf.Percentiles, error) {
@@ -47,8 +47,7 @@ func parsePings(out string) (sockperf.Percentiles, error) {
 	return sockperf.Percentiles{P50: quantile(us, 0.5), P99: quantile(us, 0.99)}, nil
 }
 
-// quantile is the least of the sorted values that a share q of them does not
-// exceed.
+// quantile returns the smallest of the sorted values that a share q of them does not exceed.
 func quantile(sorted []float64, q float64) float64 {
 	return sorted[max(0, int(math.Ceil(q*float64(len(sorted))))-1)]
 }

@@ -13,7 +13,8 @@ import (
 	"github.com/srdtun/srdtun/e2e/meter"
 )
 
-// loadPort is the port of iperf3. loadSlack is how long iperf3 may take beyond its time.
+// loadPort is the port of iperf3, and loadSlack is how long iperf3 may take beyond its set
+// time.
 const (
 	loadPort  = "5201"
 	loadSlack = 20 * time.Second
@@ -62,7 +63,7 @@ func (r *load) stop() {
 }
 
 // finish waits for the end of the load. It returns the bytes that reached B, the seconds, and
-// the whole machine's processor seconds meanwhile.
+// the processor seconds of the whole machine in that time.
 func (r *load) finish() (received, seconds, cpu float64, err error) {
 	err = r.client.Wait(time.Duration(r.seconds)*time.Second + loadSlack)
 	after, cpuErr := meter.ReadCPU()
@@ -74,7 +75,7 @@ func (r *load) finish() (received, seconds, cpu float64, err error) {
 	return received, seconds, after.Since(r.before).Busy, nil
 }
 
-// received is how many bytes have come out of the link at B so far.
+// received returns how many bytes have left the link at B so far.
 func received(s *site, l *link) (float64, error) {
 	text, err := s.b.Run("cat", "/sys/class/net/"+l.dev+"/statistics/rx_bytes")
 	if err != nil {
@@ -94,7 +95,7 @@ func parseLoad(report []byte) (received, seconds float64, err error) {
 		} `json:"end"`
 		Error string `json:"error"`
 	}
-	// Messages of mptcpize or of a resolver stand in front of the report.
+	// Messages of mptcpize or of a resolver may precede the report.
 	if i := bytes.IndexByte(report, '{'); i > 0 {
 		report = report[i:]
 	}

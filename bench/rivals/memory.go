@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// rssEvery is how often memory is read under load.
+// rssEvery is the interval at which memory is read under load.
 const rssEvery = 100 * time.Millisecond
 
-// rss is the resident memory, in MiB, of the largest process.
+// rss returns the resident memory, in MiB, of the largest process.
 func rss(pids []int) (most float64, err error) {
 	for _, pid := range pids {
 		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
@@ -38,8 +38,8 @@ func parseRSS(status string) (mib float64, err error) {
 	return kib / 1024, err
 }
 
-// rssPeak watches the processes until the caller calls stop. stop returns the largest memory
-// seen, in MiB.
+// rssPeak samples the memory of processes until the caller calls stop, which returns the
+// maximum in MiB.
 func rssPeak(pids []int) (stop func() (float64, error)) {
 	type result struct {
 		most float64

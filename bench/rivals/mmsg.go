@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// batchMost is how many datagrams one call takes: the burst of a tick at the highest rates
-// here.
+// batchMost is the number of datagrams of one call. It holds the burst of a tick at the
+// highest rate.
 const batchMost = 64
 
 // mmsghdr is struct mmsghdr of recvmmsg(2).
@@ -18,16 +18,18 @@ type mmsghdr struct {
 	len uint32
 }
 
-// batch is room for datagrams of one socket. It must not be moved once made.
+// batch holds buffers for datagrams of one socket. It must not be moved, because the kernel
+// has pointers into it.
 type batch struct {
 	fd   int
 	msgs [batchMost]mmsghdr
 	iovs [batchMost]unix.Iovec
-	// data has room for a byte more than expected, so a longer datagram shows by its length.
+	// data has room for one byte more than expected, so that a longer datagram can be
+	// detected.
 	data [batchMost][blastBytes + 1]byte
 }
 
-// newBatch prepares calls with datagrams of size bytes.
+// newBatch prepares system calls with datagrams of size bytes.
 func newBatch(fd, size int) *batch {
 	b := &batch{fd: fd}
 	for i := range b.msgs {
@@ -51,16 +53,16 @@ func (b *batch) read(i int, id uint64) (n uint64, ours bool) {
 	return binary.BigEndian.Uint64(b.data[i][8:]), ours
 }
 
-// send sends the first n, and returns how many went.
+// send sends the first n datagrams, and returns how many were sent.
 func (b *batch) send(n int) (int, error) { return b.call(unix.SYS_SENDMMSG, n, 0) }
 
-// receive waits for one datagram and takes all others that are there.
+// receive waits for one datagram and takes all others that have arrived.
 func (b *batch) receive() (int, error) {
 	return b.call(unix.SYS_RECVMMSG, batchMost, unix.MSG_WAITFORONE)
 }
 
 func (b *batch) call(number uintptr, n, flags int) (int, error) {
-	// The kernel reads and writes within b, which outlives the call.
+	// The kernel reads and writes only memory of b, which outlives the call.
 	k, _, errno := unix.Syscall6(number, uintptr(b.fd), uintptr(unsafe.Pointer(&b.msgs[0])), uintptr(n), uintptr(flags), 0, 0)
 	runtime.KeepAlive(b)
 	if errno != 0 {

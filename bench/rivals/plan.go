@@ -13,7 +13,7 @@ type network struct {
 	wireLike    bool // packets of MTU size cross the cables, as on real ones
 }
 
-// The networks. Names are words of the command line and of the JSON lines.
+// These are the networks. Their names are used on the command line and in the output file.
 var (
 	realVeth  = network{"real", "one veth, packets of MTU size on it (tso, gso, tx-udp-segmentation off, gro on)", 1, true}
 	plainVeth = network{"plain", "one veth as it is, whole super-frames cross it", 1, false}
@@ -21,7 +21,7 @@ var (
 	fourLinks = network{"4x100", "leaf-spine, four spines of 100 Mbit/s, ECMP by 5-tuple", 0, true}
 )
 
-// The names of rows. Each row is one measurement.
+// These are the names of rows. Each row is one measurement.
 const (
 	rowTCP1    = "tcp1"
 	rowTCP8    = "tcp8"
@@ -38,16 +38,16 @@ var (
 	oneFlow    = []string{rowTCP1}
 )
 
-// entry names the rows to measure of a kind on a network.
+// entry names the rows to measure for a kind on a network.
 type entry struct {
 	net  network
 	kind kind
 	rows []string
 }
 
-// matrix is all measurements of a round. Plain veths skip the latency rows, as they differ from
-// the others only in how large packets cross. MPTCP over one cable is one subflow, so only its
-// rates count.
+// matrix lists all measurements of a round. Plain veths skip the latency rows, because they
+// differ from other networks only for large packets. MPTCP over one cable has a single subflow,
+// so only its rates are measured.
 var matrix = []entry{
 	{realVeth, plainTCP, everything},
 	{realVeth, mptcp, throughput},
@@ -75,15 +75,15 @@ var matrix = []entry{
 	{fourLinks, srdtun, throughput},
 }
 
-// visit is one kind, set up once and measured by its rows, in one round.
+// visit is the measurement of one kind in one round. The kind is set up once for all its rows.
 type visit struct {
 	round int // from 1
 	entry
 }
 
-// schedule is the order of a run. Each round visits every kind once, so changes of the machine
-// affect all kinds alike. Each round begins the kinds of a network with another one, so no kind
-// always comes first.
+// schedule returns the order of a run. Each round visits every kind once, so changes of the
+// machine affect all kinds alike. Each round begins the kinds of a network with another one, so
+// no kind always comes first.
 func schedule(entries []entry, rounds int) (all []visit) {
 	for r := 1; r <= rounds; r++ {
 		for _, group := range byNetwork(entries) {
@@ -95,7 +95,7 @@ func schedule(entries []entry, rounds int) (all []visit) {
 	return all
 }
 
-// byNetwork divides entries, which are in the order of their networks.
+// byNetwork divides entries by network. They are already in the order of their networks.
 func byNetwork(entries []entry) (groups [][]entry) {
 	for i, e := range entries {
 		if i == 0 || e.net != entries[i-1].net {
@@ -106,8 +106,9 @@ func byNetwork(entries []entry) (groups [][]entry) {
 	return groups
 }
 
-// choose keeps the entries that a list of names asks for, divided by commas. A name is of a
-// network, a kind or a row. If the list names none of one sort, all of that sort stay.
+// choose keeps the entries that match a comma-separated list of names. A name may be a network,
+// a kind or a row. If the list names no network, all networks stay; the same applies to kinds
+// and rows.
 func choose(entries []entry, only string) (chosen []entry, err error) {
 	if only == "" {
 		return entries, nil
@@ -143,7 +144,7 @@ func choose(entries []entry, only string) (chosen []entry, err error) {
 	return chosen, nil
 }
 
-// names is every word that choose accepts.
+// names returns every word that choose accepts.
 func names(entries []entry) (all []string) {
 	add := func(s string) {
 		if !slices.Contains(all, s) {

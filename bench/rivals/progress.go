@@ -9,7 +9,8 @@ import (
 	"github.com/srdtun/srdtun/e2e/meter"
 )
 
-// progress shows the running measurement, its result, and the expected rest of the run.
+// progress shows the running measurement, its result, and the expected remaining time of the
+// run.
 type progress struct {
 	out      *os.File
 	terminal bool
@@ -31,14 +32,14 @@ func newProgress(out *os.File, visits []visit, rounds, seconds int) *progress {
 	return p
 }
 
-// setUpTime is about how long a kind takes to start and to end. blastTrials is how many rates a
-// search tries.
+// setUpTime estimates how long a kind takes to start and to end. blastTrials estimates how many
+// rates a search tries.
 const (
 	setUpTime   = 4.0
 	blastTrials = 12
 )
 
-// expected is about how many seconds a row takes, with its share of the visit's set-up.
+// expected estimates how many seconds a row takes, with its share of the visit's set-up.
 func (p *progress) expected(v visit, row string) float64 {
 	t := float64(p.seconds) + meter.QuietSpan.Seconds() + 0.5
 	switch row {
@@ -50,7 +51,7 @@ func (p *progress) expected(v visit, row string) float64 {
 	return t + setUpTime/float64(len(v.rows))
 }
 
-// left is the expected rest of the run, estimated from the time taken so far.
+// left estimates the remaining time of the run from the time taken so far.
 func (p *progress) left() time.Duration {
 	rest := p.total - p.done
 	if p.done > 0 {

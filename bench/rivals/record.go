@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 )
 
-// record is one line of the file of values: one value, or the reason of a missing one. Units
+// record is one line of the output file: one value, or the reason why it is missing. Units
 // are part of the metric's name.
 type record struct {
 	Round  int     `json:"round"`
@@ -19,12 +19,13 @@ type record struct {
 	Row    string  `json:"row"`
 	Metric string  `json:"metric,omitempty"`
 	Value  float64 `json:"value"`
-	// Disturbed names other work of the machine meanwhile.
+	// Disturbed names other work that the machine did during the measurement.
 	Disturbed string `json:"disturbed,omitempty"`
 	Error     string `json:"error,omitempty"`
 }
 
-// about is the first line: the versions and settings of the run, the machine and the date.
+// about is the first line of the file: versions and settings of the run, the machine and the
+// date.
 type about struct {
 	Date     string            `json:"date"`
 	Machine  string            `json:"machine"`
@@ -38,7 +39,7 @@ type firstLine struct {
 	About *about `json:"about"`
 }
 
-// recorder writes each line at once, so an interrupted run leaves all its values.
+// recorder writes each line at once, so an interrupted run keeps all its values.
 type recorder struct {
 	file *os.File
 	all  []record
@@ -69,7 +70,7 @@ func (r *recorder) add(v record) error {
 	return r.line(v)
 }
 
-// readRecords reads a recorder's file.
+// readRecords reads the file that a recorder wrote.
 func readRecords(in io.Reader) (a about, all []record, err error) {
 	lines := bufio.NewScanner(in)
 	for n := 1; lines.Scan(); n++ {

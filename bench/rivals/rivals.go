@@ -2,9 +2,9 @@
 // and plain TCP. The networks are namespaces on one machine. It writes a table, a picture and
 // every single value.
 //
-// All kinds take turns within one run, so changes of the machine affect all kinds alike. The
-// command needs root, and removes all its changes however it ends. "make bench" installs and
-// builds the programs.
+// The kinds are measured alternately within one run, so changes of the machine affect all kinds
+// alike. The command needs root, and removes all its changes however it ends. "make bench"
+// installs and builds the compared programs.
 package rivals
 
 import (

@@ -2,20 +2,21 @@ package rivals
 
 import "math"
 
-// The bounds of the search for a rate, in packets a second. The rate doubles until packets are
-// lost. Then each of refineSteps steps halves the factor between the best rate and the lowest
-// lossy one. It ends at 2^(1/16), 4 %, which is less than the difference of two runs.
+// These are the bounds of the search for a rate, in packets a second. The rate doubles until
+// packets are lost. Then each of refineSteps steps halves the interval between the best rate
+// and the lowest lossy rate, on a logarithmic scale. The final ratio of the two is 2^(1/16), 4
+// %, which is less than the difference of two runs.
 const (
 	firstRate   = 25_000.0
 	mostRate    = 3_200_000.0 // above any program's rate here
 	leastRate   = 1_000.0     // a tunnel that carries less does not work
 	refineSteps = 4
-	// tries is how often a rate may fail. The machine may do other work for some milliseconds,
-	// and that is not the tunnel's limit.
+	// tries is how often a rate may fail before it counts as lossy. The machine may do other
+	// work for some milliseconds, and this does not show the tunnel's limit.
 	tries = 2
 )
 
-// trial is the result of one attempt at an offered rate.
+// trial is the result of one attempt at a rate.
 type trial struct {
 	rate float64 // packets a second that were sent in fact
 	loss float64 // share of them that did not arrive
@@ -24,12 +25,12 @@ type trial struct {
 // mostLoss is the loss up to which a rate counts as lossless.
 const mostLoss = 0.001
 
-// reachedShare is a share of the offered rate. A sender below it could not keep up: the reached
-// rate counts, and no higher rate is tried.
+// reachedShare is a share of the intended rate. A sender below this share could not keep up.
+// Then the reached rate counts, and no higher rate is tried.
 const reachedShare = 0.95
 
-// lossless searches the highest rate without loss. It returns 0 if there is none from leastRate
-// on.
+// lossless searches the highest rate without loss. It returns 0 if even leastRate loses
+// packets.
 func lossless(try func(offer float64) (trial, error)) (best float64, err error) {
 	passes := func(offer float64) (bool, error) {
 		for range tries {
@@ -62,8 +63,8 @@ func lossless(try func(offer float64) (trial, error)) (best float64, err error) 
 	return best, err
 }
 
-// bracket finds a rate that passes and its double that does not. A rate of 0
-// means that there is none within bounds.
+// bracket finds a rate without loss whose double has loss. A rate of 0 means that no rate
+// within the bounds is without loss.
 func bracket(passes func(float64) (bool, error)) (low, high float64, err error) {
 	ok, err := passes(firstRate)
 	if err != nil {

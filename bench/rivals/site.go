@@ -4,19 +4,19 @@ import (
 	"github.com/srdtun/srdtun/e2e/fabric"
 )
 
-// spines and rateMbit make the fabric of network fourLinks; pathCount is the
-// number of cables where paths are compared.
+// spines and rateMbit describe the fabric of network fourLinks; pathCount is the number of
+// cables in comparisons of paths.
 const (
 	pathCount = 4
 	spines    = 4
 	rateMbit  = 100
 )
 
-// mptcpAddrs is how many addresses each host of the fabric has. MPTCP has no other way to more
-// than one path; the other kinds use the first address.
+// mptcpAddrs is how many addresses each host of the fabric has. MPTCP can use several paths
+// only by several addresses; the other kinds use the first address.
 const mptcpAddrs = 4
 
-// site is two hosts on a network. Measured traffic goes from A to B.
+// site consists of two hosts on a network. Measured traffic goes from host A to host B.
 type site struct {
 	net   network
 	a, b  *fabric.Host
@@ -43,7 +43,7 @@ func newSite(n network) (*site, error) {
 	return &site{net: n, a: d.A, b: d.B, close: d.Close}, nil
 }
 
-// oneAddress is a copy of a host with only its first address.
+// oneAddress returns a copy of a host with only its first address.
 func oneAddress(h *fabric.Host) *fabric.Host {
 	one := *h
 	one.V4, one.V6 = h.V4[:1], nil

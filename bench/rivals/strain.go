@@ -13,14 +13,14 @@ import (
 	"github.com/srdtun/srdtun/lab/workload"
 )
 
-// The networks of -strain: uneven fabrics, and many senders to one host. fourLinks is one of
-// them too.
+// These are the networks of -strain: uneven fabrics, and many senders to one host. fourLinks
+// is one of them too.
 var (
 	slowSpine = network{"slow-spine", "leaf-spine, three spines of 100 Mbit/s and one of 25", 0, true}
 	onePort   = network{"port", "four hosts and one, spines without a limit, one port of 1 Gbit/s with 512 KB", 0, true}
 )
 
-// The rows of -strain.
+// These are the rows of -strain.
 const (
 	rowWebsearch = "websearch" // flows that arrive at random
 	rowBatch     = "batch"     // 16 flows of 2 MB at once
@@ -50,22 +50,24 @@ var strainRows = []string{rowWebsearch, rowBatch, rowIncast2M, rowIncast64K}
 const (
 	slowMbit = 25
 	portMbit = 1000
-	// portQueue and portBurst belong to the port: 4 ms, and enough for its timer.
+	// portQueue and portBurst belong to the shared port: 4 ms of queue, and a burst that
+	// suits its timer.
 	portQueue, portBurst = 512 << 10, 32 << 10
 	portSenders          = 4
 	// wireShare is the share of TCP's payload in a full packet on the cable.
 	wireShare = 1448.0 / 1514
-	// webLoad is the flows' share of the spines' capacity. New flows arrive for webTime.
+	// webLoad is the flows' load as a share of the spines' capacity. New flows arrive for
+	// webTime.
 	webLoad = 0.6
 	webTime = 12 * time.Second
 	webSeed = 1
-	// webFile has the sizes of flows.
+	// webFile contains the distribution of flow sizes.
 	webFile = "lab/testdata/websearch.cdf"
 	// smallFlow is the largest small flow, in bytes (CONGA, section 5.2).
 	smallFlow = 100_000
 )
 
-// burst is simultaneous flows, repeated.
+// burst is a set of simultaneous flows, repeated several times.
 type burst struct {
 	flows  int // of each sender
 	size   int64
@@ -79,14 +81,14 @@ var bursts = map[string]burst{
 	rowIncast64K: {12, 64_000, 20, portMbit},
 }
 
-// ideal is the time of a burst of so many senders if full packets fill the shared link
-// throughout.
+// ideal returns the time of a burst of that many senders if full packets fill the shared
+// link throughout.
 func (b burst) ideal(senders int) time.Duration {
 	bits := float64(senders*b.flows) * float64(b.size) * 8
 	return time.Duration(bits / (b.mbit * 1e6 * wireShare) * float64(time.Second))
 }
 
-// newStrainSite builds the networks of -strain alone.
+// newStrainSite builds the networks that only -strain uses.
 func newStrainSite(n network) (*site, error) {
 	spec := fabric.Spec{Spines: spines, RateMbit: rateMbit, Addrs: mptcpAddrs}
 	if n == onePort {
@@ -115,7 +117,7 @@ func newStrainSite(n network) (*site, error) {
 // portDevice is the device of leaf B towards its first host.
 const portDevice = "h1"
 
-// senders are the hosts where flows begin.
+// senders returns the hosts on which flows begin.
 func (s *site) senders() []*fabric.Host {
 	if s.more != nil {
 		return s.more
@@ -123,7 +125,7 @@ func (s *site) senders() []*fabric.Host {
 	return []*fabric.Host{s.a}
 }
 
-// drops is how many packets the port has dropped.
+// drops returns how many packets the port has dropped.
 func (s *site) drops() (float64, error) {
 	if s.port == nil {
 		return 0, nil
@@ -174,7 +176,7 @@ func (b *bench) strain(s *site, l *link, row string) ([]value, error) {
 	return values, nil
 }
 
-// websearch plays flows with random arrivals.
+// websearch plays flows of web-search sizes with random arrivals.
 func (b *bench) websearch(s *site, l *link) ([]value, error) {
 	text, err := os.ReadFile(filepath.FromSlash(webFile))
 	if err != nil {
@@ -212,7 +214,7 @@ func meanMs(v []time.Duration) float64 {
 	return ms(sum) / float64(max(1, len(v)))
 }
 
-// quantileOf is the least value that a share q of all do not exceed.
+// quantileOf returns the smallest value that a share q of all values does not exceed.
 func quantileOf(v []time.Duration, q float64) time.Duration {
 	if len(v) == 0 {
 		return 0

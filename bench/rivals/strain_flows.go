@@ -18,10 +18,10 @@ import (
 
 const (
 	strainPort = 5201
-	// flowWait bounds the time of the last flows. Plain TCP on a slow path takes tens of
-	// seconds.
+	// flowWait bounds the time until the last flows end. Plain TCP on a slow path takes tens
+	// of seconds.
 	flowWait = 90 * time.Second
-	// flowHeader is the number of a transfer, from 0, and its bytes.
+	// flowHeader precedes a transfer: its number, from 0, and its bytes.
 	flowHeader = 4 + 8
 	// flowChunk is the size of one write.
 	flowChunk = 256 << 10
@@ -29,11 +29,11 @@ const (
 	burstPause = 500 * time.Millisecond
 )
 
-// receiver takes transfers, and notes when the last byte of each arrived.
+// receiver accepts transfers, and records when the last byte of each arrived.
 type receiver struct {
 	l  net.Listener
 	mu sync.Mutex
-	// ended and left are indexed by the number of the transfer.
+	// The fields ended and left are indexed by the number of the transfer.
 	ended []time.Time
 	left  sync.WaitGroup
 }
@@ -63,7 +63,7 @@ func (r *receiver) accept() {
 	}
 }
 
-// take reads transfers until the connection ends.
+// take reads transfers from a connection until it ends.
 func (r *receiver) take(c net.Conn) {
 	defer c.Close()
 	in := bufio.NewReaderSize(c, flowChunk)
@@ -100,7 +100,7 @@ func (r *receiver) wait() error {
 	}
 }
 
-// connect makes a connection over the link, with its protocol.
+// connect opens a connection over the link, with the link's protocol.
 func connect(h *fabric.Host, l *link) (c net.Conn, err error) {
 	err = h.Do(func() (err error) {
 		d := net.Dialer{Timeout: flowWait}
@@ -111,7 +111,8 @@ func connect(h *fabric.Host, l *link) (c net.Conn, err error) {
 	return c, err
 }
 
-// transfer sends one transfer. The receiver notices an error: the transfer does not end there.
+// transfer sends one transfer. The sender ignores an error, because the receiver notices that
+// the transfer does not end.
 func transfer(c net.Conn, number int, size int64) {
 	head := binary.BigEndian.AppendUint32(nil, uint32(number))
 	head = binary.BigEndian.AppendUint64(head, uint64(size))
@@ -128,7 +129,7 @@ func transfer(c net.Conn, number int, size int64) {
 	}
 }
 
-// playBursts plays bursts over existing connections, and returns the time of each transfer.
+// playBursts sends bursts over existing connections, and returns the time of each transfer.
 func playBursts(s *site, l *link, x burst) (took []time.Duration, err error) {
 	each := len(s.senders()) * x.flows
 	r, err := newReceiver(s.b, each*x.rounds)
@@ -168,7 +169,7 @@ func playBursts(s *site, l *link, x burst) (took []time.Duration, err error) {
 	return took, nil
 }
 
-// playFlows plays flows with a connection each, and returns the time of each.
+// playFlows sends each flow over a connection of its own, and returns the time of each.
 func playFlows(s *site, l *link, flows []workload.Flow) (took []time.Duration, err error) {
 	r, err := newReceiver(s.b, len(flows))
 	if err != nil {

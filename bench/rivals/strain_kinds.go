@@ -7,7 +7,7 @@ import (
 	"github.com/srdtun/srdtun/e2e/tunnel"
 )
 
-// The kinds between several hosts and one.
+// These are the kinds between several hosts and one.
 var (
 	mptcpStar     = kind{mptcp.name, mptcp.title, startMPTCPStar}
 	wireguardStar = kind{wireguardGo.name, wireguardGo.title, startWireguardStar}
@@ -22,7 +22,7 @@ func startMPTCPStar(b *bench, s *site) (*link, error) {
 	return l, err
 }
 
-// tellSender tells a sender's kernel all its addresses.
+// tellSender configures all addresses of a sender for MPTCP in its kernel.
 func tellSender(h *fabric.Host) error {
 	_, err := h.Run("ip", "mptcp", "limits", "set", "subflows", mptcpSubflows, "add_addr_accepted", mptcpSubflows)
 	for _, a := range h.V4[1:] {

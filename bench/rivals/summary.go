@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// spread is the values of all rounds for one metric.
+// spread holds the values of one metric in all rounds.
 type spread struct {
 	n                   int
 	median, least, most float64
@@ -23,7 +23,7 @@ func summarize(values []float64) spread {
 	return s
 }
 
-// String is "median [least..most]", the value alone if there is one, or a dash.
+// String prints "median [least..most]", a single value alone, or a dash without values.
 func (s spread) String() string {
 	switch s.n {
 	case 0:
@@ -34,7 +34,7 @@ func (s spread) String() string {
 	return fmt.Sprintf("%s [%s..%s]", digits(s.median), digits(s.least), digits(s.most))
 }
 
-// digits writes a number with three significant digits.
+// digits prints a number with three significant digits.
 func digits(v float64) string {
 	switch {
 	case v >= 99.95:
@@ -47,13 +47,13 @@ func digits(v float64) string {
 	return fmt.Sprintf("%.3f", v)
 }
 
-// series is the values of one metric by round.
+// series holds the values of one metric by round.
 type series map[int]float64
 
-// key names a series.
+// key identifies a series.
 type key struct{ net, kind, row, metric string }
 
-// results is the values of a run, ready for the report.
+// results holds the values of a run, ready for the report.
 type results struct {
 	values    map[key]series
 	disturbed int // values left out because the machine did something else
@@ -61,7 +61,8 @@ type results struct {
 	failures  []record
 }
 
-// gather sorts records. A disturbed value is left out, unless a series has no other value.
+// gather sorts records into series. A disturbed value is left out, unless a series has no other
+// value.
 func gather(all []record) results {
 	r := results{values: map[key]series{}}
 	late := map[key]series{}
@@ -105,7 +106,8 @@ func (s series) spread() spread {
 	return summarize(v)
 }
 
-// over is the ratios of values of the same round. A slow time of the machine slows both values.
+// over returns the ratios of values of the same round. If the machine was slow at a time, both
+// values of the round are affected.
 func (s series) over(base series) spread {
 	var v []float64
 	for round, x := range s {

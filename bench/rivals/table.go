@@ -13,7 +13,7 @@ type metric struct {
 	lessIsBetter     bool
 }
 
-// The names of metrics, with their units.
+// These are the names of metrics, with their units.
 const (
 	gbps     = "gbit_per_s"
 	cpuPerGB = "cpu_s_per_gb"
@@ -59,14 +59,14 @@ var metrics = []metric{
 	{rowIncast64K, "drops", "… packets dropped at the port", true},
 }
 
-// table is a part of the report: kinds side by side on one network.
+// table is a part of the report, with the kinds side by side on one network.
 type table struct {
 	title string
 	net   network
 	kinds []kind
 	base  kind // the kind that ratios divide by
-	// rivals are compared with srdtun. A column of its own shows the best of them; nil for no
-	// such column.
+	// rivals are the kinds that are compared with srdtun. A separate column shows the best of
+	// them; nil means that there is no such column.
 	rivals []kind
 	only   []string // rows, nil for all
 }
@@ -86,7 +86,7 @@ var tables = []table{
 	{"Many to one: " + onePort.title, onePort, []kind{plainTCP, mptcp, wireguardGo, srdtun}, plainTCP, nil, nil},
 }
 
-// report is the whole report, in Markdown.
+// report returns the whole report, in Markdown.
 func report(a about, r results) string {
 	var b strings.Builder
 	a.heading(&b)
@@ -110,7 +110,7 @@ func (a about) heading(b *strings.Builder) {
 		a.Rounds, a.Seconds)
 }
 
-// write appends the table. Empty columns and lines are left out.
+// write appends the table. Empty columns and rows are left out.
 func (t table) write(b *strings.Builder, r results) {
 	var kinds []kind
 	for _, k := range t.kinds {
@@ -138,7 +138,7 @@ func (t table) write(b *strings.Builder, r results) {
 
 func (t table) shows(m metric) bool { return t.only == nil || slices.Contains(t.only, m.row) }
 
-// line appends the values of a metric, and ratios if there is a value to compare with.
+// line appends the values of a metric, and ratios to another row if that row is given.
 func (t table) line(b *strings.Builder, r results, m metric, kinds []kind) {
 	var values, ratios []string
 	any, compared := false, false
@@ -188,7 +188,7 @@ func (r results) againstBest(net string, m metric, rivals []kind) string {
 	return fmt.Sprintf("%s x %s", ratio, name)
 }
 
-// notes explains the values that the tables lack.
+// notes returns the reasons for values that the tables lack.
 func (r results) notes(b *strings.Builder) {
 	if r.disturbed > 0 {
 		fmt.Fprintf(b, "\n%d values of disturbed measurements are left out.\n", r.disturbed)

@@ -12,31 +12,31 @@ import (
 	"strings"
 )
 
-// The Go programs compared with srdtun.
+// These are the Go programs that are compared with srdtun.
 const (
 	wireguardModule = "golang.zx2c4.com/wireguard"
 	nebulaModule    = "github.com/slackhq/nebula"
 
-	// Tailscale's fork has no releases; "latest" is a tag of 2020.
+	// Tailscale's fork has no releases; its tag "latest" is from 2020.
 	wireguardTSModule  = "github.com/tailscale/wireguard-go"
 	wireguardTSVersion = "v0.0.0-20260928213032-417aef361226"
 )
 
 // newToolchain is at least the Go version that the newest of these programs require. The go
-// command fetches it.
+// command fetches this Go version.
 const newToolchain = "GOTOOLCHAIN=go1.27.3+auto"
 
-// oldestTried bounds how many releases are tried, the newest first.
+// oldestTried bounds the number of releases that are tried, from the newest on.
 const oldestTried = 4
 
-// tools are the programs built by this command, in their newest release unless noted.
+// tools are the programs that this command builds, in their newest release unless noted.
 type tools struct {
 	wireguard, wireguardTS, nebula, nebulaCert string
 	notes                                      map[string]string // by title: remarks
 }
 
 // install builds the programs of the kinds into dir. Nebula is built from the folder
-// nebulaSource, or in its newest release if that is empty.
+// nebulaSource. If that is empty, its newest release is built.
 func install(dir, nebulaSource string, kinds []string) (*tools, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -75,7 +75,7 @@ func install(dir, nebulaSource string, kinds []string) (*tools, error) {
 	return t, nil
 }
 
-// findGo looks where Go usually is as well, because sudo drops that from PATH.
+// findGo also looks in Go's usual folder, because sudo removes it from PATH.
 func findGo() (string, error) {
 	path, err := exec.LookPath("go")
 	if err == nil {
@@ -91,9 +91,10 @@ func findGo() (string, error) {
 // builder runs go install.
 type builder struct{ goCommand, dir string }
 
-// newest installs the packages of a module in their newest release. That release may require a
-// newer Go, or the proxy may lack a part of it. Then the newest release that builds here is
-// installed. Without a network an earlier run's program stays. A note says so in both cases.
+// newest installs the packages of a module in their newest release. The newest release may
+// require a newer Go, or the proxy may lack a part of it. Then the newest release that can be
+// built here is installed. Without a network, the program of an earlier run is used. In both
+// cases a note says so.
 func (b builder) newest(t *tools, title, module string, packages ...string) error {
 	fmt.Printf("building %s\n", title)
 	err := b.install(module, packages, "latest")
@@ -121,9 +122,9 @@ func (b builder) newest(t *tools, title, module string, packages ...string) erro
 	return nil
 }
 
-// pinned builds Tailscale's fork. Its go.mod has lines that only a main module may have, so it
-// cannot be installed by its path. It is built as a tool of an empty module instead. Without a
-// network an earlier run's program stays.
+// pinned builds Tailscale's fork. The fork's go.mod has lines that only a main module may
+// have, so it cannot be installed by its path. So it is built as a tool of an empty module.
+// Without a network, the program of an earlier run is used.
 func (b builder) pinned(t *tools) error {
 	fmt.Printf("building %s\n", wireguardTS.title)
 	dir, err := os.MkdirTemp("", "wireguard-ts-")
@@ -163,7 +164,7 @@ func (b builder) source(t *tools, dir string) error {
 	return nil
 }
 
-// lastLine is the last line of an error's text, where the reason is.
+// lastLine returns the last line of an error's text, which contains the reason.
 func lastLine(err error) string {
 	text := strings.TrimSpace(err.Error())
 	return strings.TrimSpace(text[strings.LastIndexByte(text, '\n')+1:])
@@ -198,8 +199,8 @@ func (b builder) runIn(dir string, args ...string) (string, error) {
 	return string(out), nil
 }
 
-// candidates are the newest releases of "MODULE v1.0.0 v1.1.0 ..", newest first,
-// without pre-releases.
+// candidates returns the newest releases in "MODULE v1.0.0 v1.1.0 ..", newest first, without
+// pre-releases.
 func candidates(list string) (newest []string) {
 	fields := strings.Fields(list)
 	for _, v := range slices.Backward(fields[min(1, len(fields)):]) {
@@ -231,13 +232,12 @@ func (t *tools) versions(srdtunPath string, kinds []string) map[string]string {
 	return v
 }
 
-// kindName is the word for a kind and its title.
+// kindName maps the name of a kind to its title.
 type kindName struct{ name, title string }
 
-// firstWords is the first line of a command's description of itself, without the end that only
-// its makers need.
+// firstWords returns the first line of a command's version output, without build details.
 func firstWords(command string, args ...string) string {
-	// Some programs print it and then exit with an error.
+	// Some programs print their version and then exit with an error.
 	out, _ := exec.Command(command, args...).CombinedOutput()
 	line, _, _ := strings.Cut(strings.TrimSpace(string(out)), "\n")
 	line, _, _ = strings.Cut(line, " [")

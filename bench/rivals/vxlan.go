@@ -11,16 +11,16 @@ import (
 
 const (
 	vxlanDevice = "vx0"
-	// vxlanHeaders is VXLAN's share of the MTU below it: inner Ethernet 14, VXLAN 8, UDP 8,
-	// IPv4 20.
+	// vxlanHeaders is how much smaller the MTU inside VXLAN is: inner Ethernet 14, VXLAN 8,
+	// UDP 8, IPv4 20 bytes.
 	vxlanHeaders = 50
 )
 
-// vxlanA and vxlanB are the addresses of A and B in the VXLAN.
+// vxlanA and vxlanB are the addresses of A and B inside the VXLAN.
 var vxlanA, vxlanB = netip.MustParseAddr("10.88.0.1"), netip.MustParseAddr("10.88.0.2")
 
-// bulkInVXLAN is bulk of one flow in a VXLAN on top of the link. It has no outer checksums, as
-// in container networks.
+// bulkInVXLAN measures one bulk flow in a VXLAN on top of the link. The VXLAN has no outer
+// checksums, as in container networks.
 func (b *bench) bulkInVXLAN(s *site, l *link) ([]value, error) {
 	from, err := sourceOf(s.a, l.to)
 	if err != nil {
@@ -59,7 +59,7 @@ func (b *bench) bulkInVXLAN(s *site, l *link) ([]value, error) {
 	return b.bulk(s, &inside, 1)
 }
 
-// sourceOf returns the address that h speaks to another from.
+// sourceOf returns the source address that h uses towards another address.
 func sourceOf(h *fabric.Host, to netip.Addr) (netip.Addr, error) {
 	text, err := h.Run("ip", "-o", "route", "get", to.String())
 	if err != nil {

@@ -20,12 +20,13 @@ type Percentiles struct{ P50, P99 float64 }
 const (
 	port  = "11111"
 	bytes = "64"
-	// slack is the time to connect and to end, beyond the time of measuring.
+	// slack is the time to connect and to end, in addition to the measuring time.
 	slack = 20 * time.Second
 )
 
 // Requests sends requests of 64 bytes from client to an address of the server over one TCP
-// connection. Each request follows the answer to the one before. The time is in whole seconds.
+// connection. Each request is sent after the answer to the previous one. The measuring time is
+// in whole seconds.
 func Requests(server, client *fabric.Host, to netip.Addr, during time.Duration) (p Percentiles, err error) {
 	s, err := server.Start("sockperf", "sr", "--tcp", "-i", to.String(), "-p", port)
 	if err != nil {
@@ -46,9 +47,9 @@ func Requests(server, client *fabric.Host, to netip.Addr, during time.Duration) 
 func seconds(d time.Duration) string { return strconv.Itoa(int(d.Seconds())) }
 
 var (
-	// colour is a terminal's escape sequence; sockperf prints many.
+	// colour matches a terminal's escape sequence; sockperf prints many.
 	colour = regexp.MustCompile("\x1b\\[[0-9;]*m")
-	// line is one percentile, in microseconds.
+	// line matches a line with one percentile, in microseconds.
 	line = regexp.MustCompile(`percentile (50|99)\.000\s*=\s*([0-9.]+)`)
 )
 
