@@ -103,7 +103,7 @@ func backgroundCommand(arg, log string, f upFlags) (*exec.Cmd, error) {
 // takeName sets the process name for top, ps and killall. The kernel takes the last
 // part of the program's path, here "exe".
 func takeName() {
-	// A failure only costs the name.
+	// If setting the name fails, the process continues without it.
 	_ = os.WriteFile("/proc/self/comm", []byte(filepath.Base(os.Args[0])), 0)
 }
 
@@ -130,7 +130,8 @@ func awaitReady(ctx context.Context, cmd *exec.Cmd, r *os.File, log string) erro
 	return fmt.Errorf("the background process ended before it was ready (%v); see %s", waitErr, log)
 }
 
-// reporter is the other end: it sends one report if a starter waits for it.
+// reporter is the background process's end of the pipe: it sends one report if a starter
+// waits for it.
 type reporter struct{ pipe *os.File }
 
 func newReporter(fd int) *reporter {
@@ -150,7 +151,7 @@ func (r *reporter) send(what report) {
 	if r.pipe == nil {
 		return
 	}
-	// The reader may have been killed; this process continues anyway.
+	// The starter may have been killed; this process continues anyway.
 	if line, err := json.Marshal(what); err == nil {
 		r.pipe.Write(append(line, '\n'))
 	}

@@ -49,7 +49,7 @@ it on.`,
 	}
 }
 
-// bugReport is a report during its writing.
+// bugReport is a report that is being written.
 type bugReport struct {
 	out    bytes.Buffer
 	public map[string]bool // public keys
@@ -72,7 +72,7 @@ func writeReport(arg string) []byte {
 	}
 	r.section("doctor")
 	writeFindings(&r.out, doctor.Judge(doctor.Look(), plan))
-	// A file that is faulty by now does not name the device.
+	// If the file is faulty, it does not name the device.
 	at, err := placeOf(arg)
 	if err != nil {
 		at = rundir.Place{Device: name}
@@ -95,8 +95,8 @@ func (r *bugReport) section(format string, args ...any) {
 	fmt.Fprintf(&r.out, "\n== "+format+"\n", args...)
 }
 
-// configuration writes the files. It returns the plan, the names of the device and of the
-// service's unit, and the first fault in the files.
+// configuration writes the configuration files into the report. It returns the plan, the names
+// of the device and of the service's unit, and the first fault in the files.
 func (r *bugReport) configuration(arg string) (plan doctor.Plan, device, unit string, wrong error) {
 	plan = doctor.Plan{SourcePorts: config.DefaultSourcePorts, ListenPort: config.DefaultListenPort}
 	r.section("configuration (without comments, secrets, words of commands, and what is not understood)")
@@ -115,7 +115,8 @@ func (r *bugReport) configuration(arg string) (plan doctor.Plan, device, unit st
 		for _, p := range c.Peers {
 			r.public[p.PublicKey.String()] = true
 		}
-		// A secret key in place of a public one is still valid.
+		// A secret key in place of a public key is still a valid configuration, so it must be
+		// hidden.
 		delete(r.public, c.Interface.PrivateKey.Reveal())
 		for _, p := range c.Peers {
 			delete(r.public, p.PresharedKey.Reveal())
@@ -130,7 +131,7 @@ func (r *bugReport) configuration(arg string) (plan doctor.Plan, device, unit st
 	return plan, device, unit, wrong
 }
 
-// inPath reports whether a word is a program of this host.
+// inPath reports whether a word is the name of a program in PATH.
 func inPath(name string) bool {
 	_, err := exec.LookPath(name)
 	return err == nil
@@ -152,12 +153,13 @@ func (r *bugReport) dropIns(c *config.Config) {
 	}
 }
 
-// leastOfPeer is the least length of a drop-in file's secret words that are hidden elsewhere
-// too: parts of keys. Otherwise the file's owner could remove ordinary words from a report.
+// leastOfPeer is the minimum length of secret words in a drop-in file that are hidden
+// elsewhere too, because they may be parts of keys. Otherwise the file's owner could remove
+// ordinary words from a report.
 const leastOfPeer = 12
 
 // file writes a file without its secrets, or the error of reading it. Secret words of at least
-// least bytes are hidden elsewhere too.
+// this many bytes (least) are hidden elsewhere too.
 func (r *bugReport) file(name string, text []byte, err error, program func(string) bool, least int) {
 	fmt.Fprintln(&r.out, name)
 	if err != nil {
@@ -185,7 +187,7 @@ func (r *bugReport) events(at rundir.Place) {
 	}
 }
 
-// state writes the state of a running interface.
+// state writes the state of a running interface into the report.
 func (r *bugReport) state(at rundir.Place) {
 	st, err := status(at)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/srdtun/srdtun/internal/keytext"
 )
 
-// hidden replaces hidden text.
+// hidden is the text that replaces a hidden one.
 const hidden = keytext.Hidden
 
 // redact hides texts in the shape of a key, except public keys. In the configuration,
@@ -38,11 +38,12 @@ func withoutOutput(text []byte) []byte {
 // journalLine matches a line of journalctl(1): time, host, program, text.
 var journalLine = regexp.MustCompile(`^[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \S+ ([^\s:\[]+)(?:\[\d+\])?: `)
 
-// ours matches the programs with journal lines that a report shows: srdtun, and systemd and
-// the kernel about srdtun.
+// ours matches the programs whose journal lines a report shows: srdtun, and systemd and the
+// kernel for lines about srdtun.
 var ours = regexp.MustCompile(`^\(?(?:srdtun|systemd(?:-[a-z]+)?|kernel)\)?$`)
 
-// withoutOthers hides the journal lines of other programs, which are the service's commands.
+// withoutOthers hides the journal lines of other programs, which are commands of the
+// service.
 func withoutOthers(journal []byte) []byte {
 	var out bytes.Buffer
 	for line := range bytes.Lines(journal) {
@@ -61,7 +62,7 @@ func withoutOthers(journal []byte) []byte {
 }
 
 // scrubbed hides the separate words of a text that are hidden in the configuration. It keeps
-// words that the report shows there too, and names of interfaces.
+// words that the report shows in the configuration too, and names of interfaces.
 func (r *bugReport) scrubbed(text []byte) []byte {
 	words := maps.Clone(r.words)
 	maps.DeleteFunc(words, func(w string, _ bool) bool { return r.public[w] })
@@ -74,8 +75,9 @@ func (r *bugReport) scrubbed(text []byte) []byte {
 	return replaceAlone(text, words, func(string) {})
 }
 
-// replaceAlone hides words that are not part of longer ones, and calls found with each. Its
-// time depends on the number of different lengths, not of words: a file may have many words.
+// replaceAlone replaces words that are not part of longer words, and calls found with each.
+// Its time depends on the number of different lengths, not of words: a file may have many
+// words.
 func replaceAlone(text []byte, words map[string]bool, found func(string)) []byte {
 	lengths := map[int]bool{}
 	for w := range words {

@@ -126,8 +126,8 @@ func (u *serviceUnit) instance() string {
 	return name
 }
 
-// doubtHooks examines the programs and files that commands name. Words of commands may be
-// secrets, so it reports only directories and programs.
+// doubtHooks checks the programs and files that commands name. Words of commands may be
+// secrets, so it mentions only directories and programs.
 func (u *serviceUnit) doubtHooks(c *config.Config) (all []error) {
 	hooks := c.Interface.Hooks
 	for _, h := range []struct {
@@ -150,8 +150,8 @@ func (u *serviceUnit) doubtHooks(c *config.Config) (all []error) {
 	return all
 }
 
-// lacks reports that a program of this host is not in the unit's search path; "": it is. A
-// program that this host lacks is reported elsewhere.
+// lacks describes a program that exists on this host but not in the unit's search path. It
+// returns "" if there is no such fault. Other code reports a program that this host lacks.
 func (u *serviceUnit) lacks(program string) string {
 	if strings.Contains(program, "/") {
 		return ""
@@ -168,12 +168,12 @@ func (u *serviceUnit) lacks(program string) string {
 	return fmt.Sprintf("%s does not find %s, which is in %s: name it with its directory", u.name, keytext.Quote(program), filepath.Dir(at))
 }
 
-// pathIn finds the absolute paths in a word: the word itself, or parts of an option or a
-// shell text.
+// pathIn finds the absolute paths in a word: the word itself, or parts of an option or of a
+// shell command.
 var pathIn = regexp.MustCompile(`(?:^|[\s=:'"(<>;|&])(/[^\s'"()<>;|&=:]+)`)
 
-// bars returns the reason why the unit's user cannot access a file that a command names; "":
-// the user can. A missing file is no reason.
+// bars returns the reason why the unit's user cannot access a file that a command names, or
+// "" if the user can. A missing file is not reported.
 func (u *serviceUnit) bars(words []string) string {
 	for _, word := range words {
 		for _, m := range pathIn.FindAllStringSubmatch(word, -1) {

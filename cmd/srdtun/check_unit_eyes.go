@@ -9,8 +9,8 @@ import (
 	"syscall"
 )
 
-// A service has its own view of the host's files (systemd.exec(5)): some directories
-// are hidden from it, in spite of their modes.
+// A service has a restricted view of the host's files (systemd.exec(5)): some directories are
+// hidden from it, in spite of their modes.
 
 // hiding is a setting that hides a directory from a unit.
 type hiding struct{ setting, dir string }
@@ -47,7 +47,7 @@ func mounts(list string) (all []string) {
 	return all
 }
 
-// hides returns the setting that hides a path from the unit; "": none does.
+// hides returns the setting that hides a path from the unit, or "" if none does.
 func (u *serviceUnit) hides(path string) string {
 	if slices.ContainsFunc(u.shown, func(dir string) bool { return within(path, dir) }) {
 		return ""
@@ -111,9 +111,9 @@ func (c credentials) have(base string) bool {
 	})
 }
 
-// barred returns the reason why the unit's user cannot read a path; "": the user can. The
-// reason is the first part of the path that refuses access, with its mode, or the setting
-// that hides it. A missing path is no reason.
+// barred returns the reason why the unit's user cannot read a path, or "" if the user can.
+// The reason is the first part of the path that refuses access, with its mode, or the setting
+// that hides it. A missing path is not reported.
 func (u *serviceUnit) barred(path string) string {
 	path, err := filepath.EvalSymlinks(path)
 	if err != nil {
@@ -139,8 +139,8 @@ func (u *serviceUnit) barred(path string) string {
 	return ""
 }
 
-// may reports whether the unit's user has the permissions need on a file, written as the
-// bits of others.
+// may reports whether the unit's user has the permissions in need on a file. They are written
+// as the mode bits of others.
 func (u *serviceUnit) may(path string, need uint32) bool {
 	info, err := os.Stat(path)
 	if err != nil {

@@ -50,7 +50,7 @@ Each line is time, level, kind and text. --json prints one object a line.
 }
 
 // followEvery is the interval of a follower's requests. Each request has its own
-// connection, which keeps the socket free for others.
+// connection, so that a follower does not occupy the socket.
 const followEvery = 500 * time.Millisecond
 
 func showEvents(arg string, f eventsFlags, out io.Writer) error {

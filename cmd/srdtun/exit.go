@@ -10,7 +10,7 @@ import (
 	"github.com/srdtun/srdtun/overlay/control"
 )
 
-// The exit codes. The last two are from sysexits(3).
+// These are the exit codes. The last two are from sysexits(3).
 const (
 	exitOK         = 0
 	exitFailure    = 1
@@ -39,7 +39,7 @@ type codedError struct {
 
 func (e *codedError) Error() string { return e.msg }
 
-// toldError is an error that has been printed already.
+// toldError is an error whose message has been printed already.
 type toldError struct{ err error }
 
 func (e *toldError) Error() string { return e.err.Error() }

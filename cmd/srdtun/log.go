@@ -10,15 +10,16 @@ import (
 )
 
 // maxLog bounds the log of a background process in bytes. The log is in /run, which is
-// memory. With its predecessor it takes twice as much.
+// memory. Together with the rotated file, it takes twice as much.
 const maxLog = 1 << 20
 
 func openLog(path string) (*os.File, error) {
 	return rundir.Create(path, os.O_APPEND, 0o640)
 }
 
-// rotatingLog is a log file. When it is full, it starts a new one and keeps one
-// predecessor. Standard output and error follow it, because Go writes crashes there.
+// rotatingLog is a log file. When the file is full, it is renamed, and one such rotated
+// file is kept. Standard output and error also point at the current file, because Go
+// writes crashes there.
 type rotatingLog struct {
 	mu   sync.Mutex
 	path string
@@ -64,7 +65,7 @@ func (l *rotatingLog) dup() error {
 	return nil
 }
 
-// Write appends p, one whole message.
+// Write appends p, which is one whole message.
 func (l *rotatingLog) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -33,7 +33,7 @@ func manCommand(root *cobra.Command) *cobra.Command {
 			if pages["srdtun.toml.5"], err = manFormat(); err != nil {
 				return err
 			}
-			// It makes one level: a longer missing path is a mistake.
+			// It creates one directory level: a longer missing path is a mistake.
 			if err := os.Mkdir(args[0], 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
 				return err
 			}

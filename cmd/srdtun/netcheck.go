@@ -89,7 +89,7 @@ func statusOf(file string) (*control.Status, error) {
 	return st, nil
 }
 
-// peersNamed returns the peer that who names, if there is one.
+// peersNamed returns the peer that the argument who names, if there is one.
 func peersNamed(st *control.Status, who string) []control.Peer {
 	if p := st.Find(who); p != nil {
 		return []control.Peer{*p}
@@ -153,7 +153,7 @@ func tracePeer(p *control.Peer) (ways []netcheck.Ways, err error) {
 	return ways, nil
 }
 
-// progress shows a line on a terminal, which the next line replaces.
+// progress shows a status line on a terminal, which the next line replaces.
 func progress(format string, args ...any) {
 	if isTerminal(os.Stderr) {
 		fmt.Fprintf(os.Stderr, "\r\033[K"+format, args...)

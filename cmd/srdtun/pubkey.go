@@ -12,7 +12,7 @@ import (
 	"github.com/srdtun/srdtun/internal/keytext"
 )
 
-// The messages of wg, word for word: scripts look for them.
+// These are the messages of wg, word for word, because scripts look for them.
 //
 //lint:ignore ST1005 as wg has them
 var errFormat, errTrailing = errors.New("Key is not the correct length or format"), errors.New("Trailing characters found after key")

@@ -35,7 +35,7 @@ If root cannot read the file, the daemon reads it.`,
 }
 
 func reload(arg string) error {
-	// A service's copy would be the old file.
+	// The copy that a service has would be the old file.
 	file, _, err := configFile(arg)
 	if err != nil {
 		return err
@@ -61,9 +61,9 @@ func reload(arg string) error {
 	})
 }
 
-// placeFor returns the place of the daemon for a file. It is the daemon started from the
-// file, or else the one with the file's or the argument's device name. The file's
-// configuration is c, or nil if unknown.
+// placeFor returns the control socket of the daemon for a file. It is the daemon started from the
+// file, or else the one with the file's or the argument's device name. The argument c is the
+// file's configuration, or nil if it is unknown.
 func placeFor(c *config.Config, file, arg string) (at rundir.Place, runs bool, err error) {
 	if at, runs, err = only(file, placesFrom(file)); runs || err != nil {
 		return at, runs, err
@@ -117,8 +117,8 @@ func changed(at rundir.Place, what control.Change) ([]control.Difference, error)
 	return c.Change(what)
 }
 
-// handOverTo hands a configuration over to the daemon of an interface. For a service, owns
-// must accept the service's name.
+// handOverTo passes a configuration to the daemon of an interface. For a service, the function
+// owns must accept the service's name.
 func handOverTo(at rundir.Place, what control.Change, owns func(service string) error) error {
 	c, err := control.Dial(at)
 	if err != nil {

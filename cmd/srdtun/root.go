@@ -71,8 +71,8 @@ func knownCommand(root *cobra.Command, args []string) error {
 	}
 	root.SuggestionsMinimumDistance = 2
 	near := slices.DeleteFunc(root.SuggestionsFor(args[0]), func(name string) bool {
-		// Two edits turn any short word into any other: "foo" is no slip for "top", nor "ls" for
-		// "up".
+		// Two edits turn any short word into any other. So "foo" is not suggested for "top", nor
+		// "ls" for "up".
 		short := len(name) <= root.SuggestionsMinimumDistance || len(args[0]) <= root.SuggestionsMinimumDistance+1
 		return short && !strings.HasPrefix(args[0], name[:1]) && !sameLetters(args[0], name)
 	})
@@ -109,7 +109,7 @@ func flagError(c *cobra.Command, err error) error {
 	return usagef("unknown flag: --%s; %s --help lists them", unknown.GetSpecifiedName(), c.CommandPath())
 }
 
-// takes checks the number of arguments: from lo to hi.
+// takes checks that the number of arguments is from lo to hi.
 func takes(lo, hi int) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		if hi == 0 && len(args) > 0 {

@@ -115,8 +115,8 @@ const othersWrite = 0o022
 // owner and mode.
 type replacement struct{ temp, file string }
 
-// prepare writes a replacement of a file. If file is a symbolic link, it is of the
-// link's target.
+// prepare writes a replacement of a file. If file is a symbolic link, the replacement is for
+// the link's target.
 func prepare(file string, text []byte) (_ *replacement, err error) {
 	if file, err = filepath.EvalSymlinks(file); err != nil {
 		return nil, err
@@ -125,7 +125,7 @@ func prepare(file string, text []byte) (_ *replacement, err error) {
 	if err != nil {
 		return nil, err
 	}
-	// Its name is no drop-in file's, and its mode 0600.
+	// The temporary name does not match drop-in files, and the mode is 0600.
 	f, err := os.CreateTemp(filepath.Dir(file), ".srdtun-*")
 	if err != nil {
 		return nil, err
@@ -154,6 +154,6 @@ func (r *replacement) commit() error { return os.Rename(r.temp, r.file) }
 
 // drop removes a replacement that was not put in place.
 func (r *replacement) drop() {
-	// After commit there is no such file.
+	// After commit the temporary file no longer exists.
 	_ = os.Remove(r.temp)
 }

@@ -84,8 +84,8 @@ func parseSettings(args []string) (v []config.Setting, err error) {
 	return v, nil
 }
 
-// splitSetting finds the equals sign behind the key. A public key in the key ends with
-// one too, and so do secrets in values.
+// splitSetting finds the equals sign behind the key. A public key within the key ends
+// with an equals sign too, and so do secrets in values.
 func splitSetting(s string) (config.Setting, bool) {
 	first := strings.IndexByte(s, '=')
 	if first <= 0 {
@@ -135,7 +135,7 @@ func completeSet(c *cobra.Command, args []string, typed string) ([]string, cobra
 	return v, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 }
 
-// title is a peer's name in keys.
+// title returns a peer's name as it is used in keys.
 func title(p control.Peer) string {
 	if p.Name != "" {
 		return p.Name

@@ -17,7 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The words with a special meaning in the arguments of show, as in wg show.
+// These words have a special meaning in the arguments of show, as in wg show.
 const (
 	wordAll        = "all"
 	wordInterfaces = "interfaces"
@@ -121,7 +121,7 @@ func show(args []string, f showFlags) error {
 	return toldAll(silent)
 }
 
-// toldAll prints a line for each error, and returns all in a toldError.
+// toldAll prints a line for each error, and returns all of them in a toldError.
 func toldAll(all []error) error {
 	if len(all) == 0 {
 		return nil
@@ -149,7 +149,7 @@ func printStatus(list []*control.Status, which, what string, f showFlags) error 
 	return view.Text(os.Stdout, list, view.Options{Colour: colour(os.Stdout), Now: time.Now(), Full: what == wordPaths})
 }
 
-// ofPeer keeps one peer of each interface, and drops interfaces without it.
+// ofPeer keeps one peer of each interface, and drops interfaces without that peer.
 func ofPeer(list []running, who string) (v []running, err error) {
 	for _, r := range list {
 		if p := r.Find(who); p != nil {
@@ -167,7 +167,7 @@ func ofPeer(list []running, who string) (v []running, err error) {
 // colour reports whether f shows colours and the user wants them (no-color.org).
 func colour(f *os.File) bool { return isTerminal(f) && os.Getenv("NO_COLOR") == "" }
 
-// troublesMost bounds the reasons in one line.
+// troublesMost bounds the number of reasons in one line.
 const troublesMost = 4
 
 // healthy prints a line for each healthy interface. For the others it returns an error
@@ -199,7 +199,7 @@ func healthy(list []*control.Status, silent []error) error {
 	return nil
 }
 
-// errNoneRuns is the error of a request for all interfaces if none runs.
+// errNoneRuns is the error of a request for all interfaces if no daemon runs.
 var errNoneRuns error = &codedError{code: exitNotRunning, msg: "no interface is running"}
 
 // statuses asks the daemon of one interface, or all daemons. The result is never empty.
@@ -225,7 +225,8 @@ func isTerminal(f *os.File) bool {
 	return err == nil
 }
 
-// columns is the width of the terminal. Without a terminal it is 0: lines may have any length.
+// columns is the width of the terminal. Without a terminal it is 0, which means that lines may
+// have any length.
 func columns(f *os.File) int {
 	size, err := unix.IoctlGetWinsize(int(f.Fd()), unix.TIOCGWINSZ)
 	if err != nil {

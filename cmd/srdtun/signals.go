@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// signalGrace is the time in which later signals only repeat the first. For instance,
-// timeout(1) signals its child and then the process group; a closing terminal is
+// signalGrace is the time in which further signals count as repetitions of the first. For
+// instance, timeout(1) signals its child and then the process group; a closing terminal is
 // similar. A tear-down takes some milliseconds.
 const signalGrace = time.Second
 
@@ -30,8 +30,8 @@ func untilSignal(grace time.Duration, more ...os.Signal) (ctx context.Context, s
 		select {
 		case <-asked:
 			stop()
-			// The wait lasts even if the tear-down ends earlier, so that no signal
-			// interrupts the end of the process.
+			// The wait lasts for the whole grace time even if the tear-down ends earlier,
+			// so that no signal interrupts the end of the process.
 			time.Sleep(grace)
 		case <-ctx.Done():
 		}
@@ -51,8 +51,9 @@ func onTerminal() bool {
 	return true
 }
 
-// hangups returns a channel of requests to read the file again, and the function to
-// call when that is done. Both notify systemd (sd_notify(3), RELOADING=1).
+// hangups returns a channel of requests to read the file again, and a function to call
+// after each reading. Both tell systemd that the service is reloading or ready
+// (sd_notify(3), RELOADING=1).
 func hangups() (again <-chan os.Signal, done func(error)) {
 	in, out := make(chan os.Signal, 1), make(chan os.Signal, 1)
 	signal.Notify(in, syscall.SIGHUP)

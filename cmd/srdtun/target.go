@@ -26,7 +26,7 @@ const (
 	suffix = ".toml"
 
 	// foreignSuffix is the extension of wg-quick(8) files. The parser's error for such a file
-	// gives advice; "unknown interface" would be misleading.
+	// contains advice; "unknown interface" would be misleading.
 	foreignSuffix = ".conf"
 )
 
@@ -42,8 +42,8 @@ func isFile(arg string) bool {
 	return strings.Contains(arg, "/") || strings.HasSuffix(arg, suffix) || strings.HasSuffix(arg, foreignSuffix)
 }
 
-// configFile returns the file of NAME|FILE, and the path to read. In a service that
-// path is the credential NAME.toml, a copy: the service's user cannot read the file.
+// configFile returns the file of NAME|FILE, and the path to read. In a service the path to
+// read is the credential NAME.toml, a copy, because the service's user cannot read the file.
 func configFile(arg string) (file, from string, err error) {
 	if isFile(arg) {
 		return arg, arg, nil
@@ -73,8 +73,8 @@ func load(arg string) (*config.Config, error) {
 	return config.LoadCopy(file, from)
 }
 
-// missing is the content of a service's credential if there is no file (SetCredential=
-// in the unit). With it, the error names the file, unlike systemd's own message.
+// missing is the content of a service's credential if the file does not exist (SetCredential=
+// in the unit). This content lets the error name the file, unlike systemd's own message.
 const missing = "#missing"
 
 func isMissing(credential string) bool {
@@ -82,7 +82,7 @@ func isMissing(credential string) bool {
 	return err == nil && strings.TrimRight(string(text), "\n") == missing
 }
 
-// placeOf returns the place of the daemon of NAME|FILE.
+// placeOf returns the control socket of the daemon of NAME|FILE.
 func placeOf(arg string) (rundir.Place, error) {
 	find := placeNamed
 	if isFile(arg) {

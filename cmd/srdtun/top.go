@@ -21,8 +21,9 @@ const (
 	// topEvery is the interval of requests to the daemon. It is short enough to show a
 	// path's death within a second.
 	topEvery = 250 * time.Millisecond
-	// topShare bounds the daemon's work: with a thousand peers, an answer takes time. The
-	// next request waits at least this many times as long.
+	// topShare limits the load on the daemon, because with a thousand peers an answer
+	// takes time. The next request waits at least topShare times as long as the last
+	// answer took.
 	topShare = 10
 	// batchEvery is the interval of printed screens if there is no terminal to draw on.
 	batchEvery = time.Second
@@ -166,8 +167,8 @@ func (m *topModel) View() tea.View {
 	return v
 }
 
-// batch prints that many screens, one after the other; 0: until interrupted. Like the live
-// screen, it continues when the daemon does not answer.
+// batch prints the given number of screens, one after the other; with 0 it prints until
+// interrupted. Like the live screen, it continues when the daemon does not answer.
 func (m *topModel) batch(frames int) error {
 	ctx, stop := signal.NotifyContext(context.Background(), unix.SIGINT, unix.SIGTERM)
 	defer stop()

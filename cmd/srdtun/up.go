@@ -30,8 +30,8 @@ type upFlags struct {
 	pprof   string
 	cpu     string
 
-	// Requests to read the file again, and the function to call when that is done; nil: no
-	// requests.
+	// These are the channel of requests to read the file again, and the function to call
+	// after each reading; nil: no requests.
 	again  <-chan os.Signal
 	reread func(error)
 }
@@ -176,8 +176,8 @@ func received(log *slog.Logger) *handover.Bundle {
 	return b
 }
 
-// confine gives up all rights but the one to change the network. All ports, even below
-// 1024, are bound by then.
+// confine gives up all capabilities except CAP_NET_ADMIN. All ports, even below 1024, are
+// bound before.
 func confine() error { return privilege.Drop(rundir.Dir(), unix.CAP_NET_ADMIN) }
 
 // notify sends a state to systemd if that started this process (sd_notify(3)).

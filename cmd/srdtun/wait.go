@@ -12,7 +12,7 @@ import (
 
 const (
 	waitDefault = 30 * time.Second
-	// waitPoll is the interval at which wait looks.
+	// wait polls at the interval waitPoll.
 	waitPoll = 50 * time.Millisecond
 )
 
@@ -48,7 +48,7 @@ func wait(arg, peer string, timeout time.Duration) error {
 	}
 }
 
-// sessionNow is hasSession for the interface that the argument names at this moment.
+// sessionNow is hasSession for the interface that has the argument's name at this moment.
 func sessionNow(arg, peer string) error {
 	r, err := askOne(arg, control.Part{Brief: peer == "", Peer: peer})
 	if err != nil {

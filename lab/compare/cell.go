@@ -9,7 +9,7 @@ import (
 	"github.com/srdtun/srdtun/lab/workload"
 )
 
-// Scenario is a fault, or another load, of the network.
+// Scenario is a fault or an additional load of the network.
 type Scenario struct {
 	Name  string
 	fault string // kind of package lab; "": none
@@ -28,7 +28,7 @@ var scenarios = []Scenario{
 	{Name: "dead", fault: "dead", late: true},
 }
 
-// Scenarios returns the named ones; all without names.
+// Scenarios returns the named scenarios, or all if no name is given.
 //
 //	symmetric  all links as they should be
 //	failed     a cable is out of service, and routing knows
@@ -51,7 +51,7 @@ var workloads = []Workload{
 	{Name: "datamining", File: "datamining.cdf", Fewer: 2},
 }
 
-// Workloads returns the named ones; all without names.
+// Workloads returns the named workloads, or all if no name is given.
 func Workloads(names []string) ([]Workload, error) {
 	return pick("workload", workloads, names, func(w Workload) string { return w.Name }, always)
 }
@@ -62,15 +62,16 @@ type Scale struct {
 	Most  int64 // bytes of the largest; larger ones are cut to it; 0: any
 	MTU   int
 	Ports int
-	// Timeout is for flowlets, on systems without one of their own; 0: the policy's.
+	// Timeout is the flowlet timeout for systems that set none of their own; 0: the
+	// policy's default.
 	Timeout time.Duration
-	// Granularity is how coarsely tunnels act (srd.Config). The papers' policies run in a
-	// network interface or a switch, which acts within a microsecond. A process acts within
-	// a millisecond.
+	// Granularity is the timer granularity of the tunnels (srd.Config). The papers'
+	// policies run in a network interface or a switch, which acts within a microsecond. A
+	// process acts within a millisecond.
 	Granularity time.Duration
 }
 
-// Cell is one situation.
+// Cell is one situation: a network, scenario, workload, load and system.
 type Cell struct {
 	System   System
 	Fabric   Fabric
@@ -81,17 +82,17 @@ type Cell struct {
 	Scale    Scale
 }
 
-// Constants of all cells.
+// These constants hold for all cells.
 const (
-	// portQueue is the room of a switch's port in bytes: 800 us at 10 Gbit/s. Switches of
-	// that time shared 10 to 20 MB among all ports.
+	// portQueue is the capacity of a switch port's queue in bytes: 800 us at 10 Gbit/s.
+	// Switches at the time of the paper shared 10 to 20 MB among all ports.
 	portQueue = 1_000_000
 	// fileBytes is the size of an incast's file (CONGA, section 5.4).
 	fileBytes = 10_000_000
-	// patience is how long after the last arrival flows may end. A flow that is then open
-	// counts as ended, and is marked.
+	// patience is how long flows may take after the last arrival. A flow that is still open
+	// then counts as ended, and is marked.
 	patience = 2 * time.Second
-	// Groups of flows: groupLoad of the workload, groupIncast of requests.
+	// These are the groups of flows: groupLoad for the workload, groupIncast for requests.
 	groupLoad   = "load"
 	groupIncast = "incast"
 )
@@ -101,13 +102,13 @@ func (c *Cell) Label() string {
 	return fmt.Sprintf("%s %s %s %.0f %% %s", c.Fabric.Name, c.Scenario.Name, c.Workload.Name, 100*c.Load, c.System.Name)
 }
 
-// Over returns for how long flows arrive.
+// Over returns for how long new flows arrive.
 func (c *Cell) Over(s *workload.Sizes) time.Duration {
 	flows := float64(c.Scale.Flows) / float64(max(1, c.Workload.Fewer))
 	return time.Duration(flows * s.Mean() * 8 / (c.Load * c.Fabric.Gbit))
 }
 
-// Plan returns the cell as a plan with one case. Files are read with read.
+// Plan returns the cell as a plan with one case. The argument read reads its files.
 func (c *Cell) Plan(read func(file string) ([]byte, error)) (*lab.Plan, error) {
 	text, err := read(c.Workload.File)
 	if err != nil {
@@ -162,7 +163,7 @@ func (c *Cell) head(b *strings.Builder, limit time.Duration) {
 		fmt.Fprintf(b, "min_rto = %q\n", c.System.MinRTO)
 	}
 	if kind == "tcp" {
-		// CUBIC of Linux has HyStart, LIA has not.
+		// Linux's CUBIC has HyStart, its LIA has not.
 		fmt.Fprintf(b, "subflows = %d\nhystart = %v\nalgorithm = %q\ncoupled = %v\n", c.System.Subflows, !c.System.Coupled, c.System.Algorithm, c.System.Coupled)
 	} else {
 		timeout := c.System.Timeout
@@ -171,8 +172,9 @@ func (c *Cell) head(b *strings.Builder, limit time.Duration) {
 		}
 		fmt.Fprintf(b, "ports = %d\ngranularity = %q\npolicy = %q\nflowlet_timeout = %q\nunordered = %v\n",
 			c.Scale.Ports, c.Scale.Granularity, c.System.Policy, timeout, c.System.Unordered)
-		// A daemon on a server gives its congestion control the rate of its network card. A
-		// leaf switch has several links, and no rate that would bound a peer's.
+		// A daemon on a server tells its congestion control the rate of its network card. A
+		// leaf switch has several links, so there is no single rate that bounds a peer's
+		// traffic.
 		fmt.Fprintf(b, "line = %v\n", kind == "tunnel")
 		if c.System.Rated {
 			fmt.Fprintf(b, "link_gbit = %g\n", c.Fabric.Uplink)

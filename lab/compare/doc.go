@@ -1,7 +1,7 @@
-// Package compare puts path policies, TCP and MPTCP into the same situations. It compares
-// the completion times of each with the best of them. The evaluations of CONGA (Alizadeh et
-// al., SIGCOMM 2014, section 5) and LetFlow (Vanini et al., NSDI 2017, section 5) do the
-// same.
+// Package compare runs path policies, TCP and MPTCP in the same situations. It compares the
+// completion times of each system with those of the best one. The evaluations of CONGA
+// (Alizadeh et al., SIGCOMM 2014, section 5) and LetFlow (Vanini et al., NSDI 2017, section
+// 5) do the same.
 //
 //	system.go   the compared systems      cell.go    one situation, as a plan of package lab
 //	fair.go     a bound for all fair systems
@@ -10,7 +10,7 @@
 //	ordering.go the cost of restoring the order of flows
 //	incast.go   many senders answer one client       flowlets.go  sizes of flowlets
 //
-// Inner flows are TCP connections through the overlay (lab.Tunnel). A flowlet ends where a
-// flow pauses, and a flow without a window of its own never does. The package is pure, like
-// package lab, which plays the plans.
+// Inner flows are TCP connections through the overlay (lab.Tunnel). A flowlet ends when a
+// flow pauses. A flow without a congestion window of its own never pauses. The package is
+// pure, like package lab, which plays the plans.
 package compare

@@ -8,31 +8,31 @@ import (
 	"github.com/srdtun/srdtun/lab"
 )
 
-// fairKind is a yardstick in place of a system. At every moment flows share the links of
-// servers, and the capacity between the leaves, max-min fairly. (See Bertsekas and Gallager,
-// Data Networks, section 6.5.2.) There are no round trips, headers, losses or collisions. A
-// system with a lower mean is not fair: of two equal flows on a link, it serves one first.
-// The yardstick is left out when the best system is chosen.
+// fairKind is a theoretical reference in place of a system. At every moment flows share the
+// links of servers, and the capacity between the leaves, max-min fairly. (See Bertsekas and
+// Gallager, Data Networks, section 6.5.2.) There are no round trips, headers, losses or
+// collisions. A system with a lower mean is not fair: of two equal flows on a link, it
+// serves one before the other. The reference is left out when the best system is chosen.
 const fairKind = "fair"
 
-// fairFlow is a flow of the yardstick. Time is in microseconds.
+// fairFlow is a flow of the reference. Time is in microseconds.
 type fairFlow struct {
 	size, start, took float64
 	left              float64
 	links             []int
 }
 
-// fair is the yardstick's network: the capacity of each link in bytes per microsecond.
+// fair is the reference's network: the capacity of each link in bytes per microsecond.
 type fair struct {
 	rate []float64
 	flow []fairFlow
-	// From the moment drop, in microseconds, link number core has the rate after. 0: it
-	// keeps its rate.
+	// From the time drop, in microseconds, the link with number core has the rate after.
+	// With 0 it keeps its rate.
 	drop, after float64
 	core        int
 }
 
-// playFair returns the completion times of the cell's flows with the yardstick.
+// playFair returns the completion times of the cell's flows in the reference.
 func (c *Cell) playFair(p *lab.Plan) ([]Took, error) {
 	flows, err := lab.Flows(p, &p.Cases[0], c.Seed)
 	if err != nil {
@@ -51,11 +51,11 @@ func (c *Cell) playFair(p *lab.Plan) ([]Took, error) {
 	return v, nil
 }
 
-// us is a time in microseconds.
+// us converts a time to microseconds.
 func us(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }
 
 // fairOf returns the network of a cell: up and down links of all servers. With two leaves it
-// has the capacity between them too. A late fault comes after drop us.
+// has the capacity between them too. A late fault happens drop us after the start.
 func (c *Cell) fairOf(flows []*lab.Flow, drop float64) *fair {
 	const bytesPerUs = 1e3 / 8 // in a Gbit/s
 	f := &fair{rate: make([]float64, 2*c.Fabric.Servers+1), core: 2 * c.Fabric.Servers}
@@ -91,7 +91,7 @@ func (c *Cell) lost() float64 {
 	return float64(len(c.Fabric.Broken)) * c.Fabric.Uplink * (1 - c.Scenario.value)
 }
 
-// play lets time pass until all flows have ended.
+// play advances time until all flows have ended.
 func (f *fair) play() {
 	order := make([]*fairFlow, len(f.flow))
 	for i := range f.flow {
@@ -130,7 +130,8 @@ func (f *fair) play() {
 }
 
 // shares returns the rates of flows in bytes per microsecond. The link with the least
-// capacity for each flow gives its flows that share. The rest is divided in the same way.
+// capacity for each flow gives its flows that share. The remaining capacity is divided in
+// the same way.
 func (f *fair) shares(flows []*fairFlow) []float64 {
 	shares, open := make([]float64, len(flows)), len(flows)
 	rate, users := slices.Clone(f.rate), make([]int, len(f.rate))

@@ -11,28 +11,29 @@ import (
 	"github.com/srdtun/srdtun/srd/steer"
 )
 
-// Flowlets is the elasticity of flowlets (Vanini et al., Let It Flow, NSDI 2017, section 2).
-// It counts the bytes that a flow sends on a path before the flow moves. The bins are by the
-// path's queue at the start of the flowlet. LetFlow draws paths at random, so flows on a
-// path with a long queue are like those without one. With n paths, one draw in n gives a
-// flow the same path again. Then two flowlets count as one. The zero value is empty.
+// Flowlets measures the elasticity of flowlets (Vanini et al., Let It Flow, NSDI 2017,
+// section 2). It counts the bytes that a flow sends on a path before the flow moves. The
+// results are grouped by the length of the path's queue at the start of the flowlet. LetFlow
+// draws paths at random, so flows on a path with a long queue do not differ from other
+// flows. With n paths, one draw in n gives a flow the same path again. Then two flowlets
+// count as one. The zero value is empty.
 type Flowlets struct {
 	bins [flowletBins]flowletBin
 }
 
-// flowletBin is the flowlets that began on paths with a queue of some length.
+// flowletBin counts the flowlets that began on paths with a queue of a certain length.
 type flowletBin struct {
 	ended int   // flowlets that ended by a move to another path
 	bytes int64 // of all flowlets, also of those that ended with their flow or are not over
 }
 
-// mean returns the bytes of a flowlet until it ends. A flow's last flowlet counts its bytes
-// but no end: nothing shows how long its path would have kept it. (This is the
-// maximum-likelihood estimate if each byte is equally likely to be the last. The mean of the
-// ended flowlets alone would leave out the longest.)
+// mean returns the mean number of bytes of a flowlet until it ends. A flow's last flowlet
+// counts its bytes but no end, because it is unknown how long its path would have kept it.
+// (This is the maximum-likelihood estimate if each byte is equally likely to be the last.
+// The mean of the ended flowlets alone would ignore the longest.)
 func (b *flowletBin) mean() float64 { return float64(b.bytes) / float64(b.ended) }
 
-// Add takes the flowlets of another run.
+// Add adds the flowlets of another run.
 func (a *Flowlets) Add(o *Flowlets) {
 	for i, b := range o.bins {
 		a.bins[i].ended += b.ended
@@ -44,8 +45,8 @@ const (
 	// flowletBins are the bins of queues below 10, 20, 40 .. us, and the rest.
 	flowletBins  = 8
 	flowletFirst = 10 * time.Microsecond
-	// ackTrain is more than a train of acknowledgements of inner connections. Such trains
-	// are no flowlets that would move a load.
+	// ackTrain is larger than a burst of acknowledgements of inner connections. Such bursts
+	// are no flowlets that could move a load.
 	ackTrain = 500
 	// queueGain is the weight of a sample in a path's mean.
 	queueGain = 1.0 / 8
@@ -59,7 +60,7 @@ func bin(queue time.Duration) int {
 	return min(flowletBins-1, 1+int(math.Log2(float64(queue)/float64(flowletFirst))))
 }
 
-// flowletWatch is a LetFlow under measurement.
+// flowletWatch is a LetFlow policy that is being measured.
 type flowletWatch struct {
 	steer.Policy
 	all   *Flowlets
@@ -70,7 +71,7 @@ type flowletWatch struct {
 // flowletUnder is a flow's current flowlet.
 type flowletUnder struct{ path, bin int }
 
-// watch returns p under measurement.
+// watch wraps the policy p for a measurement.
 func (a *Flowlets) watch(p steer.Policy) steer.Policy {
 	return &flowletWatch{Policy: p, all: a, flows: map[uint32]flowletUnder{}}
 }
@@ -100,7 +101,7 @@ func (w *flowletWatch) Sent(_ mono.Time, p int, flow uint32, n int) {
 	w.all.bins[u.bin].bytes += int64(n)
 }
 
-// PlayFlowlets measures the flowlets of a cell with letflow, or with a system of its form.
+// PlayFlowlets measures the flowlets of a cell with letflow, or with a similar system.
 func (c *Cell) PlayFlowlets(read func(string) ([]byte, error), progress func(float64)) (*Flowlets, error) {
 	p, err := c.Plan(read)
 	if err != nil {
@@ -114,7 +115,7 @@ func (c *Cell) PlayFlowlets(read func(string) ([]byte, error), progress func(flo
 	return a, err
 }
 
-// Table writes how many flowlets ended, and after how many bytes, by their path's queue at
+// Table prints how many flowlets ended, and after how many bytes, by their path's queue at
 // their start.
 func (a *Flowlets) Table(w io.Writer) {
 	fmt.Fprint(w, "| queue of the path | MB sent | flowlets ended | size, KB |\n|---|---|---|---|\n")

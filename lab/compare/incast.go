@@ -13,15 +13,16 @@ import (
 var fans = []int{4, 8, 16, 31}
 
 const (
-	// requests are made in a run, one every requestEvery: long enough for a timeout or
-	// two of 200 ms.
+	// requests is the number of requests in a run, one every requestEvery. This is long
+	// enough for one or two timeouts of 200 ms.
 	requests     = 5
 	requestEvery = time.Second
 )
 
-// Incast is a client that requests a file of 10 MB. Several servers send equal parts of it
-// at once on an otherwise empty network (CONGA, section 5.4). All are below other leaves
-// than the client's, or below any on a network of many leaves.
+// Incast is an experiment with a client that requests a file of 10 MB. Several servers
+// send equal parts of it at once on an otherwise empty network (CONGA, section 5.4). All
+// servers are below other leaves than the client's, or below any leaf in a network of many
+// leaves.
 type Incast struct {
 	System System
 	Fabric Fabric
@@ -30,7 +31,7 @@ type Incast struct {
 	Scale  Scale
 }
 
-// IncastCells returns all numbers of servers with all systems.
+// IncastCells returns all combinations of numbers of servers and systems.
 func (m *Matrix) IncastCells() (v []Incast) {
 	for _, f := range m.Fabrics {
 		for _, fan := range fans {
@@ -44,7 +45,7 @@ func (m *Matrix) IncastCells() (v []Incast) {
 	return v
 }
 
-// Label names the incast.
+// Label describes the incast.
 func (i *Incast) Label() string {
 	return fmt.Sprintf("%s, %d servers to one, %s", i.Fabric.Name, i.Fan, i.System.Name)
 }

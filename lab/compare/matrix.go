@@ -11,8 +11,8 @@ type Matrix struct {
 	Scale     Scale
 }
 
-// Cells returns the situations. They complete one group of systems after the other, so that
-// an interrupted run has comparisons.
+// Cells returns the situations. The order completes one group of systems after the other,
+// so that an interrupted run allows comparisons.
 func (m *Matrix) Cells() (v []Cell) {
 	for _, f := range m.Fabrics {
 		for _, load := range m.Loads {

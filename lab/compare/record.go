@@ -50,7 +50,7 @@ type Record struct {
 	Inner *lab.InnerStats `json:"inner,omitempty"`
 }
 
-// Bounds of small and large flows, in bytes (CONGA, section 5.2).
+// These are the bounds of small and large flows, in bytes (CONGA, section 5.2).
 const (
 	smallFlow = 100_000
 	largeFlow = 10_000_000
@@ -84,7 +84,7 @@ func (c *Cell) Play(read func(file string) ([]byte, error), progress func(share 
 	return x, nil
 }
 
-// Took is the completion time of a flow. Times are in microseconds.
+// Took records the completion time of a flow. Times are in microseconds.
 type Took struct {
 	Size    int64
 	Start   float64
@@ -115,7 +115,7 @@ func (x *Record) read(r *lab.Result) {
 	}
 }
 
-// Sum fills in the completion times. Requests count by themselves.
+// Sum computes the statistics of the completion times. Requests are counted separately.
 func (x *Record) Sum(flows []Took) {
 	var all, small, large []float64
 	var requests []request
@@ -143,7 +143,7 @@ func (x *Record) Sum(flows []Took) {
 	}
 }
 
-// request is a file from many servers: the slowest counts.
+// request is a file from many servers; it completes with the slowest part.
 type request struct {
 	client int
 	at     float64
@@ -181,8 +181,8 @@ func percentile(v []float64, p float64) float64 {
 	return v[max(0, int(math.Ceil(p*float64(len(v))))-1)]
 }
 
-// Read returns the records in r, one a line. It leaves out a last line that was cut off: a
-// run was interrupted there.
+// Read returns the records in r, one a line. It ignores an incomplete last line, which an
+// interrupted run leaves.
 func Read(r io.Reader) (all []Record, err error) {
 	s := bufio.NewScanner(r)
 	for n := 1; s.Scan(); n++ {

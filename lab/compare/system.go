@@ -7,23 +7,24 @@ import (
 	"time"
 )
 
-// System is a carrier of flows: a policy of the tunnel, or a transport without one.
+// System carries flows: it is a policy of the tunnel, or a transport without a tunnel.
 type System struct {
 	Name     string
 	Kind     string // of package lab, or fairKind
 	Policy   string // kind tunnel
 	Subflows int    // kind tcp
-	// Algorithm and Coupled are lab.TransportPlan's, of kind tcp.
+	// Algorithm and Coupled are the fields of lab.TransportPlan for kind tcp.
 	Algorithm string
 	Coupled   bool
 	MinRTO    time.Duration // of TCP, in a tunnel or not; 0: 200 ms, as in Linux
-	// Timeout of flowlets; 0: the policy's own.
+	// Timeout is the flowlet timeout; 0: the policy's default.
 	Timeout time.Duration
-	// Mark is bytes in a queue above which the network marks; 0: it does not.
+	// Mark is the queue length in bytes above which the network marks packets; 0: it does
+	// not mark.
 	Mark int
-	// Tell lets the network write loads into packets, as CONGA's switches do.
+	// Tell lets the network write link loads into packets, as CONGA's switches do.
 	Tell bool
-	// Rated gives the policy the rate of the network's links, as switches know it.
+	// Rated tells the policy the rate of the network's links, as switches know it.
 	Rated bool
 	// Unordered does not restore the order of inner flows.
 	Unordered bool
@@ -35,16 +36,17 @@ type System struct {
 // 1500 bytes. Its authors' and DCTCP's networks use the same at 10 Gbit/s.
 const cloveMark = 65 * 1500
 
-// perPacket is a flowlet timeout so short that each train is a flowlet.
+// perPacket is a flowlet timeout so short that each burst is a flowlet.
 const perPacket = time.Nanosecond
 
-// shortTimeout of flowlets is some round trips of these networks, whose base is 10 us. The
-// papers' 500 us are some round trips of their networks, with kernels of 2014. Here few
-// flows ever pause for so long.
+// shortTimeout is a flowlet timeout of some round trips in these networks, whose base round
+// trip is 10 us. The papers' 500 us were some round trips in their networks, with kernels
+// of 2014. In these networks few flows ever pause for 500 us.
 const shortTimeout = 100 * time.Microsecond
 
-// shortRTO is the least timeout of a TCP for data centres (Vasudevan et al., SIGCOMM 2009).
-// With it a flow with bad luck at a server's port does not outweigh hundreds of others.
+// shortRTO is the minimum RTO of TCP in data centres (Vasudevan et al., SIGCOMM 2009). With
+// it, one flow that loses its last packets at a server's port does not outweigh hundreds of
+// others.
 const shortRTO = 10 * time.Millisecond
 
 // systems are all systems, this project's default first.
@@ -92,7 +94,7 @@ func Systems(names []string) ([]System, error) {
 	return pick("system", systems, names, func(s System) string { return s.Name }, func(s System) bool { return !s.Extra })
 }
 
-// pick returns the named members of all; without names the usual ones.
+// pick returns the members of all with these names, or the usual ones if no name is given.
 func pick[T any](what string, all []T, names []string, name func(T) string, usual func(T) bool) (v []T, err error) {
 	var known []string
 	for _, x := range all {
@@ -109,5 +111,5 @@ func pick[T any](what string, all []T, names []string, name func(T) string, usua
 	return v, nil
 }
 
-// always makes everything usual.
+// always treats every member as usual.
 func always[T any](T) bool { return true }

@@ -26,7 +26,7 @@ type Group struct {
 	Ratios                     []Ratio
 }
 
-// Groups sums records up, in their order.
+// Groups groups records by situation, in their order.
 func Groups(all []Record) (v []*Group) {
 	for i := range all {
 		r := &all[i]
@@ -58,8 +58,8 @@ func (g *Group) add(r *Record) {
 	x.Open += r.Open
 }
 
-// best returns the least mean and 99th percentile of all systems but the yardstick, in
-// microseconds. If there is only the yardstick, it returns that one's.
+// best returns the lowest mean and 99th percentile of all systems except the reference, in
+// microseconds. If there is only the reference, it returns the reference's values.
 func (g *Group) best() (mean, p99 float64) {
 	mean, p99 = math.Inf(1), math.Inf(1)
 	for i, x := range g.Ratios {
@@ -78,7 +78,7 @@ func (g *Group) normalise() {
 	}
 }
 
-// Of returns the ratio of a system; false if it was not there.
+// Of returns the ratio of a system, and false if the system was not measured.
 func (g *Group) Of(system string) (Ratio, bool) {
 	i := slices.Index(g.Systems, system)
 	if i < 0 {

@@ -12,7 +12,8 @@ import (
 type arrow struct{ from, to string }
 
 // arrowsOf returns the uses among the files of a package, with the used names. Types,
-// functions, methods, constants and variables are definitions; a field is part of its type.
+// functions, methods, constants and variables count as definitions; a field is part of its
+// type.
 func arrowsOf(t *tree, p *pkg) map[arrow][]string {
 	v := map[arrow][]string{}
 	for id, object := range p.info.Uses {
@@ -32,12 +33,13 @@ func arrowsOf(t *tree, p *pkg) map[arrow][]string {
 	return v
 }
 
-// starts is the number of first orders for layersOf; more find nothing better in this tree.
+// starts is the number of initial orders for layersOf; more do not improve the result for
+// this tree.
 const starts = 400
 
-// layersOf sorts files so that few arrows run up: a user comes before the file it uses.
-// Finding the minimum is NP-hard (minimum feedback arc set). So it starts from many orders,
-// and moves single files as long as that turns arrows round.
+// layersOf sorts files so that few arrows point upwards: a file comes before the files that
+// it uses. Finding the minimum is NP-hard (minimum feedback arc set). So it starts from
+// many orders, and moves single files as long as this reverses arrows.
 func layersOf(arrows map[arrow][]string) (best []string) {
 	var files []string
 	for a := range arrows {
@@ -80,7 +82,7 @@ func betterPlace(files []string, i int, arrows map[arrow][]string) int {
 	return best
 }
 
-// upOf returns the arrows that run up in this order of files.
+// upOf returns the arrows that point upwards in this order of files.
 func upOf(arrows map[arrow][]string, files []string) (v []arrow) {
 	for _, a := range slices.SortedFunc(maps.Keys(arrows), func(a, b arrow) int { return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.to, b.to)) }) {
 		if slices.Index(files, a.from) > slices.Index(files, a.to) {

@@ -18,10 +18,10 @@ func methodsOf(p *pkg, name string) (v []string) {
 	return v
 }
 
-// leavesOf returns the leaf state of a struct: its fields. A field that is a struct of this
+// leavesOf returns the smallest parts of a struct's state. A field that is a struct of this
 // module counts as its own fields. Arrays, slices, maps, interfaces and pointers are one
-// leaf each. The struct's own pointers to structs of its package are expanded as well. A
-// pointer to another part of the same whole is no leaf.
+// leaf each. Pointers in the struct to structs of the same package are expanded as well. A
+// pointer to another part of the same object is not counted.
 func leavesOf(t *tree, p *pkg, name string) []string {
 	s := &state{module: t.module + "/", in: p.types, parts: map[types.Type]bool{}}
 	root := p.types.Scope().Lookup(name).Type()
@@ -31,7 +31,7 @@ func leavesOf(t *tree, p *pkg, name string) []string {
 	return s.leaves
 }
 
-// state collects leaves.
+// state collects the parts of a struct's state.
 type state struct {
 	module string
 	in     *types.Package
@@ -57,7 +57,7 @@ func (s *state) visit(t types.Type, at string, depth int) {
 	}
 }
 
-// owns reports whether t is a struct of the whole's package.
+// owns reports whether t is a struct in the package of the counted object.
 func (s *state) owns(t types.Type) bool {
 	named, _ := types.Unalias(t).(*types.Named)
 	if named == nil || named.Obj().Pkg() != s.in {

@@ -15,8 +15,8 @@ import (
 	"strings"
 )
 
-// tree is the needed packages of a module, type-checked without their tests. It ignores
-// errors in them, so that a half-done change can be counted as well.
+// tree holds the needed packages of a module, type-checked without their tests. It
+// ignores errors in them, so that a half-done change can be counted as well.
 type tree struct {
 	root, module string
 	fset         *token.FileSet
@@ -58,7 +58,8 @@ func load(root string, dirs ...string) (*tree, error) {
 	return t, t.err
 }
 
-// Import implements types.Importer. Other modules are empty: no count needs them.
+// Import implements types.Importer. Packages of other modules are left empty, because no
+// count needs them.
 func (t *tree) Import(name string) (*types.Package, error) {
 	dir, ours := strings.CutPrefix(name, t.module+"/")
 	if first, _, _ := strings.Cut(name, "/"); !ours && !strings.Contains(first, ".") {

@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// row is one line of the table. goal 0: none.
+// row is one line of the table. A goal of 0 means no goal.
 type row struct {
 	what        string
 	count, goal int
@@ -93,7 +93,7 @@ func count(root string) ([]row, error) {
 	}, nil
 }
 
-// add counts n more.
+// add adds n to a count.
 func (r *row) add(n int, what string, which any) {
 	if r.count += n; n > 0 {
 		r.items = append(r.items, fmt.Sprintf("%s: %v", what, which))
@@ -101,5 +101,5 @@ func (r *row) add(n int, what string, which any) {
 	}
 }
 
-// listed is a row that counts items.
+// listed is a row that counts the items of a list.
 func listed(what string, goal int, items []string) row { return row{what, len(items), goal, items} }

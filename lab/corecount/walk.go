@@ -93,7 +93,7 @@ func (w *walk) call(p *pkg, n *ast.CallExpr, has func(ast.Expr) bool) {
 	}
 }
 
-// returnsOf returns how many of the stays are in a file that the walk had left before.
+// returnsOf returns how many parts of the walk are in a file that the walk had left before.
 func returnsOf(stays []string) (n int) {
 	seen := map[string]bool{}
 	for _, f := range stays {

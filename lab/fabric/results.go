@@ -8,13 +8,14 @@ import (
 	"github.com/srdtun/srdtun/lab/compare"
 )
 
-// results are the results in a file, to which more are added.
+// results are the results in a file, to which new results are appended.
 type results struct {
 	file *os.File
 	all  []compare.Record
 }
 
-// openResults reads a file of results. It writes the file anew without a cut-off end.
+// openResults reads a file of results. It rewrites the file without an incomplete last
+// line.
 func openResults(name string) (*results, error) {
 	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 		return nil, err

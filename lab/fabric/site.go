@@ -13,22 +13,23 @@ import (
 	"github.com/srdtun/srdtun/lab/compare"
 )
 
-// The network: a quarter of the testbed's servers, each with a hundredth of its rate. The
-// capacity between the leaves is as much less: two to one.
+// The network has a quarter of the testbed's servers, each with a hundredth of its rate. The
+// capacity between the leaves is reduced by the same factor, so the oversubscription of two
+// to one stays.
 const (
 	perLeaf    = 8
 	spines     = 4
 	serverMbit = 100
 	spineMbit  = 100
-	// addresses is how many addresses a server has. Two at the far end make the eight
-	// subflows of MPTCP's comparison.
+	// addresses is the number of addresses of a server. Two addresses at the far end make
+	// the eight subflows of MPTCP in the paper's comparison.
 	addresses   = 4
 	mptcpLimit  = "8"
 	tbfBurst    = 16 << 10
 	serverQueue = 256 << 10
 )
 
-// network is the network's description for comparisons.
+// network describes the network for comparisons.
 var network = compare.Fabric{
 	Name: "namespaces", Servers: 2 * perLeaf, PerLeaf: perLeaf,
 	From: [2]int{0, perLeaf - 1}, To: [2]int{perLeaf, 2*perLeaf - 1},
@@ -36,7 +37,7 @@ var network = compare.Fabric{
 	Clients: []int{perLeaf, perLeaf + 2, perLeaf + 4, perLeaf + 6}, Fan: perLeaf, Step: 1,
 }
 
-// site is the network with a daemon on each server.
+// site is the network, with a daemon on each server.
 type site struct {
 	f     *fabric.Fabric
 	nodes []*tunnel.Node // of all servers, those of leaf A first
@@ -46,7 +47,7 @@ type site struct {
 	busy  float64        // share of the processors in the last measurement: a fabric short of processors shows no policy
 }
 
-// build makes the network.
+// build creates the network.
 func build(bin string, timeout time.Duration) (s *site, err error) {
 	if os.Geteuid() != 0 {
 		return nil, errors.New("namespaces can be made by root only")
@@ -74,7 +75,7 @@ func (s *site) close() error {
 	return errors.Join(append(all, s.f.Close())...)
 }
 
-// server returns number i, from 0.
+// server returns the server with number i, from 0.
 func (s *site) server(i int) *fabric.Host {
 	if i < perLeaf {
 		return s.f.A(i + 1)
@@ -82,7 +83,7 @@ func (s *site) server(i int) *fabric.Host {
 	return s.f.B(i - perLeaf + 1)
 }
 
-// shape gives each server's link its rate, both ways.
+// shape limits each server's link to its rate, in both directions.
 func (s *site) shape() error {
 	for i := range 2 * perLeaf {
 		leaf, port := s.f.LeafA, fmt.Sprintf("h%d", i+1)
@@ -99,17 +100,17 @@ func (s *site) shape() error {
 	return nil
 }
 
-// limit is a token bucket with a queue that drops at its tail.
+// limit is a token bucket with a tail-drop queue.
 func limit(n *fabric.Namespace, dev string, mbit int) error {
 	_, err := n.Run("tc", "qdisc", "replace", "dev", dev, "root", "tbf", "rate", fmt.Sprintf("%dmbit", mbit),
 		"burst", fmt.Sprint(tbfBurst), "limit", fmt.Sprint(serverQueue))
 	return err
 }
 
-// A link marks packets that would find a queue if it had markShare of its rate. This is the
-// phantom queue of HULL (Alizadeh et al., NSDI 2012, section 3.1). So the kernels' queues
-// need not mark. The threshold markBytes is 5 ms at 100 Mbit/s. It is below the room of such
-// a port and above the bursts of a few senders.
+// A link marks the packets that would be queued if the link had only markShare of its rate.
+// This is the phantom queue of HULL (Alizadeh et al., NSDI 2012, section 3.1). So the
+// kernels' queues need not mark. The threshold markBytes is 5 ms at 100 Mbit/s. It is below
+// the capacity of such a port's queue and above the bursts of a few senders.
 const (
 	markShare = 0.95
 	markBytes = 60_000
@@ -132,7 +133,7 @@ func (s *site) mark(n *fabric.Namespace, dev string, mbit int) error {
 func (s *site) startDaemons(bin string, timeout time.Duration) error {
 	for i := range 2 * perLeaf {
 		c := tunnel.Config{Address: []netip.Prefix{netip.PrefixFrom(tunnel.Inner4(i+1), 24)}, FlowletTimeout: timeout}
-		// Only the first address: the others are MPTCP's.
+		// The daemons use only the first address: the others are for MPTCP.
 		c.Local = s.server(i).V4[:1]
 		n, err := tunnel.NewNode(bin, s.server(i), string(rune('a'+i)), c)
 		if err != nil {
@@ -168,7 +169,7 @@ func (s *site) startDaemons(bin string, timeout time.Duration) error {
 	return nil
 }
 
-// use makes the servers ready for a system. It returns the address of a server, and whether
+// use prepares the servers for a system. It returns the address of a server, and whether
 // connections use MPTCP.
 func (s *site) use(x *compare.System) (to func(server int) netip.Addr, mptcp bool, err error) {
 	s.marks = x.Mark > 0
@@ -184,8 +185,8 @@ func (s *site) use(x *compare.System) (to func(server int) netip.Addr, mptcp boo
 	return func(i int) netip.Addr { return tunnel.Inner4(i + 1) }, false, err
 }
 
-// tellMPTCP gives the kernels all addresses. Each of a sender's makes a subflow to each of
-// two of the receiver's: eight 5-tuples for ECMP to spread.
+// tellMPTCP configures all addresses in the kernels. Each sender address makes a subflow to
+// each of two receiver addresses, so there are eight 5-tuples for ECMP.
 func (s *site) tellMPTCP() error {
 	if s.mptcp {
 		return nil

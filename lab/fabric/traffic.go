@@ -27,12 +27,12 @@ const (
 	patience = 4 * time.Second
 	// settle lets queues drain after the last measurement.
 	settle = 300 * time.Millisecond
-	// fileBytes is the size of an incast's file: a tenth of the testbed's, as its answer
-	// takes a hundred times as long.
+	// fileBytes is the size of an incast's file. It is a tenth of the testbed's, because
+	// the answer takes a hundred times as long.
 	fileBytes = 1_000_000
 	// readSize is the size of a receiver's reads.
 	readSize = 256 << 10
-	// tagSize is the number of a flow, at its beginning.
+	// tagSize is the size of a flow's number, which is sent first.
 	tagSize = 8
 )
 
@@ -41,7 +41,7 @@ type sink struct {
 	l net.Listener
 }
 
-// run is a measurement under way, with the fates of its flows.
+// run is a measurement in progress, with the state of its flows.
 type run struct {
 	mu    sync.Mutex
 	began []time.Time
@@ -51,8 +51,8 @@ type run struct {
 	over  bool
 }
 
-// current is the measurement under way. Its number tells a flow of an earlier one, which is
-// ignored.
+// current is the measurement in progress. Its number identifies flows of earlier
+// measurements, which are ignored.
 var current struct {
 	sync.Mutex
 	r  *run
@@ -91,7 +91,7 @@ func (k *sink) accept() {
 	}
 }
 
-// take reads a flow to its end.
+// take reads a flow until its end.
 func take(c net.Conn) {
 	defer c.Close()
 	var tag [tagSize]byte
@@ -125,7 +125,7 @@ func (r *run) end(i int, now time.Time) {
 	}
 }
 
-// measure plays a cell.
+// measure plays the flows of a cell.
 func (s *site) measure(c *compare.Cell, data string) (x *compare.Record, err error) {
 	flows, over, err := plan(c, data)
 	if err != nil {
@@ -209,7 +209,7 @@ func withRequests(flows []workload.Flow, f *compare.Fabric, over time.Duration) 
 // requestID marks flows of requests. Flows of workloads are numbered from 1.
 const requestID = 0
 
-// send is one flow.
+// send sends one flow.
 func (r *run) send(no uint32, i int, from *fabric.Host, to netip.Addr, size int64, mptcp bool) {
 	var c net.Conn
 	err := from.Do(func() (err error) {
@@ -255,7 +255,7 @@ func (r *run) hold(c net.Conn) bool {
 	return true
 }
 
-// wait waits for all flows to end, at most d, and ends the open ones.
+// wait waits until all flows end, at most d, and then closes the open ones.
 func (r *run) wait(d time.Duration) {
 	all := make(chan struct{})
 	go func() { r.left.Wait(); close(all) }()
@@ -277,7 +277,7 @@ func (r *run) wait(d time.Duration) {
 	}
 }
 
-// record sums the run up.
+// record summarizes the run.
 func (r *run) record(c *compare.Cell, flows []workload.Flow) *compare.Record {
 	now := time.Now()
 	var v []compare.Took

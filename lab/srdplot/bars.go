@@ -83,7 +83,7 @@ func (f Figure) drawPanels(area draw.Canvas) {
 	}
 }
 
-// draw draws the panel below top, between left and right.
+// draw draws the panel below the coordinate top, between left and right.
 func (p Panel) draw(c draw.Canvas, left, right, top vg.Length) {
 	title := style(ink, 11.5, text.XLeft, text.YTop)
 	title.Font.Weight = stdfont.WeightBold
@@ -96,7 +96,8 @@ func (p Panel) draw(c draw.Canvas, left, right, top vg.Length) {
 		nameWide, valueWide = max(nameWide, names.Width(b.Name)), max(valueWide, values.Width(p.number(b.Value)))
 		most = max(most, b.High)
 	}
-	// Values stand in a column of their own: behind the range one would look like its end.
+	// Values are in a column of their own: right behind a bar's range, a value would look
+	// like the range's end.
 	zero := left + nameWide + valueWide + 2*nameGap
 	scale := (right - zero) / vg.Length(max(most, math.SmallestNonzeroFloat32))
 	y := top - panelHead - barPitch/2
@@ -115,7 +116,7 @@ func (p Panel) draw(c draw.Canvas, left, right, top vg.Length) {
 	c.StrokeLine2(draw.LineStyle{Color: faint, Width: 0.8}, zero, top-panelHead, zero, y+barPitch/2)
 }
 
-// drawRange draws a line with an end at either side.
+// drawRange draws a range as a line with a bar at either end.
 func drawRange(c draw.Canvas, low, high, y vg.Length) {
 	line := draw.LineStyle{Color: ink, Width: 0.9}
 	c.StrokeLine2(line, low, y, high, y)
@@ -123,7 +124,8 @@ func drawRange(c draw.Canvas, low, high, y vg.Length) {
 	c.StrokeLine2(line, high, y-whiskerHalf, high, y+whiskerHalf)
 }
 
-// number writes a value with the decimals that give the panel's largest three digits.
+// number prints a value with as many decimals as give the panel's largest value three
+// digits.
 func (p Panel) number(v float64) string {
 	most := 0.0
 	for _, b := range p.Bars {

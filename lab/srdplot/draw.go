@@ -25,8 +25,8 @@ const (
 	dpi    = 240
 )
 
-// palette is by Okabe and Ito (2008), which colour-blind readers can tell apart;
-// the first two differ in brightness as well.
+// palette is by Okabe and Ito (2008). Colour-blind readers can distinguish its colours, and
+// the first two also differ in brightness.
 var palette = []color.RGBA{
 	{0x00, 0x72, 0xb2, 0xff}, // blue
 	{0xd5, 0x5e, 0x00, 0xff}, // vermilion
@@ -43,7 +43,7 @@ var (
 	shaded = color.RGBA{0xec, 0xea, 0xe4, 0xff}
 )
 
-// sans is the typeface of everything.
+// sans is the typeface of all texts.
 var sans = font.Font{Typeface: "Liberation", Variant: "Sans"}
 
 // PNG draws the figure as a bitmap.
@@ -98,7 +98,7 @@ func (f Figure) draw(c vg.CanvasSizer) error {
 	return nil
 }
 
-// plot returns the figure without its words.
+// plot returns the figure without its texts.
 func (f Figure) plot() (*plot.Plot, error) {
 	p := plot.New()
 	xMin, xMax, yMax := f.bounds()
@@ -122,7 +122,7 @@ func (f Figure) plot() (*plot.Plot, error) {
 	return p, nil
 }
 
-// layout places the words among the lines.
+// layout places the texts among the lines.
 func (f Figure) layout(p *plot.Plot, c draw.Canvas) []placed {
 	data := p.DataCanvas(c)
 	x, y := p.Transforms(&data)
@@ -158,10 +158,10 @@ func (f Figure) titles(c draw.Canvas, names []placed) (v []placed) {
 	return v
 }
 
-// Of the legend, in points.
+// These are sizes of the legend, in points.
 const legendDash, legendGap, legendBetween = 22, 6, 18
 
-// legend are the names of the lines, and where the dash in front of each begins.
+// legend returns the names of the lines, and the position of the dash in front of each.
 func (f Figure) legend(c draw.Canvas) (names []placed, dashes []vg.Point) {
 	const lineHeight, rows = 16, 2
 	st := style(ink, 10.5, text.XLeft, text.YCenter)
@@ -169,7 +169,7 @@ func (f Figure) legend(c draw.Canvas) (names []placed, dashes []vg.Point) {
 	for _, l := range f.Lines {
 		widest = max(widest, st.Width(l.Name))
 	}
-	// Columns of two, the last at the right.
+	// The legend has columns of two names, the last one at the right.
 	columns := (len(f.Lines) + rows - 1) / rows
 	for i, l := range f.Lines {
 		left := vg.Length(columns-1-i/rows) * (widest + legendDash + legendGap + legendBetween)

@@ -73,8 +73,8 @@ func (f Figure) leastY() float64 {
 	return y
 }
 
-// bounds is the extent of the data. Both axes begin at zero or before it. A logarithmic axis
-// does not.
+// bounds returns the extent of the data. Both axes begin at zero or below. A logarithmic
+// axis begins at its smallest value.
 func (f Figure) bounds() (xMin, xMax, yMax float64) {
 	xMax = math.Inf(-1)
 	if f.XLog {

@@ -12,8 +12,8 @@ import (
 	"github.com/srdtun/srdtun/scripts/picture"
 )
 
-// Placing of labels, in points. There are the step between two tried places, the space
-// around a label, and the cost of a hidden piece of a line.
+// Placing of labels, in points. They are the step between two tried positions, the space
+// around a label, and the cost of hiding a piece of a line.
 const (
 	placeStep  = 2
 	placeClear = 3
@@ -22,16 +22,16 @@ const (
 	asideCost  = 0.5 // of a step aside, against one up or down
 )
 
-// label is a text with its desired place.
+// label is a text with its desired position.
 type label struct {
 	text string
 	st   text.Style
 	want vg.Point // of its lower left corner
-	// ups and asides are the farthest moves: below and above, left and right.
+	// ups and asides are the largest allowed moves, vertically and horizontally.
 	ups, asides [2]vg.Length
 }
 
-// placed is a label with the place that it got.
+// placed is a label with its chosen position.
 type placed struct {
 	label
 	at  vg.Point
@@ -69,10 +69,10 @@ func (f Figure) labels(area vg.Rectangle, x, y func(float64) vg.Length, yMax flo
 	return v
 }
 
-// place gives each label its cheapest place. A place costs by its distance from the desired
-// one and by the hidden pieces of lines. It lies within the area and is clear of all labels
-// before it. A label without such a place is left out: a line has its name in the legend as
-// well.
+// place chooses the cheapest position for each label. The cost of a position is its
+// distance from the desired one plus the pieces of lines that it hides. A label must lie
+// within the area and must not touch a label placed before. A label without such a position
+// is left out, because the legend also names the line.
 func place(labels []label, area vg.Rectangle, lines [][]vg.Point) (v []placed) {
 	for _, l := range labels {
 		best, cost := placed{}, math.Inf(1)
@@ -96,13 +96,14 @@ func place(labels []label, area vg.Rectangle, lines [][]vg.Point) (v []placed) {
 	return v
 }
 
-// spot is a possible place of a label, and the cost of its distance from the desired place.
+// spot is a possible position of a label, with the cost of its distance from the desired
+// one.
 type spot struct {
 	at  vg.Point
 	far float64
 }
 
-// spots are all possible places of a label, the nearest first.
+// spots returns all possible positions of a label, the nearest first.
 func (l label) spots() (v []spot) {
 	const aside = 5 * placeStep
 	for up := math.Ceil(-float64(l.ups[0]) / placeStep); up <= float64(l.ups[1])/placeStep; up++ {
@@ -119,7 +120,7 @@ func within(box, area vg.Rectangle) bool {
 	return box.Min.X >= area.Min.X && box.Max.X <= area.Max.X && box.Min.Y >= area.Min.Y && box.Max.Y <= area.Max.Y
 }
 
-// meets reports whether a box is not clear of a label.
+// meets reports whether a box touches a label.
 func meets(box vg.Rectangle, others []placed) bool {
 	for _, o := range others {
 		if box.Min.X < o.box.Max.X+placeClear && o.box.Min.X < box.Max.X+placeClear &&
@@ -145,7 +146,7 @@ func hidden(box vg.Rectangle, lines [][]vg.Point) (n int) {
 	return n
 }
 
-// onCanvas are the lines of a figure, marks as well, in points of the picture.
+// onCanvas returns the lines of a figure, including marks, in points of the picture.
 func (f Figure) onCanvas(area vg.Rectangle, x, y func(float64) vg.Length) (v [][]vg.Point) {
 	for _, m := range f.Marks {
 		v = append(v, []vg.Point{{X: area.Min.X, Y: y(m.Y)}, {X: area.Max.X, Y: y(m.Y)}})

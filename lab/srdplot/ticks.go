@@ -7,8 +7,8 @@ import (
 	"gonum.org/v1/plot"
 )
 
-// An axis can be read with three labels or more; more than mostLabels touch each
-// other, five digits wide.
+// An axis needs at least three labels to be read; more than mostLabels labels of five
+// digits would touch each other.
 const (
 	leastLabels = 3
 	mostLabels  = 9

@@ -8,13 +8,13 @@ import (
 	"time"
 )
 
-// bar shows progress on a terminal, and nothing elsewhere.
+// bar shows progress on a terminal, and does nothing otherwise.
 type bar struct {
 	w    io.Writer
 	said time.Time
 }
 
-// barEvery is the interval of drawing, barWidth the width in columns.
+// barEvery is the interval of redrawing, and barWidth is the width in columns.
 const (
 	barEvery = 200 * time.Millisecond
 	barWidth = 30

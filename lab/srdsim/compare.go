@@ -84,12 +84,13 @@ func compareCommand() *cobra.Command {
 	return c
 }
 
-// edgeGranularity is the least time of a host from a packet's arrival to its answer. An
-// interface is quicker, a process much slower.
+// edgeGranularity is the shortest time of a host from a packet's arrival to its answer. A
+// network interface answers sooner, a process much later.
 const edgeGranularity = 20 * time.Microsecond
 
-// Scales of runs, with uncut sizes. If data mining's large flows were cut to 30 MB, all
-// would be equal. Then a system that shares a link less evenly would have the smaller mean.
+// These scales of runs do not cut flow sizes. If data mining's large flows were cut to 30
+// MB, all would have the same size. Then a system that shares a link less evenly would have
+// the smaller mean.
 var (
 	quickLoads = []float64{0.3, 0.5, 0.7}
 	fullLoads  = []float64{0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9}
@@ -177,10 +178,11 @@ func (o *compareOptions) run(what string) error {
 	return nil
 }
 
-// behindShare does not count as a difference: another seed changes about as much.
+// A ratio that differs by less than behindShare does not count as a difference, because
+// another seed changes about as much.
 const behindShare = 0.05
 
-// requests compares the goodput of incasts.
+// requests compares the goodput of incast requests.
 func (o *compareOptions) requests(m *compare.Matrix) error {
 	var jobs []job
 	for _, c := range m.IncastCells() {
@@ -194,8 +196,8 @@ func (o *compareOptions) requests(m *compare.Matrix) error {
 	return nil
 }
 
-// flowlets prints the sizes of flowlets with one link at a quarter of its rate. It prints a
-// table for all seeds of a situation together.
+// flowlets prints the sizes of flowlets while one link has a quarter of its rate. It prints
+// a table for all seeds of a situation together.
 func (o *compareOptions) flowlets(m *compare.Matrix) error {
 	systems, err := compare.Systems([]string{"letflow"})
 	if err != nil {

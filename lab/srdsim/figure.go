@@ -8,7 +8,7 @@ import (
 	"github.com/srdtun/srdtun/scripts/picture"
 )
 
-// mostLines is the number of srdplot's colours.
+// mostLines is the number of srdplot's line colours.
 const mostLines = 6
 
 // figure is a picture and the name of its file.
@@ -47,7 +47,7 @@ func (p *planResults) figures() (v []*figure) {
 	return slices.DeleteFunc(v, func(f *figure) bool { return len(f.Lines) == 0 })
 }
 
-// add adds a line that can be drawn, while there are colours.
+// add adds a line if it can be drawn and a colour is left.
 func (f *figure) add(l picture.Line) {
 	if len(l.Points) > 1 && len(f.Lines) < mostLines {
 		f.Lines = append(f.Lines, l)
@@ -99,7 +99,8 @@ func (f *figure) addSamples(c *caseResults) {
 	}
 }
 
-// line is the name of the case's line; "": none. Kinds of hosts have lines of their own.
+// line returns the name of the case's line, or "" if it has none. Kinds of hosts have lines
+// of their own.
 func (c *caseResults) line() string {
 	n := c.runs[0].Line
 	if n != "" && c.host != lab.Ideal.Name {
@@ -108,8 +109,8 @@ func (c *caseResults) line() string {
 	return n
 }
 
-// longest draws the longest completion time, as a multiple of the ideal, of the cases with a
-// line.
+// longest draws the longest completion time, as a multiple of the ideal, for the cases with
+// a line.
 func (p *planResults) longest() *figure {
 	f := &figure{file: slug(p.name + ".longest"), Figure: picture.Figure{Title: p.title, Subtitle: "longest completion time", X: "bytes", Y: "multiple of the ideal", XLog: true, YLog: true}}
 	var names []string

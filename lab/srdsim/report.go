@@ -24,7 +24,7 @@ type reportOptions struct {
 	plot   string
 }
 
-// reportCommand draws the results of run.
+// reportCommand draws the results that the command run has written.
 func reportCommand() *cobra.Command {
 	var o reportOptions
 	c := &cobra.Command{
@@ -73,7 +73,7 @@ func report(dir string, o *reportOptions) error {
 	return nil
 }
 
-// findPlot returns the command that draws.
+// findPlot returns the command srdplot.
 func findPlot(name string) (string, error) {
 	if name != "" {
 		return name, nil
@@ -144,7 +144,7 @@ func addResult(plans []*planResults, r *lab.Result) []*planResults {
 	return plans
 }
 
-// slug makes a part of a file name from a name.
+// slug turns a name into a part of a file name.
 func slug(name string) string {
 	return strings.Map(func(r rune) rune {
 		switch {

@@ -71,7 +71,7 @@ func runPlans(names []string, o *runOptions) error {
 	return nil
 }
 
-// loadPlan reads a plan. Its files are found from its folder.
+// loadPlan reads a plan. Paths of its files are relative to the plan's folder.
 func loadPlan(name string) (*lab.Plan, error) {
 	base := filepath.Base(name)
 	p, err := lab.Load(base, func(file string) ([]byte, error) {
@@ -109,7 +109,7 @@ func runPlan(p *lab.Plan, o *runOptions) (met bool, err error) {
 	return met, nil
 }
 
-// runOn writes the row of a case on one kind of host. It runs the case, and the cases in its
+// runOn prints the row of a case on one kind of host. It runs the case, and the cases in its
 // NoWorse, unless they have been run.
 func runOn(p *lab.Plan, c *lab.Case, on *lab.HostModel, done map[string]*lab.Summary, w io.Writer, o *runOptions) (met bool, err error) {
 	s, err := summarize(p, c, on, done, o)
@@ -139,7 +139,7 @@ func runOn(p *lab.Plan, c *lab.Case, on *lab.HostModel, done map[string]*lab.Sum
 	return len(missed) == 0, nil
 }
 
-// summarize runs a case on one kind of host, if it has not been run, and writes its results.
+// summarize runs a case on one kind of host, unless it has been run, and writes its results.
 func summarize(p *lab.Plan, c *lab.Case, on *lab.HostModel, done map[string]*lab.Summary, o *runOptions) (*lab.Summary, error) {
 	name := lab.SummaryName(c.Name, on.Name)
 	if s := done[name]; s != nil {

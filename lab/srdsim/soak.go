@@ -20,10 +20,11 @@ import (
 const (
 	// progressEvery is the interval of a soak's progress reports without a terminal.
 	progressEvery = 10 * time.Second
-	// soakGC is the growth of the heap between collections, in per cent. A seed keeps little
-	// of its memory. It runs a fifth quicker than with 100.
+	// soakGC is the allowed growth of the heap between garbage collections, in per cent. A
+	// seed's memory is soon garbage. A soak runs a fifth faster than with the default of
+	// 100.
 	soakGC = 400
-	// stackBytes of a panic's stack are shown.
+	// stackBytes is the number of shown bytes of a panic's stack.
 	stackBytes = 1500
 )
 
@@ -98,7 +99,7 @@ func (s *soak) run() error {
 	return nil
 }
 
-// work plays seeds until there are none left.
+// work plays seeds until none are left.
 func (s *soak) work() {
 	for {
 		n := s.from + s.next.Add(1) - 1
@@ -115,7 +116,7 @@ func (s *soak) ended() bool {
 	return s.first && s.failed > 0
 }
 
-// play plays one seed. One that panics has failed.
+// play plays one seed. A seed that panics has failed.
 func play(n uint64) (r swarm.Report) {
 	defer func() {
 		if p := recover(); p != nil {

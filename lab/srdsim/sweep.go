@@ -24,7 +24,7 @@ type sweepOptions struct {
 	known    bool
 }
 
-// sweepCommand plays the generality sweep.
+// sweepCommand plays the sweep over networks of all kinds.
 func sweepCommand() *cobra.Command {
 	var o sweepOptions
 	c := &cobra.Command{
@@ -104,7 +104,7 @@ func writePoint(w io.Writer, x *lab.Point, r *lab.SweepResult) {
 		r.SRD.Mean, r.SRD.Max, r.SRD.Drops, r.Open[0], r.TCP.Mean, r.TCP.Max, r.Ratio.Mean, r.Ratio.Max, r.Ratio.Cliff, verdict)
 }
 
-// writeKnown writes a line of the table of known misses.
+// writeKnown prints a line for the table of known misses.
 func writeKnown(w io.Writer, x *lab.Point, results []lab.SweepResult) {
 	var v []string
 	for i := range results {

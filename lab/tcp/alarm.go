@@ -5,8 +5,8 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// alarm is a timer that moves far more often than it rings. Moving it later costs nothing:
-// the queued event comes too early, and asks for another.
+// alarm is a timer that is moved far more often than it expires. Moving it later costs
+// nothing: the queued event comes too early, and schedules another.
 type alarm struct {
 	engine *net.Engine
 	at     mono.Time // 0: off

@@ -9,7 +9,7 @@ import (
 // Algorithm is a congestion control.
 type Algorithm uint8
 
-// The algorithms. LIA is chosen by NewMulti, unless Config.Uncoupled.
+// These are the algorithms. LIA is chosen by NewMulti, unless Config.Uncoupled.
 const (
 	Cubic Algorithm = iota // RFC 9438
 	Reno                   // RFC 5681
@@ -23,11 +23,11 @@ var algorithmNames = [numAlgorithms]string{"cubic", "reno", "dctcp", "lia"}
 // String returns the algorithm's name.
 func (a Algorithm) String() string { return algorithmNames[a] }
 
-// Config are the properties of one end. Start with Linux and change the rest.
+// Config holds the properties of one end. Start with Linux and change the rest.
 type Config struct {
 	Algorithm Algorithm
-	// MSS is the payload of a full segment in bytes. At 0 it fills an IP packet of MTU
-	// bytes, less its options.
+	// MSS is the payload of a full segment in bytes. If it is 0, a segment fills an IP
+	// packet of MTU bytes, less its options.
 	MSS, MTU int
 	// InitialWindow is in segments (RFC 6928).
 	InitialWindow int
@@ -38,11 +38,11 @@ type Config struct {
 	// MinRTO and MaxRTO bound the retransmission timeout.
 	MinRTO, MaxRTO time.Duration
 	// Granularity is the granularity of the kernel's timers. Probe and reordering timers
-	// have a floor of twice this.
+	// last at least twice the granularity.
 	Granularity time.Duration
 
-	// AckEvery is the most segments between acknowledgements, AckDelay the most time. The
-	// first QuickAcks segments are acknowledged one by one.
+	// AckEvery is the largest number of segments between acknowledgements, and AckDelay the
+	// longest time. The first QuickAcks segments are acknowledged one by one.
 	AckEvery  int
 	AckDelay  time.Duration
 	QuickAcks int
@@ -50,7 +50,7 @@ type Config struct {
 	// RACK detects losses by time instead of by three segments above the gap. TLP probes for
 	// a lost tail before the timeout (RFC 8985).
 	RACK, TLP bool
-	// ECN lets switches mark data segments; a mark counts as a loss without one.
+	// With ECN, switches mark data segments; a mark counts as a loss without a lost packet.
 	ECN bool
 	// HyStart leaves slow start when the round trip grows (RFC 9406).
 	HyStart bool
@@ -59,24 +59,25 @@ type Config struct {
 	KeepWindow bool
 
 	// Handshake lets the end that writes first begin with SYN and wait for the answer.
-	// Without it the connection is open from the start. RTT is then the handshake's
-	// measurement (0: none, so that the first timeout is 1 s).
+	// Without it the connection is open from the start. RTT is then the round trip measured
+	// by the handshake (0: none, so that the first timeout is 1 s).
 	Handshake bool
 	RTT       time.Duration
 
-	// Jitter is the most by which a segment leaves later, in order: a host takes another
-	// time for each. Without it, packets of several hosts meet a full queue in the same
-	// order again and again. Then some always find room and others never do (Floyd and
-	// Jacobson, "On Traffic Phase Effects in Packet-Switched Gateways", 1992).
+	// Jitter is the largest random delay of a leaving segment, without reordering: a host
+	// does not take the same time for each. Without it, packets of several hosts meet a full
+	// queue in the same order again and again. Then some hosts always find room in the queue
+	// and others never do (Floyd and Jacobson, "On Traffic Phase Effects in Packet-Switched
+	// Gateways", 1992).
 	Jitter time.Duration
 
-	// Of MPTCP. Uncoupled subflows each follow Algorithm, as in upstream Linux, which has no
-	// coupled control. Late joins open all subflows but the first by a handshake of their
-	// own, after the first data were acknowledged. Only then do both ends know that the
-	// connection is MPTCP's (RFC 8684, section 3.2).
+	// These fields are for MPTCP. Uncoupled subflows each follow Algorithm, as in upstream
+	// Linux, which has no coupled control. Late joins open all subflows but the first by a
+	// handshake of their own, after the first data were acknowledged. Only then do both ends
+	// know that the connection uses MPTCP (RFC 8684, section 3.2).
 	Uncoupled, LateJoins bool
 
-	// NIC takes turns between the connections of a host. Without one a connection gives its
+	// NIC serves the connections of a host in turns. Without a NIC, a connection sends its
 	// segments to the network as soon as its window allows.
 	NIC *NIC
 }
@@ -86,16 +87,16 @@ const (
 	initialRTO = time.Second
 	// dupThresh is how many segments above a gap prove a loss (RFC 5681).
 	dupThresh = 3
-	// hostJitter is some transmission times of a packet in a data centre, and little beside
-	// a kernel's time for one.
+	// hostJitter is several transmission times of a packet in a data centre, and short
+	// compared with a kernel's processing time.
 	hostJitter = 2 * time.Microsecond
 	// leastWindow is the smallest threshold after a loss, in segments (RFC 5681,
 	// equation 4).
 	leastWindow = 2
 )
 
-// Linux returns the defaults of a Linux host: CUBIC, RACK and TLP, and a least timeout of
-// 200 ms. It acknowledges every second segment, or after 40 ms.
+// Linux returns the defaults of a Linux host: CUBIC, RACK and TLP, and a minimum RTO of 200
+// ms. It acknowledges every second segment, or after 40 ms.
 func Linux() Config {
 	return Config{
 		MTU:           1500,

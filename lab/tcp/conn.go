@@ -26,7 +26,8 @@ type Stats struct {
 }
 
 // Conn is one end of a connection. Write, Receive and its alarms drive it. It calls back at
-// the very end of those, when its state is whole; a callback may write.
+// the very end of each of these calls, when its state is consistent; a callback may call
+// Write.
 type Conn struct {
 	Stats Stats
 	// Acked is called when written bytes are acknowledged, Received when bytes came in
@@ -46,11 +47,11 @@ type Conn struct {
 	synTries      int
 	answered      bool // a SYN, and nothing has come since
 
-	// Incoming data.
+	// These fields are for incoming data.
 	in     receiver
 	ackDue *alarm
 
-	// Outgoing data.
+	// These fields are for outgoing data.
 	written int64
 	board   scoreboard
 	win     window
@@ -59,7 +60,7 @@ type Conn struct {
 	queued  bool // at the NIC
 	sentAt  mono.Time
 
-	// Round trip, losses and window.
+	// These fields are for round trips, losses and the window.
 	rtt     rtt
 	rack    rack
 	phase   phase
@@ -179,7 +180,7 @@ func (c *Conn) Receive(p *net.Packet) {
 	c.tell(acked, arrived)
 }
 
-// tell calls back.
+// tell calls the callbacks.
 func (c *Conn) tell(acked, arrived bool) {
 	if c.multi != nil {
 		c.multi.tell()

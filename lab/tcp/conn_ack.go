@@ -1,6 +1,7 @@
 package tcp
 
-// takeAck handles a segment's acknowledgements, and reports whether they advance in order.
+// takeAck handles a segment's acknowledgements, and reports whether they acknowledge further
+// bytes in order.
 func (c *Conn) takeAck(h *header) bool {
 	b := &c.board
 	if c.multi != nil {
@@ -36,7 +37,7 @@ func (c *Conn) takeAck(h *header) bool {
 	return advanced
 }
 
-// settle enters cumulative and selective acknowledgements into the scoreboard, and returns
+// settle records cumulative and selective acknowledgements in the scoreboard, and returns
 // the number of newly arrived bytes.
 func (c *Conn) settle(h *header) (arrived int64) {
 	b := &c.board
@@ -73,8 +74,8 @@ func (c *Conn) arrived(r *record) int64 {
 	return int64(r.size)
 }
 
-// grow adapts the window to arrived bytes. clean means that they filled a gap and no other
-// was found.
+// grow adapts the window to arrived bytes. clean means that they filled a gap and that no
+// other gap was found.
 func (c *Conn) grow(bytes int64, clean bool) {
 	w := &c.win
 	switch {
@@ -100,7 +101,7 @@ type round struct {
 	cut    int64 // no second reduction before this is acknowledged
 }
 
-// marks answers congestion marks, once in a round trip, and ends rounds.
+// marks reacts to congestion marks, once in a round trip, and ends rounds.
 func (c *Conn) marks(h *header, acked int64) {
 	r, b := &c.round, &c.board
 	news := h.marked - r.seen

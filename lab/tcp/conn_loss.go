@@ -20,7 +20,7 @@ type prr struct {
 func (p *prr) sent(n int64) { p.out += n }
 
 // window returns the window after bytes have arrived. clean means that they filled a gap and
-// no other was found.
+// that no other gap was found.
 func (p *prr) window(b *scoreboard, w *window, bytes int64, clean bool) float64 {
 	p.arrived += bytes
 	pipe := b.pipe()
@@ -40,9 +40,9 @@ func (p *prr) window(b *scoreboard, w *window, bytes int64, clean bool) float64 
 	return float64(pipe) + max(more, 0)
 }
 
-// regret is the state for undoing a spurious reduction: the repeated segment had not been
-// lost. The acknowledgement then echoes a timestamp from before the repetition (RFC 3522;
-// RFC 4015).
+// regret holds the state for undoing a spurious reduction: the retransmitted segment had not
+// been lost. The acknowledgement then echoes a timestamp from before the retransmission (RFC
+// 3522; RFC 4015).
 type regret struct {
 	cwnd, ssthresh float64
 	at             mono.Time // of the first repetition; 0: none yet
@@ -59,7 +59,7 @@ func (r *regret) proven(echo mono.Time) bool {
 	return r.armed && r.at != 0 && echo != 0 && echo < r.at
 }
 
-// detect finds losses, and begins recovery. It reports whether there were any.
+// detect finds losses, and begins recovery. It reports whether it found any.
 func (c *Conn) detect() (news bool) {
 	now := c.engine.Now()
 	c.reorder = 0
@@ -120,14 +120,15 @@ func (c *Conn) takeBack() {
 	c.regret.armed = false
 }
 
-// timeout is the retransmission timeout (RFC 6298, section 5; RFC 5681, section 3.1). All
-// segments not known to have arrived are lost, and slow start begins again.
+// timeout handles the retransmission timeout (RFC 6298, section 5; RFC 5681, section 3.1).
+// All segments that are not known to have arrived count as lost, and slow start begins
+// again.
 func (c *Conn) timeout() {
 	c.Stats.Timeouts++
 	c.backoff = min(c.backoff+1, maxBackoff)
 	c.engine.Note(c.noun, "times out", uint64(c.board.una), uint64(c.backoff), 0)
 	if c.phase == steady {
-		// Within a recovery the threshold has been set already.
+		// Within a recovery the threshold has already been reduced.
 		c.reduce()
 	} else if c.phase == recovery {
 		c.point = c.board.nxt

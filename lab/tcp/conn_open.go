@@ -1,6 +1,6 @@
 package tcp
 
-// The handshake. A lost SYN, or a lost answer, costs initialRTO, which doubles
+// This file has the handshake. A lost SYN, or a lost answer, costs initialRTO, which doubles
 // each time; the last acknowledgement is the first data segment.
 
 func (c *Conn) sendSyn() {
@@ -18,7 +18,7 @@ func (c *Conn) sendHandshake(k kind) {
 	c.send(s)
 }
 
-// answer takes a SYN.
+// answer handles a SYN.
 func (c *Conn) answer(h *header) {
 	c.establish()
 	c.in.stamp = h.stamp
@@ -27,7 +27,7 @@ func (c *Conn) answer(h *header) {
 	c.pump()
 }
 
-// opened takes the answer to the SYN.
+// opened handles the answer to the SYN.
 func (c *Conn) opened(h *header) {
 	if c.opening == open {
 		return
@@ -36,7 +36,7 @@ func (c *Conn) opened(h *header) {
 	c.in.stamp = h.stamp
 	c.rtt.sample(c.engine.Now().Sub(h.echo))
 	if c.synTries > 1 {
-		// RFC 6298, section 5.7, and RFC 5681, section 3.1.
+		// These steps are RFC 6298, section 5.7, and RFC 5681, section 3.1.
 		c.win.cwnd = c.win.mss
 	}
 	if c.multi != nil {
@@ -45,8 +45,9 @@ func (c *Conn) opened(h *header) {
 	c.pump()
 }
 
-// answers takes the first segment after the handshake. It echoes the timestamp of the answer
-// to the SYN. A peer that sends data is open, so this end may be.
+// answers handles the first segment after the handshake. It echoes the timestamp of the
+// answer to the SYN. A peer that sends data has an open connection, so this end may send as
+// well.
 func (c *Conn) answers(h *header) {
 	if c.opening != open {
 		c.establish()

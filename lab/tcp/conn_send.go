@@ -1,13 +1,13 @@
 package tcp
 
-// Outbound flow:
+// The outbound flow is:
 //
 //	1. Write, an acknowledgement or a timer calls pump.
 //	2. pump sends as long as the window admits more, or takes turns at the NIC.
 //	3. sendOne chooses: lost segments go before new ones.
 //	4. transmit makes the packet; each carries an acknowledgement as well.
 
-// pump sends all that the windows admit.
+// pump sends all data that the windows admit.
 func (c *Conn) pump() {
 	if c.multi != nil {
 		c.multi.pump(c)
@@ -16,7 +16,7 @@ func (c *Conn) pump() {
 	c.push()
 }
 
-// push sends all that the windows admit on this connection, or subflow.
+// push sends all data that the windows admit on this connection, or subflow.
 func (c *Conn) push() {
 	if c.opening != open {
 		return
@@ -40,7 +40,7 @@ func (c *Conn) ready() bool {
 	return n > 0 && c.admits(n) && c.fits(n)
 }
 
-// available returns the payload of the next new segment; 0: there is nothing.
+// available returns the payload of the next new segment, or 0 if there is none.
 func (c *Conn) available() int {
 	if c.multi != nil {
 		return c.multi.available(c)
@@ -48,18 +48,18 @@ func (c *Conn) available() int {
 	return int(min(int64(c.cfg.MSS), c.written-c.board.nxt))
 }
 
-// admits reports whether the congestion window has room for n bytes.
+// admits reports whether the congestion window has room for n more bytes.
 func (c *Conn) admits(n int) bool {
 	pipe := c.board.pipe()
 	c.limited = pipe > 0 && float64(pipe+int64(n)) > c.win.cwnd
 	return !c.limited
 }
 
-// fits reports whether the receiver's window has room for n bytes.
+// fits reports whether the receiver's window has room for n more bytes.
 func (c *Conn) fits(n int) bool { return c.board.outstanding()+int64(n) <= c.cfg.Window }
 
-// sendOne sends a segment if there is one and the windows admit it. It returns
-// the bytes of the IP packet.
+// sendOne sends a segment if there is one and the windows admit it. It returns the size
+// of the IP packet in bytes.
 func (c *Conn) sendOne() int {
 	if i, ok := c.board.nextLost(); ok {
 		if !c.admits(int(c.board.at(i).size)) {
@@ -87,7 +87,7 @@ func (c *Conn) sendNew(n int) int {
 	return c.transmit(c.board.push(n, dsn, c.engine.Now()))
 }
 
-// repeat sends record i again.
+// repeat retransmits record i.
 func (c *Conn) repeat(i uint64) int {
 	now := c.engine.Now()
 	c.board.resend(i, now)
@@ -97,7 +97,7 @@ func (c *Conn) repeat(i uint64) int {
 	return c.transmit(i)
 }
 
-// transmit sends record i as it is.
+// transmit sends the segment of record i.
 func (c *Conn) transmit(i uint64) int {
 	r := c.board.at(i)
 	now := c.engine.Now()
@@ -121,7 +121,7 @@ func (c *Conn) transmit(i uint64) int {
 	return c.send(s)
 }
 
-// restart lets the window fall when nothing was sent for a timeout (RFC 5681,
+// restart reduces the window after an idle time of a retransmission timeout (RFC 5681,
 // section 4.1). It is called before new data after an idle time.
 func (c *Conn) restart() {
 	if c.sentAt == 0 || c.board.outstanding() > 0 {

@@ -12,12 +12,12 @@ type probe struct {
 	repeat bool  // it repeated old data
 }
 
-// rto returns the current timeout.
+// rto returns the current retransmission timeout.
 func (c *Conn) rto() time.Duration {
 	return min(c.rtt.timeout(&c.cfg)<<c.backoff, c.cfg.MaxRTO)
 }
 
-// armed notes that a segment leaves.
+// armed starts the timer when a segment leaves.
 func (c *Conn) armed() {
 	if c.rtoAt == 0 {
 		c.rtoAt = c.engine.Now().Add(c.rto())
@@ -26,8 +26,8 @@ func (c *Conn) armed() {
 	c.setTimer()
 }
 
-// rearm notes an acknowledgement. heard means that something arrived, advanced that it
-// arrived in order (RFC 6298, rule 5.3).
+// rearm restarts the timer after an acknowledgement. heard means that new data were
+// acknowledged, advanced that they were acknowledged in order (RFC 6298, rule 5.3).
 func (c *Conn) rearm(heard, advanced bool) {
 	if c.board.outstanding() == 0 {
 		c.rtoAt, c.probeAt, c.reorder = 0, 0, 0
@@ -57,7 +57,7 @@ func (c *Conn) schedule() {
 	}
 }
 
-// setTimer sets the one alarm to the earliest deadline.
+// setTimer sets the single alarm to the earliest deadline.
 func (c *Conn) setTimer() {
 	at := c.rtoAt
 	for _, t := range [...]mono.Time{c.probeAt, c.reorder} {
@@ -68,7 +68,7 @@ func (c *Conn) setTimer() {
 	c.timer.set(at)
 }
 
-// expire is called when the alarm rings.
+// expire runs when the alarm expires.
 func (c *Conn) expire() {
 	now := c.engine.Now()
 	switch {
@@ -106,9 +106,9 @@ func (c *Conn) sendProbe() {
 	c.transmit(c.board.next - 1)
 }
 
-// probed ends a probe. A repetition repaired a loss if more was acknowledged than had been
-// sent before it, and no duplicate was reported. Such a loss is congestion (RFC 8985,
-// section 7.4.2).
+// probed ends a tail loss probe. A retransmission repaired a loss if more was acknowledged
+// than had been sent before it, and no duplicate was reported. Such a loss is congestion
+// (RFC 8985, section 7.4.2).
 func (c *Conn) probed(h *header) {
 	if c.probe.end == 0 || h.ack < c.probe.end {
 		return

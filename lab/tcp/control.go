@@ -17,10 +17,10 @@ type window struct {
 	mss      float64
 }
 
-// least returns v, or the smallest window after a loss.
+// least returns v, or the smallest allowed window after a loss.
 func (w *window) least(v float64) float64 { return max(v, leastWindow*w.mss) }
 
-// control is a congestion control: the part that differs between algorithms. The connection
+// control is a congestion control algorithm, as far as algorithms differ. The connection
 // does slow start, recovery and timeouts.
 type control interface {
 	// avoid lets the window grow in congestion avoidance, by bytes that have
@@ -29,12 +29,12 @@ type control interface {
 	// lost and marked return the window after a loss and after a congestion mark.
 	lost(w *window) float64
 	marked(w *window) float64
-	// round tells of a finished round trip: its acknowledged bytes, and the marked ones
+	// round reports a finished round trip: its acknowledged bytes, and the marked ones
 	// among them.
 	round(bytes, marked int64)
-	// idle tells that nothing was in flight for d.
+	// idle reports that nothing was in flight for the time d.
 	idle(d time.Duration)
-	// save and undo bracket a reduction that proves unfounded.
+	// save and undo surround a reduction of the window that may prove unfounded.
 	save()
 	undo()
 }
@@ -52,7 +52,7 @@ func newControl(a Algorithm) control {
 	}
 }
 
-// reno is RFC 5681.
+// reno implements RFC 5681.
 type reno struct{}
 
 // avoid grows by a segment in a round trip (RFC 5681, equation 3).
@@ -67,8 +67,7 @@ func (*reno) idle(time.Duration)         {}
 func (*reno) save()                      {}
 func (*reno) undo()                      {}
 
-// dctcp is RFC 8257: the reduction is in proportion to the share of marked
-// bytes.
+// dctcp implements RFC 8257: the reduction is in proportion to the share of marked bytes.
 type dctcp struct {
 	reno
 	alpha float64 // estimate of that share

@@ -7,18 +7,18 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// Constants of RFC 9438, sections 4.1, 4.3, 4.6 and 4.2.
+// These constants are from RFC 9438, sections 4.1, 4.3, 4.6 and 4.2.
 const (
 	cubicC    = 0.4 // segments per second cubed
 	cubicBeta = 0.7
-	// cubicAlpha makes the estimate of Reno's window grow as slowly as fits
-	// cubicBeta.
+	// cubicAlpha is the growth rate of the estimated Reno window. It matches the
+	// reduction by cubicBeta.
 	cubicAlpha = 3 * (1 - cubicBeta) / (1 + cubicBeta)
-	// cubicAhead bounds the growth in a round trip.
+	// cubicAhead bounds the window's growth in a round trip.
 	cubicAhead = 1.5
 )
 
-// cubic is RFC 9438. Windows in it are in segments.
+// cubic implements RFC 9438. Windows in it are in segments.
 type cubic struct {
 	cubicState
 	saved cubicState
@@ -36,14 +36,14 @@ type cubicState struct {
 func (c *cubic) begin(now mono.Time, segs float64) {
 	c.epoch, c.wEst = now, segs
 	if segs >= c.wMax {
-		// Slow start went past the last maximum, or there was none.
+		// Slow start exceeded the last maximum, or there was none.
 		c.wMax, c.k = segs, 0
 		return
 	}
 	c.k = time.Duration(math.Cbrt((c.wMax-segs)/cubicC) * 1e9)
 }
 
-// curve is W_cubic at time t of the epoch (equation 1).
+// curve returns W_cubic at time t of the epoch (equation 1).
 func (c *cubic) curve(t time.Duration) float64 {
 	d := (t - c.k).Seconds()
 	return float64(cubicC*float64(d*d)*d) + c.wMax
@@ -55,7 +55,8 @@ func (c *cubic) avoid(w *window, bytes int64, now mono.Time, srtt time.Duration)
 		c.begin(now, segs)
 	}
 	t := now.Sub(c.epoch)
-	// Section 4.3: alpha is 1 from the window before the reduction on.
+	// By section 4.3, alpha is 1 once the window has reached its size before the
+	// reduction.
 	alpha := cubicAlpha
 	if c.wEst >= c.wPrior {
 		alpha = 1
@@ -65,12 +66,12 @@ func (c *cubic) avoid(w *window, bytes int64, now mono.Time, srtt time.Duration)
 		w.cwnd = max(w.cwnd, c.wEst*w.mss)
 		return
 	}
-	// Sections 4.4 and 4.5.
+	// The growth follows sections 4.4 and 4.5.
 	target := min(max(c.curve(t+srtt), segs), cubicAhead*segs)
 	w.cwnd += float64((target - segs) / segs * acked * w.mss)
 }
 
-// lost is sections 4.6 and 4.7.
+// lost implements sections 4.6 and 4.7.
 func (c *cubic) lost(w *window) float64 {
 	segs := w.cwnd / w.mss
 	c.wPrior = segs
@@ -86,7 +87,7 @@ func (c *cubic) lost(w *window) float64 {
 func (c *cubic) marked(w *window) float64 { return c.lost(w) }
 func (c *cubic) round(int64, int64)       {}
 
-// idle keeps the curve where it was (section 5.8).
+// idle keeps the curve at its point (section 5.8).
 func (c *cubic) idle(d time.Duration) {
 	if c.epoch != 0 {
 		c.epoch = c.epoch.Add(d)

@@ -3,8 +3,8 @@
 // it, or use it as the legacy traffic on the same fabric.
 //
 // A Conn is one end of a connection. It counts bytes instead of carrying them, and its
-// sequence numbers do not wrap. Its segments are net.Packet with the header in Meta, so
-// links and switches treat them like any others. The parts of the model, with their
+// sequence numbers do not wrap. Its segments are net.Packet with the header in Meta, so links
+// and switches treat them like other packets. The parts of the model are listed with their
 // documents:
 //
 //	scoreboard.go  segments in flight: RFC 2018, RFC 6675
@@ -18,10 +18,10 @@
 //	nic.go         turns among the connections of a host
 //	multi.go       MPTCP: RFC 8684; lia.go: RFC 6356
 //
-// Not modelled: the end of a connection, urgent data, silly windows and Nagle's rule,
-// pacing, segmentation offload, reneging. The receiver's application reads at once. Every
-// acknowledgement echoes congestion marks as a count of bytes, as in AccECN (RFC 9768). So a
-// classic sender and DCTCP need no two kinds of receiver.
+// The model leaves out the end of a connection, urgent data, silly windows and Nagle's rule,
+// pacing, segmentation offload, and reneging. The receiver's application reads data at once.
+// Every acknowledgement echoes congestion marks as a count of bytes, as in AccECN (RFC 9768).
+// So the same receiver serves classic senders and DCTCP.
 //
 // Like all of the simulator, a Conn is driven by one goroutine and is deterministic. Its
 // only randomness is Config.Jitter, of the engine's seed.

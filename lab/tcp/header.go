@@ -8,14 +8,15 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// Sizes in bytes.
+// These are sizes in bytes.
 const (
 	headerIPv4 = 20
 	headerIPv6 = 40
 	headerTCP  = 20
 	// optionTime is the timestamp option with its padding (RFC 7323, appendix A).
 	optionTime = 12
-	// optionSack and optionBlock make the SACK option, padded (RFC 2018, section 3).
+	// optionSack and optionBlock are the parts of a padded SACK option (RFC 2018, section
+	// 3).
 	optionSack  = 4
 	optionBlock = 8
 	// optionSyn is the bytes of a SYN's options: maximum segment size, window scale, SACK
@@ -23,11 +24,11 @@ const (
 	optionSyn = 20
 	// optionMap and optionDataAck are the bytes of MPTCP's data sequence signal, in 4-byte
 	// numbers (RFC 8684, section 3.3). The first has a mapping and an acknowledgement, the
-	// second only the latter.
+	// second only an acknowledgement.
 	optionMap     = 20
 	optionDataAck = 8
 	// framing is the bytes that Ethernet adds to an IP packet: header, check sequence,
-	// preamble and gap. Links count it as well.
+	// preamble and gap. Links count these bytes as well.
 	framing = 38
 )
 
@@ -63,10 +64,11 @@ type header struct {
 	echo   mono.Time // stamp of a segment that it acknowledges; 0: none
 }
 
-// segment is a packet with its header. It returns to the connection that sent it after the
-// other end has read it. A segment dropped on the way is left to the garbage collector. So
-// the network must not keep a delivered packet. It may deliver a copy, even late. The copy
-// then has the content of a later segment, which the other end accepts like any other.
+// segment is a packet with its header. It returns to the sending connection's free list
+// after the other end has read it. A segment dropped on the way is left to the garbage
+// collector. So the network must not keep a delivered packet. The network may deliver a
+// copy of it, even late. A late copy then has the content of a later segment, which the
+// other end accepts like any other.
 type segment struct {
 	packet net.Packet
 	header header
@@ -88,15 +90,15 @@ func (c *Conn) segment() *segment {
 	return s
 }
 
-// free gives s back. p is its packet, or a copy that a link has made.
+// free returns s to the free list. p is its packet, or a copy that a link has made.
 func (s *segment) free(p *net.Packet) {
 	if p == &s.packet {
 		s.home.spare = append(s.home.spare, s)
 	}
 }
 
-// send completes s and hands it to the network. It returns the bytes of the IP
-// packet.
+// send completes s and gives it to the network. It returns the size of the IP packet in
+// bytes.
 func (c *Conn) send(s *segment) int {
 	size := c.length(&s.header)
 	s.packet.Size = size
@@ -110,7 +112,7 @@ func (c *Conn) send(s *segment) int {
 	return size
 }
 
-// ipHeader returns the bytes of the IP header of packets to a.
+// ipHeader returns the size of the IP header of packets to the address a.
 func ipHeader(a netip.AddrPort) int {
 	if a.Addr().Is4() {
 		return headerIPv4
@@ -118,7 +120,7 @@ func ipHeader(a netip.AddrPort) int {
 	return headerIPv6
 }
 
-// length returns the bytes of the IP packet.
+// length returns the size of the IP packet in bytes.
 func (c *Conn) length(h *header) int {
 	n := ipHeader(c.remote) + headerTCP + int(h.size)
 	if h.kind != plain {

@@ -2,7 +2,7 @@ package tcp
 
 import "time"
 
-// Constants of HyStart++ (RFC 9406, section 4.3).
+// These are the constants of HyStart++ (RFC 9406, section 4.3).
 const (
 	hystartLeast   = 4 * time.Millisecond
 	hystartMost    = 16 * time.Millisecond
@@ -12,7 +12,7 @@ const (
 	hystartRounds  = 5 // rounds of it before congestion avoidance
 )
 
-// hystart is HyStart++ (RFC 9406). It only acts in the first slow start.
+// hystart implements HyStart++ (RFC 9406). It only acts in the first slow start.
 type hystart struct {
 	last, now time.Duration // least round trip of the last round and of this one; 0: none
 	samples   int
@@ -21,8 +21,7 @@ type hystart struct {
 	done      bool
 }
 
-// sample enters a round trip, and begins or ends conservative slow start (section
-// 4.2).
+// sample records a round trip, and begins or ends conservative slow start (section 4.2).
 func (s *hystart) sample(d time.Duration) {
 	if s.now == 0 || d < s.now {
 		s.now = d
@@ -39,7 +38,7 @@ func (s *hystart) sample(d time.Duration) {
 	}
 }
 
-// slow returns how many bytes slow start grows by when so many have arrived.
+// slow returns by how many bytes slow start grows the window when n bytes have arrived.
 func (s *hystart) slow(bytes float64) float64 {
 	if s.base != 0 && !s.done {
 		return bytes / hystartSlower
@@ -47,7 +46,7 @@ func (s *hystart) slow(bytes float64) float64 {
 	return bytes
 }
 
-// round ends a round, and slow start after enough rounds of the conservative one.
+// round ends a round. After enough conservative rounds it also ends slow start.
 func (s *hystart) round(w *window) {
 	if s.base != 0 && !s.done {
 		if s.rounds++; s.rounds >= hystartRounds {
@@ -58,5 +57,5 @@ func (s *hystart) round(w *window) {
 	s.last, s.now, s.samples = s.now, 0, 0
 }
 
-// over ends it for good: there was a loss.
+// over ends HyStart for good, because there was a loss.
 func (s *hystart) over() { s.done = true }

@@ -6,15 +6,15 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// coupled is LIA (RFC 6356). The subflows of a connection together take as much as one TCP
-// connection would on the best of their paths. Their traffic moves to the paths with less
-// loss.
+// coupled implements LIA (RFC 6356). The subflows of a connection together take as much as
+// one TCP connection would on the best of their paths. Their traffic moves to the paths
+// with fewer losses.
 type coupled struct {
 	reno
 	of *Multi
 }
 
-// avoid is section 3, equation 1.
+// avoid implements section 3, equation 1.
 func (l *coupled) avoid(w *window, bytes int64, _ mono.Time, _ time.Duration) {
 	alpha, total := l.of.aggressiveness()
 	alone := float64(bytes) * w.mss / w.cwnd
@@ -24,7 +24,7 @@ func (l *coupled) avoid(w *window, bytes int64, _ mono.Time, _ time.Duration) {
 func (l *coupled) marked(w *window) float64 { return l.lost(w) }
 
 // aggressiveness returns alpha (RFC 6356, equation 2) and the sum of all windows in bytes.
-// Subflows without a round trip do not count.
+// Subflows without a measured round trip do not count.
 func (m *Multi) aggressiveness() (alpha, total float64) {
 	var best, sum float64
 	for _, c := range m.subflows {

@@ -11,11 +11,11 @@ import (
 // the shortest round trip that has room. Data of a subflow that has timed out are sent on
 // the others as well.
 //
-// It is a model in two respects. The receiver puts data into the stream at once, even while
-// their subflow has a gap before them. And a subflow is never closed, however long it is
-// silent.
+// The model differs from MPTCP in two respects. The receiver inserts data into the stream at
+// once, even if the subflow has a gap before them. Also, a subflow is never closed, however
+// long it is silent.
 type Multi struct {
-	// Acked and Received are like Conn's, for the stream of data.
+	// Acked and Received are callbacks like Conn's, for the stream of data.
 	Acked    func(total int64)
 	Received func(total int64)
 	// Reinjected counts segments that were sent on another subflow as well.
@@ -37,7 +37,7 @@ type Multi struct {
 	toldNext  int64
 }
 
-// stream puts data together in order.
+// stream assembles data in order.
 type stream struct {
 	next  int64
 	early spans
@@ -68,7 +68,7 @@ func NewMulti(e *net.Engine, cfg Config, out net.Node, local, remote []netip.Add
 	return m
 }
 
-// Subflows returns the subflows, for their counters.
+// Subflows returns the subflows, so that their counters can be read.
 func (m *Multi) Subflows() []*Conn { return m.subflows }
 
 // Write lets the application send n bytes more.
@@ -100,8 +100,8 @@ func (m *Multi) join() {
 	}
 }
 
-// pump sends after an event at c. It sends c's repetitions, and then data on the first
-// subflows that have room.
+// pump sends data after an event on subflow c. It sends c's retransmissions, and then data
+// on the first subflows that have room.
 func (m *Multi) pump(c *Conn) {
 	if c.board.waiting > 0 {
 		c.push()
@@ -136,7 +136,7 @@ func (m *Multi) Receive(p *net.Packet) {
 	}
 }
 
-// available returns the payload of the next segment of c; 0: there is nothing.
+// available returns the payload of the next segment of c, or 0 if there is none.
 func (m *Multi) available(c *Conn) int {
 	most := int64(c.cfg.MSS)
 	if m.reinjects(c) {
@@ -150,10 +150,10 @@ func (m *Multi) available(c *Conn) int {
 	return int(n)
 }
 
-// reinjects reports whether c must send data that stalled on another subflow.
+// reinjects reports whether c must send data that are stalled on another subflow.
 func (m *Multi) reinjects(c *Conn) bool { return c.phase != loss && len(m.again.v) > 0 }
 
-// take gives c the n bytes that available promised, and returns their place.
+// take assigns to c the n bytes that available promised, and returns their offset.
 func (m *Multi) take(c *Conn, n int) int64 {
 	if m.reinjects(c) {
 		m.Reinjected++
@@ -174,7 +174,7 @@ func (m *Multi) stalled(c *Conn) {
 	}
 }
 
-// acked takes a data acknowledgement.
+// acked handles a data acknowledgement.
 func (m *Multi) acked(dack int64) {
 	if dack > m.una {
 		m.una = dack
@@ -182,7 +182,7 @@ func (m *Multi) acked(dack int64) {
 	}
 }
 
-// arrived takes data.
+// arrived handles arrived data.
 func (m *Multi) arrived(dsn, n int64) {
 	s := &m.in
 	switch {
@@ -196,7 +196,7 @@ func (m *Multi) arrived(dsn, n int64) {
 	}
 }
 
-// tell resumes subflows that waited for the stream, and calls back.
+// tell resumes subflows that waited for the stream, and calls the callbacks.
 func (m *Multi) tell() {
 	if m.una > m.toldAcked {
 		if m.toldAcked == 0 && m.late {

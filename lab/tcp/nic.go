@@ -7,10 +7,10 @@ import (
 	"github.com/srdtun/srdtun/sim/net"
 )
 
-// NIC is the network interface of a host for its connections. Each in turn hands over one
-// segment after the one before has left. So no queue builds up in the host, as with fair
-// queueing and small queues in a kernel. A window grows only as far as the network needs.
-// Acknowledgements without data do not wait for a turn.
+// NIC is the network interface of a host for its connections. Each connection in turn hands
+// over one segment after the previous one has left. So no queue builds up in the host, as
+// with fair queueing and small queues in a kernel. A window then grows only as far as the
+// network needs. Acknowledgements without data do not wait for a turn.
 type NIC struct {
 	engine  *net.Engine
 	rate    float64 // bytes per second
@@ -20,10 +20,10 @@ type NIC struct {
 	rng     *rand.Rand
 }
 
-// nicPause is the longest pause after a segment, as a part of its time on the cable. No
-// interface feeds its cable without gaps. Without them it could keep the queue of an equally
-// fast port exactly full. All of its own packets would find room forever, and no other
-// host's.
+// nicPause is the longest pause after a segment, as a part of its time on the cable. No real
+// interface sends without gaps. Without pauses it could keep the queue of an equally fast
+// port exactly full. All of its own packets would then find room forever, and no packet of
+// another host.
 const nicPause = 100
 
 // NewNIC returns an interface that sends at rate, in bytes per second with the framing of
@@ -34,7 +34,7 @@ func NewNIC(e *net.Engine, rate float64) *NIC {
 	return n
 }
 
-// want queues c for a turn.
+// want queues connection c for a turn.
 func (n *NIC) want(c *Conn) {
 	if c.queued {
 		return

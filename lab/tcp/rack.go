@@ -28,7 +28,7 @@ type sending struct {
 	at     mono.Time
 }
 
-// transmitted notes a transmission.
+// transmitted records a transmission.
 func (r *rack) transmitted(record uint64, at mono.Time) {
 	if r.head > 0 && len(r.sent) == cap(r.sent) {
 		r.sent = r.sent[:copy(r.sent, r.sent[r.head:])]
@@ -37,8 +37,8 @@ func (r *rack) transmitted(record uint64, at mono.Time) {
 	r.sent = append(r.sent, sending{record, at})
 }
 
-// arrived notes that a segment has arrived (RFC 8985, section 6.2, steps 2 and
-// 3); least is the least round trip.
+// arrived records that a segment has arrived (RFC 8985, section 6.2, steps 2 and 3); least
+// is the minimum round trip.
 func (r *rack) arrived(s *record, now mono.Time, least time.Duration) {
 	if s.end() > r.highest {
 		r.highest = s.end()
@@ -90,7 +90,8 @@ func (r *rack) detect(b *scoreboard, now mono.Time, wait time.Duration) (news bo
 	return news, 0
 }
 
-// again tracks all segments that have not arrived: some declarations of loss were wrong.
+// again tracks all segments that have not arrived, because some declarations of loss were
+// wrong.
 func (r *rack) again(b *scoreboard) {
 	r.sent, r.head = r.sent[:0], 0
 	for i := b.base; i < b.next; i++ {

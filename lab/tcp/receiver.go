@@ -28,12 +28,12 @@ const (
 	duplicate
 )
 
-// take enters a segment.
+// take records the payload of a segment.
 func (r *receiver) take(h *header, ce bool) arrival {
 	if ce {
 		r.marked += int64(h.size)
 	}
-	// RFC 7323, section 4.3: the earliest segment that is not acknowledged yet.
+	// This is the earliest segment that is not acknowledged yet (RFC 7323, section 4.3).
 	if h.seq <= r.told {
 		r.stamp = max(r.stamp, h.stamp)
 	}
@@ -59,7 +59,8 @@ func (r *receiver) take(h *header, ce bool) arrival {
 	return gapFilled
 }
 
-// note moves the block of byte seq before all others (RFC 2018, section 4).
+// note moves the block with byte seq to the front of the SACK blocks (RFC 2018, section
+// 4).
 func (r *receiver) note(seq int64) {
 	s, _ := r.early.at(seq)
 	keep := r.recent[:0]

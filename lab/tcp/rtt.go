@@ -2,14 +2,14 @@ package tcp
 
 import "time"
 
-// rtt is the estimator of RFC 6298, section 2, with the least round trip.
+// rtt is the estimator of RFC 6298, section 2, with the minimum round trip.
 type rtt struct {
 	smoothed time.Duration // 0: no sample yet
 	variance time.Duration
 	least    time.Duration
 }
 
-// sample enters a measured round trip.
+// sample adds a measured round trip.
 func (r *rtt) sample(d time.Duration) {
 	d = max(d, 1)
 	if r.smoothed == 0 {

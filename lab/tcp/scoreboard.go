@@ -19,7 +19,7 @@ type record struct {
 func (r *record) end() int64 { return r.seq + int64(r.size) }
 
 // scoreboard is the sender's view of its segments in flight (RFC 6675, section 2). Records
-// have numbers that grow by one; they lie in a ring.
+// have consecutive numbers and are stored in a ring.
 type scoreboard struct {
 	una, nxt int64 // first byte not acknowledged; first not sent
 
@@ -39,7 +39,7 @@ type scoreboard struct {
 
 const firstRing = 64 // records; it grows by doubling
 
-// pipe is the estimate of bytes in flight (RFC 6675, section 4).
+// pipe returns the estimated bytes in flight (RFC 6675, section 4).
 func (b *scoreboard) pipe() int64 {
 	return b.nxt - b.una - b.sackedBytes - b.lostBytes + b.resentBytes
 }
@@ -49,7 +49,7 @@ func (b *scoreboard) outstanding() int64 { return b.nxt - b.una }
 
 func (b *scoreboard) at(i uint64) *record { return &b.ring[i&uint64(len(b.ring)-1)] }
 
-// find returns the number of the record with byte seq, which is in flight.
+// find returns the number of the record that contains byte seq, which is in flight.
 func (b *scoreboard) find(seq int64) uint64 {
 	lo, hi := b.base, b.next
 	for lo < hi {
@@ -62,7 +62,7 @@ func (b *scoreboard) find(seq int64) uint64 {
 	return lo
 }
 
-// push enters a segment of size new bytes, and returns its number.
+// push adds a segment of size new bytes, and returns its number.
 func (b *scoreboard) push(size int, dsn int64, now mono.Time) uint64 {
 	if int(b.next-b.base) == len(b.ring) {
 		b.grow()
@@ -82,7 +82,7 @@ func (b *scoreboard) grow() {
 	}
 }
 
-// pop takes the oldest record off; it is cumulatively acknowledged.
+// pop removes the oldest record, which is cumulatively acknowledged.
 func (b *scoreboard) pop() {
 	r := b.at(b.base)
 	if r.sacked {
@@ -95,7 +95,7 @@ func (b *scoreboard) pop() {
 	b.base++
 }
 
-// sack notes that the segment has arrived.
+// sack records that the segment has arrived.
 func (b *scoreboard) sack(r *record) {
 	b.settle(r)
 	r.sacked = true
@@ -119,8 +119,8 @@ func (b *scoreboard) settle(r *record) {
 	}
 }
 
-// markLost declares record i lost, or its repetition if there is one. It reports whether
-// that is new.
+// markLost declares record i lost, or its retransmission if there is one. It reports
+// whether this is new.
 func (b *scoreboard) markLost(i uint64) bool {
 	r := b.at(i)
 	if r.sacked || r.lost && !r.resent {
@@ -148,8 +148,8 @@ func (b *scoreboard) markAll() {
 }
 
 // markBelow declares a segment lost if dupThresh segments above it are selectively
-// acknowledged. It reports whether there was any. (This is IsLost of RFC 6675, section 4,
-// counted in segments as kernels do.) A repetition is not judged again.
+// acknowledged. It reports whether there was such a segment. (This is IsLost of RFC 6675,
+// section 4, counted in segments as kernels do.) A retransmission is not judged again.
 func (b *scoreboard) markBelow() (news bool) {
 	if b.sackedSegs < dupThresh {
 		return false
@@ -171,7 +171,7 @@ func (b *scoreboard) markBelow() (news bool) {
 	return news
 }
 
-// nextLost returns the number of the first record to send again.
+// nextLost returns the number of the first record to retransmit.
 func (b *scoreboard) nextLost() (uint64, bool) {
 	if b.waiting == 0 {
 		return 0, false
@@ -184,7 +184,7 @@ func (b *scoreboard) nextLost() (uint64, bool) {
 	return i, true
 }
 
-// resend notes a repetition of record i.
+// resend records a retransmission of record i.
 func (b *scoreboard) resend(i uint64, now mono.Time) {
 	r := b.at(i)
 	if !r.resent {
@@ -197,7 +197,7 @@ func (b *scoreboard) resend(i uint64, now mono.Time) {
 	r.ever, r.at = true, now
 }
 
-// unmark undoes every declaration of loss: they have proven wrong.
+// unmark withdraws every declaration of loss, because they have proven wrong.
 func (b *scoreboard) unmark() {
 	for i := b.base; i < b.next; i++ {
 		if r := b.at(i); !r.sacked {

@@ -22,7 +22,7 @@ func (s *spans) find(x int64) int {
 	return lo
 }
 
-// at returns the interval that x lies in.
+// at returns the interval that contains x.
 func (s *spans) at(x int64) (span, bool) {
 	i := s.find(x)
 	if i == len(s.v) || s.v[i].from > x {
@@ -31,7 +31,7 @@ func (s *spans) at(x int64) (span, bool) {
 	return s.v[i], true
 }
 
-// add enters [from, to).
+// add adds the interval [from, to).
 func (s *spans) add(from, to int64) {
 	if from >= to {
 		return
@@ -63,7 +63,7 @@ func (s *spans) drop(x int64) {
 	}
 }
 
-// shift removes and returns the first n bytes at most of the first interval.
+// shift removes and returns at most the first n bytes of the first interval.
 func (s *spans) shift(n int64) span {
 	first := s.v[0]
 	first.to = min(first.to, first.from+n)

@@ -1,5 +1,6 @@
 // Package workload reads other simulators' files that describe experiments, and makes
-// workloads of its own. It is pure: files come in as text, and randomness as a stream.
+// workloads of its own. The package is pure: files are passed as text, and randomness as
+// a stream.
 //
 //	.topo  a fat tree by tiers (htsim)         topology.go
 //	.cm    flows between hosts (htsim)         matrix.go

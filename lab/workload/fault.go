@@ -6,13 +6,13 @@ import (
 	"time"
 )
 
-// Faults is a fault plan in the words of the REPS artifact (Bonato et al., "REPS: Recycled
-// Entropy Packet Spraying", EuroSys), of both of its versions.
+// Faults is a fault plan in the terms of both versions of the REPS artifact (Bonato et al.,
+// "REPS: Recycled Entropy Packet Spraying", EuroSys).
 type Faults struct {
 	Cable, Switch, NIC Faulty
-	// Drop is the share of packets that are dropped at random somewhere on their way.
+	// Drop is the share of packets that are dropped at random in the network.
 	Drop float64
-	// Stop is the end of new faults; 0: never.
+	// Stop is the time after which no new faults begin; 0: never.
 	Stop time.Duration
 }
 
@@ -21,15 +21,16 @@ type Faults struct {
 // up to a share of Most, but at least one. The next device is the one that the next packet
 // reaches.
 type Faulty struct {
-	// Fail and WorstCase: nothing passes, for For. A cable fails in one direction.
+	// With Fail and WorstCase no packet passes, for the time For. A cable fails in one
+	// direction.
 	Fail, WorstCase Element
-	// Degradation: a cable loses lanes and with them packets, a switch or an interface
-	// loses packets and most of its rate.
+	// With Degradation a cable loses lanes and with them packets, and a switch or an
+	// interface loses packets and most of its rate.
 	Degradation Element
-	// BER: packets are corrupted on their way, a share of Most on each device and no two
-	// within Period. The receiver notices and drops them.
+	// With BER packets are corrupted, a share of Most on each device and no two within
+	// Period. The receiver notices and drops them.
 	BER Element
-	// PeriodicLoss: after each Gap packets that pass, Burst are dropped.
+	// With PeriodicLoss, Burst packets are dropped after each Gap packets that pass.
 	PeriodicLoss Element
 }
 
@@ -87,10 +88,10 @@ func ParseFaults(file, text string) (*Faults, error) {
 	return f, nil
 }
 
-// mostExponent of ten is a rate of less than one packet in any run.
+// A rate of ten to the power of minus mostExponent is less than one packet in any run.
 const mostExponent = 15
 
-// element returns the element of a key, and the rest of the key.
+// element returns the fault element that a key names, and the rest of the key.
 func (f *Faults) element(key string) (e *Element, rest string) {
 	for _, g := range []struct {
 		name string
@@ -145,10 +146,10 @@ func (e *Element) set(l line, key, rest string) error {
 	return err
 }
 
-// mostPackets is more than any link here carries.
+// mostPackets is larger than the number of packets that any link carries.
 const mostPackets = 1 << 40
 
-// on reads ON or OFF.
+// on parses ON or OFF.
 func (l *line) on(key string) (bool, error) {
 	switch l.fields[1] {
 	case "ON":
@@ -159,7 +160,7 @@ func (l *line) on(key string) (bool, error) {
 	return false, l.errorf("%s: %q is neither ON nor OFF", key, l.fields[1])
 }
 
-// picoseconds reads a time.
+// picoseconds parses a time in picoseconds.
 func (l *line) picoseconds() (time.Duration, error) {
 	n, err := l.count(1, 0, 1<<62)
 	return time.Duration(n / 1000), err

@@ -7,16 +7,17 @@ import (
 	"strings"
 )
 
-// Bounds of input: a simulation of more would not end.
+// These bounds apply to input, because a larger simulation would not end.
 const (
 	mostNodes = 1 << 14
 	mostFlows = 1 << 20
 	mostRadix = 1 << 10
 	mostTiers = 3
-	// mostGbps and mostDelay keep the arithmetic of links within its types.
+	// mostGbps and mostDelay keep the arithmetic of links within the range of its types.
 	mostGbps  = 1e6
 	mostDelay = 1e9 // nanoseconds
-	// mostBytes is the largest flow, 1 PB: its time at any rate fits the clock.
+	// mostBytes is the size of the largest flow, 1 PB: its time at any rate fits the
+	// clock.
 	mostBytes = 1 << 50
 )
 
@@ -44,7 +45,7 @@ func (l line) errorf(format string, args ...any) error {
 	return fmt.Errorf("%s:%d: %s", l.file, l.number, fmt.Sprintf(format, args...))
 }
 
-// count reads field i as a whole number from least to most.
+// count parses field i as a whole number between least and most.
 func (l line) count(i int, least, most int64) (int64, error) {
 	if i >= len(l.fields) {
 		return 0, l.errorf("%s: a number is missing", l.fields[0])
@@ -56,7 +57,7 @@ func (l line) count(i int, least, most int64) (int64, error) {
 	return n, nil
 }
 
-// real reads field i as a number from least to most.
+// real parses field i as a number between least and most.
 func (l line) real(i int, least, most float64) (float64, error) {
 	if i >= len(l.fields) {
 		return 0, l.errorf("%s: a number is missing", l.fields[0])
@@ -68,7 +69,7 @@ func (l line) real(i int, least, most float64) (float64, error) {
 	return x, nil
 }
 
-// alone makes sure that the line has n fields.
+// alone checks that the line has n fields.
 func (l line) alone(n int) error {
 	if len(l.fields) != n {
 		return l.errorf("%q: %d words, want %d", strings.Join(l.fields, " "), len(l.fields), n)

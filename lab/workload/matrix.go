@@ -14,7 +14,7 @@ type Flow struct {
 	Size     int64         // bytes of payload
 }
 
-// Matrix is the flows between hosts.
+// Matrix contains the flows between hosts.
 type Matrix struct {
 	Nodes int
 	Flows []Flow
@@ -49,7 +49,7 @@ func ParseMatrix(file, text string) (*Matrix, error) {
 	return m, nil
 }
 
-// add reads one connection.
+// add parses one connection.
 func (m *Matrix) add(l line) error {
 	src, dst, _ := strings.Cut(l.fields[0], "->")
 	f := Flow{ID: len(m.Flows) + 1}
@@ -81,7 +81,7 @@ func (m *Matrix) add(l line) error {
 	return nil
 }
 
-// set takes the word at i and the number behind it.
+// set parses the keyword at i and the number after it.
 func (f *Flow) set(l line, i int) error {
 	switch key := l.fields[i]; key {
 	case "id":

@@ -8,12 +8,13 @@ import (
 
 // Tier is one layer of switches; tier 0 is next to the hosts.
 type Tier struct {
-	// Rate and Latency describe each link down from this tier, in bytes per second and one
-	// way. Through is the additional delay of a switch.
+	// Rate and Latency describe each link down from this tier, in bytes per second and as
+	// one-way delay. Through is the additional delay of a switch.
 	Rate    float64
 	Latency time.Duration
 	Through time.Duration
-	// Down and Up are a switch's number of links each way. Up is 0 in the last tier.
+	// Down and Up are the numbers of a switch's links in each direction. Up is 0 in the
+	// last tier.
 	Down, Up int
 	// Bundle is how many links down lead to the same switch.
 	Bundle int
@@ -116,7 +117,7 @@ func (t *Tier) set(l line) (err error) {
 	return err
 }
 
-// check makes sure that the numbers make a tree.
+// check checks that the numbers describe a tree.
 func (t *Topology) check() error {
 	if t.Nodes == 0 {
 		return errors.New("no Nodes")
@@ -146,8 +147,8 @@ func (t *Topology) check() error {
 	return t.checkLinks()
 }
 
-// checkLinks makes sure that each tier has as many links up as the next has down. Every
-// switch above must reach every one below it.
+// checkLinks checks that each tier has as many links up as the next tier has links down.
+// Every switch above must reach every one below it.
 func (t *Topology) checkLinks() error {
 	last := len(t.Tiers) - 1
 	for i := range last {
@@ -159,7 +160,8 @@ func (t *Topology) checkLinks() error {
 		if i+1 < last && (links/down)%t.Pods() != 0 {
 			return fmt.Errorf("%d switches of tier %d do not fill %d pods", links/down, i+1, t.Pods())
 		}
-		// Below a switch of the next tier: all of the pod, or one of each pod.
+		// Below a switch of the next tier there are all switches of the pod, or one switch
+		// of each pod.
 		reach := lower / t.Pods()
 		if i == 1 {
 			reach = t.Pods()

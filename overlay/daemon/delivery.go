@@ -93,8 +93,8 @@ func (d *delivery) filter(now mono.Time, frames []*frame.Frame) (kept []*frame.F
 	return kept
 }
 
-// tooOld reports whether f is a datagram that is older than any wait for order, and counts it.
-// The process did not run meanwhile.
+// tooOld reports whether f is a datagram that is older than any wait in the reordering buffer,
+// and counts it. This happens if the process was stopped while the datagram waited.
 func (d *delivery) tooOld(now mono.Time, f *frame.Frame) bool {
 	if f.Enqueued == 0 || now.Sub(f.Enqueued) <= datagramAge || packet.IsTCP(f.Data) {
 		return false
@@ -124,7 +124,7 @@ func source(b []byte) (netip.Addr, bool) {
 	return netip.Addr{}, false
 }
 
-// Shortest headers in bytes.
+// These are the lengths of the shortest headers in bytes.
 const (
 	ipv4Header = 20
 	ipv6Header = 40

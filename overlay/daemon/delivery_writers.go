@@ -7,15 +7,15 @@ import (
 	"github.com/srdtun/srdtun/srd/loop"
 )
 
-// writerCount bounds the threads that write to the device for one peer at once. No host is
-// expected to use more. A flow has one writer, and so stays in order. Where one thread is not
-// enough, there are many flows.
+// writerCount bounds the threads that write to the device for one peer at once. The number
+// suffices for the largest expected host. Each flow has one writer, and so stays in order. If
+// one thread is too slow, there are many flows to share among writers.
 const writerCount = 8
 
-// writers hold frames in order until the device takes them.
+// writers hold ordered frames until the device takes them.
 type writers [writerCount]writer
 
-// writer has a share of a peer's flows.
+// writer holds the ordered frames of some of a peer's flows.
 type writer struct {
 	turn  loop.Outlet
 	mu    sync.Mutex
@@ -24,9 +24,9 @@ type writer struct {
 	out   []*frame.Frame // being written; owned by the holder of turn
 }
 
-// readyMost bounds the bytes that wait at a writer. A thread that brings more waits for its
-// turn, and writes them. Eight writers, with as much being written, hold half of a peer's bound
-// for order. A frame takes frameRoom of memory beside its bytes.
+// readyMost bounds the bytes that wait at a writer. A thread that adds more waits for its turn,
+// and writes the frames itself. Eight writers, with as many bytes being written, hold half of a
+// peer's bound for reordering. A frame takes frameRoom of memory beside its bytes.
 const (
 	readyMost = 1 << 20
 	frameRoom = 512
@@ -36,8 +36,8 @@ const (
 const keepOut = 1024
 
 // enqueue gives frames to the writers of their flows, in order. It returns two sets of writers
-// as bits: writers that got frames, and full ones. The caller holds the peer's lock, so frames
-// of a flow stay in order among threads.
+// as bit masks: the writers that got frames, and those that are full. The caller holds the
+// peer's lock, so frames of a flow stay in order among threads.
 func (v *writers) enqueue(frames []*frame.Frame) (some, full uint) {
 	for len(frames) > 0 {
 		at, n := frames[0].Flow%writerCount, 1
@@ -60,7 +60,7 @@ func (v *writers) enqueue(frames []*frame.Frame) (some, full uint) {
 	return some, full
 }
 
-// take returns all waiting frames. They are valid until done.
+// take returns all waiting frames. They are valid until the caller calls done.
 func (o *writer) take() []*frame.Frame {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -68,7 +68,7 @@ func (o *writer) take() []*frame.Frame {
 	return o.out
 }
 
-// done forgets the frames of take, as the flows may be idle for hours.
+// done releases the frames of take, because the flows may be idle for hours.
 func (o *writer) done() {
 	clear(o.out)
 	if cap(o.out) > keepOut {

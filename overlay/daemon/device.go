@@ -27,7 +27,8 @@ type device struct {
 func (d *device) open() (err error) {
 	c := d.running.cfg()
 	if _, err := net.InterfaceByName(c.Interface.Name); err == nil {
-		// It belongs to another program, even if the kernel would let us attach to it.
+		// An existing device belongs to another program, even if the kernel would let this
+		// process attach to it.
 		return fmt.Errorf("interface %s: there is a device of that name already", c.Interface.Name)
 	}
 	d.tun, err = tundev.Open(c.Interface.Name, c.Interface.MTU, d.options())
@@ -95,8 +96,8 @@ func (d *device) newMerger() any {
 	}})
 }
 
-// write hands a frame to the kernel. The device counts dropped frames. It fails for good only
-// when it is gone, and then its reader fails, too.
+// write writes a frame to the device. The device counts the frames that it drops. A write
+// fails permanently only if the device is gone, and then reading fails too.
 func write(dev *tundev.Device, f *frame.Frame, what merge.Outcome) {
 	defer f.Release()
 	if what == merge.Joined {

@@ -10,22 +10,22 @@ import (
 	"github.com/srdtun/srdtun/overlay/netconf"
 )
 
-// The guard restores the interface's addresses, routes and rules that others remove. Another
-// program may undo each repair, and the two must not keep the host busy. So after a few
-// repairs the guard waits.
+// The guard restores the interface's addresses, routes and rules that others remove. If
+// another program undoes each repair, the two must not keep the host busy. So after
+// guardBurst repairs the guard waits before each further one.
 const (
-	// guardBurst repairs come at once. Then there is one every guardEvery.
+	// The first guardBurst repairs come at once. Then there is one repair every guardEvery.
 	guardBurst = 8
 	guardEvery = 30 * time.Second
 	// guardRetry is the wait after a failed subscription or a failed repair.
 	guardRetry = 10 * time.Second
-	// guardLook is the interval of checks without news from the kernel, as news may get
-	// lost.
+	// guardLook is the interval of checks if the kernel reports no change, because a report
+	// may be lost.
 	guardLook = 5 * time.Minute
 )
 
-// guarding bounds the rate of repairs, and knows what was reported. The zero value allows
-// a repair at once.
+// guarding limits the rate of repairs, and remembers which repairs were reported. The zero
+// value allows a repair at once.
 type guarding struct {
 	used int       // repairs, less the forgiven ones
 	at   time.Time // time of the last forgiven repair
@@ -62,7 +62,8 @@ func (d *device) guard(ctx context.Context) {
 		}
 		look := time.Duration(0) // something may be gone since before the subscription
 		for w.Wait(ctx, time.Now().Add(look)) {
-			// A program that flushes one table mostly goes on with the next.
+			// A program that flushes one table usually flushes the next one too, so the
+			// repair waits.
 			if !pause(ctx, max(settle, g.wait(time.Now()))) {
 				break
 			}
@@ -136,7 +137,7 @@ func (d *device) tellDevice(name string, r netconf.Restored, g *guarding) {
 	g.down = r.Down
 }
 
-// some lists the first of many.
+// some lists the first few of many texts.
 func some(v []string) string {
 	text := strings.Join(v[:min(len(v), events.MostListed)], ", ")
 	if len(v) > events.MostListed {

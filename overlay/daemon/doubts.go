@@ -14,7 +14,7 @@ import (
 )
 
 // Doubts returns likely mistakes in a valid configuration on this host now. Each is a line
-// with file, line and key. A missing thing, such as an interface, may still come.
+// with file, line and key. A missing thing, such as an interface, may still appear later.
 func Doubts(c *config.Config) []error {
 	all := append(c.Doubts(), doubtPrograms(c, "pre_up", c.Interface.Hooks.PreUp)...)
 	all = append(all, doubtPrograms(c, "post_up", c.Interface.Hooks.PostUp)...)
@@ -33,12 +33,13 @@ func Doubts(c *config.Config) []error {
 	return all
 }
 
-// doubtEnd looks at the commands of the end. Nothing else would report them before the end.
+// doubtEnd checks the commands that run at the end. Without this check, their faults would
+// be reported only at the end.
 func doubtEnd(c *config.Config) []error {
 	return append(doubtPrograms(c, "pre_down", c.Interface.Hooks.PreDown), doubtPrograms(c, "post_down", c.Interface.Hooks.PostDown)...)
 }
 
-// doubtPrograms looks for the programs of commands.
+// doubtPrograms checks that the programs of commands exist.
 func doubtPrograms(c *config.Config, key string, commands [][]string) (all []error) {
 	for _, argv := range commands {
 		program := c.Command(argv)[0]
@@ -49,7 +50,8 @@ func doubtPrograms(c *config.Config, key string, commands [][]string) (all []err
 	return all
 }
 
-// bareExec drops the program's name, as the message has it already.
+// bareExec removes the program's name from an error, because the message already contains
+// it.
 func bareExec(err error) error {
 	var program *exec.Error
 	if errors.As(err, &program) {
@@ -63,7 +65,7 @@ func bareExec(err error) error {
 }
 
 // tellDoubts reports the doubts about c, without the doubts that before raised already. It
-// leaves out doubts that end the start, or that have their own event.
+// leaves out doubts that prevent the start, or that have their own event.
 func (s *settings) tellDoubts(c, before *config.Config) {
 	known := map[string]bool{}
 	if before != nil {

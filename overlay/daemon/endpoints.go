@@ -32,7 +32,7 @@ type endpoints struct {
 	rulesChanged chan struct{} // tells follow that policy rules may have changed
 	hostChanged  atomic.Bool   // the host's addresses changed: the observer looks at all paths
 
-	// follow's own
+	// Only follow uses these fields.
 	conditions  conditions
 	nextChecked int // index of the remote address to check next
 }
@@ -40,13 +40,14 @@ type endpoints struct {
 const (
 	// settle is the quiet time after a change of addresses before follow acts on it.
 	settle = 200 * time.Millisecond
-	// settleMost bounds the wait where routes never stand still.
+	// settleMost bounds that wait if routes change all the time.
 	settleMost = 2 * time.Second
 )
 
 // follow keeps the peers' addresses current until ctx ends. It acts when the host's addresses
 // or routes change, and looks up names regularly. Lookups run in another goroutine. If an
-// uplink is gone and the resolver with it, peers must still move to the uplinks left.
+// uplink has failed and the resolver cannot be reached, peers must still move to the remaining
+// uplinks.
 func (ep *endpoints) follow(ctx context.Context) {
 	var addrs chan netlink.AddrUpdate
 	var routes chan netlink.RouteUpdate
@@ -91,8 +92,8 @@ func (ep *endpoints) follow(ctx context.Context) {
 		if answers != nil {
 			due, looking = time.Now().Add(ep.takeAnswers(answers)), false
 		}
-		// After a change of peers or names alone, all other peers are where they were. In a
-		// large fleet these are nearly all.
+		// If only some peers or names have changed, the tuples of all other peers stay the
+		// same. In a large fleet these are nearly all peers.
 		everything = news || !stirred && answers == nil
 		again = again || stirred // there may be new names
 		if again && !looking {
@@ -101,10 +102,10 @@ func (ep *endpoints) follow(ctx context.Context) {
 	}
 }
 
-// await returns when addresses, routes or rules changed and have been quiet for a moment. Then
-// news is true. It also returns with answers of a lookup, after a change of peers (stirred), or
-// after wait. After the end of ctx, ok is false. A channel that closed, because news were lost,
-// becomes nil.
+// await returns when addresses, routes or rules changed and have been quiet for a moment. In
+// these cases the result news is true. It also returns with the results of a lookup, after a
+// change of peers (stirred), or after wait. After the end of ctx, ok is false. A channel that
+// was closed because kernel messages were lost becomes nil.
 func await(ctx context.Context, addrs *chan netlink.AddrUpdate, routes *chan netlink.RouteUpdate, found <-chan []answer, stir, ruled <-chan struct{}, wait time.Duration) (v []answer, stirred, news, ok bool) {
 	quiet := time.NewTimer(max(wait, 0))
 	defer quiet.Stop()
@@ -136,7 +137,8 @@ func await(ctx context.Context, addrs *chan netlink.AddrUpdate, routes *chan net
 	}
 }
 
-// ground holds the settings that place all peers, beside the host's addresses and routes.
+// ground holds the settings that the tuples of all peers depend on, besides the host's
+// addresses and routes.
 type ground struct {
 	iface config.Interface
 	paths config.Paths
@@ -148,14 +150,14 @@ func (ep *endpoints) ground() ground {
 	return ground{c.Interface, c.Paths, ep.sockets.mark.Load()}
 }
 
-// placeAll reads the host's addresses again, and places all peers.
+// placeAll reads the host's addresses again, and updates the tuples of all peers.
 func (ep *endpoints) placeAll() {
 	ep.sockets.bank.Refused() // before the kernel's counters wrap
 	ep.sockets.regainIPv6(ep.sessions.loop.Join)
 	ep.uplinks.interfaces.load()
 	ep.uplinks.host.look(ep.uplinks.interfaces.all())
 	ep.reportLocals()
-	// A path of an address that is listed no more must go, even if no tuple changes.
+	// A path from an address that is no longer listed must be closed, even if no tuple changes.
 	ep.uplinks.host.changed = ep.uplinks.exits() || ep.uplinks.host.changed
 	classes := ep.uplinks.classes.all()
 	for _, p := range ep.running.peers() {
@@ -171,7 +173,7 @@ func (ep *endpoints) placeAll() {
 	}
 }
 
-// placeChanged places peers that are new or have changed endpoints.
+// placeChanged updates the tuples of peers that are new or have changed endpoints.
 func (ep *endpoints) placeChanged() {
 	for _, p := range ep.running.peers() {
 		remotes := p.remotes()
@@ -198,8 +200,8 @@ func (ep *endpoints) place(p *peer) {
 	back, aside := ep.callbackTuples(p, proven, paths)
 	tuples := ep.tuples(remotes)
 	changed := !slices.Equal(tuples, p.remote.tuples) || !slices.Equal(back, p.remote.callback.tuples)
-	// The kernel announces unchanged routes again and again. An idle peer is left alone
-	// then.
+	// The kernel announces unchanged routes repeatedly. Such an announcement does not wake an
+	// idle peer.
 	news := ep.noteUnreachable(p) || changed || ep.uplinks.host.changed
 	line := ep.uplinks.lineOf(slices.Concat(tuples, back))
 	became := ep.uplinks.moved(paths)
@@ -281,7 +283,7 @@ func (ep *endpoints) reportLocals() {
 	}
 }
 
-// notePeers tells follow to look at the peers.
+// notePeers makes follow look at the peers.
 func (ep *endpoints) notePeers() {
 	select {
 	case ep.peersChanged <- struct{}{}:
@@ -289,8 +291,8 @@ func (ep *endpoints) notePeers() {
 	}
 }
 
-// watchRules tells follow of changed policy rules until ctx ends. The kernel's news of
-// addresses and routes do not include rules.
+// watchRules makes follow act on changed policy rules until ctx ends. The kernel's messages
+// about addresses and routes do not cover rules.
 func (ep *endpoints) watchRules(ctx context.Context) {
 	for ctx.Err() == nil {
 		w, err := netconf.WatchRules()
@@ -308,8 +310,8 @@ func (ep *endpoints) watchRules(ctx context.Context) {
 	}
 }
 
-// classify tells the peers' policies the classes of their paths again. A policy learns the
-// class of a new path, but later its uplink may belong to another entry.
+// classify updates the classes of paths in the peers' policies. A policy learns the class of a
+// new path, but later the path's uplink may belong to another entry.
 func (ep *endpoints) classify() {
 	for _, p := range ep.running.peers() {
 		p.link.Do(func(_ mono.Time, c *srd.Conn) { c.SetPolicy(p.steering.policy) })

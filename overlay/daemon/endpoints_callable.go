@@ -9,9 +9,9 @@ import (
 )
 
 // callable returns an address to call a peer at, for a configuration file. It prefers the
-// peer's endpoints, and among them a validated host. Without endpoints it is the remote
-// address of an active path with a port that daemons listen on. All other ports are source
-// ports, and change when the peer starts again.
+// peer's endpoints, and among them one with a validated address. Without endpoints it is
+// the remote address of an active path with a port that daemons listen on. All other ports
+// are source ports, and change when the peer restarts.
 func (ep *endpoints) callable(p *peer, c *srd.Conn) netip.AddrPort {
 	var hosts []netip.Addr // validated addresses, newest first
 	for _, v := range c.Proven() {

@@ -12,7 +12,8 @@ import (
 	"github.com/srdtun/srdtun/overlay/events"
 )
 
-// Intervals and bounds of name lookups: a name may have moved.
+// Names are looked up again at these intervals and within these bounds, because a name's
+// addresses may change.
 const (
 	lookupEvery   = time.Minute
 	lookupRetry   = 5 * time.Second // after a failed lookup
@@ -20,8 +21,8 @@ const (
 	// lookupAtOnce bounds the lookups in flight, so that thousands of peers do not flood
 	// their resolver.
 	lookupAtOnce = 16
-	// lookupMost is longer than a lookup of all names, if the resolver answers nothing
-	// (4096 peers, each with 16).
+	// lookupMost is longer than a lookup of all names with a resolver that does not answer
+	// (4096 peers, each with 16 names).
 	lookupMost = 24 * time.Hour
 )
 
@@ -58,9 +59,9 @@ func (ep *endpoints) lookup(ctx context.Context) []answer {
 	return all
 }
 
-// takeAnswers takes answers over, and returns the time until the next lookup. A name keeps its
-// addresses until there is a new answer. A resolver that is away, perhaps behind the tunnel
-// itself, must not end the tunnel.
+// takeAnswers applies the results of lookups, and returns the time until the next lookup. A
+// name keeps its addresses until there is a new result. If the resolver cannot be reached,
+// perhaps because it is behind the tunnel itself, the tunnel must not end.
 func (ep *endpoints) takeAnswers(answers []answer) time.Duration {
 	wait := lookupEvery
 	for _, a := range answers {
@@ -93,8 +94,8 @@ func resolve(ctx context.Context, e config.Endpoint) ([]netip.AddrPort, error) {
 	for _, a := range addrs {
 		v = append(v, netip.AddrPortFrom(a.Unmap(), e.Port))
 	}
-	// Servers rotate their answers. The order means nothing here, and must not look like a
-	// change.
+	// DNS servers rotate the order of their answers. The order means nothing here, and a new
+	// order must not count as a change.
 	slices.SortFunc(v, netip.AddrPort.Compare)
 	return v, err
 }

@@ -8,8 +8,8 @@ import (
 )
 
 // targetsMost bounds the remote addresses that one round of follow checks. Each check asks the
-// kernel, and routes may change five times a second. With more addresses, each round continues
-// where the previous one ended.
+// kernel for a route, and routes may change five times a second. With more addresses, each
+// round continues where the previous one ended.
 const targetsMost = 64
 
 // target is one peer's remote address.

@@ -12,8 +12,8 @@ import (
 	"github.com/srdtun/srdtun/overlay/events"
 )
 
-// eventLog keeps the events of this interface. Another goroutine writes them out, as a journal
-// may be slow and no peer may wait for it.
+// eventLog keeps the events of this interface. A separate goroutine writes them out, because a
+// journal may be slow and no peer may wait for it.
 type eventLog struct {
 	run  string // identifies this process
 	news chan struct{}
@@ -58,7 +58,7 @@ func (s *eventLog) change(f func(*events.Log)) {
 	}
 }
 
-// after returns the events after the one with that number.
+// after returns the events with numbers greater than the given one.
 func (s *eventLog) after(n uint64) control.Happened {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -66,7 +66,7 @@ func (s *eventLog) after(n uint64) control.Happened {
 	return control.Happened{Run: s.run, Missed: missed, Last: s.log.Last(), Events: v}
 }
 
-// page is after for the dashboard's page. It leaves out debug events.
+// page returns such events for the dashboard's page. It leaves out debug events.
 func (s *eventLog) page(n uint64) (v []dashboard.Event) {
 	for _, e := range s.after(n).Events {
 		if e.Level > events.Debug {
@@ -77,7 +77,7 @@ func (s *eventLog) page(n uint64) (v []dashboard.Event) {
 	return v
 }
 
-// lastWords bounds the wait at the end for a log that takes nothing.
+// lastWords bounds the wait for the log's output when the process ends.
 const lastWords = time.Second
 
 // write gives every event to a log, until end is called. end returns when the log has all

@@ -16,14 +16,14 @@ import (
 )
 
 const (
-	// flowsMost bounds the flows in an answer: more than anybody reads.
+	// flowsMost bounds the flows in an answer. It is more than anybody reads.
 	flowsMost = 256
-	// flowsWait bounds a caller's wait for the end of another caller's count.
+	// flowsWait bounds how long a request waits until another caller's count ends.
 	flowsWait = time.Second
 )
 
-// flowCounter counts inner flows on request. Without a request, a batch of frames costs a look
-// at one pointer.
+// flowCounter counts inner flows on request. Without a request, each batch of frames costs
+// only a pointer check.
 type flowCounter struct {
 	asked  sync.Mutex // held by the counting caller
 	active atomic.Pointer[flowCount]
@@ -35,8 +35,8 @@ type flowCount struct {
 	table *flows.Table
 }
 
-// sent counts frames that leave for a peer. The caller holds the peer's lock. The count's lock
-// comes second.
+// sent counts frames that leave for a peer. The caller holds the peer's lock. The peer's lock
+// is always taken before the count's lock.
 func (f *flowCounter) sent(p *peer, frames []*frame.Frame) {
 	if c := f.active.Load(); c != nil {
 		c.mu.Lock()
@@ -47,7 +47,7 @@ func (f *flowCounter) sent(p *peer, frames []*frame.Frame) {
 	}
 }
 
-// received counts frames from a peer that go to the device, in order.
+// received counts frames from a peer that are written to the device, in order.
 func (f *flowCounter) received(p *peer, frames []*frame.Frame) {
 	if c := f.active.Load(); c != nil {
 		c.mu.Lock()
@@ -61,7 +61,7 @@ func (f *flowCounter) received(p *peer, frames []*frame.Frame) {
 // takeStep is the interval at which a waiting caller tries again.
 const takeStep = 20 * time.Millisecond
 
-// take reserves the counter for the caller, if it becomes free soon.
+// take reserves the counter for a caller, if it becomes free soon.
 func (f *flowCounter) take(ctx context.Context) bool {
 	for range flowsWait / takeStep {
 		if f.asked.TryLock() {
@@ -74,7 +74,7 @@ func (f *flowCounter) take(ctx context.Context) bool {
 	return false
 }
 
-// waiting adds the frames that wait at p now, in both directions.
+// waiting adds the frames that are now queued at p, in both directions.
 func (p *peer) waiting(c *flowCount) {
 	p.link.Do(func(mono.Time, *srd.Conn) {
 		c.mu.Lock()

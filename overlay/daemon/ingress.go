@@ -24,17 +24,18 @@ type ingress struct {
 	rejects unreachables
 }
 
-// Bounds of a read from the device before something is sent. A queue of the device is first
-// in, first out. With more than one flow it must be emptied into the queues behind it, one for
-// each flow. Of a lone flow only a few super-frames are read at once. Frames read long before
-// they are sent have left the processor's cache: that costs a tenth of the rate.
+// These are the bounds of a read from the device before something is sent. A queue of the device
+// is first in, first out. With more than one flow it must be emptied into the queues behind it,
+// which are separate for each flow. With a single flow only a few super-frames are read at once.
+// Frames that are read long before they are sent leave the processor's cache, which costs a
+// tenth of the rate.
 const (
 	readBatch   = 128                    // frames, in any case
 	aloneBytes  = 256 << 10              // when there is one flow
 	companyLast = 100 * time.Millisecond // time that a second flow counts after its latest frame
 )
 
-// readDrops count dropped frames without a peer, or of a removed peer.
+// readDrops counts dropped frames without a peer, or for a removed peer.
 type readDrops struct {
 	noRoute atomic.Uint64 // no allowed IP holds the destination
 	stale   atomic.Uint64 // datagrams that waited in the device while the process did not run
@@ -98,7 +99,7 @@ func (in *input) Serve(touch func(*loop.Peer, bool)) error {
 
 // read takes a batch from the device, and drops datagrams that waited too long for this process.
 // It returns the kept frames, in in.batch, and the time after the read. If the process is
-// stopped during the read, the batch has the frames that came meanwhile.
+// stopped during the read, the batch contains the frames that arrived in that time.
 func (in *input) read() (mono.Time, []*frame.Frame, error) {
 	most := aloneBytes
 	if in.company != 0 && in.clock().Sub(in.company) < companyLast {
@@ -126,7 +127,7 @@ func (in *input) read() (mono.Time, []*frame.Frame, error) {
 	return now, frames, nil
 }
 
-// dispatch gives frames to their peers: each run for the same peer at once.
+// dispatch passes frames to their peers, all consecutive frames of a peer at once.
 func (in *input) dispatch(now mono.Time, frames []*frame.Frame, touch func(*loop.Peer, bool)) {
 	current := in.ingress.running.Load()
 	for len(frames) > 0 {

@@ -7,21 +7,22 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// Bounds of urgent packets.
+// These constants tell urgent packets from bulk data.
 const (
 	// urgentBytes is the size of the longest packet that may be an urgent request or
 	// answer.
 	urgentBytes = 1000
-	// bulkBytes make a frame bulk data: more than one packet on most links.
+	// bulkBytes is the frame size from which a flow counts as bulk: more than one packet on
+	// most links.
 	bulkBytes = 4000
-	// bulkLast is the time that a flow counts as bulk after such a frame. Bulk transfers
-	// have short ends, one for each write of the application.
+	// bulkLast is how long a flow counts as bulk after such a frame. A bulk transfer also
+	// has short frames, one at the end of each write of the application.
 	bulkLast = 100 * time.Millisecond
 )
 
 // bulkFlows separates flows of short packets, such as remote procedure calls, from the short
-// ends of bulk data. Flows share one of 256 places by their hash. So a request may count as
-// bulk data.
+// ends of bulk data. Flows share one of 256 entries by their hash. So a request may be taken
+// for bulk data.
 type bulkFlows struct {
 	bulk [256]mono.Time // time of the latest bulk data in each place
 }

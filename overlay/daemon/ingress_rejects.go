@@ -13,24 +13,24 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// Bounds of all answers together: Linux's own bounds for ICMP errors (icmp_msgs_per_sec and
-// icmp_msgs_burst of ip-sysctl). So senders without a receiver cost no more than some
-// thousandth of a processor.
+// These bounds apply to all answers together. They are Linux's own bounds for ICMP errors
+// (icmp_msgs_per_sec and icmp_msgs_burst of ip-sysctl). So senders to unreachable addresses cost
+// at most some thousandth of a processor.
 const (
 	unreachableRate  = 1000 // a second
 	unreachableBurst = 50   // after a pause
 )
 
-// Bounds of the answers to one host, and to one host for one destination. So neither a scan
-// for hosts nor a flood leaves others without an answer. A connection needs one answer, and one
-// more each second.
+// These bounds apply to the answers to one host, and to one host about one destination. So
+// neither a port scan nor a flood by one host deprives others of answers. A connection needs one
+// answer at once, and one more each second.
 const (
 	unreachableHostRate  = 200
 	unreachableHostBurst = 20
 	unreachablePairRate  = 10
 	unreachablePairBurst = 6 // as Linux, XRLIM_BURST_FACTOR
-	// unreachableSlots bounds the memory: 16 KB for hosts and 16 KB for pairs. Hosts that meet in
-	// a slot share its answers. A random seed places them, so nobody can choose a slot.
+	// unreachableSlots bounds the memory: 16 KB for hosts and 16 KB for pairs. Hosts in the same
+	// slot share its answers. A random seed assigns the slots, so nobody can choose one.
 	unreachableSlots = 1024
 	// hostBits is the length of the IPv6 prefix that counts as one host (RFC 6177).
 	hostBits = 64
@@ -68,7 +68,7 @@ type unreachables struct {
 	withheld atomic.Uint64 // by the bounds
 }
 
-// tell answers frames. The caller keeps them.
+// tell answers frames with ICMP errors. The caller keeps the frames.
 func (u *unreachables) tell(now mono.Time, frames ...*frame.Frame) {
 	if u == nil {
 		return
@@ -129,8 +129,9 @@ func (u *unreachables) slots(src, dst netip.Addr) (host, pair *allowance) {
 	return &u.hosts[maphash.Bytes(u.seed, one)%unreachableSlots], pair
 }
 
-// own reports whether a is an address of this end's interface. The kernel sends packets for it
-// here until it has made the address's own route. The address is reachable in a moment.
+// own reports whether a is an address of this end's interface. The kernel sends packets for such
+// an address into the tunnel until it has made the address's own route. The address is reachable
+// a moment later, so no error is sent.
 func (c *snapshot) own(a netip.Addr) bool {
 	for _, p := range c.cfg.Interface.Address {
 		if p.Addr() == a {

@@ -8,18 +8,18 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// A packet's age counts from its arrival at the device, but the device does not tell that
-// time. A worker reads a packet at once, so the worker's clock will do. The exception is a
-// stop of the process by a signal, a debugger or a container's freezer. Then the device holds
-// the first packets of that time, as a full queue drops later ones. Nobody knows the age of
-// each packet, but none is older than the time without a sign of life. So that is their
-// assumed age.
+// A packet's age counts from its arrival at the device, but the device does not report that
+// time. A worker usually reads a packet at once, so the time of the read serves as the
+// arrival. The exception is a process that was stopped by a signal, a debugger or a
+// container's freezer. Then the device holds the first packets of that time, because a full
+// queue drops later ones. The age of each such packet is unknown, but it is not older than the
+// time since the process last ran. So the packet is assumed to be that old.
 const (
-	// aliveEvery is the interval of signs of life of an idle process.
+	// aliveEvery is the interval at which an idle process records that it runs.
 	aliveEvery = time.Second
-	// stoppedAfter without a sign of life means that the process was stopped. Packets in the
-	// device may then be as old as datagramAge. A process that only waits for a processor does
-	// not count as stopped.
+	// A process that has not run for stoppedAfter counts as stopped. Packets in the device may
+	// then be as old as datagramAge. A process that only waits for a processor does not count
+	// as stopped.
 	stoppedAfter = datagramAge
 )
 
@@ -30,16 +30,17 @@ type stallDetector struct {
 	resumed atomic.Int64 // when the process last resumed; 0: it was never stopped
 }
 
-// note gives a sign of life. It returns when the process last resumed after a stop longer than
-// stoppedAfter; 0: never.
+// note records that the process runs. It returns when the process last resumed after a stop
+// longer than stoppedAfter; 0: never.
 func (l *stallDetector) note(now mono.Time) mono.Time {
 	seen := mono.Time(l.seen.Load())
 	if seen != 0 && now.Sub(seen) > stoppedAfter {
-		// First of all: a thread that sees the new sign of life must see this, too.
+		// The stop is stored before the new time, so a thread that sees the new time also sees
+		// the stop.
 		l.resumed.Store(int64(now))
 	}
 	if now.Sub(seen) > aliveEvery/10 { // so workers do not fight over one cache line
-		// A worker that was stopped here must not replace a newer time.
+		// A worker that was stopped between these lines must not replace a newer time.
 		l.seen.CompareAndSwap(int64(seen), int64(now))
 	}
 	return mono.Time(l.resumed.Load())
@@ -51,10 +52,11 @@ type afterStop struct {
 	left    int       // frames that may still be older
 }
 
-// filter drops datagrams that are too old, and returns the other frames. The length of the
-// device's queue is queue; more means that it may hold further frames. The first read after
-// a stop may have seen an empty queue before the stop, so more does not count there. TCP
-// packets stay, as in the peer's queue: they revive a connection before its own timer.
+// filter drops datagrams that are too old, and returns the other frames. The argument queue is
+// the length of the device's queue; more means that the queue may hold further frames. The
+// first read after a stop may have begun before the stop on an empty queue, so more does not
+// count there. TCP packets stay, as in the peer's queue, because they revive a connection
+// before TCP's own timer.
 func (a *afterStop) filter(resumed mono.Time, queue int, frames []*frame.Frame, more bool) (kept []*frame.Frame, dropped int) {
 	if resumed > a.resumed {
 		a.resumed, a.left, more = resumed, queue, true

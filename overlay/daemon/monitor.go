@@ -26,8 +26,8 @@ import (
 )
 
 // monitor shows the status over HTTP, to Prometheus and to a browser, if configured. Its
-// listeners are opened at the setup: a port below 1024 takes a privilege that the daemon gives
-// up later.
+// listeners are opened at the set-up, because a port below 1024 needs a privilege that the
+// daemon gives up later.
 type monitor struct {
 	log                *eventLog
 	running            *runningConfig
@@ -43,7 +43,7 @@ func (m *monitor) open() (err error) {
 	return err
 }
 
-// listen opens the listener that a table of the file configures.
+// listen opens the listener of one section of the configuration.
 func (m *monitor) listen(table string, at config.Listen) (l net.Listener, err error) {
 	switch {
 	case at.IsZero():
@@ -67,7 +67,8 @@ func (m *monitor) listen(table string, at config.Listen) (l net.Listener, err er
 	return l, nil
 }
 
-// listenUnix admits the users of the control socket. Without their group it still listens.
+// listenUnix admits the users of the control socket. If the group does not exist, it listens
+// without it.
 func (m *monitor) listenUnix(table, path string) (net.Listener, error) {
 	groups, unknown := control.AdmittedGroups()
 	l, err := web.ListenUnix(path, groups...)
@@ -114,15 +115,16 @@ func (m *monitor) serve(ctx context.Context) {
 	}
 }
 
-// gaveWay returns a function that reports a reader who had to make room for another.
+// gaveWay returns a function that reports a client whose connection was closed for another's.
 func (m *monitor) gaveWay(table string) func(web.Owner) {
 	return func(o web.Owner) {
 		m.log.tell(events.ReaderGaveWay, table, "%s: all places are taken: one of %s was closed for a new reader", table, o)
 	}
 }
 
-// ownHost refuses host names on loopback, as only a deceived browser uses one there. Elsewhere
-// Prometheus asks by the host's name.
+// ownHost refuses requests on loopback whose Host is a name, because only a browser deceived
+// by DNS rebinding sends such requests. On other addresses names are allowed, because
+// Prometheus may use the host's name.
 func ownHost(at config.Listen, h http.Handler) http.Handler {
 	if at.TCP.Addr().IsLoopback() {
 		return web.Literal(h)
@@ -137,7 +139,7 @@ func (m *monitor) metricsSource() metrics.Source {
 	}
 }
 
-// versioned returns the status with the version, as `show` prints it.
+// versioned adds the program's version to a status, as `show` prints it.
 func (m *monitor) versioned() control.Status {
 	st := m.status.show(m.running.peers())
 	st.Version = control.Version
@@ -149,7 +151,7 @@ func (m *monitor) dropReasons() (all []string) {
 	anybody := &peer{out: outbound{queue: queue.New(queue.Config{})}, in: inbound{reassembler: order.NewReassembler(order.Config{})}}
 	c := peerDrops(anybody, &srd.Stats{})
 	maps.Copy(c, m.status.dropCounts())
-	// The first reason of each kind means "not dropped".
+	// The first reason of each kind means "not dropped", so it is left out.
 	for _, name := range []string{
 		srd.Reason(0).String(), srd.EndpointReason(0).String(),
 		"device_read_" + packet.Reason(0).String(), "device_write_" + packet.Reason(0).String(),

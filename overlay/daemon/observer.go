@@ -13,8 +13,8 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// observer looks at everything about once a second and reports changes. No code on the path of
-// packets depends on it.
+// observer reads the state of all parts about once a second and reports changes. Packet
+// processing does not depend on it.
 type observer struct {
 	log       *eventLog
 	running   *runningConfig
@@ -33,7 +33,7 @@ type observer struct {
 	latest      mono.Time
 }
 
-// observe looks once.
+// observe reads all state once.
 func (o *observer) observe(now mono.Time) {
 	o.tellStall(now)
 	yes, no := map[srd.Uplink]bool{}, map[srd.Uplink]bool{}
@@ -74,7 +74,8 @@ func (o *observer) observe(now mono.Time) {
 	o.log.advance()
 }
 
-// sample looks at p. Without traffic since the last sample it leaves out the paths.
+// sample reads the state of p. If there was no traffic since the last sample, it does not read
+// the paths.
 func (o *observer) sample(p *peer, again bool) (v health.Sample) {
 	w := &p.health.watch
 	p.link.Do(func(now mono.Time, c *srd.Conn) {
@@ -158,7 +159,8 @@ func (o *observer) tellStrangers(now mono.Time) {
 	}
 }
 
-// run observes until ctx ends. It gives a sign of life for an idle process each time.
+// run observes until ctx ends. Each round it also records for the stall detector that the
+// process runs.
 func (o *observer) run(ctx context.Context) {
 	tick := time.NewTicker(aliveEvery)
 	defer tick.Stop()
@@ -173,8 +175,8 @@ func (o *observer) run(ctx context.Context) {
 	}
 }
 
-// tellRouter reports a refused router once. The peer may have invented its address. So the line
-// says so, and does not advise to allow the address.
+// tellRouter reports a router once, if ICMP errors from it were refused. The peer may have
+// invented its address. So the log line says so, and does not advise to allow the address.
 func (o *observer) tellRouter(p *peer) {
 	r := p.health.router.Load()
 	if r == nil || r.conf == p.health.routerTold {

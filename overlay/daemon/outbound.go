@@ -26,7 +26,7 @@ type outbound struct {
 	waiting    mono.Time     // since when frames wait for a session; 0: none waits
 }
 
-// load takes the next frame to cut from the queue, unless there is one already.
+// load takes the next frame from the queue, unless a frame is already in progress.
 func (o *outbound) load(now mono.Time) bool {
 	if !o.segmenter.Empty() {
 		if !o.segmenter.Older(now, datagramAge) {
@@ -47,7 +47,7 @@ func (o *outbound) load(now mono.Time) bool {
 	return false
 }
 
-// next takes a frame from the queue. It cuts a frame that the peer cannot read whole.
+// next takes a frame from the queue. If the peer cannot read a super-frame whole, next cuts it.
 func (o *outbound) next(now mono.Time) *frame.Frame {
 	if f := o.pieces.take(); f != nil {
 		return f
@@ -70,8 +70,8 @@ func (o *outbound) abandon() (dropped uint64) {
 	return dropped + o.pieces.drop()
 }
 
-// datagramAge bounds the time that a datagram waits to be sent. While the peer does not answer
-// nothing leaves the queue, and in the end all of it would arrive late at once. A handshake has
-// three tries in that time, and most applications have asked again. TCP packets stay: they
-// revive a connection at once, before its own timer.
+// datagramAge bounds the time that a datagram waits to be sent. While the peer does not answer,
+// its queue stands still, and later all of it would arrive late at once. A handshake has three
+// attempts in that time, and by then most applications have repeated their request. TCP packets
+// stay, because they revive a connection before TCP's own timer.
 const datagramAge = 2 * time.Second

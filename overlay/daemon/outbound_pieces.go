@@ -5,8 +5,8 @@ import (
 	"github.com/srdtun/srdtun/overlay/tundev"
 )
 
-// readsTunnelled is the handshake's feature bit of a daemon that reads super-frames of UDP
-// tunnels.
+// readsTunnelled is the feature bit in the handshake of a daemon that reads super-frames of
+// UDP tunnels.
 const readsTunnelled = 1
 
 // pieces are the packets of a super-frame that the peer cannot read whole, in order. There are
@@ -18,7 +18,7 @@ type pieces struct {
 
 func (p *pieces) empty() bool { return len(p.left) == 0 }
 
-// cut takes a super-frame over. There must be no pieces left.
+// cut divides a super-frame into pieces. No pieces of the previous super-frame may be left.
 func (p *pieces) cut(pool *tundev.Pool, f *frame.Frame) {
 	p.cuts++
 	p.left = pool.Pieces(p.left[:0], f)
@@ -36,7 +36,7 @@ func (p *pieces) take() *frame.Frame {
 	return f
 }
 
-// drop drops the rest, and returns the number of packets.
+// drop discards the remaining pieces, and returns their number.
 func (p *pieces) drop() (dropped uint64) {
 	for f := p.take(); f != nil; f = p.take() {
 		f.Release()

@@ -36,16 +36,16 @@ type peer struct {
 // cfg returns the peer's configuration.
 func (p *peer) cfg() *config.Peer { return p.conf.Load() }
 
-// alloc returns a frame for arriving bytes, with the time of arrival.
+// alloc returns an empty frame for arriving bytes, with the time of arrival.
 func (p *peer) alloc(n int) *frame.Frame {
 	f := p.out.pool.Get(n)
 	f.Enqueued = p.in.clock
 	return f
 }
 
-// push queues frames for the peer, all at once. They had been read from the device at the time
+// push adds frames to the peer's queue, all at once. They were read from the device at the time
 // read. Their age counts from read, so it includes a stop of the process since then. A frame is
-// counted and not taken if the peer was removed meanwhile, or has no address.
+// dropped and counted if the peer has been removed in the meantime, or has no address.
 func (p *peer) push(read mono.Time, frames []*frame.Frame) (taken bool) {
 	now := p.link.Lock()
 	defer p.link.Unlock()
@@ -68,8 +68,8 @@ func (p *peer) push(read mono.Time, frames []*frame.Frame) (taken bool) {
 	return true
 }
 
-// isNowhere reports whether there is no address to call the peer at, until the peer calls
-// itself. The caller holds the lock.
+// isNowhere reports whether no address of the peer is known until the peer calls. The caller
+// holds the lock.
 func (p *peer) isNowhere() bool {
 	return len(p.remote.tuples)+len(p.remote.callback.tuples) == 0 && len(p.cfg().Endpoints) == 0
 }
@@ -99,8 +99,8 @@ func (p *peer) Backlog() bool {
 	return !p.out.segmenter.Empty() || !p.out.pieces.empty() || p.out.queue.Len() > 0
 }
 
-// Deliver implements loop.App. A datagram that waited here while the process did not run
-// loses its beginning, and with it the whole datagram.
+// Deliver implements loop.App. If a datagram waited while the process was stopped, its first
+// message is dropped, and so the whole datagram.
 func (p *peer) Deliver(now mono.Time, m *srd.Message) {
 	p.in.clock = now
 	stale := m.Stale && !m.Expired && order.Begins(m) && !packet.IsTCP(m.Data)
@@ -120,16 +120,16 @@ func (p *peer) Restarted(now mono.Time) {
 	p.forget(now)
 }
 
-// forget drops state that a new process of the peer, or new keys, make useless.
+// forget drops state that became useless because the peer is a new process or has new keys.
 func (p *peer) forget(now mono.Time) {
 	p.in.reassembler.Reset(now)
 	p.out.unfinished += p.out.abandon()
 }
 
-// staleAfter bounds the wait of frames for a session. Then all of them are dropped, and their
-// senders get an ICMP error: nobody wants old frames when the peer is back. Linux gives up a
-// silent host on an Ethernet after 3 s. That leaves no time for a handshake that loses its
-// first packets.
+// staleAfter bounds the wait of frames for a session. After it all of them are dropped, and
+// their senders get an ICMP error, because nobody wants old frames when the peer returns. Linux
+// gives up a silent host on an Ethernet after 3 s. That time is too short for a handshake that
+// loses its first packets.
 const staleAfter = 5 * time.Second
 
 // Advance implements loop.App.
@@ -149,7 +149,7 @@ func (p *peer) Advance(now mono.Time) {
 		p.out.noSession, p.out.waiting = 0, 0
 	case p.out.noSession == 0:
 		p.out.noSession = now
-		// A thousand peers that talked once must not cost as much as busy ones.
+		// A thousand idle peers must not cost as much as busy ones.
 		p.out.queue.Rest()
 		p.in.reassembler.Rest()
 		if p.out.queue.Len() > 0 {
@@ -162,7 +162,7 @@ func (p *peer) Advance(now mono.Time) {
 	}
 }
 
-// refuse returns a function that tells the senders of dropped frames.
+// refuse returns a function that sends ICMP errors to the senders of dropped frames.
 func (p *peer) refuse(now mono.Time) func(*frame.Frame) {
 	return func(f *frame.Frame) { p.rejects.tell(now, f) }
 }

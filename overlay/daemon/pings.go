@@ -11,27 +11,27 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// pings lets one caller at a time measure a peer's paths.
+// pings lets one caller at a time measure the round trips of a peer's paths.
 type pings struct {
 	mu   sync.Mutex // held during a round
 	last time.Time  // start of the latest round
 }
 
 const (
-	// pingWait bounds the wait for answers. A slower path is of no use.
+	// pingWait bounds the wait for answers. A path with a longer round trip is useless.
 	pingWait = time.Second
-	// pingCall bounds the wait for a missing session: three tries of a handshake. Both
-	// together are well below the time limit of a control connection.
+	// pingCall bounds the wait for a missing session. It allows three attempts of a
+	// handshake. Both together are well below the time limit of a control connection.
 	pingCall = 2 * time.Second
-	// pingEvery is the least time between two rounds to one peer, for all callers together.
-	// A round is a packet on each path, at most 256 of 70 bytes.
+	// pingEvery is the shortest time between two rounds to one peer, for all callers
+	// together. A round is a packet on each path, at most 256 of 70 bytes.
 	pingEvery = 200 * time.Millisecond
-	// pingPoll is the interval of checks for answers. It does not affect the measured
-	// times.
+	// pingPoll is the interval of checks for answers. The interval does not affect the
+	// measured round trips.
 	pingPoll = 5 * time.Millisecond
 )
 
-// awaitSession waits until there is a session, and calls the peer if there is none.
+// awaitSession waits until there is a session, and starts a handshake if there is none.
 func (p *peer) awaitSession(ctx context.Context) error {
 	ready := func() (ok bool) {
 		p.link.Do(func(now mono.Time, c *srd.Conn) {
@@ -53,8 +53,8 @@ func (p *peer) awaitSession(ctx context.Context) error {
 	return errors.New("no session: the peer does not answer")
 }
 
-// measure measures every path, or one path for each pair of addresses. It returns the results
-// when all have answered, or pingWait is over.
+// measure pings every path, or one path for each pair of addresses. It returns the results
+// when all paths have answered, or pingWait is over.
 func (p *peer) measure(ctx context.Context, every bool) (v []srd.Measured) {
 	p.link.Do(func(now mono.Time, c *srd.Conn) {
 		if every {

@@ -23,8 +23,8 @@ type programs struct {
 	resolver string        // the program that set the host's resolvers; "": not set
 }
 
-// begin does the part of the start that comes after packets flow: commands may use the
-// tunnel. The counterpart is finish, even for a begin that failed half way.
+// begin runs the part of the start that comes after the tunnel carries packets, because
+// commands may use the tunnel. finish must be called afterwards, even if begin failed half way.
 func (p *programs) begin(ctx context.Context) error {
 	p.device.awaitBindable(ctx)
 	if err := p.useDNS(ctx); err != nil {
@@ -52,14 +52,14 @@ func Commands(c *config.Config) (all [][]string) {
 	return all
 }
 
-// Environment returns the environment of commands. They inherit only the search path, and
-// none of the service manager's variables.
+// Environment returns the environment of commands. They inherit only the search path, and no
+// variables of the service manager.
 func Environment(c *config.Config) []string {
 	return []string{"PATH=" + os.Getenv("PATH"), "SRDTUN_INTERFACE=" + c.Interface.Name}
 }
 
-// run runs commands one after the other, until one fails. Commands after the daemon gave up
-// its rights run in the second process, if there is one (package hooks).
+// run runs commands one after the other, until one fails. After the daemon has given up its
+// rights, the second process runs the commands, if there is one (package hooks).
 func (p *programs) run(ctx context.Context, key string, commands [][]string) error {
 	for _, argv := range commands {
 		words := p.running.cfg().Command(argv)

@@ -7,8 +7,8 @@ import (
 	"github.com/srdtun/srdtun/srd"
 )
 
-// remote holds the addresses of a peer. It belongs to endpoints. tuples, callback and endpoints
-// change only with the connection locked, as others read them.
+// remote holds the addresses of a peer. Only endpoints writes it. tuples, callback and
+// endpoints change only with the connection locked, because others read them.
 type remote struct {
 	found       map[config.Endpoint][]netip.AddrPort // latest addresses of each endpoint's name
 	placed      bool                                 // it has had tuples before
@@ -20,8 +20,8 @@ type remote struct {
 	withdrawn   []netip.Addr                         // addresses of endpoints that were taken out
 }
 
-// remotes returns the addresses to reach p at: endpoints that are plain addresses, and the
-// addresses of the names in others.
+// remotes returns the addresses at which p may be reached: its endpoints, with names replaced
+// by their addresses.
 func (p *peer) remotes() (v []netip.AddrPort) {
 	for _, e := range p.cfg().Endpoints {
 		v = append(v, p.remote.addresses(e)...)

@@ -26,8 +26,8 @@ import (
 	"github.com/srdtun/srdtun/srd/udp"
 )
 
-// restart passes device, sockets and peers' addresses on to the next process, and takes them
-// over from the previous one.
+// restart passes device, sockets and peers' addresses to the next process, or receives them
+// from the previous one.
 type restart struct {
 	log      *eventLog
 	running  *runningConfig
@@ -54,25 +54,26 @@ type restart struct {
 //	  last packets of the peers
 //	give device, sockets, addresses away        take them, greet the peers
 //
-// Meanwhile packets of applications wait in the device, and in the queues of the peers. The
-// peers know that there is no session. So a restart loses nothing but time.
+// Meanwhile applications' packets wait in the device, and in the queues of the peers. Each
+// peer has been told that the session has ended. So a restart loses no packet, only time.
 
-// Store keeps the bundle of a process for the next one.
+// Store keeps the descriptors of a process for the next one.
 type Store interface {
 	// Expected reports whether the next process will start at once.
 	Expected() bool
-	// Give keeps the descriptors, even after the end of this process.
+	// Give stores the descriptors so that they survive the end of this process.
 	Give(*handover.Bundle) error
 }
 
 const (
-	// drainMost bounds the time to send the packets read from the device, until they are
-	// acknowledged. Applications wait for it at a restart. TCP repairs the rest.
+	// drainMost bounds the time to send the packets read from the device and to get them
+	// acknowledged. Applications are blocked during that time of a restart. TCP retransmits
+	// the remaining packets.
 	drainMost = 60 * time.Millisecond
-	// drainLook is the interval of checks meanwhile.
+	// drainLook is the interval of checks in that time.
 	drainLook = time.Millisecond
-	// Within one round trip peers learn of the session's end, and their last packets
-	// arrive. The wait is longer by lingerLeast, and lingerMost bounds it.
+	// After one round trip the peers know that the session has ended, and their last packets
+	// have arrived. The wait is one round trip plus lingerLeast, at most lingerMost.
 	lingerMost  = 50 * time.Millisecond
 	lingerLeast = 2 * time.Millisecond
 )
@@ -104,20 +105,21 @@ func (rs *restart) await(ctx, asked context.Context, store Store) (kept bool) {
 	return err == nil
 }
 
-// announcedFor is the time that an announcement of a next process counts. It comes just before
-// the signal to end, but a cancelled job never sends the signal.
+// announcedFor is how long an announcement of a next process is valid. The announcement comes
+// just before the signal to end, but if the restart is cancelled the signal never comes.
 const announcedFor = 20 * time.Second
 
 // announce notes that a next process will follow.
 func (rs *restart) announce() { rs.announcedAt.Store(int64(time.Since(rs.start))) }
 
-// announced reports whether root has just announced a next process.
+// announced reports whether root has recently announced a next process.
 func (rs *restart) announced() bool {
 	at := time.Duration(rs.announcedAt.Load())
 	return at != 0 && time.Since(rs.start)-at < announcedFor
 }
 
-// drain waits until the peers have all packets read from the device, for at most drainMost.
+// drain waits until the peers have acknowledged all packets read from the device, for at most
+// drainMost.
 func (rs *restart) drain(ctx context.Context) {
 	until := time.Now().Add(drainMost)
 	for rs.waiting() && time.Now().Before(until) && ctx.Err() == nil {
@@ -125,7 +127,7 @@ func (rs *restart) drain(ctx context.Context) {
 	}
 }
 
-// waiting reports whether a peer with a session still lacks packets for it.
+// waiting reports whether some peer with a session has unacknowledged packets.
 func (rs *restart) waiting() bool {
 	for _, p := range rs.running.peers() {
 		waits := false
@@ -139,7 +141,7 @@ func (rs *restart) waiting() bool {
 	return false
 }
 
-// leave ends all sessions, and waits for the packets that peers sent before.
+// leave ends all sessions, and waits for packets that the peers sent before they knew.
 func (rs *restart) leave(ctx context.Context) {
 	var linger time.Duration
 	for _, p := range rs.running.peers() {
@@ -156,8 +158,8 @@ func (rs *restart) leave(ctx context.Context) {
 	}
 }
 
-// bundle returns the bundle for the next process. Its descriptors of the device are
-// duplicates. The descriptors of the sockets belong to the bank.
+// bundle returns the descriptors and addresses for the next process. The device's descriptors
+// in it are duplicates. The bank of sockets still owns the descriptors of the sockets.
 func (rs *restart) bundle() (*handover.Bundle, error) {
 	setup, err := rs.digest()
 	if err != nil {
@@ -177,10 +179,10 @@ func (rs *restart) bundle() (*handover.Bundle, error) {
 }
 
 // digest returns a digest of the settings of device, addresses, routes and sockets, and of the
-// commands. A process with another digest makes its own device and sockets.
+// commands. A process with another digest creates its own device and sockets.
 func (rs *restart) digest() (string, error) {
 	c := rs.running.cfg()
-	// The state file's name must not count, as an upgrade has moved the file.
+	// The state file's name is left out, because an upgrade has moved the file.
 	plan := rs.device.plan(c, filepath.Join(rundir.Dir(), c.Interface.Name+rundir.State))
 	text, err := json.Marshal(struct {
 		Plan   netconf.Plan
@@ -198,8 +200,8 @@ func (rs *restart) digest() (string, error) {
 	return hex.EncodeToString(sum[:]), err
 }
 
-// adopt takes over device, addresses, routes and sockets from the previous process. If that
-// fails, it closes all of them. This also removes the device.
+// adopt receives device, addresses, routes and sockets from the previous process. If that
+// fails, it closes all descriptors. Closing them also removes the device.
 func (rs *restart) adopt() {
 	if err := rs.takeOver(); err != nil {
 		rs.log.tell(events.Fallback, "handover", "device and sockets are made anew: %v", err)
@@ -241,7 +243,7 @@ func (rs *restart) takeOver() error {
 	return err
 }
 
-// dropAdopted closes everything that takeOver had taken before it failed.
+// dropAdopted closes all descriptors that takeOver received before it failed.
 func (rs *restart) dropAdopted() (err error) {
 	if rs.device.tun != nil {
 		err = rs.device.tun.Close()
@@ -251,8 +253,8 @@ func (rs *restart) dropAdopted() (err error) {
 	return err
 }
 
-// Discard closes the bundle of a process that cannot run. It also removes the routes and rules
-// of interface name that do not go with the device.
+// Discard closes the stored descriptors if the next process cannot run. It also removes routes
+// and rules of the interface that would outlive the device.
 func Discard(name string, b *handover.Bundle) error {
 	if b == nil {
 		return nil
@@ -261,14 +263,14 @@ func Discard(name string, b *handover.Bundle) error {
 	return netconf.Recover(name)
 }
 
-// discard closes the descriptors that nobody has taken.
+// discard closes the descriptors that no part of the process has taken.
 func (rs *restart) discard() {
 	if rs.inherited != nil {
 		rs.inherited.Close()
 	}
 }
 
-// lastAddresses returns the validated addresses of a peer in the previous process: from its
+// lastAddresses returns the peer's validated addresses from the previous process: from its
 // bundle, or else from the file.
 func (rs *restart) lastAddresses(key string) []netip.AddrPort {
 	if rs.inherited == nil {
@@ -282,5 +284,5 @@ func (rs *restart) lastAddresses(key string) []netip.AddrPort {
 	return nil
 }
 
-// provenMost bounds the addresses of a peer taken over: as many as srd.Conn.Proven returns.
+// provenMost bounds a peer's addresses in a bundle: as many as srd.Conn.Proven returns.
 const provenMost = 16

@@ -11,20 +11,21 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// lastKnownMost bounds the written addresses of a peer. One attempt of an initiation goes to
-// as many. A NAT gives each port of a peer its own external port.
+// lastKnownMost bounds the saved addresses of a peer. One handshake attempt goes to that many
+// addresses. A NAT gives each port of a peer its own external port, so a peer has many.
 const lastKnownMost = 8
 
-// lastKnown holds addresses of peers for a start after a kill -9. They are working addresses
-// that no endpoint has. Only the observer uses it, and the start of the process.
+// lastKnown saves peers' addresses for a start after a kill -9. It holds working addresses
+// that are not in the peers' endpoints. Only the observer and the start of the process use
+// it.
 type lastKnown struct {
 	known   map[string][]netip.AddrPort // by public key
 	changed bool                        // since the last write
 	failed  bool                        // a failed write was reported
 }
 
-// loadLastKnown reads the file of an earlier process. A bundle from that process takes
-// precedence (lastAddresses).
+// loadLastKnown reads the file of an earlier process. The addresses in a bundle from that
+// process take precedence (lastAddresses).
 func (rs *restart) loadLastKnown() {
 	rs.lastKnown.known = map[string][]netip.AddrPort{}
 	peers, err := handover.ReadPlaces(rs.running.cfg().Interface.Name)
@@ -36,16 +37,16 @@ func (rs *restart) loadLastKnown() {
 	}
 }
 
-// noteLastKnown notes the current addresses of p.
+// noteLastKnown saves the current addresses of p.
 func (rs *restart) noteLastKnown(p *peer, paths []srd.PathInfo) {
 	var endpoints, proven []netip.AddrPort
 	p.link.Do(func(_ mono.Time, c *srd.Conn) { endpoints, proven = p.remote.endpoints, c.Proven() })
 	rs.lastKnown.note(p.cfg().PublicKey.String(), endpoints, proven, paths)
 }
 
-// note takes the current addresses of a peer: proven, newest first. Only addresses of active
-// paths count. It changes nothing while enough known addresses still work. Else the list of a
-// peer with many ports would change at each look.
+// note takes the validated addresses of a peer, the newest first. Only addresses of active
+// paths count. It changes nothing while enough saved addresses still work. Otherwise the list
+// of a peer with many ports would change every second.
 func (v *lastKnown) note(key string, endpoints, proven []netip.AddrPort, paths []srd.PathInfo) {
 	works := func(a netip.AddrPort) bool {
 		return slices.ContainsFunc(paths, func(p srd.PathInfo) bool { return p.State == srd.PathActive && p.Tuple.Remote == a })
@@ -63,14 +64,14 @@ func (v *lastKnown) note(key string, endpoints, proven []netip.AddrPort, paths [
 		return // silent for the moment, or found by its endpoints
 	}
 	old := v.known[key]
-	// Half of them is enough to find the peer, and lets some fail.
+	// Half of them must work: that suffices to find the peer, and allows some to fail.
 	if alive := len(slices.DeleteFunc(slices.Clone(old), func(a netip.AddrPort) bool { return !works(a) })); 2*alive >= len(now) {
 		return
 	}
 	v.known[key], v.changed = now, true
 }
 
-// saveLastKnown writes changed addresses, without removed peers.
+// saveLastKnown writes the file if addresses have changed, and drops removed peers.
 func (rs *restart) saveLastKnown() {
 	v := &rs.lastKnown
 	if !v.changed {

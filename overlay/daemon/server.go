@@ -1,15 +1,15 @@
 // Package daemon is one srdtun process. It builds the TUN device, the sockets, the peers and
 // the control socket from a validated configuration.
 //
-// Outbound, on the worker that reads this queue of the device (ingress.go):
+// The outbound path, on the worker that reads this queue of the device, is in ingress.go:
 //
 //  1. Read up to 128 frames (super-frames of up to 62 KB).
 //  2. Destination address -> allowed IPs -> peer.
 //  3. Peer's lock: into its FQ-CoDel queue.
 //  4. Queue -> cut into messages -> packets -> sealed train -> one sendmsg.
 //
-// Inbound, on any worker (peer.go, delivery.go): message -> reassembled frame -> order of its
-// flow restored -> source address checked -> one write.
+// The inbound path, on any worker, is in peer.go and delivery.go: message -> reassembled
+// frame -> order of its flow restored -> source address checked -> one write.
 package daemon
 
 import (
@@ -40,7 +40,7 @@ import (
 )
 
 // server is a running process. Each field is a noun: a type with its own state and methods. A
-// noun knows only nouns above it here.
+// noun knows only nouns that are declared above it in this struct.
 type server struct {
 	start time.Time
 	stop  context.CancelFunc
@@ -68,25 +68,28 @@ type Options struct {
 	Log     func(events.Event) // gets the events, one after the other
 	Verbose bool               // log debug events, too
 	Ready   func()             // called once traffic can flow
-	// Load reads the file again; nil: this is not possible.
+	// Load reads the file again. It is nil if that is impossible.
 	Load func() (*config.Config, error)
-	// Again asks for a reload, and Reloaded gets its result; nil: not used.
+	// Again asks for a reload, and Reloaded gets its result. Both may be nil.
 	Again    <-chan os.Signal
 	Reloaded func(err error)
-	// Confine gives up the privileges that only the setup needs; nil: none.
+	// Confine gives up the privileges that only the set-up needs. It may be nil.
 	Confine func() error
-	// Hooks runs Commands with rights that Confine gives up; nil: this process runs them.
+	// Hooks runs Commands with rights that Confine gives up. If it is nil, this process runs
+	// them.
 	Hooks *hooks.Runner
-	// Before is the bundle of an earlier process; nil: none. Run owns it.
+	// Before holds the descriptors and addresses of an earlier process, or nil. Run owns
+	// them.
 	Before *handover.Bundle
-	// Store takes the bundle for the next process; nil: there is none.
+	// Store keeps the descriptors for the next process. It may be nil.
 	Store Store
-	// Clock is the host's clock, for the times of peers; nil: time.Now.
+	// Clock is the host's clock, for the expiry times of peers. If it is nil, time.Now is
+	// used.
 	Clock func() time.Time
 }
 
-// maxWorkers bounds the threads unless the file sets them: beyond a few, the device is the
-// limit.
+// maxWorkers bounds the threads if the file does not set their number: with more than a few,
+// the device is the limit.
 const maxWorkers = 4
 
 // workers returns the number of threads that carry packets. The default is half the
@@ -98,8 +101,8 @@ func workers(asked int) int {
 	return max(1, min(maxWorkers, runtime.GOMAXPROCS(0)/2))
 }
 
-// Run sets everything up, calls Ready, and serves until asked ends or `down` comes. Then it
-// tears everything down. If the setup fails, nothing is left.
+// Run sets everything up, calls Ready, and serves until asked ends or `down` is requested.
+// Then it tears everything down. If the setup fails, nothing is left.
 func Run(asked context.Context, o Options) error {
 	memory.Limit()
 	return newServer(o.Config, newEventLog(o.Verbose)).run(asked, o)
@@ -181,7 +184,7 @@ func (s *server) run(asked context.Context, o Options) (err error) {
 		s.sessions.loop.Remove(p.link)
 	}
 	err = errors.Join(failed, s.close(), ended())
-	// Only now all senders have ended.
+	// All senders have ended by now.
 	s.sockets.bank.Close()
 	if s.restart.final.Load() {
 		err = errors.Join(err, handover.RemovePlaces(name))
@@ -264,7 +267,7 @@ func (s *server) open() (err error) {
 	return s.addPeers()
 }
 
-// close undoes open, as far as it went. It leaves alone what the next process has taken over.
+// close undoes open, as far as it went. It does not close what the next process has received.
 func (s *server) close() error {
 	var errs []error
 	if s.device.net != nil && !s.restart.handedOver {
@@ -278,9 +281,10 @@ func (s *server) close() error {
 	return errors.Join(errs...)
 }
 
-// masters returns the users beside root who may do everything: the owner of the file, if this
-// is his process. He can change the file, and so the running configuration, anyway. A service
-// runs as another user than the file's owner, and its user cannot even see the file.
+// masters returns the users besides root who may do everything: the owner of the file, if
+// this process runs as that user. The owner can change the file, and so the running
+// configuration, anyway. A service runs as another user than the file's owner, and its user
+// cannot even see the file.
 func masters(file string) []uint32 {
 	var st unix.Stat_t
 	if err := unix.Stat(file, &st); err != nil || st.Uid == 0 || int(st.Uid) != os.Geteuid() {

@@ -32,7 +32,7 @@ type sessions struct {
 	verbose bool
 }
 
-// newPeer makes a connection for a configured peer. It sends nothing yet.
+// newPeer makes a connection for a configured peer. It sends no packet yet.
 func (s *sessions) newPeer(all *config.Config, c *config.Peer, policy steer.Policy) *peer {
 	p := &peer{removed: &s.ingress.drops.removed, rejects: &s.ingress.rejects, flows: &s.ingress.flows}
 	p.out.pool, p.out.queue = s.device.tun.Pool(), queue.New(queue.Config{Budget: s.memory.Budget})
@@ -76,8 +76,8 @@ func (s *sessions) timestamp(now mono.Time) handshake.Timestamp {
 	return handshake.TimestampOf(time.Now().Add(now.Sub(s.loop.Now())))
 }
 
-// remove ends the connection to a peer that left the configuration. By now only a thread that
-// looked it up a moment ago may still send to it.
+// remove ends the connection to a peer that left the configuration. At this point only a
+// thread that looked the peer up a moment ago may still send to it.
 func (s *sessions) remove(p *peer) {
 	p.link.Do(func(now mono.Time, _ *srd.Conn) {
 		p.gone.Store(true)
@@ -94,7 +94,7 @@ func (s *sessions) remove(p *peer) {
 	p.Flush() // complete frames that waited for order: counted, and dropped
 }
 
-// change tells the connection of the differences in c.
+// change applies the differences in c to the connection.
 func (p *peer) change(c *config.Peer, policy steer.Policy) {
 	was := p.cfg()
 	p.conf.Store(c)
@@ -118,7 +118,7 @@ func (p *peer) change(c *config.Peer, policy steer.Policy) {
 	p.link.Kick()
 }
 
-// ciphers returns the offers that the configuration allows.
+// ciphers returns the ciphers that the configuration allows.
 func ciphers(name string) handshake.Offers {
 	if c, ok := handshake.ParseCipher(name); ok {
 		return handshake.OffersOf(c)

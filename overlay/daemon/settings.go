@@ -41,7 +41,7 @@ type settings struct {
 	untimed          string // why peers do not come and go with their times, as last reported
 }
 
-// badConfig is an error in the request, and not in carrying it out.
+// badConfig marks an error in the request itself, not in its execution.
 type badConfig struct{ error }
 
 func (badConfig) Is(target error) bool { return target == control.ErrConfig }
@@ -120,7 +120,7 @@ func (s *settings) report(diff []config.Change) []control.Difference {
 	return v
 }
 
-// reportMost bounds the log lines of one change. Thousands of peers may come at once.
+// reportMost bounds the log lines of one change. Thousands of peers may be added at once.
 const reportMost = 20
 
 // rereadOn reads the file again at each signal, until ctx ends.
@@ -141,10 +141,10 @@ func (s *settings) rereadOn(ctx context.Context, again <-chan os.Signal, done fu
 	}
 }
 
-// reload takes over the files: c, and the drop-in files of its directory.
+// reload applies the files: c, and the drop-in files of its directory.
 func (s *settings) reload(c *config.Config) ([]config.Change, error) { return s.replace(c, true) }
 
-// sync takes c over. The files may differ from it.
+// sync applies c. The files may have another content.
 func (s *settings) sync(c *config.Config) ([]config.Change, error) { return s.replace(c, false) }
 
 func (s *settings) replace(c *config.Config, isFile bool) ([]config.Change, error) {
@@ -166,8 +166,8 @@ func (s *settings) replace(c *config.Config, isFile bool) ([]config.Change, erro
 	return diff, nil
 }
 
-// set changes single keys. With save the caller writes them to the file, too. Then keys that
-// need a restart may change.
+// set changes single keys. With save, the caller also writes the keys to the file. With
+// save, keys that need a restart may change.
 func (s *settings) set(settings []config.Setting, save bool) ([]config.Change, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -211,7 +211,7 @@ func (s *settings) add(peers []config.Peer) ([]config.Change, error) {
 }
 
 // compare notes the keys that differ between the running configuration and the files. Some
-// were changed while running, others wait for a restart. The caller holds mu.
+// were changed at run time, others wait for a restart. The caller holds mu.
 func (s *settings) compare() {
 	s.unsaved, s.pending = nil, nil
 	file, _ := config.Current(s.file, s.clock())

@@ -13,8 +13,8 @@ import (
 	"github.com/srdtun/srdtun/overlay/route"
 )
 
-// rewatchEvery is the wait before another look for a missing directory of drop-in files. Some
-// tools replace the directory by a new one.
+// rewatchEvery is the interval of attempts to watch a missing directory of drop-in files. Some
+// tools replace a directory by a new one.
 const rewatchEvery = time.Second
 
 // readDropIns reads the drop-in files for the start.
@@ -99,8 +99,9 @@ func quietDir(ctx context.Context, w *fsnotify.Watcher, dir string, changed map[
 	}
 }
 
-// withDropIns returns c with the peers of the watched directory. Another directory in c counts
-// from the next start on. changed names the changed files; nil: any file may have changed.
+// withDropIns returns c with the peers of the watched directory. If c names another directory,
+// it is used from the next start on. changed names the changed files; nil means that any file
+// may have changed.
 func (s *settings) withDropIns(c *config.Config, changed map[string]bool) (*config.Config, []error, error) {
 	here := *c
 	here.PeersDir, here.PeersOwner = s.running.cfg().PeersDir, s.running.cfg().PeersOwner
@@ -115,8 +116,8 @@ func (s *settings) withDropIns(c *config.Config, changed map[string]bool) (*conf
 	return all, faults, err
 }
 
-// rereadDropIns takes over the current drop-in files. Other changes made while running stay,
-// and so does a peer with an unchanged file.
+// rereadDropIns applies the current drop-in files. Other changes made while running stay, and
+// so does a peer with an unchanged file.
 func (s *settings) rereadDropIns(changed map[string]bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -139,7 +140,7 @@ func (s *settings) rereadDropIns(changed map[string]bool) {
 }
 
 // withFiles returns runs with the drop-in peers of after. A peer that is the same in before and
-// after stays as it runs.
+// after keeps its running configuration.
 func withFiles(runs, before, after *config.Config) *config.Config {
 	same := map[config.Key]bool{}
 	was := map[config.Key]*config.Peer{}

@@ -9,17 +9,18 @@ import (
 	"github.com/srdtun/srdtun/overlay/events"
 )
 
-// A peer may expire at a time of the host's clock. The file of a fleet's agent has the time of
-// the grant, so a grant ends even if the agent is dead.
+// A peer may expire at a time of the host's clock. The file that a fleet's agent writes
+// contains the expiry of the grant, so a grant ends even if the agent is dead.
 
 // clockEvery is the interval of clock checks while peers have such a time. The clock may be
 // set forward or back, and timers stand still while the machine sleeps.
 const clockEvery = 10 * time.Second
 
-// expiredPeers are the peers that are left out, with the times of their end.
+// expiredPeers are the expired peers that the running configuration leaves out, with their
+// expiry times.
 type expiredPeers map[config.Key]time.Time
 
-// lapse notes the peers that are left out, and reports each end once. The caller holds mu.
+// lapse records the expired peers, and reports each expiry once. The caller holds mu.
 func (s *settings) lapse(over []config.Peer) {
 	for i := range over {
 		p := &over[i]
@@ -54,7 +55,7 @@ func (s *settings) expire(ctx context.Context) {
 	}
 }
 
-// noteExpiry tells expire of changed peers.
+// noteExpiry wakes expire after peers have changed.
 func (s *settings) noteExpiry() {
 	select {
 	case s.expiryChanged <- struct{}{}:
@@ -74,8 +75,8 @@ func (s *settings) untilExpiry() (wait time.Duration, some bool) {
 	return min(clockEvery, max(0, at.Sub(s.clock()))), true
 }
 
-// compareTimes leaves out expired peers. It takes back peers that are not expired any more,
-// because the clock was set back. It reports an error once, and then must be called again.
+// compareTimes removes expired peers. It restores peers that are not expired any more because
+// the clock was set back. It reports a failure once, and the caller must call it again later.
 func (s *settings) compareTimes() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -99,7 +100,7 @@ func (s *settings) keepTimes() error {
 	if len(back) == 0 || s.takeBack(back...) == nil {
 		return nil
 	}
-	// A peer that cannot come back must keep no other peer away.
+	// If one peer cannot be restored, the other peers must still be.
 	var failed error
 	for _, p := range back {
 		failed = cmp.Or(s.takeBack(p), failed)
@@ -107,8 +108,8 @@ func (s *settings) keepTimes() error {
 	return failed
 }
 
-// returning returns the left-out peers that are not expired any more. It takes them from the
-// files, so a peer that was removed meanwhile stays away. The caller holds mu.
+// returning returns the removed peers that are not expired any more. It reads them from the
+// files, so a peer that has been deleted from the files stays away. The caller holds mu.
 func (s *settings) returning() (back []config.Peer) {
 	now, left := s.clock(), expiredPeers{}
 	runs := map[config.Key]bool{}
@@ -129,7 +130,7 @@ func (s *settings) returning() (back []config.Peer) {
 	return back
 }
 
-// takeBack adds peers that were left out. After an error they stay left out.
+// takeBack restores removed peers. After an error they stay removed.
 func (s *settings) takeBack(back ...config.Peer) error {
 	want := *s.running.cfg()
 	want.Peers = append(want.Peers[:len(want.Peers):len(want.Peers)], back...)

@@ -4,18 +4,19 @@ import (
 	"github.com/srdtun/srdtun/overlay/events"
 )
 
-// ipv6Sockets is the subject of events about missing sockets of IPv6, and about their return.
+// ipv6Sockets is the subject of events about IPv6 sockets that are missing or have returned.
 const ipv6Sockets = "ipv6-sockets"
 
-// tellIPv6 reports missing sockets of IPv6.
+// tellIPv6 reports missing IPv6 sockets.
 func (s *sockets) tellIPv6() {
 	if err := s.bank.WithoutIPv6(); err != nil {
 		s.log.tell(events.HostSetting, ipv6Sockets, "there are no sockets of IPv6 (%v): peers are reached over IPv4 alone until there are", err)
 	}
 }
 
-// regainIPv6 opens the sockets of IPv6 if there are none. By now the host may have the
-// family, as after modprobe(8), or free descriptors. join makes the loop read them.
+// regainIPv6 opens the IPv6 sockets if there are none. The host may have gained the address
+// family, as after modprobe(8), or free descriptors. join makes the loop read the new
+// sockets.
 func (s *sockets) regainIPv6(join func() error) {
 	if s.bank.HasIPv6() {
 		return

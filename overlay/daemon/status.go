@@ -58,7 +58,7 @@ type counts map[string]uint64
 
 func (c counts) add(name string, n uint64) { c[name] += n }
 
-// happened leaves out the counters that are zero.
+// happened drops the counters that are zero.
 func (c counts) happened() map[string]uint64 {
 	maps.DeleteFunc(c, func(_ string, n uint64) bool { return n == 0 })
 	return c
@@ -167,7 +167,7 @@ func (s *status) describeConn(v *control.Peer, p *peer, now mono.Time, c *srd.Co
 	}
 }
 
-// describeLimits tells which limits hold back sending.
+// describeLimits describes the limits that hold back sending.
 func describeLimits(v *control.Peer, p *peer, now mono.Time, c *srd.Conn) {
 	v.PacketBytes = c.Packet()
 	queue, target := c.Queue()

@@ -7,8 +7,8 @@ import (
 	"github.com/srdtun/srdtun/srd"
 )
 
-// classes knows the entry of paths.local that an uplink belongs to. The entry is the class of
-// its paths. Weights and the primary refer to classes.
+// classes maps each uplink to its entry of paths.local. This entry is the class of the
+// uplink's paths. The keys weights and primary refer to classes.
 type classes struct {
 	mu sync.Mutex
 	of map[srd.Uplink]int
@@ -34,7 +34,7 @@ func (u *classes) all() map[srd.Uplink]int {
 	return maps.Clone(u.of)
 }
 
-// sameClasses compares two results of all. An uplink that a result lacks has class 0.
+// sameClasses compares two results of all. An uplink that is missing in a result has class 0.
 func sameClasses(a, b map[srd.Uplink]int) bool {
 	for v := range a {
 		if a[v] != b[v] {

@@ -54,8 +54,8 @@ func (t *interfaces) load() {
 	t.own.Store(&own)
 }
 
-// inner reports whether a is an address of the tunnel's device. It is cheap enough for each
-// packet.
+// inner reports whether a is an inner address of the tunnel's device. It is cheap enough for
+// each packet.
 func (t *interfaces) inner(a netip.Addr) bool {
 	own := t.own.Load()
 	return own != nil && slices.Contains(*own, a.WithZone(""))
@@ -96,7 +96,7 @@ func (t *interfaces) with(u srd.Uplink) []iface {
 }
 
 // name names the interface of u, or returns "" if it is unknown. If several interfaces have
-// the address, and paths.local names none of them, it names all.
+// the address, and paths.local names none of them, it returns all their names.
 func (t *interfaces) name(u srd.Uplink) string {
 	var v []string
 	for _, d := range t.with(u) {

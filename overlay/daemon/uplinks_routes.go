@@ -11,8 +11,9 @@ import (
 	"github.com/vishvananda/netlink"
 )
 
-// tunnelTo names the tunnel that packets to r would go into, from any of their uplinks. For this
-// daemon's tunnel own is true. The name is "" if the packets go into none.
+// tunnelTo names the tunnel that packets to r would go into, from any of their uplinks. The
+// result own is true if it is this daemon's tunnel. The name is "" if the packets go into no
+// tunnel.
 func (ul *uplinks) tunnelTo(r netip.AddrPort) (name string, own bool) {
 	from := ul.sourcesFor(r)
 	if len(from) == 0 {
@@ -52,8 +53,9 @@ func (ul *uplinks) routeOf(to netip.Addr, u srd.Uplink) int {
 	return v[0].LinkIndex
 }
 
-// noRouteBy returns why packets through an interface do not reach remote, or "" if they do. It
-// is also "" for a missing interface or address family, as other checks report these.
+// noRouteBy returns the reason why packets through an interface do not reach remote, or "" if
+// they do. It is also "" for a missing interface or address family, as other checks report
+// these.
 func (ul *uplinks) noRouteBy(name string, remote netip.Addr) string {
 	link, err := netlink.LinkByName(name)
 	if err != nil {
@@ -69,8 +71,8 @@ func (ul *uplinks) noRouteBy(name string, remote netip.Addr) string {
 	if !source.IsValid() {
 		return ""
 	}
-	// FIBMatch asks for the table's entry. Without an entry this is an error, even where the
-	// kernel would send.
+	// FIBMatch asks for the routing table's entry. Without a matching entry this is an error,
+	// even if the kernel would send the packet.
 	how := &netlink.RouteGetOptions{OifIndex: link.Attrs().Index, FIBMatch: true}
 	if remote.Is4() || globals(all) > 1 || ul.routeOf(remote, srd.UplinkOf(source, 0)) == link.Attrs().Index {
 		how.SrcAddr = source.AsSlice()

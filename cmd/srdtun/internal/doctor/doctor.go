@@ -11,8 +11,8 @@ import (
 // Level is the severity of a finding.
 type Level int
 
-// The levels. With a Fault a tunnel does not start; with a Warning it is slow or
-// fragile.
+// These are the severity levels. With a Fault a tunnel does not start; with a Warning it
+// is slow or fragile.
 const (
 	OK Level = iota
 	Warning
@@ -30,7 +30,8 @@ type Finding struct {
 	Advice string // the remedy; "" if none is needed
 }
 
-// Plan holds the tunnel's demands on the host; zero fields are its defaults.
+// Plan holds the tunnel's requirements for the host; zero fields have the tunnel's
+// defaults.
 type Plan struct {
 	SourcePorts int      // sockets, for each family
 	Uplinks     []string // interfaces of paths.local
@@ -109,7 +110,7 @@ func segmentation(f *Facts, _ Plan) Finding {
 	return v
 }
 
-// Buffers that the sockets ask for, in bytes; see srd/udp.
+// These are the buffer sizes that the sockets ask for, in bytes; see srd/udp.
 const (
 	wantReceive = 8 << 20
 	wantSend    = 4 << 20
@@ -164,7 +165,8 @@ func clock(f *Facts, _ Plan) Finding {
 	return v
 }
 
-// nearlyFull is the share of the connection table that may be in use.
+// nearlyFull is the share of the connection-tracking table above which it counts as
+// nearly full.
 const nearlyFull = 0.8
 
 func conntrack(f *Facts, p Plan) Finding {
@@ -188,7 +190,7 @@ func reversePath(f *Facts, p Plan) Finding {
 	v := Finding{Check: "reverse path filter", Saw: "it drops nothing that several uplinks need"}
 	var bad []string
 	for _, i := range p.Uplinks {
-		// The kernel takes the higher of the two (ip-sysctl).
+		// The kernel uses the higher of the two values (ip-sysctl).
 		if max(f.ReversePath["all"], f.ReversePath[i]) == strict {
 			bad = append(bad, i)
 		}
@@ -201,10 +203,10 @@ func reversePath(f *Facts, p Plan) Finding {
 	return v
 }
 
-// redirects checks whether any host on a link may change the route to a peer. A believed
-// ICMP redirect is a route to one address (RFC 1122, section 3.2.2.2). By default the
-// kernel believes redirects that seem to come from a gateway of the host; that is no
-// finding.
+// redirects checks whether any host on a link may change the route to a peer by ICMP
+// redirects. An accepted ICMP redirect creates a route to one address (RFC 1122, section
+// 3.2.2.2). By default the kernel accepts redirects that seem to come from a gateway of
+// the host; this is not reported.
 func redirects(f *Facts, _ Plan) Finding {
 	v := Finding{Check: "ICMP redirects", Saw: "none is believed, or only a gateway's"}
 	if f.Redirects {

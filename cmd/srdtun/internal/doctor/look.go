@@ -15,7 +15,7 @@ import (
 // TunState tells whether the TUN device can be used.
 type TunState int
 
-// The states of /dev/net/tun.
+// These are the states of /dev/net/tun.
 const (
 	TunUsable TunState = iota
 	TunMissing
@@ -44,7 +44,7 @@ type Facts struct {
 	IPv6              bool
 }
 
-// Look gathers the facts. A fact that it cannot see counts as good.
+// Look gathers the facts. A fact that cannot be observed counts as good.
 func Look() *Facts {
 	f := &Facts{Processors: runtime.NumCPU(), ReversePath: map[string]int{}}
 	var u unix.Utsname
@@ -83,7 +83,7 @@ func hasNetAdmin() bool {
 	return unix.Capget(&h, &d[0]) == nil && d[0].Effective&(1<<unix.CAP_NET_ADMIN) != 0
 }
 
-// trains tries the options on an unused socket.
+// trains tries the segmentation options (UDP_SEGMENT, UDP_GRO) on an unused socket.
 func trains() (gso, gro bool) {
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -120,9 +120,9 @@ func (f *Facts) lookSysctls(root string) {
 	f.Forwarding = read("ipv4/ip_forward", 0) == 1 || read("ipv6/conf/all/forwarding", 0) == 1
 	f.MultipathHash = [2]int{read("ipv4/fib_multipath_hash_policy", 1), read("ipv6/fib_multipath_hash_policy", 1)}
 	f.IPv6 = read("ipv6/conf/all/disable_ipv6", 1) == 0
-	// By ip-sysctl, a host believes redirects if one of two settings allows it, a router
-	// if both do. With secure_redirects on at either place, only a gateway's redirects are
-	// believed.
+	// By ip-sysctl, a host accepts redirects if one of two settings allows it; a router
+	// accepts them if both do. With secure_redirects on in either setting, only a
+	// gateway's redirects are accepted.
 	conf := func(device, name string, missing int) bool {
 		return read(filepath.Join("ipv4/conf", device, name), missing) == 1
 	}

@@ -42,16 +42,16 @@ func pairOf(path *control.Path) (Pair, bool) {
 	return Pair{local.Addr(), path.Interface, remote, path.Uplink()}, err == nil && e == nil
 }
 
-// Ways is the result of a trace between a Pair: the number of parallel routers, 0 if
-// none answered.
+// Ways is the result of a trace for a Pair: the number of parallel routers, or 0 if none
+// answered.
 type Ways struct {
 	Pair Pair
 	N    int
 	Err  error
 }
 
-// Judge returns the findings about a peer. The status of the peer's own daemon is there,
-// or nil.
+// Judge returns the findings about a peer. The argument there is the status of the peer's own
+// daemon, or nil.
 func Judge(st *control.Status, p *control.Peer, ways []Ways, there *control.Status) []doctor.Finding {
 	v := []doctor.Finding{session(p), paths(p)}
 	if len(p.Paths) == 0 { // no path has shown anything of the network
@@ -102,8 +102,7 @@ func paths(p *control.Peer) doctor.Finding {
 	return v
 }
 
-// ports finds source ports that work between no pair of addresses, while other ports
-// do.
+// ports finds source ports that work on no pair of addresses, while other ports work.
 func ports(p *control.Peer) doctor.Finding {
 	seen, works := map[uint16]bool{}, map[uint16]bool{}
 	for _, path := range p.Paths {
@@ -143,10 +142,10 @@ func width(w Ways) doctor.Finding {
 	return v
 }
 
-// Sizes of outer packets, in bytes, IP header included.
+// These are sizes of outer packets, in bytes, including the IP header.
 const (
-	// baseMTU is the size before any probe, over IPv4. A path that stays at it carries
-	// no larger packets.
+	// baseMTU is the size before any probe, over IPv4. A path that stays at baseMTU carries no
+	// larger packets.
 	baseMTU = 1228
 	// ethernetMTU is the MTU of a path over Ethernet.
 	ethernetMTU = 1500
@@ -184,8 +183,8 @@ func mtu(p *control.Peer) doctor.Finding {
 }
 
 // translated checks for a NAT that changes the peer's address: a path then leads to an address
-// that is no endpoint. This end cannot see changes of ports, because a peer uses many: see
-// rewritten.
+// that is no endpoint. This end cannot see changes of ports, because a peer uses many:
+// rewritten checks them.
 func translated(p *control.Peer) doctor.Finding {
 	v := doctor.Finding{Check: "address translation", Saw: "the peer is where its endpoints say"}
 	want := map[netip.Addr]bool{}
@@ -220,7 +219,7 @@ func translated(p *control.Peer) doctor.Finding {
 // muchLoss is a share of lost packets that no healthy network has.
 const muchLoss = 0.01
 
-// fewPackets is the least number of packets for a share.
+// fewPackets is the minimum number of packets from which a share is computed.
 const fewPackets = 1000
 
 func loss(p *control.Peer) doctor.Finding {
@@ -260,7 +259,7 @@ func loss(p *control.Peer) doctor.Finding {
 	return v
 }
 
-// fewMarked is the least number of packets to judge a path's marks.
+// fewMarked is the minimum number of packets to judge a path's ECN marks.
 const fewMarked = 20
 
 // ecn checks the ECN marks of packets that came on paths. Queues use these marks to
@@ -308,8 +307,8 @@ func trains(st *control.Status) doctor.Finding {
 // refusedBeforeUs is the counter of packets that the kernel dropped at srdtun's sockets.
 const refusedBeforeUs = "kernel_filter_or_full_buffer"
 
-// refused checks for packets that reached the host but not the daemon: garbage, or
-// packets beyond the receive buffers.
+// refused checks for packets that reached the host but not the daemon: garbage, or packets
+// that overflowed the receive buffers.
 func refused(st *control.Status) doctor.Finding {
 	v := doctor.Finding{Check: "receiving", Saw: "nothing that came to this host was dropped before the daemon saw it"}
 	n, got := st.Drops[refusedBeforeUs], uint64(0)

@@ -10,9 +10,9 @@ import (
 )
 
 // No packet tells this end at which address and port the peer sees it, or whether its ECN
-// marks arrive. The peer's own status does.
+// marks reach the peer. Only the peer's own status shows this.
 
-// unseen is the finding without that status.
+// unseen is the finding if the peer's status is missing.
 const unseen = "not to be seen from here; --there FILE compares with the peer's own show --json"
 
 // rewritten checks whether packets reach the peer with the address and port that they
@@ -62,7 +62,7 @@ func rewritten(st *control.Status, p *control.Peer, there *control.Status) docto
 	return v
 }
 
-// ecnThere is ecn for the direction to the peer.
+// ecnThere is ecn for packets towards the peer.
 func ecnThere(st, there *control.Status) doctor.Finding {
 	v := doctor.Finding{Check: "ECN out", Saw: unseen}
 	if there == nil {
@@ -80,8 +80,8 @@ func indexOf(st *control.Status, key string) int {
 	return slices.IndexFunc(st.Peers, func(p control.Peer) bool { return p.PublicKey == key })
 }
 
-// addrPort reads an address without its zone. A zone has a meaning at one end only, and the
-// peer's status may hold any text there.
+// addrPort reads an address without its zone. A zone is only valid on its own host, and the
+// peer's status may contain any text there.
 func addrPort(text string) (netip.AddrPort, error) {
 	a, err := netip.ParseAddrPort(text)
 	return netip.AddrPortFrom(a.Addr().WithZone(""), a.Port()), err

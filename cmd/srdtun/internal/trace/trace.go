@@ -1,9 +1,9 @@
-// Package trace counts the equal-cost ways of a network between two addresses, as Paris
+// Package trace counts the equal-cost paths of a network between two addresses, as Paris
 // traceroute does (Augustin et al., IMC 2006). It sends probes that differ only in their
 // source port and expire at each hop in turn. It counts the routers that report the
-// expiry. It needs no privileges: a socket with IP_RECVERR receives the ICMP errors
-// about its own packets. Routers limit such errors, and some send none, so the count is
-// a lower bound.
+// expiry. It needs no privileges: a socket with IP_RECVERR receives the ICMP errors about
+// its own packets. Routers limit such errors, and some send none, so the count is a lower
+// bound.
 package trace
 
 import (
@@ -20,16 +20,17 @@ import (
 )
 
 const (
-	// Ports is the number of source ports tried. With eight ways, they meet all of them
-	// with a probability of 0.9.
+	// Ports is the number of source ports tried. With eight equal-cost paths, they reach
+	// all of them with a probability of 0.9.
 	Ports = 32
-	// maxHops bounds a trace. The longest ways in the Internet have some 30 hops.
+	// maxHops bounds a trace. The longest paths in the Internet have some 30 hops.
 	maxHops = 30
-	// silentHops in a row end a trace: the peer or a filter lies behind them.
+	// A trace ends after silentHops hops in a row without an answer, because the peer or
+	// a filter lies behind them.
 	silentHops = 3
 	// hopWait is the wait for answers after a hop's last probe.
 	hopWait = 250 * time.Millisecond
-	// look is the interval of looks for answers.
+	// look is the interval at which answers are read.
 	look = 10 * time.Millisecond
 )
 
@@ -39,7 +40,7 @@ type Hop struct {
 	Routers []netip.Addr
 }
 
-// Ways returns the largest number of routers at one distance; 0: none answered.
+// Ways returns the largest number of routers at one distance, or 0 if none answered.
 func Ways(hops []Hop) (n int) {
 	for _, h := range hops {
 		n = max(n, len(h.Routers))
@@ -92,8 +93,8 @@ func Run(ctx context.Context, from From, to netip.AddrPort, hop func(Hop)) ([]Ho
 	return hops, nil
 }
 
-// probe sends one packet from each port, and collects the answers. If arrived, the other
-// end itself answered.
+// probe sends one packet from each port, and collects the answers. If arrived is true,
+// the other end itself answered.
 func (h *Hop) probe(ctx context.Context, probes []probe, to netip.Addr) (arrived bool, err error) {
 	for _, p := range probes {
 		p.send(h.TTL)

@@ -22,8 +22,8 @@ type Group struct {
 // Sent counts sent and lost packets.
 type Sent struct{ Packets, Bytes, Lost uint64 }
 
-// Groups groups paths by their addresses, which are few. It leaves out paths that are
-// not validated: the peer was merely heard there.
+// Groups groups paths by their pair of addresses, because these pairs are few. It leaves
+// out addresses that are not validated, from which the peer's packets merely came.
 func Groups(paths []control.Path) []Group {
 	type ends struct{ local, remote string }
 	at := map[ends]int{}

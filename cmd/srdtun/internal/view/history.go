@@ -7,12 +7,12 @@ import (
 )
 
 const (
-	// samplesMost is the number of round trips kept for a path, one each sampleEvery. As many
-	// fit beside the figures.
+	// samplesMost is the number of round trips kept for a path, one each sampleEvery. That
+	// many characters fit beside the figures.
 	samplesMost = 20
 	sampleEvery = time.Second
-	// rateOver is the time over which rates, shares and losses are measured. It is long
-	// enough for a share in per cent, and short enough to be the present.
+	// rateOver is the time over which rates, shares and losses are measured. The time is long
+	// enough for a share in per cent, and short enough to show the present.
 	rateOver = 2 * time.Second
 )
 
@@ -24,7 +24,7 @@ type history struct {
 	sampled  time.Time
 }
 
-// pathKey names a path: another path may have its slot later.
+// pathKey identifies a path, because another path may later have its slot.
 type pathKey struct {
 	slot          uint16
 	local, remote string

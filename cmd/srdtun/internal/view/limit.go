@@ -28,9 +28,9 @@ func LimitedBy(p *control.Peer) string {
 	return fmt.Sprintf("%s, %.0f%% of the last %.1f s%s", limitName[most], 100*float64(share)/float64(p.Recent.OverUs), over, why(most, p))
 }
 
-// largest returns the cause that held back sending for longest, and its time. It is "data",
-// nothing to send, if that was half of the time. Otherwise it is the largest cause while
-// data waited. The remaining time counts as "host".
+// largest returns the cause that held back sending for longest, and its time. It returns
+// "data", which means nothing to send, if this lasted half of the time. Otherwise it is the
+// largest cause while data waited. The remaining time counts as "host".
 func largest(r *control.Recent) (limit string, us int64) {
 	data := int64(r.WaitedUs["data"])
 	if 2*data >= r.OverUs {
@@ -59,7 +59,7 @@ var limitName = map[string]string{
 	"host":   "this host's processor",
 }
 
-// why returns the figure behind a limit.
+// why returns the figure that explains a limit.
 func why(limit string, p *control.Peer) string {
 	switch limit {
 	case "window":
@@ -81,8 +81,8 @@ func why(limit string, p *control.Peer) string {
 // udpHeaders are the bytes of IPv4 and UDP headers in a path's MTU.
 const udpHeaders = 28
 
-// narrow returns the path that keeps packets small although others carry larger ones; nil:
-// none.
+// narrow returns the path that forces small packets on all paths although others carry
+// larger ones, or nil.
 func narrow(p *control.Peer) *control.Path {
 	var least, most *control.Path
 	for i := range p.Paths {

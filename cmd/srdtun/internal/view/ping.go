@@ -22,7 +22,7 @@ type echoes struct {
 	sum            int64
 }
 
-// Add takes one round.
+// Add records one round.
 func (p *Pinged) Add(v *control.Pings) {
 	if p.paths == nil {
 		p.paths = map[pathKey]*echoes{}
@@ -82,7 +82,7 @@ func Round(out io.Writer, number int, v *control.Pings) error {
 // roundMost is the number of paths up to which each has a line of its own.
 const roundMost = 4
 
-// times returns the least, mean and longest round trip, as ping(8) prints them.
+// times prints the minimum, mean and maximum round trip, as ping(8) does.
 func (e *echoes) times() string {
 	if e.got == 0 {
 		return "no round trip"
@@ -91,7 +91,7 @@ func (e *echoes) times() string {
 }
 
 // Summary prints the result of all rounds, a line for each path, in lines of at most width
-// characters; 0: any.
+// characters; with 0 they may have any length.
 func (p *Pinged) Summary(out io.Writer, width int) error {
 	w := bufio.NewWriter(out)
 	t := table{columns: []column{

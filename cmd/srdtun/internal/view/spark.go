@@ -16,7 +16,7 @@ var (
 	ascii  = glyphs{[]rune("_.-=+*%#"), 'x'}
 )
 
-// sparkRange is the least ratio of a sparkline's top to its bottom, so that noise does
+// sparkRange is the smallest ratio of a sparkline's top to its bottom, so that noise does
 // not look like a change.
 const sparkRange = 2
 

@@ -31,11 +31,12 @@ const (
 	inset   = "  " // of a row's further lines
 )
 
-// lines returns the titles and the rows, in at most width characters; 0: any.
+// lines returns the titles and the rows, in at most width characters; with 0 they may
+// have any length.
 func (t *table) lines(width int) []string { return slices.Concat(t.blocks(width)...) }
 
 // blocks returns the lines of the titles and of each row. A row has one line. On a screen
-// too narrow for that, its addresses have lines of their own.
+// too narrow for the row, its addresses get lines of their own.
 func (t *table) blocks(width int) [][]string {
 	titles := make([]string, len(t.columns))
 	for i, c := range t.columns {
@@ -67,7 +68,7 @@ type layout struct {
 }
 
 // fit drops columns until a row fits into a line. If the addresses still do not fit, they
-// get lines of their own, and fit starts again with all figures.
+// get lines of their own, and fit starts again with all columns.
 func (l *layout) fit() {
 	var addresses, figures []int
 	for i, c := range l.columns {
@@ -83,7 +84,8 @@ func (l *layout) fit() {
 	}
 }
 
-// without drops columns until the rest fits, or until no other may be dropped.
+// without drops columns until the remaining ones fit, or until no further column may be
+// dropped.
 func (l *layout) without(columns []int, width int) []int {
 	for width > 0 && l.sum(columns) > width {
 		goes := slices.MaxFunc(columns, func(a, b int) int { return l.columns[a].drop - l.columns[b].drop })
