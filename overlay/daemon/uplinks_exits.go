@@ -5,14 +5,14 @@ import (
 	"github.com/srdtun/srdtun/srd/udp"
 )
 
-// Packets of an interface in paths.local leave through that interface, even if the routing
-// table prefers another: each packet names it (see udp.Exit). The operator only has to give the
-// interface a route to the peer, with any metric. Without a route the kernel treats an IPv4 peer
-// as a neighbour on that link, sends ARP requests, and gets no answer.
+// Packets of an interface in paths.local leave through that interface, even if the routing table
+// prefers another. For this purpose each packet names the interface (see udp.Exit). The operator
+// only has to give the interface a route to the peer, with any metric. Without a route the kernel
+// treats an IPv4 peer as a neighbour on that link, sends ARP requests, and gets no answer.
 
-// exits tells the sockets which interfaces of paths.local packets leave through. Received packets
-// are then assigned to an uplink by address and interface. It reports whether the addresses of
-// paths.local changed.
+// exits tells the sockets through which interfaces of paths.local packets leave. The sockets then
+// assign received packets to an uplink by address and interface. It reports whether the addresses
+// of paths.local changed.
 func (ul *uplinks) exits() (changed bool) {
 	var v []udp.Exit
 	every := ul.configured()
@@ -31,8 +31,9 @@ func (ul *uplinks) exits() (changed bool) {
 }
 
 // routedAlready reports whether all IPv6 packets from u's address leave through its interface
-// already, as by rules for source addresses. Such rules do not match a packet if the kernel
-// chooses its source address. IPv4 obeys a rule and an interface at the same time.
+// already, as by rules for source addresses. Such rules do not match if the kernel itself chooses
+// the packet's source address. For IPv4 the kernel obeys a rule and a named interface at the same
+// time.
 func (ul *uplinks) routedAlready(u srd.Uplink) bool {
 	for _, p := range ul.running.peers() {
 		for _, r := range p.remotes() {

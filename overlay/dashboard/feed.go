@@ -11,19 +11,20 @@ import (
 )
 
 const (
-	// every is the time between samples: a path's death is seen well within a second.
+	// every is the interval of samples. It is short, so that a path's failure is visible
+	// well within a second.
 	every = 500 * time.Millisecond
-	// history is the age of the samples that the page keeps. A page that joins others gets
-	// as many.
+	// history is the age of the samples that the page keeps. A newly opened page gets all
+	// samples of that age.
 	history = 2 * time.Minute
-	// maxHistoryBytes bounds the memory of the history. It fits the whole history of
-	// some 150 paths, and a shorter one of more paths.
+	// maxHistoryBytes bounds the memory of the history. It holds the whole history of some
+	// 150 paths, or a shorter history of more paths.
 	maxHistoryBytes = 8 << 20
-	// maxWatchers bounds the pages open at once, as each one gets every sample. One more
-	// page takes the place of another.
+	// maxWatchers bounds the pages open at once, as each one gets every sample. If one more
+	// page is opened, another page is closed.
 	maxWatchers = 8
-	// maxBehind is the number of samples that a page may lag behind. Then it is dropped,
-	// so that other pages do not wait for it.
+	// maxBehind is the number of samples that a page may lag behind. Beyond that the page
+	// is closed, so that other pages do not wait for it.
 	maxBehind = 16
 )
 
@@ -47,7 +48,7 @@ type Event struct {
 	Text   string `json:"text"`
 }
 
-// Feed takes samples while somebody watches, and hands them out.
+// Feed takes samples while a page is open, and sends them to all pages.
 type Feed struct {
 	src  Source
 	wake chan struct{} // the first watcher came
@@ -65,7 +66,7 @@ type piece struct {
 	text []byte
 }
 
-// watcher is an open page. Its channel is closed when the page is dropped.
+// watcher is an open page. Its channel is closed when the page is closed.
 type watcher struct {
 	samples chan []byte
 	owner   web.Owner
@@ -73,12 +74,12 @@ type watcher struct {
 	gaveWay bool // dropped for another page; set before samples is closed
 }
 
-// NewFeed returns a feed. Run drives it.
+// NewFeed returns a feed. The caller must call Run.
 func NewFeed(src Source) *Feed {
 	return &Feed{src: src, wake: make(chan struct{}, 1), watchers: map[*watcher]struct{}{}}
 }
 
-// Run takes samples until ctx ends. While nobody watches it does nothing.
+// Run takes samples until ctx ends. While no page is open it does nothing.
 func (f *Feed) Run(ctx context.Context) {
 	for {
 		select {
@@ -143,7 +144,7 @@ func (f *Feed) news() []Event {
 	return v
 }
 
-// keep adds a sample to the past, and forgets samples beyond the bounds of age and size.
+// keep adds a sample to the history, and drops samples beyond the bounds of age and size.
 func (f *Feed) keep(p piece) {
 	f.past = append(f.past, p)
 	f.bytes += len(p.text)
@@ -178,8 +179,9 @@ func (f *Feed) watch(now time.Time, owner web.Owner) (w *watcher, past [][]byte)
 	return w, past
 }
 
-// makeRoom drops the oldest page of the owner with most pages, for another page of owner's.
-// Until the kernel's buffers are full, a page that does not read looks like any other.
+// makeRoom closes the oldest page of the owner with the most pages, so that owner gets
+// another page. It cannot prefer pages that do not read: until the kernel's buffers are
+// full, they look like any other page.
 func (f *Feed) makeRoom(owner web.Owner) {
 	have := map[web.Owner]int{owner: 1}
 	for w := range f.watchers {

@@ -15,7 +15,7 @@ import (
 //go:embed page
 var files embed.FS
 
-// assets are all files beside the stream.
+// assets are all files except the stream.
 var assets = map[string]struct{ file, kind string }{
 	"/":          {"index.html", "text/html; charset=utf-8"},
 	"/style.css": {"style.css", "text/css; charset=utf-8"},
@@ -25,7 +25,7 @@ var assets = map[string]struct{ file, kind string }{
 	"/page.js":   {"page.js", "text/javascript; charset=utf-8"},
 }
 
-// headers let the page load its own parts only. No other page may embed or read it.
+// headers allow the page to load only its own files. No other page may embed or read it.
 var headers = map[string]string{
 	"Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; " +
 		"base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
@@ -37,7 +37,7 @@ var headers = map[string]string{
 	"Cache-Control":                "no-store",
 }
 
-// Handler serves the page and its stream to requests that web.Literal lets through.
+// Handler serves the page and its stream to requests that web.Literal accepts.
 func Handler(f *Feed) http.Handler {
 	return web.Literal(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		for k, v := range headers {
@@ -63,14 +63,14 @@ func Handler(f *Feed) http.Handler {
 }
 
 // foreign reports whether another site's page sends the request. That page could not read
-// the stream, but would take a place.
+// the stream, but would use up a connection.
 func foreign(r *http.Request) bool {
 	site := r.Header.Get("Sec-Fetch-Site")
 	return site != "" && site != "same-origin" && site != "none"
 }
 
-// writeWait bounds the time to write one sample. A slower reader is dropped, and its page
-// connects again.
+// writeWait bounds the time to write one sample. A slower reader is disconnected, and its
+// page connects again.
 const writeWait = 5 * time.Second
 
 // stream sends samples until the client leaves or is too slow.

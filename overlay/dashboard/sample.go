@@ -9,7 +9,7 @@ import (
 	"github.com/srdtun/srdtun/overlay/control"
 )
 
-// Bounds that keep one sample below 200 KB with any configuration. Nobody could read a page
+// These bounds keep one sample below 200 KB with any configuration. Nobody could read a page
 // with more.
 const (
 	maxPaths  = 1024
@@ -17,8 +17,9 @@ const (
 	maxEvents = 64
 )
 
-// sample is the status for the page. Its counters are totals: the page compares two samples.
-// It has no keys, except for the beginning of each public key.
+// sample is the status as the page gets it. Its counters are totals, and the page computes
+// differences of two samples. It contains no keys, except for the beginning of each public
+// key.
 type sample struct {
 	UnixMs    int64   `json:"t"`
 	Interface string  `json:"name"`
@@ -63,7 +64,7 @@ type path struct {
 	Weight  uint32 `json:"w"`
 }
 
-// keyChars of a public key tell peers without a name apart.
+// The first keyChars characters of the public key distinguish peers without a name.
 const keyChars = 8
 
 func sampleOf(st *control.Status, now time.Time) *sample {

@@ -7,13 +7,14 @@ import (
 	"unicode/utf8"
 )
 
-// Bounds of one event, so that no name or error text lets the ring exceed some MB.
+// These bounds of one event keep long names or error texts from growing the ring beyond
+// some MB.
 const (
 	maxText  = 512 // bytes of the text, and of the value of an attribute
 	maxAttrs = 16
 )
 
-// Event is one thing that happened.
+// Event is a change of state.
 type Event struct {
 	Number     uint64            `json:"number"` // counts up from 1
 	Time       time.Time         `json:"time"`
@@ -24,11 +25,11 @@ type Event struct {
 	Attributes map[string]string `json:"attributes,omitempty"`
 	LeftOut    uint64            `json:"left_out,omitempty"` // untold earlier events of the same subject or kind
 
-	// Roams: the peer has no endpoints, so it comes and goes.
+	// Roams means that the peer has no endpoints, so it comes and goes.
 	Roams bool `json:"-"`
 
-	// Subject distinguishes several things of one peer, or of no peer: addresses,
-	// names.
+	// Subject distinguishes several subjects of one peer, or subjects without a peer,
+	// such as addresses and names.
 	Subject string `json:"-"`
 }
 

@@ -3,7 +3,7 @@ package events
 // Kind is the type of an event. Scripts may rely on the names.
 type Kind string
 
-// The kinds.
+// These are the kinds.
 const (
 	Started        Kind = "started"
 	Stopping       Kind = "stopping"
@@ -139,8 +139,8 @@ var All = []About{
 	{MachineCopied, Notice, MachineCopied, "this virtual machine was copied or restored, so all sessions start anew", nothing},
 }
 
-// roaming are the kinds that are only a Notice if the peer has no endpoints. Such a peer, a
-// laptop for instance, calls from any place, and goes away without a fault.
+// roaming lists the kinds whose level is only Notice if the peer has no endpoints. Such a
+// peer, a laptop for instance, calls from any address, and disappears without a fault.
 var roaming = map[Kind]bool{SessionLost: true, PeerSilent: true, PathsDown: true}
 
 // Describe returns the description of a kind. A kind that is not listed is described as a

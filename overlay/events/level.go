@@ -5,7 +5,7 @@ import "fmt"
 // Level is the importance of an event. The zero value is Debug.
 type Level uint8
 
-// The levels are a part of syslog(3).
+// The levels are some of those in syslog(3).
 const (
 	Debug   Level = iota // for debugging this program
 	Info                 // normal, and good to know afterwards

@@ -7,20 +7,20 @@ import (
 	"time"
 )
 
-// Limits of telling the same again.
+// These are the limits for repeated reports.
 const (
-	// subjectBurst changes of one subject are told at once: it may go and come back
-	// twice. After that its latest state is told every subjectEvery.
+	// subjectBurst changes of one subject are reported at once: it may go and come back
+	// twice. After that its latest state is reported every subjectEvery.
 	subjectBurst = 4
 	subjectEvery = 15 * time.Second
-	// topicBurst subjects are told at once, for instance peers that are lost together.
-	// Later ones are counted until a place is free: one each topicEvery.
+	// topicBurst subjects are reported at once, for instance peers that are lost together.
+	// Later subjects are counted until the limit allows another, one every topicEvery.
 	topicBurst = 64
 	topicEvery = time.Second
-	// countEvery is the interval at which the number of counted events is told.
+	// countEvery is the interval at which the number of counted events is reported.
 	countEvery = 5 * time.Second
 	// maxSubjects bounds the table: all peers of the largest configuration (4,096), with a
-	// few busy topics each. Beyond, subjects share a limit.
+	// few busy topics each. Further subjects share a limit.
 	maxSubjects = 4 * 4096
 )
 
@@ -30,7 +30,7 @@ type bucket struct {
 	at   time.Time
 }
 
-// take takes a token, if there is one. A clock that was set back adds none.
+// take takes a token, if there is one. If the clock was set back, no tokens are added.
 func (b *bucket) take(now time.Time, burst float64, every time.Duration) bool {
 	b.settle(now, every)
 	if b.used+1 > burst {
@@ -61,7 +61,7 @@ type limit struct {
 	count  uint64 // untold events before held
 }
 
-// limits decides which events are told. The zero value has told none.
+// limits decides which events are reported. The zero value has reported none.
 type limits struct {
 	subjects map[subject]*limit
 	topics   map[Kind]*bucket
@@ -69,7 +69,8 @@ type limits struct {
 	told     time.Time       // when the counts were last told
 }
 
-// admit returns e and true if e is told now. Otherwise it holds e back or counts it.
+// admit returns e and true if e is to be reported now. Otherwise it holds e back or counts
+// it.
 func (l *limits) admit(topic Kind, e Event) (Event, bool) {
 	s := l.of(topic, &e)
 	if s.held != nil || !s.bucket.take(e.Time, subjectBurst, subjectEvery) {
@@ -82,7 +83,7 @@ func (l *limits) admit(topic Kind, e Event) (Event, bool) {
 	return e, l.room(topic, &e)
 }
 
-// room reports whether the topic has room for e; if not, room counts e.
+// room reports whether the limit of e's topic allows e. If not, it counts e.
 func (l *limits) room(topic Kind, e *Event) bool {
 	b := l.topics[topic]
 	if b == nil {
@@ -124,7 +125,7 @@ func (l *limits) of(topic Kind, e *Event) *limit {
 	return s
 }
 
-// forget drops the limits that restrict nothing any more.
+// forget drops limits that restrict nothing any more.
 func (l *limits) forget(now time.Time) {
 	for k, s := range l.subjects {
 		if s.bucket.settle(now, subjectEvery); s.bucket.used == 0 && s.held == nil {
@@ -133,7 +134,7 @@ func (l *limits) forget(now time.Time) {
 	}
 }
 
-// due returns the held events that may be told now, in the order of time.
+// due returns the held events that may be reported now, in the order of time.
 func (l *limits) due(now time.Time) (v []Event) {
 	l.forget(now)
 	for k, s := range l.subjects {
@@ -157,7 +158,7 @@ func (l *limits) all(now time.Time) (v []Event) {
 	return append(inOrder(v), l.counts(now, 0)...)
 }
 
-// release returns the held event.
+// release returns the held event of the limit.
 func (s *limit) release() Event {
 	e := *s.held
 	if e.LeftOut = s.count; s.count > 0 {

@@ -6,7 +6,7 @@ import "time"
 // hundred KB.
 const Kept = 1000
 
-// Log holds the newest events. The zero value tells all levels. It is not safe for
+// Log holds the newest events. The zero value reports all levels. It is not safe for
 // concurrent use.
 type Log struct {
 	Least Level // events below are dropped
@@ -16,8 +16,8 @@ type Log struct {
 	limits limits
 }
 
-// Add takes an event with its Time set. The event is told now, or later by Advance, or
-// only counted.
+// Add takes an event with its Time set. The event is reported at once, or later by
+// Advance, or only counted.
 func (l *Log) Add(e Event) {
 	about := Describe(e.Kind)
 	e.Level = about.Level
@@ -33,14 +33,14 @@ func (l *Log) Add(e Event) {
 	}
 }
 
-// Advance tells the held events that are due. The caller calls it about once a second.
+// Advance reports the held events that are due. The caller calls it about once a second.
 func (l *Log) Advance(now time.Time) {
 	for _, e := range l.limits.due(now) {
 		l.append(e)
 	}
 }
 
-// Flush tells all held events.
+// Flush reports all held events.
 func (l *Log) Flush(now time.Time) {
 	for _, e := range l.limits.all(now) {
 		l.append(e)
@@ -61,7 +61,7 @@ func (l *Log) append(e Event) {
 func (l *Log) Last() uint64 { return l.last }
 
 // After returns the events with a number above n, oldest first. It also returns how many
-// of those have left the ring.
+// of these have already left the ring.
 func (l *Log) After(n uint64) (v []Event, missed uint64) {
 	if n >= l.last {
 		return nil, 0

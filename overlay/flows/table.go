@@ -2,7 +2,7 @@
 // connection share one line, named after the 5-tuple of the outgoing packets.
 //
 // A table has a fixed size. Flows are in sets of eight. A ninth flow of a set replaces the
-// smallest, and that flow's counts go to Others. So the largest flows stay, even if a
+// smallest one, whose counts are added to Others. So the largest flows stay, even if a
 // sender invents many addresses and ports.
 //
 // The package is pure. A Table is not safe for concurrent use.
@@ -19,17 +19,17 @@ import (
 	"github.com/srdtun/srdtun/overlay/packet"
 )
 
-// The size of a table: 2,048 flows in some 400 KB, which exist only while it counts.
+// The table has 2,048 flows in some 400 KB, which exist only while it counts.
 const (
 	sets = 256
 	ways = 8
 )
 
-// Most is the number of flows that a table can tell apart.
+// Most is the number of flows that a table can distinguish.
 const Most = sets * ways
 
-// Key names a flow. Ports are 0 for protocols without them and for fragments; the local one
-// of an ICMP echo is its identifier.
+// Key names a flow. Ports are 0 for protocols without ports and for fragments. The local
+// port of an ICMP echo is its identifier.
 type Key struct {
 	Peer          string // name of the peer
 	Proto         uint8
@@ -52,11 +52,11 @@ type Flow struct {
 	LongestHold time.Duration // the longest wait of a frame for an earlier one
 }
 
-// size ranks flows: by the bytes that passed and the bytes that wait.
+// size ranks flows by the sum of transferred and waiting bytes.
 func (f *Flow) size() uint64 { return f.Out.Bytes + f.In.Bytes + f.Queued + f.HeldBytes }
 
-// Others counts frames without a flow in the table: of replaced flows, and frames that
-// are no IP packets.
+// Others counts frames whose flow is not in the table: flows that were replaced, and frames
+// that are no IP packets.
 type Others struct {
 	Out, In Count
 	Flows   uint64 // flows that made room for another
@@ -69,7 +69,8 @@ type Table struct {
 	others Others
 }
 
-// New returns an empty table. Without the seed, nobody can choose flows that share a set.
+// New returns an empty table. Nobody who does not know the seed can choose flows that share
+// a set.
 func New(seed maphash.Seed) *Table { return &Table{seed: seed} }
 
 // Out counts a frame that leaves for a peer.
@@ -97,14 +98,14 @@ func (t *Table) In(peer string, f *frame.Frame) {
 	}
 }
 
-// Queue notes that bytes of the flow of f wait to be sent.
+// Queue records that bytes of f's flow wait to be sent.
 func (t *Table) Queue(peer string, f *frame.Frame, bytes int) {
 	if k, _, ok := describe(peer, f, false); ok {
 		t.at(k).Queued += uint64(bytes)
 	}
 }
 
-// Hold notes that f, which came from a peer, waits for one before it.
+// Hold records that f, which came from a peer, waits for an earlier frame.
 func (t *Table) Hold(peer string, f *frame.Frame) {
 	if k, n, ok := describe(peer, f, true); ok {
 		e := t.at(k)
@@ -125,7 +126,7 @@ func (t *Table) Top(n int) ([]Flow, Others) {
 	return all[:min(n, len(all))], t.others
 }
 
-// at returns the entry of k, a new one if need be.
+// at returns the entry for k, and creates it if needed.
 func (t *Table) at(k Key) *Flow {
 	set := &t.sets[maphash.Comparable(t.seed, k)%sets]
 	least := 0

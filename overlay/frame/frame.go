@@ -1,6 +1,6 @@
 // Package frame is the unit that the overlay carries: one inner IP packet, or one
-// super-frame. A super-frame is a TCP or UDP segmentation-offload frame of up to 64
-// KiB. Its facts let the other end write it.
+// super-frame. A super-frame is a TCP or UDP segmentation-offload frame of up to 64 KiB.
+// Its facts allow the other end to write it to the device.
 //
 // A frame has one owner at a time. References are counted: a frame from the TUN device
 // is also the retransmit buffer of every message cut from it. The last Release gives
@@ -18,26 +18,27 @@ import (
 // GSO is the kind of segmentation: how the kernel cuts a frame into packets.
 type GSO uint8
 
-// The kinds of segmentation that cross the tunnel.
+// These kinds of segmentation can cross the tunnel.
 const (
 	GSONone GSO = iota // one packet
 	GSOTCP4
 	GSOTCP6
 	GSOUDP // UDP_L4, either IP version
 
-	// The same inside a UDP tunnel (VXLAN, Geneve). Every packet gets a copy of the
-	// tunnel's headers. The frame's length gives the outer UDP length. So the length
-	// field holds the offset of the inner packet until the frame is written.
+	// These kinds are the same segmentations inside a UDP tunnel (VXLAN, Geneve). Every
+	// packet gets a copy of the tunnel's headers. The outer UDP length follows from the
+	// frame's length. So the length field holds the offset of the inner packet until the
+	// frame is written.
 	GSOTunnelTCP4
 	GSOTunnelTCP6
 	GSOTunnelUDP
 )
 
-// Tunnelled reports whether the packets lie in a UDP tunnel.
+// Tunnelled reports whether the packets are inside a UDP tunnel.
 func (g GSO) Tunnelled() bool { return g >= GSOTunnelTCP4 }
 
-// Inner returns the inner packet's kind for a tunnelled kind, and any other kind as it
-// is.
+// Inner returns the inner packet's kind for a tunnelled kind, and any other kind
+// unchanged.
 func (g GSO) Inner() GSO {
 	if g.Tunnelled() {
 		return g - (GSOTunnelTCP4 - GSOTCP4)
@@ -53,7 +54,7 @@ func (g GSO) Within() GSO {
 	return g + (GSOTunnelTCP4 - GSOTCP4)
 }
 
-// Facts travel with a frame, and the receiver believes nothing else about it. It
+// Facts are sent with a frame. The receiver trusts nothing else about the frame. It
 // rebuilds the virtio header from them and from the inner headers; the header itself
 // never crosses the network.
 type Facts struct {
@@ -73,7 +74,7 @@ type Frame struct {
 	Held     time.Duration // how long it waited for earlier frames, at the receiver
 
 	// Buf is the whole buffer around Data if it has room for the TUN device's header;
-	// otherwise nil. The device owns its layout.
+	// otherwise nil. The TUN device defines the layout of that header.
 	Buf []byte
 
 	refs    atomic.Int32
@@ -89,7 +90,7 @@ func New(data []byte, free func(*Frame)) *Frame {
 	return f
 }
 
-// Reset makes a pooled frame ready again, with one reference. Buf stays.
+// Reset makes a pooled frame ready again, with one reference. Buf is kept.
 func (f *Frame) Reset(data []byte) {
 	if f.refs.Load() != 0 {
 		panic("frame: reset of a frame that is still referenced")
@@ -115,8 +116,8 @@ func (f *Frame) Filled() {
 	f.Release()
 }
 
-// Settled reports whether no goroutine copies into Data. Readers of Data ask first. The
-// caller ensures that no new copying begins.
+// Settled reports whether no goroutine is copying into Data. Readers of Data must call it
+// first. The caller ensures that no new copy begins.
 func (f *Frame) Settled() bool { return f.filling.Load() == 0 }
 
 // Done implements srd.Owner. It ignores the status: the inner protocols detect a loss

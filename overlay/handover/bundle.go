@@ -20,9 +20,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// stateVersion is the version of State. Older programs must refuse version 2: they expect
-// a virtio header of ten bytes at the device, as in version 1. Version 3 comes with sessions
-// in files of their own. These files are ignored.
+// stateVersion is the version of State. Older programs must refuse version 2, because they
+// expect a virtio header of ten bytes at the device, as in version 1. Version 3 had sessions in
+// additional files. These additional files are ignored.
 const (
 	stateVersion  = 2
 	newestVersion = 3
@@ -48,15 +48,15 @@ type Peer struct {
 	Addresses []netip.AddrPort `json:"addresses"`
 }
 
-// Bundle is the handover of one process. Its descriptors are plain numbers: Go's poller
-// would watch files.
+// Bundle holds the descriptors and addresses that one process passes on. Its descriptors are
+// plain numbers, because Go's poller would watch files.
 type Bundle struct {
 	State State
 	TUN   []int // one for each queue
 	UDP   []int
 }
 
-// Close closes the descriptors that nobody has taken.
+// Close closes the descriptors that have not been taken.
 func (b *Bundle) Close() {
 	for _, fds := range [][]int{b.TUN, b.UDP} {
 		for _, fd := range fds {
@@ -66,7 +66,7 @@ func (b *Bundle) Close() {
 	b.TUN, b.UDP = nil, nil
 }
 
-// seals stop every holder of a state from changing it.
+// seals keep every holder of a state from changing it.
 const seals = unix.F_SEAL_SEAL | unix.F_SEAL_SHRINK | unix.F_SEAL_GROW | unix.F_SEAL_WRITE
 
 // memfd returns a descriptor of a sealed anonymous file with the state.

@@ -10,10 +10,11 @@ import (
 	"github.com/srdtun/srdtun/overlay/control/rundir"
 )
 
-// Some peers cannot be found by the configuration. The daemon leaves their addresses in a
-// file, for a kill, or for a host without a descriptor store. The next process calls these
-// peers there. Else the peers must find out by themselves that their sessions are gone.
-// After a long pause a peer tries to reach us only every few seconds.
+// Some peers have addresses that the configuration does not contain. The daemon saves
+// these addresses in a file, in case it is killed, or the host has no descriptor store.
+// The next process calls these peers at the saved addresses. Otherwise the peers would
+// have to find out by themselves that their sessions are gone. After a long pause a peer
+// calls this host only every few seconds.
 
 // placesVersion is the version of the file.
 const placesVersion = 1
@@ -26,7 +27,7 @@ type places struct {
 	Peers   []Peer `json:"peers"`
 }
 
-// WritePlaces leaves the addresses of interface name's peers to the next process.
+// WritePlaces saves the addresses of interface name's peers for the next process.
 func WritePlaces(name string, peers []Peer) error {
 	path, err := rundir.Path(name, rundir.Places)
 	if err != nil {
@@ -39,9 +40,9 @@ func WritePlaces(name string, peers []Peer) error {
 	return rundir.Replace(path, data, 0o600)
 }
 
-// ReadPlaces returns the peers that WritePlaces left last, or none without a file. Another
-// network namespace is an error, as its addresses may be strangers here. So is another
-// format.
+// ReadPlaces returns the peers that WritePlaces saved last, or none without a file. A file
+// of another network namespace is an error, because its addresses may belong to strangers
+// here. A file in another format is also an error.
 func ReadPlaces(name string) ([]Peer, error) {
 	path, err := rundir.Path(name, rundir.Places)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The names of the descriptors in the store.
+// These are the names of the descriptors in the store.
 const (
 	nameTUN   = "tun"
 	nameUDP   = "udp"
@@ -30,18 +30,19 @@ const (
 	maxFDs = 600
 	// perMessage is the kernel's bound of descriptors in one message (SCM_MAX_FD).
 	perMessage = 253
-	// barrierWait bounds the manager's time for a message. The manager is the first
-	// process of the host, and has little to do.
+	// barrierWait bounds how long the manager may take for a message. The manager is the
+	// first process of the host, and usually idle.
 	barrierWait = 2 * time.Second
-	// askWait bounds the question whether the manager restarts this service. Without an
-	// answer the service assumes a stop for good.
+	// askWait bounds the question to the manager whether it restarts this service. Without
+	// an answer the service assumes that it is stopped for good.
 	askWait = 2 * time.Second
 )
 
-// Environment variables: the manager's socket, this unit, and the descriptors passed on.
+// These environment variables name the manager's socket, this unit, and the inherited
+// descriptors.
 const (
 	notifyEnv = "NOTIFY_SOCKET"
-	// UnitEnv names this unit; the unit file sets it. Without it nothing is passed on.
+	// UnitEnv names this unit; the unit file sets it. Without UnitEnv nothing is passed on.
 	UnitEnv  = "SRDTUN_UNIT"
 	pidEnv   = "LISTEN_PID"
 	countEnv = "LISTEN_FDS"
@@ -83,8 +84,8 @@ func restarts(jobs, unit string) bool {
 	return false
 }
 
-// Give puts b into the store. When it returns without an error the manager has all of
-// b, and this process may close its own descriptors. They still belong to b.
+// Give puts b into the store. When it returns without an error the manager has all
+// descriptors, and this process may close its own copies. The copies still belong to b.
 func (s Store) Give(b *Bundle) error {
 	state, err := b.State.memfd()
 	if err != nil {
@@ -97,7 +98,7 @@ func (s Store) Give(b *Bundle) error {
 	}{{nameTUN, b.TUN}, {nameUDP, b.UDP}, {nameState, []int{state}}} {
 		for fds := part.fds; len(fds) > 0; {
 			n := min(len(fds), perMessage)
-			// FDPOLL=0: the manager keeps a socket with an unread error.
+			// With FDPOLL=0 the manager keeps a socket with an unread error.
 			if err := s.send("FDSTORE=1\nFDPOLL=0\nFDNAME="+part.name, fds[:n]); err != nil {
 				return err
 			}
@@ -107,9 +108,9 @@ func (s Store) Give(b *Bundle) error {
 	return s.barrier()
 }
 
-// Receive takes the bundle of the previous process, and leaves the store empty. It returns
-// nil if the store is empty already. An error says why a bundle is unusable; its
-// descriptors are closed.
+// Receive takes the descriptors of the previous process, and empties the store. It returns
+// nil if the store is empty already. An error gives the reason why a bundle is unusable;
+// its descriptors are then closed.
 func (s Store) Receive() (*Bundle, error) {
 	fds := inherited()
 	if fds == nil {
@@ -122,7 +123,8 @@ func (s Store) receive(fds map[string][]int) (_ *Bundle, err error) {
 	for _, name := range []string{nameTUN, nameUDP, nameState} {
 		err = errors.Join(err, s.send("FDSTOREREMOVE=1\nFDNAME="+name, nil))
 	}
-	// Wait: a device that the manager still holds would outlive this process.
+	// Receive waits for the manager, because a device that the manager still holds would
+	// outlive this process.
 	if err = errors.Join(err, s.barrier()); err != nil {
 		closeAll(fds)
 		return nil, err
@@ -130,7 +132,7 @@ func (s Store) receive(fds map[string][]int) (_ *Bundle, err error) {
 	return unpack(fds)
 }
 
-// unpack makes a bundle of named descriptors.
+// unpack builds a bundle from named descriptors.
 func unpack(fds map[string][]int) (b *Bundle, err error) {
 	b = &Bundle{TUN: fds[nameTUN], UDP: fds[nameUDP]}
 	delete(fds, nameTUN)
@@ -155,8 +157,8 @@ func unpack(fds map[string][]int) (b *Bundle, err error) {
 	return b, nil
 }
 
-// isState reports whether a descriptor holds a state: it is sealed. Version 3 has two other
-// descriptors of the same name, with sessions.
+// isState reports whether a descriptor is a state file, which is sealed. Version 3 used the
+// same name for two other descriptors, with sessions.
 func isState(fd int) bool {
 	got, err := unix.FcntlInt(uintptr(fd), unix.F_GET_SEALS, 0)
 	return err == nil && got&seals == seals
@@ -215,8 +217,8 @@ func (s Store) send(message string, fds []int) error {
 	return os.NewSyscallError("sendmsg", unix.Sendmsg(fd, []byte(message), rights, &unix.SockaddrUnix{Name: s.socket}, 0))
 }
 
-// barrier returns when the manager has dealt with all earlier messages. Then the manager
-// closes the descriptor that comes with the barrier.
+// barrier returns when the manager has processed all earlier messages. The manager then
+// closes the descriptor that was sent with the barrier message.
 func (s Store) barrier() error {
 	if s.socket == "" {
 		return nil

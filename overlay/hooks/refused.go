@@ -8,8 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// refused explains why a program may not be executed, as the kernel does not. Mostly the
-// file has capabilities (setcap(8)) outside the bounding set of this process.
+// refused explains why the kernel refuses to execute a program, because the kernel's error
+// does not. Usually the file has capabilities (setcap(8)) outside the bounding set of this
+// process.
 func refused(file string, err error) error {
 	missing := outside(fileCapabilities(file))
 	if len(missing) == 0 {
@@ -19,8 +20,8 @@ func refused(file string, err error) error {
 		"a service needs it in CapabilityBoundingSet= (docs/reload.md)", err, strings.Join(missing, ", "))
 }
 
-// The file attribute with capabilities: flags and version, then two halves of the permitted
-// and the inheritable set (linux/capability.h, vfs_cap_data).
+// This is the file attribute with capabilities: flags and version, then two halves of the
+// permitted and the inheritable set (linux/capability.h, vfs_cap_data).
 const (
 	capsName = "security.capability"
 	capsMost = 24

@@ -1,10 +1,11 @@
 // Package hooks runs the commands of a configuration, in this process or in one of their
 // own.
 //
-// A daemon that root has started gives up its rights before it carries packets. One of them
-// is to execute a program with file capabilities beyond the daemon's own, such as ping. No
-// command of the daemon could regain these rights. So a second process runs the later
-// commands. The daemon starts it first, and sends it only requests for these commands.
+// A daemon that root has started gives up its rights before it carries packets. One of the
+// rights is to execute a program with file capabilities beyond the daemon's own, such as
+// ping. A command that the daemon starts could not regain these rights. So a second process
+// runs the later commands. The daemon starts it first, and sends it only requests for these
+// commands.
 //
 //	daemon                           second process (Serve)
 //	Start: the commands    ------>   gives up what commands shall not have (privilege.Limit)
@@ -27,8 +28,7 @@ import (
 )
 
 const (
-	// most is the time that a command may take. The service manager grants a stopping
-	// daemon 15 s.
+	// most bounds the time of a command. The service manager grants a stopping daemon 15 s.
 	most = 10 * time.Second
 	// outputMost bounds the kept part of a command's output, in bytes.
 	outputMost = 4 << 10
@@ -51,7 +51,8 @@ func Run(ctx context.Context, c Command) (said string, err error) {
 	p := exec.CommandContext(ctx, c.Argv[0], c.Argv[1:]...)
 	var out head
 	p.Stdin, p.Stdout, p.Stderr, p.Env, p.Dir = strings.NewReader(c.Stdin), &out, &out, c.Env, "/"
-	// A process group of its own: when the time is over, the children end, too.
+	// The command has a process group of its own, so that its children also end when the
+	// time is over.
 	p.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, AmbientCaps: c.Ambient}
 	p.Cancel = func() error { return syscall.Kill(-p.Process.Pid, syscall.SIGKILL) }
 	p.WaitDelay = time.Second

@@ -22,7 +22,7 @@ type setup struct {
 	Dir      string     `json:"dir"`
 }
 
-// request asks for one of the commands, or cancels the request of that number.
+// request asks for one of the commands, or cancels the request with that number.
 type request struct {
 	Number  int  `json:"number"`
 	Command int  `json:"command"`
@@ -35,7 +35,7 @@ type result struct {
 	Error string `json:"error,omitempty"`
 }
 
-// Runner is the second process, seen from the first.
+// Runner is the daemon's handle of the second process.
 type Runner struct {
 	commands [][]string
 	process  *exec.Cmd
@@ -65,7 +65,8 @@ func Start(args []string, commands [][]string, env []string, dir string) (*Runne
 	r.process = exec.Command("/proc/self/exe", args...)
 	r.process.Args[0], r.process.Dir, r.process.Env, r.process.Stderr = os.Args[0], "/", env, os.Stderr
 	r.process.ExtraFiles = []*os.File{theirs}
-	// Keep the terminal's signals from it: some commands run at the daemon's end.
+	// The second process does not get the terminal's signals, because some commands run at
+	// the daemon's end.
 	r.process.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := r.process.Start(); err != nil {
 		return nil, errors.Join(err, r.conn.Close())
@@ -138,8 +139,8 @@ func texted(text string) error {
 // fd is the second process's end of the connection: the first of exec.Cmd.ExtraFiles.
 const fd = 3
 
-// Serve is the work of the second process, until the first one ends. It calls confine to give
-// up the rights that commands must not have.
+// Serve runs in the second process until the daemon ends. It calls confine to give up the
+// rights that commands must not have.
 func Serve(confine func(dir string) error) error {
 	unix.CloseOnExec(fd)
 	conn := os.NewFile(fd, "hooks")

@@ -1,7 +1,7 @@
 // Package merge joins packets of one flow into super-frames for the TUN device. A
 // super-frame needs one write and one pass through the kernel's stack, instead of many.
-// It is generic receive offload, as behind a network card. No packet waits for others:
-// a super-frame joins the packets of one round of the driver.
+// This is generic receive offload (GRO), as behind a network card. No packet waits for
+// later packets: a super-frame joins only packets of one round of the driver.
 package merge
 
 import (
@@ -9,29 +9,30 @@ import (
 	"github.com/srdtun/srdtun/overlay/packet"
 )
 
-// Bounds of a Merger.
+// These are the bounds of a Merger.
 const (
 	// openRuns is the number of flows that can be merged side by side, as in the
 	// kernel's GRO buckets (MAX_GRO_SKBS).
 	openRuns = 8
-	// maxParts is the most packets in a run: UDP_MAX_SEGMENTS of kernels before 6.9.
+	// maxParts is the largest number of packets in a run: UDP_MAX_SEGMENTS of kernels
+	// before 6.9.
 	maxParts = 64
 )
 
 // Config connects a Merger to the device.
 type Config struct {
 	UDP bool // the device takes UDP super-frames
-	// Tunnels: the device takes super-frames of UDP tunnels. Datagrams inside are
-	// joined only if UDP is set too.
+	// Tunnels means that the device accepts super-frames of UDP tunnels. Datagrams inside
+	// the tunnels are joined only if UDP is set too.
 	Tunnels bool
 	Alloc   func(n int) *frame.Frame    // gives a frame with one reference and n bytes of Data
 	Write   func(*frame.Frame, Outcome) // takes a frame over
 }
 
-// Outcome says where a written frame comes from.
+// Outcome says how a written frame was made.
 type Outcome uint8
 
-// The outcomes.
+// These are the outcomes.
 const (
 	AsCame Outcome = iota
 	Joined         // made of several packets here, with headers made here
@@ -62,7 +63,8 @@ func New(cfg Config) *Merger {
 	return m
 }
 
-// Add takes a frame over. Frames of one flow are written in the order of their adding.
+// Add takes over the frame. Frames of one flow are written in the order in which they
+// were added.
 func (m *Merger) Add(f *frame.Frame) {
 	in := &m.info
 	if packet.Parse(f.Data, &in.Info) != packet.OK {
@@ -93,7 +95,7 @@ func (m *Merger) Flush() {
 	}
 }
 
-// find returns the place of the open run of a packet's flow, or -1.
+// find returns the index of the open run of a packet's flow, or -1.
 func (m *Merger) find(in *packet.Part) int {
 	for i, r := range m.open {
 		if packet.SameFlow(&r.first.Info, &in.Info) {
@@ -120,7 +122,7 @@ func (m *Merger) begin(f *frame.Frame) {
 	}
 }
 
-// add appends f to the run if it belongs there.
+// add appends f to the run if it continues the run.
 func (r *run) add(f *frame.Frame, in *packet.Part) bool {
 	n := in.Payload()
 	if r.last || r.n == maxParts || n > r.size || r.first.TotalLen+r.bytes-r.size+n > packet.MaxLen ||

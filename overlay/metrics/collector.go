@@ -16,13 +16,14 @@ type Source struct {
 	// Reasons are the names of all drop counters. A counter that never counted is
 	// exported as zero, so Prometheus sees its first increase.
 	Reasons []string
-	// QueueBytes and OrderBytes bound the memory of one peer's queue and order.
+	// QueueBytes and OrderBytes bound the memory of one peer's queue and reordering
+	// buffer.
 	QueueBytes, OrderBytes uint64
 	PerPath                bool // series for each path
 }
 
-// maxPaths bounds the paths with series. At nine series for each path a scrape is then
-// some 10 MB.
+// maxPaths bounds the number of paths with series of their own. With nine series for each
+// path, a scrape then has some 10 MB.
 const maxPaths = 4096
 
 // Collector implements prometheus.Collector.
@@ -84,7 +85,7 @@ func (c *Collector) collectInterface(e emitter, st *control.Status) {
 	}
 }
 
-// utilization returns the use of the fullest queue or order, in percent.
+// utilization returns how full the fullest queue or reordering buffer is, in percent.
 func (c *Collector) utilization(st *control.Status) (most float64) {
 	for i := range st.Peers {
 		q, o := st.Peers[i].Queue.Bytes, st.Peers[i].Order.MemoryBytes

@@ -16,8 +16,9 @@ import (
 // Prometheus asks every 15 s or more.
 const cacheFor = time.Second
 
-// pagesMost bounds the pages that clients still read, with the current page. For a thousand
-// peers a page has some MB, and slow readers would keep a page for each second.
+// pagesMost bounds the number of pages in memory: the current one, and those that clients
+// are still reading. For a thousand peers a page has some MB, and slow readers would keep
+// one page for each second.
 const pagesMost = 4
 
 // Path is the path that Prometheus asks for by default.
@@ -84,7 +85,7 @@ func (h *Handler) take(out *http.ResponseController) *page {
 	return h.page
 }
 
-// leave undoes take.
+// leave undoes take when a response is complete.
 func (h *Handler) leave(p *page, out *http.ResponseController) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -94,7 +95,7 @@ func (h *Handler) leave(p *page, out *http.ResponseController) {
 	}
 }
 
-// make reads the figures and writes them out.
+// make collects the figures and writes them into a page.
 func (h *Handler) make() *page {
 	room := 0
 	if h.page != nil {
@@ -112,8 +113,8 @@ func (h *Handler) make() *page {
 	return p
 }
 
-// page is a kept answer, and implements http.ResponseWriter. A complete page never changes,
-// so several requests may write it out.
+// page is a stored answer, and implements http.ResponseWriter. A complete page never
+// changes, so several requests may write it out.
 type page struct {
 	header http.Header
 	status int
@@ -122,7 +123,7 @@ type page struct {
 	readers map[*http.ResponseController]struct{}
 }
 
-// giveUp ends the responses of slow readers.
+// giveUp aborts the responses of slow readers.
 func (p *page) giveUp() {
 	for out := range p.readers {
 		_ = out.SetWriteDeadline(time.Unix(1, 0)) // without deadlines the response ends by itself

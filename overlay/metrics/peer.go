@@ -9,8 +9,8 @@ import (
 // micro is a microsecond in seconds, the unit of Prometheus.
 const micro = 1e-6
 
-// collectPeer emits the series of a peer. A peer that never talked has only the few series
-// that show so: a hub may know a thousand such peers.
+// collectPeer emits the series of a peer. A peer that never sent data has only the few
+// series that show this, because a hub may have a thousand such peers.
 func collectPeer(e emitter, p *control.Peer) {
 	e.count(sentBytes, p.TxBytes)
 	e.count(receivedBytes, p.RxBytes)
@@ -59,7 +59,7 @@ func silence(since int64, now time.Time) float64 {
 	return max(0, now.Sub(time.Unix(since, 0)).Seconds())
 }
 
-// states of a path, in the usual order of its life.
+// states lists the states of a path, in their usual order.
 var states = []string{control.PathCandidate, control.PathActive, control.PathSuspect, control.PathDown}
 
 func collectPathCounts(e emitter, v []control.Path) {
@@ -101,7 +101,8 @@ func collectPaths(e emitter, v []control.Path, most int) (n int) {
 		if n >= most {
 			return n
 		}
-		// Two addresses may be candidate and path at once, but a series must be unique.
+		// The same two addresses may belong to a candidate and to a path at once, but a
+		// series must be unique.
 		if p.State == control.PathCandidate || seen[at] {
 			continue
 		}

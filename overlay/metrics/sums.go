@@ -19,17 +19,17 @@ func newSums() sums {
 	return sums{gone: map[string]uint64{}, peers: map[string]map[string]uint64{}}
 }
 
-// dropped is the prefix of a reason in the name of a sum.
+// dropped is the prefix of drop reasons in the names of sums.
 const dropped = "dropped_"
 
-// take replaces the counters of all peers by the counters in st.
+// take replaces the counters of all peers by those in st.
 func (s *sums) take(st *control.Status) {
 	now := make(map[string]map[string]uint64, len(st.Peers))
 	for i := range st.Peers {
 		now[st.Peers[i].PublicKey] = countersOf(&st.Peers[i])
 	}
 	for key, last := range s.peers {
-		// A peer that was removed and added again begins at zero.
+		// The counters of a peer that was removed and added again begin at zero.
 		if n, here := now[key]; here && n["pushed"] >= last["pushed"] && n["delivered"] >= last["delivered"] {
 			continue
 		}
@@ -57,7 +57,7 @@ func (s *sums) total(name string) uint64 {
 	return n
 }
 
-// reasons returns all known drop counters and all others in st, sorted.
+// reasons returns the names of all known drop counters and of all others in st, sorted.
 func (c *Collector) reasons(st *control.Status) []string {
 	all := map[string]bool{}
 	for _, r := range c.src.Reasons {

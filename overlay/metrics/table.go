@@ -2,8 +2,8 @@ package metrics
 
 import "github.com/prometheus/client_golang/prometheus"
 
-// metric is one line of the table of metrics. A test demands that docs/monitoring.md has
-// its help text.
+// metric is one line of the table of metrics. A test checks that docs/monitoring.md
+// contains its help text.
 type metric struct {
 	name   string
 	kind   prometheus.ValueType
@@ -17,8 +17,8 @@ const (
 	gauge   = prometheus.GaugeValue
 )
 
-// The labels. A peer's are the labels of WireGuard's exporters, without allowed_ips. A peer
-// may have 65,536 of these, and each series repeats its labels.
+// These are the labels. A peer has the labels of WireGuard's exporters, without
+// allowed_ips. A peer may have 65,536 allowed IPs, and each series repeats its labels.
 var (
 	ofInterface = []string{"interface"}
 	ofReason    = []string{"interface", "reason"}
@@ -35,7 +35,7 @@ func define(name string, kind prometheus.ValueType, labels []string, help string
 	return m
 }
 
-// Metrics of the interface.
+// These are the metrics of the interface.
 var (
 	info           = define("info", gauge, []string{"interface", "version", "public_key", "cipher"}, "1; which program runs, and as whom.")
 	uptime         = define("uptime_seconds", gauge, ofInterface, "Time since the start of the daemon.")
@@ -56,8 +56,9 @@ var (
 	enaUse      = define("ena_srd_resource_utilization", gauge, ofInterface, "Percent of the memory that the queue or the order of one peer may take: of the fullest.")
 )
 
-// Metrics of a peer. The first three have the names of WireGuard's exporters, with another
-// prefix. Both may run on one host, and their sums must not mix.
+// These are the metrics of a peer. The first three have the names of WireGuard's exporters,
+// with another prefix. WireGuard's exporter may run on the same host, and sums must not mix
+// both.
 var (
 	sentBytes     = define("sent_bytes_total", counter, ofPeer, "UDP payload sent to the peer.")
 	receivedBytes = define("received_bytes_total", counter, ofPeer, "UDP payload received from the peer.")
@@ -94,7 +95,7 @@ var (
 	peerDrops   = define("peer_drops_total", counter, append(ofPeer[:3:3], "reason"), "Drops of one peer, for each reason that has happened.")
 )
 
-// Metrics of a path, if configured.
+// These are the metrics of a path, if they are configured.
 var (
 	pathActive      = define("path_active", gauge, ofPath, "1 if the path takes data, else 0.")
 	pathRTT         = define("path_rtt_seconds", gauge, ofPath, "Smoothed round-trip time.")

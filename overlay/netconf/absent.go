@@ -10,10 +10,10 @@ import (
 )
 
 // A host may lack IPv6, or have it switched off on all interfaces or on new ones. Then the
-// IPv6 steps are absent and the others are made. Restore makes the absent steps when it
-// can.
+// IPv6 steps are left out and the other steps are made. Restore makes the missing steps
+// when it becomes possible.
 
-// mostNamed bounds the absent steps that a warning names.
+// mostNamed bounds the number of missing steps that a warning names.
 const mostNamed = 4
 
 // is6 reports whether a step concerns IPv6 alone.
@@ -29,15 +29,16 @@ func is6(v step) bool {
 	return false
 }
 
-// familyOff reports whether an error means that IPv6 is off. That is EACCES on an
-// interface (net.ipv6.conf.*.disable_ipv6), and the others in the kernel
-// (ipv6.disable=1). A missing right is EPERM.
+// familyOff reports whether an error means that IPv6 is off. On an interface the error is
+// EACCES (net.ipv6.conf.*.disable_ipv6). The other errors mean that the kernel has no IPv6
+// (ipv6.disable=1). A missing capability gives EPERM.
 func familyOff(err error) bool {
 	return slices.ContainsFunc([]error{unix.EACCES, unix.EOPNOTSUPP, unix.EAFNOSUPPORT},
 		func(e error) bool { return errors.Is(err, e) })
 }
 
-// try makes a step. An IPv6 step counts as made, and is absent, while IPv6 is off.
+// try makes a step. While IPv6 is off, an IPv6 step counts as made, and is noted as
+// absent.
 func (s *State) try(v step) error {
 	err := v.do(s.nl)
 	if err != nil && is6(v) && familyOff(err) {
@@ -50,7 +51,7 @@ func (s *State) try(v step) error {
 	return permitted(err)
 }
 
-// permitted adds the missing right to an error of netlink's.
+// permitted adds the name of the missing capability to a netlink error.
 func permitted(err error) error {
 	if errors.Is(err, unix.EPERM) {
 		return fmt.Errorf("%w (root or CAP_NET_ADMIN is needed)", err)
@@ -58,7 +59,7 @@ func permitted(err error) error {
 	return err
 }
 
-// warnAbsent adds a warning that names the steps that became absent since the last
+// warnAbsent adds a warning that names the steps that were left out since the last
 // warning.
 func (s *State) warnAbsent() {
 	var names []string
@@ -80,14 +81,14 @@ func (s *State) warnAbsent() {
 	}
 }
 
-// Absent reports whether IPv6 is off and a step of the plan is absent therefore.
+// Absent reports whether IPv6 is off and a step of the plan was left out for this reason.
 func (s *State) Absent() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.absent) > 0
 }
 
-// forget drops the notes on a step that is undone or was made late.
+// forget drops the notes about a step that is undone or was made late.
 func (s *State) forget(v step) {
 	delete(s.absent, v)
 	delete(s.warned, v)

@@ -8,8 +8,8 @@ import (
 	"github.com/vishvananda/netlink"
 )
 
-// Adopt returns the state of an interface that an earlier process configured after the
-// same plan and passed on. So Revert undoes that process's changes too. fwMark is its
+// Adopt returns the state of an interface that an earlier process configured by the same
+// plan and passed on. So Revert undoes that process's changes too. fwMark is its
 // State.FwMark.
 func Adopt(p Plan, fwMark uint32) (*State, error) {
 	if err := p.check(); err != nil {
@@ -34,9 +34,9 @@ func Adopt(p Plan, fwMark uint32) (*State, error) {
 	return s, nil
 }
 
-// adopted lists the steps that the earlier process made. The plan gives the interface's
-// steps. The state file gives the routes and rules that depended on a choice of table
-// and priority.
+// adopted lists the steps that the earlier process made. The steps on the interface
+// follow from the plan. The routes and rules that depended on a choice of table and
+// priority are in the state file.
 func adopted(p Plan, link netlink.Link, l left) (steps []step) {
 	for _, a := range p.Addresses {
 		steps = append(steps, addressStep{link: link, prefix: a})

@@ -17,8 +17,8 @@ import (
 type State struct {
 	// FwMark is the mark that the outer packets must carry; 0 if none.
 	FwMark uint32
-	// Warnings are one-line remarks on host settings that will get in the way, and that
-	// the daemon must not change.
+	// Warnings are one-line remarks about host settings that will disturb the tunnel, and
+	// that the daemon must not change.
 	Warnings []string
 
 	index  int // the interface's number
@@ -32,7 +32,8 @@ type State struct {
 	absent, warned map[step]bool // of done: absent because IPv6 is off, and warned about
 }
 
-// Index returns the number of the interface. A new name does not change it.
+// Index returns the number of the interface. Renaming the interface does not change the
+// number.
 func (s *State) Index() int { return s.index }
 
 // Apply carries out the plan. If a step fails, Apply undoes the earlier steps, and the
@@ -56,9 +57,10 @@ func Apply(p Plan) (*State, error) {
 	return s, nil
 }
 
-// newState opens the netlink socket and finds the plan's interface.
+// newState opens the netlink socket and finds the interface of the plan.
 func newState(p Plan, mark uint32) (*State, error) {
-	// One socket for all steps: a process without free descriptors can still undo them.
+	// All steps share one socket, so that a process without free descriptors can still
+	// undo them.
 	nl, err := netlink.NewHandle(unix.NETLINK_ROUTE)
 	if err != nil {
 		return nil, err
@@ -76,8 +78,8 @@ func (s *State) apply(p Plan, link netlink.Link) error {
 	if err != nil {
 		return err
 	}
-	// The file is written before the first step: the process may be killed at any
-	// instruction.
+	// The state file is written before the first step, because the process may be killed
+	// at any time.
 	if left := leftovers(steps); !left.empty() {
 		if err := left.write(s.file); err != nil {
 			return err
@@ -152,8 +154,8 @@ func (s *State) planPolicy(mark uint32, defaults []netip.Prefix, link netlink.Li
 	return steps, nil
 }
 
-// overtakes is the warning that this tunnel's default route goes ahead of another
-// tunnel's.
+// overtakes returns the warning that this tunnel's default route takes precedence over
+// another tunnel's.
 func overtakes(former, link string) string {
 	return former + " had the default route: what has no route of its own goes through " + link + " now, until that is taken down"
 }

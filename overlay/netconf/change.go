@@ -9,12 +9,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Change turns the interface's addresses, routes and policy rules into another plan's. It
-// adds the new ones first, then removes the old ones, and leaves common ones alone. Link,
-// MTU, table and mark must be as in Apply's plan.
+// Change replaces the interface's addresses, routes and policy rules by those of another
+// plan. It first adds new settings, then removes old ones, and does not touch common
+// ones. Link, MTU, table and mark must be the same as in Apply's plan.
 //
 // If the plan needs a new mark for outer packets, Change calls marked with it before it
-// makes the first route. If a step or marked fails, all stays as it was.
+// makes the first route. If a step or marked fails, all settings stay as they were.
 func (s *State) Change(p Plan, marked func(mark uint32) error) error {
 	if err := p.check(); err != nil {
 		return err
@@ -32,7 +32,7 @@ func (s *State) Change(p Plan, marked func(mark uint32) error) error {
 	if len(add)+len(drop) == 0 {
 		return nil
 	}
-	// As in Apply, the file is written before the first step.
+	// As in Apply, the state file is written before the first step.
 	if err := s.keep(append(slices.Clone(s.done), add...)); err != nil {
 		return err
 	}
@@ -48,7 +48,7 @@ func (s *State) Change(p Plan, marked func(mark uint32) error) error {
 	return errors.Join(s.shrink(drop), s.keep(s.done))
 }
 
-// changes reports whether Change makes steps of this kind.
+// changes reports whether Change handles steps of this kind.
 func changes(v step) bool {
 	switch v.(type) {
 	case addressStep, routeStep, ruleStep:
@@ -71,7 +71,7 @@ func without(a, b []step) (v []step) {
 	return v
 }
 
-// keep writes the state file: the settings that could stay behind.
+// keep writes the state file with the settings that could outlive the process.
 func (s *State) keep(steps []step) error {
 	if left := leftovers(steps); !left.empty() {
 		return left.write(s.file)
@@ -100,9 +100,9 @@ func (s *State) extend(steps []step) error {
 	return nil
 }
 
-// shrink undoes steps. With an address, the kernel may remove others of the same
-// subnet, and with the last address all routes. So shrink adds the remaining addresses
-// and routes again.
+// shrink undoes steps. When an address is removed, the kernel may also remove others of
+// the same subnet, and with the last address all routes. So shrink adds the remaining
+// addresses and routes again.
 func (s *State) shrink(drop []step) error {
 	var errs []error
 	addresses := false
@@ -131,7 +131,7 @@ func (s *State) shrink(drop []step) error {
 	return errors.Join(errs...)
 }
 
-// policySteps returns the steps of a default route that were made before.
+// policySteps returns the existing steps of a default route.
 func (s *State) policySteps(dst netip.Prefix) (v []step) {
 	for _, step := range s.done {
 		switch step := step.(type) {

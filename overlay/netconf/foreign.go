@@ -6,8 +6,8 @@ import (
 	"github.com/vishvananda/netlink"
 )
 
-// Tunnel returns the name of the interface with a number if it belongs to a VPN, and ""
-// otherwise. A VPN sends its packets inside packets of its own, through another interface.
+// Tunnel returns the name of the interface with a given number if it belongs to a VPN, and
+// "" otherwise. A VPN encapsulates its packets and sends them through another interface.
 // Other tunnels (DS-Lite, 6in4) and TAP devices (containers) count as uplinks, because some
 // hosts have no other.
 func Tunnel(index int) string {
@@ -30,12 +30,12 @@ func Tunnel(index int) string {
 // (linux/if_arp.h).
 const encapNone = "none"
 
-// nowhere are addresses to which only default routes lead. One is of the class reserved for
-// future use (RFC 1112 section 4), the other of the 6bone (RFC 3701).
+// nowhere are addresses that only default routes match. One is in the class reserved for
+// future use (RFC 1112 section 4), the other was for the 6bone (RFC 3701).
 var nowhere = [...]netip.Addr{netip.MustParseAddr("240.0.0.1"), netip.MustParseAddr("3ffe::1")}
 
-// heir returns the VPN interface that default traffic without a mark takes, or 0 if it takes
-// none.
+// heir returns the VPN interface that carries default traffic without a mark, or 0 if none
+// does.
 func heir(v6 bool) (index int, name string) {
 	to := nowhere[0]
 	if v6 {
@@ -51,9 +51,9 @@ func heir(v6 bool) (index int, name string) {
 	return v[0].LinkIndex, name
 }
 
-// Overtaken returns the tunnel that takes the traffic of one of our default routes; "": none
-// does. If the traffic takes no tunnel, another program removed our rules, and Restore puts
-// them back.
+// Overtaken returns the tunnel that carries the traffic of one of our default routes, or ""
+// if none does. If no tunnel carries the traffic, another program removed our rules, and
+// Restore adds them again.
 func (s *State) Overtaken() string {
 	for _, v6 := range s.defaults() {
 		if index, name := heir(v6); index != 0 && index != s.index {
@@ -63,7 +63,7 @@ func (s *State) Overtaken() string {
 	return ""
 }
 
-// defaults returns the address families in which rules make our default route.
+// defaults returns the address families for which rules lead to our default route.
 func (s *State) defaults() (v6 []bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

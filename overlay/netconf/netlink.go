@@ -11,8 +11,9 @@ import (
 )
 
 // dumpTries bounds the repetitions of a dump that the kernel reports as inconsistent
-// because its table changed meanwhile. A dump takes well under a millisecond. A table
-// that changed in ten dumps running will go on changing.
+// because its table changed during the dump. A dump takes well under a millisecond. A
+// table that changed during ten dumps in a row will probably change during further ones
+// too.
 const dumpTries = 10
 
 // dump repeats list while it is interrupted (NLM_F_DUMP_INTR, netlink(7)).
@@ -27,7 +28,7 @@ func dump[T any](list func() ([]T, error)) ([]T, error) {
 	return nil, err
 }
 
-// gone reports whether a removal failed because there is nothing to remove, for instance
+// gone reports whether a removal failed because the setting does not exist, for instance
 // because the kernel lacks the address family.
 func gone(err error) bool {
 	return slices.ContainsFunc([]error{unix.ENOENT, unix.ESRCH, unix.ENODEV, unix.EADDRNOTAVAIL, unix.EOPNOTSUPP, unix.EAFNOSUPPORT},

@@ -5,15 +5,15 @@
 // routes in tables other than main while the interface lives on. Apply writes them to a
 // state file before it makes them, so that Recover can remove them.
 //
-// A default route in table "auto" follows wg-quick(8). The route goes into a table of
-// its own, and packets without the outer packets' mark look there. An earlier rule
-// prefers all routes of the main table except its default route:
+// A default route in table "auto" follows wg-quick(8). The route goes into a table of its
+// own. A rule sends packets without the outer packets' mark to this table. A preceding
+// rule prefers all routes of the main table except its default route:
 //
 //	32764: from all lookup main suppress_prefixlength 0
 //	32765: not from all fwmark 0xca6c lookup 51564
 //
-// All such tunnels share the mark, and each has its own table. Of several tunnels, the
-// last one's rules come first, so it gets the inner packets.
+// All such tunnels share the mark, and each has its own table. If there are several
+// tunnels, the rules of the last one come first, so it gets the inner packets.
 package netconf
 
 import (
@@ -61,8 +61,8 @@ func (p Plan) check() error {
 	return nil
 }
 
-// routes returns the prefixes for plain routes, and apart the default routes that need
-// policy rules. All are masked, without duplicates.
+// routes returns the prefixes for plain routes, and separately the default routes that
+// need policy rules. All prefixes are masked, and there are no duplicates.
 func (p Plan) routes() (plain, byPolicy []netip.Prefix) {
 	if p.Table.Off {
 		return nil, nil

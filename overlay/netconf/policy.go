@@ -16,18 +16,19 @@ const (
 	// no tunnel takes another's outer packets for inner ones. (Tailscale likewise marks
 	// packets that must bypass its rules.)
 	sharedMark = wgquick.Mark
-	// tableTries bounds the search for an unused routing table. No host has a use for
-	// so many tunnels with a default route.
+	// tableTries bounds the search for an unused routing table. No host needs so many
+	// tunnels with a default route.
 	tableTries = 256
-	// firstTable is where that search begins. The search ends before the number of
-	// wg-quick(8)'s mark, which its first tunnel takes as its table.
+	// firstTable is the number of the first table that is tried. The search ends before
+	// the number of wg-quick(8)'s mark, which is also the table of wg-quick's first
+	// tunnel.
 	firstTable = sharedMark - tableTries
 )
 
 var families = [...]int{netlink.FAMILY_V4, netlink.FAMILY_V6}
 
-// policy is the table and the mark, for both address families, that put a default route
-// ahead of the host's own.
+// policy holds the table and the mark, for both address families, that give a default
+// route precedence over the host's own.
 type policy struct {
 	table uint32
 	mark  uint32
@@ -108,18 +109,18 @@ func (p policy) steps(dst netip.Prefix, link netlink.Link) (routeStep, []ruleSte
 		return routeStep{}, nil, err
 	}
 	route := routeStep{Prefix: dst, Table: p.table, Link: link.Attrs().Name, Index: link.Attrs().Index}
-	// The suppressing rule comes first. Otherwise packets to the host's own subnets
-	// would enter the tunnel until it is there.
+	// The rule with the suppressor comes first. Otherwise packets to the host's own
+	// subnets would enter the tunnel until that rule exists.
 	return route, []ruleStep{
 		{V6: v6, Priority: top - 2, Table: tableMain, Suppress: true},
 		{V6: v6, Priority: top - 1, Table: p.table, NotMark: p.mark},
 	}, nil
 }
 
-// topPriority returns the lowest priority of all rules but 0, the local table's. The
-// kernel counts down from it for a rule without a number (fib_default_rule_pref in
-// net/core/fib_rules.c). Our rules need numbers in advance, because the state file is
-// written in advance.
+// topPriority returns the lowest priority number of all rules except 0, which is the local
+// table's. For a rule without a number, the kernel counts down from it
+// (fib_default_rule_pref in net/core/fib_rules.c). Our rules need known numbers, because
+// the state file is written before they are made.
 func topPriority(family int) (int, error) {
 	rules, err := dump(func() ([]netlink.Rule, error) { return netlink.RuleList(family) })
 	if err != nil && !(family == netlink.FAMILY_V6 && familyOff(err)) {

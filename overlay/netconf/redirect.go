@@ -12,8 +12,8 @@ import (
 
 // redirectStep keeps the kernel from sending ICMP redirects into the tunnel. A hub
 // forwards between spokes through one interface, and would tell the spokes to talk to
-// each other directly. They cannot: they share no link (RFC 1812 section 5.2.7.2).
-// WireGuard's interfaces send no redirects either.
+// each other directly. Spokes cannot do that, because they share no link (RFC 1812
+// section 5.2.7.2). WireGuard's interfaces send no redirects either.
 type redirectStep struct{ link netlink.Link }
 
 const (
@@ -26,7 +26,7 @@ const (
 )
 
 func (s redirectStep) do(*netlink.Handle) error {
-	// A service that cannot write to /proc/sys may still use netlink.
+	// A service that cannot write to /proc/sys may still use netlink for this.
 	req := nl.NewNetlinkRequest(unix.RTM_SETLINK, unix.NLM_F_ACK)
 	msg := nl.NewIfInfomsg(unix.AF_UNSPEC)
 	msg.Index = int32(s.link.Attrs().Index)
@@ -35,7 +35,7 @@ func (s redirectStep) do(*netlink.Handle) error {
 	conf := spec.AddRtAttr(unix.AF_INET, nil).AddRtAttr(inetConf, nil)
 	conf.AddRtAttr(sendRedirects, nl.Uint32Attr(0))
 	req.AddData(spec)
-	// If the kernel refuses, it sends redirects, which are a nuisance and no more.
+	// If the kernel refuses the setting, it sends redirects, which are only a nuisance.
 	_, _ = req.Execute(unix.NETLINK_ROUTE, 0)
 	return nil
 }
@@ -43,10 +43,10 @@ func (s redirectStep) do(*netlink.Handle) error {
 // undo has nothing to do: the setting ends with the interface.
 func (s redirectStep) undo(*netlink.Handle) error { return nil }
 
-// allowNoRedirects makes the interface's own setting effective: the kernel sends
-// redirects if that setting or the one of "all" is on. It turns "all" off. Other
-// interfaces keep their own settings. "all" stays off afterwards, as after WireGuard. It
-// returns a remark if it fails and the host forwards packets.
+// allowNoRedirects makes the interface's own setting effective. The kernel sends
+// redirects if this setting or the setting "all" is on. So it turns "all" off. Other
+// interfaces keep their own settings. "all" stays off when the tunnel ends, as with
+// WireGuard. It returns a remark if it fails and the host forwards packets.
 func allowNoRedirects(link string) []string {
 	const all = sysctlIPv4 + "conf/all/send_redirects"
 	if v, err := os.ReadFile(all); err != nil || strings.TrimSpace(string(v)) == "0" {

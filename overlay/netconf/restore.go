@@ -19,18 +19,18 @@ type Restored struct {
 	Fault error    // of settings that could not be made; nil: none
 }
 
-// restorer is a step that other programs may undo while the interface lives.
+// restorer is a step that other programs may undo during the life of the interface.
 type restorer interface {
-	// restore repeats the step if its change is missing. name is for people.
+	// restore repeats the step if its change is missing. name describes it in messages.
 	restore(nl *netlink.Handle) (name string, missing bool, err error)
 	label() string
 }
 
-// Restore puts back the settings of Apply that another program has removed. Setting an
-// interface down and up removes its routes and its IPv6 addresses. A flush of its
-// addresses removes the routes as well. Some network managers remove rules of other
-// programs. Restore leaves a setting alone if another route or interface has taken its
-// place. After Revert it does nothing.
+// Restore adds the settings of Apply that another program has removed. Setting an interface
+// down and up removes its routes and its IPv6 addresses. A flush of its addresses removes
+// the routes as well. Some network managers remove rules of other programs. Restore does
+// not touch a setting if another route or interface has taken its place. After Revert it
+// does nothing.
 func (s *State) Restore() (r Restored) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -76,7 +76,7 @@ func (s *State) Restore() (r Restored) {
 	return r
 }
 
-// placed derives from the error of an addition whether the setting was missing.
+// placed derives from the error of an addition whether the setting had been missing.
 func placed(err error) (missing bool, _ error) {
 	if errors.Is(err, unix.EEXIST) {
 		return false, nil
@@ -100,8 +100,8 @@ func (s addressStep) restore(nl *netlink.Handle) (name string, missing bool, err
 	}
 	name = "route " + s.prefix.Masked().String()
 	r := s.connected()
-	// The route may have another metric or table: an administrator can change the address's
-	// metric or the device's table.
+	// The route may have another metric or table, because an administrator can change the
+	// address's metric or the device's table.
 	there, err := nl.RouteListFiltered(family(s.prefix.Addr()), &netlink.Route{LinkIndex: r.LinkIndex, Dst: r.Dst, Protocol: r.Protocol},
 		netlink.RT_FILTER_OIF|netlink.RT_FILTER_DST|netlink.RT_FILTER_PROTOCOL|netlink.RT_FILTER_TABLE)
 	if err != nil || len(there) > 0 {
@@ -115,7 +115,7 @@ func (s addressStep) restore(nl *netlink.Handle) (name string, missing bool, err
 // (IP6_RT_PRIO_ADDRCONF of linux/ipv6_route.h).
 const prefixMetric = 256
 
-// connected is the route that the kernel makes for the address, and removes with it.
+// connected returns the route that the kernel makes for the address, and removes with it.
 func (s addressStep) connected() *netlink.Route {
 	r := &netlink.Route{LinkIndex: s.link.Attrs().Index, Dst: ipNet(s.prefix.Masked()), Table: tableMain, Protocol: unix.RTPROT_KERNEL}
 	if s.prefix.Addr().Is4() {

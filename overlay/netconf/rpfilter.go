@@ -11,12 +11,12 @@ import (
 // rpFilterFiles are the reverse-path filter settings of IPv4, one for each interface.
 const rpFilterFiles = "/proc/sys/net/ipv4/conf/*/rp_filter"
 
-// strictReversePath warns of interfaces whose strict reverse-path filter (RFC 3704)
-// would drop the peers' packets. Those arrive without a mark, and without one the way
-// back leads through the tunnel. The filter is strict at 1 in
-// net.ipv4.conf.*.rp_filter; the kernel takes the maximum of the interface's value and
-// of "all". The tunnel's own filter does no harm. wg-quick(8) adds firewall rules
-// against this; an unprivileged daemon can only warn.
+// strictReversePath warns of interfaces whose strict reverse-path filter (RFC 3704) would
+// drop the peers' packets. Those packets arrive without a mark, and the route back for
+// unmarked packets leads through the tunnel. The filter is strict if
+// net.ipv4.conf.*.rp_filter is 1; the kernel uses the maximum of the interface's value
+// and the value of "all". The tunnel's own filter does no harm. wg-quick(8) adds firewall
+// rules against this; an unprivileged daemon can only warn.
 func strictReversePath(tunnel string) []string {
 	files, err := filepath.Glob(rpFilterFiles)
 	if err != nil {

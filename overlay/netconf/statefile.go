@@ -15,8 +15,8 @@ import (
 // many times.
 const maxStateFile = 4 << 20
 
-// stateVersion is the version of the file's format. A file of another version is left
-// alone.
+// stateVersion is the version of the file's format. A file of another version is not
+// used.
 const stateVersion = 1
 
 // StatePath returns the path of the state file of interface name.
@@ -32,7 +32,7 @@ func Recover(name string) error {
 	return recoverFile(path)
 }
 
-// left is the state file: the settings that can outlive the process.
+// left is the content of the state file: the settings that can outlive the process.
 type left struct {
 	Version   int         `json:"version"`
 	Namespace string      `json:"network_namespace"`
@@ -41,8 +41,8 @@ type left struct {
 	Rules     []ruleStep  `json:"rules"`
 }
 
-// leftovers picks the steps whose settings can stay behind. Routes of the main table
-// vanish with the interface, so they are not among them.
+// leftovers returns the steps whose settings can outlive the process. Routes of the main
+// table vanish with the interface, so they are not included.
 func leftovers(steps []step) left {
 	l := left{Version: stateVersion, Namespace: namespace(), Boot: rundir.Boot()}
 	for _, s := range steps {
@@ -60,7 +60,8 @@ func leftovers(steps []step) left {
 
 func (l left) empty() bool { return len(l.Routes) == 0 && len(l.Rules) == 0 }
 
-// write replaces the file in one step, so that a reader finds all or nothing.
+// write replaces the file in one step, so that a reader finds the old or the new file
+// whole.
 func (l left) write(path string) error {
 	if err := rundir.Make(); err != nil {
 		return err
@@ -110,15 +111,15 @@ func parseLeft(path string, data []byte) (left, error) {
 	return l, nil
 }
 
-// elsewhere reports whether the file is of another network namespace or of another boot.
-// Its routes and rules here may then belong to other programs. Files of an earlier
-// version do not name the boot.
+// elsewhere reports whether the file is from another network namespace or another boot.
+// The same routes and rules may then belong to other programs. Files of an earlier
+// version do not name their boot.
 func (l left) elsewhere() bool {
 	return l.Namespace != namespace() || l.Boot != "" && l.Boot != rundir.Boot()
 }
 
-// remove removes the rules, then the routes that they led to. It does nothing in another
-// namespace or boot.
+// remove removes the rules, then the routes in their tables. It does nothing in another
+// namespace or after another boot.
 func (l left) remove() error {
 	if l.elsewhere() {
 		return nil

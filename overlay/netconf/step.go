@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// step is one change of the host's network, with its reversal.
+// step is one change of the host's network, with its undo.
 type step interface {
 	do(nl *netlink.Handle) error
 	undo(nl *netlink.Handle) error // nil if the change is gone already
@@ -32,22 +32,23 @@ func (s mtuStep) undo(nl *netlink.Handle) error { return ignoreGone(nl.LinkSetMT
 
 // quietStep keeps the kernel from giving the interface a link-local IPv6 address, and
 // from sending router solicitations from it. An idle tunnel must send nothing, and no
-// peer would accept that source. WireGuard's interfaces have no such address either.
+// peer would accept that source address. WireGuard's interfaces have no such address
+// either.
 type quietStep struct{ link netlink.Link }
 
 // ipv6AddrGenModeNone is IN6_ADDR_GEN_MODE_NONE of linux/if_link.h.
 const ipv6AddrGenModeNone = 1
 
 func (s quietStep) do(nl *netlink.Handle) error {
-	// A kernel without IPv6 refuses, and gives no such address anyway.
+	// A kernel without IPv6 refuses the setting, and assigns no such address anyway.
 	_ = nl.LinkSetIP6AddrGenMode(s.link, ipv6AddrGenModeNone)
 	return nil
 }
 
-// undo has nothing to do: the setting ends with the interface and shows nowhere.
+// undo has nothing to do: the setting ends with the interface and has no visible effect.
 func (s quietStep) undo(*netlink.Handle) error { return nil }
 
-// upStep brings an interface up. One that was up stays up.
+// upStep brings an interface up. An interface that was up stays up.
 type upStep struct {
 	link  netlink.Link
 	wasUp bool
@@ -72,7 +73,7 @@ func (s addressStep) addr() *netlink.Addr {
 	a := &netlink.Addr{IPNet: ipNet(s.prefix)}
 	if s.prefix.Addr().Is6() {
 		// No other host is on this link. Duplicate address detection (RFC 4862, 5.4)
-		// would only keep programs from binding the address for a second.
+		// would only prevent programs from binding the address for a second.
 		a.Flags = unix.IFA_F_NODAD
 	}
 	return a
@@ -103,7 +104,8 @@ func addressOwner(nl *netlink.Handle, p netip.Prefix, index int) (string, error)
 	return linkName(nl, a.LinkIndex), nil
 }
 
-// addressOn is addressOwner, but returns the whole address; nil: no interface has it.
+// addressOn is like addressOwner, but returns the whole address, or nil if no interface
+// has it.
 func addressOn(nl *netlink.Handle, p netip.Prefix, index int) (*netlink.Addr, error) {
 	addrs, err := dump(func() ([]netlink.Addr, error) { return nl.AddrList(nil, family(p.Addr())) })
 	if err != nil {
@@ -122,8 +124,8 @@ func addressOn(nl *netlink.Handle, p netip.Prefix, index int) (*netlink.Addr, er
 	return nil, nil
 }
 
-// routeStep adds a route through an interface. The state file keeps its exported
-// fields.
+// routeStep adds a route through an interface. The exported fields are stored in the
+// state file.
 type routeStep struct {
 	Prefix netip.Prefix `json:"prefix"`
 	Table  uint32       `json:"table"`
@@ -150,7 +152,8 @@ func (s routeStep) do(nl *netlink.Handle) error {
 	return nil
 }
 
-// tableName names a routing table for people: rt_tables(5) has names for some.
+// tableName returns the name of a routing table for messages: rt_tables(5) has names for
+// some.
 func tableName(id uint32) string {
 	switch id {
 	case unix.RT_TABLE_MAIN:
@@ -163,7 +166,7 @@ func tableName(id uint32) string {
 	return fmt.Sprintf("routing table %d", id)
 }
 
-// owner names the interface of the route that is in the way.
+// owner returns the interface of the conflicting route.
 func (s routeStep) owner(nl *netlink.Handle) string {
 	filter := &netlink.Route{Dst: ipNet(s.Prefix), Table: int(s.Table)}
 	routes, err := dump(func() ([]netlink.Route, error) {
@@ -176,8 +179,8 @@ func (s routeStep) owner(nl *netlink.Handle) string {
 }
 
 func (s routeStep) undo(nl *netlink.Handle) error {
-	// A later interface may have the same number. Only number and name together
-	// identify ours.
+	// A later interface may get the same number. Only number and name together identify
+	// our interface.
 	var none netlink.LinkNotFoundError
 	switch link, err := nl.LinkByIndex(s.Index); {
 	case errors.As(err, &none):
@@ -190,8 +193,8 @@ func (s routeStep) undo(nl *netlink.Handle) error {
 	return ignoreGone(nl.RouteDel(s.route()))
 }
 
-// ruleStep adds a policy rule. The state file keeps its exported fields; together they
-// tell our rule from any other.
+// ruleStep adds a policy rule. The exported fields are stored in the state file; together
+// they distinguish our rule from any other.
 type ruleStep struct {
 	V6       bool   `json:"v6"`
 	Priority int    `json:"priority"`

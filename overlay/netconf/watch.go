@@ -12,12 +12,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// watchBuffer is the socket's receive buffer in bytes, enough for some thousand messages.
-// A tool that flushes a table causes one for each route.
+// watchBuffer is the socket's receive buffer in bytes, enough for some thousand messages. A
+// tool that flushes a table causes one message for each route.
 const watchBuffer = 1 << 20
 
-// groups are the multicast groups with news of settings that Restore puts back
-// (rtnetlink(7)). ruleGroups have news of rules alone.
+// groups are the multicast groups with messages about settings that Restore restores
+// (rtnetlink(7)). ruleGroups have messages about rules only.
 var (
 	groups = append([]uint{
 		unix.RTNLGRP_LINK, unix.RTNLGRP_IPV4_IFADDR, unix.RTNLGRP_IPV6_IFADDR, unix.RTNLGRP_IPV4_ROUTE, unix.RTNLGRP_IPV6_ROUTE,
@@ -33,10 +33,10 @@ type Watcher struct {
 	all   bool   // every message matters
 }
 
-// Watch listens to the kernel's news of the interface of s.
+// Watch listens to the kernel's messages about the interface of s.
 func (s *State) Watch() (*Watcher, error) { return watch(groups, Watcher{index: uint32(s.index)}) }
 
-// WatchRules listens to the kernel's news of all policy rules.
+// WatchRules listens to the kernel's messages about all policy rules.
 func WatchRules() (*Watcher, error) { return watch(ruleGroups, Watcher{all: true}) }
 
 func watch(groups []uint, w Watcher) (*Watcher, error) {
@@ -44,8 +44,8 @@ func watch(groups []uint, w Watcher) (*Watcher, error) {
 	if err != nil {
 		return nil, os.NewSyscallError("socket", err)
 	}
-	// An error does not matter: a shorter buffer overflows sooner, and an overflow
-	// counts as news.
+	// An error does not matter: a shorter buffer overflows sooner, and an overflow counts as a
+	// change.
 	_ = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUF, watchBuffer)
 	err = unix.Bind(fd, &unix.SockaddrNetlink{Family: unix.AF_NETLINK})
 	for _, g := range groups {
@@ -64,14 +64,14 @@ func watch(groups []uint, w Watcher) (*Watcher, error) {
 // Close ends a wait.
 func (w *Watcher) Close() error { return w.file.Close() }
 
-// Wait returns true on news that matters here, or at the time until. It returns false
+// Wait returns true when a relevant message arrives, or at the time until. It returns false
 // when ctx has ended.
 func (w *Watcher) Wait(ctx context.Context, until time.Time) bool {
 	if w.file.SetReadDeadline(until) != nil {
 		return false
 	}
-	// This comes after the deadline above, which would undo it. It fails only if the
-	// file is closed already.
+	// This comes after the deadline is set above, because the deadline would undo it. It fails
+	// only if the file is closed already.
 	stop := context.AfterFunc(ctx, func() { _ = w.file.SetReadDeadline(time.Unix(1, 0)) })
 	defer stop()
 	raw, err := w.file.SyscallConn()
@@ -105,14 +105,14 @@ func (w *Watcher) Wait(ctx context.Context, until time.Time) bool {
 	return false
 }
 
-// fromKernel reports whether the kernel sent a message: messages of programs have the
-// number of their socket.
+// fromKernel reports whether the kernel sent a message; messages of programs have the number
+// of their socket.
 func fromKernel(from unix.Sockaddr) bool {
 	a, ok := from.(*unix.SockaddrNetlink)
 	return ok && a.Pid == 0
 }
 
-// matters looks for a change of our interface or of a rule among messages.
+// matters looks for a change of our interface or of a rule in messages.
 func (w *Watcher) matters(b []byte) bool {
 	list, err := syscall.ParseNetlinkMessage(b)
 	if err != nil {

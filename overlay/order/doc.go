@@ -1,8 +1,8 @@
 // Package order is the messaging layer above the transport. At one end it cuts inner
-// frames into messages. At the other end it puts the frames together and restores the
-// order of each inner flow. SRD leaves these tasks to the layer above ("the
-// messaging-layer sequencing information is transferred with the packet to the other
-// side, opaque to SRD").
+// frames into messages. At the other end it reassembles the frames and restores the order
+// of each inner flow. SRD leaves these tasks to the layer above ("the messaging-layer
+// sequencing information is transferred with the packet to the other side, opaque to
+// SRD").
 //
 // Each message carries 13 bytes, the transport's immediate:
 //
@@ -14,9 +14,9 @@
 //	12    flags            u8    bits 0-2 kind of segmentation, bit 3 checksum is
 //	                             partial, bit 4 order is to be restored
 //
-// A flow slot is a hash bucket, not a flow. Flows in one slot wait for each other's
-// gaps, which costs a moment after a loss. In return, the ends need not set up flows,
-// age them or tear them down. No order exists over all flows.
+// A flow slot is a hash bucket, not a flow. Flows in one slot wait for each other's gaps,
+// which costs a short delay after a loss. In return, the ends need not create, age or
+// delete state for flows. There is no order across flows.
 //
 // Everything is pure, bounded, and not safe for concurrent use.
 package order

@@ -1,7 +1,7 @@
 package order
 
-// flow is one slot's receiving state: the number of the due frame, and the later
-// frames, whole or in part.
+// flow is the receiving state of one slot: the number of the next frame in order, and the
+// later frames, whole or in part.
 type flow struct {
 	next  uint32
 	count int32   // of partials in win
@@ -9,8 +9,8 @@ type flow struct {
 	late  *lates  // incomplete frames behind next; nil: none
 }
 
-// get returns the partial of frame seq, or nil. seq is less than maxAhead from the due
-// frame.
+// get returns the partial frame with number seq, or nil. seq is less than maxAhead from
+// the next frame.
 func (fl *flow) get(seq uint32) *partial {
 	if fl.win == nil {
 		return nil
@@ -18,7 +18,7 @@ func (fl *flow) get(seq uint32) *partial {
 	return fl.win.get(seq)
 }
 
-// first returns the lowest number in the window.
+// first returns the lowest frame number in the window.
 func (fl *flow) first() (seq uint32, ok bool) {
 	if fl.win == nil {
 		return 0, false
@@ -26,7 +26,7 @@ func (fl *flow) first() (seq uint32, ok bool) {
 	return fl.win.first(fl.next)
 }
 
-// put enters p at its number.
+// put stores p under its number.
 func (g *Reassembler) put(p *partial) {
 	fl := p.flow
 	if fl.win == nil {
@@ -46,7 +46,7 @@ func (g *Reassembler) put(p *partial) {
 	fl.count++
 }
 
-// remove takes p out of its flow, and gives back an empty page and an empty window.
+// remove removes p from its flow, and frees an empty page and an empty window.
 func (g *Reassembler) remove(p *partial) {
 	fl := p.flow
 	i := p.seq / pagePlaces % windowPages

@@ -7,26 +7,28 @@ import (
 )
 
 const (
-	// holdRounds is a frame's wait on long paths, in round trips. The sender repairs a
-	// message for 4 of its round trips, so this is a little longer.
+	// holdRounds is how long a frame waits on long paths, in round trips. The sender
+	// repairs a message for 4 of its round trips, so holdRounds is a little longer.
 	holdRounds = 5
 	// MostHold bounds the wait for any round trip: within a second, Linux's TCP times
 	// out even on a path to the Moon.
 	MostHold = time.Second
-	// partLife is how long a frame keeps its place if it is incomplete, given up, or
-	// handed on ahead of an earlier one. A complete frame that waits behind it ends that
+	// partLife is how long a frame keeps its entry if it is incomplete, given up, or
+	// delivered ahead of an earlier one. A complete frame that waits behind it ends this
 	// time sooner. The sender repairs a message for a second or for four round trips.
-	// After that it has given up silently, like a process that ended.
+	// After that the sender has given up without a tombstone, for example because its
+	// process ended.
 	partLife = 10 * time.Second
 )
 
 // HoldFor returns how long a frame waits for an earlier one, at a smoothed round trip of
-// rtt (0: unknown). It is least, or more on paths whose sender repairs for longer.
+// rtt (0: unknown). It is the configured minimum, or more on paths whose sender repairs
+// for longer.
 func HoldFor(least, rtt time.Duration) time.Duration {
 	return max(least, min(holdRounds*rtt, MostHold))
 }
 
-// Deadline returns when Advance has something to do.
+// Deadline returns the time of the next call of Advance.
 func (g *Reassembler) Deadline() mono.Time {
 	at := mono.Never
 	if p := g.waits.head; p != nil {
@@ -41,7 +43,7 @@ func (g *Reassembler) Deadline() mono.Time {
 	return at
 }
 
-// Advance gives up gaps whose wait is over, and frames that stayed incomplete.
+// Advance gives up gaps whose wait is over, and frames that have stayed incomplete.
 func (g *Reassembler) Advance(now mono.Time) {
 	for p := g.lates.head; p != nil && now >= p.since.Add(lateLife); p = g.lates.head {
 		g.discard(p)
@@ -55,8 +57,8 @@ func (g *Reassembler) Advance(now mono.Time) {
 	g.account()
 }
 
-// skip makes frame to the due frame of fl, and goes on from there. It delivers the
-// earlier frames that are done, and gives up the others. It returns the number of gaps.
+// skip makes frame to the next frame of fl, and continues from there. It delivers the
+// complete frames before it, and gives up the others. It returns the number of gaps.
 func (g *Reassembler) skip(now mono.Time, fl *flow, to uint32) (gaps uint64) {
 	inGap := false
 	for fl.next != to {
@@ -84,8 +86,8 @@ func (g *Reassembler) skip(now mono.Time, fl *flow, to uint32) (gaps uint64) {
 	return gaps
 }
 
-// pass takes a partial whose turn has come or was given up, and which is out of its
-// window.
+// pass handles a partial frame whose turn has come or was given up, and which is out of
+// its window.
 func (g *Reassembler) pass(now mono.Time, p *partial) {
 	if !p.done() {
 		g.keepLate(now, p)
@@ -106,9 +108,9 @@ func (g *Reassembler) pass(now mono.Time, p *partial) {
 	g.release(p)
 }
 
-// relieve makes room while too much is held. It first gives up the oldest awaited gap,
-// which loses nothing. Then it drops late frames, and then incomplete ones, oldest
-// first.
+// relieve frees memory while too much is held. It first gives up the oldest gap that
+// frames wait for, which loses no data. Then it drops late frames, and then incomplete
+// ones, oldest first.
 func (g *Reassembler) relieve(now mono.Time) {
 	most := g.share()
 	n := &g.stats.Overflow

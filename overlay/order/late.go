@@ -7,8 +7,8 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// maxLate bounds the late frames of a flow that are still put together, and lateLife
-// their time.
+// maxLate bounds the late frames of a flow that are still reassembled, and lateLife
+// bounds their time.
 const (
 	maxLate  = 16
 	lateLife = time.Second
@@ -33,8 +33,8 @@ func (l *lates) find(seq uint32) *partial {
 	return nil
 }
 
-// keepLate moves p, whose turn was given up, to the late frames of its flow. If its
-// missing part comes, a late frame is better than none.
+// keepLate moves p, whose turn was given up, to the late frames of its flow. If the
+// missing part arrives, a late frame is better than none.
 func (g *Reassembler) keepLate(now mono.Time, p *partial) {
 	fl := p.flow
 	if fl.late != nil && fl.late.n == maxLate {
@@ -73,8 +73,8 @@ func (g *Reassembler) leaveLate(p *partial) {
 	g.release(p)
 }
 
-// addLate takes a message of a late frame. The frame is handed on out of order when it
-// is complete: the inner protocol sorts that out.
+// addLate adds a message to a late frame. When the frame is complete it is delivered out
+// of order, because the inner protocol can reorder it.
 func (g *Reassembler) addLate(now mono.Time, fl *flow, h *header, m *srd.Message) {
 	p := fl.late.find(h.seq)
 	if p == nil {

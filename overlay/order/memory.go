@@ -2,9 +2,10 @@ package order
 
 import "github.com/srdtun/srdtun/overlay/frame"
 
-// The memory that Go's allocator gives for each type, in bytes: rounded up to its size
-// classes (runtime/sizeclasses.go). A test compares. The peer chooses its messages, so
-// it could otherwise choose those that take most memory and count least.
+// These are the bytes that Go's allocator uses for each type, rounded up to its size
+// classes (runtime/sizeclasses.go). A test compares these numbers with the real ones. The
+// peer chooses its messages, so it could otherwise choose messages that take much memory
+// and count little.
 const (
 	partialBytes = 96
 	spansBytes   = 160
@@ -14,8 +15,9 @@ const (
 	frameBytes   = 96 // of a frame.Frame itself, besides its buffer
 )
 
-// Bounds of the spare objects, so that everyday reordering allocates nothing. They take
-// some 100 KB while frames are held, and a tenth of that while none is.
+// These bounds of the spare objects are large enough that everyday reordering allocates
+// nothing. The spare objects take some 100 KB while frames are held, and a tenth of that
+// while none is.
 const (
 	sparePartials = 512
 	spareSpans    = 64
@@ -34,7 +36,7 @@ type spare struct {
 	lates    []*lates
 }
 
-// reuse returns one of v, or a new one.
+// reuse returns an element of v, or a new object.
 func reuse[T any](v *[]*T) *T {
 	last := len(*v) - 1
 	if last < 0 {
@@ -46,7 +48,7 @@ func reuse[T any](v *[]*T) *T {
 	return x
 }
 
-// keep appends x to v, unless v has most already.
+// keep appends x to v, unless v already has most elements.
 func keep[T any](v []*T, x *T, most int) []*T {
 	if len(v) < most {
 		v = append(v, x)
@@ -54,7 +56,7 @@ func keep[T any](v []*T, x *T, most int) []*T {
 	return v
 }
 
-// acquire returns an empty partial.
+// acquire returns an empty partial frame.
 func (g *Reassembler) acquire(fl *flow, seq uint32) *partial {
 	p := reuse(&g.spare.partials)
 	g.memory += partialBytes
@@ -62,7 +64,7 @@ func (g *Reassembler) acquire(fl *flow, seq uint32) *partial {
 	return p
 }
 
-// release makes p spare. It is in no flow any more.
+// release adds p to the spare objects. It must not be in a flow any more.
 func (g *Reassembler) release(p *partial) {
 	p.leave()
 	g.drop(p)
@@ -79,7 +81,7 @@ func (g *Reassembler) release(p *partial) {
 	}
 }
 
-// alloc gives p a frame.
+// alloc allocates a frame for p.
 func (g *Reassembler) alloc(p *partial, h *header) {
 	p.frame = g.cfg.Alloc(int(h.length))
 	p.frame.Facts, p.frame.Flow = h.facts, uint32(h.slot)
@@ -87,7 +89,7 @@ func (g *Reassembler) alloc(p *partial, h *header) {
 	g.memory += room(p.frame)
 }
 
-// detach takes the frame from p.
+// detach removes the frame from p and returns it.
 func (g *Reassembler) detach(p *partial) *frame.Frame {
 	f := p.frame
 	g.stats.HeldBytes -= len(f.Data)

@@ -5,17 +5,17 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// Bounds of the separate pieces of one frame, with gaps between them.
+// These are the bounds of the separate pieces of one frame, with gaps between them.
 const (
-	// maxSpans bounds them: a frame of 64 KiB in 1,200-byte packets has at most 56
+	// maxSpans bounds the pieces: a frame of 64 KiB in 1,200-byte packets has at most 56
 	// messages, so at most 28 pieces.
 	maxSpans = 40
-	// fewSpans have room in the partial itself. Messages of a frame leave in trains, so
-	// a frame seldom has more pieces than paths.
+	// fewSpans pieces have room in the partial frame itself. Messages of a frame leave in
+	// bursts, so a frame seldom has more pieces than paths.
 	fewSpans = 8
 )
 
-// partial is a frame that is being put together or waits for its turn.
+// partial is a frame that is being reassembled or waits for its turn.
 type partial struct {
 	flow  *flow
 	frame *frame.Frame // nil before the first bytes, and if void or out
@@ -35,7 +35,7 @@ type partial struct {
 // span is a piece of a frame that has arrived.
 type span struct{ from, to uint16 }
 
-// done reports whether the partial waits for no more messages.
+// done reports whether the partial frame waits for no more messages.
 func (p *partial) done() bool { return p.void || p.out || p.whole() }
 
 // whole reports whether all bytes have arrived.
@@ -43,7 +43,7 @@ func (p *partial) whole() bool {
 	return p.frame != nil && p.n == 1 && p.room()[0] == span{0, uint16(len(p.frame.Data))}
 }
 
-// room returns the places for pieces. The first n hold pieces, in order.
+// room returns the array of pieces. Its first n elements hold pieces, in order.
 func (p *partial) room() []span {
 	if p.many != nil {
 		return p.many[:]
@@ -51,11 +51,11 @@ func (p *partial) room() []span {
 	return p.few[:]
 }
 
-// full reports whether all present places hold pieces.
+// full reports whether all elements of that array hold pieces.
 func (p *partial) full() bool { return int(p.n) == len(p.room()) }
 
-// add enters the piece from..to, and reports whether it could. A piece must not overlap
-// another: a hole that counted as filled would leak an earlier packet's bytes.
+// add adds the piece from..to, and reports whether it could. A piece must not overlap
+// another: otherwise a hole could count as filled, and leak bytes of an earlier packet.
 func (p *partial) add(from, to uint16) bool {
 	s, n := p.room(), int(p.n)
 	i := n
@@ -86,14 +86,14 @@ func (p *partial) add(from, to uint16) bool {
 	return true
 }
 
-// list is a queue of partials, and any partial can leave it. A partial is on one list
-// at most.
+// list is a queue of partial frames, from which any element can be removed. A partial
+// frame is on one list at most.
 type list struct {
 	head, tail *partial
 	n          int
 }
 
-// push takes p off its list and puts it last on this one.
+// push removes p from its list and appends it to this one.
 func (l *list) push(now mono.Time, p *partial) {
 	p.leave()
 	p.since, p.on, p.prev = now, l, l.tail
@@ -106,7 +106,7 @@ func (l *list) push(now mono.Time, p *partial) {
 	l.n++
 }
 
-// leave takes p off its list.
+// leave removes p from its list.
 func (p *partial) leave() {
 	l := p.on
 	if l == nil {

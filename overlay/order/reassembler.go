@@ -9,18 +9,18 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// Bounds of a Reassembler.
+// These are the bounds of a Reassembler.
 const (
-	// DefaultHold is how long a frame waits for an earlier one. The sender repairs or
-	// gives up every message within 150 ms, so a longer wait gains nothing. Linux's TCP
-	// would time out at 200 ms.
+	// DefaultHold is how long a frame waits for an earlier one by default. The sender
+	// repairs or gives up every message within 150 ms, so a longer wait gains nothing.
+	// Linux's TCP would time out at 200 ms.
 	DefaultHold = 150 * time.Millisecond
 	// DefaultHeldBytes bounds the memory for one peer's waiting and incomplete frames: 50
 	// ms at 5 Gbit/s. Together with flow numbers and spare objects, a peer stays within
-	// 32 MiB. It may hold less: see share.go.
+	// 32 MiB. A peer may hold less memory: see share.go.
 	DefaultHeldBytes = 31 << 20
-	// keepReady bounds the capacity kept for ready frames: as many as arrive in a
-	// round. A long gap releases more at once, but seldom.
+	// keepReady bounds the capacity kept for ready frames: as many as arrive in one
+	// round. When a long gap ends, more frames become ready at once, but this is rare.
 	keepReady = 1024
 )
 
@@ -54,14 +54,14 @@ type Stats struct {
 	Held      time.Duration // all holds together
 }
 
-// Reassembler puts frames together and restores order per flow slot. The cost of a
-// message depends neither on its numbers, nor on the number of flows, nor on the bytes
-// held.
+// Reassembler joins messages to frames and restores the order in each flow slot. The cost
+// of a message depends neither on its numbers, nor on the number of flows, nor on the
+// bytes held.
 type Reassembler struct {
 	cfg   Config
 	flows bySlot[flow]
 
-	// Each partial is on one of these lists, oldest first.
+	// Each partial frame is on one of these lists, oldest first.
 	parts list // in a window, incomplete or without its frame
 	waits list // in a window, complete, and waiting for an earlier one
 	lates list // among a flow's late frames
@@ -85,8 +85,8 @@ func NewReassembler(cfg Config) *Reassembler {
 	return &Reassembler{cfg: cfg, user: cfg.Budget.User()}
 }
 
-// SetHold sets how long a frame waits for an earlier one. It also holds for frames that
-// already wait.
+// SetHold sets how long a frame waits for an earlier one. The new time also applies to
+// frames that already wait.
 func (g *Reassembler) SetHold(d time.Duration) { g.cfg.Hold = d }
 
 // Stats returns the counters.
@@ -123,7 +123,7 @@ func (g *Reassembler) Add(now mono.Time, m *srd.Message) {
 	}
 }
 
-// build makes a frame from a message that holds all of it.
+// build makes a frame from a single message that contains all of it.
 func (g *Reassembler) build(h *header, m *srd.Message) *frame.Frame {
 	f := g.cfg.Alloc(int(h.length))
 	f.Facts, f.Flow = h.facts, uint32(h.slot)
@@ -131,8 +131,8 @@ func (g *Reassembler) build(h *header, m *srd.Message) *frame.Frame {
 	return f
 }
 
-// at returns the partial of frame seq, which is not late, and makes it if need be. If
-// the number is beyond the window, at gives up gaps until it fits.
+// at returns the partial frame with number seq, which is not late, and creates it if
+// needed. If the number is beyond the window, it gives up gaps until the number fits.
 func (g *Reassembler) at(now mono.Time, fl *flow, seq uint32) *partial {
 	if seq-fl.next >= maxAhead {
 		g.stats.Overflow += g.skip(now, fl, seq-maxAhead+1)
@@ -146,7 +146,7 @@ func (g *Reassembler) at(now mono.Time, fl *flow, seq uint32) *partial {
 	return p
 }
 
-// fill copies a message into p.
+// fill copies a message into the partial frame p.
 func (g *Reassembler) fill(p *partial, h *header, m *srd.Message) {
 	switch {
 	case p.void: // the frame's loss is counted already
@@ -168,7 +168,7 @@ func (g *Reassembler) fill(p *partial, h *header, m *srd.Message) {
 	}
 }
 
-// enter enters the piece from..to of p, and makes room for more pieces if need be.
+// enter adds the piece from..to to p, and makes room for more pieces if needed.
 func (g *Reassembler) enter(p *partial, from, to uint16) bool {
 	if p.many == nil && p.full() {
 		p.many = reuse(&g.spare.spans)
@@ -178,11 +178,11 @@ func (g *Reassembler) enter(p *partial, from, to uint16) bool {
 	return p.add(from, to)
 }
 
-// settle hands on the frames that p, just filled, completes or releases.
+// settle delivers the frames that p, which was just filled, completes or releases.
 func (g *Reassembler) settle(now mono.Time, fl *flow, p *partial) {
 	if p.whole() && !p.frame.Facts.Ordered {
-		// Order does not matter: the frame goes at once, and its partial keeps the
-		// place.
+		// This frame needs no order: it is delivered at once, and its partial frame keeps
+		// the entry.
 		g.handOn(p)
 		p.out = true
 	}
@@ -194,7 +194,7 @@ func (g *Reassembler) settle(now mono.Time, fl *flow, p *partial) {
 	}
 }
 
-// run delivers the frames of fl from the due one up to the next gap.
+// run delivers the frames of fl from the next one up to the next gap.
 func (g *Reassembler) run(now mono.Time, fl *flow) {
 	for p := fl.get(fl.next); p != nil && p.done(); p = fl.get(fl.next) {
 		g.remove(p)
@@ -224,8 +224,8 @@ func (g *Reassembler) Pop() *frame.Frame {
 	return f
 }
 
-// TakeReady appends the ready frames to dst, up to the first that is still being copied
-// into. The goroutine that copies takes the rest.
+// TakeReady appends the ready frames to dst, up to the first frame into which a goroutine
+// still copies. The goroutine that copies takes the remaining frames.
 func (g *Reassembler) TakeReady(dst []*frame.Frame) []*frame.Frame {
 	n := 0
 	for n < len(g.ready) && g.ready[n].Settled() {
@@ -241,8 +241,8 @@ func (g *Reassembler) TakeReady(dst []*frame.Frame) []*frame.Frame {
 	return dst
 }
 
-// Reset drops everything: the peer is another incarnation and numbers its flows anew.
-// Complete frames that only waited for order are handed on.
+// Reset drops everything, because the peer is a new process and numbers its flows from 0.
+// Complete frames that only waited for their turn are delivered.
 func (g *Reassembler) Reset(now mono.Time) {
 	g.flows.each(func(fl *flow) { g.handOnWhole(now, fl) })
 	for _, l := range []*list{&g.parts, &g.lates} {
@@ -262,7 +262,7 @@ func (g *Reassembler) Reset(now mono.Time) {
 	g.account()
 }
 
-// handOnWhole hands on the frames of fl that are complete and only wait for order.
+// handOnWhole delivers the frames of fl that are complete and only wait for their turn.
 func (g *Reassembler) handOnWhole(now mono.Time, fl *flow) {
 	for seq := fl.next; fl.win != nil; seq++ {
 		var ok bool

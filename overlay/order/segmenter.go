@@ -16,7 +16,7 @@ type Segmenter struct {
 	h     header
 }
 
-// Empty reports whether the last frame has been cut up.
+// Empty reports whether the last frame has been cut completely.
 func (c *Segmenter) Empty() bool { return c.frame == nil }
 
 // Load takes over a frame and gives it the next number of its flow. The frame must have
@@ -74,8 +74,8 @@ func (c *Segmenter) Cut(max int) srd.Message {
 	return m
 }
 
-// Reset drops the rest of the frame being cut and numbers all flows anew: the peer is
-// another incarnation.
+// Reset drops the rest of the frame being cut and numbers all flows from 0, because the
+// peer is a new process.
 func (c *Segmenter) Reset() {
 	if c.frame != nil {
 		c.frame.Release()

@@ -4,20 +4,20 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// A peer may hold memory in proportion to its recent deliveries, plus a first allowance. A
-// peer that only begins frames, or withholds one that others wait for, delivers nothing, so
-// its allowance stays small. The process's budget bounds the memory of all peers, and each
-// has the same share.
+// A peer may hold memory in proportion to its recently delivered bytes, plus an initial
+// allowance. A peer that only begins frames, or withholds one that others wait for, delivers
+// nothing, so its allowance stays small. The process's budget bounds the memory of all peers,
+// and each peer has the same share.
 const (
-	// firstBytes is a new peer's allowance, before a first frame is whole: a round trip of 30
-	// ms at 1 Gbit/s.
+	// firstBytes is the allowance of a new peer before its first complete frame: a round trip
+	// of 30 ms at 1 Gbit/s.
 	firstBytes = 4 << 20
-	// earnTime is the least time that a delivered frame counts; it counts for at most twice
-	// that. No frame waits longer than MostHold, so the waiting frames all came within this
-	// time.
+	// earnTime is the shortest time for which a delivered frame counts; it counts for at most
+	// twice that. No frame waits longer than MostHold, so all waiting frames arrived within
+	// this time.
 	earnTime = MostHold
-	// earnFactor allows for buffers twice as large as their frames, and for rates that
-	// at first double each round trip.
+	// earnFactor allows for buffers twice as large as their frames, and for rates that double
+	// each round trip at the start.
 	earnFactor = 2
 )
 
@@ -49,5 +49,5 @@ func (g *Reassembler) share() int {
 	return g.user.Hold(g.memory, min(g.cfg.HeldBytes, g.earned.bytes()))
 }
 
-// account tells the budget how much is held.
+// account tells the budget how much memory is held.
 func (g *Reassembler) account() { g.user.Hold(g.memory, 0) }

@@ -2,14 +2,14 @@ package order
 
 import "math/bits"
 
-// maxAhead bounds the frames of one slot beyond the due one: 40 ms of 200,000 small
+// maxAhead bounds the frames of one slot ahead of the next one: 40 ms of 200,000 small
 // packets a second.
 const maxAhead = 8192
 
-// A window has a place for each of the next maxAhead numbers. Pages of pagePlaces places
-// take memory only while they hold something. A frame takes one page at most, and two
-// bitmaps find the lowest frame. So random numbers from a peer cost no more than numbers
-// in order.
+// A window has an entry for each of the next maxAhead numbers. Pages of pagePlaces
+// entries take memory only while they hold something. A frame takes one page at most, and
+// two bitmaps find the lowest frame. So a peer that sends random numbers causes no more
+// cost than one that counts in order.
 const (
 	pagePlaces  = 64
 	windowPages = maxAhead / pagePlaces
@@ -27,7 +27,7 @@ type page struct {
 	at   [pagePlaces]*partial
 }
 
-// get returns the partial at seq, or nil.
+// get returns the partial frame with number seq, or nil.
 func (w *window) get(seq uint32) *partial {
 	if pg := w.pages[seq/pagePlaces%windowPages]; pg != nil {
 		return pg.at[seq%pagePlaces]
@@ -35,7 +35,7 @@ func (w *window) get(seq uint32) *partial {
 	return nil
 }
 
-// first returns the lowest taken number from seq on.
+// first returns the lowest occupied number from seq on.
 func (w *window) first(seq uint32) (lowest uint32, ok bool) {
 	from := seq / pagePlaces % windowPages
 	if pg := w.pages[from]; pg != nil {
@@ -47,12 +47,14 @@ func (w *window) first(seq uint32) (lowest uint32, ok bool) {
 	if !ok {
 		return 0, false
 	}
-	// In seq's own page, only numbers a whole window later are left.
+	// In seq's own page, the only entries before it belong to numbers a whole window
+	// later.
 	at := i*pagePlaces + uint32(bits.TrailingZeros64(w.pages[i].some))
 	return seq + (at-seq)%maxAhead, true
 }
 
-// firstPage returns the first existing page, from page i on and round to the one before.
+// firstPage returns the first existing page, starting at page i and wrapping around to
+// the one before it.
 func (w *window) firstPage(i uint32) (uint32, bool) {
 	const words = uint32(len(w.some))
 	if v := w.some[i/64] >> (i % 64); v != 0 {

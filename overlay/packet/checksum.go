@@ -7,8 +7,8 @@ import (
 
 // sum adds b to acc in ones' complement arithmetic (RFC 1071). It reads b as big-endian
 // 16-bit words, padded with a zero byte. Adding 64-bit words with their carry gives the
-// same sum modulo 65,535, so fold16 comes last. Within the checksummed data, b must
-// begin at an even offset.
+// same sum modulo 65,535, so fold16 can reduce the result at the end. Within the
+// checksummed data, b must begin at an even offset.
 func sum(b []byte, acc uint64) uint64 {
 	var carry uint64
 	for len(b) >= 8 {
@@ -49,8 +49,8 @@ func writePartial(b []byte, in *Info) {
 	binary.BigEndian.PutUint16(b[at:], pseudoSum(b, in, in.TotalLen-in.HeaderLen))
 }
 
-// completeChecksum finishes a partial checksum that covers b from start on. Its field
-// lies at start + offset. A result of zero is written as all ones, since zero means
+// completeChecksum finishes a partial checksum that covers b from start on. The checksum
+// field is at start + offset. A result of zero is written as all ones, since zero means
 // "none" in UDP (RFC 768). The caller has checked that the field lies in b.
 func completeChecksum(b []byte, start, offset int) {
 	c := ^fold16(sum(b[start:], 0))

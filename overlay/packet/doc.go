@@ -5,11 +5,11 @@
 // Reason and never panic. A Reason other than OK names the counter under which the
 // caller drops the packet.
 //
-// A super-frame looks like one very long packet:
+// A super-frame has the form of one very long packet:
 //
 //	| IP header, length of the whole | TCP or UDP header | payload ........ |
 //	                                                      \ GSOSize \ ... \ rest
 //
 // Its checksum field holds the sum over the pseudo-header only (the kernel's
-// CHECKSUM_PARTIAL), so no payload byte is summed on the way through.
+// CHECKSUM_PARTIAL), so the tunnel need not sum up the payload.
 package packet

@@ -5,20 +5,20 @@ import (
 	"math/bits"
 )
 
-// FlowKey is the secret that FlowHash is keyed with. Without it, nobody can choose
-// packets that fall into one bucket.
+// FlowKey is the secret key of FlowHash. Nobody who does not know it can choose packets
+// that fall into one bucket.
 type FlowKey [2]uint64
 
-// metaLen is how many bytes of the flow key follow the addresses: ports, protocol, and
-// whether it is a fragment. A tunnel's identifier takes tunnelLen more.
+// metaLen is the number of bytes of the flow key after the addresses: ports, protocol,
+// and a flag for fragments. A tunnel's identifier adds tunnelLen bytes.
 const (
 	metaLen   = 6
 	tunnelLen = 8
 )
 
-// FlowHash hashes the flow key of the packet b, which in describes. The key is the
-// 5-tuple, or for fragments the addresses and the protocol, so that all fragments share
-// one flow. For a known tunnel (VXLAN, Geneve, GRE, IP in IP), it has the inner
+// FlowHash hashes the flow key of the packet b, whose headers in describes. The key is
+// the 5-tuple, or for fragments the addresses and the protocol, so that all fragments
+// share one flow. For a known tunnel (VXLAN, Geneve, GRE, IP in IP), the key is the inner
 // 5-tuple, the tunnel's ends and its identifier. The hash is SipHash-2-4 (Aumasson and
 // Bernstein, "SipHash: a fast short-input PRF", INDOCRYPT 2012) of the addresses and of
 // metaLen bytes. With the same key it is the same on every machine.
@@ -27,7 +27,7 @@ func FlowHash(b []byte, in *Info, key FlowKey) uint32 {
 	return hash
 }
 
-// FlowOf is FlowHash, and returns the upper-layer protocol of that flow as well.
+// FlowOf returns FlowHash and the upper-layer protocol of that flow.
 func FlowOf(b []byte, in *Info, key FlowKey) (hash uint32, proto uint8) {
 	h := newSip(key)
 	h.addresses(b, in.Version)
@@ -42,8 +42,8 @@ func FlowOf(b []byte, in *Info, key FlowKey) (hash uint32, proto uint8) {
 	return h.end(in, 0), in.Proto
 }
 
-// mayTunnel reports whether the outer header can be a known tunnel's. It spares most
-// packets a look at their payload.
+// mayTunnel reports whether the outer header can be a known tunnel's. For most packets
+// this makes a look at the payload unnecessary.
 func mayTunnel(in *Info) bool {
 	switch in.Proto {
 	case ProtoUDP:
@@ -54,7 +54,7 @@ func mayTunnel(in *Info) bool {
 	return false
 }
 
-// sip is the state of SipHash-2-4, with the number of address bytes so far.
+// sip is the state of SipHash-2-4, with the number of address bytes hashed so far.
 type sip struct {
 	v0, v1, v2, v3 uint64
 	n              int

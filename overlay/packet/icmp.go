@@ -1,7 +1,7 @@
 package packet
 
-// ICMPError names the ICMP error b in the words of RFC 792 and RFC 4443. It returns "" if b,
-// which may be any bytes, is no such error.
+// ICMPError names the type of the ICMP error b in the words of RFC 792 and RFC 4443. It
+// returns "" if b, which may be any bytes, is not an ICMP error.
 func ICMPError(b []byte) string {
 	var in Info
 	if Parse(b, &in) != OK || len(b) < in.HeaderLen+2 || in.laterFragment(b) {

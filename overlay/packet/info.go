@@ -5,7 +5,8 @@ import (
 	"net/netip"
 )
 
-// IP protocol numbers that the parser knows (IANA protocol-numbers registry).
+// These are the IP protocol numbers that the parser knows (IANA protocol-numbers
+// registry).
 const (
 	ProtoHopByHop     = 0
 	ProtoICMP         = 1
@@ -65,13 +66,14 @@ type Info struct {
 	L4HeaderLen int // TCP or UDP header, bytes; 0 when it is absent or malformed
 	TotalLen    int // the whole packet, bytes
 
-	// CSumStart is the begin of the transport checksum, and CSumOffset its field's
-	// distance from there. They are in bytes, and 0 unless TCP or UDP.
+	// CSumStart is the offset at which the transport checksum begins, and CSumOffset the
+	// distance of its field from there. Both are in bytes, and 0 unless the packet is TCP
+	// or UDP.
 	CSumStart, CSumOffset int
 }
 
-// Parse describes the inner packet b in out. The bytes of b must be exactly one packet.
-// Only after OK has out a meaning.
+// Parse fills out with a description of the inner packet b. The bytes of b must be
+// exactly one packet. Only if it returns OK is out valid.
 func Parse(b []byte, out *Info) Reason {
 	if len(b) == 0 {
 		return Truncated
@@ -114,8 +116,8 @@ func IsTCP(b []byte) bool {
 	return proto == ProtoTCP
 }
 
-// upper returns the bytes behind the first IP header of b, and their protocol. If b,
-// which may be any bytes, is no IP packet, upper returns 0 and nil.
+// upper returns the bytes after the first IP header of b, and their protocol. If b, which
+// may be any bytes, is no IP packet, upper returns 0 and nil.
 func upper(b []byte) (proto uint8, rest []byte) {
 	switch {
 	case len(b) >= ipv4HeaderLen && b[0]>>4 == 4:
@@ -186,8 +188,8 @@ func (in *Info) parse6(b []byte) Reason {
 }
 
 // walkExtensions moves HeaderLen and Proto over the extension headers. It ends at a
-// fragment header, because all fragments must give the same flow key, and only the
-// first has more headers.
+// fragment header: all fragments must give the same flow key, but only the first fragment
+// has the further headers.
 func (in *Info) walkExtensions(b []byte) Reason {
 	for n := 0; isExtension(in.Proto); n++ {
 		if n == maxExtensions {
@@ -227,8 +229,8 @@ func isExtension(proto uint8) bool {
 	return false
 }
 
-// parseTransport reads ports and header length. The end systems judge a short or
-// malformed transport header: the packet is carried, only without ports or offload.
+// parseTransport reads ports and header length. The receiving hosts judge a short or
+// malformed transport header; here the packet is carried without ports or offload.
 func (in *Info) parseTransport(l4 []byte) {
 	switch in.Proto {
 	case ProtoTCP:

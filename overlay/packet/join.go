@@ -23,12 +23,12 @@ const (
 // Payload returns how many bytes follow the transport header.
 func (in *Info) Payload() int { return in.TotalLen - in.HeaderLen - in.L4HeaderLen }
 
-// Joinable reports whether the packet b, which in describes, can join a super-frame,
-// and its kind. It accepts plain TCP segments with data, and UDP datagrams. An IPv4
-// packet must have no options and forbid fragments: otherwise its identification would
-// matter (RFC 6864 section 4). Joining replaces the checksums, so Joinable checks them
-// first: the IPv4 header's always, the transport's unless it is partial. A packet that
-// Validate would refuse is not joinable.
+// Joinable reports whether the packet b, whose headers in describes, can join a
+// super-frame, and of which kind. It accepts plain TCP segments with data, and UDP
+// datagrams. An IPv4 packet must have no options and forbid fragments: otherwise its
+// identification would matter (RFC 6864 section 4). Joining replaces the checksums, so
+// Joinable checks them first: the IPv4 header's always, the transport's unless it is
+// partial. A packet that Validate would refuse is not joinable.
 func Joinable(b []byte, in *Info, facts frame.Facts) (frame.GSO, bool) {
 	if facts.GSO != frame.GSONone || facts.GSOSize != 0 || in.Fragment || in.Routed || in.L4HeaderLen == 0 || in.Payload() == 0 {
 		return frame.GSONone, false
@@ -61,7 +61,7 @@ func Joinable(b []byte, in *Info, facts frame.Facts) (frame.GSO, bool) {
 	return kind, true
 }
 
-// Follows reports whether segmentation would give b as the packet n bytes of payload
+// Follows reports whether segmentation would produce b as the packet n bytes of payload
 // after packet a. Both are Joinable; their lengths are not compared.
 func Follows(a []byte, ai *Info, n int, b []byte, bi *Info) bool {
 	if ai.Version != bi.Version || ai.Proto != bi.Proto || ai.L4HeaderLen != bi.L4HeaderLen || !sameIP(a, b, ai.Version) {
@@ -78,9 +78,9 @@ func Follows(a []byte, ai *Info, n int, b []byte, bi *Info) bool {
 			bytes.Equal(s[tcpHeaderLen:ai.L4HeaderLen], t[tcpHeaderLen:ai.L4HeaderLen])
 }
 
-// sameIP compares the IP header fields that all segments of a frame share. Length, IPv4
-// identification and header checksum may differ. ECN marks are in it, so that none is
-// lost or spread.
+// sameIP compares the IP header fields that must be equal in all segments of a frame.
+// Length, IPv4 identification and header checksum may differ. It also compares ECN marks,
+// so that no mark is lost or copied to other segments.
 func sameIP(a, b []byte, version uint8) bool {
 	if version == 4 {
 		return bytes.Equal(a[:2], b[:2]) && bytes.Equal(a[6:10], b[6:10]) && bytes.Equal(a[12:20], b[12:20])
@@ -88,15 +88,14 @@ func sameIP(a, b []byte, version uint8) bool {
 	return bytes.Equal(a[:4], b[:4]) && bytes.Equal(a[6:40], b[6:40])
 }
 
-// Pushed reports whether the TCP packet b asks to be handed on at once, which
-// ends a run.
+// Pushed reports whether the TCP packet b has the PSH flag, which ends a run.
 func Pushed(b []byte, in *Info) bool {
 	return in.Proto == ProtoTCP && b[in.HeaderLen+tcpFlagsOffset]&tcpPSH != 0
 }
 
 // Join writes the super-frame of parts into dst, which has room for exactly its headers
-// and all payloads. The first part is described in in, and each part follows the one
-// before. The checksum becomes partial.
+// and all payloads. The headers of the first part are described in in, and each part
+// follows the one before. The super-frame's checksum is partial.
 func Join(dst []byte, parts []*frame.Frame, in *Info) {
 	join(dst, parts, in.HeaderLen+in.L4HeaderLen)
 	finishJoin(dst, parts[len(parts)-1].Data, *in)

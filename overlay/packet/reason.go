@@ -1,9 +1,10 @@
 package packet
 
-// Reason says why a packet cannot be carried. The zero value means that it can.
+// Reason says why a packet cannot be carried. The zero value means that the packet can be
+// carried.
 type Reason uint8
 
-// The reasons, in the order in which the checks are made.
+// The reasons are in the order of the checks.
 const (
 	OK                Reason = iota
 	Truncated                // the bytes end before a header does

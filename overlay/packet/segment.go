@@ -6,7 +6,7 @@ import (
 	"github.com/srdtun/srdtun/overlay/frame"
 )
 
-// TCP flags (RFC 9293 section 3.1).
+// These are TCP flags (RFC 9293 section 3.1).
 const (
 	tcpFIN = 0x01
 	tcpPSH = 0x08
@@ -19,7 +19,7 @@ const (
 	ipv4IDOffset = 4
 )
 
-// segments returns how many packets the frame becomes, at least 1.
+// segments returns the number of packets in the frame, at least 1.
 func segments(in *Info, facts frame.Facts) int {
 	payload := in.TotalLen - in.HeaderLen - in.L4HeaderLen
 	size := int(facts.GSOSize)
@@ -29,9 +29,9 @@ func segments(in *Info, facts frame.Facts) int {
 	return (payload + size - 1) / size
 }
 
-// Segments returns how many packets a frame is cut into, or 1 if it is carried whole.
-// The answer is above 1 for frames that no peer would accept: with segments under
-// MinSegment, or with too many.
+// Segments returns the number of packets into which a frame is cut, or 1 if it is carried
+// whole. The number is above 1 for frames that no peer would accept: with segments
+// shorter than MinSegment, or with too many segments.
 func Segments(in *Info, facts frame.Facts) int {
 	n := segments(in, facts)
 	if n > 1 && (facts.GSOSize < MinSegment || n > MaxSegments) {
@@ -47,8 +47,9 @@ func SegmentLen(in *Info, facts frame.Facts, i int) int {
 }
 
 // Segment writes packet i of the super-frame b into dst, which has SegmentLen bytes. It
-// cuts like the kernel's tcp_gso_segment and udp_gso_segment. Its checksum stays
-// partial: of the facts, only CSum holds for it. i is less than the number of segments.
+// cuts like the kernel's tcp_gso_segment and udp_gso_segment. The packet's checksum stays
+// partial: of the facts, only CSum applies to the packet. i is less than the number of
+// segments.
 func Segment(dst, b []byte, in *Info, facts frame.Facts, i int) {
 	headers, size := in.HeaderLen+in.L4HeaderLen, int(facts.GSOSize)
 	copy(dst, b[:headers])
@@ -76,11 +77,11 @@ func Segment(dst, b []byte, in *Info, facts frame.Facts, i int) {
 	}
 }
 
-// DropLastSegment takes the last segment off a super-frame, and reports whether it
-// could. It leaves a frame of one packet alone. So a queue can lose one packet to
-// signal congestion and not a train of them. FIN and PSH go with the segment that
-// carried them. The caller owns f alone. The IPv4 header checksum is updated (RFC 1624)
-// and the partial checksum follows the length.
+// DropLastSegment removes the last segment of a super-frame, and reports whether it
+// could. It does not change a frame of one packet. So a queue can drop one packet to
+// signal congestion, instead of all packets of the frame. The flags FIN and PSH are
+// removed with the segment that carried them. The caller must be the only owner of f. The
+// IPv4 header checksum is updated (RFC 1624) and the partial checksum follows the length.
 func DropLastSegment(f *frame.Frame) bool {
 	if f.Facts.GSO == frame.GSONone || !f.Facts.CSum {
 		return false
@@ -116,7 +117,7 @@ func DropLastSegment(f *frame.Frame) bool {
 }
 
 // setLength writes the length of the packet into the IP and UDP headers, and the new
-// pseudo-header sum. The IPv4 header checksum is left.
+// pseudo-header sum. It does not update the IPv4 header checksum.
 func setLength(b []byte, in *Info, length int) {
 	in.setTotal(b, length)
 	if in.Proto == ProtoUDP {

@@ -2,8 +2,8 @@ package packet
 
 import "encoding/binary"
 
-// Known tunnels: by the protocol, or in UDP by the destination port. An unknown tunnel's
-// packet is hashed and carried by its outer headers.
+// These are the known tunnels, identified by the protocol, or for UDP by the destination
+// port. A packet of an unknown tunnel is hashed and carried by its outer headers.
 const (
 	protoIPIP = 4  // RFC 2003
 	protoSIT  = 41 // RFC 4213
@@ -14,7 +14,7 @@ const (
 	portGeneve     = 6081 // RFC 8926
 )
 
-// Parts of tunnel headers.
+// These are parts of tunnel headers.
 const (
 	vxlanHeaderLen  = 8
 	vxlanValid      = 0x08 // the header has a network identifier
@@ -34,9 +34,10 @@ const (
 	etherBridge = 0x6558 // an Ethernet frame in GRE or Geneve
 )
 
-// findInner describes in out the inner packet of the tunnel packet b, which in describes.
-// It also returns the tunnel's identifier. ok is false for other packets, and for unknown
-// tunnels. The inner packet may end before b does, as a short Ethernet frame is padded.
+// findInner describes in out the inner packet of the tunnel packet b, whose outer headers
+// in describes. It also returns the tunnel's identifier. ok is false for other packets,
+// and for unknown tunnels. The inner packet may end before b does, as a short Ethernet
+// frame is padded.
 func findInner(b []byte, in, out *Info) (id uint32, ok bool) {
 	if in.Fragment {
 		return 0, false
@@ -47,7 +48,7 @@ func findInner(b []byte, in, out *Info) (id uint32, ok bool) {
 }
 
 // tunnelled returns the inner packet in the upper layer b, from the inner IP header on,
-// and the tunnel's identifier. It returns nil if b is no known tunnel.
+// and the tunnel's identifier. It returns nil if b does not belong to a known tunnel.
 func tunnelled(proto uint8, b []byte) (inner []byte, id uint32) {
 	switch {
 	case proto == protoIPIP, proto == protoSIT:
@@ -66,8 +67,8 @@ func tunnelled(proto uint8, b []byte) (inner []byte, id uint32) {
 	return nil, 0
 }
 
-// ipLength returns the length that the IP header at the beginning of b gives; 0 if there
-// is none.
+// ipLength returns the length in the IP header at the beginning of b, or 0 if there is
+// none.
 func ipLength(b []byte) int {
 	switch {
 	case len(b) >= ipv4HeaderLen && b[0]>>4 == 4:

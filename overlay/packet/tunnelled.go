@@ -6,7 +6,7 @@ import (
 	"github.com/srdtun/srdtun/overlay/frame"
 )
 
-// A super-frame of a UDP tunnel looks like one very long packet too:
+// A super-frame of a UDP tunnel also has the form of one very long packet:
 //
 //	| outer IP | UDP | tunnel header, Ethernet | inner IP | TCP or UDP | payload ...... |
 //	0                                          At                        \ GSOSize \ ..
@@ -21,10 +21,10 @@ const (
 	// header.
 	maxTunnelHeader = geneveHeaderLen + 63*4 + etherHeaderLen + vlanTagLen
 
-	// tunAsEthernet is the length of an Ethernet header. Linux adds it to the least
+	// tunAsEthernet is the length of an Ethernet header. Linux adds it to the minimum
 	// offset of an outer UDP header (virtio_net_hdr_tnl_to_skb), even on devices without
-	// Ethernet headers. It makes no other use of the offset: the receiving stack finds
-	// the header itself.
+	// Ethernet headers. The kernel does not use the offset otherwise: the receiving stack
+	// finds the header itself.
 	tunAsEthernet = 14
 )
 
@@ -64,8 +64,8 @@ func (t *Tunnel) facts(f frame.Facts) frame.Facts {
 	return f
 }
 
-// Describe describes a tunnelled super-frame, as VnetHeader.Facts left it or a peer
-// sent it. Parse has described b in in.
+// Describe describes a tunnelled super-frame that VnetHeader.Facts has prepared or that a
+// peer sent. Parse has stored the description of b in in.
 func (t *Tunnel) Describe(b []byte, in *Info, facts *frame.Facts) Reason {
 	at := 0
 	if in.Proto == ProtoUDP && in.L4HeaderLen > 0 {
@@ -75,8 +75,9 @@ func (t *Tunnel) Describe(b []byte, in *Info, facts *frame.Facts) Reason {
 }
 
 // Validate checks a tunnelled super-frame from a peer, and makes it fit to be written to
-// the TUN device. It is the twin of the function Validate; in is Parse's description of
-// b. It refuses a frame of a single segment, since a peer has no need to send one.
+// the TUN device. It does for tunnelled frames what the function Validate does for others;
+// in is Parse's description of b. ValidateJoined is like Validate, but for a frame that
+// Part.Join made: its segments may have any size.
 func (t *Tunnel) Validate(b []byte, in *Info, facts *frame.Facts) Reason {
 	return t.validate(b, in, facts, MinSegment)
 }
@@ -109,8 +110,8 @@ func (t *Tunnel) validate(b []byte, in *Info, facts *frame.Facts, least uint16) 
 	return OK
 }
 
-// restore writes the outer UDP length back, and the pseudo-header sums of the partial
-// checksums.
+// restore writes the outer UDP length, and the pseudo-header sums of the partial
+// checksums, back into the headers.
 func (t *Tunnel) restore(b []byte, in *Info) {
 	binary.BigEndian.PutUint16(b[in.HeaderLen+udpLenOffset:], uint16(in.TotalLen-in.HeaderLen))
 	if t.summed(b, in) {
@@ -133,7 +134,7 @@ func (t *Tunnel) complete(b []byte, in *Info) {
 	}
 }
 
-// Count returns how many packets the frame stands for, at least 1.
+// Count returns the number of packets in the frame, at least 1.
 func (t *Tunnel) Count(facts frame.Facts) int { return segments(&t.Inner, t.facts(facts)) }
 
 // Carried reports whether a peer accepts the frame whole.
@@ -149,7 +150,7 @@ func (t *Tunnel) SegmentLen(facts frame.Facts, i int) int {
 
 // Segment writes packet i of the super-frame b into dst, as the kernel's
 // skb_udp_tunnel_segment would cut it. Describe or Validate has described b. dst has
-// SegmentLen bytes. The packet's checksums are complete, so it needs no facts.
+// SegmentLen bytes. The packet's checksums are complete, so the packet needs no facts.
 func (t *Tunnel) Segment(dst, b []byte, in *Info, facts frame.Facts, i int) {
 	copy(dst, b[:t.At])
 	Segment(dst[t.At:], b[t.At:], &t.Inner, t.facts(facts), i)
@@ -167,7 +168,7 @@ func (t *Tunnel) Segment(dst, b []byte, in *Info, facts frame.Facts, i int) {
 	t.complete(dst, in)
 }
 
-// dropLast takes the last segment off the frame: see DropLastSegment. If one packet is
+// dropLast removes the last segment of the frame: see DropLastSegment. If one packet is
 // left, the frame becomes an ordinary packet.
 func (t *Tunnel) dropLast(f *frame.Frame, in *Info) bool {
 	if t.Describe(f.Data, in, &f.Facts) != OK {
@@ -193,9 +194,9 @@ func (t *Tunnel) dropLast(f *frame.Frame, in *Info) bool {
 	return true
 }
 
-// VnetHeader returns the long virtio header for writing a frame that Validate accepted.
-// If fits is false, the kernel would refuse the frame: it demands room for an Ethernet
-// header.
+// VnetHeader returns the long virtio header for writing a frame that Validate accepted. If
+// fits is false, the kernel would refuse the frame, because it requires room for an
+// Ethernet header.
 func (t *Tunnel) VnetHeader(b []byte, in *Info, facts frame.Facts) (h VnetHeader, fits bool) {
 	h = BuildVnetHeader(b[t.At:], &t.Inner, t.facts(facts))
 	h.HdrLen += uint16(t.At)
@@ -213,7 +214,7 @@ func (t *Tunnel) VnetHeader(b []byte, in *Info, facts frame.Facts) (h VnetHeader
 	return h, t.fits(in)
 }
 
-// outerStart returns the offset of the outer UDP header as the virtio header gives it.
+// outerStart returns the offset of the outer UDP header as the virtio header states it.
 func outerStart(in *Info) int {
 	least := ipv4HeaderLen
 	if in.Version == 6 {
@@ -222,7 +223,7 @@ func outerStart(in *Info) int {
 	return max(in.HeaderLen, tunAsEthernet+least)
 }
 
-// fits reports whether the kernel takes a frame with these headers.
+// fits reports whether the kernel accepts a frame with these headers.
 func (t *Tunnel) fits(in *Info) bool { return outerStart(in)+udpHeaderLen <= t.At }
 
 // tunnelFacts is Facts for a super-frame of a UDP tunnel.

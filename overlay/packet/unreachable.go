@@ -5,7 +5,7 @@ import (
 	"net/netip"
 )
 
-// The ICMP error for a packet whose destination cannot be reached:
+// This file builds the ICMP error for a packet whose destination cannot be reached:
 //
 //	IPv4 header   20  source: the packet's destination; to its source
 //	type, code     2  3, 1: host unreachable (RFC 792); 1, 3: address unreachable (RFC 4443 section 3.1)
@@ -13,18 +13,18 @@ import (
 //	unused         4
 //	the packet        as much of it as fits
 //
-// These are the codes of the kernel's WireGuard. The source ought to be an address of this
-// host (RFC 1812 section 4.3.2.4). But the answer arrives through the TUN device, and Linux
-// drops arriving packets with its own address as the source. The packet's destination
-// always passes as a source. The answer comes the way that real replies come, so
-// reverse-path filters and other tunnels' allowed IPs accept it.
+// These are the codes of the kernel's WireGuard. The source of the error ought to be an address of
+// this host (RFC 1812 section 4.3.2.4). But the error arrives through the TUN device, and Linux
+// drops arriving packets that have its own address as the source. So the source is the packet's
+// destination, which Linux always accepts. The error arrives on the same interface as real replies,
+// so reverse-path filters and other tunnels' allowed IPs accept it.
 const (
 	icmpHeaderLen = 8
 
-	// unreachable4Most limits the answer: it quotes as much of the packet as fits into 576
-	// bytes (RFC 1812 section 4.3.2.3).
+	// unreachable4Most limits the error: it quotes as much of the packet as fits into 576 bytes
+	// (RFC 1812 section 4.3.2.3).
 	unreachable4Most = 576
-	// unreachable6Most is the least MTU of IPv6 (RFC 4443 section 3.1).
+	// unreachable6Most is the minimum MTU of IPv6 (RFC 4443 section 3.1).
 	unreachable6Most = 1280
 
 	icmpUnreachable     = 3
@@ -35,16 +35,16 @@ const (
 	icmpv6Informational      = 128 // types below are errors, RFC 4443 section 2.1
 	icmpv6Redirect           = 137
 
-	// internetControl is the precedence of such answers (RFC 1812 section 4.3.2.5).
+	// internetControl is the IP precedence of such errors (RFC 1812 section 4.3.2.5).
 	internetControl = 6 << 5
 	unreachableTTL  = 64
 )
 
-// UnreachableLen returns the length of the ICMP error for the packet b, or 0 if there may
-// be none. Parse has described b in in. RFC 1122 section 3.2.2 and RFC 4443 section 2.4 (e)
-// forbid errors about ICMP errors, multicasts, broadcasts and later fragments. They also
-// forbid errors to a source that is not a single host. Broadcast addresses of subnets are
-// for the caller to check.
+// UnreachableLen returns the length of the ICMP error for the packet b, or 0 if no error may be
+// sent. Parse has stored the description of b in in. RFC 1122 section 3.2.2 and RFC 4443 section
+// 2.4 (e) forbid errors about ICMP errors, multicasts, broadcasts and later fragments. They also
+// forbid errors to a source that is not a single host. The caller checks for broadcast addresses of
+// subnets.
 func UnreachableLen(b []byte, in *Info) int {
 	switch {
 	case !singleHost(in.Src) || in.Dst.IsMulticast() || in.Dst == broadcast || in.laterFragment(b) || in.isError(b):
@@ -63,7 +63,7 @@ func singleHost(a netip.Addr) bool {
 	return !a.IsUnspecified() && !a.IsLoopback() && !a.IsMulticast() && !a.Is4In6() && a != broadcast
 }
 
-// laterFragment reports whether b is a fragment but the first.
+// laterFragment reports whether b is a fragment other than the first.
 func (in *Info) laterFragment(b []byte) bool {
 	switch {
 	case !in.Fragment:
@@ -71,7 +71,7 @@ func (in *Info) laterFragment(b []byte) bool {
 	case in.Version == 4:
 		return binary.BigEndian.Uint16(b[6:])&0x1fff != 0
 	}
-	// RFC 8200 section 4.5: the offset is in the upper 13 bits of the second word.
+	// The offset is in the upper 13 bits of the second word (RFC 8200 section 4.5).
 	return binary.BigEndian.Uint16(b[in.HeaderLen-extensionLen+2:])&^7 != 0
 }
 
@@ -85,7 +85,7 @@ func (in *Info) isError(b []byte) bool {
 	case in.Version == 6 && in.Proto == ProtoICMPv6:
 		return len(l4) == 0 || l4[0] < icmpv6Informational || l4[0] == icmpv6Redirect
 	}
-	// More headers may lie behind a fragment header: Parse stops there.
+	// More headers may follow a fragment header, where Parse stops.
 	return in.Fragment && in.Version == 6 && isExtension(in.Proto)
 }
 

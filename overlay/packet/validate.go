@@ -12,29 +12,28 @@ const (
 	// that.
 	MaxLen = 65535
 
-	// MaxSegments is the most packets that one frame may become. Linux cuts
-	// at most 128 UDP segments (UDP_MAX_SEGMENTS), and 128 segments of
-	// MinSegment bytes are all but a full frame.
+	// MaxSegments is the most packets that one frame may become. Linux cuts at most 128
+	// UDP segments (UDP_MAX_SEGMENTS), and 128 segments of MinSegment bytes are almost a
+	// full frame.
 	MaxSegments = 128
 
 	// MinSegment is the smallest segment size of a frame with more than one segment, in
-	// bytes. The kernel accepts 1: one small message would then become thousands of
-	// packets. An ordinary TCP makes no segments below 536 bytes (RFC 9293 section
-	// 3.7.1) less 40 bytes of TCP options. The sending end of the tunnel cuts up frames
-	// with smaller segments.
+	// bytes. The kernel accepts a segment size of 1: one small message would then become
+	// thousands of packets. An ordinary TCP makes no segments below 536 bytes (RFC 9293
+	// section 3.7.1) less 40 bytes of TCP options. The sending end of the tunnel cuts up
+	// frames with smaller segments.
 	MinSegment = 536 - 40
 )
 
 // Validate checks a frame from a peer against its facts, and makes it fit to be written
 // to the TUN device. It writes the partial checksum into b, and turns a frame of one
-// segment into a plain packet. Parse has described b in in. Only frames with OK may be
-// written.
+// segment into a plain packet. Parse has stored the description of b in in. Only frames
+// for which it returns OK may be written.
 func Validate(b []byte, in *Info, facts *frame.Facts) Reason {
 	return validate(b, in, facts, MinSegment)
 }
 
-// ValidateJoined is Validate for a frame that Join made. Its segments were packets of
-// any size.
+// ValidateJoined is Validate for a frame that Join made. Its segments may have any size.
 func ValidateJoined(b []byte, in *Info, facts *frame.Facts) Reason {
 	return validate(b, in, facts, 1)
 }

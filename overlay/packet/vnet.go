@@ -15,13 +15,13 @@ const VnetHeaderLen = 10
 // between the first ten bytes and the two tunnel offsets zero.
 const VnetTunnelHeaderLen = 24
 
-// Places of the two tunnel offsets in the long header, in bytes.
+// These are the positions of the two tunnel offsets in the long header, in bytes.
 const (
 	vnetOuterAt = 20
 	vnetInnerAt = 22
 )
 
-// The fields' values, from the same header.
+// These are the values of the fields, from the same kernel header.
 const (
 	vnetNeedsCSum  = 1
 	vnetTunnelCSum = 8
@@ -36,11 +36,11 @@ const (
 	vnetTunnel6 = 0x40
 )
 
-// VnetHeader is the kernel's description of a frame's offloads:
+// VnetHeader is the kernel's description of a frame's offloads. The first fields are
 //
 //	flags 1, gso_type 1, hdr_len 2, gso_size 2, csum_start 2, csum_offset 2
 //
-// in the byte order of the machine. In the long form two fields follow, little endian:
+// in the byte order of the machine. In the long form two fields follow, in little endian:
 // the offsets of the outer UDP header and of the inner packet.
 type VnetHeader struct {
 	Flags, GSOType                         uint8
@@ -110,20 +110,20 @@ func gsoType(b []byte, in *Info, g frame.GSO) (t uint8) {
 	case frame.GSOUDP:
 		t = vnetGSOUDPL4
 	}
-	// CWR belongs to the first segment only; this flag tells the cutting side so (RFC
-	// 3168 section 6.1.2).
+	// CWR belongs to the first segment only; this flag tells the kernel so when it cuts
+	// the frame (RFC 3168 section 6.1.2).
 	if in.Proto == ProtoTCP && g != frame.GSONone && b[in.HeaderLen+tcpFlagsOffset]&tcpCWR != 0 {
 		t |= vnetGSOECN
 	}
 	return t
 }
 
-// Facts translates the virtio header of the packet b, which in describes. It sets GSO,
-// GSOSize and CSum of out and leaves Ordered. Facts completes in b a partial checksum
-// other than the outermost TCP or UDP one, which no peer could describe. Facts ignores
-// hdr_len: on forwarded frames the kernel gives the length of its linear part there. In a
-// super-frame of a UDP tunnel, the outer UDP length field takes the offset of the inner
-// packet.
+// Facts translates the virtio header of the packet b, whose headers in describes. It sets
+// GSO, GSOSize and CSum of out and does not change Ordered. Facts completes in b a
+// partial checksum other than the outermost TCP or UDP one, which no peer could describe.
+// Facts ignores hdr_len, because on forwarded frames the kernel puts the length of its
+// linear part there. In a super-frame of a UDP tunnel, Facts writes the offset of the
+// inner packet into the outer UDP length field.
 func (h VnetHeader) Facts(b []byte, in *Info, out *frame.Facts) Reason {
 	if h.GSOType&(vnetTunnel4|vnetTunnel6) != 0 {
 		return h.tunnelFacts(b, in, out)

@@ -1,6 +1,6 @@
-// Package privilege gives up the rights that a process no longer needs after its setup. A
-// service manager does the same before it starts a program (systemd.exec(5)). This package
-// serves a program that root starts by hand.
+// Package privilege gives up the rights that a process no longer needs after its setup. A service
+// manager does the same before it starts a program (systemd.exec(5)). This package is for a
+// program that root starts by hand.
 package privilege
 
 import (
@@ -18,13 +18,13 @@ import (
 // lastCap is the highest number that a capability can have: a set has 64 bits.
 const lastCap = 63
 
-// Drop leaves the process with the given capability alone, in the bounding set, too. No
-// program that it executes gains others. Its memory has keys, so nobody may attach to it,
-// and it writes no core. The error names each right that it could not give up.
+// Drop reduces the process to the given capability, also in the bounding set. No program that the
+// process executes gains other capabilities. Its memory contains keys, so no other process may
+// attach to it, and it writes no core file. The error names each right that it could not give up.
 //
-// Root stays root, but without any right over others' files. If dir belongs to another
-// user, such as a service's, the process becomes that user. As root it could not remove its
-// own files there.
+// User 0 stays user 0, but without any right over others' files. If dir belongs to another user,
+// such as a service's, the process becomes that user. As user 0 it could not remove its own files
+// there.
 func Drop(dir string, capability uint) error {
 	defer awake()()
 	own := uint64(1) << capability
@@ -40,7 +40,8 @@ func Drop(dir string, capability uint) error {
 	}
 	return errors.Join(append(errs,
 		named("ambient capabilities", every(unix.SYS_PRCTL, unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL)),
-		// Last: a change of user or capabilities resets the dumpable flag to the system's default.
+		// This comes last, because a change of user or capabilities resets the dumpable flag to
+		// the system's default.
 		Hide(),
 	)...)
 }
@@ -54,12 +55,12 @@ func Hide() error {
 	)
 }
 
-// wakeEvery bounds the wait of a call on all threads. The runtimes of Go 1.26 and 1.27 stop
-// all threads for the call. They miss a thread that enters a blocking system call in that
-// moment, until any timer of the program fires. Here that may take a second.
+// wakeEvery bounds how long a call on all threads waits. The runtimes of Go 1.26 and 1.27 stop all
+// threads for the call. They overlook a thread that enters a blocking system call at that moment,
+// until any timer of the program fires. In the daemon that may take a second.
 const wakeEvery = time.Millisecond
 
-// awake fires a timer again and again until stop is called.
+// awake fires a timer repeatedly until stop is called.
 func awake() (stop func()) {
 	var over atomic.Bool
 	var again func()
@@ -72,9 +73,9 @@ func awake() (stop func()) {
 	return func() { over.Store(true) }
 }
 
-// every makes a system call on all threads, as Linux keeps credentials for each thread.
-// Go's runtime does so for programs without C, and refuses where C is linked in. Plain
-// "go build" links C if there is a compiler. There psx interrupts each thread.
+// every makes a system call on all threads, because Linux keeps credentials for each thread. Go's
+// runtime does so for programs without C, and refuses if C is linked in. Plain "go build" links C
+// if there is a compiler. For such programs the package psx interrupts each thread.
 func every(call uintptr, args ...uintptr) error {
 	var a [6]uintptr
 	copy(a[:], args)

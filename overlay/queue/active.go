@@ -7,10 +7,10 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// active counts the flows among the frames handed out. It weighs them: a flow with a
-// thousandth of the bytes, such as acknowledgements, counts for almost nothing. The count
-// is the number of equal flows with the same sums, (sum of bytes)^2 / sum of (bytes^2):
-// the inverse of Simpson's index.
+// active counts the flows among the frames that leave the queue. The count is weighted: a
+// flow with a thousandth of the bytes, such as acknowledgements, counts for almost
+// nothing. The count is the number of equal flows with the same sums, (sum of bytes)^2 /
+// sum of (bytes^2): the inverse of Simpson's index.
 type active struct {
 	since        mono.Time
 	period       uint32
@@ -18,8 +18,8 @@ type active struct {
 	count        float64 // of the last whole period
 }
 
-// add counts n bytes of a flow. A period is as long as the longest usual round trip, so a
-// flow that waits for acknowledgements still counts.
+// add counts n bytes of a flow. A period is as long as the longest usual round trip, so
+// that a flow that waits for acknowledgements still counts.
 func (a *active) add(now mono.Time, fl *flow, n int, period time.Duration) {
 	if now.Sub(a.since) > period {
 		a.count, a.sum, a.squares = a.equal(), 0, 0
@@ -42,5 +42,5 @@ func (a *active) equal() float64 {
 	return a.sum * a.sum / a.squares
 }
 
-// Flows returns the number of recently served flows, weighted as active says.
+// Flows returns the number of recently served flows, weighted as in active.
 func (q *Queue) Flows() int { return int(math.Round(max(q.active.count, q.active.equal()))) }

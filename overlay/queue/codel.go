@@ -11,23 +11,23 @@ import (
 
 const (
 	// minStanding is one packet of Ethernet size, in bytes. A shorter backlog never
-	// counts as standing (RFC 8289 section 5.6).
+	// counts as a standing queue (RFC 8289 section 5.6).
 	minStanding = 1514
 
-	// alonePart bounds the delay of a lone flow to a quarter of the interval, which is
+	// alonePart bounds the delay of a single flow to a quarter of the interval, which is
 	// at least 25 ms.
 	alonePart = 4
 
-	// resumeIntervals is how long the last signal rate stays a good guess, in intervals
-	// (RFC 8289 section 5.5, as in Linux).
+	// resumeIntervals is how long the last signal rate remains a good estimate, in
+	// intervals (RFC 8289 section 5.5, as in Linux).
 	resumeIntervals = 16
 
-	// maxCount ends the growth of the signal rate, at 1,024 per interval.
+	// maxCount bounds the signal rate, at 1,024 per interval.
 	maxCount = 1 << 20
 )
 
-// codel is the state of RFC 8289 section 5.2 for one flow. A "signal" is a mark,
-// a segment taken off, or a frame dropped.
+// codel is the state of RFC 8289 section 5.2 for one flow. A "signal" is an ECN mark, a
+// removed segment, or a dropped frame.
 type codel struct {
 	firstAbove mono.Time // when signalling may begin; 0 while the delay is low
 	next       mono.Time // of the next signal
@@ -59,7 +59,7 @@ func (q *Queue) dequeue(now mono.Time, fl *flow) *frame.Frame {
 	return f
 }
 
-// begin enters the signalling state. If the flow left that state a short time ago, it
+// begin enters the signalling state. If the flow left this state a short time ago, it
 // resumes the old rate.
 func (q *Queue) begin(now mono.Time, c *codel) {
 	c.signalling = true
@@ -72,8 +72,8 @@ func (q *Queue) begin(now mono.Time, c *codel) {
 	c.next = q.controlLaw(now, c.count)
 }
 
-// signalDue gives the due signals and returns the frame to send, or nil. One frame
-// carries only one mark, but may lose several segments.
+// signalDue gives the signals that are due and returns the frame to send, or nil. One
+// frame carries at most one mark, but may lose several segments.
 func (q *Queue) signalDue(now mono.Time, fl *flow, f *frame.Frame) *frame.Frame {
 	c := &fl.codel
 	for now >= c.next {
@@ -108,11 +108,12 @@ const (
 	signalPutOff
 )
 
-// give signals congestion to the sender of f, which is out of fl, in the mildest way
-// possible. If it had to drop f, it returns nil. A lone packet with super-frames behind
-// it is likely a repair after an earlier signal: Linux retransmits lost segments one by
-// one. Its loss would cost the reader another round trip through this queue, and tell the
-// sender nothing new. So the signal waits for the next super-frame.
+// give signals congestion to the sender of f, a frame already removed from fl, in the
+// mildest possible form. If it had to drop f, it returns nil. A single packet with
+// super-frames behind it is likely a repair after an earlier signal: Linux retransmits
+// lost segments one by one. Its loss would cost the reader another round trip through
+// this queue, and tell the sender nothing new. So the signal waits for the next
+// super-frame.
 func (q *Queue) give(fl *flow, f *frame.Frame) (*frame.Frame, signal) {
 	if packet.SetCE(f.Data) {
 		q.stats.Marked++
@@ -132,10 +133,11 @@ func (q *Queue) give(fl *flow, f *frame.Frame) (*frame.Frame, signal) {
 	return nil, signalDropped
 }
 
-// take takes the head off the flow: dodequeue of RFC 8289 section 5.6. It reports
+// take removes the head of the flow: dodequeue of RFC 8289 section 5.6. It reports
 // whether the delay exceeded the target for an interval. A backlog no longer than the
-// taken frame is not standing: on a slow path, one super-frame takes longer than the
-// target. Nor is a lone flow's backlog, within bounds: it delays no other flow.
+// removed frame is not a standing queue: on a slow path, one super-frame takes longer
+// than the target. The backlog of a single flow, within bounds, is not a standing queue
+// either, because it delays no other flow.
 func (q *Queue) take(now mono.Time, fl *flow) (f *frame.Frame, above bool) {
 	c := &fl.codel
 	if fl.head == 0 {

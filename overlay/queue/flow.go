@@ -2,11 +2,11 @@ package queue
 
 import "github.com/srdtun/srdtun/overlay/frame"
 
-// keepFlows is the number of flow slots up to which no idle slot is reused. Until then
-// an idle flow keeps its CoDel state, and later resumes its drop rate.
+// keepFlows is the number of flow slots below which no idle slot is reused. Until then an
+// idle flow keeps its CoDel state, and later resumes its drop rate.
 const keepFlows = 32
 
-// The lists that a flow may be in.
+// These are the lists that a flow may be in.
 const (
 	listIdle uint8 = iota
 	listFresh
@@ -18,7 +18,7 @@ const (
 // in 70,000 times, and to 256 flows once in 36.
 const ways = 8
 
-// flow is the state of one flow that has frames here, or had some recently.
+// flow is the state of one flow that has frames in the queue, or had some recently.
 type flow struct {
 	head, tail int32 // nodes; 0 is none
 	next, prev int32 // flows in the list; 0 is none
@@ -45,11 +45,12 @@ type table struct {
 	idle  list // the longest idle first
 }
 
-// flowOf returns the slot of the flow with this hash, a new slot if need be. The buckets
-// form sets of ways, and a flow takes any bucket of its set. CAKE has this 8-way
+// flowOf returns the slot of the flow with this hash, and creates one if needed. The
+// buckets form sets of ways, and a flow takes any bucket of its set. CAKE has this 8-way
 // set-associative hash (Høiland-Jørgensen et al., LANMAN 2018, section III-C). With one
-// bucket for each hash, two of 16 flows shared one of 1,024 buckets in every ninth
-// transfer. Each of the two then had half the rate of the others throughout.
+// bucket for each hash, two of 16 flows shared one of 1,024 buckets in one of nine
+// transfers. Each of these two then had half the rate of the others throughout the
+// transfer.
 func (q *Queue) flowOf(hash uint32) int32 {
 	t := &q.table
 	if t.slots == nil {
@@ -70,8 +71,8 @@ func (q *Queue) flowOf(hash uint32) int32 {
 			way = i
 		}
 	}
-	// A flow that found no free bucket may have frames in another flow's. In a bucket
-	// of its own it would overtake them.
+	// A flow that found no free bucket may have frames in another flow's bucket. In a
+	// bucket of its own, new frames of the flow would overtake them.
 	if slot := set[hash%uint32(len(set))]; slot != 0 && (way < 0 || t.flows[slot].foreign > 0) {
 		return slot
 	}
@@ -90,7 +91,7 @@ func (t *table) set(hash uint32) (first uint32, set []int32) {
 	return first, t.slots[first : int(first)+n]
 }
 
-// take gives the slot of an idle flow to another flow, with fresh state.
+// take assigns the slot of an idle flow to another flow, with fresh state.
 func (fl *flow) take(bucket, hash uint32) {
 	fl.bucket, fl.hash, fl.codel = bucket, hash, codel{}
 }
@@ -108,7 +109,7 @@ func (t *table) newSlot() int32 {
 	return slot
 }
 
-// move takes a flow out of one list and puts it at the end of another.
+// move moves a flow from one list to the end of another.
 func (t *table) move(slot int32, from, to *list, in uint8) {
 	fl := &t.flows[slot]
 	if fl.prev != 0 {
@@ -135,14 +136,14 @@ func (t *table) append(slot int32, to *list, in uint8) {
 	to.tail = slot
 }
 
-// node is a place in a flow's FIFO.
+// node is an entry of a flow's FIFO.
 type node struct {
 	f    *frame.Frame
 	next int32
 }
 
-// nodes stores all places. It grows to the most places ever needed at once, so at most
-// to the queue's limit in frames. Node 0 is not used.
+// nodes stores all entries. It grows to the largest number of entries ever needed at
+// once, at most to the queue's limit in frames. Node 0 is not used.
 type nodes struct {
 	all  []node
 	free int32

@@ -5,18 +5,17 @@
 //	Push -> one of the flow's buckets -> FIFO per flow -> deficit round robin,
 //	        flows that were idle first -> CoDel of that flow -> Pop
 //
-// A flow's hash leads to a set of eight buckets. So two busy flows practically never
-// share a queue.
+// A flow's hash selects a set of eight buckets. So two busy flows hardly ever share a
+// bucket.
 //
 // This queue differs from the RFCs in three points. First, a congestion signal without ECN
-// takes one segment off a TCP or UDP super-frame, and so costs one packet. While
-// super-frames wait, signals pass over lone packets, which may be repairs. Second, a flow
-// may owe several quanta after a large frame, and pays by missing that many rounds. Third,
-// a lone flow may exceed the target within bounds: it delays no other flow, and its round
-// trip may grow for a while.
+// removes one segment from a TCP or UDP super-frame, and so costs one packet. While
+// super-frames wait, signals skip single packets, which may be repairs. Second, a flow may
+// owe several quanta after a large frame, and then misses that many rounds. Third, a single
+// flow may exceed the target within bounds, because it delays no other flow.
 //
-// The queue is pure: the time comes with each call and does not go back. It is
-// not safe for concurrent use. A queue that has never held a frame has no tables.
+// The queue is pure: the time is an argument of each call and never goes back. It is not
+// safe for concurrent use. A queue that has never held a frame has no tables.
 package queue
 
 import (
@@ -27,7 +26,7 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// Defaults of Config.
+// These are the defaults of Config.
 const (
 	DefaultFlows    = 1024                   // RFC 8290 section 5.2.5
 	DefaultTarget   = 5 * time.Millisecond   // RFC 8289 section 4.4
@@ -35,13 +34,14 @@ const (
 	// DefaultLimitBytes is 64 ms at 1 Gbit/s, some 130 super-frames.
 	DefaultLimitBytes = 8 << 20
 	// DefaultQuantum is a compromise: a full super-frame costs eight rounds, and a turn
-	// has room for five small packets.
+	// allows five small packets.
 	DefaultQuantum = 8 << 10
-	// DefaultAlone lets a lone flow keep the network full after CUBIC cuts its window by
-	// three tenths. That holds even at an inner round trip of twice the usual 10 ms, as
-	// on a link with losses. At 400 Mbit/s, 500 KB are then in flight, and 0.7 (x + 500
-	// KB) is twice that for x = 930 KB. Above 1.6 Gbit/s this backlog's delay is below
-	// the target, and a larger one would leave the processor's cache.
+	// DefaultAlone lets a single flow keep the network full after CUBIC reduces its window
+	// by three tenths. It does so even if the inner round trip is twice the usual 10 ms, as
+	// on a link with losses. At 400 Mbit/s, 500 KB are then in flight, and a backlog x of
+	// 930 KB is enough, because 0.7 (x + 500 KB) is twice that. Above 1.6 Gbit/s this
+	// backlog's delay is below the target, and a larger one would leave the processor's
+	// cache.
 	DefaultAlone = 1 << 20
 )
 
@@ -49,21 +49,19 @@ const (
 	// maxFlows bounds the configured table: Linux's fq_codel allows at most 65,536.
 	maxFlows = 1 << 16
 
-	// minQuantum bounds the rounds for a full frame, and so the work of one Pop, to 256
-	// for each flow.
+	// minQuantum bounds the rounds for a full frame, and so the work of one Pop, to 256 for
+	// each flow.
 	minQuantum = 256
 
-	// bytesPerFrame turns the limit in bytes into one in frames. A small
-	// packet sits in a buffer of 2 KiB, so memory stays under four times the
-	// limit.
+	// bytesPerFrame converts the limit in bytes into a limit in frames. A small packet
+	// occupies a buffer of 2 KiB, so memory stays under four times the limit.
 	bytesPerFrame = 512
 
-	// costFactor is a frame's usual memory for each of its bytes: buffers are up to twice
-	// as large as frames.
+	// costFactor is a frame's usual memory divided by its bytes: buffers are up to twice as
+	// large as frames.
 	costFactor = 2
 
-	// minLimitFrames lets a small limit in bytes still hold a burst of small
-	// packets.
+	// minLimitFrames allows a burst of small packets even if the limit in bytes is small.
 	minLimitFrames = 64
 )
 
@@ -113,8 +111,8 @@ func orDefault[T int | time.Duration](v, standard T) T {
 	return v
 }
 
-// SetTarget changes the accepted standing delay and its time, after a new estimate of
-// the paths' RTT. Zero takes the default.
+// SetTarget changes the accepted standing delay and the interval, after a new estimate of
+// the paths' RTT. With zero it restores the default.
 func (q *Queue) SetTarget(target, interval time.Duration) {
 	q.cfg.Target = orDefault(target, DefaultTarget)
 	q.cfg.Interval = orDefault(interval, DefaultInterval)
@@ -164,7 +162,7 @@ func (q *Queue) Push(now mono.Time, f *frame.Frame) {
 	}
 }
 
-// framesOf turns a limit in bytes into one in frames.
+// framesOf converts a limit in bytes into a limit in frames.
 func framesOf(bytes int) int { return max(bytes/bytesPerFrame, minLimitFrames) }
 
 // share returns the present limit in bytes, and the counter for frames dropped above it.
@@ -176,8 +174,8 @@ func (q *Queue) share() (most int, dropped *uint64) {
 	return most, &q.stats.Overflow
 }
 
-// Pop hands out the next frame, or nil when the queue is empty: the scheduler
-// of RFC 8290 section 4.2.
+// Pop returns the next frame, or nil when the queue is empty: the scheduler of RFC 8290
+// section 4.2.
 func (q *Queue) Pop(now mono.Time) *frame.Frame {
 	for {
 		from, in := &q.fresh, listFresh
@@ -202,8 +200,8 @@ func (q *Queue) Pop(now mono.Time) *frame.Frame {
 			q.stats.Sojourn = now.Sub(f.Enqueued)
 			return f
 		}
-		// A new flow waits one round before it may be new again, or it could starve
-		// others (RFC 8290 section 4.2).
+		// A new flow waits one round before it may count as new again; otherwise it could
+		// starve others (RFC 8290 section 4.2).
 		if in == listFresh && q.served.head != 0 {
 			q.table.move(slot, from, &q.served, listServed)
 		} else {
@@ -212,8 +210,8 @@ func (q *Queue) Pop(now mono.Time) *frame.Frame {
 	}
 }
 
-// Flush drops and counts all frames, when the peer goes away. It calls see, unless nil, with
-// each frame before it drops it.
+// Flush drops and counts all frames, when the peer is removed. If see is not nil, it is
+// called with each frame before the drop.
 func (q *Queue) Flush(see func(*frame.Frame)) {
 	for slot := range q.table.flows {
 		for fl := &q.table.flows[slot]; fl.head != 0; {
@@ -227,16 +225,16 @@ func (q *Queue) Flush(see func(*frame.Frame)) {
 	}
 }
 
-// Rest frees the memory if the queue is empty, with the CoDel state of all flows. It is
-// for a peer that has long been idle.
+// Rest frees the memory, with the CoDel state of all flows, if the queue is empty. It is for
+// a peer that has long been idle.
 func (q *Queue) Rest() {
 	if q.frames == 0 {
 		q.table, q.nodes, q.fresh, q.served = table{}, nodes{}, list{}, list{}
 	}
 }
 
-// dropFattest drops the head of the flow with most bytes. It looks at all active flows,
-// at most maxFlows and usually a few, and only over the limit.
+// dropFattest drops the head of the flow with the most bytes. It visits all active flows, at
+// most maxFlows and usually a few, and only when the limit is exceeded.
 func (q *Queue) dropFattest() {
 	fattest := &q.table.flows[0]
 	for slot := range q.table.flows {
@@ -247,7 +245,7 @@ func (q *Queue) dropFattest() {
 	q.drop(q.unlink(fattest))
 }
 
-// unlink takes the head off a flow that is not empty.
+// unlink removes the head of a flow that is not empty.
 func (q *Queue) unlink(fl *flow) *frame.Frame {
 	n := fl.head
 	fl.head = q.nodes.all[n].next

@@ -2,7 +2,7 @@ package queue
 
 import "time"
 
-// Stats counts since New. PushedBytes = PoppedBytes + DroppedBytes + Bytes().
+// Stats counts since New. At any time PushedBytes = PoppedBytes + DroppedBytes + Bytes().
 type Stats struct {
 	Pushed, Popped           uint64 // frames
 	PushedBytes, PoppedBytes uint64

@@ -1,6 +1,6 @@
 // Package route maps inner addresses to peers by allowed IPs, as WireGuard does. An
 // outgoing packet goes to the peer with the longest prefix around its destination. An
-// incoming packet is accepted if its source leads back to its peer.
+// incoming packet is accepted if a packet to its source would go to the same peer.
 package route
 
 import (
@@ -10,19 +10,19 @@ import (
 	"github.com/gaissmai/bart"
 )
 
-// Table holds allowed IPs. The zero value is an empty table. Insert fills it, and
-// afterwards it is only read, also by several goroutines at once. A reload builds a new
+// Table holds allowed IPs. The zero value is an empty table. Insert fills the table.
+// Afterwards it is only read, also by several goroutines at once. A reload builds a new
 // table and swaps it whole.
 //
-// An IPv4-mapped IPv6 address (RFC 4291 section 2.5.5.2) matches no prefix: it must not
-// pass for the IPv4 address inside.
+// An IPv4-mapped IPv6 address (RFC 4291 section 2.5.5.2) matches no prefix, because it
+// must not count as the IPv4 address in it.
 type Table struct {
 	prefixes bart.Table[int]
 }
 
-// Insert allows prefix to the peer with this index, which is not negative. Bits of the
-// address behind the prefix length are ignored. An invalid, IPv4-mapped or repeated
-// prefix is an error, and leaves the table as it was.
+// Insert assigns prefix to the peer with this index, which is not negative. Bits of the
+// address after the prefix length are ignored. An invalid, IPv4-mapped or repeated prefix
+// is an error, and leaves the table as it was.
 func (t *Table) Insert(prefix netip.Prefix, peer int) error {
 	if !prefix.IsValid() {
 		return fmt.Errorf("route: invalid prefix %v", prefix)

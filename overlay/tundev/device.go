@@ -23,7 +23,8 @@ type Device struct {
 	pool     *Pool
 	header   int // bytes of the virtio header
 
-	// Every use of the descriptors holds life for reading. Close holds it for writing.
+	// Every use of the descriptors holds the lock life for reading. Close holds it for
+	// writing.
 	life   sync.RWMutex
 	closed bool
 	fd     int      // native's file owns it
@@ -32,10 +33,10 @@ type Device struct {
 	counter counters
 }
 
-// Open creates the TUN device name with this MTU in bytes. In a name with %d, the
-// kernel puts a number. Open needs CAP_NET_ADMIN, and works in the network namespace of
-// the calling thread. Optional features that the kernel refuses are no error: Offloads
-// names them.
+// Open creates the TUN device name with this MTU in bytes. In a name with %d, the kernel
+// puts a number. Open needs CAP_NET_ADMIN, and works in the network namespace of the
+// calling thread. Optional features that the kernel refuses are no error; Offloads lists
+// the granted ones.
 func Open(name string, mtu int, opts Options) (*Device, error) {
 	several := opts.Queues > 1
 	asked := name
@@ -46,8 +47,8 @@ func Open(name string, mtu int, opts Options) (*Device, error) {
 	return wrap(file, nil, name, mtu, opts)
 }
 
-// wrap makes a device from its first queue, and from the others if the device was
-// passed on. It owns the files, even if it fails.
+// wrap makes a device from its first queue, and from the others if the device was passed
+// on. The device owns the files, even if wrap fails.
 func wrap(file *os.File, others []*os.File, name string, mtu int, opts Options) (*Device, error) {
 	native, err := tun.CreateTUNFromFile(file, mtu)
 	if err != nil {
@@ -131,8 +132,8 @@ func (d *Device) Close() error {
 	// The library's listeners end only when their events are read.
 	for range d.native.Events() {
 	}
-	// The library's listener for link changes may end, and with it the pipe that would
-	// wake it, just before it is woken. The device is closed all the same.
+	// The library's listener for link changes may end just before it is woken, and then
+	// the pipe that would wake it is closed. The device is closed anyway.
 	if errors.Is(err, os.ErrClosed) || errors.Is(err, unix.EPIPE) {
 		return nil
 	}
@@ -165,5 +166,6 @@ func (d *Device) MTU() (int, error) {
 	return d.native.MTU()
 }
 
-// Events reports up, down and a change of the MTU. It is closed by Close.
+// Events returns a channel of events: up, down, and a changed MTU. Close closes the
+// channel.
 func (d *Device) Events() <-chan tun.Event { return d.native.Events() }

@@ -1,8 +1,8 @@
 // Package tundev is the TUN device. It reads and writes inner packets and super-frames.
 //
-// The library golang.zx2c4.com/wireguard/tun makes the device, and reports its state
-// and MTU. It would cut super-frames into packets, and this project carries them whole.
-// So the data goes directly through the descriptor.
+// The library golang.zx2c4.com/wireguard/tun makes the device, and reports its state and
+// MTU. The library would cut super-frames into packets, but this project carries them
+// whole. So the data goes directly through the descriptor, without the library.
 //
 //	Outbound 1  whoever owns a Queue polls its descriptor, and calls ReadBatch
 //	         2  each read(2) gives a virtio header and one frame
@@ -13,7 +13,7 @@
 //
 // A frame's buffer begins with Headroom bytes. The virtio header takes the last 24 of
 // them, so header and data are one piece of memory. On kernels without UDP tunnel
-// offloads, the header has ten bytes:
+// offloads, the virtio header has ten bytes:
 //
 //	Buf:  | 8 unused | virtio_net_hdr_v1_hash_tunnel 24 | Data ... |
 //	Buf:  | 22 unused                | virtio_net_hdr 10 | Data ... |

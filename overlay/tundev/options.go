@@ -9,16 +9,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Defaults of Options.
+// These are the defaults of Options.
 const (
-	// DefaultTxQueueLen is in frames, as many as Ethernet devices have. It holds 5 ms
-	// of small packets at 200,000 a second, while the reader waits for a processor.
-	// Packets of several flows do not queue here: the reader moves them at once to the
-	// ingress queue, which controls their delay.
+	// DefaultTxQueueLen is in frames, and equals the default of Ethernet devices. The
+	// queue holds 5 ms of small packets at 200,000 a second, while the reader waits for a
+	// processor. Packets of several flows do not queue here: the reader moves them at
+	// once to the ingress queue, which controls their delay.
 	DefaultTxQueueLen = 1000
 
-	// DefaultGSOMaxSize is in bytes. A super-frame of this size fits into one train of
-	// 44 packets of 1500 bytes.
+	// DefaultGSOMaxSize is in bytes. A super-frame of this size fits into one burst of 44
+	// packets of 1500 bytes.
 	DefaultGSOMaxSize = 62_000
 )
 
@@ -42,9 +42,9 @@ type Offloads struct {
 	Problems       []string // why a feature is missing
 }
 
-// DefaultTunnelMaxSize is the same for kernels that give super-frames of UDP tunnels
+// DefaultTunnelMaxSize replaces it on kernels that deliver super-frames of UDP tunnels
 // whole, in bytes. The kernel makes those super-frames on the tunnel's own device, whose
-// limit is 65,536 by default. A lower limit here would make it cut them up again.
+// limit is 65,536 by default. A lower limit here would make the kernel cut them.
 const DefaultTunnelMaxSize = 65_536
 
 // Offloads of UDP tunnels and their outer checksums (linux/if_tun.h).
@@ -55,8 +55,8 @@ const (
 
 const tunOffloads = unix.TUN_F_CSUM | unix.TUN_F_TSO4 | unix.TUN_F_TSO6 | unix.TUN_F_USO4 | unix.TUN_F_USO6
 
-// tune asks for all optional features and notes refusals. It leaves out TUN_F_TSO_ECN
-// on purpose: the few frames with CWR then come as single packets. Only the kernel,
+// tune requests all optional features and records refusals. It does not request
+// TUN_F_TSO_ECN: the few frames with CWR then come as single packets. Only the kernel,
 // which cuts them, knows whether CWR belongs to one segment or to all (AccECN).
 func (d *Device) tune(link netlink.Link, opts Options) {
 	o := &d.offloads
@@ -66,8 +66,8 @@ func (d *Device) tune(link netlink.Link, opts Options) {
 		}
 		return err == nil
 	}
-	// The library has asked for these already, if the kernel knows them. A second
-	// request shows whether it does.
+	// The library has requested these features already, if the kernel knows them. A
+	// second request shows whether the kernel does.
 	o.Tunnels = note("UDP tunnel segmentation offload", d.takeTunnels())
 	o.USO = o.Tunnels || note("UDP segmentation offload", unix.IoctlSetInt(d.fd, unix.TUNSETOFFLOAD, tunOffloads))
 	if n := orDefault(opts.TxQueueLen, DefaultTxQueueLen); note("txqueuelen", netlink.LinkSetTxQLen(link, n)) {
@@ -85,8 +85,8 @@ func (d *Device) tune(link netlink.Link, opts Options) {
 	}
 }
 
-// takeTunnels asks for super-frames of UDP tunnels, which have a longer virtio header.
-// The setting holds for all queues. No goroutine reads yet.
+// takeTunnels requests super-frames of UDP tunnels, which have a longer virtio header.
+// The setting holds for all queues. No goroutine reads yet, so the change is safe.
 func (d *Device) takeTunnels() error {
 	if err := d.setHeader(packet.VnetTunnelHeaderLen); err != nil {
 		return err

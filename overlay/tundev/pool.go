@@ -16,14 +16,14 @@ const (
 	// smallSize is the buffer size for one packet of Ethernet size.
 	smallSize = 2048
 
-	// readSize is the room that every read(2) offers behind the virtio header, in
-	// bytes. The kernel silently cuts off longer data.
+	// readSize is the number of bytes after the virtio header that every read(2) offers.
+	// The kernel silently truncates longer data.
 	readSize = 65536
 
-	// bigSize is the size that Go's allocator gives for readSize: whole pages of 8 KiB.
+	// bigSize is the size that Go's allocator uses for readSize: whole pages of 8 KiB.
 	bigSize = 72 << 10
 
-	// MaxSmall is the most data bytes in a small frame.
+	// MaxSmall is the largest number of data bytes in a small frame.
 	MaxSmall = smallSize - Headroom
 )
 
@@ -32,17 +32,17 @@ const (
 	_ = uint(Headroom - packet.VnetTunnelHeaderLen)
 )
 
-// sizes are the buffer sizes. A waiting frame holds its whole buffer, so each size for
+// sizes are the buffer sizes. A waiting frame occupies its whole buffer, so each size for
 // super-frames is at most twice the one before. The first size fits a TCP acknowledgement.
 // The fourth fits a jumbo frame, which has 9,000 to 9,216 bytes by vendor. All are size
 // classes of Go's allocator, so no buffer takes more memory than its size.
 var sizes = [...]int{256, smallSize, 4 << 10, 10 << 10, 20 << 10, 40 << 10, bigSize}
 
-// MaxData is the most data bytes in a frame.
+// MaxData is the largest number of data bytes in a frame.
 const MaxData = packet.MaxLen
 
-// Pool gives frames with headroom, in a few sizes. The zero value is ready. It is safe
-// for concurrent use. The garbage collector takes unused buffers, so the pool's memory
+// Pool provides frames with headroom, in a few sizes. The zero value is ready. It is safe
+// for concurrent use. The garbage collector frees unused buffers, so the pool's memory
 // follows the number of frames in use.
 type Pool struct {
 	classes [len(sizes)]sync.Pool

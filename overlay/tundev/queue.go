@@ -21,7 +21,8 @@ type Queue struct {
 	reader reader
 }
 
-// FD returns the descriptor, for polling. It does not block. Device.Close closes it.
+// FD returns the descriptor, for polling. Reading it does not block. Device.Close closes
+// it.
 func (q *Queue) FD() int { return q.fd }
 
 // Queue returns queue i, which is below Queues.
@@ -30,13 +31,13 @@ func (d *Device) Queue(i int) *Queue { return d.queues[i] }
 // Queues returns the number of queues.
 func (d *Device) Queues() int { return len(d.queues) }
 
-// cloneDevice is the file that makes TUN devices.
+// cloneDevice is the file through which TUN devices are created.
 const cloneDevice = "/dev/net/tun"
 
-// attach opens a queue of the device called name. The first queue makes the device. In
-// a name with %d, the kernel puts a number. The descriptor becomes non-blocking only
-// after it is wrapped in a file. Otherwise Go's own poller would watch it too, and wake
-// for every packet.
+// attach opens a queue of the device called name. The first attached queue creates the
+// device. In a name with %d, the kernel puts a number. The descriptor becomes
+// non-blocking only after it is wrapped in a file. Otherwise Go's own poller would watch
+// it too, and wake up for every packet.
 func attach(name string, several bool) (f *os.File, actual string, err error) {
 	ifr, err := unix.NewIfreq(name)
 	if err != nil {
@@ -64,7 +65,7 @@ func attach(name string, several bool) (f *os.File, actual string, err error) {
 	return f, ifr.Name(), nil
 }
 
-// addQueues opens n queues beyond the first, and notes refusals. The device works with
+// addQueues opens n queues beyond the first, and records refusals. The device works with
 // fewer.
 func (d *Device) addQueues(n int) {
 	for range n {

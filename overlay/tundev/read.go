@@ -19,7 +19,7 @@ type reader struct {
 	info  packet.Info   // of the last frame
 	inner packet.Tunnel // of the last frame, if it is a tunnelled super-frame
 
-	// A frame that is handed out in pieces: see packet.Segments.
+	// These fields describe a frame that is returned in pieces: see packet.Segments.
 	split     *frame.Frame
 	splitNext int
 	splitAll  int
@@ -59,7 +59,7 @@ func (q *Queue) next() (*frame.Frame, error) {
 	return nil, fmt.Errorf("read TUN device: %w", err)
 }
 
-// accept turns the bytes read into the spare frame into a frame to hand out.
+// accept turns the bytes that were read into the spare frame into a frame to return.
 func (q *Queue) accept(b []byte) *frame.Frame {
 	d, r := q.dev, &q.reader
 	f := r.spare
@@ -118,7 +118,7 @@ func (q *Queue) describe(f *frame.Frame, b []byte) packet.Reason {
 	return q.reader.inner.Describe(f.Data, in, &f.Facts)
 }
 
-// pieces returns the number of packets that the last frame is cut into here, 1 if it is
+// pieces returns the number of packets into which the last frame is cut, or 1 if it is
 // carried whole.
 func (r *reader) pieces(facts frame.Facts) int {
 	if !facts.GSO.Tunnelled() {
@@ -130,8 +130,7 @@ func (r *reader) pieces(facts frame.Facts) int {
 	return r.inner.Count(facts)
 }
 
-// nextSegment returns the next packet of the frame that is handed out in
-// pieces.
+// nextSegment returns the next packet of the frame that is returned in pieces.
 func (q *Queue) nextSegment() *frame.Frame {
 	d, r := q.dev, &q.reader
 	whole := r.split

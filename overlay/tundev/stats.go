@@ -45,7 +45,7 @@ func (c *counters) wrote(n int) {
 	c.writtenBytes.Add(uint64(n))
 }
 
-// Stats returns the counters. Each was exact at some moment during the call.
+// Stats returns the counters. Each counter was exact at some moment during the call.
 func (d *Device) Stats() Stats {
 	c := &d.counter
 	s := Stats{

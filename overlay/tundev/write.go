@@ -11,16 +11,16 @@ import (
 )
 
 // Write gives a frame to the kernel as received on the device. The caller keeps the
-// frame, and must hold it alone: Write changes its checksum field, facts and headroom.
-// A frame from Pool is written without a copy.
+// frame, and must be its only owner: Write changes its checksum field, facts and
+// headroom. A frame from Pool is written without a copy.
 //
-// Write drops a frame that fails packet.Validate, and counts it under the reason. It
-// also drops and counts a frame that the kernel refuses or has no memory for. These are
-// no errors, since a peer may cause them. Errors are os.ErrClosed after Close, ErrGone,
+// Write drops a frame that fails packet.Validate, and counts it under the reason. It also
+// drops and counts a frame that the kernel refuses or has no memory for. Such drops are
+// no errors, because a peer may cause them. Errors are os.ErrClosed after Close, ErrGone,
 // and other errors of write(2), such as EIO while the interface is down.
 func (d *Device) Write(f *frame.Frame) error { return d.put(f, false) }
 
-// WriteJoined is Write for a super-frame that was joined here.
+// WriteJoined is Write for a super-frame that the Merger joined.
 func (d *Device) WriteJoined(f *frame.Frame) error { return d.put(f, true) }
 
 func (d *Device) put(f *frame.Frame, joined bool) error {
@@ -47,7 +47,7 @@ func (d *Device) put(f *frame.Frame, joined bool) error {
 	return d.send(f, &in, packet.BuildVnetHeader(f.Data, &in, f.Facts))
 }
 
-// putTunnelled writes a super-frame of a UDP tunnel: whole if the kernel takes it,
+// putTunnelled writes a super-frame of a UDP tunnel: whole if the kernel accepts it,
 // otherwise packet by packet.
 func (d *Device) putTunnelled(f *frame.Frame, in *packet.Info, joined bool) error {
 	var t packet.Tunnel

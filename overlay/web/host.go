@@ -9,9 +9,9 @@ import (
 )
 
 // Literal refuses requests for a host name other than localhost. A web site can let its own
-// name stand for an address in here (DNS rebinding). Then its scripts may read the answers.
-// With an address it cannot do so. No browser reaches a unix socket: a proxy in front of
-// it must check the names itself.
+// host name resolve to an address of this host (DNS rebinding). Then the scripts of the
+// site may read the answers. If the request names an address, such an attack is impossible.
+// No browser reaches a unix socket; a proxy in front of it must check the names itself.
 func Literal(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, file := r.Context().Value(http.LocalAddrContextKey).(*net.UnixAddr)

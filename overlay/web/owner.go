@@ -11,7 +11,8 @@ import (
 )
 
 // Owner is the owner of a connection: a user of this host, or the address of another host.
-// Owners share the places, so an owner who asks often does not take the places of others.
+// Owners share the connections, so an owner with many requests does not use up the
+// connections of others.
 type Owner struct {
 	user  bool
 	uid   uint32
@@ -42,7 +43,7 @@ func OwnerOf(ctx context.Context) Owner {
 	return o
 }
 
-// siteBits is the length of the IPv6 prefix that one site may have alone (RFC 6177).
+// siteBits is the length of the IPv6 prefix that counts as one owner (RFC 6177).
 const siteBits = 64
 
 // ownerOf returns the owner of a connection's other end.
@@ -70,8 +71,8 @@ func ownerOf(c net.Conn) Owner {
 	return Owner{}
 }
 
-// addrPort returns a TCP address without its zone, as the zone is local to this host.
-// An IPv4 address is never in the form of IPv6.
+// addrPort returns a TCP address without its zone, because the zone is local to this host.
+// An IPv4 address never has the IPv6-mapped form.
 func addrPort(a net.Addr) netip.AddrPort {
 	t, ok := a.(*net.TCPAddr)
 	if !ok {
@@ -95,14 +96,14 @@ func userOf(c *net.UnixConn) (o Owner) {
 	return o
 }
 
-// The request and the answer of sock_diag(7): struct inet_diag_req_v2 and inet_diag_msg of
-// linux/inet_diag.h, behind a header of netlink.
+// These are the request and the answer of sock_diag(7): struct inet_diag_req_v2 and
+// inet_diag_msg of linux/inet_diag.h, after a netlink header.
 const (
 	diagRequest = unix.SizeofNlMsghdr + 56
 	diagAnswer  = unix.SizeofNlMsghdr + 72
 	diagUID     = unix.SizeofNlMsghdr + 64
 	diagInode   = unix.SizeofNlMsghdr + 68
-	// diagWaitUs is ample: the kernel answers at once.
+	// diagWaitUs bounds the wait; the kernel usually answers at once.
 	diagWaitUs = 100_000
 )
 
@@ -124,7 +125,7 @@ func userAt(local, remote netip.AddrPort) (uid uint32, ok bool) {
 	if err != nil || n < diagAnswer || binary.NativeEndian.Uint16(b[4:]) != unix.SOCK_DIAG_BY_FAMILY {
 		return 0, false
 	}
-	// A socket without an inode is closed, and has no user any more.
+	// A socket without an inode is closed, and has no user.
 	return binary.NativeEndian.Uint32(b[diagUID:]), binary.NativeEndian.Uint32(b[diagInode:]) != 0
 }
 

@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// places bounds the connections served at once. When all places are taken, a new connection
-// gets the place of an idle one. Idle is a client that has not asked yet, has its answer, or
-// does not read its answer. A connection keeps its place while its answer is being made.
+// places bounds the connections served at once. When the limit is reached, a new connection
+// replaces an idle one. A client is idle if it has not asked yet, has its answer, or does not
+// read its answer. A connection is not replaced while its answer is being made.
 type places struct {
 	net.Listener
 	most int
@@ -31,7 +31,7 @@ func newPlaces(l net.Listener, most int, gone func(Owner)) *places {
 	return p
 }
 
-// place is a connection that has a place.
+// place is a connection that counts towards the limit.
 type place struct {
 	net.Conn
 	of    *places
@@ -42,16 +42,16 @@ type place struct {
 }
 
 const (
-	// mostLeaving bounds the connections that gave way, at some 20 KB each. After too long a
-	// header, net/http waits for half a second before it forgets a connection. At the bound all
-	// new connections wait.
+	// mostLeaving bounds the replaced connections that are still closing, at some 20 KB each.
+	// After too long a header, net/http waits for half a second before it closes a connection.
+	// When mostLeaving is reached, all new connections wait.
 	mostLeaving = 512
-	// mostLeavingOf bounds the leaving connections of one owner. An owner who connects again
-	// and again is turned away, and others do not wait.
+	// mostLeavingOf bounds the closing connections of one owner. An owner who reconnects again
+	// and again is refused, and other owners do not wait.
 	mostLeavingOf = mostLeaving / 8
 )
 
-// errTurnedAway refuses a connection while its owner has too many leaving connections.
+// errTurnedAway refuses a connection while its owner has too many closing connections.
 var errTurnedAway = errors.New("too many of this owner's connections are leaving")
 
 // Accept implements net.Listener.
@@ -83,8 +83,8 @@ func (p *places) Accept() (net.Conn, error) {
 	}
 }
 
-// take gives n a place. If that was the place of old, the caller must close old. While all
-// connections are busy take waits for an idle one.
+// take admits the connection n. If n replaced the connection old, the caller must close old.
+// While all connections are busy, take waits for an idle one.
 func (p *places) take(n *place) (old *place, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -106,7 +106,7 @@ func (p *places) take(n *place) (old *place, err error) {
 	return old, nil
 }
 
-// leaves takes a connection's place away. The caller holds mu.
+// leaves removes a connection from the count. The caller holds mu.
 func (p *places) leaves(old *place) {
 	delete(p.taken, old)
 	old.left = true
@@ -114,7 +114,7 @@ func (p *places) leaves(old *place) {
 	p.of[old.owner]++
 }
 
-// hasLeft notes that the server has closed n. The caller holds mu.
+// hasLeft records that the server has closed n. The caller holds mu.
 func (p *places) hasLeft(n *place) {
 	if !n.left {
 		return
@@ -126,8 +126,8 @@ func (p *places) hasLeft(n *place) {
 	}
 }
 
-// idlest returns the connection that gives way to one more of owner's, or nil if all are
-// busy. It prefers the owner with most places, then the longest idle time.
+// idlest returns the connection that the owner's new connection replaces, or nil if all are
+// busy. It prefers the owner with most connections, then the longest idle time.
 func (p *places) idlest(owner Owner) (v *place) {
 	have := map[Owner]int{owner: 1}
 	for c := range p.taken {
@@ -141,8 +141,8 @@ func (p *places) idlest(owner Owner) (v *place) {
 	return v
 }
 
-// GivesWay compares two holders of places, idle since a and b; their owners have m and n
-// places. It reports whether the first one gives way.
+// GivesWay compares two connections, idle since a and b, whose owners have m and n connections.
+// It reports whether the first one is to be replaced.
 func GivesWay(m int, a time.Time, n int, b time.Time) bool {
 	return m > n || m == n && a.Before(b)
 }
@@ -199,8 +199,7 @@ func (n *place) written() {
 
 type placeKey struct{}
 
-// gaveWay reports whether the request's connection lost its place while the request was
-// read.
+// gaveWay reports whether the request's connection was replaced while the request was read.
 func gaveWay(ctx context.Context) bool {
 	n, ok := ctx.Value(placeKey{}).(*place)
 	if !ok {
@@ -211,7 +210,8 @@ func gaveWay(ctx context.Context) bool {
 	return n.left
 }
 
-// Stays marks the answer to a request as endless: between writes the client is not idle.
+// Stays marks the answer to a request as endless: between writes the client does not count as
+// idle.
 func Stays(ctx context.Context) {
 	if n, ok := ctx.Value(placeKey{}).(*place); ok {
 		n.of.mu.Lock()

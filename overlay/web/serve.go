@@ -1,7 +1,7 @@
 // Package web serves HTTP to everybody on the host or beyond. It answers only requests
 // without a body, on few connections at once. No request waits for a client that does not
-// read or does not ask. When all places are taken, the owner with most places loses the
-// place that has been idle longest.
+// read or does not ask. When all connections are in use, the owner with the most
+// connections loses the one that has been idle longest.
 package web
 
 import (
@@ -16,22 +16,24 @@ import (
 )
 
 const (
-	// maxConns is more than a browser with some pages and two Prometheus servers need.
+	// maxConns is larger than a browser with some pages and two Prometheus servers need.
 	maxConns = 32
-	// maxHeaderBytes is more than a browser sends with cookies of other ports on this host.
+	// maxHeaderBytes is larger than the header of a browser with cookies of other ports on
+	// this host.
 	maxHeaderBytes = 16 << 10
-	// headerWait is enough for a request over a slow link.
+	// headerWait bounds the time for a request; it is enough for a slow link.
 	headerWait = 5 * time.Second
-	// answerWait is enough for 10 MB over a slow link. Streams set deadlines themselves.
+	// answerWait bounds the time for an answer; it is enough for 10 MB over a slow link.
+	// Streams set their deadlines themselves.
 	answerWait = 30 * time.Second
 	// idleWait is twice the usual interval between scrapes.
 	idleWait = 30 * time.Second
-	// endWait bounds the time of begun answers when the daemon ends.
+	// endWait bounds the time of unfinished answers when the daemon ends.
 	endWait = time.Second
 )
 
 // Serve answers until ctx ends, and closes l. When it closes a connection to make room for
-// another, gone gets the owner. The function gone may be nil, and must not block.
+// another, it calls gone with the owner. The function gone may be nil, and must not block.
 func Serve(ctx context.Context, l net.Listener, h http.Handler, gone func(Owner)) error {
 	seats := newPlaces(l, maxConns, gone)
 	s := &http.Server{
@@ -61,7 +63,7 @@ func Serve(ctx context.Context, l net.Listener, h http.Handler, gone func(Owner)
 	return err
 }
 
-// questions lets through only GET and HEAD without a body.
+// questions accepts only GET and HEAD without a body.
 func questions(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if gaveWay(r.Context()) {

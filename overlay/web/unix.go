@@ -14,26 +14,28 @@ import (
 )
 
 const (
-	// unixMode lets in the daemon's user and the socket's group. In a directory with the
-	// set-group-ID bit the socket has the directory's group.
+	// unixMode is the socket's mode: it admits the daemon's user and the socket's group. In a
+	// directory with the set-group-ID bit, the socket gets the directory's group.
 	unixMode = 0o660
-	// othersWrite lets others replace the socket.
+	// othersWrite are the mode bits of a directory with which others could replace the
+	// socket.
 	othersWrite = 0o002
-	// knockWait is more time than a live socket takes to answer.
+	// knockWait is longer than a live socket takes to answer.
 	knockWait = time.Second
 )
 
-// unixListener is a unix socket that removes its name when it closes.
+// unixListener is a unix socket that removes its name when it is closed.
 type unixListener struct{ *rundir.Listener }
 
-// ListenUnix makes a unix socket at path, and lets these groups in, too. It replaces a socket
-// without a listener. Any other file at path stays, and is an error; so is a directory that
-// is a link. With rundir.ErrGroups the socket works all the same.
+// ListenUnix creates a unix socket at path, and admits the given groups too. It replaces a
+// socket without a listener. Any other file at path stays, and is an error; a directory that
+// is a link is also an error. If it returns rundir.ErrGroups, the socket works for all other
+// users.
 func ListenUnix(path string, groups ...uint32) (net.Listener, error) {
 	if err := checkDirectory(filepath.Dir(path)); err != nil {
 		return nil, err
 	}
-	// The second name is a socket that was never finished.
+	// The second name belongs to a socket that was never completed.
 	for _, p := range []string{path, path + rundir.Temporary} {
 		if err := checkStale(p); err != nil {
 			return nil, err
@@ -46,7 +48,7 @@ func ListenUnix(path string, groups ...uint32) (net.Listener, error) {
 	return unixListener{l}, err
 }
 
-// Close implements net.Listener. It removes the name unless another socket has it now.
+// Close implements net.Listener. Close removes the name unless another socket has it now.
 func (l unixListener) Close() error {
 	err := l.Listener.Close()
 	if errors.Is(err, net.ErrClosed) {
@@ -55,7 +57,7 @@ func (l unixListener) Close() error {
 	return errors.Join(err, l.RemoveOwn())
 }
 
-// checkDirectory refuses a directory that others may write to.
+// checkDirectory refuses a directory in which others may write.
 func checkDirectory(dir string) error {
 	var st unix.Stat_t
 	if err := unix.Lstat(dir, &st); err != nil {
@@ -72,7 +74,7 @@ func checkDirectory(dir string) error {
 	return nil
 }
 
-// checkStale refuses a name in use.
+// checkStale refuses a name on which another process listens.
 func checkStale(path string) error {
 	var st unix.Stat_t
 	err := unix.Lstat(path, &st)

@@ -13,9 +13,9 @@ import (
 const noAnswerAfter = 5 * time.Second
 
 // Silence finds out since when a peer owes an answer, from a connection's counters. Packets
-// that the peer sends unasked are no answers: if the way to it is cut, they may still arrive.
-// Acknowledgements and keepalives get no answer. So with a session only messages count, and
-// without a session only handshake packets. The zero value is ready.
+// that the peer sends unasked are no answers, because they may arrive even if packets to the
+// peer are lost. Acknowledgements and keepalives get no answer. So with a session only
+// messages count, and without a session only handshake packets. The zero value is ready.
 type Silence struct {
 	acked uint64    // messages that the peer acknowledged
 	begun mono.Time // start of the newest session, which proves both directions
@@ -24,7 +24,7 @@ type Silence struct {
 	from  mono.Time // observed time of the first unanswered packet; 0: none
 }
 
-// Observe takes session and counters. Call it now and then.
+// Observe reads the session and the counters. Call it about once a second.
 func (s *Silence) Observe(now mono.Time, session srd.Session, t *srd.Stats) {
 	asked := t.Sent + t.Retransmitted
 	switch {
@@ -36,10 +36,11 @@ func (s *Silence) Observe(now mono.Time, session srd.Session, t *srd.Stats) {
 	s.acked, s.begun, s.asked, s.tx = t.Acked, session.Since, asked, t.TxBytes
 }
 
-// Since returns since when the peer owes an answer, and whether that is long ago.
+// Since returns the time since which the peer owes an answer, and whether that is long ago.
 func (s *Silence) Since(now mono.Time) (from mono.Time, silent bool) {
 	return s.from, s.from != 0 && now.Sub(s.from) >= noAnswerAfter
 }
 
-// Start returns since when the peer owes an answer, even for a short time; 0: it owes none.
+// Start returns the time since which the peer owes an answer, even if that is recent, or 0 if
+// it owes none.
 func (s *Silence) Start() mono.Time { return s.from }

@@ -6,8 +6,8 @@ import (
 	"github.com/srdtun/srdtun/srd"
 )
 
-// Uplinks finds uplinks that have lost all their paths while others work. The zero value has
-// seen nothing.
+// Uplinks finds uplinks that have lost all their paths while other uplinks work. The zero
+// value has not seen any uplink.
 type Uplinks struct {
 	up   map[srd.Uplink]bool // true: its paths worked last; false: reported as down
 	dead map[srd.Uplink]int  // looks in a row without a working path
@@ -20,8 +20,8 @@ type UplinkNews struct {
 	Gone bool // the host does not have it any more
 }
 
-// Look takes the uplinks with working paths of any peer, and the uplinks without. owns tells
-// whether an uplink is this host's.
+// Look takes the uplinks with working paths of any peer, and the uplinks without working
+// paths. owns tells whether an uplink belongs to this host.
 func (u *Uplinks) Look(yes, no map[srd.Uplink]bool, owns func(srd.Uplink) bool) (v []UplinkNews) {
 	if u.up == nil {
 		u.up, u.dead = map[srd.Uplink]bool{}, map[srd.Uplink]int{}

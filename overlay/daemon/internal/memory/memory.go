@@ -29,22 +29,24 @@ func New() *Shared { return &Shared{Budget: budget.New(budget.Of(debug.SetMemory
 func (s *Shared) Collect(now time.Time) { s.collector.collect(s.Budget, now) }
 
 const (
-	// ofGroup is the runtime's part of its control group's memory, in eighths. The kernel charges
+	// ofGroup is the runtime's part of the control group's memory, in eighths. The kernel charges
 	// the buffers of sockets to the same group.
 	ofGroup = 6
-	// ofSmallGroup is its part of a group that is too small for leastLimit, in eighths.
+	// ofSmallGroup is the runtime's part of the memory of a group that is too small for
+	// leastLimit, in eighths.
 	ofSmallGroup = 7
-	// ofMachine is its part of the machine's memory, in eighths: other programs run there, too.
+	// ofMachine is the runtime's part of the machine's memory, in eighths, because other programs
+	// run there too.
 	ofMachine = 2
 	// leastLimit is the memory of a daemon with a few peers. Below it the runtime would collect
-	// garbage all the time for nothing.
+	// garbage all the time without freeing much.
 	leastLimit = 32 << 20
-	// collectFrom bytes given back by peers start a collection of garbage. Only peers that held
-	// budget.Much count. In a small budget it is a collectPart-th.
+	// When peers have given back collectFrom bytes, a garbage collection starts. Only peers that
+	// held budget.Much count. In a small budget the bound is a collectPart-th of the budget.
 	collectFrom = 4 << 20
 	collectPart = 2
-	// collectPause times the duration of a collection must pass before the next one. So a peer
-	// that comes again and again costs at most a twentieth of a processor.
+	// After a collection, the next one waits for collectPause times its duration. So a peer that
+	// reconnects repeatedly costs at most a twentieth of a processor.
 	collectPause = 20
 	// goMemLimit is the environment variable for an administrator's limit (package runtime).
 	goMemLimit = "GOMEMLIMIT"
@@ -59,8 +61,8 @@ func Limit() {
 }
 
 // collector collects garbage once peers have given back much memory. Otherwise their buffers stay
-// in the pools, and the next peer's buffers come on top. The runtime collects by itself only when
-// the heap has doubled, pools included.
+// in the pools, and the next peer's buffers are added to them. The runtime collects by itself
+// only when the heap has doubled, pools included.
 type collector struct {
 	freed int       // bytes that peers no longer hold
 	next  time.Time // earliest time of the next collection
@@ -85,13 +87,13 @@ func softLimit(root string) int64 {
 	}
 	least := int64(leastLimit)
 	if n, ok := groupLimit(root); ok {
-		// Stay below the group's limit: at it the kernel would end the process.
+		// The limit stays below the group's limit, at which the kernel would end the process.
 		limit, least = min(limit, n/8*ofGroup), min(least, n/8*ofSmallGroup)
 	}
 	return max(limit, least)
 }
 
-// groupLimit returns the least limit of this process's control group and the groups above it
+// groupLimit returns the smallest limit of this process's control group and the groups above it
 // (cgroups(7), Documentation/admin-guide/cgroup-v2.rst and cgroup-v1/memory.rst).
 func groupLimit(root string) (least int64, ok bool) {
 	text, err := os.ReadFile(filepath.Join(root, "proc/self/cgroup"))
@@ -107,7 +109,8 @@ func groupLimit(root string) (least int64, ok bool) {
 		switch {
 		case part[0] == "0" && part[1] == "":
 			least = min(least, leastAbove(filepath.Join(root, "sys/fs/cgroup"), part[2], "memory.max", "memory.high"))
-			// With both versions, the second one may be beside the first.
+			// If both cgroup versions are mounted, the second one may be in a subdirectory of the
+			// first.
 			least = min(least, leastAbove(filepath.Join(root, "sys/fs/cgroup/unified"), part[2], "memory.max", "memory.high"))
 		case strings.Contains(","+part[1]+",", ",memory,"):
 			least = min(least, leastAbove(filepath.Join(root, "sys/fs/cgroup/memory"), part[2], "memory.limit_in_bytes", "memory.soft_limit_in_bytes"))
@@ -116,13 +119,14 @@ func groupLimit(root string) (least int64, ok bool) {
 	return least, least < math.MaxInt64
 }
 
-// leastAbove returns the least value of these files in the group at path and the groups above
-// it. In a container the path may be the host's, and missing here: then the top is its own group.
+// leastAbove returns the smallest value of these files in the group at path and the groups above
+// it. In a container the path may be the host's path, which does not exist here; then the top of
+// the tree is the container's own group.
 func leastAbove(top, path string, files ...string) int64 {
 	least := int64(math.MaxInt64)
 	for dir := filepath.Clean("/" + path); ; dir = filepath.Dir(dir) {
 		for _, name := range files {
-			// "max" is no number. The first version has a number near the end of 63 bits instead.
+			// The value "max" is not a number. Version 1 has a number near 2^63 instead.
 			text, err := os.ReadFile(filepath.Join(top, dir, name))
 			if n, bad := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64); err == nil && bad == nil && n > 0 {
 				least = min(least, n)
