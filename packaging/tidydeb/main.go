@@ -1,5 +1,5 @@
-// Command tidydeb removes an empty list of conffiles from debs. In the place of an empty
-// list nfpm writes one line end. dpkg-deb refuses such a list when somebody packs the deb
+// Command tidydeb removes an empty list of conffiles from debs. Instead of an empty list
+// nfpm writes one line end. dpkg-deb refuses such a list when somebody packs the deb
 // again.
 //
 //	tidydeb FILE...
@@ -75,7 +75,8 @@ func tidy(file string) error {
 	return os.WriteFile(file, out.Bytes(), 0o644)
 }
 
-// without returns a tar file without conffiles, if that has nothing but blanks.
+// without returns a tar file without the file conffiles, if that file contains only
+// blanks.
 func without(packed []byte) ([]byte, error) {
 	in, err := gzip.NewReader(bytes.NewReader(packed))
 	if err != nil {

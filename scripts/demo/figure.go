@@ -8,24 +8,25 @@ import (
 	"github.com/srdtun/srdtun/scripts/picture"
 )
 
-// labelFrom is where a label begins, in seconds, in the healthy time before the outage. From
-// there srdplot moves it up or down to hide as little as possible.
+// labelFrom is the time, in seconds, at which a label begins, in the healthy part before the
+// outage. srdplot moves the label up or down so that it hides as little as possible.
 const labelFrom = 0.4
 
-// notedStall is the least stall that the picture describes in words. The words stand just above
-// the line, which is at zero then. They begin noteIn seconds after the stall, noteUp Mbit/s up.
+// notedStall is the shortest stall that the picture describes in words. The words are just
+// above the line, which is at zero during the stall. They begin noteIn seconds after the stall,
+// noteUp Mbit/s up.
 const (
 	notedStall = time.Second
 	noteIn     = 0.3
 	noteUp     = 4
 )
 
-// shortest is the shortest drawn interval. iperf3 ends with a rest of one, and its rate means
-// nothing.
+// shortest is the shortest interval that is drawn. iperf3 ends with a partial interval, whose
+// rate means nothing.
 const shortest = 50 * time.Millisecond
 
-// newFigure draws both runs into one figure. The tunnel runs last, but is the first line and so
-// gets the first colour.
+// newFigure draws both runs into one figure. The run through the tunnel is last, but its line
+// is the first and so gets the first colour.
 func newFigure(acts []act) picture.Figure {
 	const capacity = spines * rateMbit
 	o := acts[0].outage

@@ -1,6 +1,6 @@
 // Command demo shows srdtun in a network of namespaces on one machine. It runs an iperf3 flow
-// and a curl download, first plain and then through the tunnel. In the middle the busiest of
-// four paths dies silently.
+// and a curl download, first plain and then through the tunnel. In the middle of each the
+// busiest of four paths fails silently.
 //
 // The command needs root, and removes all its changes however it ends. "make demo" installs
 // what it needs and builds what it runs.
@@ -22,19 +22,19 @@ import (
 	"github.com/srdtun/srdtun/scripts/picture"
 )
 
-// schedule gives plain TCP time to come back. Its retransmission timeout has doubled to several
-// seconds by the end of the outage.
+// schedule leaves enough time for plain TCP to recover. TCP's retransmission timeout has
+// doubled to several seconds by the end of the outage.
 var schedule = meter.Schedule{Before: 5 * time.Second, During: 5 * time.Second, After: 6 * time.Second}
 
-// quietWait bounds an act's wait for a quiet machine. Network and daemons need a moment after
-// their start, and a running build is over by then.
+// quietWait bounds how long an act waits for a quiet machine. Network and daemons need a moment
+// after their start, and a running build ends in this time.
 const quietWait = 10 * time.Second
 
-// downloadBytes takes plain TCP some 11 s.
+// downloadBytes is the size of the download, which takes plain TCP some 11 s.
 const downloadBytes = 128 << 20
 
-// The fabric. A flow on one spine has 96 Mbit/s of goodput, without TCP/IP headers and Ethernet
-// framing.
+// These constants describe the fabric. A flow on one spine has 96 Mbit/s of goodput, without
+// TCP/IP headers and Ethernet framing.
 const (
 	spines   = 4
 	rateMbit = 100
@@ -48,7 +48,7 @@ func main() {
 	fabric.Command("demo", "", func() error { return demo(*bin, *plot, *out) })
 }
 
-// demo is the whole story.
+// demo runs the whole demonstration.
 func demo(bin, plot, out string) (err error) {
 	step("building the network: 2 hosts, 2 leaves, %d spines of %d Mbit/s", spines, rateMbit)
 	f, err := fabric.New(fabric.Spec{Spines: spines, RateMbit: rateMbit})
@@ -103,7 +103,7 @@ type act struct {
 	busy     string // the machine's other work, or ""
 }
 
-// disturbed names the machine's other work during an act, or "".
+// disturbed describes other work of the machine during an act, or is "".
 func disturbed(acts []act) string {
 	var v []string
 	for _, a := range acts {

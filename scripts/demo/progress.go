@@ -9,10 +9,10 @@ import (
 	"github.com/srdtun/srdtun/e2e/meter"
 )
 
-// barMbit is the rate of one cell of the bar.
+// barMbit is the rate that one cell of the bar stands for.
 const barMbit = 10
 
-// progress shows a run while it goes on. On a terminal it moves a bar; elsewhere it prints a
+// progress shows a run as it proceeds. On a terminal it moves a bar; elsewhere it prints a
 // line a second.
 type progress struct {
 	out      *os.File
@@ -25,7 +25,7 @@ func newProgress(out *os.File) *progress {
 	return &progress{out: out, terminal: err == nil && st.Mode()&os.ModeCharDevice != 0, shown: -time.Second}
 }
 
-// show takes one interval.
+// show displays one interval.
 func (p *progress) show(v meter.Interval) {
 	if !p.terminal && v.End < p.shown+time.Second {
 		return
@@ -43,7 +43,7 @@ func (p *progress) show(v meter.Interval) {
 	fmt.Fprintf(p.out, "  %4.1f s %4.0f Mbit/s |%-*s|%s%s", v.End.Seconds(), mbit, spines*rateMbit/barMbit, strings.Repeat("#", cells), note, end)
 }
 
-// end leaves the last state of the bar.
+// end leaves the last state of the bar on the screen.
 func (p *progress) end() {
 	if p.terminal {
 		fmt.Fprintln(p.out)

@@ -1,5 +1,5 @@
-// Package field is a copy of the tree for small edits. Commands use it to ask for the effect of
-// each edit.
+// Package field makes a copy of the tree for small edits. Commands use it to find out the
+// effect of each edit.
 package field
 
 import (
@@ -15,11 +15,11 @@ import (
 	"slices"
 )
 
-// left are the folders that are not copied. srdsim compiles nothing of them, and its packages'
-// tests read nothing there.
+// left lists the folders that are not copied. srdsim compiles nothing in them, and its
+// packages' tests read nothing there.
 var left = []string{".git", "bin", "out", "e2e", "bench"}
 
-// Edit is a small change. Old must be in File once, and becomes New.
+// Edit is a small change. Old must occur once in File, and is replaced by New.
 type Edit struct {
 	File     string // from the top, with slashes
 	Old, New string
@@ -32,7 +32,7 @@ type Field struct {
 	goCmd  string
 }
 
-// New copies the tree whose top is the working folder.
+// New copies the tree at the working folder.
 func New(goCmd, name string) (*Field, error) {
 	if _, err := os.Stat("go.mod"); err != nil {
 		return nil, errors.New("run it at the top of the tree")
@@ -73,7 +73,7 @@ func (f *Field) copyTree() error {
 }
 
 // Apply makes edits, and returns a function that undoes them. If one edit cannot be made, none
-// is.
+// is made.
 func (f *Field) Apply(edits []Edit) (undo func() error, err error) {
 	was := map[string][]byte{}
 	undo = func() (err error) {
@@ -102,7 +102,7 @@ func (f *Field) Apply(edits []Edit) (undo func() error, err error) {
 	return undo, nil
 }
 
-// Check checks the edits of a tree below a folder; nil: each can be made.
+// Check checks the edits in the tree below a folder; nil means that each can be made.
 func Check(top string, edits []Edit) error {
 	text := map[string][]byte{}
 	for _, e := range edits {
@@ -122,7 +122,7 @@ func Check(top string, edits []Edit) error {
 	return nil
 }
 
-// apply returns b with the edit.
+// apply returns the text b with the edit.
 func (e *Edit) apply(b []byte) ([]byte, error) {
 	if n := bytes.Count(b, []byte(e.Old)); n != 1 {
 		return nil, fmt.Errorf("%s has the text to be replaced %d times: %.60q", e.File, n, e.Old)
@@ -133,7 +133,7 @@ func (e *Edit) apply(b []byte) ([]byte, error) {
 	return bytes.Replace(b, []byte(e.Old), []byte(e.New), 1), nil
 }
 
-// Build builds the simulator of the copy.
+// Build builds the simulator in the copy.
 func (f *Field) Build() error {
 	build := exec.Command(f.goCmd, "build", "-C", "lab", "-o", f.Srdsim, "./srdsim")
 	build.Dir = f.Dir
@@ -144,7 +144,7 @@ func (f *Field) Build() error {
 }
 
 // Tests runs tests of the copy, by the arguments of `go test`, until one fails, and returns the
-// failed ones. Arguments that begin with -C and a folder belong to the module there.
+// failed ones. Arguments that begin with -C and a folder belong to the module in this folder.
 func (f *Field) Tests(ctx context.Context, args ...string) ([]string, error) {
 	dir := f.Dir
 	if len(args) > 1 && args[0] == "-C" {
@@ -154,7 +154,7 @@ func (f *Field) Tests(ctx context.Context, args ...string) ([]string, error) {
 	c.Dir = dir
 	text, err := c.CombinedOutput()
 	names := failedIn(string(text))
-	// A failed test is an expected answer; a missing one is an error.
+	// A failed test is an expected result; a missing test is an error.
 	var status *exec.ExitError
 	if ctx.Err() != nil || err != nil && (!errors.As(err, &status) || len(names) == 0) {
 		return nil, fmt.Errorf("%v: %w: %s", c.Args, err, text)
@@ -162,8 +162,8 @@ func (f *Field) Tests(ctx context.Context, args ...string) ([]string, error) {
 	return names, nil
 }
 
-// failedTest finds a test that failed by itself, or that ran when all were ended. A test that
-// hangs counts too.
+// failedTest matches a test that failed by itself, or that was running when the time was over.
+// A test that hangs counts as failed too.
 var failedTest = regexp.MustCompile(`(?m)^(?:--- FAIL: |\t+)((?:Test|Fuzz|Example)\w+)(?:/\S*)? \(`)
 
 // failedIn returns the names of the failed tests in the output of `go test`.

@@ -14,12 +14,12 @@ import (
 )
 
 const (
-	// playMost bounds the seeds of one bug: many times the time without a bug. A bug that hangs
-	// is caught by it too.
+	// playMost bounds the time for the seeds of one bug: many times the time without a bug. So
+	// a bug that hangs is caught too.
 	playMost = 10 * time.Minute
-	// howBytes of a failure are shown.
+	// howBytes bytes of a failure's message are shown.
 	howBytes = 110
-	// byTest replaces the seed of a bug that only a test has caught.
+	// byTest is printed in place of the seed if only a test caught the bug.
 	byTest = "test"
 )
 
@@ -29,14 +29,14 @@ type field struct {
 	seeds int
 }
 
-// verdict says whether and how a bug was caught. With how alone it says why the bug could not
-// be planted.
+// verdict says whether and how a bug was caught. If only how is set, it says why the bug could
+// not be planted.
 type verdict struct {
 	caught    bool
 	seed, how string
 }
 
-// newField copies the tree whose top is the working folder.
+// newField copies the tree at the working folder.
 func newField(goCmd string, seeds int) (*field, error) {
 	f, err := tree.New(goCmd, "mutate")
 	return &field{f, seeds}, err
@@ -45,8 +45,8 @@ func newField(goCmd string, seeds int) (*field, error) {
 // edit returns b as an edit of the tree.
 func (b *bug) edit() tree.Edit { return tree.Edit{File: b.file, Old: b.old, New: b.new} }
 
-// plant makes the edit of b, plays, and undoes the edit. A test may catch a bug that no seed
-// shows.
+// plant makes the edit of b, plays seeds, and undoes the edit. A test may catch a bug that no
+// seed shows.
 func (f *field) plant(b bug) (v verdict, err error) {
 	undo, err := f.Apply([]tree.Edit{b.edit()})
 	if err != nil {
@@ -58,8 +58,8 @@ func (f *field) plant(b bug) (v verdict, err error) {
 	return v, errors.Join(err, undo())
 }
 
-// play builds the simulator and plays seeds until one fails. A failed build is no error: the
-// code around the bug has changed.
+// play builds the simulator and plays seeds until one fails. A failed build is reported as a
+// change of the code around the bug, not as an error.
 func (f *field) play() (v verdict, err error) {
 	if err := f.Build(); err != nil {
 		return verdict{how: err.Error()}, nil
@@ -95,7 +95,7 @@ func (f *field) test() (v verdict, err error) {
 	return v, nil
 }
 
-// read takes seed and breach from the output of soak.
+// read extracts the seed and the breach from the output of soak.
 func read(out []byte) verdict {
 	v := verdict{caught: true, seed: "?", how: "a crash"}
 	lines := bufio.NewScanner(bytes.NewReader(out))

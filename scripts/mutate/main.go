@@ -1,13 +1,13 @@
 // Command mutate asks whether the simulator's swarm would notice a bug. It copies the tree and
 // plants one small bug after the other in the copy. It plays seeds until one fails. A table
-// shows each bug, the seed that caught it, and how. The tests of the transport, and of tunnels
-// beside plain TCP, get the bugs that survive all seeds. The command fails if a bug survives
-// these too.
+// shows each bug, the seed that caught it, and how. If all seeds miss a bug, it runs the tests
+// of the transport, and of tunnels beside plain TCP. The command fails if these tests miss a
+// bug too.
 //
 //	mutate [-go GO] [-seeds N] [-only REGEXP] [-from N] [-to N] [-trust] [-list]
 //
-// The whole takes a quarter of an hour. In parts: -from and -to choose bugs by
-// their number in the list, and -trust leaves out the seeds without any bug.
+// The whole run takes a quarter of an hour. It can be run in parts: -from and -to choose bugs
+// by their number in the list, and -trust leaves out the run without any bug.
 package main
 
 import (
@@ -55,7 +55,7 @@ type numbered struct {
 	number int
 }
 
-// choose returns the bugs with the numbers from..to whose names only matches.
+// choose returns the bugs with the numbers from..to whose names match only.
 func choose(only string, from, to int) (chosen []numbered, err error) {
 	match, err := regexp.Compile(only)
 	if err != nil {
@@ -94,7 +94,7 @@ func run(goCmd string, seeds int, chosen []numbered, trust bool) error {
 	}
 	begin := time.Now()
 	if !trust {
-		// A swarm that fails without a bug would catch everything.
+		// If the swarm failed without a bug, it would seem to catch every bug.
 		if v, err := f.play(); err != nil || v.how != "" {
 			return fmt.Errorf("without any bug: %v %s", err, v.how)
 		}

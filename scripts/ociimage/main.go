@@ -1,6 +1,6 @@
-// Command ociimage writes an image with one static program into a tar file, as the Dockerfile
-// makes it. Docker, podman and skopeo read the file. The same program gives the same bytes. The
-// command needs no daemon and no network.
+// Command ociimage writes an image with one static program into a tar file, like the image that
+// the Dockerfile builds. Docker, podman and skopeo read the file. The same program gives the
+// same bytes. The command needs no daemon and no network.
 //
 //	ociimage -arch ARCH -tag NAME:VERSION -time SECONDS [-health] PROGRAM LICENSE > image.tar
 package main
@@ -19,7 +19,7 @@ import (
 	"time"
 )
 
-// Media types of the OCI image specification.
+// These are media types of the OCI image specification.
 const (
 	typeIndex    = "application/vnd.oci.image.index.v1+json"
 	typeManifest = "application/vnd.oci.image.manifest.v1+json"
@@ -61,7 +61,7 @@ type manifest struct {
 	Layers        []descriptor `json:"layers"`
 }
 
-// saved is an entry of manifest.json. "docker load" finds the other files by it.
+// saved is an entry of manifest.json. "docker load" finds the other files through this entry.
 type saved struct {
 	Config   string
 	RepoTags []string

@@ -94,7 +94,7 @@ func (h *host) agentRuns() error {
 	return nil
 }
 
-// agentsApart starts the agent of another fleet, as at boot before there is a control socket.
+// agentsApart starts the agent of another fleet before there is a control socket, as at boot.
 func agentsApart() (err error) {
 	const other, away = "srdtun-etcd@other.service", "/run/srdtun.away"
 	text, err := os.ReadFile("/etc/srdtun-fleet/lab.env")
@@ -153,7 +153,8 @@ func mainOf(unit string) string {
 	return pid
 }
 
-// oddAgent tests an agent whose name cannot be a user's. Its user has another name.
+// oddAgent tests an agent whose name cannot be part of a user's name. The agent's user then
+// has another name.
 func oddAgent() error {
 	const file = configDir + "/a.b.toml"
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
@@ -173,7 +174,7 @@ func oddAgent() error {
 	return errors.Join(err, os.Remove(file))
 }
 
-// agentAdds writes a file as the agent's user, like the agent.
+// agentAdds writes a file as the agent's user, as the agent does.
 func (h *host) agentAdds() error {
 	key, err := output("sh", "-c", "srdtun genkey | srdtun pubkey")
 	if err != nil {
@@ -195,7 +196,7 @@ func (h *host) agentAdds() error {
 	if _, err := output("chown", agentUser+":", file); err != nil {
 		return err
 	}
-	// The interface has the user's name. The daemon's user is another one all the same.
+	// The interface has the same name as the user. The daemon's user is still another one.
 	const unit = "srdtun@fleet.service"
 	if err := config(""); err != nil {
 		return err
@@ -250,7 +251,7 @@ func (h *host) agentsGo() error {
 }
 
 func (h *host) agentRPMs() error {
-	// Debian's rpm does not know Debian's packages: --nodeps.
+	// The option --nodeps is needed because Debian's rpm does not know Debian's packages.
 	for _, name := range agents {
 		if _, err := output("rpm", "-i", "--nodeps", shared(name+".rpm")); err != nil {
 			return err

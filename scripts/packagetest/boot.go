@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// unit runs the checks after the boot, and ends the system.
+// unit runs the checks after the boot, and then shuts the system down.
 const unit = `[Unit]
 After=multi-user.target dbus.service
 [Service]
@@ -25,7 +25,7 @@ func (w *workshop) enter(g group) (failed int, err error) {
 	return read(g, report, console, err)
 }
 
-// boot boots a copy. The copy runs the checks of a group.
+// boot boots a copy of the root. The copy runs the checks of a group.
 func (w *workshop) boot(g group) (failed int, err error) {
 	file := filepath.Join(w.dir, "packagetest.service")
 	result := filepath.Join(w.share, "result")

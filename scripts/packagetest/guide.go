@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// guide is where the manual's recipes are in the root.
+// guide is the path of the guide's recipes in the root.
 const guide = shareDir + "/guide.md"
 
 var (
@@ -19,8 +19,8 @@ var (
 	ruleFile    = regexp.MustCompile(`"(/[^"]+\.nft)"`)
 )
 
-// standIns replace programs that recipes need and a bare Debian lacks. The one for nft prints
-// its file.
+// standIns replace programs that recipes need and a minimal Debian lacks. The replacement of
+// nft prints its file.
 var standIns = map[string]string{
 	"/usr/local/sbin/resolvconf": "#!/bin/sh\ncat >/dev/null\n",
 	"/usr/local/sbin/nft":        "#!/bin/sh\nexec cat \"$2\"\n",
@@ -90,7 +90,8 @@ func recipe(name string, port int, body string) error {
 	return err
 }
 
-// complete writes the file of a fragment, with keys and the parts that the fragment leaves out.
+// complete makes a whole configuration from a fragment, with keys and the parts that the
+// fragment omits.
 func complete(name string, port int, body string) error {
 	private, err1 := output("srdtun", "genkey")
 	public, err2 := output("sh", "-c", "srdtun genkey | srdtun pubkey")
@@ -114,8 +115,8 @@ func complete(name string, port int, body string) error {
 	return os.WriteFile("/etc/srdtun/"+name+".toml", []byte(body+"\n"), 0o600)
 }
 
-// refusedRecipes are common mistakes. "check" tells root before the start. The service fails
-// once, and its line names the remedy.
+// refusedRecipes are common mistakes. "check", run by root, reports them before the start. The
+// service fails once, and its log line names the remedy.
 func refusedRecipes() error {
 	private, err := output("srdtun", "genkey")
 	if err != nil {

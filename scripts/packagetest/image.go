@@ -19,7 +19,7 @@ type dockerfile struct {
 }
 
 // image runs the steps of the Dockerfile without Docker, and then the program of the image. It
-// cannot show Docker's own reading of the file.
+// cannot test how Docker itself reads the file.
 func (w *workshop) image() (note string, err error) {
 	if err := bootstrap(w.root); err != nil {
 		return "", err
@@ -44,7 +44,8 @@ func (w *workshop) image() (note string, err error) {
 	}
 	options := []string{"--bind-ro=/etc/resolv.conf", "--bind-ro=/etc/hosts", "--bind-ro=/etc/ssl/certs/ca-certificates.crt", "--resolv-conf=off",
 		"--setenv=PATH=/usr/local/go/bin:/usr/sbin:/usr/bin:/sbin:/bin"}
-	// The copy uses this machine's Go and its caches: fetching and compiling take minutes.
+	// The copy uses this machine's Go and its caches, because fetching and compiling take
+	// minutes.
 	for _, b := range []struct{ name, option, to string }{
 		{"GOROOT", "--bind-ro=", "/usr/local/go"},
 		{"GOCACHE", "--bind=", "/root/.cache/go-build"},
@@ -122,12 +123,12 @@ func (d *dockerfile) add(format string, args ...any) {
 	d.script = append(d.script, fmt.Sprintf(format, args...))
 }
 
-// words are the words of a list such as ["a", "b"], or of a line.
+// words returns the words of a list such as ["a", "b"], or of a line.
 func words(list string) []string {
 	return strings.Fields(strings.NewReplacer("[", "", "]", "", `"`, "", ",", " ").Replace(list))
 }
 
-// runs runs the program of the image.
+// runs runs the image's program.
 func (d *dockerfile) runs(image string) (note string, err error) {
 	in := func(args ...string) (string, error) {
 		out, err := exec.Command("chroot", append([]string{image}, args...)...).CombinedOutput()

@@ -10,10 +10,10 @@ import (
 	"time"
 )
 
-// insideArg makes the program run the checks of a group: inside PLACE NAME,..
+// insideArg makes the program run a group of checks: inside PLACE NAME,..
 const insideArg = "inside"
 
-// insideArgs are the arguments for a group.
+// insideArgs returns the arguments for a group.
 func insideArgs(g group) []string {
 	names := make([]string, len(g.checks))
 	for i, c := range g.checks {
@@ -46,11 +46,11 @@ func inside(kind string, names []string) (code int) {
 	return 0
 }
 
-// host is the Debian root, seen from within.
+// host is the Debian root, as seen from inside.
 type host struct {
 	note   string   // to be printed with the check
 	before []string // files
-	// beforeAgents: the agents' packages.
+	// The checks in beforeAgents run before the agents' packages are installed.
 	beforeAgents []string
 	streams      []*stream
 	index        string   // of the device
@@ -86,7 +86,7 @@ func (h *host) installs() error {
 	return nil
 }
 
-// installed installs the deb and looks at its files.
+// installed installs the deb and examines its files.
 func (h *host) installed() error {
 	if _, err := output("dpkg", "-i", shared("srdtun-1.deb")); err != nil {
 		return err
@@ -110,7 +110,7 @@ func (h *host) installed() error {
 	return err
 }
 
-// failsOnce starts a service that must fail at once, for good, with a reason.
+// failsOnce starts a service that must fail at once, without restarts, with a reason.
 func failsOnce(name, why string) error {
 	service := "srdtun@" + name + ".service"
 	if out, err := output("systemctl", "start", service); err == nil {
@@ -142,8 +142,8 @@ func (h *host) wrong() error {
 	return failsOnce("wrong", "/etc/srdtun/wrong.toml:2: interface.adress")
 }
 
-// configure writes the files of two hosts that know each other. Only the other host has an
-// endpoint.
+// configure writes the files of two hosts that are each other's peer. Only the other host has
+// an endpoint.
 func configure() error {
 	keys := map[string]string{}
 	for _, n := range []string{"lab", "far"} {
@@ -204,7 +204,7 @@ func (h *host) starts() error {
 	return errors.Join(err, h.flows())
 }
 
-// index returns the number of the device; "": there is no device.
+// index returns the number of the device, or "" if there is no device.
 func index() string {
 	b, _ := os.ReadFile("/sys/class/net/lab/ifindex")
 	return strings.TrimSpace(string(b))
@@ -240,10 +240,10 @@ func groupID() string {
 const (
 	rounds = 5
 	// stallGoal bounds how long a restart may stall a connection. The best of the rounds must
-	// meet it: in others the host may have done other work.
+	// meet it, because in other rounds the host may have done other work.
 	stallGoal = 200 * time.Millisecond
-	// A constantly busy host starts nothing that fast. There a stall may last stallStarts times
-	// as long as the start of a service that ends at once.
+	// A constantly busy host starts no service that fast. On such a host a stall may last
+	// stallStarts times as long as the start of a service that ends at once.
 	stallStarts = 3
 )
 
@@ -278,7 +278,7 @@ func (h *host) restarts() error {
 	return nil
 }
 
-// brief returns the least, middle and largest value.
+// brief prints the smallest, middle and largest value.
 func brief(v []time.Duration) string {
 	v = slices.Sorted(slices.Values(v))
 	ms := func(i int) int64 { return v[i].Milliseconds() }

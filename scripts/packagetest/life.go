@@ -85,7 +85,8 @@ func (h *host) fullTunnel() error {
 	if out, _ := output("ip", "route", "show", "table", fullTable); !strings.HasPrefix(out, "default dev full") {
 		return fmt.Errorf("the route is gone: %s", out)
 	}
-	// The file has become wrong. The next process cannot run, and must leave nothing.
+	// The file is made invalid here. The next process cannot run, and must leave no state
+	// behind.
 	if _, err := output("sed", "-i", "s/^address/adress/", "/etc/srdtun/full.toml"); err != nil {
 		return err
 	}
@@ -161,7 +162,7 @@ func (h *host) purged() error {
 	if _, err := output("sh", "-c", "ip netns exec far srdtun down far; systemctl enable --now srdtun@lab"); err != nil {
 		return err
 	}
-	// These belong to an agent that ran as the daemons' user.
+	// These files belong to an agent that ran as the daemons' user.
 	const fleet = "/var/lib/srdtun-fleet"
 	if _, err := output("sh", "-c", "mkdir -p "+fleet+"/old && touch "+fleet+"/old/x.toml && { ! id srdtun >/dev/null 2>&1 || chown -R srdtun "+fleet+"; }"); err != nil {
 		return err
@@ -195,7 +196,7 @@ func sameFiles(before []string) error {
 }
 
 func (h *host) rpm() error {
-	// Debian's rpm does not know Debian's packages: --nodeps.
+	// The option --nodeps is needed because Debian's rpm does not know Debian's packages.
 	if _, err := output("rpm", "-i", "--nodeps", shared("srdtun-1.rpm")); err != nil {
 		return err
 	}

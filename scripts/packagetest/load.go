@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// A chunk every pause makes 20 Mbit/s, which leaves the processors to systemd.
+	// One chunk per pause makes 20 Mbit/s, which leaves enough processor time to systemd.
 	chunk = 5000
 	pause = 2 * time.Millisecond
 	// dialMost bounds the time to connect through the tunnel.
@@ -92,11 +92,11 @@ func (s *stream) start() {
 	}()
 }
 
-// stall returns the longest time without received bytes since the last call.
+// stall returns the longest time without received bytes since its last call.
 func (s *stream) stall() time.Duration { return time.Duration(s.longest.Swap(0)) }
 
-// flows returns when s has received new bytes, or its error. If the device was gone for
-// seconds, TCP waits for about as long before its next attempt.
+// flows waits until s has received new bytes, or returns its error. If the device was
+// missing for seconds, TCP waits for about as long before its next attempt.
 func (s *stream) flows() error {
 	before := s.received.Load()
 	for range 4000 {

@@ -4,8 +4,8 @@
 //	packagetest [-root DIR] [-only NAME,..] [KIND]...      from the top of the tree, as root
 //
 // A kind is source, deb, rpm or image; without one all are tested. Packages run in disposable
-// copies of one bare Debian 12 (root.go). With -only NAME that check runs, and the checks that
-// it needs. With -list the command prints all names (kinds.go).
+// copies of one bare Debian 12 (root.go). With -only NAME the command runs this check and the
+// checks that it needs. With -list the command prints all names (kinds.go).
 package main
 
 import (
@@ -44,7 +44,7 @@ func main() {
 	}
 }
 
-// outside runs the checks of the kinds, each group in its place.
+// outside runs the checks of the given kinds, each group in its place.
 func outside(root, only string, kinds []string) (err error) {
 	groups, err := choose(kinds, only)
 	if err != nil {
@@ -53,8 +53,8 @@ func outside(root, only string, kinds []string) (err error) {
 	if os.Getuid() != 0 {
 		return errors.New("a Debian root cannot be made: root is needed")
 	}
-	// An interrupted run removes its files too: the commands below get the signal as well, and
-	// end.
+	// An interrupted run removes its files too: the commands that it started also get the
+	// signal, and end.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGINT)
 	work, err := os.MkdirTemp("/var/tmp", "srdtun-package.")
 	if err != nil {
@@ -82,7 +82,7 @@ func outside(root, only string, kinds []string) (err error) {
 	return nil
 }
 
-// workshop is the folders and settings of a run.
+// workshop holds the folders and settings of a run.
 type workshop struct {
 	dir, root, share string // share is seen in copies of the root as shareDir
 	packed, rooted   bool
@@ -112,7 +112,7 @@ func (w *workshop) run(g group) (failed int, err error) {
 	return runChecks(g, func(c check) (string, error) { return c.here(w) }), nil
 }
 
-// choose returns the groups of the kinds, with the checks of only and the checks that they
+// choose returns the groups of the kinds, with the checks in only and the checks that these
 // need.
 func choose(kinds []string, only string) (chosen []group, err error) {
 	for _, k := range kinds {

@@ -8,30 +8,30 @@ import (
 	"time"
 )
 
-// neighbourPackages are programs that manage interfaces beside srdtun. systemd-networkd comes
-// with systemd.
+// neighbourPackages are other programs that manage interfaces. systemd-networkd is part of
+// systemd.
 const neighbourPackages = "udev,network-manager,libpam-systemd"
 
-// quiet keeps the neighbours from running in checks that do not start them. Otherwise udev's
-// trigger would ask the host's kernel to announce all its devices again.
+// quiet prevents the neighbours from running in checks that do not start them. Otherwise
+// udev's trigger would ask the host's kernel to announce all its devices again.
 func quiet(root string) error {
 	_, err := output("systemctl", "--root="+root, "mask", "systemd-udev-trigger.service", "NetworkManager-wait-online.service", "systemd-networkd-wait-online.service")
 	_, other := output("systemctl", "--root="+root, "disable", "NetworkManager.service", "systemd-networkd.service")
 	return errors.Join(err, other)
 }
 
-// greedy is an administrator's file that takes every TUN.
+// greedy is an administrator's network file that matches every TUN.
 const greedy = "[Match]\nKind=tun\n[Network]\nAddress=198.51.100.9/32\n"
 
-// given is the address of an interface that systemd-networkd has taken.
+// given is the address of an interface that systemd-networkd manages.
 const given = "198.51.100.9/32"
 
-// A neighbour notices a new interface within neighbourMost.
+// A neighbour notices a new interface within the time neighbourMost.
 const neighbourMost = 20 * time.Second
 
-// neighbours runs NetworkManager and systemd-networkd, the second with a file that takes every
-// TUN. Interfaces begin in each way: from a service, under another name than their file's, and
-// by hand. The last is the TUN of another program.
+// neighbours runs NetworkManager and systemd-networkd, the latter with a file that matches
+// every TUN. Interfaces are created in all ways: by a service, under another name than their
+// file's, and by hand. The last one is the TUN of another program.
 func (h *host) neighbours() error {
 	if _, err := os.Stat("/usr/sbin/NetworkManager"); err != nil {
 		return fmt.Errorf("this root is of an earlier version, make it anew: %w", err)
@@ -60,8 +60,8 @@ func (h *host) neighbours() error {
 	if err := leftAlone("lab", "other", "hand"); err != nil {
 		return err
 	}
-	// A restart keeps the device. Another announcement must change nothing, and neither must a
-	// restart of the neighbours.
+	// A restart keeps the device. Neither another announcement nor a restart of the neighbours
+	// may change anything.
 	if err := all([]says{
 		{"", "systemctl restart srdtun@lab"},
 		{"", "udevadm trigger -c change /sys/class/net/lab && udevadm settle"},
@@ -72,7 +72,8 @@ func (h *host) neighbours() error {
 	if err := leftAlone("lab", "other", "hand"); err != nil {
 		return err
 	}
-	// The name is free again. A TUN that another program gives it is not srdtun's.
+	// The interface's name is free again. If another program creates a TUN with this name, it
+	// does not belong to srdtun.
 	if err := all([]says{
 		{"", "systemctl stop srdtun@lab"},
 		{"", "ip tuntap add dev lab mode tun && ip link set lab up"},
@@ -89,8 +90,8 @@ func (h *host) neighbours() error {
 	})
 }
 
-// leftAlone waits until systemd-networkd has taken the foreign TUN. By then it has seen the
-// others. Neither neighbour may manage those.
+// leftAlone waits until systemd-networkd has configured the foreign TUN. By then it has seen
+// the other interfaces. Neither neighbour may manage these.
 func leftAlone(names ...string) error {
 	if err := taken("foreign"); err != nil {
 		return err

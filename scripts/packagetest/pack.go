@@ -10,16 +10,17 @@ import (
 	"strings"
 )
 
-// Versions of the packages: the second is an upgrade of the first.
+// These are the versions of the packages: the second is an upgrade of the first.
 var versions = []string{"0.9.0", "0.9.1"}
 
 // agents are programs with packages of their own, of the first version.
 var agents = []string{"srdtun-etcd", "srdtun-k8s"}
 
-// dist is where a version's packages are made.
+// dist is the folder in which a version's packages are made.
 func dist(version string) string { return filepath.Join("out", "package-"+version) }
 
-// pack makes the packages. It puts them, this program and the guide into the share.
+// pack makes the packages of both versions. It puts them, this program and the guide into the
+// shared folder.
 func (w *workshop) pack() error {
 	if err := packages(".", versions[0], append([]string{"srdtun"}, agents...)...); err != nil {
 		return err
@@ -56,7 +57,7 @@ func packages(dir, version string, programs ...string) error {
 		"ARCHS="+runtime.GOARCH, "VERSION="+version, "DIST="+dist(version), "PROGRAMS="+strings.Join(programs, " "))
 }
 
-// give puts the packages of a program into the share, under another name.
+// give puts the packages of a program into the shared folder, under another name.
 func (w *workshop) give(version, program, as string) error {
 	for _, kind := range []string{program + "_*.deb", program + "-[0-9]*.rpm"} {
 		found, err := filepath.Glob(filepath.Join(dist(version), kind))

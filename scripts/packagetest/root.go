@@ -14,18 +14,18 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// included is added to Debian's smallest set: a first process and its bus, and the commands of
+// included is added to Debian's minimal set: an init process and its bus, and the commands of
 // the checks. It also has the contents of golang:*-bookworm for the image, and the neighbours
-// of an interface.
+// of the interface.
 const included = "systemd-sysv,dbus,iproute2,rpm,passwd,make,ca-certificates," + neighbourPackages
 
 const defaultMirror = "http://deb.debian.org/debian"
 
-// shareDir is the path of the workshop's share in a copy of the root.
+// shareDir is the path of the shared folder in a copy of the root.
 const shareDir = "/packages"
 
-// copyMost ends a command that hangs in a copy. The longest command, an image's build, takes
-// minutes.
+// copyMost bounds the time of a command in a copy, in case it hangs. The longest command, an
+// image's build, takes minutes.
 const copyMost = 15 * time.Minute
 
 // tunMajor and tunMinor are the numbers of /dev/net/tun, linux/miscdevice.h.
@@ -34,7 +34,7 @@ const (
 	tunMinor = 200
 )
 
-// bootstrap makes a Debian 12, unless there is one.
+// bootstrap installs a Debian 12, unless there is one.
 func bootstrap(root string) error {
 	if err := need("debootstrap:debootstrap", "systemd-nspawn:systemd-container"); err != nil {
 		return err

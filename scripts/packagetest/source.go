@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// installsAndUninstalls installs into a folder and uninstalls. No file may stay.
+// installsAndUninstalls installs into a folder and uninstalls again. No file may remain.
 func (w *workshop) installsAndUninstalls() (note string, err error) {
 	dest := filepath.Join(w.dir, "dest")
 	for _, target := range []string{"install", "uninstall"} {
@@ -41,7 +41,7 @@ func count(dir string) (n int, err error) {
 const modulePath = "github.com/srdtun/srdtun"
 
 // goInstalls serves the tree like a module proxy, and installs the command from there as any
-// user may. Folders with a module of their own do not belong to this module.
+// user may. Folders with a go.mod of their own do not belong to this module.
 func (w *workshop) goInstalls() (note string, err error) {
 	at := filepath.Join(w.dir, "proxy", modulePath, "@v")
 	if err := os.MkdirAll(at, 0o755); err != nil {
@@ -92,11 +92,11 @@ func (w *workshop) goInstalls() (note string, err error) {
 	return "", nil
 }
 
-// published is a new version. Go assumes that modules never change, and remembers the files of
-// a version.
+// published returns a new version number. Go assumes that a version of a module never changes,
+// and caches its files.
 var published = fmt.Sprintf("v0.9.%d", time.Now().Unix())
 
-// goproxy is the source of the other modules.
+// goproxy is the source of the modules that srdtun needs.
 func goproxy() string {
 	v, err := output("go", "env", "GOPROXY")
 	if err != nil {

@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// Priorities of the journal, from syslog(3).
+// These are priorities of the journal, from syslog(3).
 const (
 	warning = "4"
 	notice  = "5"
 )
 
-// told looks through the journal of the service for a message with this priority.
+// told searches the journal of the service for a message with this priority.
 func told(priority, text string) bool {
 	out, err := output("journalctl", "--quiet", "--no-pager", "-u", lab, "-o", "json")
 	if err != nil {
@@ -31,7 +31,7 @@ func told(priority, text string) bool {
 	return false
 }
 
-// tells lets the network between the hosts fail for a while. The journal must say so.
+// tells lets the network between the hosts fail for some time. The journal must report it.
 func (h *host) tells() error {
 	link := func(to string) error {
 		_, err := output("ip", "-n", "far", "link", "set", "v1", to)
@@ -52,8 +52,8 @@ func (h *host) tells() error {
 	return h.flows()
 }
 
-// reloads changes the file. A valid change is applied and reported, and an invalid one does
-// neither.
+// reloads changes the file of a running service. A valid change must be applied and
+// reported, an invalid one must be neither.
 func (h *host) reloads() error {
 	const file = "/etc/srdtun/lab.toml"
 	right, err := os.ReadFile(file)

@@ -11,18 +11,19 @@ import (
 	"syscall"
 )
 
-// These checks show what a captured service can do to another one, or to root. A program of the
-// attacker then runs as the service's user, outside its sandbox and without any capability.
+// These checks show how far a compromised service can harm another service, or root. The
+// attacker's program then runs as the service's user, outside its sandbox and without any
+// capability.
 
 const (
 	runDir    = "/run/srdtun"
 	configDir = "/etc/srdtun"
 )
 
-// agent is a user of no service, in the place of the agents' user.
+// agent is a user that belongs to no service, in place of the agents' user.
 const agent = 64999
 
-// setTrust starts a second service. It writes a third file, whose interface does not run.
+// setTrust starts a second service. It writes a third file, for an interface that does not run.
 func setTrust() (keys []string, err error) {
 	for i, name := range []string{"other", "third"} {
 		private, err := output("srdtun", "genkey")
@@ -61,7 +62,8 @@ func asUser(uid int, args ...string) *exec.Cmd {
 	return exec.Command("setpriv", append([]string{"--reuid=" + id, "--regid=" + id, "--clear-groups", "--no-new-privs", "--inh-caps=-all", "--bounding-set=-all"}, args...)...)
 }
 
-// apart: each service has a user of its own. Their directories are in one of root's.
+// The check apart shows that each service has a user of its own. The services' directories are
+// in a directory of root.
 func (h *host) apart() error {
 	keys, err := setTrust()
 	if err != nil {
@@ -132,8 +134,8 @@ func keyOf(name string) (string, error) {
 	return key, nil
 }
 
-// planted: a service's user puts sockets into places where root looks for others. Root's
-// commands must tell them nothing.
+// The check planted lets a service's user put sockets into places where root looks for other
+// daemons. Root's commands must send no secret to them.
 func (h *host) planted() error {
 	other, err := userOf("other")
 	if err != nil {
@@ -144,7 +146,7 @@ func (h *host) planted() error {
 		return err
 	}
 	defer os.Remove(self)
-	// Names that only root may give, or that belong to another service.
+	// These names may be given only by root, or belong to another service.
 	for _, path := range []string{runDir + "/lab.sock", runDir + "/third.sock", runDir + "/lab/lab.sock", runDir + "/lab/third.sock"} {
 		if out, err := asUser(other, self, plantArg, path, "/dev/null").CombinedOutput(); err == nil || !strings.Contains(string(out), "permission denied") && !strings.Contains(string(out), "already in use") {
 			return fmt.Errorf("planted %s: %v %s", path, err, out)
@@ -234,8 +236,8 @@ func (h *host) tempt(self string, uid int, at, name string) error {
 	return nil
 }
 
-// oddName starts a service with a dot in its name, such as a VLAN's. No user can have that
-// name.
+// oddName starts a service with a dot in its name, such as a VLAN interface's. No user's name
+// can contain that name.
 func (h *host) oddName() error {
 	if err := full("eth0-a.5"); err != nil {
 		return err

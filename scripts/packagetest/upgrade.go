@@ -19,7 +19,7 @@ import (
 //go:embed testdata/one-user.service
 var oneUser []byte
 
-// datagrams are sent to the restarted host, one every pause, with a number each.
+// datagrams is a series of numbered datagrams to the restarted host, one every pause.
 type datagrams struct {
 	there, here net.Conn
 	sent, came  atomic.Int64
@@ -62,7 +62,8 @@ func sendDatagrams() (*datagrams, error) {
 	return d, nil
 }
 
-// lost ends the flow. It returns how many datagrams were sent, and how many never came.
+// lost ends the series. It returns the number of datagrams that were sent, and of those that
+// did not arrive.
 func (d *datagrams) lost() (sent, lost int64) {
 	d.end.Store(true)
 	time.Sleep(time.Second) // for datagrams in flight
@@ -71,9 +72,9 @@ func (d *datagrams) lost() (sent, lost int64) {
 	return d.sent.Load(), d.sent.Load() - d.came.Load()
 }
 
-// divided upgrades from a version in which all services were one user. Tunnels must go on. The
-// new service must know the rules that do not disappear with a device. Nothing may belong to
-// the old user.
+// divided upgrades from a version in which all services ran as one user. Tunnels must keep
+// working. The new service must know the rules that outlive the device. No file may belong to
+// the old user afterwards.
 func (h *host) divided() (err error) {
 	const unitFile = "/lib/systemd/system/srdtun@.service"
 	if _, err := output("dpkg", "-i", shared("srdtun-1.deb")); err != nil {
@@ -149,8 +150,8 @@ func (h *host) divided() (err error) {
 	return errors.Join(moved(rules), untouched(), clean(rules))
 }
 
-// Paths that the upgrade reads and writes. The old user, or a service's user, may have put
-// something there.
+// These are paths that the upgrade reads and writes. The old user, or a service's user, may
+// have planted files there.
 const (
 	trapDir    = "/var/lib/private/srdtun/trap" // a service's; root must write nothing for its owner
 	trapVictim = "/root/victim"                 // root's file, which must stay as it is
@@ -158,7 +159,7 @@ const (
 	trapMost   = 64 << 20
 )
 
-// traps starts a third service. It plants files for its user, and for the old one.
+// traps starts a third service. It plants links for the service's user, and for the old user.
 func traps() error {
 	key, err := output("srdtun", "genkey")
 	if err != nil {
@@ -186,7 +187,7 @@ func traps() error {
 	return nil
 }
 
-// untouched checks that root has followed none of them.
+// untouched checks that root has followed none of the links.
 func untouched() error {
 	if out, err := output("sh", "-c", "stat -c '%U %a' "+trapVictim+"; cat "+trapVictim); err != nil || out != "root 600\nkept" {
 		return fmt.Errorf("root wrote for a service's user: %s, %v", out, err)
@@ -224,7 +225,7 @@ func moved(rules string) error {
 	return nil
 }
 
-// clean stops the services and purges.
+// clean stops the services and purges the package.
 func clean(rules string) error {
 	if _, err := output("systemctl", "stop", "srdtun@full", "srdtun@lab"); err != nil {
 		return err

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Draw lets plot, an srdplot, draw a Figure, or the JSON of one, into file.
+// Draw runs plot, which is srdplot, to draw a Figure, or the JSON of one, into file.
 func Draw(plot, file string, figure any) error {
 	text, err := json.Marshal(figure)
 	if err != nil {

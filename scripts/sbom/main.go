@@ -65,7 +65,7 @@ func write(file, version string) error {
 	if err != nil {
 		return err
 	}
-	// A program that was built in its own tree does not know its version.
+	// A program that was built in its own source tree does not know its version.
 	info.Main.Version = version
 	e := json.NewEncoder(os.Stdout)
 	e.SetIndent("", "  ")
@@ -73,7 +73,8 @@ func write(file, version string) error {
 	return e.Encode(describe(info, sha256.Sum256(data)))
 }
 
-// describe returns the bill of a program with this build information and checksum.
+// describe returns the bill of materials of a program with this build information and
+// checksum.
 func describe(info *buildinfo.BuildInfo, sum [32]byte) bom {
 	b := bom{Format: "CycloneDX", SpecVersion: "1.5", Version: 1}
 	main := module("application", &info.Main)
@@ -82,7 +83,7 @@ func describe(info *buildinfo.BuildInfo, sum [32]byte) bom {
 		main.Properties = append(main.Properties, property{"go:" + s.Key, s.Value})
 	}
 	b.Metadata.Component = main
-	// The standard library is listed too, because it has faults of its own.
+	// The standard library is listed too, because it may have vulnerabilities of its own.
 	b.Components = append(b.Components, component{
 		Type: "library", Ref: "pkg:golang/std@" + info.GoVersion, Name: "std", Version: info.GoVersion, PURL: "pkg:golang/std@" + info.GoVersion,
 	})

@@ -1,9 +1,9 @@
 // Command testsum runs "go test" and shows its progress: a line for each package and for each
-// failure. With -details it shows the measurements of each test. At the end comes a summary.
-// The command fails if a test failed or was skipped, or if there was no test.
+// failure. With -details it shows the measurements of each test. It ends with a summary. The
+// command fails if a test failed or was skipped, or if there was no test.
 //
 // With TESTSUM_ALARM=N in the environment, each failure is also written to descriptor N at
-// once. This is for a run whose output nobody reads yet.
+// once. This is for a run in the background.
 //
 //	testsum [-go GO] [-details] -- arguments of go test
 package main
@@ -41,8 +41,8 @@ func main() {
 // alarmEnv names the descriptor for failures.
 const alarmEnv = "TESTSUM_ALARM"
 
-// openAlarm opens the descriptor with the number. Without a number it discards all. Tests do
-// not inherit it.
+// openAlarm opens the descriptor with the number. Without a number it returns a writer that
+// discards all output. Tests do not inherit the descriptor.
 func openAlarm(number string) (io.Writer, error) {
 	if number == "" {
 		return io.Discard, nil
@@ -65,7 +65,8 @@ func run(goCmd string, details bool, alarm io.Writer, args []string) int {
 		fmt.Fprintln(os.Stderr, "testsum:", err)
 		return 1
 	}
-	// Signals are caught and not ignored: the tests would inherit ignored ones.
+	// Signals are caught rather than ignored, because the tests would inherit ignored
+	// signals.
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	if err := cmd.Start(); err != nil {
@@ -74,7 +75,7 @@ func run(goCmd string, details bool, alarm io.Writer, args []string) int {
 	}
 	go func() {
 		for s := range signals {
-			// A terminal has sent it to go test as well; a second one does no harm.
+			// A terminal sends the signal to go test as well; a second signal does no harm.
 			_ = cmd.Process.Signal(s)
 		}
 	}()
@@ -90,7 +91,7 @@ type event struct {
 	ImportPath                    string
 }
 
-// summary follows a run.
+// summary collects the results of a run.
 type summary struct {
 	out                     io.Writer
 	alarm                   io.Writer // where failures go when they happen

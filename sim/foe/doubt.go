@@ -10,8 +10,8 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// doubt is the App above the connection to a liar. It sends a stream. The overlay
-// reassembles the liar's messages into frames and discards these.
+// doubt is the App of a connection to a liar. It sends a stream. It reassembles the liar's
+// messages into frames as the overlay does, and discards these.
 type doubt struct {
 	*host.Stream
 	host   *host.Host
@@ -27,25 +27,25 @@ type doubt struct {
 	lied   mono.Time     // when its first lie was found
 }
 
-// Buffers have the sizes of the device's pool; the largest is doubtRoom.
+// Buffers have the sizes in the device's pool; the largest is doubtRoom.
 var doubtSizes = [...]int{2048, 10 << 10, doubtRoom}
 
 const (
 	doubtRoom     = 64<<10 + doubtHeadroom
 	doubtHeadroom = 16
-	// doubtHeld is how long a host may hold a payload for a liar. The host calls a peer that
-	// lied as many times as any other, but at longer intervals.
+	// doubtHeld bounds how long a host may hold a payload for a liar. The host calls a lying
+	// peer as many times as any other peer, but at longer intervals.
 	doubtHeld = 2 * host.HeldMost
-	// A process may tell another liesFree lies in no time. Each further lie doubles the
-	// least time in which all of them may happen, from liesFirst on.
+	// A process may tell the first liesFree lies to another process without delay. Each
+	// further lie doubles the minimum time for all of them, which starts at liesFirst.
 	liesFree    = 3
 	liesFirst   = time.Second
 	liesLongest = 100 * time.Second
-	// blankGrowth bounds the window for a peer that acknowledges no packet. It is a multiple
-	// of the largest window within the first blankAfter.
+	// blankGrowth bounds the window for a peer that acknowledges no packet. The bound is a
+	// multiple of the largest window within the first blankAfter.
 	blankGrowth = 2
 	blankAfter  = 200 * time.Millisecond
-	// doubtSlack is for frames that are released beyond the held bytes.
+	// doubtSlack is the size of frames that may be released beyond the held bytes.
 	doubtSlack = doubtRoom
 )
 
@@ -56,7 +56,7 @@ func newDoubt(h *host.Host, to int, gen uint16, blank bool) *doubt {
 	return d
 }
 
-// alloc makes a frame as the pool does.
+// alloc allocates a frame as the pool does.
 func (d *doubt) alloc(n int) *frame.Frame {
 	if d.room == nil {
 		d.room = make([]byte, doubtRoom)
@@ -130,9 +130,9 @@ func (d *doubt) Look(c *srd.Conn) {
 	}
 }
 
-// lookAtWindow demands that the window does not grow for a peer that acknowledges messages
+// lookAtWindow checks that the window does not grow for a peer that acknowledges messages
 // but no packets. The first window follows from the interface's rate and the round trip.
-// Challenges measure that round trip, and no peer can answer them early.
+// Challenges measure that round trip, and no peer can answer a challenge before it arrives.
 func (d *doubt) lookAtWindow(c *srd.Conn) {
 	now := d.host.Engine().Now()
 	if d.Pulled == 0 {
@@ -155,7 +155,7 @@ func (d *doubt) lookAtWindow(c *srd.Conn) {
 	}
 }
 
-// lookAtLies demands that lies take time: each one above liesFree doubles the least.
+// lookAtLies checks that lies take time: each lie beyond liesFree doubles the minimum time.
 func (d *doubt) lookAtLies(n uint64) {
 	now := d.host.Engine().Now()
 	switch {
@@ -167,5 +167,5 @@ func (d *doubt) lookAtLies(n uint64) {
 	}
 }
 
-// Account implements App: nothing is expected.
+// Account implements App: no message is expected.
 func (d *doubt) Account(*srd.Conn) {}

@@ -11,38 +11,38 @@ import (
 )
 
 const (
-	// floodStep is how many packets of a flood arrive at once. Single packets would need an
-	// event each.
+	// floodStep is the number of packets of a flood that arrive at once. Single packets
+	// would need one simulation event each.
 	floodStep = 8
-	// cookiesHeld is how many cookies a tap keeps.
+	// cookiesHeld is the number of cookies that a tap keeps.
 	cookiesHeld = 16
-	// mostForged is how many forged initiations a tap sends one by one. Each costs the host
-	// two Diffie-Hellman operations, and the simulation as well.
+	// mostForged is the number of forged initiations that a tap sends one by one. Each costs
+	// the host two Diffie-Hellman operations, which the simulation has to compute as well.
 	mostForged = 60
 )
 
-// forger makes a tap's forged packets with public keys alone.
+// forger makes forged packets for a tap, with public keys alone.
 type forger struct {
 	made    int
 	noise   *net.Packet // the last forged initiation, from an address of the tap's
 	cookies []held
 }
 
-// held is a cookie that was sent to an address of the tap's.
+// held is a cookie that was sent to one of the tap's addresses.
 type held struct {
 	at     netip.AddrPort
 	cookie liar.Cookie
 }
 
-// forged returns a packet of the tap's with these addresses.
+// forged returns a packet from the tap with these addresses.
 func forged(src, dst netip.AddrPort, data []byte) *net.Packet {
 	q := net.UDP(src, dst, data)
 	q.Forged = true
 	return q
 }
 
-// answer answers an outgoing initiation before the peer can. It also begins a flood that
-// waits for an initiation.
+// answer sends an answer to an outgoing initiation before the peer can. It also starts a
+// flood that waits for an initiation.
 func (t *Tap) answer(p *net.Packet) {
 	if v := t.waits; v != nil {
 		t.waits = nil
@@ -88,7 +88,7 @@ func (t *Tap) falseResponse(p *net.Packet, from netip.AddrPort) {
 	}
 }
 
-// forge sends a forged initiation to p's destination.
+// forge sends a forged initiation to the destination of p.
 func (t *Tap) forge(p *net.Packet) {
 	if t.ground == nil {
 		return
@@ -104,8 +104,8 @@ func (t *Tap) forge(p *net.Packet) {
 	t.inject("forges", q)
 }
 
-// read takes a packet to an address of the tap's. The tap answers an initiation with a false
-// cookie, and keeps a cookie for its own forged initiations.
+// read handles a packet to one of the tap's addresses. The tap answers an initiation with a
+// false cookie, and keeps a received cookie for its own forged initiations.
 func (t *Tap) read(p *net.Packet) {
 	if t.ground == nil {
 		return
@@ -128,8 +128,8 @@ func (t *Tap) read(p *net.Packet) {
 	}
 }
 
-// aim plans a flood. A flood of responses may wait for the first initiation, as an observer
-// would. Responses harm most while the attempt lasts.
+// aim prepares a flood. A flood of responses may wait for the first initiation, as an
+// observer would. Responses do most harm during a handshake attempt.
 func (t *Tap) aim(v Flood) {
 	if v.Kind == FloodResponses && t.rng.IntN(2) == 0 {
 		t.waits = &v
@@ -138,7 +138,7 @@ func (t *Tap) aim(v Flood) {
 	t.engine.At(net.Start.Add(v.At), func() { t.flood(v, v.N) })
 }
 
-// flood lets packets arrive at the host, left of them.
+// flood delivers the remaining packets (left) to the host.
 func (t *Tap) flood(v Flood, left int) {
 	p := t.kept.any(t.rng)
 	if p == nil && v.Kind != FloodResponses || t.foes.Ports == 0 {
@@ -154,7 +154,7 @@ func (t *Tap) flood(v Flood, left int) {
 	}
 }
 
-// flooded makes one packet of a flood to p's destination.
+// flooded makes one packet of a flood to the destination of p.
 func (t *Tap) flooded(kind int, p *net.Packet) *net.Packet {
 	switch kind {
 	case FloodNoise:

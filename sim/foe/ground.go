@@ -7,7 +7,8 @@ import (
 	"github.com/srdtun/srdtun/sim/net"
 )
 
-// Ground is the adversaries' view of the network: all hosts and the nodes before each.
+// Ground is the adversaries' view of the network: all hosts and the nodes in front of
+// each host.
 type Ground struct {
 	Engine *net.Engine
 	Places []*Place // by host
@@ -15,7 +16,7 @@ type Ground struct {
 	Addr func(netip.Addr) netip.Addr
 }
 
-// Place is one host with the nodes before it.
+// Place is one host with the nodes in front of it.
 type Place struct {
 	Host    *host.Host
 	Leaf    *net.Switch
@@ -24,7 +25,7 @@ type Place struct {
 	Passive bool // it knows no address of its peers
 }
 
-// place returns the place of a node, nil if it is no host.
+// place returns the Place of a node, or nil if the node is no host.
 func (g *Ground) place(n net.Node) *Place {
 	for _, p := range g.Places {
 		if net.Node(p.Host) == n {
@@ -34,7 +35,7 @@ func (g *Ground) place(n net.Node) *Place {
 	return nil
 }
 
-// Infest gives the taps their part of the network.
+// Infest connects the taps to the network.
 func (g *Ground) Infest(x Strangers) {
 	void := &hole{engine: g.Engine, noun: g.Engine.Name("mute")}
 	for n := range x.Mute {
@@ -64,13 +65,13 @@ func (g *Ground) route(a netip.Addr, to net.Node) {
 	}
 }
 
-// muteAddr is an address that sends nothing: others forge packets from it.
+// muteAddr is an address of no host, from which others forge packets.
 func muteAddr(n int) netip.Addr { return netip.AddrFrom4([4]byte{198, 18, 0, byte(n)}) }
 
-// mailAddr is an address at which the attacker before a host receives.
+// mailAddr is the address at which the attacker in front of a host receives packets.
 func mailAddr(host, n int) netip.Addr { return netip.AddrFrom4([4]byte{198, 19, byte(host), byte(n)}) }
 
-// hole takes packets to mute addresses.
+// hole receives packets to mute addresses and drops them.
 type hole struct {
 	engine *net.Engine
 	noun   net.Noun

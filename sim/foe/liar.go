@@ -14,19 +14,20 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// Bounds of a lying peer's memory, and its times.
+// These are bounds of a lying peer's memory and of its times.
 const (
-	// sessionsKept is how many sessions' keys it keeps.
+	// sessionsKept is the number of sessions whose keys the liar keeps.
 	sessionsKept = 3
 	seenKept     = 8
 	secretsKept  = 16
-	// ackAfter is the delay of an acknowledgement.
+	// ackAfter is the usual delay of the liar's acknowledgements.
 	ackAfter = time.Millisecond
-	// ackLater leaves more packets in flight: only a left-out number between two is a trap.
+	// ackLater is a longer delay that leaves more packets in flight, because only a skipped
+	// number between two of them is a trap.
 	ackLater = 10 * time.Millisecond
 )
 
-// Lies describe a lying peer in a run. There is one if Every is not 0.
+// Lies describes the lying peer in a run. There is a lying peer if Every is not 0.
 type Lies struct {
 	Every  time.Duration // mean time between its acts
 	Acts   []int         // the acts it chooses from
@@ -53,8 +54,9 @@ func (x *Lies) String() string {
 	return s
 }
 
-// Liar is a configured, authenticated peer of all hosts, and lies. It has addresses of its
-// own. Hosts know at most the first. It also sends from addresses that it does not own.
+// Liar is a configured, authenticated peer of all hosts that lies. It has several
+// addresses. Hosts know at most the first of them. It also sends from addresses that it
+// does not own.
 type Liar struct {
 	Lies
 
@@ -98,7 +100,7 @@ type unacked struct {
 	at mono.Time
 }
 
-// liarAddrs is how many addresses it has.
+// liarAddrs is the number of the liar's addresses.
 const liarAddrs = 3
 
 func liarAddr(n int) netip.Addr { return netip.AddrFrom4([4]byte{192, 0, 2, byte(1 + n)}) }
@@ -125,16 +127,16 @@ func (g *Ground) AddLiar(x Lies) *Liar {
 	return l
 }
 
-// above makes a host's application above its connection to the liar.
+// above makes the application that a host runs on its connection to the liar.
 func (l *Liar) above(h *host.Host, gen uint16) host.App {
 	return newDoubt(h, l.host.Index, gen, l.Blank)
 }
 
-// liarQueue is the bytes that may wait on a link to the liar. No packet is dropped for want
-// of room.
+// liarQueue is the queue size in bytes of a link to the liar. It is so large that no packet
+// is dropped for lack of space.
 const liarQueue = 8 << 20
 
-// meet lays links between the liar and host i.
+// meet creates links between the liar and host i.
 func (l *Liar) meet(i int, p *Place, psk handshake.PSK) {
 	e := l.engine
 	v := &end{l: l, h: p.Host, place: p, open: map[uint16]unacked{}, p: liar.New(liar.Config{
@@ -148,7 +150,7 @@ func (l *Liar) meet(i int, p *Place, psk handshake.PSK) {
 	l.ends = append(l.ends, v)
 }
 
-// Begin lets it lie until the trouble is over.
+// Begin starts the lies, which continue until the faults of the run end.
 func (l *Liar) Begin(until time.Duration) {
 	for _, v := range l.ends {
 		l.engine.After(l.wait(), v.call)
@@ -164,7 +166,7 @@ func (l *Liar) Begin(until time.Duration) {
 	}
 }
 
-// End lets it lie no more.
+// End stops the lies.
 func (l *Liar) End() {
 	if l.Leaves {
 		for _, v := range l.ends {
@@ -176,14 +178,15 @@ func (l *Liar) End() {
 
 func (l *Liar) wait() time.Duration { return 1 + time.Duration(l.rng.ExpFloat64()*float64(l.Every)) }
 
-// Receive implements Node: a packet of the host's.
+// Receive implements Node for a packet from the host.
 func (v *end) Receive(p *net.Packet) {
 	if p.Origin.By != net.Node(v.h) || v.gone {
 		return // a stranger's
 	}
 	l := v.l
 	if !v.nearly(p) || handshake.Kind(p.Data) != 0 {
-		// A response proves an address if it went there alone and its keys are used.
+		// A response proves an address if it went only to this address and its keys are
+		// used.
 		l.host.Witness(p)
 	}
 	if v.seen = append(v.seen, p.Src); len(v.seen) > seenKept {
@@ -204,7 +207,8 @@ func (v *end) Receive(p *net.Packet) {
 	}
 }
 
-// answer answers an initiation, and copies of the newest with the same.
+// answer answers an initiation, and answers copies of the newest one with the same
+// response.
 func (v *end) answer(p *net.Packet) {
 	if !bytes.Equal(p.Data, v.met) {
 		s, answer := v.p.Answer(p.Data)
@@ -217,7 +221,7 @@ func (v *end) answer(p *net.Packet) {
 	v.send(p.Dst, p.Src, v.answered)
 }
 
-// first uses the keys of a call of its own.
+// first uses the keys of a handshake that the liar began.
 func (v *end) first(s *liar.Session, p *net.Packet) {
 	from := p.Dst
 	if v.lured.IsValid() {
@@ -236,7 +240,7 @@ func (v *end) keep(s *liar.Session) {
 	}
 }
 
-// session returns the newest, nil if there is none.
+// session returns the newest session, or nil if there is none.
 func (v *end) session() *liar.Session {
 	if len(v.sessions) == 0 {
 		return nil
@@ -244,7 +248,7 @@ func (v *end) session() *liar.Session {
 	return v.sessions[len(v.sessions)-1]
 }
 
-// data takes a packet under keys.
+// data handles a packet under session keys.
 func (v *end) data(p *net.Packet) {
 	for i := len(v.sessions) - 1; i >= 0; i-- {
 		s := v.sessions[i]
@@ -264,7 +268,7 @@ func (v *end) data(p *net.Packet) {
 	}
 }
 
-// frames answers the frames of a packet, as an honest peer would, as a rule.
+// frames usually answers the frames of a packet as an honest peer would.
 func (v *end) frames(s *liar.Session, p *net.Packet, h *liar.Header, plain []byte) {
 	responses, ack := 0, false
 	liar.Each(plain, func(f *liar.Frame) {
@@ -299,7 +303,7 @@ func (v *end) frames(s *liar.Session, p *net.Packet, h *liar.Header, plain []byt
 	}
 }
 
-// challenged answers a challenge at the address where it came.
+// challenged answers a challenge at the address from which it came.
 func (v *end) challenged(s *liar.Session, p *net.Packet, slot uint16, secret liar.Secret) {
 	if v.nearly(p) {
 		secret[len(secret)-1-v.l.rng.IntN(8)] ^= byte(1 + v.l.rng.IntN(255))
@@ -312,10 +316,10 @@ func (v *end) challenged(s *liar.Session, p *net.Packet, slot uint16, secret lia
 	v.send(p.Dst, p.Src, s.Seal(slot, liar.Frames{}.Response(secret).Pad(min(len(p.Data), 1200))))
 }
 
-// nearly reports whether the secret in p is returned with an error.
+// nearly reports whether the secret in p is to be returned with an error.
 func (v *end) nearly(p *net.Packet) bool { return v.l.Near && p.Dst.Addr() != v.l.addrs[0] }
 
-// acknowledge acknowledges all packets that came, or most of them.
+// acknowledge acknowledges all packets that arrived, or most of them.
 func (v *end) acknowledge(from, to netip.AddrPort) {
 	v.acking = false
 	s := v.session()
@@ -332,7 +336,7 @@ func (v *end) acknowledge(from, to netip.AddrPort) {
 	v.send(from, to, s.Seal(0, f))
 }
 
-// send lets a packet go to the host, from any address.
+// send sends a packet to the host, from any address.
 func (v *end) send(from, to netip.AddrPort, b []byte) {
 	trap := v.trap
 	v.trap = false // also if this one cannot be sent: the next packet is another
@@ -346,7 +350,7 @@ func (v *end) send(from, to netip.AddrPort, b []byte) {
 	v.link.Receive(p)
 }
 
-// to returns an address of the host's.
+// to returns one of the host's addresses.
 func (v *end) to() netip.AddrPort {
 	if n := len(v.seen); n > 0 && v.l.rng.IntN(4) > 0 {
 		return v.seen[v.l.rng.IntN(n)]
@@ -358,7 +362,7 @@ func (v *end) to() netip.AddrPort {
 	return netip.AddrPortFrom(addrs[v.l.rng.IntN(len(addrs))], host.FirstPort+uint16(v.l.rng.IntN(v.h.Ports)))
 }
 
-// own returns one of its addresses. Hosts expect it at the first.
+// own returns one of the liar's addresses. Hosts expect the liar at its first address.
 func (v *end) own() netip.AddrPort {
 	if v.l.rng.IntN(2) == 0 {
 		return netip.AddrPortFrom(v.l.addrs[0], host.FirstPort)
@@ -366,7 +370,7 @@ func (v *end) own() netip.AddrPort {
 	return netip.AddrPortFrom(v.l.addrs[v.l.rng.IntN(len(v.l.addrs))], v.port())
 }
 
-// others returns a mute address that it does not own.
+// others returns a mute address that the liar does not own.
 func (v *end) others() netip.AddrPort {
 	mute := v.place.Tap.mute
 	if len(mute) == 0 {

@@ -10,14 +10,14 @@ import (
 	"github.com/srdtun/srdtun/srd/liar"
 )
 
-// Act is one thing that a liar does with its keys.
+// Act is one attack that a liar makes with its keys.
 type Act struct {
 	Name    string
 	do      func(v *end, s *liar.Session)
 	Records bool // it acknowledges packets
 }
 
-// Acts are all kinds of acts.
+// Acts lists all kinds of attacks.
 var Acts = [...]Act{
 	{"challenges", func(v *end, s *liar.Session) { v.challenges(s, v.own()) }, false},
 	{"challenges from V", func(v *end, s *liar.Session) { v.challenges(s, v.others()) }, false},
@@ -45,17 +45,17 @@ var Acts = [...]Act{
 	{"old keys", (*end).oldKeys, false},
 }
 
-// Bounds of one act.
+// These are the bounds of one attack.
 const (
 	mostChallenges = 65 // in a packet of 1,200 bytes
 	scattered      = 40 // packets
-	// trapFresh is how long an unacknowledged packet is surely in flight. Until then the
-	// sender remembers the numbers that it left out after this packet.
+	// trapFresh is how long an unacknowledged packet is certainly in flight. During this
+	// time the sender remembers the numbers that it skipped after this packet.
 	trapFresh = 20 * time.Millisecond
 	wilds     = 30 // messages
 )
 
-// act does one of the drawn acts.
+// act makes one of the drawn attacks.
 func (v *end) act() {
 	if len(v.l.Acts) == 0 {
 		return
@@ -73,7 +73,7 @@ func (v *end) act() {
 // call begins a handshake.
 func (v *end) call() { v.callFrom(v.own(), 1) }
 
-// callFrom begins a handshake from an address, with so many copies.
+// callFrom begins a handshake from an address, with a number of copies.
 func (v *end) callFrom(from netip.AddrPort, copies int) {
 	now := v.l.engine.Now()
 	b := v.p.Call(now, handshake.TimestampOf(time.Unix(2e9, 0).Add(now.Sub(0))))
@@ -83,7 +83,8 @@ func (v *end) callFrom(from netip.AddrPort, copies int) {
 	}
 }
 
-// lures calls from its own address, lets a copy come from V, and then uses the keys from V.
+// lures calls from the liar's own address, lets a copy come from V, a mute address, and
+// then uses the keys from V.
 func (v *end) lures(*liar.Session) {
 	now := v.l.engine.Now()
 	b := v.p.Call(now, handshake.TimestampOf(time.Unix(2e9, 0).Add(now.Sub(0))))
@@ -93,7 +94,7 @@ func (v *end) lures(*liar.Session) {
 	v.send(v.lured, to, b)
 }
 
-// restarts makes the liar another process.
+// restarts makes the liar appear as a new process.
 func (v *end) restarts(*liar.Session) {
 	v.p.Restart()
 	v.book, v.number = liar.Book{}, 0
@@ -133,7 +134,7 @@ func (v *end) guesses(s *liar.Session) {
 	v.send(v.others(), v.to(), s.Seal(0, f))
 }
 
-// borrows returns from V the secrets that came to its own addresses.
+// borrows returns secrets, which came to the liar's own addresses, from V.
 func (v *end) borrows(s *liar.Session) {
 	f := liar.Frames{}
 	for _, x := range v.secrets {
@@ -148,7 +149,8 @@ func (v *end) acksNever(s *liar.Session) {
 	v.send(v.own(), v.to(), s.Seal(0, liar.Frames{}.Ack(v.book.FirstMissing()+uint64(v.l.rng.IntN(3)), 0, []liar.Record{r}, nil)))
 }
 
-// acksLeftOut acknowledges the last left-out number of a slot, with the newest number.
+// acksLeftOut acknowledges the last skipped number of a slot, together with the newest
+// number.
 func (v *end) acksLeftOut(s *liar.Session) {
 	for _, slot := range v.book.Slots(srdSlots) {
 		out, highest := v.book.LeftOut(slot), v.book.Highest(slot)
@@ -164,10 +166,10 @@ func (v *end) acksLeftOut(s *liar.Session) {
 	}
 }
 
-// srdSlots is how many slots a peer's packets may have.
+// srdSlots is the number of slots that a peer's packets may have.
 const srdSlots = 257
 
-// acksBlindly acknowledges messages that may have been sent and have not arrived.
+// acksBlindly acknowledges messages that may have been sent but have not arrived.
 func (v *end) acksBlindly(s *liar.Session) {
 	words := make([]uint64, 1+v.l.rng.IntN(96))
 	for i := range words {
@@ -178,8 +180,8 @@ func (v *end) acksBlindly(s *liar.Session) {
 	v.send(v.own(), v.to(), s.Seal(0, liar.Frames{}.Ack(first, v.l.rng.Uint32(), nil, words)))
 }
 
-// imm makes a message's immediate: as the overlay writes it, or as a message between other
-// hosts has it.
+// imm makes a message's immediate: the kind that the overlay writes, or the kind of a
+// message between other hosts.
 func (v *end) imm(seq uint32, offset, length uint16) *liar.Imm {
 	var b liar.Imm
 	if v.l.rng.IntN(8) == 0 {
@@ -198,7 +200,7 @@ func (v *end) imm(seq uint32, offset, length uint16) *liar.Imm {
 	return &b
 }
 
-// message appends its next message.
+// message appends the liar's next message.
 func (v *end) message(f liar.Frames, imm *liar.Imm, payload []byte) liar.Frames {
 	f = f.Message(uint32(v.number), imm, payload)
 	v.number++
@@ -214,7 +216,7 @@ func (v *end) farAhead(s *liar.Session) {
 	v.send(v.own(), v.to(), s.Seal(0, f))
 }
 
-// wildFrames sends frames of one byte, each as far ahead of the last as is allowed.
+// wildFrames sends frames of one byte, each as far ahead of the previous one as is allowed.
 func (v *end) wildFrames(s *liar.Session) {
 	f := liar.Frames{}
 	step := []uint32{1, 4096, 8191, 8192, 1 << 31}[v.l.rng.IntN(5)]
@@ -258,7 +260,7 @@ func (v *end) stamps(s *liar.Session) {
 	v.send(v.own(), v.to(), s.Seal(0, f.Ping()))
 }
 
-// nonsense sends random plaintext of any size.
+// nonsense sends random plaintext of any size under the session's keys.
 func (v *end) nonsense(s *liar.Session) {
 	f := make(liar.Frames, []int{0, 1, 17, 1168, 1440, 9500}[v.l.rng.IntN(6)])
 	net.Bytes(v.l.rng).Read(f)
@@ -269,7 +271,7 @@ func (v *end) nonsense(s *liar.Session) {
 	v.send(v.own(), v.to(), s.Seal(uint16(v.l.rng.IntN(3)), f))
 }
 
-// scatter sends from many places.
+// scatter sends from many addresses and ports.
 func (v *end) scatter(s *liar.Session, from func() netip.AddrPort) {
 	to := v.to()
 	for range scattered {
@@ -277,7 +279,7 @@ func (v *end) scatter(s *liar.Session, from func() netip.AddrPort) {
 	}
 }
 
-// slots uses many slots, and leaves numbers out.
+// slots uses many slots, and skips numbers.
 func (v *end) slots(s *liar.Session) {
 	for range scattered {
 		slot := uint16(v.l.rng.IntN(300))

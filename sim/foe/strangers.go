@@ -5,23 +5,24 @@ import (
 	"time"
 )
 
-// Strangers describe the attacks of strangers and observers in a run. The zero value has
-// none.
+// Strangers describe the attacks of strangers and observers in a run. The zero value has no
+// attacks.
 type Strangers struct {
 	Mute, Mail, Ports int
 
 	Race  float64 // chance that a packet is overtaken by a copy from elsewhere
 	Lure  float64 // chance that it overtakes an initiation and the next packets, all from one address
 	Crowd float64 // chance that it copies an initiation from many addresses at once
-	// Relay is the chance that the tap relays from the address of such a copy to the
-	// packet's source. It does so until the trouble is over: the path works, and then dies.
+	// Relay is the chance that the tap relays packets between the address of such a copy
+	// and the packet's source. It relays until the faults of the run end. So the path
+	// works, and then dies.
 	Relay     float64
 	Cookies   float64 // chance that the tap answers an initiation with a false cookie
 	Responses float64 // chance that it answers one with a false response
 	Floods    []Flood
 }
 
-// Flood is many packets in a short time.
+// Flood is a large number of packets in a short time.
 type Flood struct {
 	At   time.Duration
 	Host int
@@ -30,7 +31,7 @@ type Flood struct {
 	Rate float64 // a second
 }
 
-// Kinds of floods.
+// These are the kinds of floods.
 const (
 	FloodNoise     = iota // forged initiations, with the right MACs
 	FloodCopies           // copies of a captured initiation, from everywhere

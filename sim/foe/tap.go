@@ -12,32 +12,33 @@ import (
 )
 
 const (
-	// capturesKept bounds the packets that a tap keeps. callsKept bounds its handshake
-	// packets, which may be of former processes and keys.
+	// capturesKept bounds the number of packets that a tap keeps. callsKept bounds its
+	// handshake packets, which may belong to former processes and keys.
 	capturesKept = 128
 	callsKept    = 64
-	// callShare is how often it takes a handshake packet.
+	// callShare is how often the tap chooses a handshake packet for an attack.
 	callShare = 0.3
-	// lureNext is how many packets after an initiation it overtakes as well.
+	// lureNext is the number of packets after an initiation that the tap overtakes as well.
 	lureNext = 12
-	// relayed is how many relays a tap keeps.
+	// relayed is the number of relays that a tap keeps.
 	relayed = 256
 	mac2Len = 16
-	// mostCrowd is how many addresses may send copies of an initiation at once. A host
-	// answers fewer copies than that.
+	// mostCrowd is the number of addresses that may send copies of an initiation at once.
+	// The host answers fewer copies than that.
 	mostCrowd = 24
 )
 
-// Tap is an attacker on the wire before a host: it sees all incoming and outgoing packets.
-// It may replay a packet from anywhere, or make its copy arrive first. It may also reflect,
-// spoil or invent packets. It knows public keys. It cannot break cryptography, and cannot
-// drop. It also receives packets to its own addresses.
+// Tap is an attacker on the link in front of a host: it sees all incoming and outgoing
+// packets. It may replay a packet from anywhere, or make its copy arrive first. It may also
+// reflect, spoil or invent packets. It knows public keys. It cannot break cryptography, and
+// cannot drop packets. It also receives packets to its own addresses.
 type Tap struct {
 	To   net.Node
 	Back net.Node   // next node for the host's packets, to reflect some
 	Addr netip.Addr // its own
 
-	// Race is the chance that a copy of a packet arrives first, as if from elsewhere.
+	// Race is the chance that a copy of a packet arrives before the original, from another
+	// address.
 	Race float64
 
 	Injected  uint64 // bytes of UDP payload sent from its own address
@@ -62,17 +63,17 @@ type Tap struct {
 	forger forger
 }
 
-// lure is an address from which the first packets of a handshake are overtaken.
+// lure is an address from which copies overtake the first packets of a handshake.
 type lure struct {
 	from netip.AddrPort
 	who  netip.Addr // source of the packets
 	left int
 }
 
-// relay is an address of the tap's, from which it relays packets.
+// relay is one of the tap's addresses from which it relays packets.
 type relay struct{ at, to netip.AddrPort }
 
-// captures are packets seen. A new one takes the place of the oldest.
+// captures are packets that the tap has seen. A new capture replaces the oldest.
 type captures struct {
 	packets []*net.Packet
 	seen    int
@@ -87,7 +88,7 @@ func (c *captures) add(p *net.Packet, most int) {
 	c.seen++
 }
 
-// any returns a random capture, nil if there are none.
+// any returns a random capture, or nil if there are none.
 func (c *captures) any(rng *rand.Rand) *net.Packet {
 	if len(c.packets) == 0 {
 		return nil
@@ -95,7 +96,7 @@ func (c *captures) any(rng *rand.Rand) *net.Packet {
 	return c.packets[rng.IntN(len(c.packets))]
 }
 
-// newest returns the last capture, nil if there are none.
+// newest returns the newest capture, or nil if there are none.
 func (c *captures) newest() *net.Packet {
 	if len(c.packets) == 0 {
 		return nil
@@ -103,12 +104,12 @@ func (c *captures) newest() *net.Packet {
 	return c.packets[(c.seen-1)%len(c.packets)]
 }
 
-// NewTap returns a tap before a host. The host's packets go to back.
+// NewTap returns a tap in front of a host. The host's packets go to the node back.
 func NewTap(e *net.Engine, name string, addr netip.Addr, h *host.Host, back net.Node) *Tap {
 	return &Tap{To: h, Back: back, Addr: addr, host: h, engine: e, noun: e.Name(name), rng: e.Fork()}
 }
 
-// Receive implements Node: a packet to the host.
+// Receive implements Node for a packet to the host.
 func (t *Tap) Receive(p *net.Packet) {
 	t.kept.add(p, capturesKept)
 	kind := handshake.Kind(p.Data)
@@ -132,10 +133,10 @@ func (t *Tap) Receive(p *net.Packet) {
 	t.To.Receive(p)
 }
 
-// dares draws whether an act happens. It draws nothing for a chance of zero.
+// dares draws whether an act happens. For a chance of zero it uses no randomness.
 func (t *Tap) dares(chance float64) bool { return chance > 0 && t.rng.Float64() < chance }
 
-// overtake lets a copy of p arrive from elsewhere.
+// overtake delivers a copy of p from another address before p.
 func (t *Tap) overtake(p *net.Packet) {
 	from := t.elsewhere()
 	if t.dares(t.foes.Relay) {
@@ -151,13 +152,13 @@ func (t *Tap) overtake(p *net.Packet) {
 	t.inject("races", t.from(from, p))
 }
 
-// Out returns the node for the host's packets on their way to next.
+// Out returns the node for packets that the host sends to next.
 func (t *Tap) Out(next net.Node) net.Node { return out{t, next} }
 
 // Own returns the node for packets to the tap's own addresses.
 func (t *Tap) Own() net.Node { return sink{t} }
 
-// out is the tap on the way of the host's packets.
+// out handles the host's outgoing packets.
 type out struct {
 	t    *Tap
 	next net.Node
@@ -172,12 +173,12 @@ func (o out) Receive(p *net.Packet) {
 	o.next.Receive(p)
 }
 
-// sink is the tap's own address.
+// sink receives packets to the tap's own addresses.
 type sink struct{ t *Tap }
 
 func (s sink) Receive(p *net.Packet) { s.t.collect(p) }
 
-// collect takes a packet to an address of the tap's.
+// collect handles a packet to one of the tap's addresses.
 func (t *Tap) collect(p *net.Packet) {
 	t.Collected += uint64(len(p.Data))
 	t.engine.Note(t.noun, "collects", p.Digest(), uint64(len(p.Data)), 0)
@@ -191,8 +192,8 @@ func (t *Tap) collect(p *net.Packet) {
 	t.read(p)
 }
 
-// elsewhere draws an address and port: a mute one, one of the tap's, or another port of a
-// packet's source.
+// elsewhere draws an address and port: a mute address, one of the tap's, or another port of
+// a packet's source.
 func (t *Tap) elsewhere() netip.AddrPort {
 	addr, ports := t.Addr, max(1, t.foes.Ports)
 	switch n := t.rng.IntN(10); {
@@ -223,7 +224,7 @@ func (t *Tap) inject(what string, p *net.Packet) {
 	t.To.Receive(p)
 }
 
-// Harass attacks at random intervals, until a time since the start.
+// Harass attacks at random intervals, until a given time after the start.
 func (t *Tap) Harass(every, until time.Duration) {
 	var again func()
 	again = func() {
@@ -236,7 +237,7 @@ func (t *Tap) Harass(every, until time.Duration) {
 	t.engine.After(every, again)
 }
 
-// Attack does one hostile thing.
+// Attack makes one random attack.
 func (t *Tap) Attack() {
 	from := &t.kept
 	if t.rng.Float64() < callShare {
@@ -271,8 +272,8 @@ func (t *Tap) Attack() {
 	}
 }
 
-// spoil changes some bytes of a packet. A handshake packet that differs in mac2 alone is
-// still valid where the receiver asks for no mac2.
+// spoil corrupts some bytes of a packet. A handshake packet that differs only in mac2 is
+// still valid if the receiver does not require mac2.
 func (t *Tap) spoil(p *net.Packet) *net.Packet {
 	c := *p
 	c.Data = append([]byte(nil), p.Data...)
@@ -294,7 +295,7 @@ func (t *Tap) cut(p *net.Packet) *net.Packet {
 	return &c
 }
 
-// invent makes a random packet that begins as real ones do.
+// invent makes a random packet with a valid beginning.
 func (t *Tap) invent(p *net.Packet) *net.Packet {
 	c := *p
 	c.Forged = true
@@ -304,7 +305,7 @@ func (t *Tap) invent(p *net.Packet) *net.Packet {
 	return &c
 }
 
-// Calm ends all attacks that a tap makes by itself.
+// Calm stops all attacks that a tap makes by itself.
 func (t *Tap) Calm() {
 	t.foes, t.waits = Strangers{}, nil
 	t.Race = 0

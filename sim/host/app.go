@@ -5,44 +5,44 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// App is the application above a connection, as srd/loop has it. It is a Stream of bare
-// messages, or a Tunnel that carries inner packets. It numbers its messages or packets from
-// 0, and remembers the fate of each.
+// App is the application of a connection, as in srd/loop. It is a Stream of messages
+// without the overlay, or a Tunnel that carries inner packets. It numbers its messages or
+// packets from 0, and records what happened to each.
 type App interface {
 	srd.Source
 	// Pending reports whether the application has something to send.
 	Pending() bool
-	// Deliver takes a message that has arrived.
+	// Deliver handles a message that has arrived.
 	Deliver(now mono.Time, m *srd.Message)
-	// Restarted tells that the peer is another process than before.
+	// Restarted reports that the peer is a new process.
 	Restarted(now mono.Time)
-	// Advance lets time pass on connection c; Deadline is when it should be called.
+	// Advance lets time pass on connection c; Deadline returns when to call it next.
 	Advance(now mono.Time, c *srd.Conn)
 	Deadline() mono.Time
 
-	// Offer adds a batch to send; Withdraw takes back the part that was not pulled.
+	// Offer adds a batch to send; Withdraw removes the part that was not pulled yet.
 	Offer(Batch)
 	Withdraw()
-	// Begun is how many items have been numbered so far.
+	// Begun returns how many items have been numbered so far.
 	Begun() int
 	// Undelivered returns how many items from number first on have not arrived, and the
 	// first of them.
 	Undelivered(first int) (n, example int)
-	// Dropped is how many items were dropped on purpose before they were pulled.
+	// Dropped returns how many items were dropped on purpose before they were pulled.
 	Dropped() int
-	// Open returns how many items the transport, or the app itself, holds.
+	// Open returns how many items the transport, or the app itself, still holds.
 	Open() int
-	// Sending returns how many open items are on their way from here.
+	// Sending returns how many of the open items this end is sending.
 	Sending() int
-	// Look checks invariants between turns, Account those at the end.
+	// Look checks invariants between turns, and Account checks invariants at the end.
 	Look(c *srd.Conn)
 	Account(c *srd.Conn)
 }
 
-// Bare is the App without a layer between it and the transport.
+// Bare is an App that uses the transport directly.
 type Bare struct{ *Stream }
 
-// Deliver implements App. The stream of the other side checks the message.
+// Deliver implements App. The other side's stream checks the message.
 func (b Bare) Deliver(_ mono.Time, m *srd.Message) { b.audit.Arrived(b.To, b.From, m) }
 
 func (b Bare) Restarted(mono.Time)          {}
@@ -69,8 +69,8 @@ func (b Bare) Look(c *srd.Conn) {
 	}
 }
 
-// Account implements App. Each message is delivered, given up, or excused by a restart, and
-// each payload given back.
+// Account implements App. Each message must be delivered, given up, or excused by a
+// restart, and each payload must be returned.
 func (b Bare) Account(c *srd.Conn) {
 	x := c.Stats()
 	void := int(x.Drops[srd.DropIncarnation] + x.Drops[srd.DropSessionOld])

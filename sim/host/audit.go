@@ -23,7 +23,7 @@ type Audit struct {
 	taken   map[nonce]map[uint64]bool // packets that were opened and accepted
 }
 
-// key is the audit's record of a host's sending keys.
+// key is the audit's record of the keys with which a host sends.
 type key struct {
 	first   mono.Time // when they were first used
 	packets uint64
@@ -45,7 +45,7 @@ func NewAudit(e *net.Engine) *Audit {
 // Err returns the first breach, or nil.
 func (a *Audit) Err() error { return a.err }
 
-// Fail notes a breach.
+// Fail records a violated invariant, which ends the run.
 func (a *Audit) Fail(format string, args ...any) {
 	if a.err == nil {
 		a.err = fmt.Errorf("at %.6f s: %w", a.engine.Since().Seconds(), fmt.Errorf(format, args...))
@@ -53,7 +53,8 @@ func (a *Audit) Fail(format string, args ...any) {
 	}
 }
 
-// Totals returns how many messages and inner packets were sent, delivered and expired.
+// Totals returns the numbers of messages and inner packets that were sent, delivered and
+// expired.
 func (a *Audit) Totals() (sent, delivered, expired int) {
 	for _, x := range a.streams {
 		sent += x.Pulled
@@ -67,14 +68,14 @@ func (a *Audit) Totals() (sent, delivered, expired int) {
 	return sent, delivered, expired
 }
 
-// NewStream registers the stream of a process to a peer.
+// NewStream registers the stream from a process to a peer.
 func (a *Audit) NewStream(from, to int, gen uint16, rng *rand.Rand) *Stream {
 	s := &Stream{From: from, To: to, Gen: gen, audit: a, rng: rng}
 	a.streams = append(a.streams, s)
 	return s
 }
 
-// Arrived takes a message that a connection between two hosts has delivered.
+// Arrived handles a message that a connection between two hosts has delivered.
 func (a *Audit) Arrived(from, at int, m *srd.Message) {
 	host, gen := int(m.Imm[0]), binary.BigEndian.Uint16(m.Imm[1:])
 	for i := len(a.streams) - 1; i >= 0; i-- {
@@ -86,8 +87,9 @@ func (a *Audit) Arrived(from, at int, m *srd.Message) {
 	a.Fail("host %d got a message as from %d that says host %d, process %d", at, from, host, gen)
 }
 
-// Sealed takes an outgoing packet. The packet numbers of one key and slot must rise, so that
-// no nonce is used twice. Age and packets of a key must stay within their bounds.
+// Sealed handles an outgoing packet. The packet numbers of one key and slot must rise, so
+// that no nonce is used twice. The age of a key and its number of packets must stay within
+// their bounds.
 func (a *Audit) Sealed(host int, b []byte, c *Config) {
 	index, ok := srd.DataIndex(b)
 	if !ok {
@@ -111,14 +113,15 @@ func (a *Audit) Sealed(host int, b []byte, c *Config) {
 	}
 }
 
-// Age and packets at which keys are renewed (docs/design.md). Sealed allows half as much age
-// again, and twice as many packets.
+// These are the age and the number of packets at which keys are renewed (docs/design.md).
+// Sealed allows half as much age again, and twice the packets.
 const (
 	keyLife    = 120 * time.Second
 	keyPackets = 1 << 27
 )
 
-// Taken takes a packet that a program has opened and accepted. None may be accepted twice.
+// Taken handles a packet that a program has opened and accepted. No packet may be accepted
+// twice.
 func (a *Audit) Taken(host int, index uint32, slot uint16, pn uint64) {
 	k := nonce{host, index, slot}
 	seen := a.taken[k]

@@ -1,5 +1,5 @@
-// Package host is a machine in the simulator. Its program runs the transport's real machines
-// (srd.Endpoint and srd.Conn) as the driver does. Only its clock, its randomness and its
+// Package host is a machine in the simulator. Its program runs the transport's real state
+// machines (srd.Endpoint and srd.Conn) as the driver does. Only its clock, its randomness and its
 // sockets are the simulator's.
 //
 //	host.go      the machine: sockets, clocks, turns       process.go  the program on it

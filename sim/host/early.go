@@ -9,27 +9,27 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// A connection names its next wake-up. If it then has work earlier, and neither a packet nor
-// its application caused the work, it forgot a wake-up. The work would wait for the next
-// event, and forever on a quiet network. So some seeds also wake programs at random times.
-// At such a time no connection may have work.
+// A connection states the time of its next wake-up. If it has work before this time, and
+// neither a packet nor its application caused the work, it forgot a wake-up. The work would
+// have to wait for the next event, forever on a quiet network. So some seeds also wake
+// programs at random times. At such a random time no connection may have work.
 //
 // Work means repairs, tail probes, a path found to be down, handshakes without a session,
-// and new messages that no pacer held back. Some actions use a wake-up and never cause one.
-// They do not count: delayed acknowledgements, measurements of far paths, questions, and new
-// keys while the old are in use.
+// and new messages that no pacer held back. Some actions happen at a wake-up but never need
+// one. These do not count: delayed acknowledgements, measurements of far paths, questions,
+// and new keys while the old ones are in use.
 const (
-	// earlyMean is the mean time between such wake-ups; in one case of earlyRare it is
-	// earlyLong. Most timers run for milliseconds, some for seconds. If a program is woken
-	// all the time, it is never late.
+	// earlyMean is the mean time between such random wake-ups; in one of earlyRare cases it
+	// is earlyLong. Most timers run for milliseconds, some for seconds. If a program is
+	// woken all the time, it is never late.
 	earlyMean = 5 * time.Millisecond
 	earlyLong = 500 * time.Millisecond
 	earlyRare = 16
-	// earlySlack is how early a connection may act: times are rounded.
+	// earlySlack is how much earlier a connection may act, because times are rounded.
 	earlySlack = 2 * timerTick
 )
 
-// promise is the wake-up that a connection has named.
+// promise is the wake-up time that a connection has stated.
 type promise struct {
 	at      mono.Time
 	why     string
@@ -37,7 +37,7 @@ type promise struct {
 	paced   bool // and the pacer held it back
 }
 
-// WakeEarly wakes the program at random times, from now on.
+// WakeEarly wakes the program at random times from now on.
 func (h *Host) WakeEarly(rng *rand.Rand) {
 	var again func()
 	again = func() {
@@ -50,7 +50,7 @@ func (h *Host) WakeEarly(rng *rand.Rand) {
 	again()
 }
 
-// early gives a turn to all connections that have not asked for one.
+// early gives a turn to all connections whose wake-up time has not come.
 func (h *Host) early() {
 	if h.process == nil || h.paused > 0 || h.turn {
 		return
@@ -75,8 +75,8 @@ func (p *Peer) early(now mono.Time) {
 	p.service()
 	what := ""
 	if s := p.Conn.Stats(); s.Sent > sent && asked.paced {
-		// The last message that waited was short, and went sooner than a whole train. Now
-		// all messages are sent, and copies of late ones are due.
+		// The last waiting message was short, and was sent earlier than a full burst would
+		// have been. As all messages are now sent, copies of late ones are due.
 		repaired += s.Reinjected - copied
 	}
 	switch s := p.Conn.Stats(); {
@@ -96,7 +96,7 @@ func (p *Peer) early(now mono.Time) {
 	h.Audit.Fail("host %d %s for host %d %v before it wants to be woken: %s", h.Index, what, p.remote.Index, asked.at.Sub(now), asked.why)
 }
 
-// downs returns how many paths are down.
+// downs returns the number of paths that are down.
 func (p *Peer) downs() (n int) {
 	for _, i := range p.Conn.Paths() {
 		if i.State == srd.PathDown {

@@ -14,20 +14,21 @@ import (
 	"github.com/srdtun/srdtun/srd/steer"
 )
 
-// Bounds of a host.
+// These are the bounds of a host.
 const (
-	// FirstPort is the UDP port of socket 0; socket n has the nth after it.
+	// FirstPort is the UDP port of socket 0; socket n has port FirstPort + n.
 	FirstPort = 4000
-	// socketBuffer is how many bytes may wait for a program that does not run:
-	// Linux's default of net.core.rmem_max.
+	// socketBuffer is the number of bytes that may wait in a socket while the program does
+	// not run: Linux's default of net.core.rmem_max.
 	socketBuffer = 212992
 	// timerTick is the granularity of timers.
 	timerTick = time.Microsecond
-	// idleWakes is how many timers in a virtual millisecond may find nothing to do. More of
-	// them show a machine that asks for wake-ups that it does not use.
+	// idleWakes is the number of timers in a virtual millisecond that may expire without any
+	// work. More of them show that a connection asks for wake-ups that it does not use.
 	idleWakes = 64
-	// idleWakesFine replaces idleWakes on a host that acts more finely than a process. Each
-	// of its packets is overdue at a time of its own. A faulty host reaches a thousand.
+	// idleWakesFine replaces idleWakes on a host with a finer granularity than a process.
+	// There each packet becomes overdue at a time of its own. A faulty connection reaches a
+	// thousand.
 	idleWakesFine = 512
 )
 
@@ -40,8 +41,8 @@ type Config struct {
 	Slack   time.Duration // most by which a timer may be late
 	Offset  time.Duration // of its monotonic clock
 	Skew    time.Duration // of its wall clock
-	// AnyLocal leaves the choice of the source address to the host, as a configuration
-	// without local addresses does.
+	// AnyLocal lets the host choose the source address, as in a configuration without local
+	// addresses.
 	AnyLocal bool
 	// Tunnel puts the overlay between applications and transport.
 	Tunnel bool
@@ -53,13 +54,14 @@ type Config struct {
 	HeldBytes  int    // room of a tunnel's reassembler; 0: order.DefaultHeldBytes
 	QueueBytes int    // room of a tunnel's queue; 0: queue.DefaultLimitBytes
 	Policy     string // of all its connections; "" is spray
-	// Line is the rate of the interface for congestion control, in bytes per second; 0:
-	// none.
+	// Line is the rate of the interface in bytes per second, for congestion control; 0:
+	// unknown.
 	Line float64
-	// Granularity is how coarsely the host claims to act; 0: as a process does.
+	// Granularity is the timer granularity that the host claims; 0: that of a process.
 	Granularity time.Duration
-	// Tells lets applications say whether they have something to send, as the daemon does. A
-	// connection never knows that it is idle if its application does not tell.
+	// Tells lets applications tell the connection whether they have something to send, as
+	// the daemon does. A connection never knows that it is idle if its application does not
+	// tell it.
 	Tells bool
 	// Unordered lets a tunnel deliver every other flow without restoring order.
 	Unordered bool
@@ -126,12 +128,11 @@ type Remote struct {
 	Addrs []netip.AddrPort // where it may be reached; none: it calls
 	// Lies marks a dishonest host: the audit demands less of the connection to it.
 	Lies bool
-	// App makes the application above the connection, for a process of h; nil: by
-	// HostConfig.
+	// App makes the application of the connection, for a process of h; nil: by HostConfig.
 	App func(h *Host, gen uint16) App
 }
 
-// New returns a host without a program.
+// New returns a host on which no program runs.
 func New(e *net.Engine, name string, index int, cfg Config, audit *Audit) *Host {
 	h := &Host{Config: cfg, Index: index, Audit: audit, engine: e, noun: e.Name(name), rng: e.Fork(), wake: mono.Never, trust: newTrust()}
 	var key [32]byte
@@ -140,13 +141,13 @@ func New(e *net.Engine, name string, index int, cfg Config, audit *Audit) *Host 
 	return h
 }
 
-// Identity returns the host's key pair, Public its public key.
+// Identity returns the host's key pair, and Public returns its public key.
 func (h *Host) Identity() *handshake.Identity { return h.id }
 
 // Public returns the host's public key.
 func (h *Host) Public() handshake.PublicKey { return h.id.Public() }
 
-// Engine returns the engine that the host runs in.
+// Engine returns the simulation engine of the host.
 func (h *Host) Engine() *net.Engine { return h.engine }
 
 // Peer adds a peer to the configuration.
@@ -165,15 +166,16 @@ func (h *Host) Boot() {
 	h.plan()
 }
 
-// Kill ends the program without a word. Everything but the host's key is lost.
+// Kill ends the program without notice to its peers. All state is lost, except for the
+// host's key.
 func (h *Host) Kill() {
 	h.engine.Note(h.noun, "is killed", 0, 0, 0)
 	h.process, h.wake = nil, mono.Never
 	h.inbox, h.waiting, h.held = nil, 0, false
 }
 
-// HandOver ends the program, which says goodbye. The next program gets its sockets, and the
-// packets that arrived in between.
+// HandOver ends the program, which closes its sessions first. The next program gets its
+// sockets, and the packets that arrived in between.
 func (h *Host) HandOver() {
 	if h.process == nil || h.paused > 0 {
 		return
@@ -183,7 +185,7 @@ func (h *Host) HandOver() {
 	h.process, h.wake, h.held = nil, mono.Never, true
 }
 
-// Stop ends the program properly: it says goodbye.
+// Stop ends the program, which closes its sessions first.
 func (h *Host) Stop() {
 	if h.process != nil && h.paused == 0 {
 		h.process.close()
@@ -191,7 +193,7 @@ func (h *Host) Stop() {
 	h.Kill()
 }
 
-// Pause stops the program; Resume lets it go on. They nest.
+// Pause stops the program; Resume continues it. Pauses nest.
 func (h *Host) Pause() {
 	h.paused++
 	h.engine.Note(h.noun, "is paused", 0, 0, 0)
@@ -215,7 +217,8 @@ func (h *Host) SteerBy(name string) {
 	h.Poke()
 }
 
-// Readdress keeps the ways to peers for which left holds, as when a host's addresses change.
+// Readdress keeps only the tuples to peers for which left returns true, as when a host's
+// addresses change.
 func (h *Host) Readdress(left func(srd.Tuple) bool) {
 	if h.process == nil {
 		return
@@ -252,7 +255,7 @@ func (h *Host) Receive(p *net.Packet) {
 	}
 }
 
-// plan gives the program a turn soon.
+// plan schedules a turn of the program soon.
 func (h *Host) plan() {
 	if h.turn {
 		return
@@ -264,10 +267,10 @@ func (h *Host) plan() {
 	})
 }
 
-// Poke gives the program a turn now, after an application has offered messages.
+// Poke gives the program a turn now, for instance after an application has offered messages.
 func (h *Host) Poke() { h.plan() }
 
-// run is the program's turn: first all waiting packets, then all connections.
+// run is the program's turn: it handles all waiting packets, then all connections.
 func (h *Host) run(timer bool) {
 	if h.process == nil || h.paused > 0 {
 		return
@@ -284,7 +287,7 @@ func (h *Host) run(timer bool) {
 	h.arm(at)
 }
 
-// countIdle notes a wake-up without work.
+// countIdle records a wake-up without work.
 func (h *Host) countIdle(why string) {
 	if ms := h.engine.Now() / mono.Time(time.Millisecond); ms != h.idleIn {
 		h.idleIn, h.idle = ms, 0
@@ -324,7 +327,7 @@ func (h *Host) arm(at mono.Time) {
 	})
 }
 
-// transmit sends one datagram from a socket, for a peer or for nobody.
+// transmit sends one datagram from a socket, for a peer or for none.
 func (h *Host) transmit(peer *Host, sock uint16, from netip.Addr, to netip.AddrPort, data []byte) {
 	if !from.IsValid() {
 		from = h.Addrs[0]

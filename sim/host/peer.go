@@ -13,17 +13,18 @@ import (
 )
 
 const (
-	// trainsPerTurn is more than a turn can send: an outbox of messages, a queue of
-	// acknowledgements, replies and probes, all full. More means an endless loop.
+	// trainsPerTurn is more than the number of bursts that a turn can send: a full outbox of
+	// messages, a full queue of acknowledgements, and all replies and probes. If there are
+	// more, the loop is endless.
 	trainsPerTurn = 2 * srd.OutboxLimit
-	// closeLookEvery is how many turns pass between checks of a connection's whole state,
-	// which cost more.
+	// closeLookEvery is the number of turns between checks of a connection's whole state,
+	// which take longer.
 	closeLookEvery = 48
-	// pathClasses is the number of path classes, for policies that have any.
+	// pathClasses is the number of path classes, for policies that use them.
 	pathClasses = 3
 )
 
-// Peer is one connection of a program, with the application above it.
+// Peer is one connection of a program, with its application.
 type Peer struct {
 	Conn *srd.Conn
 	App  App
@@ -42,7 +43,7 @@ type Peer struct {
 	calls   calls
 }
 
-// calls counts the initiations of a connection in a second without a completed handshake.
+// calls counts the initiations of a connection in a second in which no handshake completes.
 type calls struct {
 	since mono.Time
 	met   uint64 // handshakes before
@@ -51,7 +52,7 @@ type calls struct {
 }
 
 // callsMost bounds calls. A regular attempt waits for 250 ms, 500 ms and so on. A cookie may
-// hurry one more beside each.
+// cause one more attempt beside each regular one.
 const callsMost = 2 * 4
 
 func newPeer(p *Process, r Remote, incarnation uint64) *Peer {
@@ -80,17 +81,18 @@ func newPeer(p *Process, r Remote, incarnation uint64) *Peer {
 	return peer
 }
 
-// recallEvery is how often a host updates the addresses of a peer without configured ones.
+// recallEvery is the interval at which a host updates the addresses of a peer without
+// configured addresses.
 const recallEvery = 10 * time.Second
 
-// pair is the two ends of a path, without the local port.
+// pair holds the two addresses of a path, without the local port.
 type pair struct {
 	local  netip.Addr
 	remote netip.AddrPort
 }
 
-// recall gives a connection without configured addresses the ends of its measured paths. As
-// in a program, it does so on each of the host's ports.
+// recall gives a connection without configured addresses the tuples of its measured paths.
+// As in the daemon, it does so for each of the host's ports.
 func (p *Peer) recall(now mono.Time) {
 	if len(p.tuples) > 0 || p.lies || now < p.recalls {
 		return
@@ -120,13 +122,13 @@ func (p *Peer) Host() *Host { return p.process.host }
 // Remote returns the host at the other end.
 func (p *Peer) Remote() *Host { return p.remote }
 
-// Lies reports whether the other end is no honest host.
+// Lies reports whether the other end is not an honest host.
 func (p *Peer) Lies() bool { return p.lies }
 
 // Drops returns how many packets the program has dropped before any connection saw them.
 func (p *Peer) Drops() *[NumProcessDrops]uint64 { return &p.process.Drops }
 
-// drain takes everything that has arrived.
+// drain handles all packets that have arrived.
 func (p *Peer) drain() {
 	now := p.process.host.Clock()
 	if p.Conn.Restarted() {
@@ -144,8 +146,8 @@ func (p *Peer) drain() {
 	}
 }
 
-// service lets the connection do all its work now. It returns the next wake-up and its
-// reason.
+// service lets the connection do all the work that is due. It returns the next wake-up and
+// its reason.
 func (p *Peer) service() (mono.Time, string) {
 	h := p.process.host
 	now := h.Clock()
@@ -178,7 +180,7 @@ func (p *Peer) service() (mono.Time, string) {
 	return at, why
 }
 
-// next sends one train and checks it.
+// next sends one burst and checks it.
 func (p *Peer) next(now mono.Time) bool {
 	h, t := p.process.host, p.process.train
 	s := p.Conn.Stats()
@@ -204,7 +206,7 @@ func (p *Peer) next(now mono.Time) bool {
 	return true
 }
 
-// transmit seals a train and hands it to the network, packet by packet.
+// transmit seals a burst and gives it to the network, packet by packet.
 func (p *Peer) transmit(t *srd.Train) {
 	h := p.process.host
 	t.Seal()
@@ -219,8 +221,8 @@ func (p *Peer) transmit(t *srd.Train) {
 	}
 }
 
-// called demands that a host calls no peer all the time. Cookies hurry at most one attempt
-// for each regular one.
+// called checks that a host does not call a peer too often. Cookies may cause at most one
+// attempt for each regular one.
 func (p *Peer) called(b []byte) {
 	index, ok := handshake.SenderIndex(b)
 	if !ok || handshake.Kind(b) != handshake.TypeInitiation {
@@ -240,7 +242,7 @@ func (p *Peer) called(b []byte) {
 	}
 }
 
-// Down returns the paths that are down although the peer's address is a good one.
+// Down returns the paths that are down although the peer's address is correct.
 func (p *Peer) Down() []srd.PathInfo {
 	return slices.DeleteFunc(p.Conn.Paths(), func(i srd.PathInfo) bool {
 		port := int(i.Tuple.Remote.Port()) - FirstPort
@@ -269,7 +271,7 @@ func (p *Peer) look() {
 	}
 }
 
-// lookClosely checks the connection's books.
+// lookClosely checks the consistency of the connection's counters.
 func (p *Peer) lookClosely() {
 	h := p.process.host
 	if err := inspect.Sound(p.Conn); err != nil {
@@ -283,11 +285,12 @@ func (p *Peer) lookClosely() {
 	}
 }
 
-// indexesEach is how many receiver indices a connection may use. Two are for the current and
-// the former keys, two for the last answered but unconfirmed calls, two for open attempts.
+// indexesEach is the number of receiver indices that a connection may use. Two are for the
+// current and the former keys, two for the last answered but unconfirmed handshakes, and two
+// for open attempts.
 const indexesEach = 6
 
-// Settled reports whether nothing is on its way out.
+// Settled reports whether the connection is sending nothing.
 func (p *Peer) Settled() bool {
 	_, inflight, _ := p.Conn.Window()
 	return !p.App.Pending() && !p.Conn.Backlog() && inflight == 0

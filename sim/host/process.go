@@ -13,7 +13,7 @@ import (
 // ProcessDrop names why a program dropped a packet before any connection saw it.
 type ProcessDrop uint8
 
-// The reasons. srd.Endpoint counts its own drops.
+// These are the reasons. srd.Endpoint counts its own drops.
 const (
 	NoIndex  ProcessDrop = iota // receiver index not in use, or without keys yet
 	NotFresh                    // Conn.Fresh said no
@@ -22,7 +22,7 @@ const (
 	NumProcessDrops
 )
 
-// Process is the program on a host, as srd/loop is on a real one.
+// Process is the program on a host, in the role of srd/loop.
 type Process struct {
 	Peers []*Peer
 	Drops [NumProcessDrops]uint64
@@ -38,7 +38,7 @@ type Process struct {
 	labour labour
 }
 
-// entry is a receiver index: reserved for a connection, later with keys.
+// entry is a receiver index: it is reserved for a connection, and later has keys.
 type entry struct {
 	conn *srd.Conn
 	keys *srd.RecvKeys
@@ -69,7 +69,7 @@ func (p *Process) connect() {
 	}
 }
 
-// close says goodbye to all peers.
+// close ends the sessions with all peers.
 func (p *Process) close() {
 	for _, peer := range p.Peers {
 		if peer.Conn.Close(p.host.Clock(), p.train) {
@@ -195,14 +195,14 @@ type labour struct {
 	inits, rest uint64 // initiations and responses that were opened in vain, when it began
 }
 
-// Bounds of forged packets a second that cost Diffie-Hellman operations, 0.35 ms each. All
-// together may take a quarter of a core; responses to one attempt far less.
+// These bound the forged packets a second that cost Diffie-Hellman operations, 0.35 ms
+// each. All together may take a quarter of a core, and responses to one attempt far less.
 const (
 	initsMost     = 500
 	responsesMost = 300
 )
 
-// labours demands that packets of strangers cost no more than their share of the processor.
+// labours checks that packets of strangers take no more than their share of the processor.
 func (p *Process) labours(now mono.Time) {
 	inits, rest := p.end.Drops[srd.EndBadInit], uint64(0)
 	for _, q := range p.Peers {
@@ -224,7 +224,7 @@ func (p *Process) peer(c *srd.Conn) *Peer {
 	panic("sim: connection of no peer")
 }
 
-// service gives every connection its turn. It returns the next wake-up and its reason.
+// service gives every connection a turn. It returns the next wake-up and its reason.
 func (p *Process) service() (mono.Time, string) {
 	at, why := mono.Never, "nothing"
 	for _, peer := range p.Peers {
@@ -235,13 +235,13 @@ func (p *Process) service() (mono.Time, string) {
 	return at, why
 }
 
-// wall returns the host's idea of the time of day.
+// wall returns the time of day on the host's clock.
 func (h *Host) wall(now mono.Time) handshake.Timestamp {
 	return handshake.TimestampOf(time.Unix(1e9, 0).Add(now.Sub(0) - h.Offset + h.Skew))
 }
 
-// tuplesTo returns all ways from a host's sockets to a peer's addresses. Each local address
-// pairs with the remote one of the same rail.
+// tuplesTo returns all tuples from a host's sockets to a peer's addresses. Each local
+// address is paired with the remote address of the same rail.
 func (h *Host) tuplesTo(remote []netip.AddrPort) []srd.Tuple {
 	var v []srd.Tuple
 	for sock := range h.Ports {

@@ -7,8 +7,8 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// Source is the overlay's part before a connection: frames wait in a queue and are cut into
-// messages. As a srd.Source it always tells whether it has a backlog.
+// Source is the overlay's sending side of a connection: frames wait in a queue and are cut
+// into messages. As a srd.Source it always tells the connection whether it has a backlog.
 type Source struct {
 	Queue *queue.Queue
 	Cut   order.Segmenter
@@ -37,7 +37,7 @@ func (s *Source) Peek(now mono.Time) (flow uint32, bytes int, ok bool) {
 // Waiting implements srd.Source.
 func (s *Source) Waiting() int { return s.Queue.Bytes() }
 
-// load takes the next frame from the queue for cutting, unless there is one already.
+// load takes the next frame from the queue for cutting, unless there is already one.
 func (s *Source) load(now mono.Time) bool {
 	if s.Cut.Empty() {
 		if f := s.Queue.Pop(now); f != nil {

@@ -16,7 +16,7 @@ type Batch struct {
 	Class    srd.Class
 }
 
-// fate of a message, as bits.
+// These bits record what happened to a message.
 type fate uint8
 
 const (
@@ -27,9 +27,9 @@ const (
 	reset                      // the transport said that the peer was gone
 )
 
-// Stream is the messages of one process to one peer. They are numbered, and a number
-// determines the content. The stream is the srd.Source of a connection, and remembers the
-// fate of every message.
+// Stream contains the messages of one process to one peer. They are numbered, and a number
+// determines the content. The stream is the srd.Source of a connection, and records what
+// happened to every message.
 type Stream struct {
 	srd.OneFlow
 	From, To int    // hosts
@@ -54,12 +54,12 @@ type Stream struct {
 }
 
 // HeldMost is the longest time that the transport may hold a payload. A peer that is gone is
-// called 22 times, up to 6.25 s apart. The rest is for paused programs.
+// called 22 times, up to 6.25 s apart. The remaining time allows for paused programs.
 const HeldMost = 150 * time.Second
 
-// lateMost is the age after which no payload may arrive. The transport gives it up after 150
-// ms or four round trips, and measures no round trip above 10 s. A program may also have
-// been paused for 5 s when the last copy came.
+// lateMost bounds the age of a payload on arrival. The transport gives it up after 150 ms or
+// four round trips, and measures no round trip above 10 s. A program may also have been
+// paused for 5 s when the last copy came.
 const lateMost = 60 * time.Second
 
 // Held returns the age of the oldest payload that the transport holds.
@@ -80,7 +80,8 @@ type payload struct {
 	data   []byte
 }
 
-// Done implements srd.Owner. It spoils the buffer, so that sending it again shows.
+// Done implements srd.Owner. It overwrites the buffer, so that a later retransmission of it
+// would be noticed.
 func (p *payload) Done(status srd.Status) {
 	s := p.stream
 	f := &s.fates[p.serial]
@@ -93,8 +94,8 @@ func (p *payload) Done(status srd.Status) {
 	clear(p.data)
 }
 
-// told notes the fate of a message by the transport's word. An acknowledged message arrived,
-// or was given up before. A reliable one is never given up.
+// told records the fate of a message as the transport reports it. An acknowledged message
+// must have arrived, or have been given up before. A reliable message is never given up.
 func (s *Stream) told(serial int, status srd.Status) {
 	f := &s.fates[serial]
 	switch {
@@ -117,7 +118,8 @@ func (s *Stream) Offer(b Batch) {
 // Withdraw takes back the messages that were not pulled.
 func (s *Stream) Withdraw() { s.batches = nil }
 
-// Backlog implements srd.Source. An application that does not tell is always asked to send.
+// Backlog implements srd.Source. If the application does not tell whether it has data, the
+// connection always asks it.
 func (s *Stream) Backlog() bool { return !s.tells || s.Pending() }
 
 // Pending implements App.
@@ -152,8 +154,8 @@ func (s *Stream) Pull(now mono.Time, most int) (srd.Message, bool) {
 	return m, true
 }
 
-// pattern returns the eight bytes of content at a place of a numbered message or packet. The
-// place is a multiple of eight.
+// pattern returns the eight bytes of content at an offset of a numbered message or packet.
+// The offset is a multiple of eight.
 func pattern(serial, at int) uint64 {
 	return (uint64(serial)<<32 + uint64(at) + 1) * 0x9e3779b97f4a7c15
 }
@@ -170,7 +172,8 @@ func fill(b []byte, serial int) {
 	}
 }
 
-// wrong returns the first byte of b that differs from the content of a number, or -1.
+// wrong returns the index of the first byte of b that differs from the content for a number,
+// or -1.
 func wrong(b []byte, serial int) int {
 	for at := 0; at < len(b); at++ {
 		if at%8 == 0 {
@@ -188,7 +191,7 @@ func wrong(b []byte, serial int) int {
 	return -1
 }
 
-// arrive notes that m, which names this stream, has arrived.
+// arrive records that m, which names this stream, has arrived.
 func (s *Stream) arrive(m *srd.Message) {
 	serial := int(binary.BigEndian.Uint64(m.Imm[3:]))
 	size := int(binary.BigEndian.Uint16(m.Imm[11:]))
@@ -230,13 +233,13 @@ func (s *Stream) Unsettled(first int) (n, example int) {
 	return missing(s.fates, first, delivered|expired)
 }
 
-// Undelivered is Unsettled, but counts a tombstone as missing.
+// Undelivered is like Unsettled, but counts a tombstone as missing.
 func (s *Stream) Undelivered(first int) (n, example int) {
 	return missing(s.fates, first, delivered)
 }
 
-// missing counts the messages from first on that have met none of the fates. It returns the
-// first of them, or -1.
+// missing counts the messages from first on that have none of the given fates. It returns
+// the number of the first of them, or -1.
 func missing(fates []fate, first int, of fate) (n, example int) {
 	example = -1
 	for i := first; i < len(fates); i++ {

@@ -12,24 +12,25 @@ import (
 // it (RFC 9000 section 8).
 const amplification = 3
 
-// trust checks that a host sends nothing to an address that is not in order. An address is
-// in order for a peer if it is configured for it, or proven. The proof is a packet that the
+// trust checks that a host sends nothing to an address that it may not use. A host may use
+// an address of a peer that is configured for it, or proven. The proof is a packet that the
 // peer received there, and a later one from the peer that reached the host. Only the
-// simulator knows this truth. No proof can rest on less.
+// simulator knows whether that happened. Every proof in the protocol must imply these two
+// events.
 //
-// To any other address goes at most amplification times the bytes that came from there. All
+// Any other address may get at most amplification times the bytes that came from there. All
 // kinds of packets and all ports count together. The bound holds for each peer, with the
 // packets in its name, and for all peers together.
 type trust struct {
 	all   map[netip.Addr]*account
 	peers map[claim]*account
-	// met is when this host first received a packet of another's to an address.
+	// met is the time when this host first received another host's packet to an address.
 	met map[errand]mono.Time
 	// heard is the latest sending time of the packets that came from each host.
 	heard map[net.Node]mono.Time
 }
 
-// account is the bytes of UDP payload that came from an address and went there.
+// account holds the bytes of UDP payload that came from an address and went to it.
 type account struct{ came, went int }
 
 // claim is an address of one peer.
@@ -38,7 +39,7 @@ type claim struct {
 	addr netip.Addr
 }
 
-// errand is an address to which a process of a host has sent something.
+// errand is an address to which a process of a host has sent packets.
 type errand struct {
 	by  net.Node
 	gen uint16
@@ -52,7 +53,7 @@ func newTrust() trust {
 	}
 }
 
-// boot forgets the bytes of a former process.
+// boot clears the bytes of a former process.
 func (v *trust) boot() {
 	v.all, v.peers = map[netip.Addr]*account{}, map[claim]*account{}
 }
@@ -75,7 +76,7 @@ func (v *trust) of(peer *Host, a netip.Addr) *account {
 	return x
 }
 
-// receive notes that p has come to the host, by now.
+// receive records that p has arrived at the host.
 func (v *trust) receive(now mono.Time, p *net.Packet) {
 	v.total(p.Src.Addr()).came += len(p.Data)
 	o := &p.Origin
@@ -89,7 +90,7 @@ func (v *trust) receive(now mono.Time, p *net.Packet) {
 	v.heard[o.By] = max(v.heard[o.By], o.At)
 }
 
-// Witness notes that p has come to a host without a program.
+// Witness records that p has arrived at a host on which no program runs.
 func (h *Host) Witness(p *net.Packet) { h.trust.receive(h.engine.Now(), p) }
 
 // configured reports whether the host's configuration says that a peer is at an address.
@@ -112,12 +113,12 @@ func (h *Host) proven(peer *Host, a netip.Addr) bool {
 	return met && at <= h.trust.heard[peer]
 }
 
-// inOrder reports whether a peer may be sent anything at an address.
+// inOrder reports whether a host may send to a peer at an address without limit.
 func (h *Host) inOrder(peer *Host, a netip.Addr) bool {
 	return h.configured(peer, a) || h.proven(peer, a)
 }
 
-// spend counts n bytes to an address, for a peer; nil: for nobody, as a cookie.
+// spend counts n bytes to an address, for a peer; nil: for no peer, as with a cookie.
 func (h *Host) spend(peer *Host, to netip.Addr, n int) {
 	x := h.trust.total(to)
 	x.went += n
@@ -149,7 +150,7 @@ func (p *Peer) mistrusted() (srd.PathInfo, bool) {
 	return srd.PathInfo{}, false
 }
 
-// unmoved is the state of a connection that only authentic packets may change.
+// unmoved is the part of a connection's state that only authentic packets may change.
 type unmoved struct {
 	session             srd.Session
 	handshakes, givenUp uint64

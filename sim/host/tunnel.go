@@ -16,18 +16,19 @@ import (
 )
 
 const (
-	// innerFlows is how many inner flows a tunnel carries.
+	// innerFlows is the number of inner flows in a tunnel.
 	innerFlows = 6
-	// innerHeader is the bytes of an inner packet before its numbered payload: IPv4, UDP,
-	// and from, generation, serial number.
+	// innerHeader is the number of bytes of an inner packet before its numbered payload:
+	// IPv4, UDP, and sender, generation and serial number.
 	innerHeader = net.HeaderIPv4 + net.HeaderUDP + 11
-	// innerScale makes a batch's messages frames of several messages.
+	// innerScale multiplies the sizes of a batch's messages, so that a frame has several
+	// messages.
 	innerScale = 4
 )
 
 // Tunnel is the overlay on a connection. Inner packets wait in the ingress queue and are cut
-// into messages. The other end reassembles them and restores their order. There are no
-// super-frames in it.
+// into messages. The other end reassembles the messages and restores the packets' order. It
+// carries no super-frames.
 type Tunnel struct {
 	From, To int
 	Gen      uint16
@@ -98,7 +99,7 @@ func (t *Tunnel) inner(size, serial int) []byte {
 	return b
 }
 
-// Withdraw implements App. A frame that is partly cut stays.
+// Withdraw implements App. A frame of which a part has been cut is kept.
 func (t *Tunnel) Withdraw() { t.Queue.Flush(nil) }
 
 // Backlog implements srd.Source, as Stream has it.
@@ -131,7 +132,7 @@ func (t *Tunnel) Advance(now mono.Time, c *srd.Conn) {
 // Deadline implements App.
 func (t *Tunnel) Deadline() mono.Time { return t.gather.Deadline() }
 
-// take delivers the inner packets that are in order.
+// take delivers the inner packets whose turn has come.
 func (t *Tunnel) take() {
 	t.ready = t.gather.TakeReady(t.ready[:0])
 	for _, f := range t.ready {
@@ -145,8 +146,8 @@ func (t *Tunnel) take() {
 	}
 }
 
-// inner takes an inner packet that left a tunnel between two hosts. It reports whether a
-// later one of its flow overtook it, against the order of the flow.
+// inner handles an inner packet that left a tunnel between two hosts. It reports whether a
+// later packet of its flow has overtaken it although order was required.
 func (a *Audit) inner(from, at int, b []byte) (swapped bool) {
 	if len(b) < innerHeader {
 		a.Fail("host %d got an inner packet of %d bytes", at, len(b))
@@ -194,8 +195,8 @@ func (t *Tunnel) Undelivered(first int) (n, example int) {
 	return missing(t.fates, first, delivered)
 }
 
-// Dropped implements App. The queue keeps itself short. The other end gives up a frame if
-// one of its parts was given up or is late.
+// Dropped implements App. The queue may drop packets to stay short. The other end gives up a
+// frame if one of its parts was given up or came late.
 func (t *Tunnel) Dropped() int {
 	q := t.Queue.Stats()
 	n := q.Dropped + q.Overflow + q.Flushed
@@ -208,7 +209,7 @@ func (t *Tunnel) Dropped() int {
 	return int(n)
 }
 
-// orphaned returns the frames that killed programs at the other end still held.
+// orphaned returns the frames that killed programs at the other end were still holding.
 func (t *Tunnel) orphaned() (n int) {
 	for _, other := range t.audit.tunnels {
 		if other.From == t.To && other.To == t.From && other.Gen+1 < other.host.gen {
@@ -240,12 +241,12 @@ func (t *Tunnel) Look(c *srd.Conn) {
 	}
 }
 
-// holdMost is longer than order may hold any frame: the reassembler's longest hold, and the
-// delay of a paused host.
+// holdMost is longer than a frame may wait for its turn: the reassembler's longest wait,
+// plus the delay of a paused host.
 const holdMost = order.MostHold + 6*time.Second
 
-// Account implements App. The queue or either end dropped each missing packet, or it was
-// lost in a restart.
+// Account implements App. Each missing packet must have been dropped by the queue or by an
+// end, or lost in a restart.
 func (t *Tunnel) Account(c *srd.Conn) {
 	x, g := c.Stats(), t.gather.Stats()
 	excused := uint64(t.Dropped()+t.orphaned()) + x.GivenUp + x.Drops[srd.DropIncarnation]

@@ -9,12 +9,12 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// Start is the time at which every simulation begins. It is not zero, because
-// zero stands for "no time" in the transport.
+// Start is the time at which every simulation starts. It is not zero, because zero stands
+// for "no time" in the transport.
 const Start mono.Time = mono.Time(time.Second)
 
 // Engine is the clock and the queue of events. Events at the same time happen in the order
-// of their requests.
+// in which they were requested.
 type Engine struct {
 	now    mono.Time
 	queue  []event
@@ -43,7 +43,7 @@ func (e *event) before(o *event) bool {
 	return e.at < o.at || e.at == o.at && e.serial < o.serial
 }
 
-// NewEngine returns an engine at the start of time. It writes each noted event as a line to
+// NewEngine returns an engine at the time Start. It writes each noted event as a line to
 // trace, which may be nil.
 func NewEngine(seed uint64, trace io.Writer) *Engine {
 	return &Engine{now: Start, seed: seed, hash: Mix(seed), trace: trace}
@@ -55,20 +55,20 @@ func (e *Engine) Now() mono.Time { return e.now }
 // Since returns how long the simulation has been running.
 func (e *Engine) Since() time.Duration { return e.now.Sub(Start) }
 
-// Done returns how many events have happened.
+// Done returns the number of events that have happened.
 func (e *Engine) Done() uint64 { return e.done }
 
 // Hash returns the digest of everything noted so far.
 func (e *Engine) Hash() uint64 { return e.hash }
 
-// Fork returns a new stream of randomness. Each part of a network has its own, so that more
-// of one thing does not redraw all others.
+// Fork returns a new stream of randomness. Each part of a network has its own stream, so
+// that a change of one part does not change the others.
 func (e *Engine) Fork() *rand.Rand {
 	e.forks++
 	return rand.New(rand.NewPCG(e.seed, e.forks))
 }
 
-// Bytes reads a stream of randomness.
+// Bytes reads bytes from a stream of randomness.
 func Bytes(rng *rand.Rand) io.Reader { return reader{rng} }
 
 type reader struct{ rng *rand.Rand }
@@ -80,12 +80,12 @@ func (r reader) Read(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// At lets f happen at time t, or now if t is past.
+// At calls f at time t, or now if t is past.
 func (e *Engine) At(t mono.Time, f func()) {
 	e.push(event{at: t, f: f})
 }
 
-// Deliver lets node to receive p at time t, or now if t is past.
+// Deliver delivers p to the node to at time t, or now if t is past.
 func (e *Engine) Deliver(t mono.Time, to Node, p *Packet) {
 	e.push(event{at: t, to: to, packet: p})
 }
@@ -97,11 +97,11 @@ func (e *Engine) push(ev event) {
 	e.up(len(e.queue)-1, &ev)
 }
 
-// After lets f happen d from now.
+// After calls f after the time d.
 func (e *Engine) After(d time.Duration, f func()) { e.At(e.now.Add(d), f) }
 
-// Run lets time pass until done reports true or d is over. It asks done after each event,
-// and reports whether done was true. done may be nil.
+// Run advances the time until done reports true or d is over. It asks done after each
+// event, and reports whether done was true. done may be nil.
 func (e *Engine) Run(d time.Duration, done func() bool) bool {
 	end := e.now.Add(d)
 	for len(e.queue) > 0 && e.queue[0].at <= end {
@@ -121,17 +121,17 @@ func (e *Engine) Run(d time.Duration, done func() bool) bool {
 	return false
 }
 
-// Noun is a number that stands for a named part of the network in notes.
+// Noun is a number that identifies a named part of the network in notes.
 type Noun int
 
-// Name registers a part of the network for notes.
+// Name registers a part of the network for use in notes.
 func (e *Engine) Name(name string) Noun {
 	e.names = append(e.names, name)
 	return Noun(len(e.names) - 1)
 }
 
-// Note enters an event into the digest and the trace: a name, a verb, and up to three
-// numbers. The verb gives the numbers their meaning.
+// Note adds an event to the digest and the trace: a name, a verb, and up to three numbers.
+// The verb gives the numbers their meaning.
 func (e *Engine) Note(who Noun, what string, a, b, c uint64) {
 	h := e.hash
 	for _, v := range [...]uint64{uint64(e.now), uint64(who), hashString(what), a, b, c} {
@@ -167,11 +167,12 @@ func hashString(s string) uint64 {
 	return h
 }
 
-// ways is how many children a place of the heap has. Four need half of the levels of two,
-// and the children of a place lie in few cache lines.
+// ways is the number of children of an element in the heap. A heap with four children needs
+// half as many levels as one with two, and the children are in few cache lines.
 const ways = 4
 
-// up, pop and down keep queue a heap. They move a hole instead of swapping.
+// The functions up, pop and down keep the queue a heap. They move a hole instead of
+// swapping.
 func (e *Engine) up(i int, ev *event) {
 	q := e.queue
 	for i > 0 {

@@ -21,7 +21,7 @@ type Quality struct {
 	Mark   int // bytes waiting above which ECN-capable packets are marked; 0: never
 	MTU    int // bytes of the largest IP packet that passes; 0: any
 	Policer
-	// Tell lets the link write its load into packets, as CONGA's switches do; needs Rate.
+	// Tell lets the link write its load into packets, as CONGA's switches do. It needs Rate.
 	Tell bool
 
 	Loss      float64 // chance of each packet
@@ -33,8 +33,9 @@ type Quality struct {
 	Corrupt   float64       // chance of a flipped bit
 }
 
-// Burst is loss after Gilbert and Elliott (E. N. Gilbert, "Capacity of a Burst-Noise
-// Channel", BSTJ 1960). The link is good or bad, and changes with a chance at each packet.
+// Burst is a loss model by Gilbert and Elliott (E. N. Gilbert, "Capacity of a Burst-Noise
+// Channel", BSTJ 1960). The link is good or bad, and may change its state at each packet
+// with a certain chance.
 type Burst struct {
 	Begin float64 // good to bad
 	End   float64 // bad to good
@@ -48,14 +49,14 @@ type Policer struct {
 	Credit int     // bytes that may pass above it at once
 }
 
-// Cycle is loss by count: after so many packets that pass, so many are dropped. Drop 0 drops
-// none.
+// Cycle drops packets by count: after a number of packets that pass, it drops a number of
+// packets. Drop 0 drops none.
 type Cycle struct{ Pass, Drop int }
 
 // LinkDrop names why a link dropped a packet.
 type LinkDrop uint8
 
-// The reasons.
+// These are the reasons.
 const (
 	LinkDown LinkDrop = iota
 	LinkLoss
@@ -76,7 +77,7 @@ func (d LinkDrop) String() string { return linkDropNames[d] }
 type Link struct {
 	Quality
 	To Node
-	// Filters lets the link drop handshakes.
+	// Filters makes the link drop handshake packets.
 	Filters bool
 
 	Packets, Bytes uint64 // that were passed on
@@ -97,7 +98,7 @@ type Link struct {
 	pool   *Pool // shared with other links; nil: none
 }
 
-// NewLink returns a link to a node.
+// NewLink returns a link that leads to a node.
 func (e *Engine) NewLink(name string, q Quality, to Node) *Link {
 	return &Link{Quality: q, To: to, engine: e, noun: e.Name(name), rng: e.Fork()}
 }
@@ -105,7 +106,7 @@ func (e *Engine) NewLink(name string, q Quality, to Node) *Link {
 // Name returns the link's name.
 func (l *Link) Name() string { return l.engine.names[l.noun] }
 
-// Waiting returns the bytes in the queue.
+// Waiting returns the number of bytes in the queue.
 func (l *Link) Waiting() int {
 	if l.Rate == 0 {
 		return 0
@@ -116,7 +117,7 @@ func (l *Link) Waiting() int {
 // Failed reports whether a fault keeps the link down.
 func (l *Link) Failed() bool { return l.down > 0 }
 
-// Fail and Restore take the link down and up again. They nest.
+// Fail takes the link down and Restore brings it up again. Calls of Fail nest.
 func (l *Link) Fail() {
 	l.down++
 	l.engine.Note(l.noun, "fails", uint64(l.down), 0, 0)
@@ -154,7 +155,7 @@ func (l *Link) Receive(p *Packet) {
 
 func (l *Link) chance(p float64) bool { return p > 0 && l.rng.Float64() < p }
 
-// burst moves Burst on by a packet and reports whether the packet is lost.
+// burst advances Burst by one packet and reports whether the packet is lost.
 func (l *Link) burst() bool {
 	if l.bad {
 		l.bad = !l.chance(l.Burst.End)
@@ -164,7 +165,7 @@ func (l *Link) burst() bool {
 	return l.bad && l.chance(l.Burst.Loss)
 }
 
-// cycle moves Cycle on by a packet and reports whether the packet is lost.
+// cycle advances Cycle by one packet and reports whether the packet is lost.
 func (l *Link) cycle() bool {
 	if l.Cycle.Drop == 0 {
 		return false
@@ -173,8 +174,8 @@ func (l *Link) cycle() bool {
 	return l.turn == 0 || l.turn > l.Cycle.Pass
 }
 
-// conforms reports whether a packet passes the policer, and takes its credit if so: the
-// virtual scheduling of ITU-T I.371.
+// conforms reports whether a packet passes the policer, and if so takes its credit: the
+// virtual scheduling algorithm of ITU-T I.371.
 func (l *Link) conforms(size int) bool {
 	if l.Police == 0 {
 		return true
@@ -188,8 +189,9 @@ func (l *Link) conforms(size int) bool {
 	return true
 }
 
-// carry puts p into the queue and onto the wire. The queue is kept as the time at which it
-// will be empty. While the rate stays, that time and the queue's bytes say the same.
+// carry puts p into the queue and then onto the wire. The queue is represented by the time
+// at which it will be empty. As long as the rate stays the same, this time and the queue's
+// bytes are equivalent.
 func (l *Link) carry(p *Packet) {
 	now := l.engine.now
 	at := now
@@ -205,8 +207,8 @@ func (l *Link) carry(p *Packet) {
 			l.Marked++
 		}
 		if l.Tell {
-			// The load when the packet joins the queue: the packets in the queue are on
-			// their way.
+			// The load is measured when the packet joins the queue, because the packets in
+			// the queue are already on their way.
 			p.Load = max(p.Load, 1+l.load.Add(now, p.Size+framing, l.Rate))
 		}
 		l.Peak = max(l.Peak, waiting)
@@ -229,7 +231,7 @@ func (l *Link) carry(p *Packet) {
 	l.engine.Deliver(at, l.To, p)
 }
 
-// flip returns a copy of p with one bit wrong, as a checksum may miss it.
+// flip returns a copy of p with one wrong bit, as a checksum may fail to detect.
 func (l *Link) flip(p *Packet) *Packet {
 	c := *p
 	c.Data = append([]byte(nil), p.Data...)

@@ -2,12 +2,12 @@ package net
 
 import "net/netip"
 
-// natFirstPort is the first port a translator hands out.
+// natFirstPort is the first port that a translator assigns.
 const natFirstPort = 20000
 
 // NAT translates the source addresses of one host behind it, with endpoint independent
 // mapping (RFC 4787 section 4.1). Rebind makes it forget its mappings. Then the host appears
-// at another address, and packets to the former one are dropped.
+// at another address, and packets to its former address are dropped.
 type NAT struct {
 	Inside  Node // the host
 	Outside Node // where translated packets go
@@ -34,7 +34,7 @@ func (n *NAT) forget() {
 	n.out, n.in = map[netip.AddrPort]netip.AddrPort{}, map[netip.AddrPort]netip.AddrPort{}
 }
 
-// Rebind forgets all mappings; move also changes the public address.
+// Rebind drops all mappings; with move it also changes the public address.
 func (n *NAT) Rebind(move bool) {
 	n.engine.Note(n.noun, "rebinds", uint64(n.port), 0, 0)
 	n.forget()
@@ -43,7 +43,7 @@ func (n *NAT) Rebind(move bool) {
 	}
 }
 
-// Send takes a packet from the host behind.
+// Send handles a packet from the host behind the translator.
 func (n *NAT) Send(p *Packet) {
 	ext, ok := n.out[p.Src]
 	if !ok {
@@ -54,7 +54,7 @@ func (n *NAT) Send(p *Packet) {
 	n.Outside.Receive(p.Readdressed(ext, p.Dst))
 }
 
-// Receive implements Node: a packet from outside.
+// Receive implements Node for a packet from outside.
 func (n *NAT) Receive(p *Packet) {
 	inner, ok := n.in[p.Dst]
 	if !ok {
@@ -65,7 +65,7 @@ func (n *NAT) Receive(p *Packet) {
 	n.Inside.Receive(p.Readdressed(p.Src, inner))
 }
 
-// Behind returns the translator's node for packets of the host behind it.
+// Behind returns the node that handles packets of the host behind the translator.
 func (n *NAT) Behind() Node { return natSide{n} }
 
 // natSide is the translator's inner side.

@@ -7,26 +7,26 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// Sizes of headers in bytes, as links count them.
+// These are sizes of headers in bytes, as links count them.
 const (
 	HeaderIPv4 = 20
 	HeaderIPv6 = 40
 	HeaderUDP  = 8
 	headerTCP  = 32 // with the timestamp option
-	// framing is the bytes that Ethernet adds to an IP packet on the wire: header, check
-	// sequence, preamble and gap.
+	// framing is the number of bytes that Ethernet adds to an IP packet on the wire: header,
+	// check sequence, preamble and gap.
 	framing = 38
 )
 
-// Protocol numbers (RFC 790).
+// These are protocol numbers (RFC 790).
 const (
 	ProtoTCP = 6
 	ProtoUDP = 17
 )
 
-// Packet is one IP packet. Its owner is the last node that received it. A node may keep it
-// as well, as a tap does. Then nobody may change or free it, and all later nodes must be
-// ones that do neither. Data is not written to.
+// Packet is one IP packet. Its owner is the last node that received it. A node may also keep
+// a packet that it passes on, as a tap does. Then no node may change or free this packet,
+// including all later nodes. Data is not written to.
 type Packet struct {
 	Src, Dst netip.AddrPort
 	Proto    uint8
@@ -35,7 +35,7 @@ type Packet struct {
 	Meta     any    // a model's data in place of a payload
 	Size     int    // bytes of the IP packet
 	// Load is one more than the metric of the busiest link so far that writes its load
-	// (Quality.Tell); 0: none did.
+	// (Quality.Tell); 0 means that no link did.
 	Load uint8
 
 	flow uint64  // hash of the five-tuple; 0: not computed yet
@@ -47,7 +47,7 @@ type Packet struct {
 }
 
 // Origin is the sender of a packet and its first destination, through all changes of the
-// packet's addresses. It stays with all copies. By is nil if a stranger made the packet.
+// packet's addresses. It is the same in all copies. By is nil if a stranger made the packet.
 type Origin struct {
 	By  Node
 	Gen uint16     // which process of By

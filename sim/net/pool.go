@@ -2,9 +2,10 @@ package net
 
 import "math"
 
-// Pool is a switch's buffer. Its ports share it with dynamic thresholds: each may hold Alpha
-// times the free bytes. Source: Choudhury and Hahne, "Dynamic Queue Length Thresholds for
-// Shared-Memory Packet Switches", IEEE/ACM Transactions on Networking 1998.
+// Pool is a switch's shared buffer. Its ports share the buffer with dynamic thresholds: each
+// may hold Alpha times the free bytes. The source is Choudhury and Hahne, "Dynamic Queue
+// Length Thresholds for Shared-Memory Packet Switches", IEEE/ACM Transactions on Networking
+// 1998.
 type Pool struct {
 	Size  int // bytes
 	Alpha float64
@@ -12,14 +13,14 @@ type Pool struct {
 	links []*Link
 }
 
-// Add lets a link take its room from the pool.
+// Add lets a link use the pool for its queue.
 func (p *Pool) Add(l *Link) {
 	l.pool = p
 	p.links = append(p.links, l)
 }
 
-// most returns how many bytes may wait before one link. Without a pool only the link's own
-// queue bounds them.
+// most returns how many bytes may wait in front of one link. Without a pool only the link's
+// own queue limits them.
 func (p *Pool) most() int {
 	if p == nil {
 		return math.MaxInt

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Switch passes packets on by destination address. Among several next hops a hash of the
-// five-tuple chooses, as in ECMP. So packets of one 4-tuple stay in order on one of them.
+// Switch forwards packets by destination address. If there are several next hops, a hash
+// of the five-tuple chooses one, as in ECMP. So packets of one 4-tuple stay in order.
 type Switch struct {
 	Seed    uint64 // of the hash; a new one is a route change
 	Default []Node // for addresses without a route
@@ -29,7 +29,7 @@ func (s *Switch) Route(to netip.Addr, next ...Node) {
 }
 
 // Avoid removes a next hop of an address, as a routing protocol does after the hop has
-// failed. It returns how many are left.
+// failed. It returns the number of remaining next hops.
 func (s *Switch) Avoid(to netip.Addr, next Node) int {
 	hops := s.routes[to]
 	if hops == nil {

@@ -10,15 +10,16 @@ import (
 	"github.com/srdtun/srdtun/srd/handshake"
 )
 
-// FabricSpec describes a leaf-spine network: every host has a leaf switch of its own, every
-// leaf a cable to every spine.
+// FabricSpec describes a leaf-spine network: every host has a leaf switch of its own, and
+// every leaf has a cable to every spine.
 type FabricSpec struct {
 	Hosts  []host.Config // Addrs is filled in
 	Spines int
 	// Rails gives each host one address per spine, as several uplinks do. Traffic to an
-	// address passes that spine only. Without it each host has one address and ECMP chooses.
+	// address passes only the spine of that address. Without Rails each host has one address
+	// and ECMP chooses the spine.
 	Rails bool
-	// Cables[host][spine] are the qualities up to the spine and down from it.
+	// Cables[host][spine] holds the qualities of the cable to the spine and back.
 	Cables  [][][2]net.Quality
 	NAT     []bool // by host: behind a translator, so it has to call
 	Passive []bool // by host: knows no address of its peers, so they have to call
@@ -26,7 +27,7 @@ type FabricSpec struct {
 	Nowhere bool   // peers know a further address of each host that leads nowhere
 }
 
-// Fabric is a leaf-spine network. All its hosts know each other.
+// Fabric is a leaf-spine network. All its hosts are each other's peers.
 type Fabric struct {
 	Engine *net.Engine
 	Audit  *host.Audit
@@ -64,7 +65,7 @@ func NewFabric(e *net.Engine, spec FabricSpec) *Fabric {
 	return f
 }
 
-// Addresses of the network.
+// These are addresses of the network.
 func hostAddr(host, rail int) netip.Addr {
 	return netip.AddrFrom4([4]byte{10, byte(host), byte(rail), 1})
 }
@@ -76,8 +77,8 @@ func tapAddr(host int) netip.Addr { return netip.AddrFrom4([4]byte{198, 51, 100,
 // nowhereAddr is an unreachable address of a host.
 func nowhereAddr(host int) netip.Addr { return netip.AddrFrom4([4]byte{203, 0, 113, byte(host)}) }
 
-// addr returns the address of the network for an IPv4 address. It is the same, or one below
-// the prefix for documentation (RFC 3849).
+// addr returns the address of the network for an IPv4 address. It is the same address, or an
+// address below the prefix for documentation (RFC 3849).
 func (f *Fabric) addr(a netip.Addr) netip.Addr {
 	if !f.spec.V6 {
 		return a
@@ -87,7 +88,7 @@ func (f *Fabric) addr(a netip.Addr) netip.Addr {
 	return netip.AddrFrom16(b)
 }
 
-// publicAddrs is how many addresses a translator owns.
+// publicAddrs is the number of addresses that a translator owns.
 const publicAddrs = 3
 
 func (f *Fabric) rails() int {
@@ -97,7 +98,7 @@ func (f *Fabric) rails() int {
 	return 1
 }
 
-// addHost makes host i, its leaf, and the nodes between them.
+// addHost creates host i, its leaf, and the nodes between them.
 func (f *Fabric) addHost(i int, hash uint64) {
 	e, cfg := f.Engine, f.spec.Hosts[i]
 	cfg.Addrs = nil
@@ -156,7 +157,7 @@ func (f *Fabric) route() {
 	}
 }
 
-// addrs returns the addresses at which others see host i.
+// addrs returns the addresses at which other hosts see host i.
 func (f *Fabric) addrs(i int) []netip.Addr {
 	if f.NATs[i] != nil {
 		return f.NATs[i].Public
@@ -192,7 +193,7 @@ func (f *Fabric) Links() []*net.Link {
 // Peers returns the connections between all running programs, in a fixed order.
 func (f *Fabric) Peers() (v []*host.Peer) { return f.peers(false) }
 
-// peers returns the connections of all running programs: to each other, or to a liar.
+// peers returns the connections of all running programs, including those to a liar.
 func (f *Fabric) peers(liars bool) (v []*host.Peer) {
 	for _, h := range f.Hosts {
 		if h.Process() == nil {

@@ -13,7 +13,7 @@ import (
 // FaultKind names a kind of fault.
 type FaultKind uint8
 
-// The kinds.
+// These are the kinds.
 const (
 	OneWayDown  FaultKind = iota // one direction of a cable
 	BothWayDown                  // a cable
@@ -35,11 +35,11 @@ const (
 	numDrawn                     // the kinds above are drawn
 )
 
-// Filter is of kindFiltered alone: no cable carries handshakes.
+// Filter is used only by kindFiltered: no cable carries handshake packets.
 const (
 	Filter = numDrawn
-	// HandOver is drawn as some of Stop. A host's program ends, and another takes over its
-	// sockets. Packets that arrive in between wait in the sockets.
+	// HandOver is drawn in place of some Stop faults. A host's program ends, and another
+	// takes over its sockets. Packets that arrive in between wait in the sockets.
 	HandOver      = Filter + 1
 	NumFaultKinds = HandOver + 1
 )
@@ -61,10 +61,12 @@ type Fault struct {
 	Spine int // the cable's other end
 	Value int // see below
 
-	// OneWayDown, Brownout: 0 outwards, 1 back. Flap, CrashLoop: period in ms.
-	// ShrinkMTU: bytes outwards, negative: back. Rebind: 1 to move. Restart,
-	// ClockStep: by how many ms the wall clock is off. Detour: more delay, in us.
-	// Policy: its number. Readdress: every so manyth port is left, 0: none.
+	// For OneWayDown and Brownout the value is a direction: 0 outwards, 1 back. For Flap
+	// and CrashLoop it is the period in ms. For ShrinkMTU it is the number of bytes
+	// outwards; if negative, in the other direction. For Rebind, 1 means a move to another
+	// address. For Restart and ClockStep it is the error of the wall clock in ms. For
+	// Detour it is the additional delay in us. For Policy it is the number of the policy.
+	// For Readdress, one in that many ports is kept; 0: none.
 }
 
 // String describes the fault in one line.
@@ -72,10 +74,10 @@ func (f Fault) String() string {
 	return fmt.Sprintf("%s at %v for %v, host %d spine %d value %d", f.Kind, f.At, f.For, f.Host, f.Spine, f.Value)
 }
 
-// Schedule is the faults of a run.
+// Schedule is the list of faults of a run.
 type Schedule []Fault
 
-// Install lets the faults happen to a network.
+// Install schedules the faults in a network.
 func (s Schedule) Install(f *Fabric) {
 	for _, x := range s {
 		f.Engine.At(net.Start.Add(x.At), func() {
@@ -85,7 +87,7 @@ func (s Schedule) Install(f *Fabric) {
 	}
 }
 
-// inflict begins a fault and plans its end.
+// inflict starts a fault and schedules its end.
 func (f *Fabric) inflict(x Fault) {
 	h, cable := f.Hosts[x.Host], f.Cables[x.Host][x.Spine]
 	end := func(undo func()) { f.Engine.After(x.For, undo) }
@@ -169,7 +171,7 @@ func (f *Fabric) crash(h *host.Host, period, until time.Duration) {
 	f.Engine.After(period, func() { f.crash(h, period, until) })
 }
 
-// fail takes links down for d.
+// fail takes links down for the time d.
 func (f *Fabric) fail(links []*net.Link, d time.Duration) {
 	for _, l := range links {
 		l.Fail()

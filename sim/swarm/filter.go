@@ -7,26 +7,28 @@ import (
 	"github.com/srdtun/srdtun/srd"
 )
 
-// kindFiltered is a good network that drops handshakes and nothing else. A firewall that
-// knows them may do so, or an attacker on every path. It begins when the network was dead
-// for a moment, so that the hosts doubt each other and call. Their session works all the
-// time. So no message may be given up, however many attempts fail.
+// kindFiltered is a good network that drops handshake packets only. A firewall that
+// recognizes them may do so, or an attacker on every path. First the whole network fails
+// for a moment, so that the hosts doubt each other and begin handshakes. Their session
+// works all the time afterwards. So no message may be given up, however many attempts
+// fail.
 const kindFiltered = "filtered"
 
 const (
-	// filteredFor is longer than all attempts of a handshake, some 105 s. It is short
-	// enough for the renewal of keys afterwards: they live for 180 s.
+	// filteredFor is how long handshakes are dropped. It is longer than all attempts of a
+	// handshake, some 105 s. It is short enough that keys can be renewed afterwards: they
+	// live for 180 s.
 	filteredFor = 125 * time.Second
-	// filteredDeath is how long the network is dead: longer than the half second after
-	// which a host doubts its peer.
+	// filteredDeath is how long the whole network fails: longer than the half second
+	// after which a host doubts its peer.
 	filteredDeath = 2 * time.Second
-	// Some message is always under way: the round trip is longer than filteredEvery.
+	// The round trip is longer than filteredEvery, so some message is always in flight.
 	filteredEvery = 100 * time.Millisecond
 	filteredRTT   = 120 * time.Millisecond
 	filteredShare = 0.3 // of the peaceful plans
 )
 
-// filter replaces the drawn network, faults and traffic.
+// filter replaces the drawn network, faults and traffic by these.
 func (p *plan) filter() {
 	p.kind, p.rtt = kindFiltered, p.duration(filteredRTT, 2*filteredRTT)
 	p.attack = 0

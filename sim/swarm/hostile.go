@@ -6,7 +6,7 @@ import (
 	"github.com/srdtun/srdtun/sim/foe"
 )
 
-// Bounds of adversaries.
+// These are the bounds of adversaries.
 const (
 	mostMute      = 8    // addresses that answer nothing
 	mostMail      = 4    // addresses at which an attacker receives
@@ -19,7 +19,7 @@ const (
 
 	mostLies      = 100 // acts, which keeps a seed within a fraction of a second
 	mostLiarPorts = 400
-	// The liar gets liarEach messages a pulse, and liarPulses pulses at most.
+	// The liar gets liarEach messages in each of at most liarPulses bursts.
 	liarPulse  = 100 * time.Millisecond
 	liarPulses = 30
 	liarEach   = 20
@@ -42,7 +42,7 @@ func (p *plan) drawHostility() {
 	}
 }
 
-// liarShare of the plans have a lying peer. siegeShare of the ordinary ones are a siege.
+// liarShare of the plans have a lying peer. siegeShare of the ordinary plans are a siege.
 const (
 	liarShare  = 0.2
 	siegeShare = 0.15
@@ -83,7 +83,7 @@ func (p *plan) drawFoes() {
 	}
 }
 
-// often draws a chance: now and then, or each time.
+// often draws the chance of an act: a small one, or always.
 func (p *plan) often() float64 {
 	if p.chance(0.3) {
 		return 1

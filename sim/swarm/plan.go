@@ -17,21 +17,22 @@ import (
 	"github.com/srdtun/srdtun/srd/steer"
 )
 
-// Bounds of a seed's draws.
+// These are the bounds of a seed's draws.
 const (
 	mostSpines = 8
 	mostPaths  = 32
 	mostFaults = 8
 	mostBursts = 24
-	// mostMessages each way keeps a seed within a fraction of a second.
+	// mostMessages bounds the messages in each direction, so that a seed takes a fraction of
+	// a second.
 	mostMessages = 3000
 	mbit         = 125e3 // bytes per second
-	// floorMTU is the least MTU of a path: srd.BasePacket in IPv6 and UDP.
+	// floorMTU is the minimum MTU of a path: srd.BasePacket in IPv6 and UDP.
 	floorMTU = srd.BasePacket + net.HeaderIPv6 + net.HeaderUDP
 	mostUDP  = 1500 - net.HeaderUDP // with the IP header
 )
 
-// plan is the plan that a seed draws.
+// plan is what a seed draws: network, faults, adversaries and traffic.
 type plan struct {
 	rng     *rand.Rand
 	kind    string
@@ -54,19 +55,19 @@ type burst struct {
 	batch    host.Batch
 }
 
-// In each so many seeds applications tell whether they have something to send: in those that
-// leave a remainder of tellSeed. Only there does a connection act as when idle: for example,
-// it reinjects late messages. Applications of races do not tell.
+// In one of tellSeeds seeds applications tell the connection whether they have something to
+// send: if the seed leaves the remainder tellSeed. Only then does a connection act as when
+// idle: for example, it reinjects late messages. Applications of races do not tell.
 const tellSeeds, tellSeed = 2, 1
 
-// In each so many seeds programs are also woken before their time: in those that leave a
-// remainder of earlySeed.
+// In one of earlySeeds seeds programs are also woken before their time: if the seed leaves
+// the remainder earlySeed.
 const earlySeeds, earlySeed = 8, 3
 
 // hostileStream is the stream of a seed's randomness for its adversaries.
 const hostileStream = 1 << 32
 
-// drawPlan makes the plan of a seed.
+// drawPlan draws the plan of a seed.
 func drawPlan(rng *rand.Rand, seed uint64) *plan {
 	p := &plan{rng: rng}
 	p.rtt = p.duration(50*time.Microsecond, 300*time.Millisecond)
@@ -100,19 +101,19 @@ func drawPlan(rng *rand.Rand, seed uint64) *plan {
 
 func (p *plan) chance(c float64) bool { return p.rng.Float64() < c }
 
-// between draws evenly from [a, b].
+// between draws a value evenly from [a, b].
 func (p *plan) between(a, b int) int { return a + p.rng.IntN(b-a+1) }
 
-// spread draws from [a, b) so that each factor is as likely as any other.
+// spread draws a value from [a, b) on a logarithmic scale.
 func (p *plan) spread(a, b float64) float64 { return a * math.Pow(b/a, p.rng.Float64()) }
 
-// duration is spread for times.
+// duration does the same as spread for times.
 func (p *plan) duration(a, b time.Duration) time.Duration {
 	return time.Duration(p.spread(float64(a), float64(b)))
 }
 
-// kinds is the number of equal parts among which kinds of plans are dealt. Most parts are
-// ordinary.
+// kinds is the number of equal parts that are divided among the kinds of plans. Most parts
+// are for ordinary plans.
 const kinds = 16
 
 func (p *plan) drawKind() {
@@ -177,14 +178,14 @@ func (p *plan) drawHosts() {
 		h.Unordered = p.chance(0.3)
 		h.Skew = time.Duration(p.between(-1e6, 1e6)) * time.Millisecond
 		s.Hosts = append(s.Hosts, h)
-		// At least one of any two hosts can call.
+		// At least one of any two hosts must be able to call the other.
 		s.Passive = append(s.Passive, hosts == 2 && (both == 1 && i == 0 || both == 2 && i == 1))
 		s.NAT = append(s.NAT, nat && i == 0)
 	}
 }
 
-// drawNowhere gives the hosts a further, unreachable address. Every port makes a path to it
-// as well, so there are half as many ports.
+// drawNowhere gives the hosts a further, unreachable address. Every port then has a path to
+// this address as well, so there are half as many ports.
 func (p *plan) drawNowhere() {
 	s := &p.spec
 	if s.Nowhere = !s.Rails && !p.strict() && p.chance(0.2); !s.Nowhere {
@@ -195,8 +196,8 @@ func (p *plan) drawNowhere() {
 	}
 }
 
-// drawLines tells some hosts the rate of their interface. It is at least the rate of all
-// their cables together, if these have one.
+// drawLines tells some hosts the rate of their network interface. The rate is at least the
+// sum of the rates of all their cables, if the cables have a rate.
 func (p *plan) drawLines() {
 	s := &p.spec
 	for i := range s.Hosts {
@@ -206,7 +207,7 @@ func (p *plan) drawLines() {
 	}
 }
 
-// cables returns the rate of all cables of a host together; 0: no cables.
+// cables returns the sum of the rates of all cables of a host, or 0 without cables.
 func (p *plan) cables(host int) (rate float64) {
 	if host < len(p.spec.Cables) {
 		for _, c := range p.spec.Cables[host] {
@@ -216,15 +217,16 @@ func (p *plan) cables(host int) (rate float64) {
 	return rate
 }
 
-// On round trips below fabricRTT, hosts may claim to act more finely than a process. The
-// finest acts as an interface does.
+// If the round trip is below fabricRTT, hosts may claim a finer granularity than a process.
+// The finest is that of a network interface.
 const (
 	finest    = 10 * time.Microsecond
 	fabricRTT = time.Millisecond
 )
 
-// drawGranularity lets all hosts claim to act more finely than a process, if all do, and no
-// link takes longer for a packet. It draws last, so that the rest of a plan stays the same.
+// drawGranularity lets all hosts claim a finer granularity than a process, if all of them
+// do, and no link takes longer to send a packet. It draws last, so that the rest of a plan
+// stays the same.
 func (p *plan) drawGranularity() {
 	g := p.duration(finest, mono.Granularity)
 	if p.rtt >= fabricRTT {
@@ -247,8 +249,8 @@ func (p *plan) drawGranularity() {
 	}
 }
 
-// drawLimits draws limits that a run would otherwise hardly reach. They are the life of
-// keys, equal on all hosts, and the room for frames.
+// drawLimits draws limits that a run would otherwise hardly reach. These limits are the
+// lifetime of keys, equal on all hosts, and the space for frames.
 func (p *plan) drawLimits() {
 	life, packets, room := time.Duration(0), uint64(0), 0
 	if p.chance(0.3) {
@@ -266,9 +268,9 @@ func (p *plan) drawLimits() {
 	}
 }
 
-// shortestLife is the least life of keys that srd allows. leastRoom holds a few of the
-// largest frames, in bytes. With leastPackets, keys outlive the challenges on all paths:
-// some hundred packets.
+// shortestLife is the shortest lifetime of keys that srd allows. leastRoom is enough for a
+// few of the largest frames, in bytes. leastPackets lets keys outlive the challenges on all
+// paths, which take some hundred packets.
 const (
 	leastPackets  = 500
 	longestJitter = 20 * time.Millisecond
@@ -278,7 +280,7 @@ const (
 
 func (p *plan) drawCables() {
 	s := &p.spec
-	// Every path is probed at any rate. So the slowest links have few paths.
+	// Every path is probed, however low its rate. So the slowest links get few paths.
 	least := max(2*mbit, 0.25*mbit*float64(len(s.Hosts)*s.Hosts[0].Ports))
 	rate := p.spread(least, 1000*mbit)
 	if p.chance(0.2) {
@@ -294,7 +296,7 @@ func (p *plan) drawCables() {
 	}
 }
 
-// drawQuality draws one direction of one of the four links of a round trip.
+// drawQuality draws the quality of one direction of one of the four links of a round trip.
 func (p *plan) drawQuality(rate float64, uneven bool) net.Quality {
 	q := net.Quality{Rate: rate, Delay: p.rtt / 4, MTU: 1500}
 	if uneven {
@@ -332,7 +334,7 @@ func (p *plan) drawQuality(rate float64, uneven bool) net.Quality {
 	return q
 }
 
-// drawFaults draws the faults. All of them end with the trouble.
+// drawFaults draws the faults. All faults end before the healing.
 func (p *plan) drawFaults() {
 	switch p.kind {
 	case "peaceful", kindClean, kindFlood, kindLossy:
@@ -360,7 +362,8 @@ func (p *plan) drawFaults() {
 	}
 }
 
-// longest returns how long a fault may last. In a long run a fault may outlast probing.
+// longest returns how long a fault may last. In a long run a fault may last longer than the
+// probing of paths.
 func (p *plan) longest() time.Duration { return max(5*time.Second, p.trouble/4) }
 
 func (p *plan) drawValue(x *Fault) {
@@ -389,7 +392,7 @@ func (p *plan) drawValue(x *Fault) {
 	}
 }
 
-// drawTraffic draws bursts each way.
+// drawTraffic draws the bursts of traffic in each direction.
 func (p *plan) drawTraffic() {
 	if p.kind == kindFlood {
 		p.bursts = []burst{{at: floodRTT, from: 0, to: 1, batch: host.Batch{N: floodMessages, Max: 4, Class: srd.Stream}}}
@@ -416,8 +419,8 @@ func (p *plan) drawTraffic() {
 	}
 }
 
-// drawClass draws how long messages are worth repairing. In good networks they are so for
-// long: a datagram is seldom worth a second repair.
+// drawClass draws for how long messages are repaired. In good networks that is long, because
+// a datagram is seldom worth a second repair.
 func (p *plan) drawClass() srd.Class {
 	switch p.rng.IntN(4) {
 	case 0:

@@ -13,14 +13,14 @@ import (
 	"github.com/srdtun/srdtun/srd/handshake"
 )
 
-// race tests the speed of a seed. The seed's other network asks only that nothing breaks.
-// One host sends to another over an ordinary network without adversaries. It has to keep up
-// with an ideal twin. The twin knows the rates of all links and loses nothing. It only needs
-// the round trips that double its window. Spurious repairs and drops by full queues count as
-// well.
+// race tests how fast the transport is on a seed. The other part of the seed only requires
+// that nothing breaks. One host sends to another over an ordinary network without
+// adversaries. It must be about as fast as an ideal sender. The ideal sender knows the rates
+// of all links and loses nothing. It only needs the round trips that double its window.
+// Spurious repairs and drops by full queues count as well.
 //
-// Races have an engine and a stream of randomness of their own. So the rest of a seed stays
-// the same without them.
+// Races have an engine and a stream of randomness of their own. So the rest of a seed is the
+// same with or without a race.
 type race struct {
 	rng  *rand.Rand
 	kind raceKind
@@ -34,13 +34,14 @@ type race struct {
 type raceKind uint8
 
 const (
-	// raceUnlike: long paths of unlike lengths that lose packets. One path tells little
-	// about another.
+	// With raceUnlike, paths are long, differ in length, and lose packets. One path tells
+	// little about another.
 	raceUnlike raceKind = iota
-	// raceNarrow: one slow link with little room before it. Only losses show congestion
-	// there: the room is less than any delay target.
+	// With raceNarrow there is one slow link with a short queue. Only losses show congestion
+	// there, because the queue is shorter than any delay target.
 	raceNarrow
-	// raceFabric: short and fast paths that lose packets, between hosts that act finely.
+	// With raceFabric, paths are short and fast and lose packets, and hosts have a fine
+	// granularity.
 	raceFabric
 	numRaceKinds
 )
@@ -50,42 +51,43 @@ func (k raceKind) String() string {
 }
 
 const (
-	// raceEvery: each so many seeds have a race.
+	// One in raceEvery seeds has a race.
 	raceEvery = 4
 	// raceStream is the stream of a seed's randomness for its race.
 	raceStream = 1 << 33
 	raceBytes  = 1200 // of a message: one in a packet
 	racePorts  = 16
-	// raceWarm is how long a little is sent before the race, so that paths are open and
+	// raceWarm is how long a little data is sent before the race, so that paths are open and
 	// measured.
 	raceWarm  = 3 * time.Second
 	racePulse = 20 * time.Millisecond
 )
 
-// raceBounds bound the loss of a race.
+// raceBounds are the limits of a race.
 type raceBounds struct {
-	// slower: most time, in multiples of the ideal's.
+	// slower bounds the time, as a multiple of the ideal time.
 	slower float64
-	// needless: most spurious repairs, as a share of the sent messages.
+	// needless bounds the spurious repairs, as a share of the sent messages.
 	needless float64
-	// over: most drops by full queues, as a share of the sent messages.
+	// over bounds the drops by full queues, as a share of the sent messages.
 	over float64
-	// late: most messages given up because they were not worth another repair, as a share.
-	// A sender that believes late packets lost fills the link with copies. Then nothing
-	// arrives in time.
+	// late bounds the messages that were given up because another repair was not worthwhile,
+	// as a share. A sender that wrongly declares late packets lost fills the link with
+	// copies. Then no message arrives in time.
 	late float64
 }
 
-// The bounds are at least one and a half times the worst of eighty races. Drops and messages
-// given up on a narrow link have the worst of 315. A first window overflows that link before
-// any sender knows of it. A sender without news of losses drops each packet six times.
+// The bounds are at least one and a half times the worst of eighty measured races. For drops
+// and given-up messages on a narrow link, they are the worst of 315 races. A first window
+// overflows that link before any sender knows of it. A sender that does not learn of losses
+// drops each packet six times.
 var raceAllows = [numRaceKinds]raceBounds{
 	raceUnlike: {slower: 1.5, needless: 0.25, over: 0.02, late: 0.01},
 	raceNarrow: {slower: 2, needless: 0.40, over: 0.55, late: 0.045},
 	raceFabric: {slower: 2, needless: 0.25, over: 0.02, late: 0.01},
 }
 
-// needlessFree spurious repairs are allowed in any race.
+// Up to needlessFree spurious repairs are allowed in any race.
 const needlessFree = 20
 
 // drawRace draws the network of a seed.
@@ -125,8 +127,8 @@ func drawRace(rng *rand.Rand) *race {
 	return r
 }
 
-// ideal returns the twin's time. It begins with ten packets and doubles them in each round
-// trip until it fills the links. Then they stay full.
+// ideal returns the time of the ideal sender. It begins with ten packets and doubles the
+// window in each round trip until it fills the links. From then on the links are full.
 func (r *race) ideal() time.Duration {
 	bytes := float64(r.n) * (raceBytes + srd.Overhead + net.HeaderIPv4 + net.HeaderUDP)
 	full := r.rate * r.rtt.Seconds()
@@ -148,7 +150,7 @@ func (x *raceResult) String() string {
 		x.kind, x.took, x.ideal, x.sent, x.repaired, x.needless, x.faults, x.over, x.late)
 }
 
-// lost returns the packets dropped on the way from host 0 to 1.
+// lost returns the number of packets dropped between host 0 and host 1.
 func (f *Fabric) lost() (faults, over int) {
 	for k := range f.Spines {
 		for _, l := range []*net.Link{f.Cables[0][k].Out, f.Cables[1][k].Back} {
@@ -209,7 +211,7 @@ func Race(seed uint64, trace io.Writer) (*raceResult, error) {
 	return x, x.lose()
 }
 
-// lose names the bound by which the race is lost; nil: none.
+// lose names the bound that the race exceeded; nil: none.
 func (x *raceResult) lose() error {
 	b := &raceAllows[x.kind]
 	switch {

@@ -6,19 +6,19 @@ import (
 	"github.com/srdtun/srdtun/sim/host"
 )
 
-// Demands on connections that have nothing left to say.
+// These are the requirements for connections that have nothing left to send.
 const (
 	// All repairs are over at silence and roundTrips after the last message.
 	silence = 15 * time.Second
-	// quiet is how long an idle network may send nothing before it counts as silent. The
-	// checks number at most quietTries. The path that came into use last tries seven sizes
-	// twice, three round trips each. After a long queue, round trips take seconds.
+	// quiet is how long an idle network must send nothing to count as silent. At most
+	// quietTries such checks are made. The path that was opened last probes seven sizes
+	// twice, three round trips each. After a long queue, a round trip takes seconds.
 	quiet      = 5 * time.Second
 	quietTries = 24
 )
 
-// settle waits for the end of all repairs. Then accounts must be even, and the network
-// silent.
+// settle waits for the end of all repairs. Then all messages must be accounted for, and the
+// network must be silent.
 func (s *swarm) settle() {
 	if s.run(silence+roundTrips*s.plan.rtt, nil) {
 		return
@@ -31,8 +31,8 @@ func (s *swarm) settle() {
 	s.fallSilent()
 }
 
-// fallSilent demands that an idle network sends nothing after its paths have been measured.
-// Only keepalives go on.
+// fallSilent checks that an idle network sends nothing after its paths have been measured.
+// Only keepalives continue.
 func (s *swarm) fallSilent() {
 	for _, h := range s.Hosts {
 		if h.Keepalive > 0 {
@@ -52,7 +52,7 @@ func (s *swarm) fallSilent() {
 	s.Audit.Fail("an idle network goes on sending for %v", time.Duration(tries)*quiet)
 }
 
-// sent returns the packets all hosts have sent.
+// sent returns the number of packets that all hosts have sent.
 func (s *swarm) sent() (n uint64) {
 	for _, h := range s.Hosts {
 		n += h.Sent
@@ -60,8 +60,8 @@ func (s *swarm) sent() (n uint64) {
 	return n
 }
 
-// account demands that no message is on its way any more, and that the application's
-// accounts are even.
+// account checks that no message is in flight any more, and that the application accounts
+// for all of them.
 func (s *swarm) account(p *host.Peer) {
 	i := p.Host().Index
 	switch {
@@ -74,9 +74,9 @@ func (s *swarm) account(p *host.Peer) {
 	p.App.Account(p.Conn)
 }
 
-// agree demands that both ends of a connection use the same session, which one of them has
-// begun. If they used one each, every end's keys would be the other's replaced ones. They
-// would expire in the next pause.
+// agree checks that both ends of a connection use the same session, which one of them has
+// begun. If each end used another session, its keys would be replaced keys of the other
+// end. These keys would expire in the next pause.
 func (s *swarm) agree(p *host.Peer) {
 	for _, q := range s.Peers() {
 		if q.Host() != p.Remote() || q.Remote() != p.Host() || p.Host().Index > q.Host().Index {

@@ -8,25 +8,25 @@ import (
 )
 
 // kindSiege is a good network with strangers, observers and a lying peer. They attack all
-// the time, and nobody drops anything. Traffic must go on during the siege, and not only
+// the time, but no link drops packets. Traffic must go on during the siege, and not only
 // after it.
 const kindSiege = "siege"
 
 const (
 	siegeLeast = 3 * time.Second
 	siegeMost  = 12 * time.Second
-	// siegeEvery is how often each host offers a message to each other one.
+	// siegeEvery is the interval at which each host offers a message to each other host.
 	siegeEvery = 100 * time.Millisecond
-	// siegePatience, and siegeTrips round trips, are the longest delay of a message in a
-	// siege. It may need a handshake first. A host under load may refuse the first attempts:
-	// the third follows after 250 and 500 ms.
+	// siegePatience plus siegeTrips round trips is the longest allowed delay of a message in
+	// a siege. It may need a handshake first. A host under load may refuse the first
+	// attempts, and the third attempt follows after 250 and 500 ms.
 	siegePatience = 3 * time.Second
 	siegeTrips    = 12
 	siegeMessages = 300
 	siegeAttack   = 100 * time.Millisecond
 )
 
-// besieged reports whether the plan is of a siege.
+// besieged reports whether the plan is a siege.
 func (p *plan) besieged() bool { return p.kind == kindSiege }
 
 // besiege replaces the drawn network and its faults by a siege.
@@ -56,7 +56,7 @@ type siege struct {
 	ticks   [][]int
 }
 
-// besiege offers messages between hosts, and demands their delivery.
+// besiege offers messages between hosts, and requires their delivery.
 func (s *swarm) besiege() {
 	peers, since := s.Peers(), s.Engine.Since()
 	if since > s.plan.trouble {
@@ -81,7 +81,8 @@ func (s *swarm) besiege() {
 	s.Engine.After(siegeEvery, s.besiege)
 }
 
-// unheard demands the delivery of each message that was pulled or waited some time ago.
+// unheard requires the delivery of each message that was pulled or began to wait some time
+// ago.
 func (s *swarm) unheard(peers []*host.Peer) {
 	v := &s.siege
 	patience := int((siegePatience + siegeTrips*s.plan.rtt) / siegeEvery)
