@@ -24,7 +24,7 @@ func newCensus(c *Config) *census {
 	return s
 }
 
-// grow makes room for n peers, with the usual two prefixes each.
+// grow allocates space for n peers, with the usual two prefixes each.
 func (s *census) grow(n int) {
 	s.names, s.keys, s.prefixes = grown(s.names, n), grown(s.keys, n), grown(s.prefixes, 2*n)
 }
@@ -47,8 +47,8 @@ func (s *census) add(p *Peer) {
 	}
 }
 
-// fits reports whether admit would accept a peer that is valid by itself. It gives no
-// reason.
+// fits reports whether admit would accept a peer that is valid by itself. It does not
+// return the reason.
 func (s *census) fits(p *Peer) bool {
 	if _, dup := s.names[p.Name]; dup && p.Name != "" {
 		return false

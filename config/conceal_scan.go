@@ -14,8 +14,8 @@ const (
 	listClosed                // the list ends
 )
 
-// element matches a string without escapes, or a word without quotes, and blanks behind
-// it.
+// element matches a string without escapes, or a word without quotes, and the blanks
+// after it.
 var element = regexp.MustCompile(`^(?:"([^"\\]*)"|'([^']*)'|([A-Za-z0-9_.+-]+))[ \t]*`)
 
 // elements reads the part of a pair's value in one line: one element, or a list.
@@ -55,7 +55,7 @@ func scanElements(text string) (v []string, end listEnd, ok bool) {
 }
 
 // scanCommands reads commands, each a list of words: "[a, b]", or "[[a], [b]]", or a line
-// of the latter. If whole, no list continues.
+// of the latter. If whole is set, no list may continue in the next line.
 func scanCommands(text string) (commands [][]string, whole bool) {
 	rest, outer := strings.CutPrefix(text, "[")
 	if !outer {
@@ -107,7 +107,7 @@ func atEnd(rest string) bool {
 	return rest == "" || rest[0] == '#'
 }
 
-// withoutComment cuts the comment behind valid elements.
+// withoutComment removes the comment after valid elements.
 func withoutComment(text string) string {
 	var quote byte
 	for i := range len(text) {

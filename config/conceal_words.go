@@ -7,12 +7,12 @@ import (
 	"unicode"
 )
 
-// A hidden text may appear elsewhere too: in a fault, in a log, in a route that a command
-// made. Its secrets must be hidden there, but not its ordinary words. Otherwise a command
-// like ["logger", "tunnel", "started"] would blacken a whole report.
+// A hidden text may also appear elsewhere: in an error, in a log, or in a route that a
+// command made. Its secrets must be hidden there too, but not its ordinary words. Otherwise a
+// command like ["logger", "tunnel", "started"] would hide common words in the whole report.
 
-// leastWord is the least length, in bytes, of a word to hide elsewhere. Shorter words are
-// part of many harmless texts.
+// leastWord is the minimum length, in bytes, of a word that is hidden elsewhere. Shorter
+// words are part of many harmless texts.
 const leastWord = 3
 
 // wholeWords returns all words of a secret's value, and their parts.
@@ -26,8 +26,8 @@ func wholeWords(text string) (words []string) {
 }
 
 // secretWords returns the secret words of a hidden text, and their parts. A word is secret by
-// its place (behind "user:", before "@host", behind "token=" or "--password"), or if it looks
-// random.
+// its position (after "user:", before "@host", after "token=" or "--password"), or if it
+// looks random.
 func secretWords(text string) (words []string) {
 	add := func(w string, secret bool) {
 		if w = strings.Trim(w, ".;"); long(w) && (secret || looksMade(w)) {
@@ -77,7 +77,7 @@ func secretParts(word string, add func(part string, secret bool)) {
 // namesSecret matches a word before a secret: an option, a variable, a header.
 var namesSecret = regexp.MustCompile(`(?i)^[a-z0-9_-]*(?:passw|passphrase|pwd|secret|token|key|auth|cred|psk|bearer|basic|cookie)[a-z0-9_-]*$`)
 
-// long reports whether a word is distinctive: long enough, no key of the schema, no number
+// long reports whether a word is distinctive: long enough, and no key of the schema, number
 // or address.
 func long(word string) bool {
 	if _, known := keyNamed(word); known || len(word) < leastWord || harmlessWord(word) {
@@ -87,12 +87,12 @@ func long(word string) bool {
 	return err != nil && word != hidden
 }
 
-// leastMade is the least length of a word that can look random: "eth0" and "IPv4" are
+// leastMade is the minimum length of a word that can look random: "eth0" and "IPv4" are
 // shorter.
 const leastMade = 5
 
-// looksMade reports whether a word is of no language: it mixes letters with digits, or small
-// letters with large ones.
+// looksMade reports whether a word belongs to no language: it mixes letters with digits, or
+// small letters with capitals.
 func looksMade(word string) bool {
 	if len(word) < leastMade || strings.HasPrefix(word, "-") {
 		return false

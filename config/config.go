@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Defaults of keys that a file leaves out.
+// These are the defaults of keys that a file leaves out.
 const (
 	DefaultListenPort  = 51820 // the port in WireGuard's documentation
 	DefaultMTU         = 1500  // plain Ethernet's: the tunnel cuts packets into messages itself
@@ -22,7 +22,7 @@ const (
 	DefaultHoldMax = 150 * time.Millisecond
 )
 
-// Bounds of the values in a file.
+// These are the bounds of the values in a file.
 const (
 	minMTU = 1280  // RFC 8200 section 5: no IPv6 link may have less
 	maxMTU = 65520 // the largest multiple of 16 in the 16-bit length of an IP packet
@@ -38,8 +38,8 @@ const (
 	maxLocals      = 16
 	maxEndpoints   = 16
 
-	// Above any real network's size. The bounds expose a faulty generator, and keep the
-	// work on one file below a second.
+	// These bounds are above any real network's size. The bounds expose a faulty
+	// generator, and keep the work on one file below a second.
 	maxPeers      = 4096
 	maxAddresses  = 64
 	maxAllowedIPs = 65536
@@ -52,8 +52,8 @@ const (
 
 	maxNameBytes = 63 // one DNS label; it fits a line of `srdtun show`
 
-	// A timeout below a packet's time on a slow link ends every flowlet at once. A
-	// timeout above all pauses of a connection never ends one.
+	// A timeout shorter than a packet's time on a slow link ends every flowlet at once. A
+	// timeout longer than all pauses of a connection never ends a flowlet.
 	minFlowlet = 10 * time.Microsecond
 	maxFlowlet = 10 * time.Second
 
@@ -82,8 +82,8 @@ type Config struct {
 	Metrics   Metrics
 	Dashboard Dashboard
 	PeersDir  string // directory of drop-in files, absolute; "": none
-	// PeersOwner is the owner of drop-in files besides root, by name or number; "": the
-	// daemon's user.
+	// PeersOwner is the owner of drop-in files besides root, by name or number. If it is
+	// empty, the owner is the daemon's user.
 	PeersOwner string
 	Peers      []Peer // in the file's order, then the drop-in files' peers
 }
@@ -102,7 +102,8 @@ type Interface struct {
 	Hooks      Hooks
 }
 
-// Hooks are commands that run when the interface comes and goes, each a list of words.
+// Hooks are commands that run when the interface is created and removed, each a list of
+// words.
 type Hooks struct{ PreUp, PostUp, PreDown, PostDown [][]string }
 
 // Command returns the words of a hook with the interface's name in place of %i.
@@ -131,8 +132,8 @@ type Paths struct {
 	PathMTU     int       // upper bound of an outer packet in bytes; 0: discovered
 }
 
-// Steering holds the parameters of path policies. A zero field leaves the choice to the
-// policy.
+// Steering holds the parameters of path policies. If a field is zero, the policy uses its
+// default.
 type Steering struct {
 	FlowletTimeout time.Duration
 	Weights        []int // as long as Local, or empty
@@ -149,7 +150,7 @@ type Local struct {
 	Interface string
 }
 
-// String is the address or the interface name.
+// String returns the address or the interface name.
 func (l Local) String() string {
 	if l.Addr.IsValid() {
 		return l.Addr.String()

@@ -13,7 +13,7 @@ type Change struct {
 	Live bool   `json:"live"`          // the change takes effect while running
 }
 
-// String is one line for a person.
+// String returns the change as one line for a person.
 func (c Change) String() string {
 	switch {
 	case c.Old == "":
@@ -36,7 +36,7 @@ func Diff(before, after *Config) (all []Change) {
 	for i := range after.Peers {
 		p := &after.Peers[i]
 		if was := old[p.PublicKey]; was != nil && alike(was, p) {
-			// The usual case in a large fleet.
+			// In a large fleet, most peers are unchanged.
 		} else if was != nil {
 			all = append(all, sectionOf("peer").diff("peer."+was.Title(), before, after, was, p)...)
 		} else {
@@ -65,7 +65,8 @@ func (s sectionSpec) diff(prefix string, before, after *Config, was, is *Peer) (
 	return all
 }
 
-// shown returns a value for a difference. It names a default, so that no side is empty.
+// shown returns the text of a value in a difference. It writes "default" for a default, so
+// that neither side is empty.
 func (k keySpec) shown(value string) string {
 	switch {
 	case value == "":
@@ -108,9 +109,9 @@ func (p *Peer) Title() string {
 	return p.PublicKey.String()
 }
 
-// Settle returns want without the changes that need a restart: those keys keep their
-// values of now. It is an error if the result contradicts itself, so that only a restart
-// helps.
+// Settle returns want without the changes that need a restart: these keys keep their
+// values in now. If the result contradicts itself, Settle returns an error, because only a
+// restart can apply the change.
 func Settle(now, want *Config) (*Config, error) {
 	c := *want
 	c.File, c.copy = now.File, now.copy
@@ -129,7 +130,7 @@ func Settle(now, want *Config) (*Config, error) {
 	return &c, nil
 }
 
-// sameButPeers reports whether two configurations differ in peers at most.
+// sameButPeers reports whether two configurations differ only in their peers.
 func sameButPeers(a, b *Config) bool {
 	for _, s := range schema {
 		if s.name != "peer" && len(s.diff(s.name, a, b, nil, nil)) > 0 {
@@ -139,8 +140,8 @@ func sameButPeers(a, b *Config) bool {
 	return true
 }
 
-// peersFit reports whether the peers fit with each other and with the rest of c. Each peer
-// and the rest are valid by themselves.
+// peersFit reports whether the peers are consistent with each other and with the rest of
+// c. Each peer and the rest have been validated separately.
 func peersFit(c *Config) bool {
 	rest := *c
 	rest.Peers = nil

@@ -1,9 +1,9 @@
 // Package config turns one TOML file into a typed and validated configuration.
 //
-// The keys are the keys of wg(8) and wg-quick(8) in snake case, and further ones for a
+// The keys are those of wg(8) and wg-quick(8) in snake case, and further keys for a
 // multipath tunnel. Reading is strict: an unknown key, a wrong type, a value out of
-// bounds, or a contradiction stops the whole file. One [Error] then names the file, the
-// line and the key. The users of a valid Config need no further checks.
+// bounds, or a contradiction makes the whole file invalid. One [Error] then names the
+// file, the line and the key. Users of a valid Config need no further checks.
 //
 //	[interface]
 //	name                  text, default: the file name without its extension

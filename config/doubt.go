@@ -28,7 +28,8 @@ func (c *Config) Doubts() []error {
 	return d.all
 }
 
-// mostDoubts bounds the lines of one kind: a file of a thousand peers may have a thousand.
+// mostDoubts bounds the lines of one kind, because a file of a thousand peers may have a
+// thousand.
 const mostDoubts = 8
 
 // doubter examines a configuration, and reads its files for line numbers.
@@ -41,7 +42,7 @@ type doubter struct {
 	all      []error
 }
 
-// doubted is a file's present text.
+// doubted is the present text of a file.
 type doubted struct {
 	root  *mark
 	lines lineIndex
@@ -69,7 +70,8 @@ func (d *doubter) peer(i int) {
 	}
 	for _, a := range p.AllowedIPs {
 		for _, own := range d.c.Interface.Address {
-			// A prefix as wide as the tunnel's network is intended: that peer forwards.
+			// A prefix as wide as the tunnel's network is intended, because that peer
+			// forwards packets.
 			if a.Contains(own.Addr()) && (a.IsSingleIP() || a.Bits() > own.Bits()) {
 				d.doubt(p, at, "allowed_ips", "%s has this end's own address, %s: packets to it stay here; each end needs an address of its own", a, own.Addr())
 			}
@@ -78,8 +80,8 @@ func (d *doubter) peer(i int) {
 	d.outer(p, at)
 }
 
-// outer finds endpoints that are routed into the tunnel. Default routes have policy rules for
-// this case. With a mark or a table, the user's own rules handle it.
+// outer finds endpoints that are routed into the tunnel. Default routes have policy rules
+// that prevent this. With a mark or a table, the user's own rules may prevent it.
 func (d *doubter) outer(p *Peer, at int) {
 	i := &d.c.Interface
 	if i.Table.Off || i.Table.ID != 0 || i.FwMark != 0 {
@@ -102,7 +104,7 @@ func (d *doubter) outer(p *Peer, at int) {
 	}
 }
 
-// doubt notes a doubt about a key of a peer, which is number at in its file.
+// doubt records a doubt about a key of a peer. at is the peer's number in its file.
 func (d *doubter) doubt(p *Peer, at int, key, format string, args ...any) {
 	if d.told[key]++; d.told[key] > mostDoubts {
 		return
@@ -114,7 +116,7 @@ func (d *doubter) doubt(p *Peer, at int, key, format string, args ...any) {
 	d.all = append(d.all, e)
 }
 
-// file reads a file for its line numbers; nil: the file cannot be read any more.
+// file reads a file for its line numbers; it returns nil if the file cannot be read any more.
 func (d *doubter) file(name string) *doubted {
 	f, ok := d.marks[name]
 	if !ok {
@@ -126,15 +128,15 @@ func (d *doubter) file(name string) *doubted {
 	return f
 }
 
-// Doubt is a doubt about a key of one of the single tables, such as "interface" and "dns".
+// Doubt records a doubt about a key of a section such as "interface".
 func (c *Config) Doubt(table, key, format string, args ...any) error {
 	return c.fault(table, key, format, args...)
 }
 
-// KeyFiles are the files with keys that the configuration itself names.
+// KeyFiles returns the files with keys that the configuration names.
 func (c *Config) KeyFiles() []KeyFile { return c.keyFiles }
 
-// DoubtFile is a doubt about a file with a key.
+// DoubtFile records a doubt about a file with a key.
 func (c *Config) DoubtFile(k KeyFile, format string, args ...any) error {
 	return &Error{File: c.File, Line: k.Line, Key: k.Key, Msg: fmt.Sprintf(format, args...)}
 }

@@ -11,21 +11,21 @@ import (
 )
 
 // DropIns reads a directory of drop-in files repeatedly. It reads only changed files again,
-// because a fleet may have thousands. The zero value has read none. It is not safe for
-// concurrent use.
+// because a fleet may have thousands of files. The zero value has read none. It is not safe
+// for concurrent use.
 type DropIns struct {
 	policy string             // the default policy at their reading
 	read   map[string]readOne // by file
 }
 
-// readOne is a valid file. Its peer does not depend on other files.
+// readOne is a valid file that has been read. Its peer does not depend on other files.
 type readOne struct {
 	info fs.FileInfo
 	at   time.Time // when it was examined
 	peer Peer
 }
 
-// place is a file to read.
+// place is the location of a file to read.
 type place struct {
 	name, file string      // without and with its directory
 	info       fs.FileInfo // of the directory entry itself; nil: the file is gone
@@ -38,8 +38,9 @@ type refused struct {
 	err  error
 }
 
-// racy bounds the time in which a file can change twice with one time stamp. That is a tick
-// of the kernel's clock, at most a hundredth of a second; this value leaves a wide margin.
+// racy bounds the time in which a file can change twice with one time stamp. This is a tick
+// of the kernel's clock, at most a hundredth of a second; the value here leaves a wide
+// margin.
 const racy = 100 * time.Millisecond
 
 // unchanged reports whether a file has not changed since it was read.
@@ -72,7 +73,7 @@ func CheckDropIns(c *Config) (with *Config, err error) {
 }
 
 // DropInFault turns an error of With into a fault that names its key. A fault of the
-// directory is no *Error, because it may pass.
+// directory itself is not an *Error, because it may pass.
 func (c *Config) DropInFault(err error) error {
 	if ofKey(err) {
 		return err
@@ -89,11 +90,12 @@ func ofKey(err error) bool {
 	return errors.As(err, &e) && e.Key != ""
 }
 
-// With returns c with the present peers of its drop-in directory. A file is left out if
-// it is invalid, or contradicts the configuration or an earlier file. Each such file has
-// one error in faults. Root's files come first, then the owner's, both in the order of
-// their names. It is an error if the directory cannot be read at all. With assumes that
-// files for which changed is false are unchanged; a nil changed stands for true.
+// With returns c with the present peers of its drop-in directory. A file is left out if it
+// is invalid, or contradicts the configuration or an earlier file. Each such file has one
+// error in faults. Root's files come first, then the owner's, both in the order of their
+// names. It is an error if the directory cannot be read at all. With relies on changed:
+// files for which it returns false are not read again. A nil changed means that all may
+// have changed.
 func (d *DropIns) With(c *Config, changed func(file string) bool) (with *Config, faults []error, err error) {
 	all := *c
 	all.Peers = slices.Clone(c.Peers)
@@ -150,7 +152,7 @@ func (d *DropIns) With(c *Config, changed func(file string) bool) (with *Config,
 	return &all, faults, nil
 }
 
-// one returns the peer of a file if it fits with the peers in seen.
+// one returns the peer of a file if it is consistent with the peers in seen.
 func (d *DropIns) one(seen *census, dir *peerDir, old readOne, kept bool, f place) (Peer, error) {
 	now := time.Now()
 	if kept && f.info != nil && old.unchanged(f.info) && seen.fits(&old.peer) {
@@ -178,7 +180,8 @@ func SamePeer(a, b *Peer) bool {
 	return slices.Equal(sectionOf("peer").values(c, a), sectionOf("peer").values(c, b))
 }
 
-// alike quickly compares all fields of two peers. Peers that pass are the same.
+// alike compares all fields of two peers quickly. If it returns true, the peers are the
+// same.
 func alike(a, b *Peer) bool {
 	return a.Name == b.Name && a.PublicKey == b.PublicKey && a.PresharedKey.Equal(b.PresharedKey) &&
 		slices.Equal(a.Endpoints, b.Endpoints) && slices.Equal(a.AllowedIPs, b.AllowedIPs) &&

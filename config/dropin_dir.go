@@ -17,7 +17,8 @@ import (
 	"github.com/srdtun/srdtun/internal/bounded"
 )
 
-// maxDropIn bounds a drop-in file in bytes: a peer with some two thousand allowed IPs.
+// maxDropIn bounds a drop-in file in bytes. It is enough for a peer with some two thousand
+// allowed IPs.
 const maxDropIn = 64 << 10
 
 // othersWrite are the write permissions of group and others.
@@ -27,9 +28,9 @@ const othersWrite fs.FileMode = 0o022
 // packets. So the directory must belong to root or to the configured owner, and no other user
 // may write there.
 //
-// That owner may add peers and nothing else, because this process may have more rights.
-// In his directory no link is followed, and his files cannot make the process read other
-// files.
+// The configured owner may only add peers, because this process may have more rights than
+// that owner. In the owner's directory no link is followed, and the owner's files cannot make
+// the process read other files.
 type peerDir struct {
 	path    string
 	root    *os.Root
@@ -37,7 +38,8 @@ type peerDir struct {
 	trusted bool   // the directory's owner may make this process read any file
 }
 
-// openPeerDir opens and checks the directory. Later reads use the same open directory.
+// openPeerDir opens and checks the directory. Later reads use the open directory, so it
+// cannot be replaced.
 func openPeerDir(path string, owner uint32) (*peerDir, error) {
 	link, err := os.Lstat(path)
 	if err != nil {
@@ -63,7 +65,7 @@ func openPeerDir(path string, owner uint32) (*peerDir, error) {
 	return d, nil
 }
 
-// closed adds to an error of opening the directory which user must be able to read it.
+// closed adds to an error which user must be able to read the directory.
 func closed(err error) error {
 	if errors.Is(err, fs.ErrPermission) {
 		return fmt.Errorf("%w: the daemon's user (%d) has to be able to read it, and to enter all directories above; a service cannot enter /etc/srdtun, so put it in /etc/srdtun-peers, mode 0755",
@@ -81,9 +83,9 @@ func IsDropIn(name string) bool {
 	return strings.HasSuffix(base, ".toml") && !strings.HasPrefix(base, ".")
 }
 
-// list returns the files, root's first. If two files claim the same, the earlier wins, so
-// no user can take a name or prefix from root's. The function known returns the old info
-// of a file that is known to be unchanged, or nil.
+// list returns the files, root's first. If two files claim the same key, name or prefix, the
+// earlier file wins, so no user can take one from root's files. The function known returns
+// the earlier file info if a file is known to be unchanged, or nil.
 func (d *peerDir) list(known func(file string) fs.FileInfo) ([]place, error) {
 	entries, err := d.entries()
 	if err != nil {
@@ -109,7 +111,7 @@ func (d *peerDir) list(known func(file string) fs.FileInfo) ([]place, error) {
 	return files, nil
 }
 
-// maxEntries bounds the names in a directory of any kind, since its owner could make
+// maxEntries bounds the number of names in a directory, because its owner could create
 // millions. Each drop-in file may have an editor's copy and a temporary file beside it.
 const maxEntries = 3 * maxPeers
 
@@ -133,7 +135,7 @@ func (d *peerDir) entries() ([]fs.DirEntry, error) {
 	return entries, nil
 }
 
-// rank is 0 for root's files, 1 for others.
+// rank is 0 for root's files, and 1 for others.
 func (f place) rank() int {
 	if f.info != nil {
 		if uid, ok := ownerOf(f.info); ok && uid == 0 {
@@ -143,9 +145,8 @@ func (f place) rank() int {
 	return 1
 }
 
-// read reads a regular file that only root and the owner may write. In an owner's
-// directory it refuses hard links: another name could be of a file that he cannot read
-// himself.
+// read reads a regular file that only root and the owner may write. In an owner's directory
+// it refuses hard links, because the file could be one that the owner cannot read.
 func (d *peerDir) read(name string) ([]byte, fs.FileInfo, error) {
 	f, err := d.open(name)
 	if err != nil {
@@ -169,13 +170,13 @@ func (d *peerDir) read(name string) ([]byte, fs.FileInfo, error) {
 	return data, info, bare(err)
 }
 
-// ofDropIn are open flags that neither wait for the writer of a named pipe, nor give this
-// process a terminal.
+// ofDropIn are open flags with which opening does not wait for the writer of a named pipe,
+// nor give this process a terminal.
 const ofDropIn = syscall.O_RDONLY | syscall.O_NONBLOCK | syscall.O_NOCTTY | syscall.O_CLOEXEC
 
-// open checks and opens a file, so that no device is touched. Another file may take its place
-// in between. So in an owner's directory the opening follows no link, and the caller checks
-// the open file.
+// open checks a file before it opens it, so that no device is opened. Another file may take
+// its place between the check and the opening. So in an owner's directory no link is
+// followed, and the caller checks the open file again.
 func (d *peerDir) open(name string) (*os.File, error) {
 	if d.trusted {
 		file := filepath.Join(d.path, name)
@@ -200,8 +201,8 @@ var (
 	errNotRegular = errors.New("not a regular file")
 )
 
-// openNoFollow opens a file of the directory itself. With any flags, os.Root would follow
-// links within the directory.
+// openNoFollow opens a file of the directory itself. os.Root would follow links within the
+// directory, whatever the flags.
 func (d *peerDir) openNoFollow(name string) (*os.File, error) {
 	dir, err := d.root.Open(".")
 	if err != nil {
@@ -225,7 +226,7 @@ func (d *peerDir) openNoFollow(name string) (*os.File, error) {
 	return file, cmp.Or(failed, err)
 }
 
-// owned refuses a file or directory that other users may write.
+// owned returns an error for a file or directory that other users may write.
 func (d *peerDir) owned(info fs.FileInfo) error {
 	uid, ok := ownerOf(info)
 	switch {
@@ -239,8 +240,8 @@ func (d *peerDir) owned(info fs.FileInfo) error {
 	return nil
 }
 
-// trusts reports whether the file's owner may make this process read any file. Then links
-// and key files are followed.
+// trusts reports whether the file's owner may make this process read any file. If it may,
+// links and key files are followed.
 func (d *peerDir) trusts(info fs.FileInfo) bool {
 	uid, ok := ownerOf(info)
 	return ok && self(uid) && (d.trusted || info.IsDir())
@@ -276,7 +277,7 @@ func (c *Config) dropInOwner() (uid uint32, err error) {
 	return uint32(n), nil
 }
 
-// userName returns a user's number, with the name if there is one.
+// userName prints a user's number, with the name if there is one.
 func userName(uid uint32) string {
 	number := strconv.FormatUint(uint64(uid), 10)
 	if u, err := user.LookupId(number); err == nil {
@@ -304,7 +305,7 @@ func validUser(name string) bool {
 // maxUserBytes is the longest user name: useradd(8).
 const maxUserBytes = 32
 
-// owner reads a user's name or number. A number in quotes has the same bound as one
+// owner reads a user's name or number. A number in quotes has the same bound as a number
 // without.
 func (s section) owner(key string) string {
 	name := ""

@@ -10,8 +10,8 @@ type DropInText struct {
 }
 
 // DropInTexts returns the texts of the first most files of c's drop-in directory, in order of
-// precedence. It also returns the number of the others. It reads a file as carefully as the
-// daemon does: the reader may be root, and the file another user's.
+// precedence. It also returns the number of further files. It reads a file as carefully as
+// the daemon does, because the reader may be root, and the file another user's.
 func DropInTexts(c *Config, most int) (texts []DropInText, more int, err error) {
 	owner, err := c.dropInOwner()
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 // bareNumbers matches a list of numbers without brackets.
 var bareNumbers = regexp.MustCompile(`^ *\d+(?: *, *\d+)* *$`)
 
-// put writes a value at the spot in a text.
+// put writes a value at a spot in a text.
 func (p spot) put(text []byte, value string) ([]byte, error) {
 	doc := string(text)
 	if value != "" {
@@ -35,8 +35,8 @@ func (p spot) put(text []byte, value string) ([]byte, error) {
 	return p.insert(doc, value)
 }
 
-// asTOML returns a value in TOML: unchanged if it is valid TOML, otherwise as a string.
-// A list may also be words with commas between.
+// asTOML returns a value in TOML: unchanged if it is valid TOML, otherwise as a string. A
+// list may also be written as words with commas between them.
 func (k keySpec) asTOML(value string) (string, error) {
 	if strings.ContainsAny(value, "\r\n") {
 		return "", fmt.Errorf("%s: a value has one line", k.name)
@@ -84,8 +84,8 @@ func withoutLine(doc string, from, to int) string {
 	return doc[:start] + doc[end:]
 }
 
-// insert adds the key to its section: behind its commented example, or otherwise behind
-// the section's header.
+// insert adds the key to its section: after its commented example, or otherwise after the
+// section's header.
 func (p spot) insert(doc, value string) ([]byte, error) {
 	line := p.key.name + " = " + value + "\n"
 	head := header(p.section.name)
@@ -110,8 +110,8 @@ func (p spot) insert(doc, value string) ([]byte, error) {
 	return []byte(doc[:body] + line + doc[body:]), nil
 }
 
-// withSection puts a section behind the other ones: ahead of the first peer and the
-// comment above that.
+// withSection adds a section after the others: before the first peer and the comment
+// above this peer.
 func withSection(doc, section string) string {
 	m := locate(doc).root.keys["peer"]
 	if m == nil || len(m.items) == 0 || !strings.HasPrefix(doc[m.items[0].off:], "[[") {
@@ -131,7 +131,7 @@ func withSection(doc, section string) string {
 	return doc[:at] + section + "\n" + doc[at:]
 }
 
-// lineEnd is the offset behind the line that holds off.
+// lineEnd returns the offset after the line that contains off.
 func lineEnd(doc string, off int) int {
 	if n := strings.IndexByte(doc[off:], '\n'); n >= 0 {
 		return off + n + 1
@@ -139,7 +139,7 @@ func lineEnd(doc string, off int) int {
 	return len(doc)
 }
 
-// bodyEnd is the offset behind the section with a body at off.
+// bodyEnd returns the offset after the section whose body begins at off.
 func bodyEnd(doc string, off int) int {
 	var starts []int
 	for _, k := range locate(doc).root.keys {
@@ -160,7 +160,7 @@ func bodyEnd(doc string, off int) int {
 // commentedHeader matches the beginning of another section's example.
 var commentedHeader = regexp.MustCompile(`(?m)^#[ \t]*\[`)
 
-// exampleEnd is the offset behind the line "#key = ..." of a section's body, or -1.
+// exampleEnd returns the offset after the line "#key = ..." in a section's body, or -1.
 func exampleEnd(body, key string) int {
 	if n := commentedHeader.FindStringIndex(body); n != nil {
 		body = body[:n[0]]

@@ -8,14 +8,14 @@ import (
 	"strings"
 )
 
-// RFC 1035 section 2.3.4.
+// These limits are from RFC 1035 section 2.3.4.
 const (
 	maxHostBytes  = 253 // a name of 255 octets on the wire, in text
 	maxLabelBytes = 63
 )
 
-// errLinkLocal: a link-local address has a meaning on one link only, but all uplinks
-// use the same endpoint addresses.
+// errLinkLocal refuses link-local addresses: each is valid on one link only, but all
+// uplinks use the same endpoint addresses.
 var errLinkLocal = errors.New("a link-local address is no endpoint; give one that routes lead to")
 
 // Endpoint is a UDP address at which a peer may be reached.
@@ -24,7 +24,7 @@ type Endpoint struct {
 	Port uint16 // never 0
 }
 
-// String is host:port, with brackets around an IPv6 address.
+// String returns host:port, with brackets around an IPv6 address.
 func (e Endpoint) String() string {
 	if strings.Contains(e.Host, ":") {
 		return "[" + e.Host + "]:" + strconv.Itoa(int(e.Port))
@@ -32,7 +32,7 @@ func (e Endpoint) String() string {
 	return e.Host + ":" + strconv.Itoa(int(e.Port))
 }
 
-// Addr is the address of an endpoint that needs no name lookup.
+// Addr returns the address of an endpoint that needs no name lookup.
 func (e Endpoint) Addr() (netip.AddrPort, bool) {
 	addr, err := netip.ParseAddr(e.Host)
 	return netip.AddrPortFrom(addr, e.Port), err == nil
@@ -115,8 +115,8 @@ func checkHost(host string) (string, error) {
 	return host, nil
 }
 
-// allNumeric distinguishes an address from a name. No top-level domain is a number (RFC
-// 3696 section 2), so 10.0.0.300 is a mistyped address.
+// allNumeric distinguishes an address from a DNS name. No top-level domain is a number
+// (RFC 3696 section 2), so 10.0.0.300 is a mistyped address.
 func allNumeric(label string) bool {
 	return label != "" && strings.Trim(label, "0123456789") == ""
 }

@@ -11,7 +11,7 @@ import (
 // stays one readable line.
 const shownBytes = 64
 
-// Error is one fault of a configuration. It never holds a secret.
+// Error is one fault in a configuration. It never contains a secret.
 type Error struct {
 	File string
 	Line int    // 1 for the first line; 0 if the fault is in no line
@@ -35,7 +35,7 @@ func (e *Error) Error() string {
 	return oneLine(b.String())
 }
 
-// Unwrap returns the failed read behind the fault, so that errors.Is recognises
+// Unwrap returns the failed read that caused the fault, so that errors.Is recognises
 // fs.ErrNotExist and fs.ErrPermission. For other faults it returns nil.
 func (e *Error) Unwrap() error { return e.cause }
 
@@ -50,11 +50,11 @@ func oneLine(s string) string {
 	}, s)
 }
 
-// quoted returns a value from the file for an error, with secrets hidden: a slip may have
-// put one there.
+// quoted returns a value from the file for an error, with secrets hidden, because a
+// typing mistake may have put one there.
 func quoted(s string) string { return strconv.Quote(clipped(untangled(s, false))) }
 
-// clipped returns the beginning of a text, cut between two characters.
+// clipped returns the beginning of a text, cut between characters.
 func clipped(s string) string {
 	if len(s) <= shownBytes {
 		return s

@@ -25,7 +25,7 @@ func Current(c *Config, now time.Time) (rest *Config, over []Peer) {
 // Expired reports whether the peer has expired.
 func (p *Peer) Expired(now time.Time) bool { return !p.Expires.IsZero() && !now.Before(p.Expires) }
 
-// NextExpiry returns the earliest expiry of a peer; zero: no peer expires.
+// NextExpiry returns the earliest expiry of a peer, or zero if no peer expires.
 func (c *Config) NextExpiry() (at time.Time) {
 	for i := range c.Peers {
 		if e := c.Peers[i].Expires; !e.IsZero() && (at.IsZero() || e.Before(at)) {
@@ -35,7 +35,7 @@ func (c *Config) NextExpiry() (at time.Time) {
 	return at
 }
 
-// localTimes are the decoder's zone names for times without a zone.
+// localTimes are the names that the decoder gives to the zone of times without one.
 var localTimes = []string{"datetime-local", "date-local", "time-local"}
 
 // time reads a time with a zone, as TOML's own type or in quotes.

@@ -11,21 +11,21 @@ import (
 	"github.com/srdtun/srdtun/internal/bounded"
 )
 
-// otherBits are the permissions of group and others: only the owner may read or replace
-// a private key.
+// otherBits are the permissions of group and others, which a private key must not have: only
+// the owner may read or replace it.
 const otherBits fs.FileMode = 0o077
 
 // platformBits are the permissions of others that a container platform may set without the
 // user's choice. Kubelet makes a secret's files readable to all (0644, its default) or to a
-// group (fsGroup, 0440). Docker makes them 0444.
+// group (fsGroup, 0440). Docker mounts them with mode 0444.
 const platformBits fs.FileMode = 0o044
 
 // readPrivate reads a regular file of at most most bytes that only its owner may read and
-// write. Its errors do not repeat the path. If a platform has set wider permissions,
-// readPrivate accepts them and returns them as wide.
+// write. Its errors do not contain the path. If a platform has set wider permissions,
+// readPrivate accepts the file and reports this as wide.
 func readPrivate(path string, most int64) (data []byte, wide fs.FileMode, err error) {
-	// A check before the opening avoids named pipes, which would block for ever, and
-	// devices. The open file is checked once more.
+	// A check before the opening refuses devices and named pipes, because opening a pipe could
+	// block for ever. The open file is checked once more.
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, 0, bare(err)
@@ -64,7 +64,7 @@ func checkPrivate(path string, info fs.FileInfo) (wide fs.FileMode, err error) {
 	return 0, &openError{path, info.Mode().Perm()}
 }
 
-// Results of statfs(2).
+// These are results of statfs(2).
 const (
 	readOnlyMount = 1          // ST_RDONLY
 	tmpfsMagic    = 0x01021994 // TMPFS_MAGIC, linux/magic.h
@@ -76,9 +76,9 @@ const invocation = "INVOCATION_ID"
 
 // platforms reports whether a container platform provides the file. Kubelet and Docker keep
 // secrets on a read-only mount of their own, in memory. A file on a disk has a mode that a
-// person chose. A file of the root file system is part of an image, which others have too. A
-// systemd service sees its whole host read-only (ProtectSystem=) and gets keys as credentials.
-// There, too, a person chose the mode.
+// person chose. A file of the root file system is part of an image, which other people have
+// too. A systemd service sees its whole host read-only (ProtectSystem=) and gets keys as
+// credentials. Its key files also have a mode that a person chose.
 func platforms(path string, info fs.FileInfo) bool {
 	var st syscall.Statfs_t
 	if os.Getenv(invocation) != "" || syscall.Statfs(path, &st) != nil || st.Flags&readOnlyMount == 0 {
@@ -106,8 +106,8 @@ func (e *openError) Error() string {
 	return fmt.Sprintf("readable or writable by group or others (mode %04o); run: chmod 600 %s", e.mode, e.path)
 }
 
-// unlikely returns err, or another error if the file is probably no configuration. A
-// chmod of another file of the system, as err advises, would do harm.
+// unlikely returns err, or another error if the file is probably not a configuration. A chmod
+// of some other system file, as err would advise, would do harm.
 func unlikely(file string, err error) error {
 	var open *openError
 	if errors.As(err, &open) && filepath.Ext(file) != ".toml" {
@@ -124,8 +124,8 @@ func isCredential(path string) bool {
 	return filepath.IsAbs(dir) && filepath.Dir(path) == filepath.Clean(dir)
 }
 
-// bare drops the operation and the path from a file error: the complete message names
-// them already.
+// bare removes the operation and the path from a file error, because the complete message
+// already contains them.
 func bare(err error) error {
 	var path *fs.PathError
 	if errors.As(err, &path) {

@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// Format writes a configuration as a file that Parse reads back as the same one. The
-// file has the secrets and names no key file. Peers of drop-in files are left out.
+// Format writes a configuration as a file that Parse reads back as the same one. The file
+// contains the secrets and names no key file. Peers of drop-in files are left out.
 func Format(c *Config) []byte { return format(c, func(p *Peer) bool { return p.File == "" }) }
 
-// formatAll is Format with the peers of drop-in files.
+// formatAll is like Format, but includes the peers of drop-in files.
 func formatAll(c *Config) []byte { return format(c, func(*Peer) bool { return true }) }
 
 func format(c *Config, with func(*Peer) bool) []byte {
@@ -54,7 +54,7 @@ func sectionOf(name string) sectionSpec {
 	panic("config: no section " + name)
 }
 
-// values returns the values of all keys.
+// values returns the values of all keys in the section.
 func (s sectionSpec) values(c *Config, p *Peer) (v []string) {
 	for _, k := range s.keys {
 		v = append(v, k.value(c, p))

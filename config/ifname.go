@@ -8,12 +8,12 @@ import (
 // maxIfnameBytes is IFNAMSIZ of linux/if.h less the closing zero.
 const maxIfnameBytes = 15
 
-// checkIfname applies the rules of dev_valid_name in the kernel's net/core/dev.c. A
-// name is not empty, has at most 15 bytes, is not "." or "..", and has no slash, colon
-// or white space. The kernel sees bytes, and counts 0xa0 as white space. Three rules
-// are added. Control characters are refused, since no terminal shows them, and '%',
-// with which the kernel numbers the device. So are "all" and "default", which name
-// entries of their own among the kernel's sysctls.
+// checkIfname applies the rules of dev_valid_name in the kernel's net/core/dev.c. A name
+// is not empty, has at most 15 bytes, is not "." or "..", and has no slash, colon or
+// white space. The kernel sees bytes, and counts 0xa0 as white space. Three more rules
+// are added here. Control characters are refused, because no terminal shows them, and so
+// is '%', because the kernel replaces it by a number. So are "all" and "default", which
+// name entries of their own among the kernel's sysctls.
 func checkIfname(name string) error {
 	switch {
 	case name == "":

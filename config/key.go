@@ -8,14 +8,14 @@ const keyBytes = keytext.Bytes
 // Key is an X25519 public key (RFC 7748), 32 bytes.
 type Key [keyBytes]byte
 
-// ParseKey reads a public key in its only valid spelling.
+// ParseKey parses a public key in its only valid spelling.
 func ParseKey(s string) (Key, error) {
 	raw, err := keytext.ParsePublic(s)
 	return raw, err
 }
 
-// ParseSecret reads a private or preshared key, any 32 bytes. Its errors never repeat
-// the key.
+// ParseSecret parses a private or preshared key, which may be any 32 bytes. Its errors
+// never contain the key.
 func ParseSecret(s string) (Secret, error) {
 	raw, err := keytext.Parse(s)
 	return NewSecret(raw), err

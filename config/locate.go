@@ -10,8 +10,8 @@ import (
 // each level, so a file of brackets alone could otherwise exhaust the stack.
 const maxDepth = 8
 
-// mark is the place of one value in a document. Its parts mirror the value's: keys for
-// a table, items for an array.
+// mark is the position of one value in a document. Its parts correspond to the value's:
+// keys for a table, items for an array.
 type mark struct {
 	off   int  // bytes from the start of the document
 	named bool // the document has a header [name]
@@ -36,8 +36,8 @@ func (m *mark) item(i int) *mark {
 	return m
 }
 
-// into returns the table in which a key path continues. That is the part of that name,
-// made if need be, or the last table of an array.
+// into returns the table in which a key path continues. This is the part with that name,
+// created if needed, or the last table of an array.
 func (m *mark) into(name string, off int) *mark {
 	part := m.part(name, off)
 	if n := len(part.items); n > 0 {
@@ -80,20 +80,20 @@ type located struct {
 	deep int // offset of a value nested deeper than maxDepth, or -1
 
 	// twice is a repeated key or table header; off is -1 if there is none. The decoder
-	// misses a key that replaces the parts of a dotted one, and never names the place
-	// of the first.
+	// overlooks a key that replaces the parts of a dotted one, and never reports the line
+	// of the first occurrence.
 	twice second
 }
 
-// second is a repetition of a key or a header.
+// second is the repetition of a key or a header.
 type second struct {
 	keyPart
 	first  int  // offset of the first one
 	header bool // of a table
 }
 
-// locate finds the place of every key and array element of a TOML document, which the
-// decoder does not tell. It follows TOML 1.0 and 1.1 for documents that the decoder
+// locate finds the position of every key and array element of a TOML document, which the
+// decoder does not report. It follows TOML 1.0 and 1.1 for documents that the decoder
 // accepts. In other documents it stops at the first fault that it notices.
 func locate(doc string) located {
 	root := &mark{}
@@ -113,8 +113,8 @@ func locate(doc string) located {
 	return located{root, s.deep, s.twice}
 }
 
-// scanner walks a document. The false result of a method stops the walk. No method
-// moves backwards or past the end.
+// scanner walks a document. The false result of a method stops the walk. No method moves
+// backwards or beyond the end.
 type scanner struct {
 	doc   string
 	off   int
@@ -134,14 +134,14 @@ func (s *scanner) take(text string) bool {
 	return true
 }
 
-// skip passes all bytes of the set.
+// skip moves past all bytes in the set.
 func (s *scanner) skip(set string) {
 	for s.off < len(s.doc) && strings.IndexByte(set, s.doc[s.off]) >= 0 {
 		s.off++
 	}
 }
 
-// skipUntil passes all bytes outside the set.
+// skipUntil moves past all bytes outside the set.
 func (s *scanner) skipUntil(set string) {
 	if n := strings.IndexAny(s.doc[s.off:], set); n >= 0 {
 		s.off += n
@@ -150,14 +150,14 @@ func (s *scanner) skipUntil(set string) {
 	}
 }
 
-// blank passes white space, line ends and comments.
+// blank moves past white space, line ends and comments.
 func (s *scanner) blank() {
 	for s.skip(" \t\r\n"); s.at("#"); s.skip(" \t\r\n") {
 		s.skipUntil("\n")
 	}
 }
 
-// header reads [table] or [[array of tables]] and returns the table that follows.
+// header parses [table] or [[array of tables]] and returns the table that follows.
 func (s *scanner) header(root *mark) (*mark, bool) {
 	start := s.off
 	closing := "]"
@@ -190,7 +190,7 @@ func (s *scanner) header(root *mark) (*mark, bool) {
 	return table, true
 }
 
-// pair reads key = value into a table.
+// pair parses key = value into a table.
 func (s *scanner) pair(table *mark) bool {
 	path, ok := s.path()
 	if !ok || !s.take("=") {
@@ -229,7 +229,7 @@ func (s *scanner) element(array *mark) bool {
 	return s.value(m)
 }
 
-// nested reads the parts of an array or an inline table, up to its closing bracket.
+// nested parses the parts of an array or an inline table, up to its closing bracket.
 func (s *scanner) nested(m *mark, closing string, part func(*mark) bool) bool {
 	if s.depth++; s.depth > maxDepth {
 		s.deep = s.off

@@ -11,7 +11,7 @@ type keyPart struct {
 	off  int
 }
 
-// joined returns a dotted key below a table, as errors name it.
+// joined returns a dotted key relative to a table, as errors print it.
 func joined(table string, path []keyPart) string {
 	for _, k := range path {
 		table += "." + k.name
@@ -19,7 +19,7 @@ func joined(table string, path []keyPart) string {
 	return strings.TrimPrefix(table, ".")
 }
 
-// path reads a dotted key of bare and quoted names, and the white space behind it.
+// path parses a dotted key of bare and quoted names, and the white space after it.
 func (s *scanner) path() ([]keyPart, bool) {
 	var path []keyPart
 	for {
@@ -48,8 +48,8 @@ func (s *scanner) path() ([]keyPart, bool) {
 	}
 }
 
-// text reads a string of any of the four kinds. It does not return the content of a
-// multi-line string, which no key may be.
+// text parses a string of any of the four kinds. It does not return the content of a
+// multi-line string, which cannot be a key.
 func (s *scanner) text() (string, bool) {
 	switch {
 	case s.take(`"""`):
@@ -69,8 +69,8 @@ func (s *scanner) text() (string, bool) {
 	return unescaped(s.doc[start:s.off]), s.take(`"`)
 }
 
-// multiLine passes the rest of a multi-line string. The closing quotes are the
-// last three of a run, which may begin with one or two that are content.
+// multiLine moves past the rest of a multi-line string. The closing quotes are the last
+// three of a run of quotes, whose first one or two may be content.
 func (s *scanner) multiLine(quote byte) bool {
 	closing := strings.Repeat(string(quote), 3)
 	for s.off < len(s.doc) {
@@ -88,12 +88,12 @@ func (s *scanner) multiLine(quote byte) bool {
 	return false
 }
 
-// escapeDigits is the number of hexadecimal digits behind an escape that names a
-// character by its number.
+// escapeDigits is the number of hexadecimal digits after an escape that gives a character
+// by its number.
 var escapeDigits = map[byte]int{'x': 2, 'u': 4, 'U': 8}
 
 // unescaped resolves the escapes of a basic string (TOML 1.1, "String"). It keeps an
-// invalid escape, which the decoder has refused.
+// invalid escape, because the decoder has already refused it.
 func unescaped(s string) string {
 	if !strings.Contains(s, `\`) {
 		return s

@@ -6,17 +6,18 @@ import (
 	"strings"
 )
 
-// Listen is an address to listen on: a TCP port or a unix socket. The zero value is none.
+// Listen is an address to listen on: a TCP port or a unix socket. The zero value means that
+// there is no address.
 type Listen struct {
 	TCP  netip.AddrPort
 	Unix string // an absolute path
 }
 
-// inUnix is the prefix of a unix socket's path.
+// inUnix is the prefix of a unix socket's path in the file.
 const inUnix = "unix:"
 
-// unixMost is the longest path of a unix socket, in bytes. The limit of unix(7) is 107,
-// and a new socket's path is four bytes longer at first.
+// unixMost is the longest path of a unix socket, in bytes. The limit of unix(7) is 107, and
+// a new socket's temporary path is four bytes longer.
 const unixMost = 103
 
 // IsZero reports whether there is no address.
@@ -50,8 +51,8 @@ func readMetrics(s section) Metrics {
 
 func readDashboard(s section) Dashboard { return Dashboard{Listen: s.listen("listen")} }
 
-// listen reads an address to listen on. It looks up no name: the name's address may change,
-// and then other hosts could connect.
+// listen parses an address to listen on. It looks up no name, because the name's address
+// may change, and then other hosts could connect.
 func (s section) listen(key string) Listen {
 	text := s.text(key, "")
 	if !s.has(key) || text == "" && kind(s.vals[key]) != "a string" {
@@ -85,7 +86,7 @@ func (s section) listenUnix(key, path string) Listen {
 	return Listen{}
 }
 
-// flag reads true or false; a missing key is false.
+// flag parses true or false; a missing key means false.
 func (s section) flag(key string) bool {
 	v, ok := s.vals[key].(bool)
 	if !ok && s.has(key) {
@@ -94,7 +95,8 @@ func (s section) flag(key string) bool {
 	return v
 }
 
-// checkListens refuses a common address: metrics and dashboard have a listener each.
+// checkListens refuses one address for both metrics and dashboard, because each has a
+// listener of its own.
 func (d *draft) checkListens(dashboard section) {
 	if at := d.cfg.Dashboard.Listen; !at.IsZero() && at == d.cfg.Metrics.Listen {
 		dashboard.fail("listen", "%s is taken by metrics.listen", at)

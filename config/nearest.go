@@ -2,12 +2,12 @@ package config
 
 import "strings"
 
-// comparedBytes bounds the work on one unknown key. Known keys are at most a third as
-// long.
+// comparedBytes bounds the work on one unknown key. Known keys have at most a third of
+// this length.
 const comparedBytes = 64
 
-// nearest returns the known key with the fewest edits to key, on a tie the first. known
-// is not empty.
+// nearest returns the known key with the fewest edits to key, or the first of several.
+// known is not empty.
 func nearest(key string, known []string) string {
 	key = plain(key)
 	best, bestEdits := known[0], edits(key, plain(known[0]))
@@ -19,8 +19,8 @@ func nearest(key string, known []string) string {
 	return best
 }
 
-// Near returns the known word that word is a slip of. They differ by at most a third of
-// word's letters, or by one letter. known may be empty.
+// Near returns the known word of which word is probably a misspelling. They differ by at
+// most a third of word's letters, or by one letter. known may be empty.
 func Near(word string, known []string) (string, bool) {
 	if len(known) == 0 {
 		return "", false
@@ -29,7 +29,7 @@ func Near(word string, known []string) (string, bool) {
 	return near, edits(plain(word), plain(near)) <= max(1, len(plain(word))/3)
 }
 
-// plain drops differences in the spelling of one key, so that PrivateKey of a WireGuard
+// plain removes differences in the spelling of one key, so that PrivateKey of a WireGuard
 // file equals private_key.
 func plain(key string) string {
 	if len(key) > comparedBytes {
@@ -38,8 +38,8 @@ func plain(key string) string {
 	return strings.NewReplacer("_", "", "-", "", " ", "").Replace(strings.ToLower(key))
 }
 
-// edits is the Levenshtein distance in bytes, with the exchange of two neighbours
-// as one edit (Damerau's optimal string alignment).
+// edits returns the Levenshtein distance in bytes, with the exchange of two neighbours as
+// one edit (Damerau's optimal string alignment).
 func edits(a, b string) int {
 	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range last {

@@ -5,13 +5,13 @@ import (
 	"path/filepath"
 )
 
-// Load reads, parses and validates a file. It and its key files must be regular files
-// that only their owner may read and write. Every error is an [*Error].
+// Load reads, parses and validates a file. The file and its key files must be regular
+// files that only their owner may read and write. Every error is an [*Error].
 func Load(file string) (*Config, error) { return LoadCopy(file, file) }
 
-// LoadCopy is Load for a file that the service manager passed as a copy
-// (systemd.exec(5), LoadCredential=). It reads the copy, and key files beside the copy.
-// The interface name and the faults follow the original file, which a person can edit.
+// LoadCopy is Load for a file that the service manager passed as a copy (systemd.exec(5),
+// LoadCredential=). It reads the copy, and key files beside the copy. The interface name
+// and the errors refer to the original file, which a person can edit.
 func LoadCopy(file, from string) (*Config, error) {
 	data, wide, err := readPrivate(from, MaxFileBytes)
 	if err != nil {
@@ -28,8 +28,8 @@ func LoadCopy(file, from string) (*Config, error) {
 	return c, err
 }
 
-// Reread loads the file of c again. It fails for a service manager's copy, which does
-// not follow the original.
+// Reread reads the file of c again. It fails for a service manager's copy, because the
+// copy does not change with the original.
 func (c *Config) Reread() (*Config, error) {
 	if c.copy != "" {
 		return nil, fmt.Errorf("this service has a copy of %s, made when it was started; systemctl reload hands over another", c.File)
@@ -37,11 +37,11 @@ func (c *Config) Reread() (*Config, error) {
 	return Load(c.File)
 }
 
-// Parse parses and validates the content of a file. The file's name is the default for
-// the interface's. Parse reads key files beside the file, and checks them as Load does.
-// Every error is an [*Error].
+// Parse parses and validates the content of a file. The default of the interface's name
+// is the file's name. Parse reads key files relative to the file, and checks them as Load
+// does. Every error is an [*Error].
 //
-// It reports the first of several faults in the file. Faults of single values come
+// If the file has several faults, Parse reports the first. Faults of single values come
 // before missing keys and contradictions.
 func Parse(file string, data []byte) (*Config, error) { return parse(file, file, data) }
 
@@ -49,10 +49,11 @@ func Parse(file string, data []byte) (*Config, error) { return parse(file, file,
 // reads no file that it names.
 func ParseSealed(file string, data []byte) (*Config, error) { return parse(file, sealed, data) }
 
-// sealed is the path of another user's text, which is in no directory.
+// sealed stands for the path of another user's text, which is in no directory.
 const sealed = ""
 
-// unseen is the path of a text made here: its lines mean nothing to the user.
+// unseen stands for the path of a text made by the program: its lines mean nothing to the
+// user.
 const unseen = "\x00"
 
 func parse(file, from string, data []byte) (*Config, error) {
@@ -98,7 +99,7 @@ func parse(file, from string, data []byte) (*Config, error) {
 	return cfg, nil
 }
 
-// draft is a configuration during its reading, with its sections.
+// draft is a configuration while it is read, with its sections.
 type draft struct {
 	cfg          *Config
 	iface, paths section

@@ -20,7 +20,7 @@ func (s section) dns(key string) []string {
 	return v
 }
 
-// checkDNS accepts arguments for a resolver's program: a host's address, or a name of
+// checkDNS accepts arguments for the resolver program: a host's address, or a name of
 // letters, digits and hyphens. Such a name cannot be an option of the program.
 func checkDNS(text string) error {
 	if addr, err := netip.ParseAddr(text); err == nil {
@@ -97,8 +97,8 @@ func (s section) words(key string, list []any, at *mark) []string {
 	return argv
 }
 
-// dir reads the path of a directory, and makes it absolute: the process that uses it
-// may have another working directory.
+// dir parses the path of a directory, and makes it absolute, because the process that
+// uses it may have another working directory.
 func (s section) dir(key string) string {
 	path := s.text(key, "")
 	if path == "" {

@@ -27,7 +27,7 @@ func (d *draft) readInterface() Interface {
 	}
 }
 
-// readName reads the interface name. By default it is the file's: /etc/srdtun/lab.toml
+// readName reads the interface name. The default is the file's name: /etc/srdtun/lab.toml
 // gives lab.
 func (d *draft) readName() string {
 	s := d.iface
@@ -64,8 +64,9 @@ func (s section) addresses(key string) []netip.Prefix {
 	return prefixes
 }
 
-// numberOr reads a number from 0 to hi, or the word for zero. It also accepts a number
-// in quotes, decimal or hexadecimal, because wg(8) prints a mark in hexadecimal.
+// numberOr parses a number from 0 to hi, or the word that stands for zero. It also
+// accepts a number in quotes, decimal or hexadecimal, because wg(8) prints marks in
+// hexadecimal.
 func (s section) numberOr(key string, absent, hi int64, zero string) int64 {
 	text, ok := s.vals[key].(string)
 	if !ok {

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// maxKeyFileBytes is far more than a key and its line end need.
+// maxKeyFileBytes is much larger than a key with its line end.
 const maxKeyFileBytes = 1024
 
 // publicKey reads a required public key.
@@ -27,8 +27,8 @@ func (s section) publicKey(key string) Key {
 	return k
 }
 
-// secret reads a secret from key itself, or from the file that key_file names; without
-// either it is zero. Its faults never repeat the secret.
+// secret reads a secret from the value of key, or from the file that key_file names;
+// without either it is zero. Its errors never contain the secret.
 func (s section) secret(key string) Secret {
 	fileKey := key + "_file"
 	switch {
@@ -89,8 +89,8 @@ func (s section) secretFile(key, fileKey string) Secret {
 }
 
 // keyFile returns the path of a key file, and the path to read. These differ if the
-// service manager made a copy of the configuration: then the key file's copy is beside
-// it.
+// service manager made a copy of the configuration: then the copy of the key file is in
+// the same directory.
 func (d *document) keyFile(name string) (path, from string) {
 	if filepath.IsAbs(name) {
 		return filepath.Clean(name), filepath.Clean(name)
@@ -98,7 +98,7 @@ func (d *document) keyFile(name string) (path, from string) {
 	return filepath.Join(filepath.Dir(d.file), name), filepath.Join(d.dir, name)
 }
 
-// secretText decodes a secret. It notes faults under the key at.
+// secretText decodes a secret. It reports faults under the key at.
 func (s section) secretText(key, at, text string) Secret {
 	if at == key && kind(s.vals[key]) != "a string" {
 		return Secret{} // noted already

@@ -62,8 +62,8 @@ func (s section) locals(key string) []Local {
 	return locals
 }
 
-// parseLocal reads an address or an interface name. No interface name has a colon, and
-// one of only digits and dots is more likely a mistyped address.
+// parseLocal reads an address or an interface name. No interface name contains a colon,
+// and a name of only digits and dots is more likely a mistyped address.
 func parseLocal(text string) (Local, error) {
 	addr, err := parseAddr(text)
 	if err == nil {

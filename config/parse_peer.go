@@ -10,7 +10,7 @@ import (
 	"github.com/srdtun/srdtun/internal/peerid"
 )
 
-// readPeer reads one peer; policy is the default for peers that name none.
+// readPeer reads one peer; policy is the default for peers that set none.
 func readPeer(s section, policy string) Peer {
 	seconds := s.numberOr("persistent_keepalive", 0, maxKeepaliveSeconds, "off")
 	return Peer{
@@ -58,8 +58,8 @@ func (s section) endpoints(key string) []Endpoint {
 	return endpoints
 }
 
-// allowedIPs reads prefixes and masks host bits, as wg(8) does. The check for
-// duplicates relies on the elements' order in the file.
+// allowedIPs reads prefixes and masks host bits, as wg(8) does. The check for duplicates
+// relies on the order of the elements in the file.
 func (s section) allowedIPs(key string) []netip.Prefix {
 	var prefixes []netip.Prefix
 	for _, it := range s.items(key, maxAllowedIPs) {

@@ -10,7 +10,7 @@ var Policies = []string{
 	"active-backup",
 }
 
-// steering reads the parameters of path policies. checkWeights later looks up the
+// steering reads the parameters of path policies. checkWeights later looks for the
 // primary in local.
 func (s section) steering() Steering {
 	s.text("primary", "") // notes a wrong type
@@ -24,7 +24,7 @@ func (s section) steering() Steering {
 	}
 }
 
-// duration reads a time like "500us"; 0 if the key is missing.
+// duration parses a time like "500us"; it returns 0 if the key is missing.
 func (s section) duration(key string, lo, hi time.Duration) time.Duration {
 	text := s.text(key, "")
 	if !s.has(key) || text == "" && kind(s.vals[key]) != "a string" {
@@ -42,7 +42,7 @@ func (s section) duration(key string, lo, hi time.Duration) time.Duration {
 	return 0
 }
 
-// fraction reads a number, whole or not; 0 if the key is missing.
+// fraction parses a number, whole or not; it returns 0 if the key is missing.
 func (s section) fraction(key string, lo, hi float64) float64 {
 	v, ok := s.vals[key]
 	if !ok {

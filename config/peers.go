@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// LoadPeers reads a file with [[peer]] sections alone. It reads key files beside that
-// file. Every error is an [*Error].
+// LoadPeers reads a file with [[peer]] sections alone. It reads key files relative to
+// that file. Every error is an [*Error].
 func LoadPeers(file string) ([]Peer, error) {
 	data, _, err := readPrivate(file, MaxFileBytes)
 	if err != nil {
@@ -17,7 +17,7 @@ func LoadPeers(file string) ([]Peer, error) {
 	return parsePeers(file, data, filepath.Dir(file))
 }
 
-// ParsePeers is LoadPeers for another user's text: it reads no file.
+// ParsePeers is like LoadPeers, but for another user's text: it reads no file.
 func ParsePeers(file string, data []byte) ([]Peer, error) { return parsePeers(file, data, sealed) }
 
 func parsePeers(file string, data []byte, dir string) ([]Peer, error) {
@@ -53,7 +53,7 @@ func FormatPeers(peers []Peer) []byte {
 	return []byte(b.String())
 }
 
-// WithPeers returns c with peers added. Each replaces a peer with the same key.
+// WithPeers returns c with peers added. Each of them replaces a peer with the same key.
 func WithPeers(c *Config, peers []Peer) (*Config, error) {
 	all := *c
 	all.Peers = slices.Clone(c.Peers)

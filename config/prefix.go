@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// errMapped keeps one spelling for each address: the kernel would make an IPv6 route
-// that no packet ever matches.
+// errMapped refuses IPv4-mapped addresses, so that each address has one spelling: the
+// kernel would make an IPv6 route that no packet ever matches.
 var errMapped = errors.New("an IPv4 address in IPv6 form; write it as IPv4")
 
 // parseAddr reads an address of a single host.
@@ -30,7 +30,7 @@ func parseAddr(s string) (netip.Addr, error) {
 	return addr, nil
 }
 
-// parsePrefix reads address/length, or like wg(8) an address alone, which gets the
+// parsePrefix parses address/length, or like wg(8) an address alone, which gets the
 // longest prefix. It keeps host bits.
 func parsePrefix(s string) (netip.Prefix, error) {
 	prefix, err := splitPrefix(s)

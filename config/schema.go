@@ -18,8 +18,8 @@ func header(name string) string {
 	return "[" + name + "]"
 }
 
-// keysOf returns the keys that a section may hold. The document itself, named "", holds
-// the sections.
+// keysOf returns the keys that a section may contain. The document itself, named "",
+// contains the sections.
 func keysOf(name string) []string {
 	var names []string
 	for _, s := range schema {
@@ -31,7 +31,7 @@ func keysOf(name string) []string {
 	return names
 }
 
-// checkKeys notes the first unknown key of the section. It skips later ones, because
+// checkKeys reports the first unknown key of the section. It ignores later ones, because
 // the search for the nearest known key is slow.
 func (s section) checkKeys() {
 	known := keysOf(s.name)
@@ -60,8 +60,8 @@ func (s section) failUnknown(key string, known []string) {
 	}
 }
 
-// elsewhere finds the section that knows a key unknown here, and its spelling there. A
-// key that is only misspelled belongs here, and returns "".
+// elsewhere finds the section that has a key that is unknown here, and the key's spelling
+// in that section. For a key that is a misspelling of one in this section, it returns "".
 func elsewhere(key string, known []string) (home, spelled string) {
 	same := func(k string) bool { return plain(k) == plain(key) }
 	if slices.ContainsFunc(known, same) {
@@ -76,7 +76,7 @@ func elsewhere(key string, known []string) (home, spelled string) {
 	return "", ""
 }
 
-// section returns one of the document's single tables.
+// section returns the section with a name.
 func (s section) section(name string) section {
 	part := section{doc: s.doc, name: name, at: s.at.key(name)}
 	switch v := s.vals[name].(type) {

@@ -13,9 +13,8 @@ var templateText string
 var templateParsed = template.Must(template.New("init").Parse(templateText))
 
 // Template returns a new configuration for an interface of that name. It is valid and
-// commented, has or describes every key, and has a fresh private key but no peers. It
-// is an error if no interface can have the name, or if the system's random source
-// fails.
+// commented, contains or describes every key, and has a fresh private key but no peers.
+// It fails if no interface can have the name, or if the system's random source fails.
 func Template(name string) ([]byte, error) {
 	if err := checkOwnName(name); err != nil {
 		return nil, err

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// The functions below return a key's value in a configuration, in TOML; "" is its
+// The functions below return a key's value in a configuration, in TOML; "" means the
 // default. Their names follow the keys in schema.
 
 func ofNothing(*Config, *Peer) string        { return "" }
@@ -128,7 +128,7 @@ func texts[T fmt.Stringer](list []T) (v []string) {
 	return v
 }
 
-// listTOML writes a list of strings; "" for an empty list.
+// listTOML writes a list of strings, or "" for an empty list.
 func listTOML(list []string) string {
 	if len(list) == 0 {
 		return ""

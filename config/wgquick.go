@@ -19,7 +19,7 @@ const maxWGLines = 65536
 
 // ImportOptions are the options of Import.
 type ImportOptions struct {
-	// Name is the interface's; "": the file's.
+	// Name is the interface's name; if it is "", the file's name is used.
 	Name string
 	// NoHooks turns PreUp, PostUp, PreDown and PostDown into comments.
 	NoHooks bool
@@ -60,7 +60,7 @@ func Import(file string, data []byte, o ImportOptions) (*Imported, error) {
 }
 
 // importer reads a wg-quick file, and then writes the configuration. It reads everything
-// first: a later line may repeat a key, and a later peer may claim an earlier one's
+// first, because a later line may repeat a key, and a later peer may claim an earlier one's
 // prefix.
 type importer struct {
 	file    string
@@ -82,7 +82,7 @@ type importer struct {
 	from []int // for each line of out: its line in the file, or 0
 }
 
-// wgSection is one [Interface] or [Peer].
+// wgSection is one [Interface] or [Peer] section.
 type wgSection struct {
 	name    string // "interface" or "peer"
 	line    int
@@ -92,7 +92,7 @@ type wgSection struct {
 	fields  []*wgField
 }
 
-// wgField is a key of srdtun's with its value.
+// wgField is a key of srdtun with its value.
 type wgField struct {
 	key, word string // its names in srdtun and in wg-quick(8)
 	line      int
@@ -116,7 +116,7 @@ func (s *wgSection) field(key string) *wgField {
 	return nil
 }
 
-// add returns the field of a key, and makes it if need be.
+// add returns the field of a key, and creates it if needed.
 func (s *wgSection) add(key, word string, line int) *wgField {
 	f := s.field(key)
 	if f == nil {
@@ -136,17 +136,17 @@ func (s *wgSection) drop(key string) {
 	}
 }
 
-// inQuotes matches a value of the file as quoted shows it.
+// inQuotes matches a value of the file as the function quoted prints it.
 var inQuotes = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
 
-// fail returns the error for a line. It redacts values that the message repeats: one may be a
+// fail returns the error for a line. It hides values in the message, because one may be a
 // secret in the wrong place.
 func (im *importer) fail(line int, word, format string, args ...any) error {
 	msg := inQuotes.ReplaceAllStringFunc(fmt.Sprintf(format, args...), redacted)
 	return &Error{File: im.file, Line: line, Key: clipped(word), Msg: msg}
 }
 
-// note notes a difference from the file.
+// note records a difference from the file.
 func (im *importer) note(line int, word, format string, args ...any) {
 	im.notes = append(im.notes, im.fail(line, word, format, args...).Error())
 }
@@ -178,7 +178,7 @@ func (im *importer) read(line string) error {
 	name = strings.TrimSpace(name)
 	hook := wgHookKey(name)
 	if pair && hook != "" {
-		// bash(1) reads the rest of the line, and has its own rule for comments.
+		// bash(1) parses the rest of the line, and has its own rule for comments.
 		value, note = cutShellComment(line[strings.IndexByte(line, '=')+1:])
 	}
 	im.blank, im.empty = im.empty, line == ""
@@ -271,11 +271,12 @@ func (im *importer) pair(name, value string) error {
 	return nil
 }
 
-// keyWords matches names of keys as programs choose them: DisallowedIPs, excluded_apps.
-// A part of a key in base64 does not look so.
+// keyWords matches names of keys as programs choose them: DisallowedIPs, excluded_apps. A
+// part of a base64 key does not match.
 var keyWords = regexp.MustCompile(`^(?:[A-Z]{0,3}[a-z]{2,}[ _-]?){1,6}[A-Za-z]{0,3}[0-9]?$`)
 
-// shownWord is the name of an unknown key in an error. A stray secret may stand there.
+// shownWord is the name of an unknown key in an error. A misplaced secret may stand in the
+// place of a key's name.
 func shownWord(name string) string {
 	if keyWords.MatchString(name) && !keytext.Shape.MatchString(name) {
 		return name
@@ -283,14 +284,14 @@ func shownWord(name string) string {
 	return redacted(name)
 }
 
-// wgLeftOut holds the keys that are left out for one reason.
+// wgLeftOut lists the keys that are left out for one reason.
 type wgLeftOut struct {
 	why   string
 	line  int
 	words []string
 }
 
-// foreign keeps another program's key as a comment.
+// foreign turns another program's key into a comment.
 func (im *importer) foreign(name, value, why string) error {
 	i := slices.IndexFunc(im.leftOut, func(l *wgLeftOut) bool { return l.why == why })
 	if i < 0 {
@@ -307,8 +308,8 @@ func (im *importer) foreign(name, value, why string) error {
 	return nil
 }
 
-// verify reads the result as the daemon will, but without a key file. A fault found then
-// is a contradiction, and verify reports it in the words of the file.
+// verify parses the result as the daemon will, but without a key file. A fault that it finds
+// is a contradiction, and verify reports it in the words of the wg-quick file.
 func (im *importer) verify() error {
 	text := im.out.String()
 	if f := im.iface.field("private_key_file"); f != nil {

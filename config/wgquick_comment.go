@@ -18,7 +18,7 @@ type wgComment struct {
 	apart bool // an empty line is above it
 }
 
-// remember keeps a comment.
+// remember stores a comment.
 func (im *importer) remember(note string) {
 	if note = strings.TrimSpace(note); note != "" {
 		im.pending = append(im.pending, wgComment{note, im.blank})
@@ -26,17 +26,19 @@ func (im *importer) remember(note string) {
 }
 
 var (
-	// wgEnd ends a peer: PiVPN writes "### end NAME ###", others "# END_PEER NAME".
+	// wgEnd matches the end of a peer: PiVPN writes "### end NAME ###", others "# END_PEER
+	// NAME".
 	wgEnd = regexp.MustCompile(`(?i)^#*\s*end[ _]`)
-	// wgOff matches the header of a section that is commented out, and wgOffKey a key.
+	// wgOff matches the header of a section that is commented out, and wgOffKey a key in
+	// such a section.
 	wgOff    = regexp.MustCompile(`(?i)^#*\s*\[(peer|interface)\]`)
 	wgOffKey = regexp.MustCompile(`(?i)^#*\s*(PublicKey|PresharedKey|PrivateKey|Endpoint|AllowedIPs|PersistentKeepalive|Address|DNS|MTU|Table|ListenPort|FwMark|P(ost|re)(Up|Down)|SaveConfig)\s*=`)
 )
 
-// place assigns the pending comments to sections. It runs ahead of a section or of one
-// of its keys; next is nil at the end of the file. Comments right below a section
-// belong to it, and those right above a header to the section it begins. Separate
-// comments, and peers that are commented out, keep their places.
+// place assigns the stored comments to sections. It runs before a section or one of its
+// keys; next is nil at the end of the file. A comment right below a header belongs to that
+// section, and a comment right above a header belongs to the section that begins there.
+// Separate comments, and peers that are commented out, keep their places.
 func (im *importer) place(next *wgSection) {
 	comments := im.pending
 	im.pending = nil
@@ -86,7 +88,7 @@ func (im *importer) place(next *wgSection) {
 	}
 }
 
-// lastComment is the index of the last comment of a kind, or -1.
+// lastComment returns the index of the last comment of a kind, or -1.
 func lastComment(comments []wgComment, kind *regexp.Regexp) int {
 	for i, c := range slices.Backward(comments) {
 		if kind.MatchString(c.text) {
@@ -103,9 +105,9 @@ func commentTexts(comments []wgComment) (v []string) {
 	return v
 }
 
-// wgNames match the comments with which programs and people name a peer. Such programs are
-// wireguard-install and PiVPN ("### Client NAME", "### begin NAME ###"), Nyr's ("#
-// BEGIN_PEER NAME"), wg-easy ("# Client: NAME (id)"), exporters of metrics ("#
+// wgNames match the comments with which programs and people name a peer. They are written
+// by wireguard-install and PiVPN ("### Client NAME", "### begin NAME ###"), Nyr's script
+// ("# BEGIN_PEER NAME"), wg-easy ("# Client: NAME (id)"), exporters of metrics ("#
 // friendly_name = NAME"), wg-gen-web ("# NAME / mail / Updated: ...") and people ("#_Name =
 // NAME").
 var wgNames = []*regexp.Regexp{
@@ -118,8 +120,9 @@ var wgNames = []*regexp.Regexp{
 // wgOneWord matches a comment of one word.
 var wgOneWord = regexp.MustCompile(`^[\pL\pN][\pL\pN._@+-]*$`)
 
-// wordsAreNames reports whether one word below a header is a name, as algo writes it. Algo
-// writes a different one below each. A note like "# gone" is only in some.
+// wordsAreNames reports whether a single word below a header is a name, as algo writes it.
+// Algo writes a different word below each header. A note like "# gone" is only below some
+// headers.
 func (im *importer) wordsAreNames() bool {
 	words := map[string]bool{}
 	for _, p := range im.peers {
@@ -138,7 +141,7 @@ func (s *wgSection) peerName() string {
 	}
 	for _, t := range texts {
 		for _, re := range wgNames {
-			// The comment's first "#" is cut off already, so "###" is "##" here.
+			// The comment's first "#" has been removed, so "###" is "##" here.
 			if m := re.FindStringSubmatch(t); m != nil && !wgEnd.MatchString(t) {
 				if name := cleanName(strings.Trim(m[1], "# \t\"")); name != "" {
 					return name
@@ -149,9 +152,9 @@ func (s *wgSection) peerName() string {
 	return ""
 }
 
-// cleanName makes a peer's name from a text: one line of printable characters. It returns
-// "" for a text with a key in it. It changes a text that looks like an address, a prefix
-// or an endpoint, or returns "".
+// cleanName turns a text into a peer's name: one line of printable characters. It returns
+// "" for a text that contains a key. If a text looks like an address, a prefix or an
+// endpoint, cleanName changes it or returns "".
 func cleanName(text string) string {
 	if _, err := netip.ParseAddr(text); err == nil || keytext.Shape.MatchString(text) {
 		return ""
@@ -177,7 +180,7 @@ func printableName(text string) string {
 	return strings.TrimSpace(b.String())
 }
 
-// namePeers names peers after their comments, with different names.
+// namePeers gives peers different names, taken from their comments.
 func (im *importer) namePeers() {
 	seen := map[string]bool{}
 	words := im.wordsAreNames()
@@ -198,7 +201,7 @@ func (im *importer) namePeers() {
 	}
 }
 
-// clipName returns the beginning of a name, cut between two characters.
+// clipName returns the beginning of a name, cut between characters.
 func clipName(name string, most int) string {
 	for len(name) > most {
 		r := []rune(name)

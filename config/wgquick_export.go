@@ -6,8 +6,8 @@ import (
 	"unicode"
 )
 
-// Export writes a configuration as a wg-quick(8) file. Keys unknown to wg-quick(8)
-// become comments. A peer with several endpoints keeps the first.
+// Export writes a configuration as a wg-quick(8) file. Keys that wg-quick(8) does not
+// know become comments. A peer with several endpoints keeps the first.
 func Export(c *Config) []byte {
 	var b strings.Builder
 	b.WriteString("# Of " + oneLine(c.File) + ". The two protocols do not understand each other:\n# both ends of a tunnel need the same.\n")
@@ -53,7 +53,7 @@ func exportSection(b *strings.Builder, name string, c *Config, p *Peer) {
 	}
 }
 
-// exportHooks writes commands for bash(1); "" if one does not fit into a line.
+// exportHooks writes commands for bash(1), or returns "" if one does not fit into a line.
 func exportHooks(key string, c *Config) string {
 	h := c.Interface.Hooks
 	var text strings.Builder
@@ -87,7 +87,7 @@ func shellLine(argv []string) string {
 	return strings.Join(words, " ")
 }
 
-// exportRest writes the keys that wg-quick(8) lacks.
+// exportRest writes the keys that wg-quick(8) lacks as comments.
 func exportRest(b *strings.Builder, s sectionSpec, c *Config) {
 	for _, k := range s.keys {
 		if v := k.value(c, nil); v != "" {
@@ -96,7 +96,7 @@ func exportRest(b *strings.Builder, s sectionSpec, c *Config) {
 	}
 }
 
-// fromTOML writes a value in the form of wg-quick(8): without quotes, lists with
+// fromTOML writes a value in the form of wg-quick(8): without quotes, and lists with
 // commas.
 func fromTOML(v string) string {
 	vals, err := decodeTOML("x = " + v + "\n")

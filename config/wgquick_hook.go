@@ -11,10 +11,10 @@ import (
 	"github.com/srdtun/srdtun/internal/wgquick"
 )
 
-// wgHooks are the keys with values for bash(1).
+// wgHooks are the keys whose values are commands for bash(1).
 var wgHooks = []string{"PreUp", "PostUp", "PreDown", "PostDown"}
 
-// wgHookKey returns the usual spelling of such a key; "" if name is none.
+// wgHookKey returns the usual spelling of such a key, or "" if name is none.
 func wgHookKey(name string) string {
 	for _, w := range wgHooks {
 		if plain(name) == strings.ToLower(w) {
@@ -24,12 +24,12 @@ func wgHookKey(name string) string {
 	return ""
 }
 
-// hookKey returns srdtun's key for one of wgHooks.
+// hookKey returns srdtun's key for a key in wgHooks.
 func hookKey(word string) string {
 	return map[string]string{"PreUp": "pre_up", "PostUp": "post_up", "PreDown": "pre_down", "PostDown": "post_down"}[word]
 }
 
-// cutShellComment cuts the comment off a command. A comment begins with a "#" at the
+// cutShellComment removes the comment from a command. A comment begins with a "#" at the
 // start of a word and outside of quotes.
 func cutShellComment(text string) (command, note string) {
 	quote := byte(0)
@@ -51,13 +51,13 @@ func cutShellComment(text string) (command, note string) {
 var (
 	// plainWord matches a word that a shell passes to a program unchanged.
 	plainWord = regexp.MustCompile(`^[A-Za-z0-9_@%+=:,./-]+$`)
-	// shellWord matches a first word that is the shell's own, or a variable for the
-	// command.
+	// shellWord matches a first word that is built into the shell, or that sets a
+	// variable for the command.
 	shellWord = regexp.MustCompile(`^(\.|:|alias|case|cd|command|declare|eval|exec|exit|export|for|function|if|let|local|popd|pushd|read|return|set|shift|shopt|source|time|trap|type|ulimit|umask|unset|until|wait|while|.*=.*)$`)
 	// bashOnly matches syntax of bash(1) that sh(1) lacks; wg-quick(8) is written in
 	// bash.
 	bashOnly = regexp.MustCompile(`[<>]\(|\[\[|<<<|&>|\|&|\$'|\(\(|=~|\{[^{} ]*(,|\.\.)[^{} ]*\}|\$\{[^}]*(//|\^\^|,,|\[|:\d)|\$(RANDOM|UID|HOSTNAME|EUID|SECONDS)\b|(^|[;&|({]\s*)(source|shopt|declare|function|let|pushd|popd)\s|\+=\(`)
-	// runsWG matches a command of WireGuard's own tools, which do not know srdtun's
+	// runsWG matches a command of WireGuard's own tools, which do not work on srdtun's
 	// interfaces.
 	runsWG = regexp.MustCompile("(?:^|[;&|({`]|\\b(?:sudo|exec|then|do|else|time|command|env)\\s)\\s*(?:[\\w./-]*/)?(?:a?wg(?:-quick)?)(?:\\s|$)")
 	// showsMark matches a request to wg(8) for the mark of the outer packets, as in the

@@ -15,13 +15,14 @@ type wgKey struct {
 	section, key string // ours
 	word         string // its spelling in their manual
 	empty        bool   // they accept an empty value, and ignore the line
-	// one reads a value without blanks, and returns it in TOML; "" for srdtun's default.
+	// one parses a value without blanks, and returns it in TOML, or "" for srdtun's
+	// default.
 	one func(im *importer, value string) (string, error)
 	// list adds the members of a value to the section's list.
 	list func(im *importer, k wgKey, value string) error
 }
 
-// wgKeys has the keys by their word in small letters.
+// wgKeys contains the keys by their name in small letters.
 var wgKeys map[string]wgKey
 
 func init() { // init avoids a cycle: functions in the table read the table
@@ -53,7 +54,7 @@ const (
 	isWARP     = "Cloudflare's, whose service does not speak srdtun"
 )
 
-// wgForeign are keys of other programs that read such files. Those keys affect nothing
+// wgForeign are keys of other programs that use such files. Those keys affect nothing
 // inside the tunnel, so the file keeps its meaning without them. A key that directs
 // packets (ExcludedIPs) is not among them, and ends the import.
 var wgForeign = map[string]string{
@@ -73,7 +74,7 @@ var wgForeign = map[string]string{
 	"reserved": isWARP, "clientid": isWARP,
 }
 
-// wgWord returns wg-quick(8)'s word for a key of srdtun's, or "".
+// wgWord returns wg-quick(8)'s name for a key of srdtun, or "".
 func wgWord(key string) string {
 	for _, k := range wgKeys {
 		if k.key == key {
@@ -116,7 +117,7 @@ func wgKeyText(_ *importer, value string) (string, error) {
 	return inTOML(value), err
 }
 
-// wgPreshared reads a preshared key. A key of zeros is none (wg(8)).
+// wgPreshared reads a preshared key. A key of zeros means that there is none (wg(8)).
 func wgPreshared(_ *importer, value string) (string, error) {
 	k, err := ParseSecret(value)
 	if err != nil || k.IsZero() {
@@ -133,12 +134,12 @@ func wgPort(_ *importer, value string) (string, error) {
 	return strconv.Itoa(int(port)), nil
 }
 
-// leastMTU is the size that every host must accept (RFC 791 section 3.1). A smaller value
-// is a slip.
+// leastMTU is the packet size that every host must accept (RFC 791 section 3.1). A
+// smaller value is a mistake.
 const leastMTU = 576
 
-// wgMTU raises a value below our bound. A file has a small MTU for the outer network's
-// sake, and here that does not limit inner packets.
+// wgMTU raises a value below srdtun's bound. A file may have a small MTU because of the
+// outer network, which does not limit inner packets in srdtun.
 func wgMTU(im *importer, value string) (string, error) {
 	n, err := strconv.ParseUint(value, 0, 31) // ip(8) accepts hexadecimal too
 	switch {
@@ -169,7 +170,7 @@ func wgMark(_ *importer, value string) (string, error) {
 	return strconv.FormatUint(n, 10), nil
 }
 
-// wgTables are the tables that ip(8) knows by name on every host.
+// wgTables are the tables that have a name for ip(8) on every host.
 var wgTables = map[string]uint32{"main": 254, "default": 253, "local": 255, "0": 254}
 
 func wgTable(im *importer, value string) (string, error) {
@@ -189,7 +190,8 @@ func wgTable(im *importer, value string) (string, error) {
 	return "", fmt.Errorf("no routing table of this host has the name %s (/etc/iproute2/rt_tables); want off, auto, a number from 1 to %d or such a name", quoted(value), uint32(math.MaxUint32))
 }
 
-// wgSave reads SaveConfig, which has no counterpart: srdtun writes no file unasked.
+// wgSave reads SaveConfig, which has no counterpart, because srdtun never writes the file
+// by itself.
 func wgSave(im *importer, value string) (string, error) {
 	switch strings.ToLower(value) {
 	case "true":
@@ -217,8 +219,8 @@ func wgKeepalive(_ *importer, value string) (string, error) {
 	return strconv.FormatUint(n, 10), nil
 }
 
-// wgEndpoint accepts the form of wg(8): the port is behind the last colon, even in an
-// IPv6 address without brackets.
+// wgEndpoint accepts the form of wg(8): the port follows the last colon, even in an IPv6
+// address without brackets.
 func wgEndpoint(_ *importer, value string) (string, error) {
 	host, port := value, ""
 	if inner, ok := strings.CutPrefix(value, "["); ok {
@@ -249,7 +251,7 @@ func wgSplit(value string) []string {
 	return strings.FieldsFunc(value, func(r rune) bool { return r == ',' || r == ' ' || r == '\t' })
 }
 
-// put adds a member to a list, unless the list has it.
+// put adds a member to a list, unless the list already has it.
 func (f *wgField) put(text string, line int) {
 	one := wgItem{inTOML(text), line}
 	if !slices.ContainsFunc(f.items, func(i wgItem) bool { return i.text == one.text }) {
@@ -308,7 +310,7 @@ func wgAllowed(im *importer, k wgKey, value string) error {
 	return nil
 }
 
-// wgPrefix reads a prefix as wg(8) does, which accepts leading zeros in the length.
+// wgPrefix parses a prefix as wg(8) does, which accepts leading zeros in the length.
 func wgPrefix(text string) (netip.Prefix, error) {
 	addr, length, ok := strings.Cut(text, "/")
 	if n, err := strconv.ParseUint(length, 10, 8); ok && err == nil && length[0] != '+' {

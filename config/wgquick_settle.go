@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// settle checks and completes the sections when all are read.
+// settle checks and completes the sections after all have been read.
 func (im *importer) settle() error {
 	if im.iface == nil {
 		return im.fail(0, "PrivateKey", "is missing: there is no [Interface]")
@@ -33,8 +33,8 @@ func (im *importer) settle() error {
 	return nil
 }
 
-// settleKey decides between several private keys. A command that sets the key runs
-// after wg reads the file, so its key file wins.
+// settleKey chooses between several private keys. A command that sets the key runs after
+// wg reads the file, so the command's key file wins.
 func (im *importer) settleKey() error {
 	file, key := im.iface.field("private_key_file"), im.iface.field("private_key")
 	switch {
@@ -79,7 +79,7 @@ func (im *importer) mergePeers() {
 	})
 }
 
-// settlePrefixes removes a prefix from all its peers but the last, as wg does.
+// settlePrefixes removes a prefix from all its peers except the last, as wg does.
 func (im *importer) settlePrefixes() {
 	owner := map[string]*wgSection{}
 	for _, p := range slices.Backward(im.peers) {

@@ -56,7 +56,7 @@ func (f *wgField) lines() []wgItem {
 	return append(lines, wgItem{"]", f.line})
 }
 
-// put adds a line to the result. from is its line in the file.
+// put adds a line to the result. from is the number of its line in the wg-quick file.
 func (im *importer) put(text string, from int) {
 	im.out.WriteString(text + "\n")
 	im.from = append(im.from, from)

@@ -17,8 +17,8 @@ import (
 	"github.com/srdtun/srdtun/e2e/fabric"
 )
 
-// patience is how long Chromium may take for one step. Its start takes 1 s on an idle machine,
-// and 10 on a busy one.
+// patience bounds the time of one step of Chromium. Its start takes 1 s on an idle machine, and
+// 10 s on a busy one.
 const patience = 40 * time.Second
 
 // Browser is one Chromium with one page.
@@ -55,7 +55,7 @@ func Start(at *fabric.Namespace, dir string, width, height int) (*Browser, error
 		return nil, errors.Join(err, in.Close())
 	}
 	defer theirOut.Close()
-	// Without a sandbox, since it refuses to make one for root.
+	// Chromium runs without a sandbox, because it refuses to make one for root.
 	b := &Browser{in: in, out: out, answers: make(chan answer, 64), cmd: at.Command("chromium", "--headless", "--no-sandbox",
 		"--disable-gpu", "--disable-dev-shm-usage", "--no-first-run", "--disable-background-networking", "--hide-scrollbars",
 		"--remote-debugging-pipe", "--user-data-dir="+dir, fmt.Sprintf("--window-size=%d,%d", width, height), "about:blank")}
@@ -104,7 +104,7 @@ func (b *Browser) attach(width, height int) error {
 		b.call("Emulation.setDeviceMetricsOverride", size, nil))
 }
 
-// call sends a command and waits for the answer. It notes the page's complaints.
+// call sends a command and waits for the answer. It records errors that the page reports.
 func (b *Browser) call(method string, params, result any) error {
 	b.number++
 	if params == nil {
@@ -153,7 +153,7 @@ func (b *Browser) Open(url string) error {
 	return nil
 }
 
-// Eval returns a script's result, as text.
+// Eval returns a script's result as text.
 func (b *Browser) Eval(script string) (string, error) {
 	var got struct {
 		Result struct {
@@ -183,7 +183,7 @@ func (b *Browser) Await(script string, limit time.Duration) error {
 	}
 }
 
-// Screenshot returns a picture of the window, PNG.
+// Screenshot returns a picture of the window as PNG.
 func (b *Browser) Screenshot() ([]byte, error) {
 	var shot struct {
 		Data string `json:"data"`

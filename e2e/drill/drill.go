@@ -1,6 +1,6 @@
-// Package drill hurts the shipped daemon while it carries traffic, in ways that happen to hosts
-// and networks. It reports each recovery time beside its bound. Each drill builds a network of
-// its own. At its end the daemons must work again.
+// Package drill disturbs the shipped daemon while it carries traffic, in ways that happen to
+// hosts and networks. It reports each recovery time beside its bound. Each drill builds a
+// network of its own. After each drill the daemons must work again.
 package drill
 
 import (
@@ -16,7 +16,7 @@ import (
 	"github.com/srdtun/srdtun/e2e/tunnel"
 )
 
-// Drill is one way to hurt.
+// Drill is one kind of disturbance.
 type Drill struct {
 	Name  string
 	Says  string // one line on the drill
@@ -24,7 +24,7 @@ type Drill struct {
 	run   func(r *run) error
 }
 
-// All are the drills, in their order.
+// All lists the drills, in their order.
 var All = []Drill{
 	{"kill", "kill -9 of the end that knows no address, under load", true, kill},
 	{"nat", "the NAT in front of one end forgets every mapping, under load, idle, and with keepalive", false, rebind},
@@ -53,7 +53,7 @@ type Options struct {
 	Log   io.Writer
 }
 
-// Run runs one drill. An error counts as a bound that was missed.
+// Run runs one drill. An error counts as a missed bound.
 func (d Drill) Run(o Options) []Row {
 	r := &run{Options: o, drill: d.Name}
 	begun := time.Now()
@@ -71,7 +71,7 @@ func firstLine(err error) string {
 	return s
 }
 
-// run is one drill under way.
+// run is one drill in progress.
 type run struct {
 	Options
 	drill string
@@ -79,7 +79,7 @@ type run struct {
 	undo  []func() error
 }
 
-// later calls f at the end of the drill, the last one first.
+// later registers f for the end of the drill, where the last one is called first.
 func (r *run) later(f func() error) { r.undo = append(r.undo, f) }
 
 func (r *run) end() (err error) {
@@ -89,7 +89,7 @@ func (r *run) end() (err error) {
 	return err
 }
 
-// within is a row for a time.
+// within makes a row for a time.
 func (r *run) within(what string, got, bound time.Duration) {
 	text := fmt.Sprintf("%.2f s", got.Seconds())
 	if got >= never {
@@ -98,10 +98,10 @@ func (r *run) within(what string, got, bound time.Duration) {
 	r.rows = append(r.rows, Row{r.drill, what, fmt.Sprintf("<= %.2g s", bound.Seconds()), text, got > bound})
 }
 
-// never is the time of an event that did not happen.
+// never stands for the time of an event that did not happen.
 const never = time.Hour
 
-// most and least are rows for numbers.
+// most and least make rows for numbers.
 func (r *run) most(what string, got, bound float64, unit string) {
 	r.rows = append(r.rows, Row{r.drill, what, fmt.Sprintf("<= %.4g%s", bound, unit), fmt.Sprintf("%.4g%s", got, unit), got > bound})
 }
@@ -110,12 +110,12 @@ func (r *run) least(what string, got, bound float64, unit string) {
 	r.rows = append(r.rows, Row{r.drill, what, fmt.Sprintf(">= %.4g%s", bound, unit), fmt.Sprintf("%.4g%s", got, unit), got < bound})
 }
 
-// is is a row for a fact.
+// is makes a row for a fact.
 func (r *run) is(what, want, got string) {
 	r.rows = append(r.rows, Row{r.drill, what, want, got, got != want})
 }
 
-// pick returns a time for short and for whole drills.
+// pick returns one of two times: for short or for whole drills.
 func (r *run) pick(short, whole time.Duration) time.Duration {
 	if r.Short {
 		return short
@@ -132,7 +132,7 @@ func (r *run) fabric(s fabric.Spec) (*fabric.Fabric, error) {
 	return f, err
 }
 
-// direct is fabric for two hosts on a cable.
+// direct does the same as fabric for two hosts on a cable.
 func (r *run) direct() (*fabric.Direct, error) {
 	d, err := fabric.NewDirect(fabric.DirectSpec{WireLike: true})
 	if err == nil {
@@ -141,7 +141,8 @@ func (r *run) direct() (*fabric.Direct, error) {
 	return d, err
 }
 
-// pair starts two nodes. Each knows the other; if passive is set, B does not know A.
+// pair starts two nodes. The two nodes are each other's peers; if passive is set, B has no
+// endpoint of A.
 func (r *run) pair(a, b *fabric.Host, c tunnel.Config) (*tunnel.Pair, error) {
 	p, err := tunnel.NewPair(r.Bin, a, b, c, false)
 	return p, r.keep(p, err)
@@ -162,7 +163,7 @@ func (r *run) keep(p *tunnel.Pair, err error) error {
 	return err
 }
 
-// cables joins the cut cables of a fabric, all with the same impairment.
+// cables connects the cut cables of a fabric by link emulators, all with the same impairment.
 func (r *run) cables(f *fabric.Fabric, im linkemu.Impairment) error {
 	for i, line := range f.Lines {
 		ab, err := linkemu.NewLine(uint64(2*i+1), im)

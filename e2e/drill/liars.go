@@ -18,20 +18,21 @@ import (
 )
 
 const (
-	// liarRate is a liar's rate in bytes a second: some Mbit/s, too few to slow an honest
-	// peer's flow.
+	// liarRate is a liar's rate in bytes a second. These are some Mbit/s, too few to slow down
+	// an honest peer's flow.
 	liarRate = 4e6 / 8
-	// liarPacket is the size of its packets in bytes.
+	// liarPacket is the size of a liar's packets in bytes.
 	liarPacket = 1200
-	// lieMost is more than any lie adds to a packet: numbers must not be skipped.
+	// lieMost is more bytes than any lie adds to a packet, so that no packet number has to be
+	// skipped.
 	lieMost = 64
-	// honestShare is the share of its goodput that an honest peer keeps beside each liar.
+	// honestShare is the share of its goodput that an honest peer must keep beside each liar.
 	honestShare = 0.95
 	// liarMemory bounds the hub's memory for all state of a peer, in MiB.
 	liarMemory = 32
 )
 
-// lies are the frames of liars, each in genuine packets.
+// lies are the frames of liars, which each sends in authentic packets.
 var lies = []struct {
 	what string
 	say  func(l *liars, f liar.Frames) liar.Frames
@@ -42,7 +43,7 @@ var lies = []struct {
 	{"challenges", (*liars).challenge},
 }
 
-// liarRows lets a configured peer of a hub lie, while another one sends a TCP flow.
+// liarRows runs a lying peer of a hub while another peer sends a TCP flow.
 func liarRows(r *run) error {
 	f, err := r.fabric(fabric.Spec{HostsB: 2})
 	if err != nil {
@@ -77,8 +78,8 @@ func liarRows(r *run) error {
 	return nil
 }
 
-// hub starts a node B with two peers. They are the node A, and a liar on the second host of A's
-// side.
+// hub starts node B as a hub with two peers. The peers are node A, and a liar on the second
+// host of A's side.
 func (r *run) hub(f *fabric.Fabric) (*liars, *tunnel.Node, error) {
 	id, err := newIdentity()
 	if err != nil {
@@ -111,7 +112,7 @@ func newIdentity() (*handshake.Identity, error) {
 	return handshake.NewIdentity(private)
 }
 
-// liars is a configured peer with a session, and its next frames.
+// liars is a configured peer with a session, and the frames that it sends next.
 type liars struct {
 	conn    *net.UDPConn
 	at      netip.AddrPort // the hub
@@ -123,7 +124,7 @@ type liars struct {
 	got     atomic.Int64
 }
 
-// liar shakes hands with the hub, as any peer does, and proves its address.
+// liar completes a handshake with the hub, as any peer does, and proves its address.
 func (r *run) liar(from *fabric.Host, at netip.AddrPort, id *handshake.Identity, hub string) (*liars, error) {
 	key, err := base64.StdEncoding.DecodeString(hub)
 	if err != nil {
@@ -178,7 +179,7 @@ func (l *liars) write(f liar.Frames) {
 	_, _ = l.conn.WriteToUDPAddrPort(l.session.Seal(0, f), l.at) // nothing is promised
 }
 
-// count counts the bytes that come back.
+// count counts the bytes that the hub sends back.
 func (l *liars) count() {
 	buf := make([]byte, 2000)
 	for {
@@ -190,7 +191,7 @@ func (l *liars) count() {
 	}
 }
 
-// lie sends the same frames again and again for a time.
+// lie sends the same frames repeatedly for some time.
 func (l *liars) lie(lasts time.Duration, say func(*liars, liar.Frames) liar.Frames) error {
 	begun, sent := time.Now(), 0
 	for time.Since(begun) < lasts {
@@ -211,7 +212,7 @@ func (l *liars) lie(lasts time.Duration, say func(*liars, liar.Frames) liar.Fram
 	return nil
 }
 
-// message appends a message of one byte of a frame (docs/wire.md, the immediate).
+// message appends a message with one byte of a frame (docs/wire.md, the immediate).
 func (l *liars) message(f liar.Frames, slot uint16, seq uint32, length uint16) liar.Frames {
 	const ordered = 16
 	var imm liar.Imm

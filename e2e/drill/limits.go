@@ -16,8 +16,8 @@ import (
 	"github.com/srdtun/srdtun/e2e/tunnel"
 )
 
-// descriptors takes all free descriptors from a running daemon. It also starts daemons with too
-// few.
+// descriptors takes all free file descriptors from a running daemon. It also starts daemons
+// with too few descriptors.
 func descriptors(r *run) error {
 	d, err := r.direct()
 	if err != nil {
@@ -53,7 +53,7 @@ func descriptors(r *run) error {
 	return r.beginWithFew(p.A)
 }
 
-// exhaust leaves a process no free descriptor.
+// exhaust leaves a process without free descriptors.
 func exhaust(pid int) error {
 	open, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", pid))
 	if err != nil {
@@ -63,7 +63,7 @@ func exhaust(pid int) error {
 	return unix.Prlimit(pid, unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: limit, Max: limit}, nil)
 }
 
-// beginWithFew starts daemons that cannot open all the descriptors that they need.
+// beginWithFew starts daemons that cannot open as many descriptors as they need.
 func (r *run) beginWithFew(n *tunnel.Node) error {
 	if err := n.Stop(); err != nil {
 		return err
@@ -92,7 +92,7 @@ func (r *run) beginWithFew(n *tunnel.Node) error {
 	return nil
 }
 
-// memoryCap is the memory of a small virtual machine, or of a container.
+// memoryCap is the memory of a small virtual machine, or of a small container.
 const memoryCap = 256 << 20
 
 // memory lets a daemon carry the machine's full load with little memory. The kernel ends a
@@ -136,7 +136,7 @@ func memory(r *run) error {
 	return nil
 }
 
-// confine puts a process into a control group with so much memory.
+// confine puts a process into a control group with the given memory.
 func confine(name string, pid int, bytes int) (undo func() error, err error) {
 	var all error
 	for _, v := range []struct{ root, limit string }{
@@ -150,7 +150,7 @@ func confine(name string, pid int, bytes int) (undo func() error, err error) {
 			continue
 		}
 		undo = func() error {
-			// The process may still run; then it goes back to its old group.
+			// The process may still be running; then it returns to its old group.
 			_ = os.WriteFile(filepath.Join(v.root, "cgroup.procs"), []byte(strconv.Itoa(pid)), 0o644)
 			return os.Remove(dir)
 		}
@@ -166,8 +166,8 @@ func confine(name string, pid int, bytes int) (undo func() error, err error) {
 	return nil, all
 }
 
-// ownGroup is this process's control group: of one controller in version 1, and for "" of
-// version 2 (cgroups(7)).
+// ownGroup returns this process's control group: that of one controller in version 1, or for ""
+// that of version 2 (cgroups(7)).
 func ownGroup(controller string) string {
 	b, _ := os.ReadFile("/proc/self/cgroup") // without it the root is tried
 	for line := range strings.Lines(string(b)) {

@@ -11,7 +11,7 @@ import (
 	"github.com/srdtun/srdtun/e2e/tunnel"
 )
 
-// Bounds of these drills.
+// These are bounds of the drills in this file.
 const (
 	maxRestart = 2 * time.Second        // WireGuard takes some 15 s
 	maxMove    = time.Second            // a person notices more
@@ -22,7 +22,7 @@ const (
 // longWait bounds the wait for a recovery.
 const longWait = 30 * time.Second
 
-// load starts a TCP flow from A to B that goes on for so long, and a heartbeat.
+// load starts a heartbeat, and a TCP flow from A to B that lasts for the given time.
 func (r *run) load(a, b *fabric.Host, lasts time.Duration) (*meter.Run, *meter.Heartbeat, error) {
 	beat, err := meter.StartHeartbeat(a, b, tunnel.Inner4(1), tunnel.Inner4(2))
 	if err != nil {
@@ -39,7 +39,7 @@ func (r *run) load(a, b *fabric.Host, lasts time.Duration) (*meter.Run, *meter.H
 	return flow, beat, err
 }
 
-// answer returns how long after from traffic passed both ways again.
+// answer returns how long after the time from traffic passed in both directions again.
 func answer(beat *meter.Heartbeat, from time.Time) time.Duration {
 	took, err := beat.AnswerAfter(from, longWait)
 	if err != nil {
@@ -48,7 +48,7 @@ func answer(beat *meter.Heartbeat, from time.Time) time.Duration {
 	return took
 }
 
-// survives is a row for a TCP connection.
+// survives makes a row that says whether a TCP connection survived.
 func (r *run) survives(flow *meter.Run) {
 	got := "lives"
 	if flow.Wait() != nil {
@@ -57,7 +57,8 @@ func (r *run) survives(flow *meter.Run) {
 	r.is("the TCP connection through the tunnel", "lives", got)
 }
 
-// kill ends the daemon that knows no address of its peer; the other one must find it again.
+// kill kills the daemon that has no endpoint of its peer; the other daemon must call it
+// again.
 func kill(r *run) error {
 	f, err := r.fabric(fabric.Spec{})
 	if err != nil {
@@ -113,7 +114,7 @@ func move(r *run) error {
 	return nil
 }
 
-// dead drops everything on all paths.
+// dead drops all packets on all paths.
 func dead(r *run) error {
 	f, err := r.fabric(fabric.Spec{})
 	if err != nil {
@@ -140,7 +141,7 @@ func dead(r *run) error {
 	return nil
 }
 
-// translate makes h change the source ports of its UDP packets into some of ports. Earlier
+// translate makes h change the source ports of its UDP packets to some of ports. Earlier
 // mappings are forgotten.
 func translate(h *fabric.Host, ports string) error {
 	rules := fmt.Sprintf(`table ip nat { chain out { type nat hook postrouting priority srcnat; meta l4proto udp oifname != "lo" masquerade to :%s random; }; }`, ports)
@@ -150,7 +151,7 @@ func translate(h *fabric.Host, ports string) error {
 	return h.Do(func() error { return netlink.ConntrackTableFlush(netlink.ConntrackTable) })
 }
 
-// rebind lets the NAT in front of one end change all its ports.
+// rebind makes the NAT in front of one end change all its ports.
 func rebind(r *run) error {
 	f, err := r.fabric(fabric.Spec{})
 	if err != nil {
@@ -163,7 +164,7 @@ func rebind(r *run) error {
 	if err != nil {
 		return err
 	}
-	// Only a silent tunnel shows the behaviour when idle, so load comes last.
+	// The load comes last, because only a silent tunnel shows the idle behaviour.
 	if err := r.rebindIdle(f); err != nil {
 		return err
 	}
@@ -201,13 +202,13 @@ func (r *run) rebindIdle(f *fabric.Fabric) error {
 	return c.Close()
 }
 
-// keepalive is the longest of the usual keepalives, the template's 25 s aside.
+// keepalive is the longest usual keepalive interval, except for the template's 25 s.
 const keepalive = 5 * time.Second
 
-// idleAfter is when a daemon has stopped probing its paths.
+// idleAfter is the time after which a daemon no longer probes its paths.
 const idleAfter = 12 * time.Second
 
-// rebindKept connects to the end behind the NAT, which sends only keepalives.
+// rebindKept connects to the end behind a NAT that sends only keepalives.
 func (r *run) rebindKept(f *fabric.Fabric, p *tunnel.Pair) error {
 	if err := p.A.Stop(); err != nil {
 		return err

@@ -15,7 +15,7 @@ import (
 // streamEvery is the pause between the datagrams of a stream.
 const streamEvery = 2 * time.Millisecond
 
-// stream starts datagrams from A to B.
+// stream starts a stream of datagrams from A to B.
 func (r *run) stream(a, b *fabric.Host) (*meter.Stream, error) {
 	s, err := meter.StartStream(a, b, tunnel.Inner4(1), tunnel.Inner4(2), streamEvery)
 	if err == nil {
@@ -45,10 +45,10 @@ func (r *run) download(a, b *fabric.Host, size int64, leastMbit float64) error {
 }
 
 // corruptMbit is half the rate of four paths of 100 Mbit/s that lose one packet in twenty. A
-// corrupted packet is a lost one.
+// corrupted packet counts as lost.
 const corruptMbit = 150
 
-// corrupt mends the checksums, so only authentication can notice the fault.
+// corrupt also corrects the checksums, so that only authentication can detect the corruption.
 func corrupt(r *run) error {
 	f, err := r.fabric(fabric.Spec{Lines: true})
 	if err != nil {
@@ -67,7 +67,7 @@ func corrupt(r *run) error {
 	return r.download(f.A(1), f.B(1), size, corruptMbit)
 }
 
-// duplicate lets each packet arrive twice.
+// duplicate delivers each packet twice.
 func duplicate(r *run) error {
 	f, err := r.fabric(fabric.Spec{Lines: true})
 	if err != nil {
@@ -99,11 +99,11 @@ func (r *run) whole(s *meter.Stream) {
 	r.most("datagrams lost, of a thousand", 1000*float64(max(0, t.Sent-t.Arrived-inFlight))/float64(max(1, t.Sent)), 1, "")
 }
 
-// inFlight is how many datagrams of a stream may be in flight: 50 ms of them.
+// inFlight is the number of datagrams of a stream that may be in flight: 50 ms of them.
 const inFlight = int(50 * time.Millisecond / streamEvery)
 
-// maxAge bounds the age of a delivered datagram. It may wait for two seconds, and a moment for
-// its repair.
+// maxAge bounds the age of a delivered datagram. It may wait for two seconds, and a little
+// longer for a repair.
 const maxAge = 3 * time.Second
 
 // stop stops each daemon in turn, as a debugger or a container's freezer does.

@@ -14,17 +14,17 @@ import (
 	"github.com/srdtun/srdtun/e2e/tunnel"
 )
 
-// tapeMost bounds the recorded frames: a minute's worth.
+// tapeMost bounds the number of recorded frames: those of a minute.
 const tapeMost = 500_000
 
-// tape records the UDP packets of two hosts on a cable, and plays them.
+// tape records the UDP packets of two hosts on a cable, and plays them back.
 type tape struct {
 	ends    [2]tapeEnd
 	running sync.WaitGroup
 	over    atomic.Bool
 }
 
-// tapeEnd is a packet socket at one end of the cable, and the packets which that end sent.
+// tapeEnd is a packet socket at one end of the cable, with the packets that this end sent.
 type tapeEnd struct {
 	fd     int
 	frames [][]byte
@@ -63,7 +63,7 @@ func openPacket(name string) (int, error) {
 
 func networkOrder(v uint16) uint16 { return v<<8 | v>>8 }
 
-// Offsets in a frame of Ethernet and IPv4 without options.
+// These are offsets in an Ethernet frame with an IPv4 header without options.
 const (
 	frameType  = 12
 	frameProto = 14 + 9
@@ -72,7 +72,7 @@ const (
 	frameLeast = frameUDP + 8
 )
 
-// record keeps the packets that the end sends, until over is set.
+// record stores the packets that the end sends, until over is set.
 func (e *tapeEnd) record(over *atomic.Bool) {
 	buf := make([]byte, 64<<10)
 	for !over.Load() {
@@ -85,7 +85,8 @@ func (e *tapeEnd) record(over *atomic.Bool) {
 		if b[frameType] != 8 || b[frameType+1] != 0 || b[frameProto] != unix.IPPROTO_UDP {
 			continue
 		}
-		// A veth leaves checksums unfinished. A receiver accepts a packet without one as well.
+		// A veth leaves checksums incomplete. A receiver accepts a packet without a checksum
+		// as well, so it is set to zero.
 		b[frameSum], b[frameSum+1] = 0, 0
 		e.frames = append(e.frames, b)
 	}
@@ -94,7 +95,7 @@ func (e *tapeEnd) record(over *atomic.Bool) {
 // stop ends the recording.
 func (t *tape) stop() { t.over.Store(true); t.running.Wait() }
 
-// play sends all recorded packets, each from its own end, and returns how many.
+// play sends all recorded packets, each from its own end, and returns their number.
 func (t *tape) play() (n int, err error) {
 	var ends [2]int
 	var errs [2]error
@@ -106,8 +107,8 @@ func (t *tape) play() (n int, err error) {
 	return ends[0] + ends[1], errors.Join(errs[:]...)
 }
 
-// play pauses for a hundredth of a second after each hundred packets, because the session goes
-// on beside it.
+// It pauses for a hundredth of a second after each hundred packets, because the session
+// continues at the same time.
 func (e *tapeEnd) play() (n int, err error) {
 	for i, b := range e.frames {
 		if _, err := unix.Write(e.fd, b); err != nil && !errors.Is(err, unix.ENOBUFS) {
@@ -132,8 +133,8 @@ func (t *tape) close() error {
 	return errors.Join(errs...)
 }
 
-// flood sends garbageRate packets a second of nonsense from h to the daemon's port at to. They
-// have every kind that the first byte can name, and many sizes.
+// flood sends garbageRate random packets a second from h to the daemon's port at to. They have
+// all values of the first byte, and many sizes.
 func flood(h *fabric.Host, to netip.Addr, lasts time.Duration) (sent int, err error) {
 	c, err := h.ListenPacket("udp4", ":0")
 	if err != nil {

@@ -9,14 +9,13 @@ import (
 	"strings"
 )
 
-// batch collects the lines for one run of "ip -batch" or "tc -batch". A process for each line
-// would slow building down several times.
+// batch collects the lines for one run of "ip -batch" or "tc -batch". One process for each
+// line would make building several times slower.
 type batch struct{ strings.Builder }
 
 func (b *batch) add(format string, args ...any) { fmt.Fprintf(b, format+"\n", args...) }
 
-// apply runs the lines with the tool inside the namespace, or outside of all if
-// ns is nil.
+// apply runs the lines with the tool inside the namespace, or on the host if ns is nil.
 func (b *batch) apply(tool string, ns *Namespace) error {
 	if b.Len() == 0 {
 		return nil
@@ -29,8 +28,8 @@ func (b *batch) apply(tool string, ns *Namespace) error {
 	return err
 }
 
-// build goes from the boxes over the cables and addresses to the routes. A route needs its
-// interface up and addressed.
+// build creates the boxes first, then the cables and addresses, and then the routes. A route
+// needs an interface that is up and has an address.
 func (f *Fabric) build() error {
 	for _, step := range []func() error{
 		f.makeBoxes, f.setSysctls, f.plugCables, f.setAddresses, f.setRoutes,
@@ -83,7 +82,7 @@ func (f *Fabric) routers() []*Namespace {
 
 func (f *Fabric) hosts() []*Host { return slices.Concat(f.hostsA, f.hostsB) }
 
-// setSysctls runs before the cables are plugged in, so every interface starts from these
+// setSysctls runs before the cables are created, so every interface starts with these
 // defaults.
 func (f *Fabric) setSysctls() error {
 	router := map[string]string{
@@ -119,7 +118,7 @@ func (f *Fabric) setSysctls() error {
 		}
 	}
 	for _, n := range f.Lines {
-		// A cable has no address of its own and sends nothing.
+		// The two ports of a cut cable have no address and send nothing by themselves.
 		if err := n.setSysctl(map[string]string{"net.ipv6.conf.default.disable_ipv6": "1"}); err != nil {
 			return err
 		}
@@ -127,8 +126,8 @@ func (f *Fabric) setSysctls() error {
 	return nil
 }
 
-// hostSysctl keeps a run from inheriting the machine's congestion control, and TCP's memory of
-// earlier connections.
+// hostSysctl sets congestion control and TCP's metrics cache, so that a run does not inherit
+// the machine's settings and earlier connections.
 var hostSysctl = map[string]string{
 	"net.ipv4.tcp_congestion_control":     "cubic",
 	"net.ipv4.tcp_no_metrics_save":        "1",
@@ -153,8 +152,8 @@ func allowCubic() error {
 	return os.WriteFile(file, []byte(strings.TrimSpace(string(list))+" cubic"), 0o644)
 }
 
-// plugCables makes every veth pair. A host has "eth0" and its leaf "h<i>". A leaf has "s<n>"
-// and the spine "lA" or "lB".
+// plugCables creates every veth pair. A host's end is "eth0", and the leaf's end is "h<i>". A
+// leaf's end towards a spine is "s<n>", and the spine's end is "lA" or "lB".
 func (f *Fabric) plugCables() error {
 	var b batch
 	cable := func(a *Namespace, port string, z *Namespace, peer string) {

@@ -8,15 +8,15 @@ import (
 	"syscall"
 )
 
-// exitInterrupted is a shell's code for a program that SIGINT ended: 128 and the number of the
-// signal.
+// exitInterrupted is the exit code that shells report for a program that SIGINT ended: 128
+// plus the number of the signal.
 const exitInterrupted = 128 + int(syscall.SIGINT)
 
-// Command is the main function of a program that builds fabrics, after its flags are read. It
-// starts the guard (see Guard) and calls work. If work fails, Command prints the error behind
-// the program's name and exits with 1. A signal that ends the program does not wait for work.
-// Command then prints that it was interrupted, then note, and exits with 130. The guard then
-// removes the network.
+// Command wraps the main function of a program that builds fabrics, after its flags have been
+// read. It starts the guard (see Guard) and calls work. If work fails, Command prints the
+// error after the program's name and exits with 1. A signal that ends the program does not
+// wait for work to return. Command then prints that it was interrupted, and the text note, and
+// exits with 130. The guard then removes the network.
 func Command(name, note string, work func() error) {
 	if err := Guard(); err != nil {
 		fail(name, err)

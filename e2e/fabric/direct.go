@@ -8,21 +8,21 @@ import (
 	"sync"
 )
 
-// maxLinks bounds the cables of a Direct. The address plan has one octet for a cable, and no
-// comparison needs more.
+// maxLinks bounds the number of cables of a Direct. The address plan has one octet for a cable,
+// and no comparison needs more cables.
 const maxLinks = 16
 
-// DirectSpec says how cables join two hosts.
+// DirectSpec describes the cables between two hosts.
 type DirectSpec struct {
 	Links int // veth pairs, each with a network of its own; 0 means 1
-	// WireLike lets packets of MTU size cross the cables, as a network card sends them. Without
-	// it a veth carries whole super-frames of 64 KB.
+	// With WireLike, packets of MTU size cross the cables, as a network card sends them.
+	// Otherwise a veth carries whole super-frames of 64 KB.
 	WireLike bool
 }
 
-// Direct is two hosts joined by cables without a limit, and nothing between
-// them. Cable k, from 0, is "eth<k>" at both ends, with 10.1.<k+1>.1/24 at A and
-// 10.1.<k+1>.2/24 at B.
+// Direct consists of two hosts joined by cables without a rate limit, and nothing between them.
+// Cable k, from 0, is "eth<k>" at both ends, with 10.1.<k+1>.1/24 at A and 10.1.<k+1>.2/24 at
+// B.
 type Direct struct {
 	Spec DirectSpec
 	A, B *Host
@@ -32,7 +32,7 @@ type Direct struct {
 	closeErr  error
 }
 
-// NewDirect builds a Direct in about half a second. On error nothing is left behind.
+// NewDirect builds a Direct in about half a second. After an error nothing remains.
 func NewDirect(spec DirectSpec) (*Direct, error) {
 	if spec.Links == 0 {
 		spec.Links = 1
@@ -50,7 +50,7 @@ func NewDirect(spec DirectSpec) (*Direct, error) {
 	return d, nil
 }
 
-// Close ends every process inside and removes both namespaces. A second call is allowed.
+// Close ends every process inside the namespaces and removes both. It may be called twice.
 func (d *Direct) Close() error {
 	d.closeOnce.Do(func() { d.closeErr = removeAll(d.all) })
 	return d.closeErr
@@ -77,7 +77,7 @@ func (d *Direct) build(prefix string) (err error) {
 	return nil
 }
 
-// host makes one end. Its addresses end in the number last.
+// host makes one end. The last number of its addresses is last.
 func (d *Direct) host(name string, last int) (*Host, error) {
 	n, err := newNamespace(name)
 	if n != nil {
@@ -93,7 +93,7 @@ func (d *Direct) host(name string, last int) (*Host, error) {
 	return h, n.setSysctl(hostSysctl)
 }
 
-// plug makes the cables and gives both ends their addresses.
+// plug creates the cables and gives both ends their addresses.
 func (d *Direct) plug() error {
 	var cables batch
 	for k := range d.Spec.Links {

@@ -9,11 +9,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// faultTable is the nftables table of a spine's fault.
+// faultTable is the name of the nftables table with a spine's fault.
 const faultTable = "inet fault"
 
-// Break makes spine n (from 1) a silent blackhole. It keeps its links and answers its
-// neighbours, but drops every packet instead of forwarding it.
+// Break makes spine n (from 1) drop all packets silently. The spine keeps its links and answers
+// its neighbours, but forwards no packet.
 func (f *Fabric) Break(n int) error { return f.fault(n, "drop", "") }
 
 // Lossy makes spine n (from 1) lose permille of 1000 packets, at random.
@@ -22,7 +22,7 @@ func (f *Fabric) Lossy(n, permille int) error {
 }
 
 // Bleach makes spine n (from 1) clear the ECN field of forwarded IPv4 packets. RFC 3168 forbids
-// it, and routers do it.
+// this, but some routers do it.
 func (f *Fabric) Bleach(n int) error {
 	return f.fault(n, "accept", fmt.Sprintf("add rule %s f ip ecn set not-ect\n", faultTable))
 }
@@ -57,7 +57,7 @@ func (n *Namespace) nft(lines string) (string, error) {
 	return string(out), nil
 }
 
-// Report gives each spine's bytes and fault, for the log of a failed test.
+// Report describes each spine's bytes and fault, for the log of a failed test.
 func (f *Fabric) Report() string {
 	var b strings.Builder
 	sent, err := f.Counters()
@@ -75,7 +75,7 @@ func (f *Fabric) Report() string {
 func (f *Fabric) Counters() ([]uint64, error) {
 	sent := make([]uint64, len(f.Spines))
 	err := f.LeafA.Do(func() error {
-		// A handle opened by default belongs to the namespace of the thread.
+		// A netlink handle opened by default belongs to the namespace of the thread.
 		h, err := netlink.NewHandle(unix.NETLINK_ROUTE)
 		if err != nil {
 			return err
@@ -93,8 +93,8 @@ func (f *Fabric) Counters() ([]uint64, error) {
 	return sent, err
 }
 
-// Busiest is the number (from 1) of the spine that got most bytes of leaf A since the given
-// Counters. A nil means since the beginning.
+// Busiest returns the number (from 1) of the spine that got most bytes from leaf A since the
+// given Counters. With nil it counts from the beginning.
 func (f *Fabric) Busiest(since []uint64) (int, error) {
 	now, err := f.Counters()
 	if err != nil {

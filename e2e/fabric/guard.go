@@ -11,42 +11,45 @@ import (
 	"time"
 )
 
-// guardEnv makes a process a guard, and names its prefix.
+// guardEnv is an environment variable. It makes a process a guard, and contains the prefix to
+// guard.
 const guardEnv = "SRDTUN_FABRIC_GUARD"
 
-// runDir is where srdtun keeps the sockets and state files of its interfaces.
+// runDir is the directory in which srdtun keeps the sockets and state files of its interfaces.
 const runDir = "/run/srdtun"
 
-// Prefix begins all names of this process: namespaces, tunnel interfaces (see TunnelName) and
-// its scratch folder. It holds the process number, so simultaneous runs have different names.
+// Prefix is the beginning of all names of this process: namespaces, tunnel interfaces (see
+// TunnelName) and its scratch folder. It holds the process number, so simultaneous runs have
+// different names.
 func Prefix() string { return prefixOf(os.Getpid()) }
 
 func prefixOf(pid int) string { return fmt.Sprintf("srd%d-", pid) }
 
-// TunnelName is the name of a tunnel interface that Guard will remove. The suffix may have up
-// to four letters, because an interface name has at most 15 bytes.
+// TunnelName returns the name of a tunnel interface that Guard will remove. The suffix may have
+// up to four letters, because an interface name has at most 15 bytes.
 func TunnelName(suffix string) string { return Prefix() + suffix }
 
-// Scratch is a private folder for keys, configurations and logs, removed by Guard.
+// Scratch returns a private folder for keys, configurations and logs, which Guard removes.
 func Scratch() (string, error) {
 	dir := filepath.Join(os.TempDir(), Prefix()+"scratch")
 	return dir, os.MkdirAll(dir, 0o700)
 }
 
-// lifeline is the pipe whose end tells the guard that this process has ended. Nothing closes it
-// by hand, and no other child inherits it. A variable of the package keeps the garbage
+// lifeline is a pipe. When it closes, the guard knows that this process has ended. No code
+// closes it, and no other child inherits it. A variable of the package keeps the garbage
 // collector from closing it.
 //
 //lint:ignore U1000 that nothing reads it is the point
 var lifeline io.WriteCloser
 
-// Guard begins the main function of every program that builds fabrics. It starts a second
-// process of the same program, which waits for the end of the first. That end may be a return,
-// a panic, a signal or kill -9. The second process then removes the leftovers. There Guard does
-// not return.
+// Guard must be called at the start of the main function of every program that builds fabrics.
+// It starts a second process of the same program, which waits for the end of the first process.
+// The first process may end by a return, a panic, a signal or kill -9. The second process then
+// removes the leftovers. In the second process Guard does not return.
 func Guard() error {
 	if prefix := os.Getenv(guardEnv); prefix != "" {
-		// Nothing is ever written, so the end of input is the end of the other process.
+		// Nothing is ever written to the pipe, so the end of input means the end of the other
+		// process.
 		_, _ = io.Copy(io.Discard, os.Stdin)
 		sweep(prefix)
 		os.Exit(0)
@@ -57,7 +60,8 @@ func Guard() error {
 	}
 	guard := exec.Command(self)
 	guard.Env = append(os.Environ(), guardEnv+"="+Prefix())
-	// A session of its own: an interrupt from the terminal must not reach it.
+	// The guard has a session of its own, so that an interrupt from the terminal does not reach
+	// it.
 	guard.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if lifeline, err = guard.StdinPipe(); err != nil {
 		return err
@@ -65,8 +69,8 @@ func Guard() error {
 	return guard.Start()
 }
 
-// sweepPause lets the last children of the ended process end too. Such a child may be an ip
-// that was about to make a namespace.
+// sweepPause lets the last children of the ended process end too. Such a child may be an "ip"
+// that was about to create a namespace.
 const sweepPause = 200 * time.Millisecond
 
 // sweep removes everything whose name has the prefix.
@@ -84,7 +88,7 @@ func sweepOnce(prefix string) {
 			boxes = append(boxes, &Namespace{Name: e.Name()})
 		}
 	}
-	// No process is left to report an error to.
+	// An error is ignored, because no process is left to report it to.
 	_ = removeAll(boxes)
 	files, _ := filepath.Glob(filepath.Join(runDir, prefix+"*"))
 	for _, f := range files {

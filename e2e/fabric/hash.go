@@ -11,15 +11,16 @@ import (
 )
 
 // hashProgram is "bpf_set_hash_invalid(skb); return -1" in BPF instructions (linux/bpf.h). The
-// packet goes on, and its next user computes the hash afresh. -1 is TCX_NEXT and TC_ACT_UNSPEC.
+// packet continues, and its next user computes the hash afresh. -1 is TCX_NEXT and
+// TC_ACT_UNSPEC.
 var hashProgram = [...]bpfInsn{
 	{code: 0x85, imm: 41}, // call helper 41, bpf_set_hash_invalid; r1 is the packet
 	{code: 0xb7, imm: -1}, // r0 = -1
 	{code: 0x95},          // exit
 }
 
-// hashLicense is the license that the helper requires. Like the program it does not move in
-// memory.
+// hashLicense is the license that the BPF helper requires. The garbage collector must not move
+// it while the kernel reads it.
 var hashLicense = [...]byte{'G', 'P', 'L', 0}
 
 // bpfInsn is struct bpf_insn.
@@ -62,14 +63,13 @@ func (f *Fabric) forgetHashes() error {
 	return nil
 }
 
-// forgetHash attaches the program to the ingress of devices in the thread's
-// namespace.
+// forgetHash attaches the program to the ingress of devices in the thread's namespace.
 func forgetHash(devices []string) error {
 	fd, err := loadHashProgram()
 	if err != nil {
 		return err
 	}
-	// The device keeps an attached program.
+	// The device keeps the attached program, so its descriptor can be closed.
 	defer unix.Close(fd)
 	for _, name := range devices {
 		ifi, err := net.InterfaceByName(name)
@@ -78,7 +78,7 @@ func forgetHash(devices []string) error {
 		}
 		err = attachTCX(ifi.Index, fd)
 		if errors.Is(err, unix.EINVAL) {
-			// Kernels before 6.6 know no tcx; clsact does the same there.
+			// Kernels before 6.6 do not have tcx; on these clsact does the same.
 			err = attachClsact(ifi.Index, fd)
 		}
 		if err != nil {
@@ -88,9 +88,9 @@ func forgetHash(devices []string) error {
 	return nil
 }
 
-// loadHashProgram loads the program on the locked thread of its caller. A pending signal makes
-// the kernel's verifier give up with EAGAIN, and Go's runtime interrupts threads with SIGURG.
-// So signals wait for the end of the call.
+// loadHashProgram loads the program on the calling thread, which must be locked. A pending
+// signal makes the kernel's verifier give up with EAGAIN, and Go's runtime interrupts threads
+// with SIGURG. So signals are blocked during the call.
 func loadHashProgram() (fd int, err error) {
 	var all, before unix.Sigset_t
 	for i := range all.Val {
@@ -134,7 +134,7 @@ func attachClsact(ifindex, fd int) error {
 	})
 }
 
-// bpf is bpf(2).
+// bpf is the system call bpf(2).
 func bpf(cmd int, attr unsafe.Pointer, size uintptr) (int, error) {
 	r, _, errno := unix.Syscall(unix.SYS_BPF, uintptr(cmd), uintptr(attr), size)
 	if errno != 0 {

@@ -17,17 +17,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// netnsDir is where ip-netns(8) keeps its named namespaces.
+// netnsDir is the directory in which ip-netns(8) keeps its named namespaces.
 const netnsDir = "/run/netns"
 
-// killWait is the time between SIGTERM and SIGKILL for the processes in a namespace. It is
-// enough for a daemon to undo its routes.
+// killWait is the time between SIGTERM and SIGKILL for the processes in a namespace. It is long
+// enough for a daemon to remove its routes.
 const killWait = 2 * time.Second
 
 // Namespace is one named network namespace.
 type Namespace struct{ Name string }
 
-// newNamespace makes the namespace and brings its loopback device up.
+// newNamespace creates the namespace and brings its loopback device up.
 func newNamespace(name string) (*Namespace, error) {
 	if _, err := run("", "ip", "netns", "add", name); err != nil {
 		return nil, err
@@ -37,7 +37,7 @@ func newNamespace(name string) (*Namespace, error) {
 	return n, err
 }
 
-// Path is the file that setns(2) opens for the namespace.
+// Path returns the file that setns(2) opens for the namespace.
 func (n *Namespace) Path() string { return filepath.Join(netnsDir, n.Name) }
 
 // Command prepares a command that will run inside the namespace. ip-netns replaces itself with
@@ -46,14 +46,14 @@ func (n *Namespace) Command(name string, args ...string) *exec.Cmd {
 	return exec.Command("ip", append([]string{"netns", "exec", n.Name, name}, args...)...)
 }
 
-// Run runs a command inside the namespace to its end and returns its standard output. The error
-// holds the command's standard error.
+// Run runs a command inside the namespace, waits for its end, and returns its standard output.
+// The error contains the command's standard error.
 func (n *Namespace) Run(name string, args ...string) (string, error) {
 	return run("", "ip", append([]string{"netns", "exec", n.Name, name}, args...)...)
 }
 
-// Do calls fn on a thread inside the namespace. Sockets that fn makes belong to
-// the namespace for good; goroutines that fn starts do not run in it.
+// Do calls fn on a thread inside the namespace. Sockets that fn makes stay in the namespace;
+// goroutines that fn starts do not run in it.
 func (n *Namespace) Do(fn func() error) error {
 	runtime.LockOSThread()
 	home, err := os.Open("/proc/thread-self/ns/net")
@@ -123,7 +123,7 @@ func (n *Namespace) Pids() []int {
 	}
 	var pids []int
 	for _, f := range strings.Fields(out) {
-		// A thread of this very process may be inside for a moment.
+		// A thread of this process itself may be inside for a moment.
 		if pid, err := strconv.Atoi(f); err == nil && pid != os.Getpid() {
 			pids = append(pids, pid)
 		}
@@ -139,7 +139,7 @@ func (n *Namespace) remove() error {
 			break
 		}
 		for _, pid := range pids {
-			// A process that has ended meanwhile needs no signal.
+			// A process that has ended in the meantime needs no signal.
 			_ = syscall.Kill(pid, sig)
 		}
 		if sig == syscall.SIGKILL && time.Now().After(until) {

@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// logMax bounds the output kept of a process: enough for the last messages of any failure.
+// logMax bounds the stored output of a process. It is enough for the last messages of any
+// failure.
 const logMax = 64 << 10
 
 // Log keeps the last logMax bytes written to it. Its zero value is ready, and
@@ -32,7 +33,7 @@ func (l *Log) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// String is the kept output.
+// String returns the stored output.
 func (l *Log) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -47,18 +48,19 @@ type Process struct {
 	err  error
 }
 
-// Start starts a command in the namespace; its output goes to its Log.
+// Start starts a command in the namespace; the output goes to the process's Log.
 func (n *Namespace) Start(name string, args ...string) (*Process, error) {
 	return n.StartWith(nil, nil, name, args...)
 }
 
-// StartWith is Start with additions to the environment. Standard output goes to stdout, unless
-// that is nil.
+// StartWith is like Start, with additions to the environment. Standard output goes to stdout,
+// unless that is nil.
 func (n *Namespace) StartWith(stdout io.Writer, env []string, name string, args ...string) (*Process, error) {
 	return n.StartFiles(nil, stdout, env, name, args...)
 }
 
-// StartFiles is StartWith with open files, which become the process's descriptors from 3 on.
+// StartFiles is like StartWith, with open files that become the process's descriptors from 3
+// on.
 func (n *Namespace) StartFiles(files []*os.File, stdout io.Writer, env []string, name string, args ...string) (*Process, error) {
 	p := &Process{cmd: n.Command(name, args...), done: make(chan struct{})}
 	p.cmd.ExtraFiles = files
@@ -67,11 +69,11 @@ func (n *Namespace) StartFiles(files []*os.File, stdout io.Writer, env []string,
 	if stdout != nil {
 		p.cmd.Stdout = stdout
 	}
-	// An interrupt from the terminal is for the program that runs the fabric. That program
-	// decides the order in which its processes end.
+	// An interrupt from the terminal should reach only the program that runs the fabric. This
+	// program decides in which order its processes end.
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	// The process is born inside the namespace, so an immediate removal of the namespace finds
-	// it. With ip-netns(8) alone it would still be on its way in.
+	// The process starts inside the namespace, so that an immediate removal of the namespace
+	// finds it. With ip-netns(8) alone it would enter the namespace only later.
 	if err := n.Do(p.cmd.Start); err != nil {
 		return nil, fmt.Errorf("%s in %s: %w", name, n.Name, err)
 	}
@@ -82,14 +84,14 @@ func (n *Namespace) StartFiles(files []*os.File, stdout io.Writer, env []string,
 	return p, nil
 }
 
-// Done is closed at the end of the process.
+// Done is a channel that is closed at the end of the process.
 func (p *Process) Done() <-chan struct{} { return p.done }
 
-// Pid is the process number.
+// Pid returns the process number.
 func (p *Process) Pid() int { return p.cmd.Process.Pid }
 
-// Wait waits for the end, at most d, and returns the exit error. It kills a process that takes
-// longer, and the error says so.
+// Wait waits for the end of the process, at most d, and returns the exit error. It kills a
+// process that takes longer, and then returns an error that says so.
 func (p *Process) Wait(d time.Duration) error {
 	select {
 	case <-p.done:
@@ -103,13 +105,13 @@ func (p *Process) Wait(d time.Duration) error {
 // Signal sends a signal. It does nothing if the process has ended.
 func (p *Process) Signal(s syscall.Signal) { _ = p.cmd.Process.Signal(s) }
 
-// Kill is kill -9, and waits for the end.
+// Kill sends SIGKILL, and waits for the end.
 func (p *Process) Kill() {
 	p.Signal(syscall.SIGKILL)
 	<-p.done
 }
 
-// Stop is SIGTERM, and SIGKILL for a process that still runs after d.
+// Stop sends SIGTERM, and SIGKILL if the process still runs after d.
 func (p *Process) Stop(d time.Duration) error {
 	p.Signal(syscall.SIGTERM)
 	return p.Wait(d)

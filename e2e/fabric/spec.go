@@ -5,15 +5,15 @@ import (
 	"net/netip"
 )
 
-// Bounds of a Spec. The address plan has one octet each for a host, an address of a host, and a
-// spine. A test machine needs no more.
+// These are the bounds of a Spec. The address plan has one octet each for a host, an address of
+// a host, and a spine. A test network needs no more.
 const (
 	maxHosts  = 128
 	maxSpines = 64
 	maxAddrs  = 16
 )
 
-// Spec says what to build. The zero value of a field means its default.
+// Spec describes the network to build. The zero value of a field stands for its default.
 type Spec struct {
 	HostsA, HostsB int // hosts on leaf lA and on leaf lB; 1 each
 	Spines         int // 4
@@ -25,13 +25,13 @@ type Spec struct {
 	// SlowMbit gives single spines (numbered from 1) another rate.
 	SlowMbit map[int]int
 
-	// HashSeed fixes the leaves' ECMP hash, so a run can be repeated. With 0 the kernel draws
-	// one.
+	// HashSeed fixes the leaves' ECMP hash, so a run can be repeated. With 0 the kernel draws a
+	// random hash.
 	HashSeed uint32
 
-	// Lines puts a namespace between leaf lA and every spine. It is a cut in the cable, with
-	// the ports "left" and "right" for an emulator to join. No packet passes a spine before an
-	// emulator joins them.
+	// Lines puts a namespace between leaf lA and every spine. The namespace is a cut in the
+	// cable, with two ports "left" and "right" that an emulator can connect. No packet passes a
+	// spine before an emulator joins them.
 	Lines bool
 }
 
@@ -61,7 +61,8 @@ func (s Spec) withDefaults() (Spec, error) {
 	return s, nil
 }
 
-// rateMbit is the rate of spine n's links (n from 1), negative for no limit.
+// rateMbit returns the rate of spine n's links (n from 1), or a negative number if there is no
+// limit.
 func (s Spec) rateMbit(n int) int {
 	if r, ok := s.SlowMbit[n]; ok {
 		return r
@@ -69,8 +70,8 @@ func (s Spec) rateMbit(n int) int {
 	return s.RateMbit
 }
 
-// The address plan. A side is 1 (leaf lA) or 2 (leaf lB); hosts and spines are
-// numbered from 1, the addresses of a host from 0.
+// This is the address plan. A side is 1 (leaf lA) or 2 (leaf lB); hosts and spines are numbered
+// from 1, the addresses of a host from 0.
 //
 //	host      10.<side>.<host>.2+k/24     fd00:<side>:<host>::2+k/64
 //	its leaf  10.<side>.<host>.1          fd00:<side>:<host>::1
@@ -80,7 +81,7 @@ func addr4(net, box, last int) netip.Addr {
 	return netip.AddrFrom4([4]byte{10, byte(net), byte(box), byte(last)})
 }
 
-// addr6 writes the numbers in decimal digits: box 10 is fd00:1:10::, although the group is
+// addr6 writes the numbers in decimal digits: box 10 has fd00:1:10::, although the group is
 // hexadecimal.
 func addr6(net, box, last int) netip.Addr {
 	return netip.MustParseAddr(fmt.Sprintf("fd00:%d:%d::%d", net, box, last))

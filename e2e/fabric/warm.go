@@ -7,11 +7,12 @@ import (
 	"sync"
 )
 
-// warmTries bounds the pings to one neighbour. The first may be lost while a port comes up.
+// warmTries bounds the pings to one neighbour. The first ping may be lost while a port comes
+// up.
 const warmTries = 5
 
-// warm makes every neighbour known to every other before the first measurement, in both
-// families. Warm does that for ports behind a cut cable.
+// warm fills the neighbour entries of all boxes before the first measurement, in both
+// families. Warm does the same for ports behind a cut cable.
 func (f *Fabric) warm() error {
 	if f.Spec.Lines {
 		return nil
@@ -19,8 +20,8 @@ func (f *Fabric) warm() error {
 	return f.Warm()
 }
 
-// Warm pings each neighbour of both leaves. With Spec.Lines the caller calls it after joining
-// the lines.
+// Warm pings each neighbour of both leaves. With Spec.Lines the caller must call it after it
+// has connected the lines.
 func (f *Fabric) Warm() error {
 	var wg sync.WaitGroup
 	errs := make(chan error, 4*(maxHosts+maxSpines))

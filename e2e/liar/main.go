@@ -1,5 +1,5 @@
-// Command liar is a peer with a session like any other. Under its keys it sends one of the rows
-// in rows.go at a given rate. It is for tests.
+// Command liar is a test peer with a normal session that sends lies. Under the session's keys
+// it sends one of the kinds of packets in rows.go at a given rate. Tests use it.
 package main
 
 import (
@@ -71,7 +71,7 @@ func key(text string) (k [32]byte, err error) {
 	return k, err
 }
 
-// liar is a session and the counts of its packets.
+// liar holds a session and the counts of its packets.
 type liar struct {
 	sender *udp.Sender
 	train  *srd.Train // it has the keys
@@ -81,7 +81,7 @@ type liar struct {
 	turn   uint32 // of frames
 }
 
-// app sends one empty message, whose packet shows the session.
+// app sends one empty message, whose packet reveals the session's parameters.
 type app struct {
 	srd.OneFlow
 	left int
@@ -103,7 +103,7 @@ func (a *app) Deadline() mono.Time             { return mono.Never }
 func (a *app) Advance(mono.Time)               {}
 func (a *app) Flush() bool                     { return false }
 
-// meet has a handshake with the peer.
+// meet completes a handshake with the peer.
 func meet(private, public, local, to string) (*liar, error) {
 	own, err := key(private)
 	if err != nil {
@@ -161,9 +161,9 @@ func meet(private, public, local, to string) (*liar, error) {
 			a.left = 0
 		})
 		if ok {
-			// From here on the program does not read its packets. The peer's answers
-			// acknowledge packets that the connection never sent. The connection's message goes
-			// out under another number.
+			// From here on the connection does not get the peer's packets. These packets
+			// acknowledge packets that the connection never sent. The connection's message has
+			// been sent under another number.
 			stop()
 			l.index, l.number = [4]byte(l.train.Buf[4:]), a.sent
 			end := len(l.train.Buf) - (srd.Overhead - srd.HeaderLen)
@@ -177,7 +177,7 @@ func meet(private, public, local, to string) (*liar, error) {
 // slot is a flow slot that the connection has not used.
 const slot = 200
 
-// send seals frames as the next packet, sends it, and returns its size.
+// send seals frames as the next packet, sends the packet, and returns its size.
 func (l *liar) send(frames []byte) int {
 	b := append(l.train.Buf[:0], 0x24, 0, 0, slot)
 	b = append(b, l.index[:]...)

@@ -2,37 +2,40 @@ package main
 
 import "encoding/binary"
 
-// rows are the packets that a liar may send. Each function fills a packet.
+// rows are the kinds of packets that a liar may send. Each function fills a packet with
+// frames.
 var rows = map[string]func(l *liar) []byte{
-	// Each frame is as far ahead of the last one as allowed.
+	// Here each frame is as far ahead of the previous one as allowed.
 	"sequence": func(l *liar) []byte {
 		return l.fill(60, func(b []byte) []byte {
 			l.turn++
 			return l.message(b, 0, l.turn*8191, 0, 20, 20)
 		})
 	},
-	// Frames out of order over all slots.
+	// These frames are out of order, over all slots.
 	"slots": func(l *liar) []byte {
 		return l.fill(1400, func(b []byte) []byte {
 			l.turn++
 			return l.message(b, l.turn%4096, 1+l.turn/4096, 0, 20, 20)
 		})
 	},
-	// Whole frames that wait for an earlier one over all slots. That one never comes.
+	// These whole frames wait for an earlier frame, over all slots. The earlier frame
+	// never comes.
 	"hoard": func(l *liar) []byte {
 		l.turn++
 		return l.message(nil, l.turn%4096, 1+l.turn/4096, 0, 1380, 1380)
 	},
-	// A byte of each frame.
+	// These messages have one byte of each frame.
 	"unfinished": func(l *liar) []byte {
 		return l.fill(100, func(b []byte) []byte {
 			l.turn++
 			return l.message(b, l.turn%4096, 1+l.turn/4096, 0, 10_300, 1)
 		})
 	},
-	// A byte of each page of the largest frames, so that all of their memory is in use.
+	// These messages touch each page of the largest frames, so that all of their memory
+	// is in use.
 	"spread": spread,
-	// The same, after half a second of honest traffic.
+	// These are the same messages, after half a second of honest traffic.
 	"earned": func(l *liar) []byte {
 		if l.number < 2000 {
 			return l.fill(1380, func(b []byte) []byte {
@@ -43,7 +46,7 @@ var rows = map[string]func(l *liar) []byte{
 		}
 		return spread(l)
 	},
-	// Frames that were given up before any part came.
+	// These frames are given up before any part has come.
 	"tombstones": func(l *liar) []byte {
 		return l.fill(1400, func(b []byte) []byte {
 			l.turn++
@@ -53,23 +56,23 @@ var rows = map[string]func(l *liar) []byte{
 			return immediate(b, l.turn%4096, 1+l.turn/4096, 0, 100)
 		})
 	},
-	// Numbers far ahead of all others.
+	// These numbers are far ahead of all others.
 	"far": func(l *liar) []byte {
 		return l.fill(60, func(b []byte) []byte {
 			l.turn++
 			return l.message(b, l.turn%7, l.turn<<20, 0, 20, 20)
 		})
 	},
-	// Challenges of the path.
+	// These are path challenges.
 	"challenges": func(l *liar) []byte {
 		return l.fill(1400, func(b []byte) []byte {
 			l.turn++
 			return append(binary.BigEndian.AppendUint32(append(b, 3), l.turn), make([]byte, 12)...)
 		})
 	},
-	// Small packets that all ask for an acknowledgement.
+	// These are small packets that all ask for an acknowledgement.
 	"pings": func(l *liar) []byte { return []byte{6} },
-	// Frames that an honest peer sends as well.
+	// These are frames that an honest peer sends as well.
 	"flood": func(l *liar) []byte {
 		l.turn++
 		return l.message(nil, l.turn%64, l.turn/64, 0, 1380, 1380)

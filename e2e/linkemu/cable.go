@@ -10,10 +10,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// wakeEvery bounds the sleep of a direction, so that Close is noticed.
+// wakeEvery bounds the sleep of a direction, so that Close takes effect.
 const wakeEvery = 50 * time.Millisecond
 
-// Cable joins two interfaces. Each direction has its line and its goroutine.
+// Cable joins two interfaces. Each direction has its own line and goroutine.
 type Cable struct {
 	ports   [2]*port
 	dirs    [2]direction
@@ -38,8 +38,8 @@ type Drops struct {
 }
 
 // Join starts a cable between two interfaces of the calling thread's network namespace (see
-// fabric.Namespace.Do). Frames from left pass ab, frames from right ba. No other code may use
-// the lines until Close has returned.
+// fabric.Namespace.Do). Frames from left pass through ab, and frames from right through ba. No
+// other code may use the lines until Close has returned.
 func Join(left, right string, ab, ba *Line) (*Cable, error) {
 	a, err := openPort(left)
 	if err != nil {
@@ -59,7 +59,7 @@ func Join(left, right string, ab, ba *Line) (*Cable, error) {
 	return c, nil
 }
 
-// Stats counts the frames from left to right, and back.
+// Stats counts the frames from left to right, and in the other direction.
 func (c *Cable) Stats() (ab, ba Stats) {
 	for i, s := range []*Stats{&ab, &ba} {
 		c.dirs[i].mu.Lock()
@@ -69,7 +69,7 @@ func (c *Cable) Stats() (ab, ba Stats) {
 	return ab, ba
 }
 
-// Drops counts losses beyond the faults of the lines, of both directions together.
+// Drops counts losses other than the faults of the lines, in both directions together.
 func (c *Cable) Drops() (d Drops) {
 	for i := range c.dirs {
 		c.dirs[i].mu.Lock()
@@ -105,9 +105,9 @@ func (d *direction) turn() error {
 	defer d.mu.Unlock()
 	d.sendDue(clock())
 	n, bad, err := d.from.receive(func(frame []byte) {
-		// The time is read when the frame is here. Sending may have taken long, and must not
-		// shorten the delay of frames that arrived meanwhile. The line counts an oversized
-		// frame.
+		// The time is read when the frame has been received. Sending may have taken long, and
+		// must not shorten the delay of frames that arrived in the meantime. The line counts a
+		// frame that is too long.
 		_ = d.line.Push(clock(), frame)
 	})
 	d.drops.Unusable += uint64(bad)
@@ -146,7 +146,8 @@ func (d *direction) sendDue(now int64) {
 		for out := d.frames[:n]; len(out) > 0; {
 			k, err := d.to.send(out)
 			if err != nil {
-				// The first frame of the rest is refused, as by a full queue.
+				// The kernel refused the first of the remaining frames, for instance because
+				// its queue is full.
 				d.drops.NotSent++
 				k = 1
 			}
@@ -168,8 +169,8 @@ func (p *port) wait(d time.Duration) error {
 	return err
 }
 
-// start is the zero of clock.
+// start is the time zero of clock.
 var start = time.Now()
 
-// clock is monotonic, in nanoseconds.
+// clock returns monotonic time in nanoseconds.
 func clock() int64 { return int64(time.Since(start)) }

@@ -2,8 +2,8 @@ package linkemu
 
 import "encoding/binary"
 
-// Offsets and numbers of Ethernet II, IPv4 (RFC 791), IPv6 (RFC 8200), UDP (RFC
-// 768) and TCP (RFC 9293) headers.
+// These are offsets and numbers in Ethernet II, IPv4 (RFC 791), IPv6 (RFC 8200), UDP (RFC 768)
+// and TCP (RFC 9293) headers.
 const (
 	etherLen   = 14
 	etherIPv4  = 0x0800
@@ -18,7 +18,7 @@ const (
 	tcpWordsAt = 12
 )
 
-// transport says where the UDP or TCP part of a frame is.
+// transport is the position of the UDP or TCP part of a frame.
 type transport struct {
 	proto byte
 	start int // of the transport header
@@ -74,12 +74,13 @@ func (t *transport) findBody(frame []byte) bool {
 	return t.body <= t.end
 }
 
-// ports is the flow key of the frame: the sum of both ports, which is equal in both directions.
+// ports returns the flow key of the frame: the sum of both ports, which is equal in both
+// directions.
 func (t transport) ports(frame []byte) uint16 {
 	return binary.BigEndian.Uint16(frame[t.start:]) + binary.BigEndian.Uint16(frame[t.start+2:])
 }
 
-// setChecksum computes the checksum over pseudo header and segment afresh.
+// setChecksum recomputes the checksum over pseudo header and segment.
 func (t transport) setChecksum(frame []byte) {
 	frame[t.sumAt], frame[t.sumAt+1] = 0, 0
 	addrs := frame[t.ip+12 : t.ip+20]
@@ -95,8 +96,8 @@ func (t transport) setChecksum(frame []byte) {
 }
 
 // completeChecksum finishes a checksum that covers only the pseudo header so far. The kernel
-// leaves it so. The sum runs from start to the end of the frame and goes to start+offset
-// (virtio_net_hdr, VIRTIO_NET_HDR_F_NEEDS_CSUM).
+// leaves such incomplete checksums. The sum covers the bytes from start to the end of the
+// frame, and is stored at start+offset (virtio_net_hdr, VIRTIO_NET_HDR_F_NEEDS_CSUM).
 func completeChecksum(frame []byte, start, offset int) bool {
 	at := start + offset
 	if start < etherLen || offset < 0 || at+2 > len(frame) {

@@ -5,42 +5,42 @@ import (
 	"time"
 )
 
-// Impairment is the faults of one class. The zero value changes nothing. Probabilities are from
-// 0 to 1 and independent of each other.
+// Impairment holds the faults of one class. The zero value changes nothing. Probabilities are
+// from 0 to 1 and independent of each other.
 type Impairment struct {
 	Delay  time.Duration // added to every frame
 	Jitter time.Duration // more delay, uniform from 0 to this; it keeps the order
 	// Deviation makes the delay normally distributed with this standard deviation. The delay is
-	// never negative, and the order stays.
+	// never negative, and frames keep their order.
 	Deviation time.Duration
 
-	// RateBytesPerSec is the rate of the class; 0 means no limit. Frames count as on the wire,
-	// without preamble and checksum. LimitBytes is the drop-tail queue in front of the rate; 0
-	// means defaultLimitBytes.
+	// RateBytesPerSec is the rate of the class; 0 means no limit. Frames count with their size
+	// on the wire, without preamble and checksum. LimitBytes is the size of the drop-tail queue
+	// at that rate; 0 means defaultLimitBytes.
 	RateBytesPerSec int64
 	LimitBytes      int
 
 	Loss      float64
 	Duplicate float64 // the copy follows at once
-	// Reorder is the share of frames that are held back beyond their time by ReorderBy, so
-	// later ones overtake them. A ReorderBy of 0 means defaultReorderBy.
+	// Reorder is the share of frames that are delayed by a further ReorderBy, so that later
+	// ones overtake them. A ReorderBy of 0 means defaultReorderBy.
 	Reorder   float64
 	ReorderBy time.Duration
-	// Corrupt is the share of frames in which one bit behind the UDP or TCP header flips.
+	// Corrupt is the share of frames in which one bit after the UDP or TCP header is flipped.
 	Corrupt float64
-	// FixChecksum mends the UDP or TCP checksum of a corrupted frame. Then only the layers
-	// above can notice the fault, as after a fault inside a router. Without it the receiving
-	// kernel drops the frame.
+	// FixChecksum corrects the UDP or TCP checksum of a corrupted frame. Then only the layers
+	// above can detect the fault, as after a fault inside a router. Without FixChecksum the
+	// receiving kernel drops the frame.
 	FixChecksum bool
 }
 
-// defaultLimitBytes is the queue of a usual switch port per 100 Mbit/s.
+// defaultLimitBytes is the queue of a usual switch port, for each 100 Mbit/s.
 const defaultLimitBytes = 256 << 10
 
-// defaultReorderBy lets tens of full frames at 100 Mbit/s overtake.
+// defaultReorderBy is long enough that tens of full frames at 100 Mbit/s overtake.
 const defaultReorderBy = 3 * time.Millisecond
 
-// check names the first field of im without a meaning.
+// check names the first invalid field of im.
 func (im Impairment) check() error {
 	for _, p := range []struct {
 		name string

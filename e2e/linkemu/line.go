@@ -9,11 +9,11 @@ import (
 // maxFrame is the longest frame: Ethernet header, VLAN tag and an MTU of 9000.
 const maxFrame = 9000 + 18
 
-// maxWaiting bounds the frames inside one line: 0.3 s at 100 000 frames a second. No profile
-// here needs more. They take 300 MB at worst.
+// maxWaiting bounds the number of frames in one line: 0.3 s at 100 000 frames a second. No
+// profile here needs more. At worst these frames take 300 MB.
 const maxWaiting = 1 << 15
 
-// Line is one direction of a cable. It is not for concurrent use.
+// Line is one direction of a cable. It must not be used concurrently.
 type Line struct {
 	Stats   Stats
 	classes []class
@@ -32,10 +32,10 @@ type class struct {
 	lastAt int64 // the departure of the latest frame that kept its order
 }
 
-// NewLine makes a line with one class for each impairment. A hash of its ports gives a flow its
-// class. A line with the same seed for the other direction gives it the same class. Frames
-// without a port go to the first class. Without any impairment there is one class that changes
-// nothing.
+// NewLine makes a line with one class for each impairment. A hash of the ports assigns a flow
+// to a class. A line with the same seed for the other direction assigns the flow to the same
+// class. Frames without ports belong to the first class. Without any impairment there is one
+// class that changes nothing.
 func NewLine(seed uint64, impairments ...Impairment) (*Line, error) {
 	if len(impairments) == 0 {
 		impairments = []Impairment{{}}
@@ -58,8 +58,8 @@ func NewLine(seed uint64, impairments ...Impairment) (*Line, error) {
 
 var errOversize = errors.New("linkemu: frame is longer than maxFrame")
 
-// Push takes a copy of a frame that arrives at time now. Times must not go back. The error is
-// only about frames that no line can carry.
+// Push copies a frame that arrives at time now into the line. Times must not go back. The only
+// error is a frame that no line can carry.
 func (l *Line) Push(now int64, frame []byte) error {
 	l.Stats.In++
 	if len(frame) > maxFrame {
@@ -84,7 +84,7 @@ func (l *Line) Push(now int64, frame []byte) error {
 	return nil
 }
 
-// schedule puts the frame, as it will arrive, into the schedule, and perhaps a copy of it.
+// schedule schedules the frame with its faults, and possibly a copy of it.
 func (l *Line) schedule(c *class, at int64, frame []byte, t transport, isFlow bool) {
 	if len(l.waiting) >= maxWaiting {
 		l.Stats.TooMany++
@@ -110,8 +110,8 @@ func (l *Line) add(at int64, frame []byte) {
 	l.waiting.push(slot{at: at, order: l.pushed, frame: frame})
 }
 
-// Pop takes out the next frame whose time has come, or nil. The frame belongs to the caller.
-// Recycle may take it back.
+// Pop removes and returns the next frame whose time has come, or nil. The frame belongs to the
+// caller. Recycle may take it back.
 func (l *Line) Pop(now int64) []byte {
 	if len(l.waiting) == 0 || l.waiting[0].at > now {
 		return nil
@@ -123,7 +123,7 @@ func (l *Line) Pop(now int64) []byte {
 // Recycle gives a popped frame's memory back to the line.
 func (l *Line) Recycle(frame []byte) { l.free = append(l.free, frame[:0]) }
 
-// Deadline is the time of the next frame; false without one.
+// Deadline returns the time of the next frame, and false if there is none.
 func (l *Line) Deadline() (int64, bool) {
 	if len(l.waiting) == 0 {
 		return 0, false
@@ -149,13 +149,13 @@ func (l *Line) classOf(key uint16) int {
 	return int((x ^ x>>31) % uint64(len(l.classes)))
 }
 
-// draw is true with the given probability. Certain outcomes draw nothing.
+// draw returns true with the given probability. For a certain outcome it uses no randomness.
 func (l *Line) draw(probability float64) bool {
 	return probability > 0 && l.rand.Float64() < probability
 }
 
-// departure is when the class has sent the frame at its rate. It returns false if the queue of
-// the class is full.
+// departure returns the time at which the class has sent the frame at its rate. It returns
+// false if the queue of the class is full.
 func (c *class) departure(now int64, size int) (int64, bool) {
 	if c.RateBytesPerSec == 0 {
 		return now, true
@@ -169,8 +169,8 @@ func (c *class) departure(now int64, size int) (int64, bool) {
 	return c.idleAt, true
 }
 
-// delayed adds delay and jitter, and keeps the order of the class except for
-// frames chosen to be overtaken.
+// delayed adds delay and jitter. It keeps the order of the class, except for frames chosen to
+// be overtaken.
 func (l *Line) delayed(c *class, at int64) int64 {
 	sent := at
 	at += int64(c.Delay)

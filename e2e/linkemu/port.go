@@ -10,15 +10,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// batchFrames is how many frames one system call moves.
+// batchFrames is the number of frames in one system call.
 const batchFrames = 64
 
 // socketBytes is the size of the socket's receive buffer: 50 ms at 100 000 full frames a
-// second. The kernel counts about 2.3 KB for each.
+// second. The kernel counts about 2.3 KB for each frame.
 const socketBytes = 12 << 20
 
-// virtioLen is the length of struct virtio_net_hdr. The kernel puts one in front of each
-// received frame.
+// virtioLen is the length of struct virtio_net_hdr. The kernel puts this header in front of
+// each received frame.
 const virtioLen = 10
 
 // needsChecksum is VIRTIO_NET_HDR_F_NEEDS_CSUM.
@@ -64,9 +64,9 @@ func openPort(name string) (*port, error) {
 
 func (p *port) setUp(ifindex int) error {
 	for _, o := range []struct{ level, name, value int }{
-		// Frames that this socket sends must not come back to it.
+		// The socket must not receive the frames that it sends itself.
 		{unix.SOL_PACKET, unix.PACKET_IGNORE_OUTGOING, 1},
-		// Frames on a veth often carry an unfinished checksum; only this header tells.
+		// Frames on a veth often have an incomplete checksum; only this header shows that.
 		{unix.SOL_PACKET, unix.PACKET_VNET_HDR, 1},
 		{unix.SOL_SOCKET, unix.SO_RCVBUFFORCE, socketBytes},
 		{unix.SOL_SOCKET, unix.SO_SNDBUFFORCE, socketBytes},
@@ -93,8 +93,9 @@ func networkOrder(v uint16) uint16 {
 	return binary.NativeEndian.Uint16(b[:])
 }
 
-// receive calls take for each waiting frame, up to a batch, with checksums finished. The slices
-// are valid until the next call. bad counts frames with an unusable virtio header.
+// receive calls take for each waiting frame, up to a batch, with completed checksums. The
+// slices are valid until the next call. bad is the number of frames with an unusable virtio
+// header.
 func (p *port) receive(take func(frame []byte)) (n, bad int, err error) {
 	r, _, errno := unix.Syscall6(unix.SYS_RECVMMSG, uintptr(p.fd), uintptr(unsafe.Pointer(&p.rx[0])), batchFrames, unix.MSG_DONTWAIT, 0, 0)
 	if errno == unix.EAGAIN || errno == unix.EINTR {
@@ -110,7 +111,8 @@ func (p *port) receive(take func(frame []byte)) (n, bad int, err error) {
 			continue
 		}
 		if b[1] != 0 {
-			// A frame with a gso_type is a super-frame for machines. A cable carries packets.
+			// A frame with a gso_type is a super-frame, which exists only inside machines. A
+			// cable carries only packets.
 			bad++
 			continue
 		}

@@ -1,6 +1,7 @@
 package linkemu
 
-// slot is a frame with its time. order breaks ties: first come, first served.
+// slot is a frame with its time. order decides between equal times: first come, first
+// served.
 type slot struct {
 	at    int64
 	order uint64
@@ -37,7 +38,7 @@ func (h *schedule) pop() slot {
 	return first
 }
 
-// sink moves the root down to its place.
+// sink moves the root down to its position in the heap.
 func (h *schedule) sink() {
 	q := *h
 	for i := 0; ; {

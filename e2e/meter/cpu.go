@@ -7,18 +7,18 @@ import (
 	"strings"
 )
 
-// CPUTime is the time of all processors since the machine started, in seconds: the first line
-// of /proc/stat, proc_stat(5).
+// CPUTime is the time of all processors since the start of the machine, in seconds: the first
+// line of /proc/stat, proc_stat(5).
 type CPUTime struct {
-	// Busy is user, nice, system, irq and softirq time. It covers the measured and the
-	// measuring programs. It also covers the kernel's work for packets, which belongs to no
-	// process.
+	// Busy is the sum of user, nice, system, irq and softirq time. It includes the measured
+	// and the measuring programs. It also includes the kernel's work for packets, which
+	// belongs to no process.
 	Busy  float64
 	Nice  float64
 	Steal float64 // time that the hypervisor gave to others
 }
 
-// userHz is the unit of /proc/stat, the same on all of Go's architectures.
+// userHz is the unit of /proc/stat. It is the same on all architectures that Go supports.
 const userHz = 100
 
 // ReadCPU reads the machine's processor time.
@@ -47,7 +47,7 @@ func parseCPU(text string) (c CPUTime, err error) {
 	return CPUTime{(user + nice + system + irq + softirq) / userHz, nice / userHz, steal / userHz}, nil
 }
 
-// Since returns the time from an earlier reading to c.
+// Since returns the time between an earlier reading and c.
 func (c CPUTime) Since(earlier CPUTime) CPUTime {
 	return CPUTime{c.Busy - earlier.Busy, c.Nice - earlier.Nice, c.Steal - earlier.Steal}
 }

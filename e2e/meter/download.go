@@ -27,10 +27,10 @@ type Content struct {
 // contentSeed makes the file the same in every run.
 var contentSeed = [32]byte{'s', 'r', 'd'}
 
-// random is the endless bytes of the file.
+// random produces the endless bytes of the file.
 func random() io.Reader { return rand.NewChaCha8(contentSeed) }
 
-// Serve offers size bytes on a port of its own in the host's namespace.
+// Serve offers a file of size bytes on a free port in the host's namespace.
 func Serve(h *fabric.Host, at netip.Addr, size int64) (*Content, error) {
 	sum := sha256.New()
 	if _, err := io.CopyN(sum, random(), size); err != nil {
@@ -47,7 +47,7 @@ func Serve(h *fabric.Host, at netip.Addr, size int64) (*Content, error) {
 	return c, nil
 }
 
-// URL is the address of the file.
+// URL returns the address of the file.
 func (c *Content) URL() string { return "http://" + c.addr.String() + "/" }
 
 // Close ends the server.
@@ -56,7 +56,7 @@ func (c *Content) Close() { _ = c.srv.Close() }
 // ServeHTTP sends the file.
 func (c *Content) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Length", fmt.Sprint(c.Size))
-	// The client notices a broken transfer by itself.
+	// A failed write is ignored, because the client notices a broken transfer.
 	_, _ = io.CopyN(w, random(), c.Size)
 }
 
@@ -67,8 +67,8 @@ type Download struct {
 	SHA256 string // hex, of curl's output
 }
 
-// Curl fetches a URL inside the host's namespace, without retries, within the
-// limit. The error holds curl's own words, such as a reset connection.
+// Curl fetches a URL inside the host's namespace, without retries, within the limit. The
+// error contains curl's own message, such as a reset connection.
 func Curl(h *fabric.Host, url string, limit time.Duration) (Download, error) {
 	sum := &counter{Hash: sha256.New()}
 	start := time.Now()
@@ -84,7 +84,7 @@ func Curl(h *fabric.Host, url string, limit time.Duration) (Download, error) {
 	return d, err
 }
 
-// counter hashes and counts.
+// counter computes the hash and the size of its input.
 type counter struct {
 	hash.Hash
 	n int64

@@ -13,15 +13,15 @@ import (
 )
 
 const (
-	// garbageTick is the time between bursts. It is as long as possible without a queue at the
-	// receiver that makes a difference.
+	// garbageTick is the time between bursts. It is as long as possible without a significant
+	// queue at the receiver.
 	garbageTick = 200 * time.Microsecond
-	// garbageBatch is the most datagrams that one sendmmsg(2) takes.
+	// garbageBatch is the largest number of datagrams that one sendmmsg(2) takes.
 	garbageBatch = 64
 )
 
-// Garbage is a stranger who sends datagrams at a rate. Each is a packet of its own, as in a
-// network of small packets, and no segment of a larger one.
+// Garbage is a stranger who sends random datagrams at a rate. Each datagram is a packet of its
+// own, and no segment of a larger packet.
 type Garbage struct {
 	From *fabric.Host
 	To   netip.AddrPort
@@ -46,8 +46,9 @@ func (g Garbage) Send(during time.Duration) (sent int, err error) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		// Never unlocked: the thread ends with the goroutine, and its priority too. It gets a
-		// processor at once, as packets from another machine do.
+		// The thread is never unlocked, so it ends with the goroutine, and its priority with
+		// it. With real-time priority it gets a processor at once, as packets from another
+		// machine do.
 		runtime.LockOSThread()
 		_ = unix.SchedSetAttr(0, &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_FIFO, Priority: 1}, 0)
 		sent, err = g.send(fd, during)

@@ -17,13 +17,13 @@ import (
 	"github.com/srdtun/srdtun/e2e/fabric"
 )
 
-// sampleEvery is the span of an interval: the shortest that iperf3 knows.
+// sampleEvery is the length of an interval: the shortest that iperf3 supports.
 const sampleEvery = 100 * time.Millisecond
 
-// endSlack is how long iperf3 may take beyond its time to connect and to end.
+// endSlack is how long iperf3 may take to connect and to end, in addition to its set time.
 const endSlack = 20 * time.Second
 
-// iperfPort is the port of an iperf3 server; most run in a namespace of their own.
+// iperfPort is the port of an iperf3 server; most servers run in a namespace of their own.
 const iperfPort = "5201"
 
 // Flow describes an iperf3 run.
@@ -33,11 +33,12 @@ type Flow struct {
 	Streams        int        // 0 means 1
 	For            time.Duration
 	Port           string // of the server; "": iperfPort
-	// OnInterval gets each interval as it is reported, all streams together; nil for no call.
+	// OnInterval is called with each interval as it is reported, for all streams together; it
+	// may be nil.
 	OnInterval func(Interval)
 }
 
-// Run is an iperf3 run, during it and afterwards.
+// Run is an iperf3 run, in progress or finished.
 type Run struct {
 	flow           Flow
 	server, client *fabric.Process
@@ -49,7 +50,7 @@ type Run struct {
 	began   time.Time // estimate: the earliest of (arrival of a report - its end)
 }
 
-// Start starts server and client and returns once the client runs. The run reports the bytes
+// Start starts server and client and returns once the client runs. The run counts the bytes
 // that arrive at the server.
 func Start(f Flow) (*Run, error) {
 	f.Streams, f.Port = max(f.Streams, 1), cmp.Or(f.Port, iperfPort)
@@ -78,8 +79,8 @@ func awaitListener(n *fabric.Namespace, p *fabric.Process) error {
 	return AwaitListener(n, p, iperfPort)
 }
 
-// AwaitListener waits until a process in the namespace listens on the TCP port. If p, which
-// should listen, ends before, that is an error.
+// AwaitListener waits until a process in the namespace listens on the TCP port. If p, the
+// process that should listen, ends before that, AwaitListener returns an error.
 func AwaitListener(n *fabric.Namespace, p *fabric.Process, port string) error {
 	for deadline := time.Now().Add(5 * time.Second); ; {
 		out, err := n.Run("ss", "-Hltn", "sport = :"+port)
@@ -98,8 +99,8 @@ func AwaitListener(n *fabric.Namespace, p *fabric.Process, port string) error {
 }
 
 // Wait waits for the end of the run. The error is the client's, for example a reset connection.
-// The intervals so far stay. Wait ends a run that does not end by itself, and the error has the
-// connections of both ends.
+// The intervals measured so far are kept. If a run does not end by itself, Wait ends it, and
+// its error contains the connections of both ends.
 func (r *Run) Wait() error {
 	var err error
 	select {
@@ -113,7 +114,7 @@ func (r *Run) Wait() error {
 	if err != nil {
 		err = fmt.Errorf("iperf3: %w: %s", err, strings.TrimSpace(r.client.Log.String()))
 	}
-	// A server whose client has gone may wait for ever.
+	// A server whose client is gone may wait for ever, so it is killed.
 	select {
 	case <-r.server.Done():
 	case <-time.After(time.Second):
@@ -146,8 +147,8 @@ func (r *Run) Stop() {
 	<-r.parsed
 }
 
-// Elapsed is the time since the run began, on the time axis of its series.
-// Before the first report it is zero.
+// Elapsed returns the time since the run began, on the time axis of its series. Before the
+// first report it is zero.
 func (r *Run) Elapsed() time.Duration {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -157,14 +158,14 @@ func (r *Run) Elapsed() time.Duration {
 	return time.Since(r.began)
 }
 
-// Sum is the series so far, all streams together.
+// Sum returns the series so far, for all streams together.
 func (r *Run) Sum() Series {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return append(Series(nil), r.sum...)
 }
 
-// Streams is the series of each stream so far.
+// Streams returns the series of each stream so far.
 func (r *Run) Streams() []Series {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -203,12 +204,11 @@ func (r *Run) read(report io.Reader) {
 	_, _ = io.Copy(io.Discard, report)
 }
 
-// parseInterval reads a line like
+// parseInterval parses a line like
 //
 //	[  5]   0.10-0.20   sec  1.12 MBytes  94371 Kbits/sec
 //
-// and is false for any other. The totals at the end, over the whole run, are
-// others.
+// and returns false for any other line. The lines with totals of the whole run do not match.
 func parseInterval(line string) (id string, v Interval, ok bool) {
 	name, rest, found := strings.Cut(strings.TrimPrefix(line, "["), "]")
 	f := strings.Fields(rest)
@@ -265,7 +265,8 @@ func Iperf(server, client *fabric.Host, to netip.Addr, extra ...string) (t Total
 	}
 	t = Totals{report.End.SumReceived.BitsPerSecond, report.End.SumReceivedBidirReverse.BitsPerSecond, report.End.Sum.LostPercent}
 	if t.Forward == 0 && report.End.Sum.Bytes > 0 {
-		// UDP reports of older versions have only the sender's sum, and the lost share.
+		// UDP reports of older versions contain only the sender's sum, and the share of lost
+		// datagrams.
 		t.Forward = report.End.Sum.BitsPerSecond * (1 - t.LostPercent/100)
 	}
 	return t, nil

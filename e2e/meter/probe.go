@@ -23,14 +23,14 @@ type Latency struct {
 	P50, P99, Max time.Duration
 }
 
-// String is one line for a test log.
+// String returns one line for a test log.
 func (l Latency) String() string {
 	ms := func(d time.Duration) float64 { return float64(d) / 1e6 }
 	return fmt.Sprintf("%d requests: p50 %.2f ms, p99 %.2f ms, max %.1f ms", l.N, ms(l.P50), ms(l.P99), ms(l.Max))
 }
 
-// Requests sends requests of 64 bytes over one TCP connection for the given time. Each follows
-// the answer to the one before and a pause.
+// Requests sends requests of 64 bytes over one TCP connection for the given time. Each request
+// is sent a pause after the answer to the previous one.
 func Requests(server, client *fabric.Host, at netip.Addr, pause, during time.Duration) (Latency, error) {
 	l, err := server.Listen("tcp", netip.AddrPortFrom(at, 0).String())
 	if err != nil {
@@ -73,8 +73,8 @@ func Requests(server, client *fabric.Host, at netip.Addr, pause, during time.Dur
 // times.
 const beatEvery = 10 * time.Millisecond
 
-// Heartbeat sends numbered datagrams to an echo and notes the times of answers. It survives the
-// loss of its addresses and routes.
+// Heartbeat sends numbered datagrams to an echo server and records when the answers arrive. It
+// continues even if its addresses and routes disappear.
 type Heartbeat struct {
 	to    netip.AddrPort
 	out   net.PacketConn
@@ -102,8 +102,8 @@ func StartHeartbeat(client, server *fabric.Host, from, to netip.Addr) (*Heartbea
 	return h, nil
 }
 
-// Answer echoes until the socket is closed. Other errors come from a route that is missing for
-// a moment.
+// Answer echoes datagrams until the socket is closed. Other errors are ignored, because they
+// come from a route that is missing for a moment.
 func Answer(c net.PacketConn) {
 	buf := make([]byte, 64)
 	for {
@@ -124,7 +124,7 @@ func (h *Heartbeat) listen() {
 		if errors.Is(err, net.ErrClosed) {
 			return
 		}
-		// The newest sending time counts: an old answer may still arrive.
+		// The newest sending time counts, because an old answer may still arrive.
 		if err == nil && n >= 8 {
 			h.last.Store(max(h.last.Load(), int64(binary.BigEndian.Uint64(buf))))
 		}
@@ -147,7 +147,8 @@ func (h *Heartbeat) send() {
 }
 
 // AnswerAfter waits, at most limit, for the answer to a datagram that was sent after the given
-// time. It returns how long after that time it was sent: the time without traffic both ways.
+// time. It returns how long after that time the answered datagram was sent: the time without
+// traffic in both directions.
 func (h *Heartbeat) AnswerAfter(t time.Time, limit time.Duration) (time.Duration, error) {
 	after := int64(t.Sub(h.begun))
 	for deadline := time.Now().Add(limit); time.Now().Before(deadline); time.Sleep(beatEvery) {

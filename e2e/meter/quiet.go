@@ -7,19 +7,19 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// QuietSpan is the least time that Settle watches the machine.
+// QuietSpan is the shortest time for which Settle watches the machine.
 const QuietSpan = 500 * time.Millisecond
 
-// The bounds of a quiet machine and of an undisturbed measurement, in processors. The least
-// step of /proc/stat is a hundredth of a second.
+// These are the bounds of a quiet machine and of an undisturbed measurement, in processors.
+// The smallest step of /proc/stat is a hundredth of a second.
 const (
 	quietMost = 0.12 // an idle tunnel and a timer here and there
 	stealMost = 0.05
 	niceMost  = 0.05 // nothing here is niced, unless all of it is
 )
 
-// Settle waits until the machine is idle, at most limit. It returns the reason if the machine
-// stays busy, or "".
+// Settle waits until the machine is idle, at most limit. If the machine stays busy, it
+// returns the reason, otherwise "".
 func Settle(limit time.Duration) (string, error) {
 	for end := time.Now().Add(limit); ; {
 		before, err := ReadCPU()
@@ -38,7 +38,8 @@ func Settle(limit time.Duration) (string, error) {
 	}
 }
 
-// unrest says how busy an otherwise idle machine was in a time d, or "".
+// unrest describes how busy the machine was in a time d although it should have been idle, or
+// returns "".
 func (c CPUTime) unrest(d time.Duration) string {
 	if load := c.Busy / d.Seconds(); load >= quietMost {
 		return fmt.Sprintf("%.1f processors were busy before it began", load)
@@ -46,7 +47,7 @@ func (c CPUTime) unrest(d time.Duration) string {
 	return ""
 }
 
-// Disturbance names other work in a time d whose processor time is c, or "".
+// Disturbance describes other work in a time d whose processor time is c, or returns "".
 func (c CPUTime) Disturbance(d time.Duration, niced bool) string {
 	switch {
 	case c.Steal > stealMost*d.Seconds():
@@ -59,13 +60,13 @@ func (c CPUTime) Disturbance(d time.Duration, niced bool) string {
 
 // Niced reports whether this process runs at a lower priority than usual.
 func Niced() bool {
-	// The system call, unlike the C library, returns 20 less the nice value.
+	// The system call, unlike the C library, returns 20 minus the nice value.
 	prio, err := unix.Getpriority(unix.PRIO_PROCESS, 0)
 	return err == nil && prio < 20
 }
 
-// Watched waits at most limit for a quiet machine, and does work. It returns the machine's
-// other work before or meanwhile, or "".
+// Watched waits for a quiet machine, at most limit, and calls work. It describes other work
+// of the machine before or during that call, or returns "".
 func Watched(limit time.Duration, work func() error) (note string, err error) {
 	if note, err = Settle(limit); err != nil {
 		return "", err

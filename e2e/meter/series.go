@@ -1,24 +1,25 @@
-// Package meter measures the results of applications: iperf3's goodput over time, stalls,
-// curl's downloads, and the time of small requests. All its programs are unmodified and know
-// nothing of tunnels.
+// Package meter measures the results that applications get: iperf3's goodput over time,
+// stalls, curl's downloads, and the time of small requests. All its programs are unmodified
+// and know nothing of tunnels.
 package meter
 
 import "time"
 
-// Interval is the goodput of one span of a run; times count from its beginning.
+// Interval is the goodput of one part of a run; times count from the beginning of the run.
 type Interval struct {
 	Start, End time.Duration
 	BitsPerSec float64
 }
 
-// Series is the intervals of a run, in order.
+// Series contains the intervals of a run, in order.
 type Series []Interval
 
-// stallShare is a share of the goodput before a fault. A slower interval counts as stalled.
+// stallShare is a share of the goodput before a fault. An interval with less than this share
+// counts as stalled.
 const stallShare = 0.1
 
-// Mean is the mean goodput, in bit/s, of the time from..to. Time without an interval counts as
-// zero: nothing was reported, so nothing arrived.
+// Mean returns the mean goodput, in bit/s, of the time from..to. A time without an interval
+// counts as zero: nothing was reported, so nothing arrived.
 func (s Series) Mean(from, to time.Duration) float64 {
 	if to <= from {
 		return 0
@@ -32,8 +33,8 @@ func (s Series) Mean(from, to time.Duration) float64 {
 	return bits / (to - from).Seconds()
 }
 
-// Stall is the longest time within from..to in which every interval was below a
-// tenth of base, in bit/s. The end of the reports counts as silence until to.
+// Stall returns the longest time within from..to in which every interval was below a tenth of
+// base, in bit/s. The time after the last report counts as a stall until to.
 func (s Series) Stall(from, to time.Duration, base float64) time.Duration {
 	var longest, current, last time.Duration
 	for _, v := range s {
@@ -48,17 +49,17 @@ func (s Series) Stall(from, to time.Duration, base float64) time.Duration {
 			current = 0
 		}
 	}
-	// A report may end one interval early, and that is no fault.
+	// A report that ends one interval early is no fault.
 	if silence := to - max(last, from); silence > reportSlack {
 		longest = max(longest, current+silence)
 	}
 	return longest
 }
 
-// reportSlack is how much iperf3 may leave out at the end of a run.
+// reportSlack is the time that iperf3 may leave out at the end of a run.
 const reportSlack = 500 * time.Millisecond
 
-// End is when the last interval ends.
+// End returns the time at which the last interval ends.
 func (s Series) End() time.Duration {
 	if len(s) == 0 {
 		return 0

@@ -12,7 +12,7 @@ import (
 )
 
 // Stream sends numbered datagrams one way, each with its sending time, and notes their ages at
-// arrival. Both ends have one clock.
+// arrival. Both ends use the same clock.
 type Stream struct {
 	out, in net.PacketConn
 	to      net.Addr
@@ -29,7 +29,7 @@ type Stream struct {
 	came  [][2]time.Duration // when datagrams were written and when they arrived, after begun
 }
 
-// Tally is the counts of a Stream so far.
+// Tally holds the counts of a Stream so far.
 type Tally struct {
 	Sent, Arrived, Twice, Disordered int
 	Oldest                           time.Duration // age at arrival
@@ -113,7 +113,7 @@ func (s *Stream) Tally() Tally {
 }
 
 // FirstAfter returns how long after t the first datagram arrived that was also written after t.
-// It is a very long time if none arrived.
+// If none arrived, it returns a very long time.
 func (s *Stream) FirstAfter(t time.Time) time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()

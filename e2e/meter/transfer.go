@@ -10,12 +10,12 @@ import (
 	"github.com/srdtun/srdtun/e2e/fabric"
 )
 
-// transferLimit bounds the time of one transfer, with connecting.
+// transferLimit bounds the time of one transfer, including the connection set-up.
 const transferLimit = 30 * time.Second
 
-// Transfers sends size bytes count times from client to server. Each transfer has a TCP
-// connection of its own, and a pause before it. Its time runs from the first write, over an
-// open connection, until the server has read the last byte.
+// Transfers sends size bytes from client to server, count times. Each transfer has a TCP
+// connection of its own, after a pause. Its time lasts from the first write on the open
+// connection until the server has read the last byte.
 func Transfers(server, client *fabric.Host, at netip.Addr, size, count int, pause time.Duration) (Latency, error) {
 	l, err := server.Listen("tcp", netip.AddrPortFrom(at, 0).String())
 	if err != nil {
@@ -38,7 +38,7 @@ func Transfers(server, client *fabric.Host, at netip.Addr, size, count int, paus
 }
 
 // receive accepts connections, reads size bytes from each, and reports the time of the last
-// byte. The zero time means that fewer bytes came.
+// byte. A zero time means that fewer bytes arrived.
 func receive(l net.Listener, size int64, ended chan<- time.Time) {
 	for {
 		c, err := l.Accept()

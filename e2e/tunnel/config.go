@@ -8,10 +8,10 @@ import (
 )
 
 // Config is the part of the configuration file that tests set. Zero values are left out of the
-// file, so the daemon's defaults hold.
+// file, so that the daemon uses its defaults.
 type Config struct {
 	// Tag distinguishes the interfaces of a Pair from others at the same time. It has up to
-	// three letters, and is not in the file.
+	// three letters, and is not part of the file.
 	Tag         string
 	PrivateKey  string
 	Address     []netip.Prefix
@@ -19,7 +19,7 @@ type Config struct {
 	MTU         int
 	SourcePorts int
 	Local       []netip.Addr
-	// Interfaces are the interfaces of paths.local, in front of Local.
+	// Interfaces are the interfaces in paths.local, which precede the addresses in Local.
 	Interfaces []string
 	// FlowletTimeout is for policies with flowlets; 0: the policy's default.
 	FlowletTimeout time.Duration
@@ -41,7 +41,7 @@ type Peer struct {
 	Keepalive    time.Duration // whole seconds; 0: none
 }
 
-// TOML is the file.
+// TOML returns the text of the file.
 func (c Config) TOML() []byte {
 	var b strings.Builder
 	set := func(key string, value any) { fmt.Fprintf(&b, "%s = %v\n", key, value) }

@@ -6,8 +6,9 @@ import (
 	"github.com/srdtun/srdtun/e2e/fabric"
 )
 
-// NewMesh starts a daemon on each host, node i on the i-th from 1. It waits until each node
-// reaches each other. The caller closes nodes that are returned with an error, too.
+// NewMesh starts a daemon on each host; node i runs on host i, from 1. It waits until all
+// nodes reach each other. If NewMesh returns nodes together with an error, the caller must
+// close them too.
 func NewMesh(bin string, hosts ...*fabric.Host) ([]*Node, error) {
 	nodes, err := newNodes(bin, hosts)
 	if err != nil {

@@ -8,37 +8,37 @@ import (
 	"github.com/srdtun/srdtun/e2e/fabric"
 )
 
-// Addresses inside the tunnels: node i (from 1) has 10.9.0.<i> and fd09::<i>.
+// These are the addresses inside the tunnels: node i (from 1) has 10.9.0.<i> and fd09::<i>.
 func Inner4(i int) netip.Addr { return netip.AddrFrom4([4]byte{10, 9, 0, byte(i)}) }
 
-// Inner6 is the IPv6 address of node i (from 1).
+// Inner6 returns the IPv6 address of node i (from 1).
 func Inner6(i int) netip.Addr {
 	return netip.AddrFrom16([16]byte{0: 0xfd, 1: 0x09, 15: byte(i)})
 }
 
-// innerConfig gives node i its addresses, on top of c.
+// innerConfig adds the inner addresses of node i to c.
 func innerConfig(c Config, i int) Config {
 	c.Address = []netip.Prefix{netip.PrefixFrom(Inner4(i), 24), netip.PrefixFrom(Inner6(i), 64)}
 	return c
 }
 
-// allowed is the allowed IPs of node i.
+// allowed returns the allowed IPs of node i.
 func allowed(i int) []netip.Prefix {
 	return []netip.Prefix{netip.PrefixFrom(Inner4(i), 32), netip.PrefixFrom(Inner6(i), 128)}
 }
 
-// Pair is two nodes that know each other.
+// Pair consists of two nodes that are each other's peers.
 type Pair struct {
 	A, B *Node // node 1 and node 2
 }
 
 // NewPair starts a daemon on host A and one on host B and waits until they reach each other.
-// Settings in c hold for both. With outer6, outer packets use the hosts' IPv6 addresses.
+// Settings in c are used for both. With outer6, outer packets use the hosts' IPv6 addresses.
 func NewPair(bin string, a, b *fabric.Host, c Config, outer6 bool) (*Pair, error) {
 	return newPair(bin, a, b, c, endpoints(a, outer6), endpoints(b, outer6))
 }
 
-// NewPassivePair is NewPair with a node B that has no endpoint of A and waits for A's call. A
+// NewPassivePair is NewPair with a node B that has no endpoint of A and waits for A's call. Node A
 // sends keepalives if keepalive is not 0.
 func NewPassivePair(bin string, a, b *fabric.Host, keepalive time.Duration) (*Pair, error) {
 	p, err := pairOf(bin, a, b, Config{}, nil, endpoints(b, false))
@@ -81,7 +81,7 @@ func (p *Pair) start() error {
 	return errors.Join(p.A.Await(Inner4(2)), p.B.Await(Inner6(1)))
 }
 
-// endpoints is every address of the host in the chosen family.
+// endpoints returns every address of the host in the chosen family.
 func endpoints(h *fabric.Host, v6 bool) []netip.AddrPort {
 	addrs := h.V4
 	if v6 {
@@ -94,7 +94,7 @@ func endpoints(h *fabric.Host, v6 bool) []netip.AddrPort {
 	return all
 }
 
-// Report is the reports of both nodes.
+// Report returns the reports of both nodes.
 func (p *Pair) Report() string { return p.A.Report() + p.B.Report() }
 
 // Close ends both nodes.
@@ -113,7 +113,7 @@ func newNodes(bin string, hosts []*fabric.Host) (nodes []*Node, err error) {
 }
 
 // NewStar starts a hub on the first host (node 1) and a spoke on each other host (nodes 2 and
-// up). Spokes send everything inside the tunnel to the hub.
+// up). Spokes send all inner traffic to the hub.
 func NewStar(bin string, hub *fabric.Host, spokes ...*fabric.Host) ([]*Node, error) {
 	nodes, err := newNodes(bin, append([]*fabric.Host{hub}, spokes...))
 	if err != nil {

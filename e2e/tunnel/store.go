@@ -30,7 +30,7 @@ type Manager struct {
 // unit is the name of the service.
 const unit = "srdtun@test.service"
 
-// NewManager returns a manager for n.
+// NewManager returns a manager for node n.
 func NewManager(n *Node) (*Manager, error) {
 	m := &Manager{path: n.File + ".manager", dir: filepath.Dir(n.File) + "/" + n.Name + ".bin", ready: make(chan struct{}, 1)}
 	err := os.MkdirAll(m.dir, 0o755)
@@ -47,7 +47,7 @@ func NewManager(n *Node) (*Manager, error) {
 	return m, nil
 }
 
-// Close closes the kept descriptors.
+// Close closes the stored descriptors.
 func (m *Manager) Close() {
 	m.socket.Close()
 	m.mu.Lock()
@@ -94,7 +94,7 @@ func (m *Manager) take(text string, fds []int) {
 	}
 }
 
-// remove closes the descriptors with a name; "" is any name.
+// remove closes the descriptors with a name; "" stands for any name.
 func (m *Manager) remove(name string) {
 	var names []string
 	var fds []int
@@ -108,7 +108,7 @@ func (m *Manager) remove(name string) {
 	m.names, m.fds = names, fds
 }
 
-// kept returns duplicates of the kept descriptors.
+// kept returns duplicates of the stored descriptors.
 func (m *Manager) kept() (names []string, files []*os.File, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -9,15 +9,15 @@ import (
 	"time"
 )
 
-// Usage is a daemon's memory and processor time.
+// Usage is the memory and processor time of a daemon.
 type Usage struct {
 	RSS  int           // resident bytes now
 	Peak int           // the most there ever were
 	CPU  time.Duration // of all its threads, since it was started
 }
 
-// tick is the unit of CPU times in proc(5): USER_HZ is 100 on all of Linux's
-// architectures that matter here.
+// tick is the unit of CPU times in proc(5): USER_HZ is 100 on all Linux architectures
+// that matter here.
 const tick = 10 * time.Millisecond
 
 // Usage reads the memory and processor time of the running daemon.
@@ -30,8 +30,8 @@ func (n *Node) Usage() (u Usage, err error) {
 	if err != nil {
 		return u, err
 	}
-	// The name in parentheses may hold anything. After it, fields 12 and 13 are
-	// the times in user mode and in the kernel.
+	// The process name, in parentheses, may contain any character. After the name, fields
+	// 12 and 13 are the times in user mode and in the kernel.
 	fields := strings.Fields(string(b[strings.LastIndexByte(string(b), ')')+1:]))
 	if len(fields) < 13 {
 		return u, fmt.Errorf("%sstat has %d fields", dir, len(fields))

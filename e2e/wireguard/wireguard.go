@@ -1,4 +1,4 @@
-// Package wireguard joins hosts of a fabric with wireguard-go, or with a fork that has the same
+// Package wireguard connects hosts of a fabric by wireguard-go, or by a fork that has the same
 // command line and sockets. Benchmarks compare srdtun with both. The package needs root, and wg
 // in PATH.
 package wireguard
@@ -22,10 +22,11 @@ import (
 const (
 	port = 51820
 	mtu  = 1420 // wg-quick's value for a tunnel over Ethernet
-	// run is the folder of the programs' sockets. They are named after the interfaces, and so
-	// are in one place for all namespaces.
+	// run is the folder that contains the programs' sockets. The sockets are named after the
+	// interfaces, and are in one folder for all namespaces.
 	run = "/var/run/wireguard"
-	// startWait bounds the time until the socket exists, and stopWait the end of a program.
+	// startWait bounds the time until the socket exists, and stopWait bounds the end of a
+	// program.
 	startWait = 20 * time.Second
 	stopWait  = 10 * time.Second
 )
@@ -42,8 +43,8 @@ type Node struct {
 }
 
 // Star starts the program on a hub and its spokes, and keeps their keys in dir. Each spoke is
-// the hub's peer. Node i (from 1, the hub) has the address tunnel.Inner4(i). With an error Star
-// also returns the nodes that it has started. The caller closes them.
+// the hub's peer. Node i (from 1, the hub) has the address tunnel.Inner4(i). If Star fails, it
+// also returns the nodes that it has started. The caller must close them.
 func Star(program, dir string, hub *fabric.Host, spokes ...*fabric.Host) ([]*Node, error) {
 	var nodes []*Node
 	for i, h := range append([]*fabric.Host{hub}, spokes...) {
@@ -80,13 +81,13 @@ func Close(nodes []*Node) error {
 	return errors.Join(all...)
 }
 
-// Pid is the program's process.
+// Pid returns the program's process number.
 func (n *Node) Pid() int { return n.daemon.Pid() }
 
-// Log is the program's output.
+// Log returns the program's output.
 func (n *Node) Log() string { return n.daemon.Log.String() }
 
-// start draws a key and runs the program. The program makes the interface.
+// start makes a key and runs the program. The program creates the interface.
 func (n *Node) start(program, dir string) error {
 	key, err := ecdh.X25519().GenerateKey(rand.Reader)
 	if err != nil {

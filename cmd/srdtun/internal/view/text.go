@@ -13,7 +13,7 @@ import (
 	"github.com/srdtun/srdtun/overlay/control"
 )
 
-// The terminal's escape sequences that wg uses, and one for faults.
+// These are the terminal's escape sequences that wg uses, and one for faults.
 const (
 	styleReset  = "\x1b[0m"
 	styleBold   = "\x1b[1m"
@@ -29,12 +29,12 @@ type Options struct {
 	Full   bool // every path and every counter
 }
 
-// screenWidth is the width of the short screens, the usual one of terminals since the
+// screenWidth is the width of the short screens: terminals have usually had it since the
 // VT100.
 const screenWidth = 80
 
-// groupsMost bounds the lines of pairs of addresses on the short screen. With more pairs, the
-// ones with the fewest paths up come first, and the last line counts the others.
+// groupsMost bounds the number of lines for pairs of addresses on the short screen. With more
+// pairs, the ones with the fewest paths up come first, and the last line counts the others.
 const groupsMost = 5
 
 // text prints states for people: first wg's lines in wg's layout, then srdtun's own.
@@ -75,7 +75,7 @@ func (t *text) field(label, format string, args ...any) {
 	t.line("  " + t.style(styleBold, label) + ": " + fmt.Sprintf(format, args...))
 }
 
-// list prints a field of several parts. The short form has only as many as fit the
+// list prints a field of several parts. The short form has only as many parts as fit the
 // screen.
 func (t *text) list(label string, parts []string) {
 	if len(parts) == 0 {
@@ -87,9 +87,9 @@ func (t *text) list(label string, parts []string) {
 	t.field(label, "%s", strings.Join(parts, ", "))
 }
 
-// shorten returns as many of parts as fit a width, with commas between, and one more that
-// counts the others. It keeps at least the first part, even a long one. A peer may have 65,536
-// parts: shorten looks at no more than fit.
+// shorten returns as many of parts as fit into a width, with commas between them, and one more
+// that counts the others. It keeps at least the first part, even a long one. A peer may have
+// 65,536 parts, so shorten looks only at those that fit.
 func shorten(parts []string, width int) []string {
 	fits := 1 // number of parts that fit, together with the count of the others
 	for n, used := 1, 0; n <= len(parts); n++ {
@@ -236,7 +236,8 @@ func orDash(us int64) string {
 	return Micros(us)
 }
 
-// table prints a table with an indentation, in at most width characters; 0: any.
+// table prints a table with an indentation, in at most width characters; with 0 it may have
+// any width.
 func (t *text) table(v *table, width int) {
 	const indent = "    "
 	if width > 0 {

@@ -11,9 +11,9 @@ import (
 	"github.com/srdtun/srdtun/overlay/control"
 )
 
-// Top is the live screen of one interface. It shows a peer at a time, with its paths by
-// pairs of addresses or one by one. Feed takes the daemon's answers, and Frame draws the
-// screen.
+// Top is the live screen of one interface. It shows one peer at a time, with its paths
+// grouped by pairs of addresses or one by one. Feed takes the daemon's answers, and Frame
+// draws the screen.
 type Top struct {
 	Colour bool
 	ASCII  bool // the terminal shows only ASCII
@@ -42,8 +42,7 @@ func (t *Top) Feed(at time.Time, st *control.Status) {
 	t.history.note(at, p)
 }
 
-// Fail notes the reason for the lack of a newer status. The last one stays on the
-// screen.
+// Fail records why there is no newer status. The last status stays on the screen.
 func (t *Top) Fail(why string) { t.trouble = why }
 
 // Next shows the peer n places further on.
@@ -81,7 +80,7 @@ func (t *Top) Frame(width, height int) string {
 }
 
 // foot names the keys, and the number of lines below the screen. On a narrow screen, it
-// first drops the keys that people guess.
+// first drops the keys that people can guess.
 func (t *Top) foot(width, more int) string {
 	quit, paths, rest := "q quit", "p single paths", ""
 	if t.single {
@@ -142,14 +141,14 @@ func (t *Top) head(width int) []string {
 	return lines
 }
 
-// A long name or key of a peer is cut to nameMost characters to fit a line, and then to
-// nameLeast.
+// If a line is too long, the peer's name or key is cut to nameMost characters, and then
+// to nameLeast.
 const (
 	nameMost  = 24
 	nameLeast = 9
 )
 
-// wrong returns the fault of p or of the daemon, or "".
+// wrong returns the fault of p or of the daemon, or "" if there is none.
 func (t *Top) wrong(p *control.Peer) string {
 	if t.trouble != "" {
 		return t.trouble
@@ -165,7 +164,7 @@ func (t *Top) wrong(p *control.Peer) string {
 	return fmt.Sprintf("%s, and %d more", v[0], len(v)-1)
 }
 
-// short is a duration in a few characters: "3d02h", "1h05m", "42s".
+// short prints a duration in a few characters: "3d02h", "1h05m", "42s".
 func short(d time.Duration) string {
 	switch h := int(d.Hours()); {
 	case h >= 24:
@@ -238,7 +237,7 @@ func (t *Top) spark(s *samples, n int) string {
 	return strings.Repeat(" ", n-utf8.RuneCountInString(line)) + line
 }
 
-// roomy is the least width of a terminal for two addresses with ports and all round
+// roomy is the smallest width of a terminal for two addresses with ports and all round
 // trips.
 const roomy = 92
 
@@ -296,7 +295,7 @@ func (t *Top) pathLines(groups []Group, width int) []string {
 	return out
 }
 
-// rank sorts faulty states first.
+// rank sorts failed states first.
 func rank(state string) int {
 	switch state {
 	case control.PathDown:

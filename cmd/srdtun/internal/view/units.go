@@ -69,7 +69,7 @@ func percent(part, whole uint64) string {
 	if whole == 0 {
 		return "-"
 	}
-	// A packet lost in this period may have been sent in an earlier one.
+	// A packet that was lost in this period may have been sent in an earlier one.
 	v := 100 * float64(min(part, whole)) / float64(whole)
 	switch {
 	case v == 0 || v >= 9.95:
