@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -112,9 +111,9 @@ func (s Store) Give(b *Bundle) error {
 // nil if the store is empty already. An error gives the reason why a bundle is unusable;
 // its descriptors are then closed.
 func (s Store) Receive() (*Bundle, error) {
-	fds := inherited()
-	if fds == nil {
-		return nil, nil
+	fds, err := inherited()
+	if fds == nil || err != nil {
+		return nil, err
 	}
 	return s.receive(fds)
 }
@@ -162,30 +161,6 @@ func unpack(fds map[string][]int) (b *Bundle, err error) {
 func isState(fd int) bool {
 	got, err := unix.FcntlInt(uintptr(fd), unix.F_GET_SEALS, 0)
 	return err == nil && got&seals == seals
-}
-
-// inherited returns the descriptors passed to this process, by name, or nil if there are
-// none. It removes their variables from the environment.
-func inherited() map[string][]int {
-	pid, _ := strconv.Atoi(os.Getenv(pidEnv))
-	count, _ := strconv.Atoi(os.Getenv(countEnv))
-	names := strings.Split(os.Getenv(namesEnv), ":")
-	for _, v := range []string{pidEnv, countEnv, namesEnv} {
-		os.Unsetenv(v)
-	}
-	if pid != os.Getpid() || count <= 0 || count > maxFDs {
-		return nil
-	}
-	fds := map[string][]int{}
-	for i := range count {
-		name := "" // is closed
-		if i < len(names) {
-			name = names[i]
-		}
-		unix.CloseOnExec(firstFD + i)
-		fds[name] = append(fds[name], firstFD+i)
-	}
-	return fds
 }
 
 func closeAll(fds map[string][]int) {
