@@ -61,7 +61,8 @@ func (v *failed) without(whole *failed) (names []string) {
 
 // playSeeds plays the swarm with the build in f.
 func playSeeds(ctx context.Context, f *field.Field, o *options, rule string) error {
-	soak := exec.CommandContext(ctx, f.Srdsim, "soak", "--seeds", fmt.Sprintf("1..%d", soakSeeds))
+	// Their speed is not judged here: benches do that.
+	soak := exec.CommandContext(ctx, f.Srdsim, "soak", "--seeds", fmt.Sprintf("1..%d", soakSeeds), "--record", os.DevNull)
 	again := exec.CommandContext(ctx, o.goCmd, "test", "-count", "1", "-run", "^TestSeedsThatFailed$", "./sim/swarm")
 	again.Dir = f.Dir
 	var failing []int

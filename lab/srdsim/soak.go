@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -34,7 +35,7 @@ func soakCommand() *cobra.Command {
 	var seeds string
 	c := &cobra.Command{
 		Use:   "soak --seeds A..B",
-		Short: "Play all seeds from A to B and name those that fail",
+		Short: "Play all seeds from A to B, name those that fail, and judge the speed of all together",
 		Args:  cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			var err error
@@ -47,6 +48,7 @@ func soakCommand() *cobra.Command {
 	}
 	c.Flags().StringVar(&seeds, "seeds", "1..1000", "first and last seed")
 	c.Flags().BoolVar(&s.first, "first", false, "stop at the first failure")
+	c.Flags().StringVar(&s.record, "record", "", "write the speed of each seed into a `file`, instead of judging it")
 	c.Flags().IntVar(&s.jobs, "jobs", runtime.NumCPU(), "seeds played at once")
 	return c
 }
@@ -71,12 +73,14 @@ type soak struct {
 	from, to      uint64
 	first         bool
 	jobs          int
+	record        string
 	out, progress io.Writer
 	bar           *bar
 
 	next         atomic.Uint64 // seeds handed out
 	mu           sync.Mutex    // guards the fields below, and out
 	done, failed int
+	speeds       swarm.Speeds
 	begin, said  time.Time
 }
 
@@ -93,10 +97,26 @@ func (s *soak) run() error {
 	all.Wait()
 	s.bar.clear()
 	fmt.Fprintln(s.progress, s.state())
+	if err := s.judge(); err != nil {
+		fmt.Fprintln(s.out, err)
+		return errFailed
+	}
 	if s.failed > 0 {
 		return errFailed
 	}
 	return nil
+}
+
+// judge judges the speed of all seeds together, or records it.
+func (s *soak) judge() error {
+	if s.record == "" {
+		return s.speeds.Judge(s.out)
+	}
+	f, err := os.Create(s.record)
+	if err != nil {
+		return err
+	}
+	return errors.Join(s.speeds.Write(f), f.Close())
 }
 
 // work plays seeds until none are left.
@@ -130,6 +150,7 @@ func play(n uint64) (r swarm.Report) {
 func (s *soak) note(r swarm.Report) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.speeds.Note(&r)
 	if s.done++; r.Err != nil {
 		s.failed++
 		s.bar.clear()

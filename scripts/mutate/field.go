@@ -95,11 +95,17 @@ func (f *field) test() (v verdict, err error) {
 	return v, nil
 }
 
+// slower begins the line that says so of all seeds together.
+const slower = "races are slower"
+
 // read extracts the seed and the breach from the output of soak.
 func read(out []byte) verdict {
 	v := verdict{caught: true, seed: "?", how: "a crash"}
 	lines := bufio.NewScanner(bytes.NewReader(out))
 	for lines.Scan() {
+		if strings.HasPrefix(lines.Text(), slower) && v.seed == "?" {
+			v.seed, v.how = "all", lines.Text()
+		}
 		if rest, ok := strings.CutPrefix(lines.Text(), "seed "); ok && v.seed == "?" {
 			v.seed, _, _ = strings.Cut(rest, ":")
 			if lines.Scan() {

@@ -23,13 +23,6 @@ const (
 	socketBuffer = 212992
 	// timerTick is the granularity of timers.
 	timerTick = time.Microsecond
-	// idleWakes is the number of timers in a virtual millisecond that may expire without any
-	// work. More of them show that a connection asks for wake-ups that it does not use.
-	idleWakes = 64
-	// idleWakesFine replaces idleWakes on a host with a finer granularity than a process.
-	// There each packet becomes overdue at a time of its own. A faulty connection reaches a
-	// thousand.
-	idleWakesFine = 512
 )
 
 // Config describes a host.
@@ -57,8 +50,6 @@ type Config struct {
 	// Line is the rate of the interface in bytes per second, for congestion control; 0:
 	// unknown.
 	Line float64
-	// Granularity is the timer granularity that the host claims; 0: that of a process.
-	Granularity time.Duration
 	// Tells lets applications tell the connection whether they have something to send, as
 	// the daemon does. A connection never knows that it is idle if its application does not
 	// tell it.
@@ -69,7 +60,7 @@ type Config struct {
 
 // control makes the congestion control of one connection.
 func (c *Config) control() cc.Controller {
-	v := cc.New(c.Granularity)
+	v := cc.New(0) // a process's granularity, as the daemon's
 	v.SetLine(c.Line)
 	return v
 }
@@ -115,8 +106,6 @@ type Host struct {
 	waiting int       // bytes in inbox
 	turn    bool      // a turn for inbox is planned
 	wake    mono.Time // when the timer fires, in engine time; Never: not set
-	idle    int       // wakes for nothing in this millisecond
-	idleIn  mono.Time
 
 	trust trust
 }
@@ -203,7 +192,7 @@ func (h *Host) Pause() {
 func (h *Host) Resume() {
 	h.paused--
 	h.engine.Note(h.noun, "resumes", uint64(len(h.inbox)), 0, 0)
-	h.run(false)
+	h.run()
 }
 
 // SteerBy changes the path policy of all connections of the running program.
@@ -263,7 +252,7 @@ func (h *Host) plan() {
 	h.turn = true
 	h.engine.After(h.Latency, func() {
 		h.turn = false
-		h.run(false)
+		h.run()
 	})
 }
 
@@ -271,37 +260,16 @@ func (h *Host) plan() {
 func (h *Host) Poke() { h.plan() }
 
 // run is the program's turn: it handles all waiting packets, then all connections.
-func (h *Host) run(timer bool) {
+func (h *Host) run() {
 	if h.process == nil || h.paused > 0 {
 		return
 	}
-	in, before := h.inbox, h.Sent
+	in := h.inbox
 	h.inbox, h.waiting = nil, 0
 	for _, p := range in {
 		h.process.handle(p)
 	}
-	at, why := h.process.service()
-	if timer && len(in) == 0 && h.Sent == before {
-		h.countIdle(why)
-	}
-	h.arm(at)
-}
-
-// countIdle records a wake-up without work.
-func (h *Host) countIdle(why string) {
-	if ms := h.engine.Now() / mono.Time(time.Millisecond); ms != h.idleIn {
-		h.idleIn, h.idle = ms, 0
-	}
-	most := idleWakes
-	if h.Granularity > 0 {
-		most = idleWakesFine
-	}
-	if h.remotes[len(h.remotes)-1].Lies {
-		most += steer.MaxPaths // each path that a liar has opened has a time of its own
-	}
-	if h.idle++; h.idle > most {
-		h.Audit.Fail("host %d wakes %d times in a millisecond for nothing: %s", h.Index, h.idle, why)
-	}
+	h.arm(h.process.service())
 }
 
 // arm sets the timer to a time of the host's clock.
@@ -322,7 +290,7 @@ func (h *Host) arm(at mono.Time) {
 	h.engine.At(fire, func() {
 		if h.wake == t {
 			h.wake = mono.Never
-			h.run(true)
+			h.run()
 		}
 	})
 }

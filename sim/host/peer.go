@@ -76,7 +76,7 @@ func newPeer(p *Process, r Remote, incarnation uint64) *Peer {
 		MTU:       func(srd.Tuple) int { return h.MTU },
 		Class:     func(t srd.Tuple) int { return int(t.Sock) % pathClasses },
 		Policy:    h.policy(h.rng.Uint64()), Control: h.control(), Keepalive: h.Keepalive,
-		KeyLife: h.KeyLife, KeyPackets: h.KeyPackets, Granularity: h.Granularity,
+		KeyLife: h.KeyLife, KeyPackets: h.KeyPackets,
 	})
 	return peer
 }
@@ -146,9 +146,8 @@ func (p *Peer) drain() {
 	}
 }
 
-// service lets the connection do all the work that is due. It returns the next wake-up and
-// its reason.
-func (p *Peer) service() (mono.Time, string) {
+// service lets the connection do all the work that is due. It returns the next wake-up.
+func (p *Peer) service() mono.Time {
 	h := p.process.host
 	now := h.Clock()
 	p.recall(now)
@@ -177,7 +176,7 @@ func (p *Peer) service() (mono.Time, string) {
 		}
 	}
 	p.asked = promise{at, why, p.App.Pending(), p.Conn.SendDeadline(now, p.App) != mono.Never}
-	return at, why
+	return at
 }
 
 // next sends one burst and checks it.

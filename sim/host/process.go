@@ -224,15 +224,13 @@ func (p *Process) peer(c *srd.Conn) *Peer {
 	panic("sim: connection of no peer")
 }
 
-// service gives every connection a turn. It returns the next wake-up and its reason.
-func (p *Process) service() (mono.Time, string) {
-	at, why := mono.Never, "nothing"
+// service gives every connection a turn. It returns the next wake-up.
+func (p *Process) service() mono.Time {
+	at := mono.Never
 	for _, peer := range p.Peers {
-		if t, w := peer.service(); t < at {
-			at, why = t, w
-		}
+		at = at.Min(peer.service())
 	}
-	return at, why
+	return at
 }
 
 // wall returns the time of day on the host's clock.

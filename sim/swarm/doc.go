@@ -7,5 +7,5 @@
 //	siege.go     a good network full of adversaries; filter.go: one that drops handshakes
 //	fabric.go    the network; fault.go: its faults and their times
 //	swarm.go     the course of a seed; settle.go: its end
-//	race.go      how fast a seed has to be
+//	race.go      how fast a seed is; speed.go: all of them, beside recorded ones
 package swarm

@@ -13,7 +13,6 @@ import (
 	"github.com/srdtun/srdtun/sim/net"
 	"github.com/srdtun/srdtun/srd"
 	"github.com/srdtun/srdtun/srd/handshake"
-	"github.com/srdtun/srdtun/srd/mono"
 	"github.com/srdtun/srdtun/srd/steer"
 )
 
@@ -88,7 +87,7 @@ func drawPlan(rng *rand.Rand, seed uint64) *plan {
 			p.race = 0.05 * rng.Float64()
 		}
 	}
-	p.drawGranularity()
+	p.rng.Float64() // of a draw that is gone: the rest of a plan stays the same
 	p.rng = rand.New(rand.NewPCG(seed, hostileStream))
 	p.drawHostility()
 	p.rng = rng
@@ -215,38 +214,6 @@ func (p *plan) cables(host int) (rate float64) {
 		}
 	}
 	return rate
-}
-
-// If the round trip is below fabricRTT, hosts may claim a finer granularity than a process.
-// The finest is that of a network interface.
-const (
-	finest    = 10 * time.Microsecond
-	fabricRTT = time.Millisecond
-)
-
-// drawGranularity lets all hosts claim a finer granularity than a process, if all of them
-// do, and no link takes longer to send a packet. It draws last, so that the rest of a plan
-// stays the same.
-func (p *plan) drawGranularity() {
-	g := p.duration(finest, mono.Granularity)
-	if p.rtt >= fabricRTT {
-		return
-	}
-	for i, h := range p.spec.Hosts {
-		if h.Latency+h.Slack > g {
-			return
-		}
-		for _, c := range p.spec.Cables[i] {
-			for _, q := range c {
-				if q.Rate > 0 && mostUDP/q.Rate > g.Seconds() {
-					return
-				}
-			}
-		}
-	}
-	for i := range p.spec.Hosts {
-		p.spec.Hosts[i].Granularity = g
-	}
 }
 
 // drawLimits draws limits that a run would otherwise hardly reach. These limits are the

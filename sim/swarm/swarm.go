@@ -46,7 +46,9 @@ type Report struct {
 	Kind    string
 
 	Messages, Delivered, Expired int
-	Err                          error // the first breach
+	Race                         string  // kind of its race
+	Ratio                        float64 // time of the race, in multiples of the ideal's; 0: none was run
+	Err                          error   // the first breach
 }
 
 // String returns one line, with the command that shows the run when it failed.
@@ -92,12 +94,16 @@ func Play(seed uint64, trace io.Writer) Report {
 	s.play()
 	r := Report{Seed: seed, Hash: e.Hash(), Events: e.Done(), Virtual: e.Since(), Kind: p.kind, Err: s.Audit.Err()}
 	r.Messages, r.Delivered, r.Expired = s.Audit.Totals()
-	if r.Err == nil && seed%raceEvery == 0 {
-		_, err := Race(seed, trace)
-		if err != nil {
-			r.Err = fmt.Errorf("the race: %w", err)
-		}
+	if r.Err != nil {
+		return r
 	}
+	x, err := Race(seed, trace)
+	r.Race = x.kind.String()
+	if err != nil {
+		r.Err = fmt.Errorf("the race: %w", err)
+		return r
+	}
+	r.Ratio = x.ratio()
 	return r
 }
 

@@ -51,47 +51,33 @@ func TestSwarm(t *testing.T) {
 	}
 }
 
-// Further seeds that have failed, and their faults.
+// Further seeds on which something broke, and what. None is here for its speed: Speeds judges
+// that of all seeds together.
 var found = map[uint64]string{
 	503:   "acknowledgements kept to one path, which had failed in their direction",
-	924:   "how far an acknowledgement's path is counted as its wait, and ended slow start",
 	1044:  "paths with packets in flight were given up with another, which was slow",
 	1203:  "a short message went before the time of a train, and with it copies were due",
-	1992:  "as 4036",
-	3220:  "queues that took turns were taken for jitter, and the target ran away",
-	3248:  "what a sample of a path seldom used teaches was bounded to one round trip",
 	3256:  "a liar that came nearer got the window of its length",
 	3655:  "a queue that all paths had was a failure of one that was hardly measured",
-	4036:  "slow start went on for a round trip after much was lost",
 	4737:  "copies of late messages counted as repairs",
 	4954:  "the end of a train was lost by the acknowledgement of another that left with it",
-	5548:  "what arrived in slow start, which has sent twice as much since, was taken for what a short buffer's link holds",
 	5671:  "as 3655",
 	6237:  "as 3655",
 	6529:  "both paths of an idle peer that cannot call had failed",
 	6566:  "as 4954",
-	6869:  "as 13059",
 	7155:  "copies of a challenge were answered as often as they came",
-	7488:  "paths that work were out of use for a packet lost by chance on another",
 	8335:  "as 6529",
 	8366:  "as 4954",
 	9052:  "as 10860",
 	9875:  "an observer who was quicker had all first copies come from elsewhere, and nobody looked at the second ones",
 	10148: "as 9875",
 	10261: "as 4954",
-	10542: "as 7488, where a queue was a hundred times as long as the path",
 	10860: "who is called did not call in silence, if as many paths as it could open were needed before",
 	11594: "packets left at the whole rate of the line",
 	12774: "the cookie for a clock that was set back went to an observer, whose copy came first",
 	12987: "as 9875",
-	13059: "the mean round trip of a queue that had drained kept tail probes waiting",
 	13185: "as 9875",
-	13415: "each late message had a wake of its own, with few clean paths after a failure",
-	16904: "the deviation of a queue that had drained kept tail probes waiting",
 	17330: "a peer that was stopped took for crossed what the other took for newer",
-	19364: "a race over unlike paths took twice the ideal, as spraying made the queues equal, not queue and distance",
-	19879: "each packet of an overdue train had a wake of its own",
-	19980: "as 19364: the last message of an outage was given up",
 }
 
 func TestSeedsThatFailed(t *testing.T) {
