@@ -24,8 +24,8 @@ type HostModel struct {
 // Ideal is the host without delays, a network interface that runs the transport itself.
 var Ideal = &HostModel{Name: "ideal"}
 
-// Hosts for plans that name none.
-var usualHosts = []string{"ideal", "daemon"}
+// usualHosts are for plans that name none: what ships.
+var usualHosts = []string{"daemon"}
 
 // recorded are the tables of "bench hostdelay" by their names in plans.
 var recorded = map[string]string{

@@ -165,13 +165,15 @@ func (c *Case) checkGoals() error {
 // HostsOf returns the kinds of hosts for a case. If no process carries any of its flows,
 // only the ideal host is used: the kernel runs TCP.
 func (p *Plan) HostsOf(c *Case) (v []*HostModel) {
+	if !c.processes(p) {
+		return []*HostModel{Ideal}
+	}
 	names := p.Hosts
 	if names == nil {
 		names = usualHosts
 	}
 	for _, name := range names {
-		m, err := HostNamed(name)
-		if err == nil && (m == Ideal || c.processes(p)) {
+		if m, err := HostNamed(name); err == nil {
 			v = append(v, m)
 		}
 	}

@@ -18,7 +18,7 @@ import (
 //	seeds = [1, 2, 3]
 //	limit = "1s"            # of virtual time
 //	sample = "1ms"          # of goodput; absent: none
-//	hosts = ["ideal"]       # names of HostNamed; absent: ideal and daemon
+//	hosts = ["ideal"]       # names of HostNamed; absent: the daemon's
 //
 //	[network]
 //	topology = "FILE.topo"  # files are found from the plan's folder

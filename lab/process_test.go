@@ -72,7 +72,7 @@ func TestDaemonsAreDeterministic(t *testing.T) {
 func TestKernelHasNoProcess(t *testing.T) {
 	p := plan(t, head+network+"[transport.tcp]\nkind = \"tcp\"\nmtu = 9000\n"+lone)
 	c := p.Cases[0]
-	if v := p.HostsOf(&c); len(v) != 2 || v[0] != Ideal || v[1].Name != "daemon" {
+	if v := p.HostsOf(&c); len(v) != 1 || v[0].Name != "daemon" {
 		t.Errorf("hosts of srd: %v", v)
 	}
 	c.Transport = "tcp"

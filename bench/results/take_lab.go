@@ -10,7 +10,7 @@ import (
 	"github.com/srdtun/srdtun/lab"
 )
 
-// labRow is a row of the table of plans. It names an experiment on both kinds of hosts, and its
+// labRow is a row of the table of plans. It names an experiment on the plan's hosts, and its
 // reference case, if any.
 type labRow struct {
 	title            string
@@ -39,6 +39,10 @@ func takePlans(dir string) (*table, error) {
 		cells := []string{r.title}
 		for _, host := range []string{lab.Ideal.Name, "daemon"} {
 			v := runs[runKey{r.plan, r.name, host}]
+			if v == nil && host == lab.Ideal.Name {
+				cells = append(cells, "–") // one plan has such hosts
+				continue
+			}
 			if v == nil {
 				return nil, fmt.Errorf("%s has no %s of %s on %s", dir, r.name, r.plan, host)
 			}

@@ -45,7 +45,7 @@ func main() {
 	flag.StringVar(&o.goCmd, "go", "go", "the go `command`")
 	flag.IntVar(&o.seeds, "seeds", 20, "seeds 1 to `N` are played")
 	flag.StringVar(&o.only, "only", "", "switch only rules off whose name matches a `regexp`")
-	flag.StringVar(&o.bench, "bench", "", "play only benches that match a `regexp`, as in \"rules, incast, ideal\"")
+	flag.StringVar(&o.bench, "bench", "", "play only benches that match a `regexp`, as in \"rules, incast, daemon\"")
 	flag.StringVar(&o.out, "out", "out/ablate", "the `folder` for what was played")
 	flag.StringVar(&o.doc, "doc", "docs/rules.md", "the document to write")
 	flag.BoolVar(&o.quick, "quick", false, "play only the quick benches, the seeds and the tests")

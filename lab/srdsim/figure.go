@@ -36,7 +36,7 @@ func (p *planResults) figures() (v []*figure) {
 		times := &figure{file: of("fct"), Figure: picture.Figure{Title: p.title, Subtitle: "completion times " + n, X: "microseconds", Y: "share of the flows", XLog: true, YMax: 1.02}}
 		rates := &figure{file: of("goodput"), Figure: picture.Figure{Title: p.title, Subtitle: "goodput of the fastest and the slowest flow " + n, X: "milliseconds", Y: "Gbit/s"}}
 		for _, c := range p.cases {
-			if c.runs[0].Figure == n && c.host == lab.Ideal.Name {
+			if c.runs[0].Figure == n && p.drawn(c) {
 				times.add(picture.Line{Name: c.name, Points: distribution(c.runs)})
 				rates.addSamples(c)
 			}
@@ -45,6 +45,13 @@ func (p *planResults) figures() (v []*figure) {
 	}
 	v = append(v, p.longest())
 	return slices.DeleteFunc(v, func(f *figure) bool { return len(f.Lines) == 0 })
+}
+
+// drawn reports whether the distribution of a case is drawn for its kind of hosts. Only the
+// first kind is.
+func (p *planResults) drawn(c *caseResults) bool {
+	i := slices.IndexFunc(p.cases, func(x *caseResults) bool { return x.name == c.name })
+	return p.cases[i] == c
 }
 
 // add adds a line if it can be drawn and a colour is left.
@@ -99,11 +106,11 @@ func (f *figure) addSamples(c *caseResults) {
 	}
 }
 
-// line returns the name of the case's line, or "" if it has none. Kinds of hosts have lines
-// of their own.
-func (c *caseResults) line() string {
+// line returns the name of the case's line, or "" if it has none. A second kind of hosts has a
+// line of its own.
+func (p *planResults) line(c *caseResults) string {
 	n := c.runs[0].Line
-	if n != "" && c.host != lab.Ideal.Name {
+	if n != "" && !p.drawn(c) {
 		n += ", " + c.host
 	}
 	return n
@@ -115,14 +122,14 @@ func (p *planResults) longest() *figure {
 	f := &figure{file: slug(p.name + ".longest"), Figure: picture.Figure{Title: p.title, Subtitle: "longest completion time", X: "bytes", Y: "multiple of the ideal", XLog: true, YLog: true}}
 	var names []string
 	for _, c := range p.cases {
-		if n := c.line(); n != "" && !slices.Contains(names, n) {
+		if n := p.line(c); n != "" && !slices.Contains(names, n) {
 			names = append(names, n)
 		}
 	}
 	for _, n := range names {
 		l := picture.Line{Name: n}
 		for _, c := range p.cases {
-			if r := c.runs[0]; c.line() == n {
+			if r := c.runs[0]; p.line(c) == n {
 				s := lab.Summarize(c.runs, r.Group, r.Skip)
 				l.Points = append(l.Points, [2]float64{r.X, s.MaxRatio})
 			}

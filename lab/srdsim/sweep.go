@@ -37,7 +37,7 @@ func sweepCommand() *cobra.Command {
 		},
 	}
 	c.Flags().StringVar(&o.only, "point", "", "play only points whose name contains this `text`")
-	c.Flags().StringSliceVar(&o.hosts, "host", []string{"ideal", "daemon"}, "on these `hosts`")
+	c.Flags().StringSliceVar(&o.hosts, "host", []string{"daemon"}, "on these `hosts`")
 	c.Flags().StringVar(&o.seeds, "seeds", "1..5", "the seeds `A..B`")
 	c.Flags().BoolVar(&o.short, "short", false, "play only the points that go test plays")
 	c.Flags().BoolVar(&o.known, "known", false, "print the misses as lines of lab/sweep_known.go")
