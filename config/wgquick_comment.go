@@ -173,11 +173,11 @@ func cleanName(text string) string {
 func printableName(text string) string {
 	var b strings.Builder
 	for _, r := range strings.Join(strings.Fields(text), " ") {
-		if unicode.IsPrint(r) && r != unicode.ReplacementChar && b.Len()+len(string(r)) <= maxNameBytes {
+		if unicode.IsPrint(r) && !peerid.Invisible(r) && r != unicode.ReplacementChar && b.Len()+len(string(r)) <= maxNameBytes {
 			b.WriteRune(r)
 		}
 	}
-	return strings.TrimSpace(b.String())
+	return strings.Join(strings.Fields(b.String()), " ")
 }
 
 // namePeers gives peers different names, taken from their comments.

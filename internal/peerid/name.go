@@ -29,8 +29,9 @@ var (
 )
 
 // CheckName reports why a text cannot name a peer: it looks like an address, a prefix, an
-// endpoint or a key.
+// endpoint or a key, or it has characters that cannot be seen.
 func CheckName(s string) error {
+	given := s
 	s = strings.TrimSpace(s)
 	if endpointShape.MatchString(s) {
 		return errEndpoint
@@ -50,5 +51,5 @@ func CheckName(s string) error {
 	if keytext.Drawn(s) {
 		return errDrawn
 	}
-	return nil
+	return checkLook(given)
 }

@@ -16,6 +16,7 @@ func TestNamesLookLikeNothingElse(t *testing.T) {
 		"10.80.0.2:51820", "[fd80::2]:51820", "hub.example:51820", "hub:1",
 		key, key[:43], " " + key, strings.Repeat("a", 43), key[:42], key + "x", "laptop of " + key,
 		"xTIBA5rb oUvnH4ht odjb6e69 7QjLERt1 NAB4mZqp 8Dg=", "xTIBA5rb-oUvnH4ht-odjb6e69-7QjLERt1", "c5320103 9adba14b e71f886d a1d8db6f",
+		" hub", "hub ", "hub\u00a0", "a  b", "hub\u200b", "h\u200dub", "hub\u2060", "hub\u3164", "hub\u115f", "hub\u2800", "\u0301hub", "hub\ufe0f", "hub\u00ad",
 	} {
 		if CheckName(bad) == nil {
 			t.Errorf("%q is taken", bad)
@@ -27,6 +28,31 @@ func TestNamesLookLikeNothingElse(t *testing.T) {
 	} {
 		if err := CheckName(good); err != nil {
 			t.Errorf("%q: %v", good, err)
+		}
+	}
+}
+
+// The name of a guest has letters of ASCII alone. A guest's name with the look of another name is
+// told from it.
+func TestNamesOfGuestsLookLikeNoOther(t *testing.T) {
+	for _, bad := range []string{"Müller", "\u0441ffice", "a b", "a:b", "-a", ".a", "a/b", "off\u0131ce", "10.80.0.2", key, "\uff41"} {
+		if CheckGuest(bad) == nil {
+			t.Errorf("%q is taken", bad)
+		}
+	}
+	for _, good := range []string{"", "db1", "DB-1.example_x@lab", "0"} {
+		if err := CheckGuest(good); err != nil {
+			t.Errorf("%q: %v", good, err)
+		}
+	}
+	for a, b := range map[string]string{"office": "OFFICE", "db1": "dbl", "hub0": "hubO", "mail": "ma1l", "Il": "l1"} {
+		if Look(a) != Look(b) {
+			t.Errorf("%q and %q look different", a, b)
+		}
+	}
+	for a, b := range map[string]string{"db1": "db2", "a-b": "a_b", "office": "offic"} {
+		if Look(a) == Look(b) {
+			t.Errorf("%q and %q look the same", a, b)
 		}
 	}
 }

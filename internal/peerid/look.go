@@ -1,0 +1,62 @@
+package peerid
+
+import (
+	"errors"
+	"strings"
+	"unicode"
+)
+
+// A name stands in logs, in tables and on the command line. A name that looks like another peer's
+// would stand for that peer.
+var (
+	errBlank     = errors.New("a name has no blanks at its ends, and no two in a row")
+	errInvisible = errors.New("a name has no invisible characters")
+	errGuest     = errors.New("a name in a file of a user who is not root has a-z, A-Z, 0-9, '-', '_', '.' and '@' only, and begins with a letter or digit")
+)
+
+// checkLook refuses names that differ from others in nothing that can be seen.
+func checkLook(s string) error {
+	if strings.Join(strings.Fields(s), " ") != s {
+		return errBlank
+	}
+	before := ' '
+	for _, r := range s {
+		if Invisible(r) || unicode.Is(unicode.M, r) && !unicode.IsLetter(before) && !unicode.Is(unicode.M, before) {
+			return errInvisible
+		}
+		before = r
+	}
+	return nil
+}
+
+// Invisible reports whether a character has no ink. A blank has its width.
+func Invisible(r rune) bool { return unicode.In(r, invisible...) }
+
+// invisible are the characters without ink that are no control characters. The property covers
+// the fillers of Hangul and the selectors of variants (Unicode, DerivedCoreProperties).
+var invisible = []*unicode.RangeTable{
+	unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector, unicode.C, unicode.Zl, unicode.Zp,
+	{R16: []unicode.Range16{
+		{Lo: 0x17b4, Hi: 0x17b5, Stride: 1}, // Khmer vowels, default-ignorable
+		{Lo: 0x2800, Hi: 0x2800, Stride: 1}, // the braille pattern without a dot
+	}},
+}
+
+// CheckGuest is CheckName for the name of a peer that another user than root adds. Beside the
+// letters of ASCII there are too many that look like them (Unicode Technical Standard 39).
+func CheckGuest(s string) error {
+	for i := range len(s) {
+		c := s[i]
+		alnum := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
+		if !alnum && (i == 0 || !strings.ContainsRune("-_.@", rune(c))) {
+			return errGuest
+		}
+	}
+	return CheckName(s)
+}
+
+// Look returns the same text for names that can be taken for one another: without case, and with
+// one sign for O and 0, and for I, l and 1.
+func Look(name string) string { return alike.Replace(strings.ToLower(name)) }
+
+var alike = strings.NewReplacer("0", "o", "1", "l", "i", "l")
