@@ -1,6 +1,7 @@
 package config
 
 import (
+	"fmt"
 	"maps"
 	"net/netip"
 )
@@ -8,14 +9,16 @@ import (
 // census holds the names, keys and prefixes of peers. No two peers may share one.
 type census struct {
 	c        *Config
+	roles    *roles
+	peers    int
 	names    map[string]string
 	keys     map[Key]string
 	prefixes map[netip.Prefix]string
-	roles    *roles
+	grants   *grants
 }
 
-func newCensus(c *Config) *census {
-	s := &census{c: c, names: map[string]string{}, keys: map[Key]string{}, prefixes: map[netip.Prefix]string{}}
+func newCensus(c *Config, around Around) *census {
+	s := &census{c: c, names: map[string]string{}, keys: map[Key]string{}, prefixes: map[netip.Prefix]string{}, grants: newGrants(c, around)}
 	own, _ := c.Interface.PrivateKey.Public() // a configuration's key is valid
 	s.roles = newRoles(c.Interface.PrivateKey, own)
 	for i := range c.Peers {
@@ -40,66 +43,91 @@ func (s *census) add(p *Peer) {
 	if from == "" {
 		from = s.c.File
 	}
-	s.names[p.Name], s.keys[p.PublicKey] = from, from
+	s.peers++
 	s.roles.add(p)
+	s.names[p.Name], s.keys[p.PublicKey] = from, from
 	for _, a := range p.AllowedIPs {
 		s.prefixes[a] = from
 	}
+	s.grants.add(p, from)
 }
 
-// fits reports whether admit would accept a peer that is valid by itself. It does not
-// return the reason.
-func (s *census) fits(p *Peer) bool {
-	if _, dup := s.names[p.Name]; dup && p.Name != "" {
-		return false
-	}
-	if _, dup := s.keys[p.PublicKey]; dup || p.PublicKey == s.roles.own || !p.PublicKey.usable() || s.roles.wrongPublic(p)+s.roles.wrongShared(p) != "" {
-		return false
-	}
-	own := make(map[netip.Prefix]bool, len(p.AllowedIPs))
-	for _, a := range p.AllowedIPs {
-		if _, dup := s.prefixes[a]; dup || own[a] {
-			return false
-		}
-		own[a] = true
-	}
-	_, loops := loopsBack(&s.c.Interface, p)
-	return !loops && len(s.keys) < maxPeers
+// clash is a contradiction of a peer to earlier peers or to the rest of the configuration.
+type clash struct {
+	key  string // of the peer; "": the whole peer
+	item int    // of the key's list, or allOfIt: all of its value
+	why  string
 }
 
-// admit adds a peer if it fits with the earlier ones.
-func (s *census) admit(p *Peer, at section) error {
-	before := func(where string) string { return "in " + where }
+// allOfIt is the item of a clash that concerns all of a key's value.
+const allOfIt = -1
+
+// fault is a clash of a peer whose file is not at hand, so it has no line.
+func (v clash) fault(file string) error {
+	key := "peer"
+	if v.key != "" {
+		key += "." + v.key
+	}
+	return &Error{File: file, Key: key, Msg: v.why}
+}
+
+// fits reports whether a peer that is valid by itself has no clash.
+func (s *census) fits(p *Peer) bool { return len(s.clashes(p)) == 0 }
+
+// clashes returns the contradictions of a peer that is valid by itself.
+func (s *census) clashes(p *Peer) (v []clash) {
+	note := func(key string, item int, format string, args ...any) {
+		v = append(v, clash{key, item, fmt.Sprintf(format, args...)})
+	}
 	if from, dup := s.names[p.Name]; dup && p.Name != "" {
-		at.fail("name", "%s names another peer already, %s", quoted(p.Name), before(from))
+		note("name", allOfIt, "%s names another peer already, in %s", quoted(p.Name), from)
 	}
 	wrong := s.roles.wrongPublic(p)
 	switch from, dup := s.keys[p.PublicKey]; {
 	case p.PublicKey == s.roles.own:
-		at.fail("public_key", "is this interface's own key")
+		note("public_key", allOfIt, "is this interface's own key")
 	case wrong != "":
-		at.fail("public_key", "%s", wrong)
+		note("public_key", allOfIt, "%s", wrong)
 	case dup:
-		at.fail("public_key", "belongs to another peer already, %s", before(from))
+		note("public_key", allOfIt, "belongs to another peer already, in %s", from)
 	case !p.PublicKey.usable():
-		at.fail("public_key", "is no usable key: it gives the same secret to everyone")
+		note("public_key", allOfIt, "is no usable key: it gives the same secret to everyone")
 	}
 	if why := s.roles.wrongShared(p); why != "" && wrong == "" {
-		at.fail(at.either("preshared_key"), "%s", why)
+		note("preshared_key", allOfIt, "%s", why)
 	}
-	own := map[netip.Prefix]bool{}
+	own := make(map[netip.Prefix]bool, len(p.AllowedIPs))
 	for i, a := range p.AllowedIPs {
 		if from, dup := s.prefixes[a]; dup {
-			at.failAt(at.itemOff("allowed_ips", i), "allowed_ips", "%s belongs to another peer already, %s", a, before(from))
+			note("allowed_ips", i, "%s belongs to another peer already, in %s", a, from)
 		} else if own[a] {
-			at.failAt(at.itemOff("allowed_ips", i), "allowed_ips", "%s is listed twice", a)
+			note("allowed_ips", i, "%s is listed twice", a)
 		}
 		own[a] = true
 	}
-	d := draft{cfg: &Config{Interface: s.c.Interface, Peers: []Peer{*p}}, peers: []section{at}}
-	d.checkOuterRoutes()
-	if len(s.c.Peers)+1 > maxPeers {
-		at.failAt(at.at.off, "", "more than %d peers", maxPeers)
+	if j, loops := loopsBack(&s.c.Interface, p); loops {
+		note("endpoints", j, "%s", loopOf(p, j))
+	}
+	if s.peers >= maxPeers {
+		note("", allOfIt, "there are %d peers already, and more are not allowed", maxPeers)
+	}
+	if p.Guest {
+		v = append(v, s.grants.clashes(p)...)
+	}
+	return v
+}
+
+// admit adds a peer if it fits with the earlier ones.
+func (s *census) admit(p *Peer, at section) error {
+	for _, v := range s.clashes(p) {
+		switch {
+		case v.key == "":
+			at.doc.fail(at.at.off, at.name, nil, v.why)
+		case v.item == allOfIt:
+			at.fail(at.either(v.key), "%s", v.why)
+		default:
+			at.failAt(at.itemOff(v.key, v.item), v.key, "%s", v.why)
+		}
 	}
 	if err := at.doc.first(); err != nil {
 		return err

@@ -196,9 +196,14 @@ func (d *draft) checkOuterRoutes() {
 	for i := range d.cfg.Peers {
 		if j, loops := loopsBack(&d.cfg.Interface, &d.cfg.Peers[i]); loops {
 			s := d.peers[i]
-			s.failAt(s.itemOff("endpoints", j), "endpoints", "%s is among allowed_ips: the way to it would be the tunnel itself", d.cfg.Peers[i].Endpoints[j].Host)
+			s.failAt(s.itemOff("endpoints", j), "endpoints", "%s", loopOf(&d.cfg.Peers[i], j))
 		}
 	}
+}
+
+// loopOf is the fault of an endpoint that loopsBack returns.
+func loopOf(p *Peer, j int) string {
+	return p.Endpoints[j].Host + " is among allowed_ips: the way to it would be the tunnel itself"
 }
 
 // loopsBack returns a peer's first endpoint that its allowed IPs hold as a single

@@ -85,7 +85,8 @@ type Config struct {
 	// PeersOwner is the owner of drop-in files besides root, by name or number. If it is
 	// empty, the owner is the daemon's user.
 	PeersOwner string
-	Peers      []Peer // in the file's order, then the drop-in files' peers
+	PeersAllow []netip.Prefix // bounds the allowed IPs of that owner's files; empty: no bound
+	Peers      []Peer         // in the file's order, then the drop-in files' peers
 }
 
 // Interface describes the TUN device and the identity of this end.
@@ -180,4 +181,5 @@ type Peer struct {
 	PersistentKeepalive time.Duration  // whole seconds; 0 is off
 	Expires             time.Time      // end of its validity; zero: never
 	File                string         // its drop-in file; "": the configuration itself
+	Guest               bool           // its drop-in file belongs to another user than root and the daemon's
 }

@@ -87,6 +87,7 @@ listen = "127.0.0.1:9591"
 [peers]
 dir = "/other.d"
 owner = 998
+allow = ["10.9.0.0/16", "fd09::/32"]
 [[peer]]
 name = "right"
 public_key = "$1"

@@ -51,6 +51,8 @@
 //
 //	[peers]
 //	dir                   path of a directory of files with one [[peer]] each
+//	owner                 user who may have that directory, besides root
+//	allow                 list of prefixes for allowed_ips in files of that user
 //
 //	[[peer]]              any number of them
 //	name                  text, optional

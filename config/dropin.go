@@ -3,7 +3,9 @@ package config
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"syscall"
@@ -14,8 +16,12 @@ import (
 // because a fleet may have thousands of files. The zero value has read none. It is not safe
 // for concurrent use.
 type DropIns struct {
+	// Around returns the facts for the check of guests; nil: this host's addresses.
+	Around func() Around
+
 	policy string             // the default policy at their reading
 	read   map[string]readOne // by file
+	last   []Peer             // of the last reading of the whole directory, in order
 }
 
 // readOne is a valid file that has been read. Its peer does not depend on other files.
@@ -67,6 +73,10 @@ func CheckDropIns(c *Config) (with *Config, err error) {
 		}
 		return nil, c.fault("peers", "dir", "%v", err)
 	case len(faults) > 0:
+		var whole *DirFault
+		if errors.As(faults[0], &whole) {
+			return nil, c.fault("peers", "dir", "%s: %v", whole.Dir, whole.Err)
+		}
 		return nil, faults[0]
 	}
 	return with, nil
@@ -90,12 +100,15 @@ func ofKey(err error) bool {
 	return errors.As(err, &e) && e.Key != ""
 }
 
-// With returns c with the present peers of its drop-in directory. A file is left out if it
-// is invalid, or contradicts the configuration or an earlier file. Each such file has one
-// error in faults. Root's files come first, then the owner's, both in the order of their
-// names. It is an error if the directory cannot be read at all. With relies on changed:
-// files for which it returns false are not read again. A nil changed means that all may
-// have changed.
+// With returns c with the present peers of its drop-in directory. A file is left out if
+// it is invalid, or contradicts the configuration or an earlier file. Each such file has
+// one error in faults. Root's files come first, then the owner's, both in the order of
+// their names. With assumes that files for which changed is false are unchanged; a nil
+// changed stands for true.
+//
+// If the directory cannot be read at all, that is an error. But if its owner is another user,
+// he must not be able to stop a change or a start. Then the peers of the last reading stay, and
+// faults has a [*DirFault].
 func (d *DropIns) With(c *Config, changed func(file string) bool) (with *Config, faults []error, err error) {
 	all := *c
 	all.Peers = slices.Clone(c.Peers)
@@ -107,44 +120,35 @@ func (d *DropIns) With(c *Config, changed func(file string) bool) (with *Config,
 	if err != nil {
 		return nil, nil, err
 	}
-	dir, err := openPeerDir(c.PeersDir, owner)
-	if err != nil {
+	dir, files, err := d.scan(c.PeersDir, owner, changed)
+	if err != nil && self(owner) {
 		return nil, nil, &Error{File: c.PeersDir, Msg: err.Error(), cause: err}
+	}
+	seen := newCensus(&all, d.around())
+	if err != nil {
+		faults = d.keep(&all, seen)
+		return &all, append([]error{&DirFault{c.PeersDir, err, len(d.last) > 0}}, faults...), nil
 	}
 	defer dir.close()
-	known := func(file string) fs.FileInfo {
-		if old, kept := d.read[file]; kept && changed != nil && !changed(file) {
-			return old.info
-		}
-		return nil
-	}
-	files, err := dir.list(known)
-	if err != nil {
-		return nil, nil, &Error{File: c.PeersDir, Msg: err.Error(), cause: err}
-	}
 	if d.policy != all.Paths.Policy {
 		d.policy, d.read = all.Paths.Policy, nil
 	}
-	seen, before := newCensus(&all), d.read
+	before := d.read
 	seen.grow(len(files))
 	d.read = make(map[string]readOne, len(files))
-	all.Peers = slices.Grow(all.Peers, len(files))
+	d.last = make([]Peer, 0, len(files))
 	var wrong []refused
 	for _, f := range files {
-		old, kept := before[f.file]
-		if f.known && seen.fits(&old.peer) {
-			d.read[f.file] = old
-			seen.add(&old.peer)
-			all.Peers = append(all.Peers, old.peer)
-			continue
-		}
-		p, err := d.one(seen, dir, old, kept, f)
-		if err != nil {
+		p, err := d.peerOf(seen, dir, f, before)
+		switch {
+		case errors.Is(err, errGone):
+		case err != nil:
 			wrong = append(wrong, refused{f.name, err})
-			continue
+		default:
+			d.last = append(d.last, p)
 		}
-		all.Peers = append(all.Peers, p)
 	}
+	all.Peers = append(all.Peers, d.last...)
 	slices.SortFunc(wrong, func(a, b refused) int { return cmp.Compare(a.name, b.name) })
 	for _, r := range wrong {
 		faults = append(faults, r.err)
@@ -152,10 +156,82 @@ func (d *DropIns) With(c *Config, changed func(file string) bool) (with *Config,
 	return &all, faults, nil
 }
 
-// one returns the peer of a file if it is consistent with the peers in seen.
-func (d *DropIns) one(seen *census, dir *peerDir, old readOne, kept bool, f place) (Peer, error) {
+// around returns the facts for the check of guests.
+func (d *DropIns) around() Around {
+	if d.Around != nil {
+		return d.Around()
+	}
+	return Around{Own: HostAddresses()}
+}
+
+// scan opens the directory and lists its files. Without an error the caller closes it.
+func (d *DropIns) scan(path string, owner uint32, changed func(string) bool) (*peerDir, []place, error) {
+	dir, err := openPeerDir(path, owner)
+	if err != nil {
+		return nil, nil, err
+	}
+	files, err := dir.list(func(file string) fs.FileInfo {
+		if old, kept := d.read[file]; kept && changed != nil && !changed(file) {
+			return old.info
+		}
+		return nil
+	})
+	if err != nil {
+		dir.close()
+		return nil, nil, err
+	}
+	return dir, files, nil
+}
+
+// keep adds the peers of the last reading to c if they still fit. A file of root's that root has
+// removed since is no peer any more.
+func (d *DropIns) keep(c *Config, seen *census) (faults []error) {
+	for i := range d.last {
+		p := &d.last[i]
+		if !p.Guest && removed(p.File) {
+			continue
+		}
+		if v := seen.clashes(p); len(v) > 0 {
+			faults = append(faults, v[0].fault(p.File))
+			continue
+		}
+		seen.add(p)
+		c.Peers = append(c.Peers, *p)
+	}
+	return faults
+}
+
+// removed reports whether a file is gone from its directory, which is still there.
+func removed(file string) bool {
+	if _, err := os.Lstat(file); !errors.Is(err, fs.ErrNotExist) {
+		return false
+	}
+	_, err := os.Stat(filepath.Dir(file))
+	return err == nil
+}
+
+// DirFault is the error for a whole directory of another user than root.
+type DirFault struct {
+	Dir  string
+	Err  error
+	Kept bool // there are peers of an earlier reading, which stay
+}
+
+func (e *DirFault) Error() string {
+	then := "its peers are left out"
+	if e.Kept {
+		then = "its peers stay as they were"
+	}
+	return oneLine(fmt.Sprintf("%s: %v: %s", e.Dir, e.Err, then))
+}
+
+func (e *DirFault) Unwrap() error { return e.Err }
+
+// peerOf returns the peer of a file if it fits with the peers in seen.
+func (d *DropIns) peerOf(seen *census, dir *peerDir, f place, before map[string]readOne) (Peer, error) {
 	now := time.Now()
-	if kept && f.info != nil && old.unchanged(f.info) && seen.fits(&old.peer) {
+	old, kept := before[f.file]
+	if kept && (f.known || f.info != nil && old.unchanged(f.info)) && seen.fits(&old.peer) {
 		d.read[f.file] = old
 		seen.add(&old.peer)
 		return old.peer, nil
@@ -171,10 +247,16 @@ func (d *DropIns) one(seen *census, dir *peerDir, old readOne, kept bool, f plac
 	return p, err
 }
 
+// errGone means that a file was removed or renamed during the reading. That is no fault.
+var errGone = errors.New("the file is gone")
+
 // SamePeer reports whether two peers have the same configuration.
 func SamePeer(a, b *Peer) bool {
 	if alike(a, b) {
 		return true
+	}
+	if a.Guest != b.Guest {
+		return false
 	}
 	c := &Config{}
 	return slices.Equal(sectionOf("peer").values(c, a), sectionOf("peer").values(c, b))
@@ -185,7 +267,7 @@ func SamePeer(a, b *Peer) bool {
 func alike(a, b *Peer) bool {
 	return a.Name == b.Name && a.PublicKey == b.PublicKey && a.PresharedKey.Equal(b.PresharedKey) &&
 		slices.Equal(a.Endpoints, b.Endpoints) && slices.Equal(a.AllowedIPs, b.AllowedIPs) &&
-		a.Policy == b.Policy && a.PersistentKeepalive == b.PersistentKeepalive && a.Expires.Equal(b.Expires)
+		a.Policy == b.Policy && a.PersistentKeepalive == b.PersistentKeepalive && a.Expires.Equal(b.Expires) && a.Guest == b.Guest
 }
 
 // readFile reads the single peer of a file. at is its section.
@@ -193,6 +275,9 @@ func (d *DropIns) readFile(dir *peerDir, f place) (p Peer, at section, err error
 	file := f.file
 	wrong := func(err error) error { return &Error{File: file, Msg: err.Error(), cause: err} }
 	data, info, err := dir.read(f.name)
+	if errors.Is(err, fs.ErrNotExist) && (f.info == nil || f.info.Mode().IsRegular()) {
+		return Peer{}, at, errGone
+	}
 	if err != nil {
 		return Peer{}, at, wrong(err)
 	}
@@ -221,6 +306,7 @@ func (d *DropIns) readFile(dir *peerDir, f place) (p Peer, at section, err error
 	} else if root.doc.first() == nil {
 		return Peer{}, at, wrong(errors.New("has no [[peer]]"))
 	}
-	p.File = file
+	uid, ok := ownerOf(info)
+	p.File, p.Guest = file, !ok || !self(uid)
 	return p, at, root.doc.first()
 }

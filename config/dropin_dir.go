@@ -36,6 +36,7 @@ type peerDir struct {
 	root    *os.Root
 	owner   uint32 // the owner of drop-in files besides root
 	trusted bool   // the directory's owner may make this process read any file
+	left    int64  // bytes that may still be read
 }
 
 // openPeerDir opens and checks the directory. Later reads use the open directory, so it
@@ -45,6 +46,9 @@ func openPeerDir(path string, owner uint32) (*peerDir, error) {
 	if err != nil {
 		return nil, closed(bare(err))
 	}
+	if uid, ok := ownerOf(link); link.Mode()&fs.ModeSymlink != 0 && (!ok || !self(uid)) {
+		return nil, errors.New("is a link, which does not belong to root")
+	}
 	root, err := os.OpenRoot(path)
 	if err != nil {
 		return nil, closed(bare(err))
@@ -53,9 +57,6 @@ func openPeerDir(path string, owner uint32) (*peerDir, error) {
 	info, err := root.Stat(".")
 	if err == nil {
 		err = d.owned(info)
-	}
-	if uid, ok := ownerOf(link); err == nil && link.Mode()&fs.ModeSymlink != 0 && (!ok || !self(uid)) {
-		err = errors.New("is a link, which does not belong to root")
 	}
 	if err != nil {
 		root.Close()
@@ -87,52 +88,71 @@ func IsDropIn(name string) bool {
 // earlier file wins, so no user can take one from root's files. The function known returns
 // the earlier file info if a file is known to be unchanged, or nil.
 func (d *peerDir) list(known func(file string) fs.FileInfo) ([]place, error) {
-	entries, err := d.entries()
+	names, err := d.names()
 	if err != nil {
 		return nil, closed(bare(err))
 	}
-	var files []place
-	for _, e := range entries {
-		if !IsDropIn(e.Name()) {
-			continue
-		}
-		f := place{name: e.Name(), file: filepath.Join(d.path, e.Name())}
+	files, left := make([]place, 0, len(names)), int64(maxDropIns)
+	for _, name := range names {
+		f := place{name: name, file: filepath.Join(d.path, name)}
 		if f.info = known(f.file); f.info != nil {
 			f.known = true
-		} else if f.info, err = d.root.Lstat(e.Name()); err != nil {
+		} else if f.info, err = d.root.Lstat(name); err != nil {
 			f.info = nil
+		}
+		if f.info != nil && f.info.Mode().IsRegular() && f.info.Size() <= maxDropIn { // a larger one is not read
+			left -= f.info.Size()
 		}
 		files = append(files, f)
 	}
-	if len(files) > maxPeers {
-		return nil, fmt.Errorf("%d files; at most %d are allowed", len(files), maxPeers)
+	if d.left = maxDropIn * maxPeers; !d.trusted {
+		d.left = maxDropIns
+	}
+	if left < 0 && !d.trusted {
+		return nil, fmt.Errorf("has files of more than %d MiB", maxDropIns>>20)
 	}
 	slices.SortStableFunc(files, func(a, b place) int { return cmp.Compare(a.rank(), b.rank()) })
 	return files, nil
 }
 
-// maxEntries bounds the number of names in a directory, because its owner could create
-// millions. Each drop-in file may have an editor's copy and a temporary file beside it.
-const maxEntries = 3 * maxPeers
+const (
+	// maxDropIns bounds all files of another user's directory in bytes, as reading them takes time
+	// and their peers take memory: 4 KiB for each of maxPeers. A file of a fleet's agent has about 1 KiB.
+	maxDropIns = 4096 * maxPeers
+	// maxEntries bounds the names in a directory of any kind, since its owner could make
+	// millions. Each drop-in file may have an editor's copy and a temporary file beside it.
+	maxEntries = 3 * maxPeers
+	// entriesAtOnce is the number of names that one system call reads.
+	entriesAtOnce = 256
+)
 
-// entries returns the directory's entries, sorted by name.
-func (d *peerDir) entries() ([]fs.DirEntry, error) {
+// names returns the names of drop-in files, sorted. It keeps no others.
+func (d *peerDir) names() (v []string, err error) {
 	f, err := d.root.Open(".")
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	entries, err := f.ReadDir(maxEntries + 1)
-	switch {
-	case errors.Is(err, io.EOF):
-		return nil, nil
-	case err != nil:
-		return nil, err
-	case len(entries) > maxEntries:
-		return nil, fmt.Errorf("more than %d files of any name", maxEntries)
+	for seen := 0; ; {
+		some, err := f.Readdirnames(entriesAtOnce)
+		if seen += len(some); seen > maxEntries {
+			return nil, fmt.Errorf("has more than %d files of any name", maxEntries)
+		}
+		for _, name := range some {
+			if IsDropIn(name) {
+				v = append(v, name)
+			}
+		}
+		switch {
+		case len(v) > maxPeers:
+			return nil, fmt.Errorf("has more than %d files *.toml", maxPeers)
+		case errors.Is(err, io.EOF):
+			slices.Sort(v)
+			return v, nil
+		case err != nil:
+			return nil, err
+		}
 	}
-	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return cmp.Compare(a.Name(), b.Name()) })
-	return entries, nil
 }
 
 // rank is 0 for root's files, and 1 for others.
@@ -166,7 +186,9 @@ func (d *peerDir) read(name string) ([]byte, fs.FileInfo, error) {
 	if st, ok := info.Sys().(*syscall.Stat_t); !d.trusted && (!ok || st.Nlink != 1) {
 		return nil, nil, errors.New("has several names (hard links)")
 	}
-	data, err := bounded.All(f, maxDropIn)
+	// The owner may have let files grow since they were listed.
+	data, err := bounded.All(f, min(maxDropIn, max(d.left, 0)))
+	d.left -= int64(len(data))
 	return data, info, bare(err)
 }
 

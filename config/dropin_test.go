@@ -182,7 +182,7 @@ func TestDropInsAgain(t *testing.T) {
 
 // TestAlikeSeesAllKeys: a key of a peer that is added is compared, or this fails.
 func TestAlikeSeesAllKeys(t *testing.T) {
-	if n := reflect.TypeFor[Peer]().NumField(); n != 9 {
+	if n := reflect.TypeFor[Peer]().NumField(); n != 10 {
 		t.Errorf("a peer has %d fields: does alike compare them?", n)
 	}
 	a := parsed(t, withKeys(everything)).Peers[0]
@@ -197,6 +197,7 @@ func TestAlikeSeesAllKeys(t *testing.T) {
 		func(p *Peer) { p.Policy = "other" },
 		func(p *Peer) { p.PersistentKeepalive += time.Second },
 		func(p *Peer) { p.Expires = p.Expires.Add(time.Second) },
+		func(p *Peer) { p.Guest = !p.Guest },
 	}
 	for i, do := range change {
 		b := a
@@ -397,8 +398,9 @@ func TestNamesOfADirectoryAreBounded(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, _, err := WithDropIns(c); err == nil || !strings.Contains(err.Error(), "more than 12288 files of any name") {
-		t.Errorf("%v", err)
+	got, faults, err := WithDropIns(c)
+	if err != nil || len(got.Peers) != 0 || len(faults) != 1 || !strings.Contains(faults[0].Error(), "more than 12288 files of any name: its peers are left out") {
+		t.Errorf("%+v, %v, %v", got, faults, err)
 	}
 }
 

@@ -47,7 +47,7 @@ func With(c *Config, settings []Setting) (*Config, error) {
 	from := peersByKey(c)
 	for i := range next.Peers {
 		if was := from[next.Peers[i].PublicKey]; was != nil {
-			next.Peers[i].File = was.File
+			next.Peers[i].File, next.Peers[i].Guest = was.File, was.Guest
 		}
 	}
 	return next, nil

@@ -84,6 +84,7 @@ func parse(file, from string, data []byte) (*Config, error) {
 	cfg.Dashboard = readDashboard(dashboard)
 	peers := root.section("peers")
 	cfg.PeersDir, cfg.PeersOwner = peers.dir("dir"), peers.owner("owner")
+	cfg.PeersAllow = peers.allow("allow")
 	for _, s := range d.peers {
 		cfg.Peers = append(cfg.Peers, readPeer(s, cfg.Paths.Policy))
 	}

@@ -62,6 +62,7 @@ listen = "[::1]:9587"
 [peers]
 dir = "other.d"
 owner = "_agent"
+allow = "10.8.0.0/16"
 
 [[peer]]
 name = "left"
@@ -100,7 +101,7 @@ func TestParseEverything(t *testing.T) {
 				PreDown: [][]string{{"logger", ""}}, PostDown: [][]string{{"true"}},
 			},
 		},
-		PeersDir: "/etc/srdtun/other.d", PeersOwner: "_agent",
+		PeersDir: "/etc/srdtun/other.d", PeersOwner: "_agent", PeersAllow: []netip.Prefix{netip.MustParsePrefix("10.8.0.0/16")},
 		Paths: Paths{
 			SourcePorts: 64, PortRange: [2]uint16{40000, 40063}, Policy: "conga", PathMTU: 1400,
 			Local: []Local{

@@ -71,7 +71,7 @@ func WithPeers(c *Config, peers []Peer) (*Config, error) {
 			all.Peers = append(all.Peers, p)
 			continue
 		}
-		p.File = all.Peers[i].File
+		p.File, p.Guest = all.Peers[i].File, all.Peers[i].Guest
 		all.Peers[i] = p
 	}
 	return &all, all.sound()

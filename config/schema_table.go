@@ -74,6 +74,7 @@ var schema = []sectionSpec{
 	{"peers", []keySpec{
 		{"dir", "path", "none", atRestart, "A directory of drop-in files `*.toml`, each with one `[[peer]]`. It is watched: peers come and go with their files.", ofDir, false},
 		{"owner", "user, by name or number", "the daemon's own user", atRestart, "Whose directory and files those may be, besides root's: see [reload.md](reload.md#peers-from-a-directory).", ofOwner, false},
+		{"allow", "list of prefixes", "any", live, "What `allowed_ips` in files of that owner may hold: these prefixes and parts of them. Never what another peer or this host has.", ofAllow, false},
 	}},
 	{"peer", []keySpec{
 		{"name", "text", "none", live, "A name for messages, `show` and `set`. It is no address, prefix, endpoint or key: those stand for the peer that has them.", ofPeerName, false},

@@ -75,6 +75,7 @@ func ofCipher(c *Config, _ *Peer) string   { return ofWord(c.Transport.Cipher, D
 func ofUDP(c *Config, _ *Peer) string      { return ofWord(c.Order.UDP, DefaultUDP) }
 func ofDir(c *Config, _ *Peer) string      { return ofWord(c.PeersDir, "") }
 func ofOwner(c *Config, _ *Peer) string    { return ofWord(c.PeersOwner, "") }
+func ofAllow(c *Config, _ *Peer) string    { return listTOML(texts(c.PeersAllow)) }
 
 func ofPeerName(_ *Config, p *Peer) string     { return ofWord(p.Name, "") }
 func ofPublicKey(_ *Config, p *Peer) string    { return inTOML(p.PublicKey.String()) }

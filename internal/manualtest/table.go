@@ -83,6 +83,7 @@ var Table = []Run{
 	{"docs/reload.md", "interface: lab", "TestScripts", "the form of the lines"},
 	{"docs/reload.md", "[peers]", inConfig, ""},
 	{"docs/reload.md", "left out:", "TestDropInsAreWatched", "the situation; the words are not compared"},
+	{"docs/reload.md", "not read:", "TestOwnerOfADirectoryStopsNothing", "the form of the line"},
 	{"docs/reload.md", "polkit.addRule", "", "needs polkit and systemd-resolved"},
 	{"docs/reload.md", "post_up", inConfig, ""},
 	{"docs/reload.md", "[Service]", "TestRefusedCommandIsExplained", "the error that it ends; the drop-in needs systemd"},

@@ -20,7 +20,8 @@ type device struct {
 	running *runningConfig
 	tun     *tundev.Device
 	net     *netconf.State
-	mergers sync.Pool // of *merge.Merger
+	mergers sync.Pool        // of *merge.Merger
+	spare   func(error) bool // leaves out guests that stop the start; false: there are none
 }
 
 // open makes the device and configures it.
@@ -60,7 +61,12 @@ func (d *device) configure() (*netconf.State, error) {
 	if err != nil {
 		return nil, err
 	}
-	return netconf.Apply(d.plan(d.running.cfg(), file))
+	for {
+		state, err := netconf.Apply(d.plan(d.running.cfg(), file))
+		if err == nil || d.spare == nil || !d.spare(err) {
+			return state, err
+		}
+	}
 }
 
 // plan returns the network settings for c. file keeps their state.

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"os"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -38,7 +40,7 @@ var liveRows = map[string]liveRow{
 		return fmt.Sprint(addrs, err)
 	}, "[10.80.0.1/24 10.89.0.1/32 fd80::1/64] <nil>"},
 	"paths.local":                    {nil, second, lookPaths, second + " -> 127.0.0.1:5999"},
-	"paths.policy":                   {nil, "conga", lookPolicies, "*steer.Conga *steer.Conga"},
+	"paths.policy":                   {nil, "conga", lookPolicies, "*steer.Conga *steer.Conga *steer.Conga"},
 	"paths.flowlet_timeout":          {[]string{"paths.policy=letflow"}, "3ms", lookSteering("table", "timeout"), "3000000"},
 	"paths.weights":                  {[]string{bothLocals, "paths.policy=wcmp"}, "3,1", lookShares, "3 : 1"},
 	"paths.primary":                  {[]string{bothLocals, "paths.policy=active-backup"}, second, lookSteering("primary"), "1"},
@@ -51,9 +53,40 @@ var liveRows = map[string]liveRow{
 	"peer.near.preshared_key":        {nil, "", func(t *testing.T, s *server) string { return lookConn(s, "env", "cfg", "PSK") }, ""},
 	"peer.near.endpoints":            {nil, "127.0.0.1:5990", lookPaths, "127.0.0.1 -> 127.0.0.1:5990"},
 	"peer.near.allowed_ips":          {nil, "10.80.0.2/32, 10.85.0.0/16", lookRoutes, "10.85.0.1"},
-	"peer.near.policy":               {nil, "ecmp", lookPolicies, "*steer.ECMP *steer.Spray"},
+	"peer.near.policy":               {nil, "ecmp", lookPolicies, "*steer.ECMP *steer.Spray *steer.Spray"},
 	"peer.near.persistent_keepalive": {nil, "25", func(t *testing.T, s *server) string { return lookConn(s, "env", "cfg", "Keepalive") }, "25000000000"},
-	"peer.near.expires":              {nil, "2020-01-01T00:00:00Z", func(t *testing.T, _ *server) string { return fmt.Sprint(names(shown(t))) }, "[named]"},
+	"peer.near.expires":              {nil, "2020-01-01T00:00:00Z", func(t *testing.T, _ *server) string { return fmt.Sprint(names(shown(t))) }, "[named guest]"},
+	"peers.allow":                    {nil, "10.8.0.0/16", func(t *testing.T, _ *server) string { return fmt.Sprint(names(shown(t))) }, "[near named]"},
+}
+
+// guestUser owns a directory of drop-in files in these tests.
+const guestUser = 65534
+
+// guests makes a directory of guestUser with a file "guest.toml", and returns the section that
+// names it.
+func guests(t *testing.T, peer string) (dir, section string) {
+	t.Helper()
+	dir = t.TempDir()
+	putGuest(t, dir, "guest.toml", peer)
+	if err := os.Chown(dir, guestUser, guestUser); err != nil {
+		t.Fatal(err)
+	}
+	return dir, fmt.Sprintf("[peers]\ndir = %q\nowner = %d\n", dir, guestUser)
+}
+
+// putGuest writes a file of guestUser.
+func putGuest(t *testing.T, dir, name, peer string) {
+	t.Helper()
+	file := filepath.Join(dir, "."+name)
+	if err := os.WriteFile(file, []byte(peer), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chown(file, guestUser, guestUser); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(file, filepath.Join(dir, name)); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // Each key that is documented as live takes effect on a running daemon, and so does its
@@ -62,7 +95,8 @@ func TestEveryLiveKeyCounts(t *testing.T) {
 	ip(t, "addr", "add", second+"/32", "dev", "lo")
 	t.Cleanup(func() { ip(t, "addr", "del", second+"/32", "dev", "lo") })
 	runDir(t)
-	a, b := up(t, parse(t)), up(t, other(t))
+	_, section := guests(t, "[[peer]]\nname = \"guest\"\npublic_key = \""+key(t, 7)+"\"\nallowed_ips = \"10.9.0.7/32\"\n")
+	a, b := up(t, parse(t, "[paths]\n", section+"[paths]\n")), up(t, other(t))
 	keys := map[string]bool{}
 	for _, key := range config.LiveKeys() {
 		if name, ok := strings.CutPrefix(key, "peer."); ok {

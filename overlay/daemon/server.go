@@ -318,6 +318,7 @@ func newServer(c *config.Config, log *eventLog) *server {
 		log: s.log, running: s.running, device: s.device, sockets: s.sockets, sessions: s.sessions, endpoints: s.endpoints,
 		file: c, clock: time.Now, expiryChanged: make(chan struct{}, 1),
 	}
+	s.device.spare = s.settings.spare
 	s.restart = &restart{
 		log: s.log, running: s.running, device: s.device, sockets: s.sockets, ingress: s.ingress, sessions: s.sessions, start: s.start,
 	}

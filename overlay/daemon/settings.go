@@ -30,15 +30,17 @@ type settings struct {
 
 	expiryChanged chan struct{} // tells expire of a change
 
-	mu               sync.Mutex     // guards changes of the running configuration
-	file             *config.Config // the files at the latest read
-	closed           bool           // no more changes
-	dropIns          config.DropIns // the drop-in files, as read
-	faults           []string       // of drop-in files, as last reported
-	unread           string         // why their directory could not be read, as last reported
-	unsaved, pending []string       // see compare
+	mu               sync.Mutex      // guards changes of the running configuration
+	file             *config.Config  // the files at the latest read
+	closed           bool            // no more changes
+	dropIns          config.DropIns  // the drop-in files, as read
+	faults           map[string]bool // of drop-in files, as last reported
+	unread           string          // why their directory could not be read, as last reported
+	unsaved, pending []string        // see compare
 	expired          expiredPeers
-	untimed          string // why peers do not come and go with their times, as last reported
+	freeing          *time.Timer // returns memory to the kernel; nil: never needed yet
+	spared           int         // attempts of the start without a guest
+	untimed          string      // why peers do not come and go with their times, as last reported
 }
 
 // badConfig marks an error in the request itself, not in its execution.
@@ -57,6 +59,9 @@ func (s *settings) change(c control.Change) ([]control.Difference, error) {
 	}
 	if len(diff) > 0 {
 		s.tellDoubts(s.running.cfg(), before)
+	}
+	if c.How == control.HowSet && slices.ContainsFunc(diff, func(v config.Change) bool { return v.Key == "peers.allow" }) {
+		s.rereadDropIns(nil) // files that were refused may be allowed now
 	}
 	return s.report(diff), nil
 }
@@ -154,15 +159,15 @@ func (s *settings) replace(c *config.Config, isFile bool) ([]config.Change, erro
 	if err != nil {
 		return nil, err
 	}
-	diff, err := s.apply(want)
+	diff, out, err := s.carry(want)
 	if err != nil {
 		return nil, err
 	}
 	if isFile {
-		s.file = want
+		s.file = config.Without(want, out)
 	}
 	s.compare()
-	s.tellFaults(faults)
+	s.tellFaults(append(faults, reasons(out)...))
 	return diff, nil
 }
 
@@ -171,13 +176,17 @@ func (s *settings) replace(c *config.Config, isFile bool) ([]config.Change, erro
 func (s *settings) set(settings []config.Setting, save bool) ([]config.Change, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	want, err := config.With(s.running.cfg(), settings)
+	with := func(c *config.Config) (*config.Config, error) { return config.With(c, settings) }
+	want, err := sparing(s.running.cfg(), with)
+	if err == nil {
+		err = s.changedByRoot(want)
+	}
 	if err != nil {
 		return nil, badConfig{err}
 	}
 	file := s.file
 	if save {
-		if file, err = config.With(s.file, settings); err != nil {
+		if file, err = sparing(s.file, with); err != nil {
 			return nil, badConfig{err}
 		}
 	}
@@ -186,12 +195,13 @@ func (s *settings) set(settings []config.Setting, save bool) ([]config.Change, e
 			return nil, fmt.Errorf("%s cannot be changed while running: change it in %s, and restart", c.Key, s.file.File)
 		}
 	}
-	diff, err := s.apply(want)
+	diff, out, err := s.carry(want)
 	if err != nil {
 		return nil, err
 	}
 	s.file = file
 	s.compare()
+	s.tellLeftOut(reasons(out))
 	return diff, nil
 }
 
@@ -199,13 +209,14 @@ func (s *settings) set(settings []config.Setting, save bool) ([]config.Change, e
 func (s *settings) add(peers []config.Peer) ([]config.Change, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	want, err := config.WithPeers(s.running.cfg(), peers)
+	want, err := sparing(s.running.cfg(), func(c *config.Config) (*config.Config, error) { return config.WithPeers(c, peers) })
 	if err != nil {
 		return nil, badConfig{err}
 	}
-	diff, err := s.apply(want)
+	diff, out, err := s.carry(want)
 	if err == nil {
 		s.compare()
+		s.tellLeftOut(reasons(out))
 	}
 	return diff, err
 }

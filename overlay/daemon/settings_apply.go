@@ -3,6 +3,8 @@ package daemon
 import (
 	"errors"
 	"reflect"
+	"runtime/debug"
+	"time"
 
 	"github.com/srdtun/srdtun/config"
 	"github.com/srdtun/srdtun/overlay/events"
@@ -112,6 +114,26 @@ func (s *settings) swap(next *snapshot, policies []steer.Policy) {
 	for _, p := range old {
 		s.sessions.remove(p)
 	}
+	if len(old) >= manyPeers {
+		s.returnMemory()
+	}
 	s.endpoints.notePeers()
 	s.noteExpiry()
+}
+
+const (
+	// manyPeers are the peers whose memory is returned to the kernel when they go. Without
+	// traffic the runtime would keep it for minutes.
+	manyPeers = 256
+	// returnAfter is the wait until the memory of their connections is free.
+	returnAfter = 5 * time.Second
+)
+
+// returnMemory returns free memory to the kernel a moment later. The caller holds mu.
+func (s *settings) returnMemory() {
+	if s.freeing == nil {
+		s.freeing = time.AfterFunc(returnAfter, debug.FreeOSMemory)
+		return
+	}
+	s.freeing.Reset(returnAfter)
 }

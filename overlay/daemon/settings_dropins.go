@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -19,6 +20,7 @@ const rewatchEvery = time.Second
 
 // readDropIns reads the drop-in files for the start.
 func (s *settings) readDropIns() error {
+	s.dropIns.Around = s.around
 	all, faults, err := s.dropIns.With(s.file, nil)
 	if err != nil {
 		return s.file.DropInFault(err)
@@ -41,18 +43,16 @@ func (s *settings) watchDropIns(ctx context.Context) {
 	said := false
 	for ctx.Err() == nil {
 		err := s.watchDir(ctx, dir)
-		if err != nil && !said {
-			s.log.tell(events.DropInRefused, dir, "%s is not watched: %v", dir, err)
+		// Without a watch the files are still read from time to time.
+		if err != nil && s.rereadAndRest(ctx, nil) && !said {
+			s.log.tell(events.DropInRefused, dir, "%s is not watched, but read every %v: %v", dir, rewatchEvery, err)
 		}
 		said = err != nil
-		select {
-		case <-ctx.Done():
-		case <-time.After(rewatchEvery):
-		}
+		pause(ctx, rewatchEvery)
 	}
 }
 
-// watchDir returns when the directory is gone, or ctx has ended.
+// watchDir returns when the directory is gone, when too much happens in it, or when ctx has ended.
 func (s *settings) watchDir(ctx context.Context, dir string) error {
 	w, err := fsnotify.NewWatcher()
 	if err != nil {
@@ -64,39 +64,65 @@ func (s *settings) watchDir(ctx context.Context, dir string) error {
 	}
 	changed := map[string]bool(nil) // nil: all files, as some may have changed before the watch
 	for {
-		s.rereadDropIns(changed)
+		s.rereadAndRest(ctx, changed)
 		changed = map[string]bool{}
-		if gone, err := quietDir(ctx, w, dir, changed); gone || err != nil || ctx.Err() != nil {
+		if ended, err := quietDir(ctx, w, dir, changed); ended || err != nil || ctx.Err() != nil {
 			return err
 		}
 	}
 }
 
+// Bounds of the time for a directory whose owner changes it all the time.
+const (
+	// restShare times of the latest reading are without one: a tenth of a processor at most.
+	restShare = 9
+	// restMost bounds that time: a change that root makes must not wait for long.
+	restMost = 10 * time.Second
+	// floodEvents are the events after which all files are read again, after a moment in which
+	// no event is read. A fleet's agent causes six for each file.
+	floodEvents = 8192
+)
+
+// rereadAndRest reads the changed files, and then waits in proportion to the time that this took.
+// Meanwhile the kernel joins events or drops them, which takes no time of this process.
+func (s *settings) rereadAndRest(ctx context.Context, changed map[string]bool) (read bool) {
+	start := time.Now()
+	read = s.rereadDropIns(changed)
+	pause(ctx, min(restMost, restShare*time.Since(start)))
+	return read
+}
+
 // quietDir waits for a change in the directory, and then until it is quiet for a moment: files
-// are seldom written at once. It notes changed files in changed. If the directory itself is
-// gone, gone is true.
-func quietDir(ctx context.Context, w *fsnotify.Watcher, dir string, changed map[string]bool) (gone bool, err error) {
+// are seldom written at once. It notes changed files in changed. The watch ends if the directory
+// itself is gone, or if there are too many events.
+func quietDir(ctx context.Context, w *fsnotify.Watcher, dir string, changed map[string]bool) (ended bool, err error) {
 	var quiet <-chan time.Time
 	var latest time.Time // when to act at the latest
-	for {
+	for n := 0; n < floodEvents; n++ {
 		select {
 		case <-ctx.Done():
 			return false, nil
 		case <-quiet:
 			return false, nil
 		case err := <-w.Errors:
+			if errors.Is(err, fsnotify.ErrEventOverflow) {
+				return true, nil
+			}
 			return false, err // news may have been lost
 		case e := <-w.Events:
 			if e.Name == dir && e.Op&(fsnotify.Remove|fsnotify.Rename) != 0 {
 				return true, nil
 			}
-			changed[e.Name] = true
+			if e.Name == dir || config.IsDropIn(e.Name) {
+				changed[e.Name] = true
+			}
 		}
 		if latest.IsZero() {
 			latest = time.Now().Add(settleMost)
 		}
 		quiet = time.After(min(settle, time.Until(latest)))
 	}
+	return true, nil
 }
 
 // withDropIns returns c with the peers of the watched directory. If c names another directory,
@@ -104,6 +130,9 @@ func quietDir(ctx context.Context, w *fsnotify.Watcher, dir string, changed map[
 // may have changed.
 func (s *settings) withDropIns(c *config.Config, changed map[string]bool) (*config.Config, []error, error) {
 	here := *c
+	if c == s.file {
+		here.PeersAllow = s.running.cfg().PeersAllow // "set" may have changed it
+	}
 	here.PeersDir, here.PeersOwner = s.running.cfg().PeersDir, s.running.cfg().PeersOwner
 	var is func(string) bool
 	if changed != nil {
@@ -111,32 +140,40 @@ func (s *settings) withDropIns(c *config.Config, changed map[string]bool) (*conf
 	}
 	all, faults, err := s.dropIns.With(&here, is)
 	if err == nil {
-		all.PeersDir, all.PeersOwner = c.PeersDir, c.PeersOwner
+		all.PeersDir, all.PeersOwner, all.PeersAllow = c.PeersDir, c.PeersOwner, c.PeersAllow
 	}
 	return all, faults, err
 }
 
-// rereadDropIns applies the current drop-in files. Other changes made while running stay, and
-// so does a peer with an unchanged file.
-func (s *settings) rereadDropIns(changed map[string]bool) {
+// rereadDropIns takes over the current drop-in files. Other changes made while running stay,
+// and so does a peer with an unchanged file. It reports whether the directory could be read.
+func (s *settings) rereadDropIns(changed map[string]bool) (read bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	files, faults, err := s.withDropIns(s.file, changed)
 	var diff []config.Change
+	var out []config.LeftOut
 	if err == nil {
-		s.tellFaults(faults)
-		diff, err = s.apply(withFiles(s.running.cfg(), s.file, files))
+		diff, out, err = s.carry(withFiles(s.running.cfg(), s.file, files))
+		s.tellFaults(append(faults, reasons(out)...))
 	}
 	if err != nil {
 		if err != errEnded && s.unread != err.Error() {
 			s.unread = err.Error()
 			s.log.tell(events.DropInRefused, "", "drop-in files are not taken over: %v", err)
 		}
-		return
+		return false
 	}
-	s.unread, s.file = "", files
+	s.unread, s.file = "", config.Without(files, out)
 	s.compare()
 	s.report(diff)
+	return !slices.ContainsFunc(faults, wholeDirectory)
+}
+
+// wholeDirectory reports whether a fault concerns the directory, and not one file.
+func wholeDirectory(fault error) bool {
+	var e *config.DirFault
+	return errors.As(fault, &e)
 }
 
 // withFiles returns runs with the drop-in peers of after. A peer that is the same in before and
@@ -167,13 +204,36 @@ func withFiles(runs, before, after *config.Config) *config.Config {
 	return &next
 }
 
+// faultsAtOnce bounds the lines about files of one reading. Their owner chooses the names, and
+// each name takes a place in the log's own limits.
+const faultsAtOnce = 20
+
 // tellFaults reports each fault of drop-in files once. The caller holds mu.
 func (s *settings) tellFaults(faults []error) {
 	told := s.faults
-	s.faults = nil
+	s.faults = make(map[string]bool, len(faults))
+	var fresh []error
 	for _, f := range faults {
 		text := fmt.Sprint(f)
-		if s.faults = append(s.faults, text); !slices.Contains(told, text) {
+		if !told[text] && !s.faults[text] {
+			fresh = append(fresh, f)
+		}
+		s.faults[text] = true
+	}
+	s.tellLeftOut(fresh)
+}
+
+// tellLeftOut reports faults of drop-in files.
+func (s *settings) tellLeftOut(faults []error) {
+	for i, f := range faults {
+		text := fmt.Sprint(f)
+		switch {
+		case i == faultsAtOnce:
+			s.log.tell(events.DropInRefused, "more", "left out: %d more files", len(faults)-i)
+			return
+		case wholeDirectory(f):
+			s.log.tell(events.DropInRefused, text, "not read: %s", text)
+		default:
 			s.log.tell(events.DropInRefused, text, "left out: %s", text)
 		}
 	}

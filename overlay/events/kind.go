@@ -88,7 +88,7 @@ var All = []About{
 	{PrivilegesKept, Warning, PrivilegesKept, "the daemon could not give up privileges that it does not need", "start it as root, or as a service"},
 	{ConfigChanged, Notice, ConfigChanged, "the configuration was changed while running", nothing},
 	{ConfigRefused, Warning, ConfigRefused, "a change was refused; the old configuration stays in force", "correct the key that the line names"},
-	{DropInRefused, Warning, DropInRefused, "the file of a peer, or the whole directory, was ignored", "correct the file that the line names; all other peers stay"},
+	{DropInRefused, Warning, DropInRefused, "the file of a peer, or the whole directory, was ignored", "correct the file or directory that the line names; all other peers stay"},
 
 	{SessionUp, Notice, SessionUp, "there is a session again, after a handshake", nothing},
 	{SessionLost, Warning, SessionUp, "a session in use was lost; `why` has the reason", "look for `peer-silent` and `paths-down`, and at the peer's log of that time"},

@@ -141,13 +141,22 @@ func (s routeStep) route() *netlink.Route {
 	return r
 }
 
+// RouteError is the error for a route that the kernel refuses.
+type RouteError struct {
+	Prefix netip.Prefix
+	err    error
+}
+
+func (e *RouteError) Error() string { return e.err.Error() }
+func (e *RouteError) Unwrap() error { return e.err }
+
 func (s routeStep) do(nl *netlink.Handle) error {
 	err := nl.RouteAdd(s.route())
 	if errors.Is(err, unix.EEXIST) {
-		return fmt.Errorf("route %s: %s has one already, by %s: %w", s.Prefix, tableName(s.Table), s.owner(nl), err)
+		return &RouteError{s.Prefix, fmt.Errorf("route %s: %s has one already, by %s: %w", s.Prefix, tableName(s.Table), s.owner(nl), err)}
 	}
 	if err != nil {
-		return fmt.Errorf("route %s in %s: %w", s.Prefix, tableName(s.Table), err)
+		return &RouteError{s.Prefix, fmt.Errorf("route %s in %s: %w", s.Prefix, tableName(s.Table), err)}
 	}
 	return nil
 }

@@ -1,0 +1,280 @@
+package config
+
+import (
+	"cmp"
+	"fmt"
+	"net"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/srdtun/srdtun/internal/peerid"
+)
+
+// A guest is a peer of a drop-in file that belongs to another user than root and the daemon's.
+// That user may add peers. A guest must not take traffic of a peer that root configured, of this
+// host, or of a tunnel's outer packets. It must not exhaust this process or a resolver either.
+
+const (
+	// maxGuestPrefixes bounds the allowed IPs of all guests: 16 for each of maxPeers. Each is
+	// a kernel route.
+	maxGuestPrefixes = 16 * maxPeers
+	// maxGuestsAtAddress bounds the guests with an endpoint at one IP address. The daemon
+	// calls each of them, and the address may be a stranger's. Behind one NAT there are
+	// seldom more.
+	maxGuestsAtAddress = 64
+)
+
+// Around are facts that a configuration does not have, for the check of guests.
+type Around struct {
+	Own  []netip.Addr         // this host's addresses
+	Ends map[Key][]netip.Addr // where root's peers are, by their names or their last packets
+}
+
+// HostAddresses returns the addresses of this host's interfaces. If the kernel does not tell
+// them, those of the configuration are left.
+func HostAddresses() (v []netip.Addr) {
+	all, _ := net.InterfaceAddrs()
+	for _, a := range all {
+		if ip, ok := a.(*net.IPNet); ok {
+			if addr, ok := netip.AddrFromSlice(ip.IP); ok {
+				v = append(v, addr.Unmap())
+			}
+		}
+	}
+	return v
+}
+
+// grants holds root's rights and what guests have taken so far.
+type grants struct {
+	allow    []netip.Prefix          // what root allows; empty: anything that nobody has
+	prefixes map[netip.Prefix]string // allowed IPs of root's peers, and their files
+	lengths  [2][]int                // of those prefixes, by family, longest first
+	names    map[string]string       // root's peers by the look of their names
+	own      []netip.Addr            // sorted
+	ends     []netip.Addr            // of root's peers, sorted
+	around   Around
+
+	taken int                // prefixes of guests
+	at    map[netip.Addr]int // guests by the address of an endpoint
+}
+
+func newGrants(c *Config, around Around) *grants {
+	g := &grants{
+		allow: c.PeersAllow, prefixes: map[netip.Prefix]string{}, names: map[string]string{},
+		own: slices.Clone(around.Own), around: around, at: map[netip.Addr]int{},
+	}
+	for _, a := range c.Interface.Address {
+		g.own = append(g.own, a.Addr())
+	}
+	for _, l := range c.Paths.Local {
+		if l.Addr.IsValid() {
+			g.own = append(g.own, l.Addr)
+		}
+	}
+	slices.SortFunc(g.own, netip.Addr.Compare)
+	return g
+}
+
+// add notes an accepted peer. All of root's peers come before the first guest.
+func (g *grants) add(p *Peer, from string) {
+	if p.Guest {
+		g.taken += len(p.AllowedIPs)
+		for _, a := range addressesOf(p) {
+			g.at[a]++
+		}
+		return
+	}
+	for _, a := range slices.Concat(addressesOf(p), g.around.Ends[p.PublicKey]) {
+		i, is := slices.BinarySearchFunc(g.ends, a, netip.Addr.Compare)
+		if !is {
+			g.ends = slices.Insert(g.ends, i, a)
+		}
+	}
+	if p.Name != "" {
+		g.names[peerid.Look(p.Name)] = from
+	}
+	for _, a := range p.AllowedIPs {
+		g.prefixes[a] = from
+		if v := &g.lengths[family(a.Addr())]; !slices.Contains(*v, a.Bits()) {
+			*v = append(*v, a.Bits())
+			slices.SortFunc(*v, func(a, b int) int { return cmp.Compare(b, a) })
+		}
+	}
+}
+
+func family(a netip.Addr) int {
+	if a.Is4() {
+		return 0
+	}
+	return 1
+}
+
+// addressesOf returns the different addresses of a peer's endpoints.
+func addressesOf(p *Peer) (v []netip.Addr) {
+	for _, e := range p.Endpoints {
+		if at, ok := e.Addr(); ok && !slices.Contains(v, at.Addr()) {
+			v = append(v, at.Addr())
+		}
+	}
+	return v
+}
+
+// clashes returns the reasons why p cannot be a guest.
+func (g *grants) clashes(p *Peer) (v []clash) {
+	if err := peerid.CheckGuest(p.Name); err != nil {
+		v = append(v, clash{"name", allOfIt, err.Error()})
+	} else if from, like := g.names[peerid.Look(p.Name)]; like && p.Name != "" {
+		v = append(v, clash{"name", allOfIt, fmt.Sprintf("%s looks like the name of a peer in %s", quoted(p.Name), from)})
+	}
+	for i, a := range p.AllowedIPs {
+		if why := g.takes(a); why != "" {
+			v = append(v, clash{"allowed_ips", i, fmt.Sprintf("%s %s", a, why)})
+		}
+	}
+	if g.taken+len(p.AllowedIPs) > maxGuestPrefixes {
+		v = append(v, clash{"allowed_ips", allOfIt, fmt.Sprintf("the files of this directory have more than %d prefixes", maxGuestPrefixes)})
+	}
+	for i, e := range p.Endpoints {
+		if _, ok := e.Addr(); !ok {
+			v = append(v, clash{"endpoints", i, fmt.Sprintf("%s is a name; want an address in a file of a user who is not root", quoted(e.Host))})
+		}
+	}
+	for _, a := range addressesOf(p) {
+		if g.at[a] >= maxGuestsAtAddress {
+			v = append(v, clash{"endpoints", allOfIt, fmt.Sprintf("%d peers have an endpoint at %s already, and more are not allowed", g.at[a], a)})
+		}
+	}
+	return v
+}
+
+// takes returns the reason why no guest may have a prefix, or "".
+func (g *grants) takes(p netip.Prefix) string {
+	if p.Bits() == 0 {
+		return "is a default route, which only root may configure"
+	}
+	granted := -1 // the length of the narrowest grant around p
+	for _, a := range g.allow {
+		if a.Bits() <= p.Bits() && a.Contains(p.Addr()) {
+			granted = max(granted, a.Bits())
+		}
+	}
+	if len(g.allow) > 0 && granted < 0 {
+		return "is in no prefix of [peers] allow: " + strings.Join(texts(g.allow), ", ")
+	}
+	// The longest prefix wins. A grant inside a peer's prefix is root's exception from it.
+	for _, bits := range g.lengths[family(p.Addr())] {
+		if bits > p.Bits() || bits < granted {
+			continue
+		}
+		around, _ := p.Addr().Prefix(bits)
+		if from, is := g.prefixes[around]; is {
+			return fmt.Sprintf("would take traffic from %s, which belongs to a peer in %s", around, from)
+		}
+	}
+	if a, is := within(g.own, p); is {
+		return fmt.Sprintf("has %s in it, an address of this host", a)
+	}
+	if a, is := within(g.ends, p); is {
+		return fmt.Sprintf("has %s in it, where another peer is reached", a)
+	}
+	return ""
+}
+
+// within returns an address of a sorted list that is in a prefix.
+func within(sorted []netip.Addr, p netip.Prefix) (netip.Addr, bool) {
+	i, _ := slices.BinarySearchFunc(sorted, p.Masked().Addr(), netip.Addr.Compare)
+	if i < len(sorted) && p.Contains(sorted[i].WithZone("")) {
+		return sorted[i], true
+	}
+	return netip.Addr{}, false
+}
+
+// LeftOut is a guest that cannot be a peer, and the reason.
+type LeftOut struct {
+	Peer Peer
+	Err  error
+}
+
+// WithoutClashes returns c without the guests that contradict its other peers. Root's peers
+// count first, then guests in their order.
+func WithoutClashes(c *Config, around Around) (rest *Config, out []LeftOut) {
+	if !slices.ContainsFunc(c.Peers, func(p Peer) bool { return p.Guest }) {
+		return c, nil
+	}
+	all := *c
+	all.Peers = slices.Clone(c.Peers)
+	all.Peers = slices.DeleteFunc(all.Peers, func(p Peer) bool { return p.Guest })
+	seen := newCensus(&all, around)
+	left := map[int]bool{}
+	for i := range c.Peers {
+		p := &c.Peers[i]
+		if !p.Guest {
+			continue
+		}
+		if v := seen.clashes(p); len(v) > 0 {
+			out = append(out, LeftOut{*p, v[0].fault(p.File)})
+			left[i] = true
+			continue
+		}
+		seen.add(p)
+	}
+	all.Peers = make([]Peer, 0, len(c.Peers))
+	for i := range c.Peers {
+		if !left[i] {
+			all.Peers = append(all.Peers, c.Peers[i])
+		}
+	}
+	return &all, out
+}
+
+// Without returns c without guests that are left out.
+func Without(c *Config, out []LeftOut) *Config {
+	if len(out) == 0 {
+		return c
+	}
+	left := make(map[Key]bool, len(out))
+	for i := range out {
+		left[out[i].Peer.PublicKey] = true
+	}
+	rest, _ := PartGuests(c, func(p *Peer) bool { return !left[p.PublicKey] })
+	return rest
+}
+
+// PartGuests returns c with the guests that stay, and the other guests.
+func PartGuests(c *Config, stays func(*Peer) bool) (rest *Config, others []Peer) {
+	all := *c
+	all.Peers = make([]Peer, 0, len(c.Peers))
+	for i := range c.Peers {
+		if p := &c.Peers[i]; p.Guest && !stays(p) {
+			others = append(others, *p)
+		} else {
+			all.Peers = append(all.Peers, *p)
+		}
+	}
+	return &all, others
+}
+
+// maxAllow bounds the list of [peers] allow. Each prefix of a guest is compared with all.
+const maxAllow = 256
+
+// allow reads what the owner's files may hold.
+func (s section) allow(key string) []netip.Prefix {
+	if s.has(key) && !s.has("owner") {
+		s.fail(key, "says what the files of owner may hold, and there is no owner")
+		return nil
+	}
+	if list, ok := s.vals[key].([]any); ok && len(list) == 0 {
+		s.fail(key, "must not be empty; leave the key out, or owner")
+	}
+	var prefixes []netip.Prefix
+	for _, it := range s.items(key, maxAllow) {
+		prefix, err := parsePrefix(it.text)
+		if err != nil {
+			s.failAt(it.off, key, "%v", err)
+			continue
+		}
+		prefixes = append(prefixes, prefix.Masked())
+	}
+	return prefixes
+}

@@ -1,0 +1,159 @@
+package daemon
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+
+	"github.com/srdtun/srdtun/config"
+	"github.com/srdtun/srdtun/overlay/netconf"
+	"github.com/srdtun/srdtun/overlay/route"
+	"github.com/srdtun/srdtun/srd"
+	"github.com/srdtun/srdtun/srd/mono"
+)
+
+// A guest is a peer of a drop-in file that belongs to another user than root. No guest may stop
+// a change, a start, or another peer.
+
+// refusedRoutes bounds the guests that are found one by one because the kernel refuses their
+// routes. Each takes another attempt at the whole change.
+const refusedRoutes = 16
+
+// carry is apply for want without the guests that contradict other peers, or whose routes the
+// host refuses. It returns those guests. After an error nothing has changed.
+func (s *settings) carry(want *config.Config) (diff []config.Change, out []config.LeftOut, err error) {
+	want, out = config.WithoutClashes(want, s.around())
+	for range refusedRoutes {
+		if diff, err = s.apply(want); err == nil || err == errEnded {
+			return diff, out, err
+		}
+		bad, is := refusedBy(want, err)
+		if !is {
+			break
+		}
+		out = append(out, bad)
+		want = config.Without(want, out)
+	}
+	// No single guest is known for it. New ones give way first, then all.
+	runs := map[config.Key]*config.Peer{}
+	for i := range s.running.cfg().Peers {
+		runs[s.running.cfg().Peers[i].PublicKey] = &s.running.cfg().Peers[i]
+	}
+	as := func(p *config.Peer) bool { return runs[p.PublicKey] != nil && config.SamePeer(runs[p.PublicKey], p) }
+	for _, stays := range []func(*config.Peer) bool{as, func(*config.Peer) bool { return false }} {
+		rest, others := config.PartGuests(want, stays)
+		if len(others) == 0 {
+			continue
+		}
+		if diff, failed := s.apply(rest); failed == nil {
+			for _, p := range others {
+				out = append(out, config.LeftOut{Peer: p, Err: &config.Error{File: p.File, Msg: err.Error()}})
+			}
+			return diff, out, nil
+		}
+	}
+	return nil, nil, err
+}
+
+// spare leaves out guests for whose routes the start has failed: one whose route is known, or
+// all. It reports whether there was one.
+func (s *settings) spare(err error) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := s.running.cfg()
+	bad, is := refusedBy(c, err)
+	s.spared++
+	rest, others := config.PartGuests(c, func(p *config.Peer) bool {
+		return is && s.spared <= refusedRoutes && p.PublicKey != bad.Peer.PublicKey
+	})
+	if len(others) == 0 {
+		return false
+	}
+	var out []config.LeftOut
+	for _, p := range others {
+		if !is || p.PublicKey != bad.Peer.PublicKey {
+			bad = config.LeftOut{Peer: p, Err: &config.Error{File: p.File, Msg: err.Error()}}
+		}
+		out = append(out, bad)
+	}
+	s.running.Store(&snapshot{cfg: rest, table: new(route.Table)})
+	s.file = config.Without(s.file, out)
+	s.tellLeftOut(reasons(out))
+	return true
+}
+
+// refusedBy returns the guest whose route the kernel has refused.
+func refusedBy(c *config.Config, err error) (bad config.LeftOut, is bool) {
+	var route *netconf.RouteError
+	if !errors.As(err, &route) {
+		return bad, false
+	}
+	i := slices.IndexFunc(c.Peers, func(p config.Peer) bool { return p.Guest && slices.Contains(p.AllowedIPs, route.Prefix) })
+	if i < 0 {
+		return bad, false
+	}
+	return config.LeftOut{Peer: c.Peers[i], Err: &config.Error{File: c.Peers[i].File, Key: "peer.allowed_ips", Msg: route.Error()}}, true
+}
+
+// reasons returns why guests were left out.
+func reasons(out []config.LeftOut) (faults []error) {
+	for _, v := range out {
+		faults = append(faults, v.Err)
+	}
+	return faults
+}
+
+// sparing makes a change of root's to c. If a guest contradicts it, the guest gives way later:
+// see carry.
+func sparing(c *config.Config, change func(*config.Config) (*config.Config, error)) (*config.Config, error) {
+	next, err := change(c)
+	if err == nil {
+		return next, nil
+	}
+	rest, guests := config.PartGuests(c, func(*config.Peer) bool { return false })
+	if len(guests) == 0 {
+		return nil, err
+	}
+	next, failed := change(rest)
+	if failed != nil {
+		return nil, err
+	}
+	next.Peers = append(next.Peers, guests...)
+	return next, nil
+}
+
+// changedByRoot returns the reason against a guest that was itself changed, or nil. A command
+// that changes a guest must not remove it.
+func (s *settings) changedByRoot(want *config.Config) error {
+	_, out := config.WithoutClashes(want, s.around())
+	for _, v := range out {
+		for _, p := range s.running.cfg().Peers {
+			if p.PublicKey == v.Peer.PublicKey && p.Guest &&
+				(!slices.Equal(p.AllowedIPs, v.Peer.AllowedIPs) || !slices.Equal(p.Endpoints, v.Peer.Endpoints) || p.Name != v.Peer.Name) {
+				var e *config.Error
+				if errors.As(v.Err, &e) {
+					return fmt.Errorf("peer %s: %s", p.Title(), e.Msg)
+				}
+				return v.Err
+			}
+		}
+	}
+	return nil
+}
+
+// around returns this host's addresses, and those where root's peers are.
+func (s *settings) around() config.Around {
+	ends := map[config.Key][]netip.Addr{}
+	for _, p := range s.running.peers() {
+		if p.cfg().Guest {
+			continue
+		}
+		p.link.Do(func(_ mono.Time, c *srd.Conn) {
+			for _, a := range slices.Concat(p.remote.endpoints, c.Proven()) {
+				ends[p.cfg().PublicKey] = append(ends[p.cfg().PublicKey], a.Addr())
+			}
+		})
+	}
+	return config.Around{Own: config.HostAddresses(), Ends: ends}
+}
