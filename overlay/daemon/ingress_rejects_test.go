@@ -43,7 +43,7 @@ func TestNobodyThereIsToldAtOnce(t *testing.T) {
 			t.Errorf("%s: %v after %v", to, err, took)
 		}
 	}
-	c := r.server.status.dropCounts()
+	c := r.server.status.dropCounts().all()
 	if v := r.server.status.show(r.server.running.peers()); c["no_route"] < 2 || v.Peers[1].Drops["no_endpoint"] < 1 || v.Device.UnreachableSent < 3 {
 		t.Errorf("counted: %v, %v, %+v", c, v.Peers[1].Drops, v.Device)
 	}
@@ -80,14 +80,14 @@ func TestBroadcastIsNotAnswered(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	before := r.server.status.dropCounts()["no_route"]
+	before := r.server.status.dropCounts().all()["no_route"]
 	sent := r.server.ingress.rejects.sent.Load()
 	for _, to := range []string{"10.80.0.255", "224.0.0.9"} {
 		if _, err := c.WriteTo([]byte("hello"), net.UDPAddrFromAddrPort(netip.AddrPortFrom(netip.MustParseAddr(to), 9))); err != nil {
 			t.Logf("%s: %v", to, err) // without a route no packet gets here
 		}
 	}
-	for end := time.Now().Add(patience); r.server.status.dropCounts()["no_route"] == before; time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(patience); r.server.status.dropCounts().all()["no_route"] == before; time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("it did not come")
 		}

@@ -149,8 +149,8 @@ func (m *monitor) versioned() control.Status {
 // dropReasons returns the names of all drop counters, of the interface and of peers.
 func (m *monitor) dropReasons() (all []string) {
 	anybody := &peer{out: outbound{queue: queue.New(queue.Config{})}, in: inbound{reassembler: order.NewReassembler(order.Config{})}}
-	c := peerDrops(anybody, &srd.Stats{})
-	maps.Copy(c, m.status.dropCounts())
+	c := peerDrops(anybody, &srd.Stats{}).all()
+	maps.Copy(c, m.status.dropCounts().all())
 	// The first reason of each kind means "not dropped", so it is left out.
 	for _, name := range []string{
 		srd.Reason(0).String(), srd.EndpointReason(0).String(),

@@ -147,7 +147,7 @@ func TestFramesOfARemovedPeerAreCounted(t *testing.T) {
 	r := up(t, parse(t))
 	s := r.server
 	p := s.running.peers()[0]
-	removed := func() uint64 { return s.status.dropCounts()["peer_removed"] }
+	removed := func() uint64 { return s.status.dropCounts().all()["peer_removed"] }
 	cut := new(order.Segmenter)
 	p.link.Do(func(now mono.Time, _ *srd.Conn) {
 		p.out.segmenter.Load(frame.New(make([]byte, 1000), nil))
@@ -215,3 +215,17 @@ func TestRefusedFramesAreNoFlow(t *testing.T) {
 
 // at returns the time some seconds after the start of the clock.
 func at(second int) mono.Time { return mono.Time(0).Add(time.Duration(second) * time.Second) }
+
+// An idle peer has dozens of counters. A status of a thousand such peers has no memory for them.
+func TestZeroCountersTakeNoMemoryInAStatus(t *testing.T) {
+	p := &peer{out: outbound{queue: queue.New(queue.Config{})}, in: inbound{reassembler: order.NewReassembler(order.Config{})}}
+	stats := &srd.Stats{}
+	none := testing.AllocsPerRun(100, func() {
+		if c := peerDrops(p, stats).happened(); len(c) > 0 {
+			t.Errorf("%v", c)
+		}
+	})
+	if n := len(peerDrops(p, stats).all()); none > 1 || n < 30 {
+		t.Errorf("%v allocations for none of %d counters, want one at most", none, n)
+	}
+}

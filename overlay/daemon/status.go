@@ -2,7 +2,6 @@ package daemon
 
 import (
 	"fmt"
-	"maps"
 	"time"
 
 	"github.com/srdtun/srdtun/config"
@@ -53,48 +52,59 @@ func (s *status) show(peers []*peer) control.Status {
 	return st
 }
 
-// counts collects counters by name.
-type counts map[string]uint64
+// counters calls add with the name and value of each counter. Counters of one name add up.
+type counters func(add func(name string, n uint64))
 
-func (c counts) add(name string, n uint64) { c[name] += n }
-
-// happened drops the counters that are zero.
-func (c counts) happened() map[string]uint64 {
-	maps.DeleteFunc(c, func(_ string, n uint64) bool { return n == 0 })
+// all returns all counters.
+func (each counters) all() map[string]uint64 {
+	c := map[string]uint64{}
+	each(func(name string, n uint64) { c[name] += n })
 	return c
 }
 
-func (s *status) dropCounts() counts {
-	c := counts{}
+// happened returns the counters that are not zero. No map has the others for a moment: a hub
+// has a thousand peers, each with dozens of counters, and most of those are zero.
+func (each counters) happened() map[string]uint64 {
+	c := map[string]uint64{}
+	each(func(name string, n uint64) {
+		if n > 0 {
+			c[name] += n
+		}
+	})
+	return c
+}
+
+func (s *status) dropCounts() counters { return s.eachDrop }
+
+func (s *status) eachDrop(add func(name string, n uint64)) {
 	d := s.device.tun.Stats()
 	for r := range packet.NumReasons {
-		c.add("device_read_"+packet.Reason(r).String(), d.ReadDrops[r])
-		c.add("device_write_"+packet.Reason(r).String(), d.WriteDrops[r])
+		add("device_read_"+packet.Reason(r).String(), d.ReadDrops[r])
+		add("device_write_"+packet.Reason(r).String(), d.WriteDrops[r])
 	}
-	c.add("device_busy", d.WriteBusy)
-	c.add("device_refused", d.WriteRefused)
-	c.add("device_error", d.WriteErrors)
-	c.add("no_route", s.ingress.drops.noRoute.Load())
+	add("device_busy", d.WriteBusy)
+	add("device_refused", d.WriteRefused)
+	add("device_error", d.WriteErrors)
+	add("no_route", s.ingress.drops.noRoute.Load())
 	l := s.sessions.loop
-	c.add("device_stale", s.ingress.drops.stale.Load())
-	c.add(srd.EndUnknownType.String(), l.Drops.UnknownType.Load())
-	c.add("unknown_index", l.Drops.UnknownIndex.Load())
-	c.add("forged", l.Drops.Forged.Load())
-	c.add("peer_removed", l.Drops.Closed.Load()+s.ingress.drops.removed.Load())
-	c.add("out_of_turn", l.Drops.OutOfTurn.Load())
-	c.add("through_itself", l.Drops.Inner.Load())
-	c.add("not_in_paths_local", l.Drops.Barred.Load())
-	c.add("kernel_filter_or_full_buffer", s.sockets.bank.Refused())
-	c.add("receive_truncated", l.Recvs.Truncated.Load())
-	c.add("send_buffer_full", l.Sends.NoBuffer.Load())
-	c.add("send_too_big", l.Sends.TooBig.Load())
-	c.add("send_unreachable", l.Sends.NoWay.Load())
-	c.add("send_failed", l.Sends.Failed.Load())
-	c.add("send_stopped", l.Drops.Stopped.Load())
+	add("device_stale", s.ingress.drops.stale.Load())
+	add(srd.EndUnknownType.String(), l.Drops.UnknownType.Load())
+	add("unknown_index", l.Drops.UnknownIndex.Load())
+	add("forged", l.Drops.Forged.Load())
+	add("peer_removed", l.Drops.Closed.Load()+s.ingress.drops.removed.Load())
+	add("out_of_turn", l.Drops.OutOfTurn.Load())
+	add("through_itself", l.Drops.Inner.Load())
+	add("not_in_paths_local", l.Drops.Barred.Load())
+	add("kernel_filter_or_full_buffer", s.sockets.bank.Refused())
+	add("receive_truncated", l.Recvs.Truncated.Load())
+	add("send_buffer_full", l.Sends.NoBuffer.Load())
+	add("send_too_big", l.Sends.TooBig.Load())
+	add("send_unreachable", l.Sends.NoWay.Load())
+	add("send_failed", l.Sends.Failed.Load())
+	add("send_stopped", l.Drops.Stopped.Load())
 	for r, n := range l.EndpointDrops() {
-		c.add(srd.EndpointReason(r).String(), n)
+		add(srd.EndpointReason(r).String(), n)
 	}
-	return c
 }
 
 func (s *status) describe(p *peer) control.Peer {
@@ -181,29 +191,29 @@ func describeLimits(v *control.Peer, p *peer, now mono.Time, c *srd.Conn) {
 	v.Recent = p.health.recent.Tell(now, waits)
 }
 
-func peerDrops(p *peer, t *srd.Stats) counts {
-	c := counts{}
-	for r, n := range t.Drops {
-		c.add(srd.Reason(r).String(), n)
+func peerDrops(p *peer, t *srd.Stats) counters {
+	return func(add func(name string, n uint64)) {
+		for r, n := range t.Drops {
+			add(srd.Reason(r).String(), n)
+		}
+		add("path_unreachable", t.PathsRefused)
+		g, q := p.in.reassembler.Stats(), p.out.queue.Stats()
+		add("order_bad_message", g.Bad)
+		add("order_incomplete_frame", g.Voided-p.in.stale) // each frame has one reason
+		add("order_overflow", g.Overflow)
+		add("order_over_share", g.OverShare)
+		add("queue_overflow", q.Overflow)
+		add("queue_over_share", q.OverShare)
+		add("queue_stale", q.Flushed+p.out.stale)
+		add("receive_stale", p.in.stale)
+		add("peer_restarted", p.out.unfinished)
+		add(control.DropCodel, q.Dropped)
+		add(control.DropCodelSegment, q.Shortened)
+		add("order_stale", p.delivery.aged.Load())
+		add("source_not_allowed", p.delivery.forged.Load())
+		add("inner_header", p.delivery.malformed.Load())
+		add("no_endpoint", p.out.noEndpoint.Load())
 	}
-	c.add("path_unreachable", t.PathsRefused)
-	g, q := p.in.reassembler.Stats(), p.out.queue.Stats()
-	c.add("order_bad_message", g.Bad)
-	c.add("order_incomplete_frame", g.Voided-p.in.stale) // each frame has one reason
-	c.add("order_overflow", g.Overflow)
-	c.add("order_over_share", g.OverShare)
-	c.add("queue_overflow", q.Overflow)
-	c.add("queue_over_share", q.OverShare)
-	c.add("queue_stale", q.Flushed+p.out.stale)
-	c.add("receive_stale", p.in.stale)
-	c.add("peer_restarted", p.out.unfinished)
-	c.add(control.DropCodel, q.Dropped)
-	c.add(control.DropCodelSegment, q.Shortened)
-	c.add("order_stale", p.delivery.aged.Load())
-	c.add("source_not_allowed", p.delivery.forged.Load())
-	c.add("inner_header", p.delivery.malformed.Load())
-	c.add("no_endpoint", p.out.noEndpoint.Load())
-	return c
 }
 
 func (s *status) describePaths(v *control.Peer, c *srd.Conn) {

@@ -22,11 +22,11 @@ func (s *status) describeDevice() control.Device {
 }
 
 func byReason(n [packet.NumReasons]uint64) map[string]uint64 {
-	c := counts{}
-	for r := range n {
-		c.add(packet.Reason(r).String(), n[r])
-	}
-	return c.happened()
+	return counters(func(add func(name string, n uint64)) {
+		for r := range n {
+			add(packet.Reason(r).String(), n[r])
+		}
+	}).happened()
 }
 
 func describeSends(n *udp.SendStats) control.Sends {
