@@ -11,27 +11,28 @@ import (
 	"github.com/srdtun/srdtun/srd/handshake"
 )
 
-// Errors of an endpoint and its connections. After the peer closed, the error is io.EOF.
+// These are the errors of an endpoint and its connections. After the peer closed, the
+// error is io.EOF.
 var (
-	// ErrClosed: this end has closed it.
+	// ErrClosed means that this end has closed the connection.
 	ErrClosed = errors.New("ep: closed")
-	// ErrReset: the peer is a new process, or has not answered for so long that it counts
-	// as gone. Messages without an acknowledgement may have arrived or not.
+	// ErrReset means that the peer is a new process, or has not answered for so long that
+	// it counts as gone. Unacknowledged messages may have arrived or not.
 	ErrReset = errors.New("ep: connection reset: the peer restarted or is gone")
-	// ErrProtocol: the peer answers, but speaks another protocol.
+	// ErrProtocol means that the peer answers, but uses another protocol.
 	ErrProtocol = errors.New("ep: the peer speaks another protocol")
-	// ErrPeer: the peer broke the rules of this package.
+	// ErrPeer means that the peer broke the rules of this package.
 	ErrPeer = errors.New("ep: the peer sent what it must not send")
-	// ErrTooLarge: a message is larger than MaxMessage.
+	// ErrTooLarge means that a message is larger than MaxMessage.
 	ErrTooLarge = fmt.Errorf("ep: message larger than %d bytes", MaxMessage)
-	// ErrBusy: there is already a connection with that peer.
+	// ErrBusy means that there is already a connection with that peer.
 	ErrBusy = errors.New("ep: there is a connection with this peer")
 )
 
 // Status is the outcome of a message.
 type Status = srd.Status
 
-// The statuses. A message that is not Acknowledged may have arrived all the same.
+// These are the statuses. A message that is not Acknowledged may still have arrived.
 const (
 	Acknowledged = srd.Acknowledged // the peer's transport has it
 	GivenUp      = srd.GivenUp      // its deadline has passed
@@ -41,13 +42,13 @@ const (
 // Message is a message to send.
 type Message struct {
 	Data []byte // at most MaxMessage bytes; Send copies them
-	// Deadline is how long the message is worth sending and repairing, counted from Send:
-	// at most 71 minutes. If it is 0, the message is reliable: it is repaired until the
-	// peer has it or is gone.
+	// Deadline is how long the message is worth sending and repairing, counted from Send;
+	// it is at most 71 minutes. If it is 0, the message is reliable: it is repaired until
+	// the peer has it or the connection ends.
 	Deadline time.Duration
 	// Done, if not nil, is called once with the message's status, after Send has returned
-	// nil or shortly before. The caller is a goroutine of the endpoint, or one that uses
-	// the connection. So Done must not block.
+	// nil or shortly before that. The calling goroutine belongs to the endpoint, or is
+	// using the connection. So Done must not block.
 	Done func(Status)
 }
 
@@ -58,7 +59,7 @@ type Conn struct {
 	link  *link
 	alone bool // the endpoint serves this connection only
 
-	// Under the link's lock.
+	// These fields are protected by the link's lock.
 	out     outgoing
 	in      incoming
 	ready   bool  // a session exists or existed
@@ -71,8 +72,8 @@ type Conn struct {
 func (c *Conn) Remote() handshake.PublicKey { return c.link.remote }
 
 // Send queues a message. It returns at once, unless messages without a status fill
-// Config.SendBuffer; then it waits for room. Errors: ErrTooLarge, the error of ctx, or
-// why the connection has ended.
+// Config.SendBuffer; then it waits until there is room. It returns ErrTooLarge, the error
+// of ctx, or the reason why the connection has ended.
 func (c *Conn) Send(ctx context.Context, m Message) error {
 	if len(m.Data) > MaxMessage {
 		return ErrTooLarge
@@ -96,7 +97,7 @@ func (c *Conn) Send(ctx context.Context, m Message) error {
 }
 
 // Confirm sends data reliably, and returns nil when the peer has acknowledged it. If ctx
-// ends first, the data is still sent. Errors: the errors of Send, and ErrReset.
+// ends first, the data is still sent. It returns the errors of Send, or ErrReset.
 func (c *Conn) Confirm(ctx context.Context, data []byte) error {
 	told := make(chan Status, 1)
 	if err := c.Send(ctx, Message{Data: data, Done: func(s Status) { told <- s }}); err != nil {
@@ -113,8 +114,8 @@ func (c *Conn) Confirm(ctx context.Context, data []byte) error {
 	}
 }
 
-// Receive waits for the next message. Messages that arrived before the end of the
-// connection come before the error. After the peer's Close the error is io.EOF.
+// Receive waits for the next message. It returns messages that arrived before the end of
+// the connection first, and then the error. After the peer's Close the error is io.EOF.
 func (c *Conn) Receive(ctx context.Context) (data []byte, err error) {
 	owes := false
 	err = c.await(ctx, func() bool { return len(c.in.ready) > 0 }, func() error {
@@ -144,8 +145,8 @@ func (c *Conn) Drain(ctx context.Context) error {
 	})
 }
 
-// Close ends the connection: it tells the peer, and messages without a status get Reset.
-// Call Drain first to wait for them. Close returns nil.
+// Close ends the connection: it notifies the peer, and messages without a status get
+// Reset. Call Drain before it to wait for these messages. The result is always nil.
 func (c *Conn) Close() error {
 	p := c.link.peer
 	p.Lock()
@@ -162,8 +163,8 @@ func (c *Conn) Close() error {
 	return nil
 }
 
-// await waits until good is true or the connection has ended, and returns the result of
-// then. The lock is held in both functions.
+// await waits until good returns true or the connection has ended, and returns the result
+// of then. The lock is held in both functions.
 func (c *Conn) await(ctx context.Context, good func() bool, then func() error) error {
 	for {
 		if err := ctx.Err(); err != nil {
@@ -187,7 +188,7 @@ func (c *Conn) await(ctx context.Context, good func() bool, then func() error) e
 	}
 }
 
-// wake makes all waiting goroutines look again. The lock is held.
+// wake makes all waiting goroutines check their condition again. The lock is held.
 func (c *Conn) wake() {
 	if c.changed != nil {
 		close(c.changed)

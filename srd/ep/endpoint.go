@@ -21,13 +21,13 @@ import (
 	"github.com/srdtun/srdtun/srd/udp"
 )
 
-// The defaults of Config.
+// These are the defaults of Config.
 const (
 	defaultPorts  = 16 // paths: 16 random ones miss one of a fabric's four ways once in 25 times
 	defaultBuffer = 4 << 20
 )
 
-// UDP payload to probe for: the room in Ethernet's 1,500 bytes.
+// This is the UDP payload to probe for: the payload of an Ethernet packet of 1,500 bytes.
 const (
 	packet4 = 1472
 	packet6 = 1452
@@ -41,15 +41,15 @@ type Config struct {
 	Protocol string
 	// Allow lists the public keys of the peers that may call.
 	Allow []handshake.PublicKey
-	// Port is the UDP port at which peers call this program; 0: any.
+	// Port is the UDP port at which peers call this program; 0 means any free port.
 	Port uint16
-	// Ports is the number of source ports, and so of paths for a network with ECMP; 0:
-	// 16.
+	// Ports is the number of source ports, and so of paths in a network with ECMP; 0
+	// means 16.
 	Ports int
 	// SendBuffer bounds the bytes of a connection's messages without a status; beyond it
-	// Send waits. 0: 4 MiB. A larger message is sent alone.
+	// Send waits. 0 means 4 MiB. A larger message is sent alone.
 	SendBuffer int
-	// Workers is the number of threads that carry packets; 0: one.
+	// Workers is the number of threads that carry packets; 0 means one.
 	Workers int
 }
 
@@ -119,7 +119,7 @@ func Listen(cfg Config) (*Endpoint, error) {
 	return e, nil
 }
 
-// Dial calls a peer from its own endpoint, which ends with the connection.
+// Dial calls a peer from an endpoint of its own, which ends with the connection.
 func Dial(ctx context.Context, cfg Config, key handshake.PublicKey, addr netip.AddrPort) (*Conn, error) {
 	e, err := Listen(cfg)
 	if err != nil {
@@ -134,7 +134,7 @@ func Dial(ctx context.Context, cfg Config, key handshake.PublicKey, addr netip.A
 	return c, nil
 }
 
-// number returns the hello's number for a protocol's name.
+// number returns the number that stands for a protocol's name in the handshake.
 func number(name string) (uint32, error) {
 	sum := blake2s.Sum256([]byte(name))
 	n := binary.BigEndian.Uint32(sum[:])
@@ -157,8 +157,8 @@ func (e *Endpoint) PublicKey() handshake.PublicKey { return e.id.Public() }
 // Port returns the UDP port at which peers call this endpoint.
 func (e *Endpoint) Port() uint16 { return e.bank.Socket(0).Port }
 
-// Allow lets the peer with a key call. The error is handshake.ErrSpelling: a key has one
-// spelling, and no peer can call under another one.
+// Allow lets the peer with this key call. It returns handshake.ErrSpelling if the key has
+// another than its only valid spelling, because no peer can call under it.
 func (e *Endpoint) Allow(key handshake.PublicKey) error {
 	if err := handshake.CheckPublic(key); err != nil {
 		return err
@@ -176,8 +176,8 @@ func (e *Endpoint) allow(key handshake.PublicKey) {
 	}
 }
 
-// Dial calls the peer with a key at an address, and returns when there is a session.
-// Errors: ErrProtocol, ErrBusy, ErrClosed, handshake.ErrSpelling, or the error of ctx.
+// Dial calls the peer with this key at an address, and returns when there is a session.
+// It returns ErrProtocol, ErrBusy, ErrClosed, handshake.ErrSpelling, or the error of ctx.
 func (e *Endpoint) Dial(ctx context.Context, key handshake.PublicKey, addr netip.AddrPort) (*Conn, error) {
 	if err := handshake.CheckPublic(key); err != nil {
 		return nil, err
@@ -205,7 +205,8 @@ func (e *Endpoint) Dial(ctx context.Context, key handshake.PublicKey, addr netip
 	return c, nil
 }
 
-// caller makes a link that calls a peer. It replaces a link that waits for a call.
+// caller creates a link that calls a peer. It replaces a link that waits for the peer's
+// call.
 func (e *Endpoint) caller(key handshake.PublicKey) (*link, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -223,14 +224,14 @@ func (e *Endpoint) caller(key handshake.PublicKey) (*link, error) {
 	return l, nil
 }
 
-// used reports whether the peer has called.
+// used reports whether the peer has called on a link.
 func (l *link) used() bool {
 	l.peer.Lock()
 	defer l.peer.Unlock()
 	return l.conn.ready
 }
 
-// link makes a link.
+// link creates a link.
 func (e *Endpoint) link(key handshake.PublicKey, calls bool) *link {
 	l := &link{ep: e, remote: key, calls: calls, made: make(chan struct{})}
 	l.renew()
@@ -256,7 +257,7 @@ func packet(t srd.Tuple) int {
 	return packet4
 }
 
-// Accept waits for the next peer that calls. Errors: ErrClosed, or the error of ctx.
+// Accept waits for the next peer that calls. It returns ErrClosed, or the error of ctx.
 func (e *Endpoint) Accept(ctx context.Context) (*Conn, error) {
 	for {
 		e.mu.Lock()
@@ -284,8 +285,8 @@ func (e *Endpoint) Accept(ctx context.Context) (*Conn, error) {
 // received messages, and a peer may call and close as often as it likes.
 const waitingMost = 8
 
-// show gives a connection to Accept. If too many with that peer wait, it drops the
-// oldest.
+// show passes a connection to Accept. If too many connections with that peer wait, it
+// drops the oldest.
 func (e *Endpoint) show(c *Conn) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -313,13 +314,13 @@ func (e *Endpoint) Missed() uint64 {
 	return e.missed
 }
 
-// wake makes all waiting goroutines look again. mu is held.
+// wake makes all waiting goroutines check their condition again. The caller holds mu.
 func (e *Endpoint) wake() {
 	close(e.arrived)
 	e.arrived = make(chan struct{})
 }
 
-// leave ends a link. If the peer may call, a new link waits for its call.
+// leave ends a link. If the peer may call, a new link then waits for its call.
 func (e *Endpoint) leave(l *link) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -333,7 +334,7 @@ func (e *Endpoint) leave(l *link) {
 	}
 }
 
-// Close ends all connections, tells their peers, and closes the sockets.
+// Close ends all connections, notifies their peers, and closes the sockets.
 func (e *Endpoint) Close() error {
 	e.mu.Lock()
 	if e.closed {

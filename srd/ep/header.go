@@ -6,7 +6,7 @@ import (
 	"github.com/srdtun/srdtun/srd"
 )
 
-// Kinds of immediates.
+// These are the kinds of immediates.
 const (
 	kindPiece  = 1
 	kindCredit = 2
@@ -23,7 +23,7 @@ type header struct {
 	taken  uint64 // cost of all that the receiver has taken; of a credit
 }
 
-// pieceMost is the largest size that a piece's header can hold.
+// pieceMost is the largest size of a piece that its header can state.
 const pieceMost = 1<<16 - 1
 
 func (h *header) put(b *srd.Imm) {
@@ -40,7 +40,7 @@ func (h *header) put(b *srd.Imm) {
 	}
 }
 
-// price returns the cost of a piece or rest.
+// price returns the cost of a piece or of a rest.
 func (h *header) price() int {
 	if h.kind == kindRest {
 		return pieceCost
@@ -48,7 +48,7 @@ func (h *header) price() int {
 	return h.size + pieceCost
 }
 
-// parse reads the immediate of a message with n bytes, or of a tombstone if expired is
+// parse parses the immediate of a message with n bytes, or of a tombstone if expired is
 // true. It returns false if the immediate is invalid.
 func parse(b *srd.Imm, n int, expired bool) (h header, ok bool) {
 	switch h.kind = b[0]; h.kind {

@@ -1,14 +1,15 @@
 package ep
 
-// creditEvery is the cost of taken messages after which the receiver sends a credit.
+// creditEvery is the cost of messages taken by the program after which the receiver sends
+// a credit.
 const creditEvery = window / 4
 
 // partialMost bounds the buffers of incomplete messages. All messages that the peer has
-// begun, except the last, fit into the window as a whole.
+// begun, except the last, fit into the window completely.
 const partialMost = window + MaxMessage
 
-// incoming reassembles messages from pieces, and keeps them until the program takes them.
-// It is not safe for concurrent use.
+// incoming reassembles messages from pieces, and stores them until the program takes
+// them. It is not safe for concurrent use.
 type incoming struct {
 	parts   map[uint32]*part
 	partial int // bytes of the buffers in parts
@@ -34,7 +35,7 @@ type arrived struct {
 	cost int
 }
 
-// add takes a piece. It returns false if an honest peer would not have sent the piece.
+// add adds a piece. It returns false if an honest peer would not have sent the piece.
 func (in *incoming) add(h *header, data []byte, expired bool) bool {
 	price := h.price()
 	if in.held+price > window {
@@ -103,7 +104,7 @@ func (in *incoming) next() ([]byte, bool) {
 	return m.data, true
 }
 
-// owes reports whether to send the peer a credit, and records it as sent.
+// owes reports whether a credit must be sent to the peer, and records it as sent.
 func (in *incoming) owes() bool {
 	if in.taken-in.told < creditEvery {
 		return false

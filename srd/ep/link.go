@@ -10,13 +10,13 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// callEvery is the interval of calls to a dialed peer after the transport has given up
+// callEvery is the interval of calls to a dialed peer after the transport has stopped
 // calling.
 const callEvery = 5 * time.Second
 
-// link is an endpoint's transport to one key, and the connection over it. It implements
-// loop.App. A link that waits for calls makes a new connection for each new process of
-// the peer. A link that calls has one connection in its life.
+// link is an endpoint's transport to one peer key, and the connection that uses it. It
+// implements loop.App. A link that waits for calls makes a new connection for each new
+// process of the peer. A link that calls has only one connection.
 type link struct {
 	srd.OneFlow
 	ep     *Endpoint
@@ -26,7 +26,7 @@ type link struct {
 	made   chan struct{} // closed when peer is set
 	outlet loop.Outlet   // of flush
 
-	// Under the peer's lock.
+	// These fields are protected by the peer's lock.
 	core   *srd.Conn
 	conn   *Conn
 	closed uint64    // goodbyes from the peer so far
@@ -36,7 +36,7 @@ type link struct {
 	ends   bool      // the transport is not needed any more
 }
 
-// renew replaces a connection that has ended. The lock is held.
+// renew replaces a connection that has ended by a new one. The lock is held.
 func (l *link) renew() {
 	if c := l.conn; c != nil && c.ready && !c.shown {
 		c.shown, l.ended = true, append(l.ended, c)
@@ -104,7 +104,8 @@ func (l *link) Advance(now mono.Time) {
 	case closed && !s.Ready && c.ready && c.err == nil && l.calls:
 		l.over(io.EOF)
 	case closed && !s.Ready && c.ready && c.err == nil:
-		// The peer may call again at once, and a new transport would lose that session.
+		// The transport is kept, because the peer may call again at once, and a new
+		// transport would lose that session.
 		l.conn.end(io.EOF)
 		l.renew()
 	case c.out.reset && c.err == nil:
@@ -158,7 +159,7 @@ func (l *link) flush() bool {
 	return l.report() || len(show) > 0
 }
 
-// report calls Done of finished messages. The lock is not held.
+// report calls Done for finished messages. The caller does not hold the lock.
 func (l *link) report() bool {
 	l.peer.Lock()
 	v := l.told

@@ -8,25 +8,27 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// Bounds of both ends.
+// These are bounds that both ends use.
 const (
-	// MaxMessage is the most bytes of a message. Three bytes can hold it, and it is less
-	// than a window, so that no message waits for itself.
+	// MaxMessage is the most bytes of a message. Its size fits in three bytes, and is
+	// less than a window, so that no message waits for a credit that only itself could
+	// cause.
 	MaxMessage = 1 << 20
 	// window bounds the cost of pieces that a receiver has not taken yet. A path of 300
-	// Mbit/s and 100 ms holds as much.
+	// Mbit/s with a round trip of 100 ms holds that many bytes in flight.
 	window = 4 << 20
-	// pieceCost is the cost of a piece beside its bytes: about the memory for one.
+	// pieceCost is the cost of a piece in addition to its bytes: about the memory that it
+	// needs.
 	pieceCost = 128
-	// leastPiece is the shortest piece into which missing credit cuts a message. Many
-	// short pieces would load both ends.
+	// leastPiece is the shortest piece that is sent if the credit does not suffice for a
+	// longer one. Many short pieces would be expensive for both ends.
 	leastPiece = 1024
-	// reliablePiece is the longest piece of a reliable message. Any path carries it, even
-	// if the network has changed since the piece was first sent.
+	// reliablePiece is the longest piece of a reliable message. Every path can carry it,
+	// even if the network has changed since the piece was first sent.
 	reliablePiece = srd.BasePacket - wire.Overhead - wire.MessageOverhead
 )
 
-// letter is a message on its way. It is the srd.Owner of its pieces.
+// letter is a message that is being sent. It is the srd.Owner of its pieces.
 type letter struct {
 	out    *outgoing
 	data   []byte
@@ -48,7 +50,8 @@ func (l *letter) Done(s srd.Status) {
 	l.out.settle(l)
 }
 
-// class returns how long pieces sent now are worth repairing.
+// class returns the class of pieces that are sent now, which says how long they are worth
+// repairing.
 func (l *letter) class(now mono.Time) srd.Class {
 	if l.until == 0 {
 		return srd.Reliable
@@ -56,7 +59,7 @@ func (l *letter) class(now mono.Time) srd.Class {
 	return srd.Deadline(l.until.Sub(now))
 }
 
-// outcome is a status to report to a message's sender.
+// outcome is a status to report to the sender of a message.
 type outcome struct {
 	f func(srd.Status)
 	s srd.Status
@@ -79,7 +82,7 @@ type outgoing struct {
 	reset   bool // the transport reported that the peer is gone
 }
 
-// receipts are the credits on their way.
+// receipts are credits that are being sent.
 type receipts struct {
 	out   *outgoing
 	owed  bool
@@ -97,7 +100,7 @@ func (o *outgoing) init(told *[]outcome, wake func()) {
 // cost returns the cost of a message without a status.
 func cost(data []byte) int { return len(data) + pieceCost }
 
-// push queues a message; life 0: reliable.
+// push queues a message. If life is 0 the message is reliable.
 func (o *outgoing) push(now mono.Time, data []byte, life time.Duration, done func(srd.Status)) {
 	l := &letter{out: o, data: data, number: o.number, done: done}
 	if life > 0 {
@@ -118,7 +121,8 @@ func (o *outgoing) expect(t mono.Time) {
 // owe schedules a credit for the peer.
 func (o *outgoing) owe(taken uint64) { o.credits.owed, o.credits.taken = true, taken }
 
-// credit applies the peer's credit. It returns false if the value is impossible.
+// credit applies a credit from the peer. It returns false if the stated value is
+// impossible.
 func (o *outgoing) credit(taken uint64) bool {
 	if taken > o.sent {
 		return false
@@ -127,8 +131,8 @@ func (o *outgoing) credit(taken uint64) bool {
 	return true
 }
 
-// room returns how many bytes the next piece may have, and whether that is enough. It
-// always leaves the cost of a rest.
+// room returns how many bytes the next piece may have, and whether these are enough. It
+// always leaves enough credit for a rest.
 func (o *outgoing) room() (n int, ok bool) {
 	if len(o.queue) == 0 {
 		return 0, false
@@ -139,7 +143,7 @@ func (o *outgoing) room() (n int, ok bool) {
 	return n, l.over || n >= min(rest, leastPiece)
 }
 
-// backlog reports whether pull would return a message.
+// backlog reports whether pull would return a piece.
 func (o *outgoing) backlog() bool {
 	_, ok := o.room()
 	return ok || o.credits.owed
@@ -179,8 +183,8 @@ func (o *outgoing) pull(now mono.Time, most int) (m srd.Message, ok bool) {
 	return m, true
 }
 
-// rest ends a message whose deadline passed when a part was sent: the peer stops waiting
-// for more.
+// rest ends a message whose deadline passed after a part was sent, so that the peer stops
+// waiting for more.
 func (o *outgoing) rest(l *letter) (m srd.Message) {
 	h := header{kind: kindRest, number: l.number, total: len(l.data), at: l.at}
 	m = srd.Message{Owner: l, Class: srd.Reliable}
@@ -235,7 +239,7 @@ func (o *outgoing) settle(l *letter) {
 	o.wake()
 }
 
-// end resets the messages that wait here. The transport resets its own pieces.
+// end resets the messages that are still queued. The transport resets its own pieces.
 func (o *outgoing) end() {
 	for _, l := range o.queue {
 		l.cut, l.status = true, srd.Reset

@@ -19,8 +19,8 @@ type Attempt struct {
 	localIndex uint32
 	offers     Offers
 
-	// The ingredients of the initiation. A bad response spoils the Noise state; begin
-	// makes it again from these.
+	// These are the inputs of the initiation. A bad response spoils the Noise state;
+	// begin rebuilds it from these inputs.
 	ephemeral PrivateKey
 	header    []byte
 	hello     []byte
@@ -30,10 +30,10 @@ type Attempt struct {
 }
 
 // Initiate starts a handshake with remote and returns the initiation to send,
-// InitiationSize bytes. It stamps the initiation with mac1 and, if stamp has a cookie,
-// with mac2. Responses carry localIndex as receiver index: random, and not in use. With
-// h.Token from Stamper.Token the hello has no timestamp. stamp may be nil for a peer
-// without history. Errors: ErrRemoteKey, ErrSpelling, or the errors of rng.
+// InitiationSize bytes. It sets mac1 and, if stamp has a cookie, mac2. Responses carry
+// localIndex as receiver index. It must be random, and not in use. If h.Token is set from
+// Stamper.Token, the hello has no timestamp. stamp may be nil for a peer to which nothing
+// was sent before. It returns ErrRemoteKey, ErrSpelling, or the errors of rng.
 func (id *Identity) Initiate(rng io.Reader, remote PublicKey, psk PSK, localIndex uint32, h Hello, stamp *Stamper) (*Attempt, []byte, error) {
 	if err := CheckPublic(remote); err != nil {
 		return nil, nil, err
@@ -60,7 +60,7 @@ func (id *Identity) Initiate(rng io.Reader, remote PublicKey, psk PSK, localInde
 	return a, msg, nil
 }
 
-// begin makes the Noise state that waits for the response, and appends the initiation's
+// begin builds the Noise state that waits for the response, and appends the initiation's
 // Noise message to out. It uses the same ephemeral key each time, so the state and the
 // message are the same each time.
 func (a *Attempt) begin(out []byte) ([]byte, error) {
@@ -87,10 +87,10 @@ func (a *Attempt) begin(out []byte) ([]byte, error) {
 // LocalIndex returns the index that responses to this attempt carry.
 func (a *Attempt) LocalIndex() uint32 { return a.localIndex }
 
-// Consume finishes the handshake with the response msg. It succeeds at most once. After
-// that it returns ErrConsumed, and the attempt's secrets are gone. Any other error
-// (ErrMalformed, ErrIndex, ErrAuth, ErrCipher) leaves the attempt as it was. Anyone can
-// send a response that does not open.
+// Consume finishes the handshake with the response msg. It succeeds at most once. After a
+// success it returns ErrConsumed, and the attempt's secrets are gone. After any other
+// error (ErrMalformed, ErrIndex, ErrAuth, ErrCipher) the attempt is unchanged. This is
+// necessary because anyone can send a response that does not open.
 func (a *Attempt) Consume(msg []byte) (Result, error) {
 	switch {
 	case a.consumed:
@@ -114,8 +114,8 @@ func (a *Attempt) Consume(msg []byte) (Result, error) {
 }
 
 // take removes and returns the Noise state. Reading a response changes the state even if
-// the response is false, and the state cannot be copied. So the response after a false
-// one costs a new state; the first response does not.
+// the response is forged, and the state cannot be copied. So only a response that follows
+// a forged one requires a new state.
 func (a *Attempt) take() (*noise.HandshakeState, error) {
 	if a.state == nil {
 		if _, err := a.begin(nil); err != nil {
@@ -127,7 +127,7 @@ func (a *Attempt) take() (*noise.HandshakeState, error) {
 	return hs, nil
 }
 
-// open reads the response with hs and spends it.
+// open reads the response with the Noise state hs, which it uses up.
 func (a *Attempt) open(hs *noise.HandshakeState, msg []byte) (Result, error) {
 	sealed := msg[responseNoiseAt : responseNoiseAt+responseNoiseSize]
 	payload, first, second, err := hs.ReadMessage(nil, sealed)

@@ -46,8 +46,8 @@ func (c *Checker) CheckMAC1(msg []byte) bool {
 }
 
 // CheckMAC2 reports whether msg is an initiation or response by a sender with the current
-// secret's cookie for source. Such a sender receives packets at source. CheckMAC2 returns
-// false while there is no secret; CookieReply makes one.
+// secret's cookie for source. A valid mac2 proves that the sender receives packets at
+// source. CheckMAC2 returns false while there is no secret; CookieReply creates one.
 func (c *Checker) CheckMAC2(now mono.Time, msg []byte, source netip.AddrPort) bool {
 	if !stamped(msg) || !c.secretLives(now) {
 		return false
@@ -75,9 +75,9 @@ func (c *Checker) CheckToken(now mono.Time, in *Incoming, msg []byte, source net
 
 // CookieReply returns the answer to msg, an initiation or response that passed CheckMAC1.
 // The answer has CookieSize bytes and the cookie for source. Only a host that saw msg and
-// knows our public key can open it. Use it in two cases: we are under load and msg lacks
-// a valid mac2, or Replay refused its hello. The caller limits the rate. CookieReply
-// returns nil if msg is neither packet, or if a source of randomness fails.
+// knows our public key can open it. It is used in two cases: this host is under load and
+// msg lacks a valid mac2, or Replay refused the hello in msg. The caller limits the rate.
+// CookieReply returns nil if msg is neither packet, or if the source of randomness fails.
 func (c *Checker) CookieReply(rng io.Reader, now mono.Time, msg []byte, source netip.AddrPort) []byte {
 	if !stamped(msg) || !c.renew(now) {
 		return nil
@@ -104,8 +104,9 @@ func (c *Checker) secretLives(now mono.Time) bool {
 	return c.hasSecret && now.Sub(c.born) < cookieLife
 }
 
-// renew draws a new secret if the current one is too old. Making a cookie calls it, and
-// checking one does not. So an idle responder without load draws no secret.
+// renew draws a new secret if the current one is too old. It is called when a cookie is
+// made, not when one is checked. So a responder that is idle or without load draws no
+// secret.
 func (c *Checker) renew(now mono.Time) bool {
 	if c.secretLives(now) {
 		return true
@@ -120,7 +121,7 @@ func (c *Checker) renew(now mono.Time) bool {
 	return true
 }
 
-// cookie returns MAC(secret, source); there must be a secret.
+// cookie returns MAC(secret, source); a secret must exist.
 func (c *Checker) cookie(source netip.AddrPort) [macSize]byte {
 	c.scratch = appendSource(c.scratch[:0], source)
 	return c.secret.of(c.scratch)

@@ -12,7 +12,7 @@ import (
 // wire.
 type Cipher uint8
 
-// The ciphers of version 2. All have a 12-byte nonce and a 16-byte tag.
+// These are the ciphers of version 2. All have a 12-byte nonce and a 16-byte tag.
 const (
 	AES256GCM        Cipher = 1
 	ChaCha20Poly1305 Cipher = 2
@@ -45,7 +45,7 @@ func ParseCipher(name string) (Cipher, bool) {
 
 func (c Cipher) valid() bool { return c != 0 && int(c) < len(cipherNames) }
 
-// New returns the AEAD of c under key. AES-128 uses the first 16 bytes. The
+// New returns the AEAD of c under key. AES-128 uses only the first 16 bytes of key. The
 // error is ErrCipher for an unknown cipher.
 func (c Cipher) New(key [32]byte) (cipher.AEAD, error) {
 	switch c {
@@ -82,7 +82,7 @@ func OffersOf(ciphers ...Cipher) Offers {
 	return o
 }
 
-// Has reports whether c is in o.
+// Has reports whether the set o contains c.
 func (o Offers) Has(c Cipher) bool { return c.valid() && o&(1<<(c-1)) != 0 }
 
 // Choose returns the preferred cipher of both sets: AES-256-GCM, then AES-128-GCM, then

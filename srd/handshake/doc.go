@@ -4,7 +4,7 @@
 // Tunnel", sections 5.3, 5.4.4 and 5.4.7).
 //
 // The package is pure. Time and randomness are arguments. It starts no goroutines, and no
-// type is safe for concurrent use: the driver locks. A peer's attempts run under that
+// type is safe for concurrent use: the driver holds a lock. A peer's attempts run under that
 // peer's lock.
 //
 // # Wire
@@ -41,9 +41,9 @@
 //
 // The headers are authenticated. The first eight bytes of the initiation are part of the
 // Noise prologue, "srdtun handshake v2" followed by those bytes. In the response's header
-// the type, the reserved bytes and the receiver index have only one acceptable value. The
-// sealed answer repeats the sender index. So an attacker on the path cannot make two peers
-// agree on keys and disagree on the index that selects them.
+// only one value of the type, the reserved bytes and the receiver index is accepted. The
+// sender index is repeated in the sealed answer. So an attacker on the path cannot make two
+// peers agree on keys and disagree on the index that selects them.
 //
 // A response is never longer than an initiation, and a cookie reply never longer than the
 // packet that it answers. So no packet amplifies.
@@ -59,40 +59,42 @@
 //	                 at a limited rate
 //	Respond          state is consumed, keys exist
 //
-// The initiator calls Kind, CheckMAC1, and under load CheckMAC2. Without a valid mac2 it
-// answers with CookieReply; the responder then sends its response again, Restamped, to the
-// source of that reply. Then the initiator finds the attempt by ReceiverIndex and calls
-// Attempt.Consume, out of a budget like that for Receive. It gives a cookie reply to
-// Stamper.ConsumeCookie, if the reply comes from the destination of the answered packet.
+// The initiator calls Kind, CheckMAC1, and under load CheckMAC2. If there is no valid mac2,
+// the receiver answers with CookieReply. A responder that gets a cookie reply sends its
+// response again, with mac2 by Restamp, to the source of that reply. When a response
+// arrives, the initiator finds the attempt by ReceiverIndex and calls Attempt.Consume,
+// within a budget like that for Receive. It passes a cookie reply to Stamper.ConsumeCookie,
+// if the reply comes from the destination of the answered packet.
 //
 // # Keys
 //
-// Noise's Split gives one secret per direction. The AEAD key of a direction and
-// the IV that is XORed into its nonces are the first 32 and the next 12 bytes of
+// Noise's Split yields one secret for each direction. The AEAD key of a direction and the IV
+// that is XORed into its nonces are the first 32 and the next 12 bytes of
 //
 //	HKDF-BLAKE2s(secret, salt = handshake hash, info = "srdtun v2 data" | cipher | direction)
 //
-// with cipher and direction one byte each; direction is 1 from initiator to responder and 2
-// back. AES-128 uses the first 16 bytes of the key. An Attempt and an Incoming yield a
-// Result at most once each, even if packets arrive again. Two sessions with one key would
-// use the same nonces twice.
+// where cipher and direction are one byte each; direction is 1 from initiator to responder,
+// and 2 for the opposite. AES-128 uses the first 16 bytes of the key. An Attempt and an
+// Incoming yield a Result at most once each, even if packets arrive again. Two sessions with
+// one key would use the same nonces twice.
 //
-// The caller keeps the other half of that promise. A key has exactly one packet counter
-// per path slot, and a slot is not reused while the key lives. A Result becomes one session
-// and is not copied into a second one. The responder must not send data under the new keys
-// before a packet of the initiator has opened under them. Until then nothing proves that
-// the initiator has the keys.
+// The caller must ensure the following. A key has exactly one packet counter per path slot,
+// and a slot is not reused while the key lives. A Result becomes one session and is not
+// copied into a second one. The responder must not send data under the new keys before a
+// packet of the initiator has opened under them. Until then nothing proves that the
+// initiator has the keys.
 //
 // # Replay, wrong clocks, and why a token is fresh
 //
-// An attacker can record the first message of Noise IK and play it again. Each time it
-// would displace the responder's state. WireGuard demands a timestamp above all earlier
-// ones. That locks out a peer whose clock went back: a restored virtual machine, or a board
-// without a battery. So a hello here carries a timestamp or a token, never both. A token is
+// An attacker can record the first message of Noise IK and replay it. Each replay would
+// replace the responder's handshake state. WireGuard therefore requires a timestamp that is
+// later than all earlier ones. This locks out a peer whose clock went back, such as a
+// restored virtual machine, or a board without a battery. So in srdtun a hello contains
+// either a timestamp or a token, never both. A token is computed as
 //
 //	MAC(MAC(cookie, "srdtun token"), e)      cookie = MAC(secret, source)
 //
-// where secret is the responder's cookie secret and e the initiation's ephemeral public
+// where secret is the responder's cookie secret and e is the initiation's ephemeral public
 // key. A valid token proves that the initiation is not older than the secret, as follows.
 //
 //  1. The secret is 32 random bytes drawn by this process. It is accepted for 120 s and
@@ -108,30 +110,31 @@
 //     initiation passes once. The memory is bounded: beyond tokensPerSecret, token hellos
 //     are refused until the next secret.
 //
-// The highest timestamp of a peer never goes down. If a token lowered it, every recorded
-// initiation between the new and the old time would be acceptable again without a token. A
-// peer with a slow clock uses a token at each handshake, which costs it one more round trip.
+// The highest accepted timestamp of a peer never decreases. If a token lowered it, every
+// recorded initiation between the new and the old time would be acceptable again without a
+// token. A peer with a slow clock uses a token at each handshake, and needs one more round
+// trip for it.
 //
-// A sender gets a cookie even if the responder is not under load. If an initiation opens
-// but has a stale timestamp, the responder answers with CookieReply, at a limited rate. The
-// sender soon makes one more attempt beside the current one, and
+// A sender gets a cookie even if the responder is not under load. If an initiation opens but
+// has a stale timestamp, the responder answers with CookieReply, at a limited rate. The
+// sender soon makes one more attempt in parallel with the current one, and Stamper.Token
 //
 //	h.Token = stamper.Token(now)
 //
 // is nonzero for the next 120 s. With it Initiate sends a token hello, without a timestamp.
-// All other attempts leave Token zero and send the timestamp. A timestamp is valid on every
-// path and also at a responder that has restarted.
+// All other attempts leave Token zero and contain the timestamp. A timestamp is valid on
+// every path, and also for a responder that has restarted.
 //
-// A cookie belongs to the address and port to which it was delivered. Of the copies of one
-// initiation on many paths, only those from that address and port pass. So the attempt with
-// the token uses that path alone, which has just carried a round trip.
+// A cookie belongs to the address and port to which it was delivered. If copies of one
+// initiation go on many paths, only those from that address and port are accepted. So the
+// attempt with the token uses that path alone, which has just carried a round trip.
 //
 // An attacker who sees our packets and knows the responder's public key can forge cookie
 // replies, as in WireGuard. So a sender only stores the cookie. The attempt that the reply
-// answers lives until its own time is over, with its timestamp and on all of its paths. At
-// most one more attempt runs beside it.
+// answers continues until its own time is over, with its timestamp and on all of its paths.
+// At most one more attempt runs in parallel.
 //
 // A responder that restarts has forgotten the timestamps, again as in WireGuard. So it
-// accepts a recorded initiation once. The attacker cannot use the response, and gets no
-// data, by the rule at the end of "Keys".
+// accepts a recorded initiation once more. The attacker cannot use the response, and gets no
+// data, because of the rule at the end of "Keys".
 package handshake

@@ -9,14 +9,15 @@ import (
 )
 
 // Incoming is the responder's side of one handshake: an initiation that opened, and at
-// most one response to it. The opening proves who made the initiation, but not when: ask
-// Replay before Respond.
+// most one response to it. An initiation that opens proves who made it, but not when:
+// call Replay.Accept before Respond.
 type Incoming struct {
 	Remote      PublicKey // the initiator's static key, authenticated
 	Hello       Hello
 	Protocol    uint32 // our protocol for the response, as in Hello; set it before Respond
 	RemoteIndex uint32
-	// Features are the responder's abilities, as in Hello; set them before Respond.
+	// Features are the responder's abilities, as in Hello; the caller sets them before
+	// Respond.
 	Features uint8
 
 	state     *noise.HandshakeState // nil when consumed
@@ -28,8 +29,8 @@ type Incoming struct {
 // it.
 type lateRandom struct{ io.Reader }
 
-// Receive opens the initiation msg. It keeps nothing of msg. Errors:
-// ErrMalformed, ErrAuth (also for a static key that CheckPublic refuses), ErrHello.
+// Receive opens the initiation msg. It keeps nothing of msg. It returns ErrMalformed,
+// ErrAuth (also for a static key that CheckPublic refuses), or ErrHello.
 func (id *Identity) Receive(msg []byte) (*Incoming, error) {
 	if Kind(msg) != TypeInitiation {
 		return nil, ErrMalformed
@@ -66,7 +67,8 @@ func (id *Identity) Receive(msg []byte) (*Incoming, error) {
 // Respond accepts the handshake. It returns the result and the response to send,
 // ResponseSize bytes. The cipher is prefer(allowed, the initiator's offers); nil stands
 // for Choose. Copies of one response may be sent on many paths. Only the first call can
-// succeed; later ones return ErrConsumed. Other errors: ErrCipher, or the errors of rng.
+// succeed; later ones return ErrConsumed. Other errors are ErrCipher, and the errors of
+// rng.
 func (in *Incoming) Respond(rng io.Reader, psk PSK, localIndex uint32, incarnation uint64, allowed Offers,
 	prefer func(mine, theirs Offers) (Cipher, bool), stamp *Stamper) (Result, []byte, error) {
 	hs := in.state
@@ -92,7 +94,7 @@ func (in *Incoming) Respond(rng io.Reader, psk PSK, localIndex uint32, incarnati
 	return r, msg, nil
 }
 
-// choose asks prefer for the cipher and ensures that both sides accept it.
+// choose asks prefer for the cipher and checks that both sides accept the choice.
 func (in *Incoming) choose(allowed Offers, prefer func(mine, theirs Offers) (Cipher, bool)) (Cipher, error) {
 	if prefer == nil {
 		prefer = Choose

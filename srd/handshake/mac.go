@@ -11,8 +11,9 @@ import (
 	"golang.org/x/crypto/chacha20poly1305"
 )
 
-// Labels that separate the keys made from a public key and from a cookie. They differ
-// from WireGuard's labels: the same static key may serve both protocols.
+// These labels separate the keys made from a public key from those made from a cookie.
+// They differ from WireGuard's labels, because both protocols may use the same static
+// key.
 const (
 	mac1Label   = "srdtun mac1"
 	cookieLabel = "srdtun cookie"
@@ -20,13 +21,13 @@ const (
 )
 
 // mac is the Mac of the WireGuard paper, section 5.4: keyed BLAKE2s with 16 bytes of
-// output. It keeps its state, so checking a flood of packets makes no garbage.
+// output. It keeps its state, so that checking a flood of packets allocates no memory.
 type mac struct {
 	h   hash.Hash
 	sum [macSize]byte
 }
 
-// newMAC returns the MAC under key, of 1 to 32 bytes.
+// newMAC returns the MAC with a key of 1 to 32 bytes.
 func newMAC(key []byte) *mac {
 	h, err := blake2s.New128(key)
 	if err != nil {
@@ -49,12 +50,12 @@ func (m *mac) verify(b, got []byte) bool {
 	return subtle.ConstantTimeCompare(want[:], got) == 1
 }
 
-// labelled is HASH(label | public key), sections 5.4.4 and 5.4.7.
+// labelled returns HASH(label | public key), sections 5.4.4 and 5.4.7.
 func labelled(label string, public PublicKey) [32]byte {
 	return blake2s.Sum256(append([]byte(label), public[:]...))
 }
 
-// mac1For returns the MAC for mac1 of packets to public.
+// mac1For returns the MAC that makes mac1 for packets to the host with the key public.
 func mac1For(public PublicKey) *mac {
 	key := labelled(mac1Label, public)
 	return newMAC(key[:])
@@ -70,8 +71,8 @@ func cookieSeal(public PublicKey) cipher.AEAD {
 	return aead
 }
 
-// parts cuts an initiation or response: the bytes under mac1, mac1, the bytes under mac2,
-// and mac2.
+// parts splits an initiation or response into the bytes covered by mac1, mac1, the bytes
+// covered by mac2, and mac2.
 func parts(msg []byte) (body1, mac1, body2, mac2 []byte) {
 	at1, at2 := len(msg)-macsSize, len(msg)-macSize
 	return msg[:at1], msg[at1:at2], msg[:at2], msg[at2:]
@@ -83,7 +84,7 @@ func MAC1(msg []byte) [macSize]byte {
 	return [macSize]byte(mac1)
 }
 
-// tokenRoot returns the key from which a sender with the cookie may make tokens.
+// tokenRoot returns the key from which a sender that has the cookie can make tokens.
 func tokenRoot(cookie [macSize]byte) [macSize]byte {
 	return newMAC(cookie[:]).of([]byte(tokenLabel))
 }
@@ -93,8 +94,8 @@ func bindToken(root [macSize]byte, ephemeral []byte) [macSize]byte {
 	return newMAC(root[:]).of(ephemeral)
 }
 
-// appendSource appends a packet's source as the cookie covers it: 16 bytes of address and
-// two of port. An IPv4 address and its IPv6-mapped form are the same.
+// appendSource appends a packet's source in the form that the cookie covers: 16 bytes of
+// address and two of port. An IPv4 address and its IPv6-mapped form give the same bytes.
 func appendSource(b []byte, source netip.AddrPort) []byte {
 	addr := source.Addr().As16()
 	b = append(b, addr[:]...)

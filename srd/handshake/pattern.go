@@ -6,11 +6,11 @@ import (
 	"github.com/flynn/noise"
 )
 
-// prologueLabel binds the transcript to this protocol and version. The header of the
-// initiation follows it.
+// prologueLabel binds the transcript to this protocol and version. The initiation's
+// header follows it in the prologue.
 const prologueLabel = "srdtun handshake v2"
 
-// pskPlacement is the 2 of IKpsk2: the preshared key enters at the end of the second
+// pskPlacement is the 2 in IKpsk2: the preshared key is mixed in at the end of the second
 // message.
 const pskPlacement = 2
 
@@ -18,8 +18,8 @@ const pskPlacement = 2
 // a choice of cipher.
 var suite = noise.NewCipherSuite(noise.DH25519, noise.CipherChaChaPoly, noise.HashBLAKE2s)
 
-// party is one side of a Noise_IKpsk2_25519_ChaChaPoly_BLAKE2s handshake. The
-// initiator knows remote and psk from the start; the responder has neither yet.
+// party is one side of a Noise_IKpsk2_25519_ChaChaPoly_BLAKE2s handshake. The initiator
+// knows remote and psk from the start; the responder learns both later.
 type party struct {
 	initiator bool
 	prologue  []byte

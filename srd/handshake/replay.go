@@ -3,12 +3,12 @@ package handshake
 import "slices"
 
 // tokensPerSecret bounds the memory of used tokens, per peer and cookie secret. A peer
-// that rekeys every 120 s needs one or two. If our responses get lost, a peer retries
-// twice a second for half a minute: 64 are enough for that.
+// that rekeys every 120 s needs one or two. If our responses are lost, a peer retries
+// twice a second for half a minute; 64 tokens are enough for that.
 const tokensPerSecret = 64
 
-// Replay decides for one peer whether a hello is new. The zero value has seen none. It
-// belongs to the peer's static key and lives as long as the process.
+// Replay decides for one peer whether a hello is new. The zero value has not seen any
+// hello. It belongs to the peer's static key and lives as long as the process.
 type Replay struct {
 	newest Timestamp
 
@@ -31,8 +31,8 @@ func (r *Replay) Accept(h Hello, tokenOK bool) bool {
 	return true
 }
 
-// acceptToken forgets the tokens of an earlier secret: CheckToken accepts none of them
-// any more.
+// acceptToken clears the tokens of an earlier secret, because CheckToken accepts none of
+// them any more.
 func (r *Replay) acceptToken(h Hello) bool {
 	if h.secret != r.secret {
 		r.secret, r.used = h.secret, r.used[:0]
@@ -44,9 +44,10 @@ func (r *Replay) acceptToken(h Hello) bool {
 	return true
 }
 
-// NeedsCookie reports whether h, just refused by Accept, deserves a CookieReply: its
-// sender may have a wrong clock or an old cookie. A copy of an accepted hello does not.
-// When one initiation comes over many paths, all but the first are such copies.
+// NeedsCookie reports whether h, just refused by Accept, deserves a CookieReply, because
+// its sender may have a wrong clock or an old cookie. A copy of an accepted hello
+// deserves none. When one initiation comes over many paths, all but the first are such
+// copies.
 func (r *Replay) NeedsCookie(h Hello) bool {
 	if h.Token != ([macSize]byte{}) {
 		return !slices.Contains(r.used, h.Token)

@@ -12,7 +12,7 @@ import (
 // dataLabel separates the data keys from all other keys made from Noise's secrets.
 const dataLabel = "srdtun v2 data"
 
-// The last byte of the HKDF info.
+// This is the last byte of the HKDF info.
 const (
 	towardsResponder = 1
 	towardsInitiator = 2
@@ -24,8 +24,8 @@ type Result struct {
 	Remote      PublicKey
 	LocalIndex  uint32 // index in the peer's data packets
 	RemoteIndex uint32 // index in our data packets
-	// Hello is the peer's hello. The initiator gets no hello: it finds only the
-	// responder's Incarnation, Protocol and Features here.
+	// Hello is the peer's hello. The initiator gets no hello, so here only the
+	// responder's Incarnation, Protocol and Features are set.
 	Hello     Hello
 	Cipher    Cipher
 	Initiator bool
@@ -33,7 +33,7 @@ type Result struct {
 	Recv      Keys // to open the peer's packets
 }
 
-// Keys are the keys of one direction.
+// Keys holds the keys of one direction.
 type Keys struct {
 	Key [32]byte
 	IV  [ivSize]byte // XORed into each nonce
@@ -49,7 +49,7 @@ func (r Result) Format(f fmt.State, _ rune) {
 }
 
 // split sets the data keys from the final Noise state and the two cipher states of its
-// Split. Noise gives the initiator's direction first.
+// Split. Noise returns the initiator's direction first.
 func (r *Result) split(hs *noise.HandshakeState, first, second *noise.CipherState) error {
 	toResponder, err := dataKeys(first.UnsafeKey(), hs.ChannelBinding(), r.Cipher, towardsResponder)
 	if err != nil {
@@ -66,7 +66,7 @@ func (r *Result) split(hs *noise.HandshakeState, first, second *noise.CipherStat
 	return nil
 }
 
-// dataKeys is the HKDF (RFC 5869) in the package comment.
+// dataKeys is the HKDF (RFC 5869) described in the package comment.
 func dataKeys(secret [32]byte, transcript []byte, c Cipher, direction byte) (k Keys, err error) {
 	info := dataLabel + string([]byte{byte(c), direction})
 	out, err := hkdf.Key(newBLAKE2s, secret[:], transcript, info, len(k.Key)+len(k.IV))

@@ -23,11 +23,11 @@ type Stamper struct {
 	received  mono.Time
 }
 
-// asksKept is the most packets under way to one peer: two attempts of ours, and a
-// response.
+// asksKept is the largest number of packets in flight to one peer: two initiations of
+// ours, and a response.
 const asksKept = 3
 
-// ask is a packet that a cookie reply may answer.
+// ask is a sent packet that a cookie reply may answer.
 type ask struct {
 	used  bool
 	index uint32 // its sender index
@@ -40,8 +40,8 @@ func NewStamper(remote PublicKey) *Stamper {
 }
 
 // ConsumeCookie takes the cookie from the cookie reply msg. A reply opens only if it
-// answers one of the last stamped packets, and the newest with its sender index. Errors:
-// ErrMalformed, ErrCookie.
+// answers one of the last stamped packets. If two have its sender index, the newest
+// counts. It returns ErrMalformed or ErrCookie.
 func (s *Stamper) ConsumeCookie(now mono.Time, msg []byte) error {
 	if Kind(msg) != TypeCookie {
 		return ErrMalformed
@@ -77,8 +77,8 @@ func (s *Stamper) Expire(now mono.Time) {
 	}
 }
 
-// Token returns the value for Hello.Token of the next Initiate. Without a fresh cookie it
-// is zero, and the hello has its timestamp. Token calls Expire.
+// Token returns the value of Hello.Token for the next Initiate. Without a fresh cookie it
+// is zero, and the hello contains its timestamp. Token calls Expire.
 func (s *Stamper) Token(now mono.Time) [16]byte {
 	s.Expire(now)
 	if !s.hasCookie {
@@ -102,7 +102,7 @@ func (s *Stamper) stamp(msg []byte) {
 	s.vouch(msg)
 }
 
-// vouch fills in mac2.
+// vouch sets mac2.
 func (s *Stamper) vouch(msg []byte) {
 	_, _, body, mac2 := parts(msg)
 	clear(mac2)
@@ -112,7 +112,7 @@ func (s *Stamper) vouch(msg []byte) {
 	}
 }
 
-// Restamp returns a copy of msg, an earlier stamped packet, with a mac2 by the newer
+// Restamp returns a copy of msg, a packet stamped before, with a mac2 by the newer
 // cookie.
 func (s *Stamper) Restamp(msg []byte) []byte {
 	msg = bytes.Clone(msg)
@@ -120,7 +120,8 @@ func (s *Stamper) Restamp(msg []byte) []byte {
 	return msg
 }
 
-// stampFor stamps msg, which goes to remote, with s. If s is nil, it stamps mac1 alone.
+// stampFor sets the MACs of msg, which goes to remote, with s. If s is nil, it sets mac1
+// only.
 func stampFor(remote PublicKey, s *Stamper, msg []byte) {
 	if s == nil {
 		s = NewStamper(remote)

@@ -14,11 +14,11 @@ const TimestampSize = 12
 const tai64Epoch = 1<<62 + 10
 
 // Timestamp is a TAI64N label without leap seconds: eight bytes of seconds and four of
-// nanoseconds, big endian. So a later label is greater byte by byte. The zero value means
-// "none" and is later than no label.
+// nanoseconds, big endian. So a later label is greater in a comparison byte by byte. The
+// zero value means "none" and is earlier than every label.
 type Timestamp [TimestampSize]byte
 
-// TimestampOf returns the label of t. Labels have the order of their wall clock times.
+// TimestampOf returns the label of t. Labels are in the order of their wall clock times.
 // The caller must not use a label twice.
 func TimestampOf(t time.Time) Timestamp {
 	var ts Timestamp

@@ -5,7 +5,7 @@ import "encoding/binary"
 // Version is the protocol version, in the high nibble of every first byte.
 const Version = 2
 
-// The packet types, in the low nibble of every first byte.
+// These are the packet types, in the low nibble of every first byte.
 const (
 	TypeInitiation = 1
 	TypeResponse   = 2
@@ -27,7 +27,7 @@ const (
 	helloSize  = TimestampSize + macSize + 8 + 1 + protoSize + 1 + spareSize
 	answerSize = 8 + 1 + indexSize + protoSize + 1 + spareSize
 
-	// The Noise messages: e, sealed s, sealed payload; and e, sealed payload.
+	// These are the Noise messages: e, sealed s, sealed payload; and e, sealed payload.
 	initiationNoiseSize = keySize + keySize + tagSize + helloSize + tagSize
 	responseNoiseSize   = keySize + answerSize + tagSize
 
@@ -37,15 +37,16 @@ const (
 	cookieSealedAt    = cookieNonceAt + nonceSize
 )
 
-// Sizes of the three packets in bytes. A packet of any other length is refused.
+// These are the sizes of the three packets in bytes. A packet of any other length is
+// refused.
 const (
 	InitiationSize = initiationNoiseAt + initiationNoiseSize + macsSize
 	ResponseSize   = responseNoiseAt + responseNoiseSize + macsSize
 	CookieSize     = cookieSealedAt + macSize + tagSize
 )
 
-// An answer longer than its question would make this host an amplifier towards a forged
-// source address. These lines would not compile then.
+// If an answer were longer than its question, this host would amplify traffic towards a
+// forged source address. In that case these lines would not compile.
 const (
 	_ uint = InitiationSize - ResponseSize
 	_ uint = ResponseSize - CookieSize
@@ -53,7 +54,7 @@ const (
 
 // Kind returns TypeInitiation, TypeResponse or TypeCookie if msg has that type's version,
 // length and zero reserved bytes. Otherwise it returns 0, also for data packets, which do
-// not belong to this package. No other function checks lengths.
+// not belong to this package. The other functions do not check lengths.
 func Kind(msg []byte) int {
 	if len(msg) < headerSize || msg[0]>>4 != Version || msg[1]|msg[2]|msg[3] != 0 {
 		return 0
@@ -67,8 +68,8 @@ func Kind(msg []byte) int {
 	return 0
 }
 
-// HasCookie reports whether an initiation or response has a second MAC, which is zero
-// without a cookie.
+// HasCookie reports whether an initiation or response has a mac2, which is zero without a
+// cookie.
 func HasCookie(msg []byte) bool {
 	return len(msg) >= macSize && [macSize]byte(msg[len(msg)-macSize:]) != [macSize]byte{}
 }
@@ -84,8 +85,8 @@ func SenderIndex(msg []byte) (uint32, bool) {
 }
 
 // ReceiverIndex returns the receiver index of a response or cookie reply, and false for
-// any other packet. The index belongs to an attempt. In a cookie reply to a response, it
-// belongs to a responder's session.
+// any other packet. The index belongs to an attempt of this host. In a cookie reply to a
+// response, the index belongs to a responder's session.
 func ReceiverIndex(msg []byte) (uint32, bool) {
 	switch Kind(msg) {
 	case TypeResponse:

@@ -6,7 +6,7 @@ import (
 )
 
 // Book records received packets and messages as an honest receiver does. The zero value
-// has seen none.
+// has not seen any packet.
 type Book struct {
 	slots   map[uint16]*arrivals
 	dirty   []uint16 // slots with packets since their last record
@@ -23,11 +23,11 @@ type arrivals struct {
 	leftOut []uint64 // skipped numbers, newest last
 }
 
-// leftOutKept bounds leftOut of a slot.
+// leftOutKept bounds the stored skipped numbers (leftOut) of a slot.
 const leftOutKept = 8
 
 // Packet records a packet. On a network that keeps order and loses no packets, the sender
-// left out a skipped number on purpose.
+// skipped a missing number on purpose.
 func (b *Book) Packet(h *Header, size int) {
 	b.Packets++
 	b.Bytes += size
@@ -55,7 +55,7 @@ func (b *Book) Packet(h *Header, size int) {
 	}
 }
 
-// shifted returns below after the highest number rose by n.
+// shifted returns the bitmap below after the highest number has risen by n.
 func shifted(below, n uint64) uint64 {
 	if n > 64 {
 		return 0
@@ -72,7 +72,7 @@ func (b *Book) Message(number uint32) { b.inbox.Set(seq.Expand(number, b.inbox.F
 // FirstMissing returns the number of the first missing message.
 func (b *Book) FirstMissing() uint64 { return b.inbox.FirstMissing() }
 
-// Records returns records of new packets, as many as one acknowledgement can hold.
+// Records returns records for new packets, as many as fit into one acknowledgement.
 func (b *Book) Records() (v []Record) {
 	for len(b.dirty) > 0 && len(v) < wire.MaxAckRecords {
 		slot := b.dirty[0]
@@ -111,7 +111,7 @@ func (b *Book) Highest(slot uint16) uint64 {
 	return 0
 }
 
-// LeftOut returns the last numbers that the sender left out on a slot.
+// LeftOut returns the last numbers that the sender skipped on a slot.
 func (b *Book) LeftOut(slot uint16) []uint64 {
 	if a := b.slots[slot]; a != nil {
 		return a.leftOut

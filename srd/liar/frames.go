@@ -2,7 +2,7 @@ package liar
 
 import "github.com/srdtun/srdtun/srd/internal/wire"
 
-// The parts of frames.
+// These are the parts of frames.
 type (
 	Frame  = wire.Frame
 	Imm    = wire.Imm
@@ -11,7 +11,7 @@ type (
 	Header = wire.Header
 )
 
-// Kinds of frames for a liar.
+// These are the kinds of frames that a liar sends.
 const (
 	KindMessage   = wire.KindMessage
 	KindTombstone = wire.KindTombstone
@@ -21,7 +21,7 @@ const (
 	KindPing      = wire.KindPing
 )
 
-// Sizes of a packet's parts in bytes.
+// These are sizes of a packet's parts in bytes.
 const (
 	Overhead  = wire.Overhead
 	SecretLen = wire.SecretFrameLen
@@ -61,10 +61,10 @@ func (f Frames) Ping() Frames { return wire.AppendPing(f) }
 // Stamp appends a sending time.
 func (f Frames) Stamp(us uint32) Frames { return wire.AppendStamp(f, us) }
 
-// Metric appends a claimed load of one of the receiver's paths.
+// Metric appends a claimed congestion metric for one of the receiver's paths.
 func (f Frames) Metric(slot uint16, metric uint8) Frames { return wire.AppendMetric(f, slot, metric) }
 
-// Pad fills the packet up to size bytes on the wire.
+// Pad fills the packet up to size bytes on the wire with padding.
 func (f Frames) Pad(size int) Frames {
 	for len(f)+Overhead < size {
 		f = append(f, 0)

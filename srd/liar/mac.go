@@ -10,7 +10,7 @@ import (
 	"github.com/srdtun/srdtun/srd/handshake"
 )
 
-// Sizes and offsets in handshake packets, in bytes (docs/wire.md).
+// These are sizes and offsets in handshake packets, in bytes (docs/wire.md).
 const (
 	macLen      = 16
 	nonceAt     = 8
@@ -49,12 +49,12 @@ func mac(key, msg []byte) []byte {
 }
 
 // NoiseInitiation returns an initiation of random bytes. Only its first bytes, the index
-// and the MACs are right.
+// and the MACs are valid.
 func NoiseInitiation(rng io.Reader, to handshake.PublicKey, index uint32, cookie *Cookie) []byte {
 	return noise(rng, handshake.InitiationSize, initiation, to, cookie, index)
 }
 
-// NoiseResponse returns a response of random bytes to an attempt, given by its index.
+// NoiseResponse returns a response of random bytes to the attempt with a given index.
 func NoiseResponse(rng io.Reader, to handshake.PublicKey, attempt uint32) []byte {
 	return noise(rng, handshake.ResponseSize, response, to, nil, attempt^1, attempt)
 }
@@ -70,8 +70,8 @@ func noise(rng io.Reader, size int, first byte, to handshake.PublicKey, cookie *
 	return b
 }
 
-// FalseCookie returns a cookie reply to msg, an observed initiation or response, as if
-// from the host with the public key by. The cookie in it is useless.
+// FalseCookie returns a cookie reply to msg, an observed initiation or response, that
+// seems to come from the host with the public key by. The cookie in it is useless.
 func FalseCookie(rng io.Reader, msg []byte, by handshake.PublicKey) []byte {
 	b := make([]byte, sealedAt, handshake.CookieSize)
 	b[0] = cookieReply
@@ -82,7 +82,8 @@ func FalseCookie(rng io.Reader, msg []byte, by handshake.PublicKey) []byte {
 	return cookieSeal(by).Seal(b, b[nonceAt:sealedAt], cookie[:], msg[len(msg)-2*macLen:len(msg)-macLen])
 }
 
-// OpenCookie returns the cookie in a reply to asked from the host with the public key by.
+// OpenCookie returns the cookie in a reply to the packet asked from the host with the
+// public key by.
 func OpenCookie(reply, asked []byte, by handshake.PublicKey) (c Cookie, ok bool) {
 	if handshake.Kind(reply) != handshake.TypeCookie {
 		return c, false
@@ -100,7 +101,7 @@ func cookieSeal(by handshake.PublicKey) aead {
 	return a
 }
 
-// read fills b; a liar's source of randomness does not fail.
+// read fills b with random bytes; a liar's source of randomness does not fail.
 func read(rng io.Reader, b []byte) {
 	if _, err := io.ReadFull(rng, b); err != nil {
 		panic("liar: source of randomness: " + err.Error())

@@ -27,7 +27,7 @@ type Peer struct {
 	numbers [1 << 16]uint64
 }
 
-// New returns a peer without a session.
+// New returns a peer that has no session.
 func New(cfg Config) *Peer {
 	return &Peer{Config: cfg, stamp: handshake.NewStamper(cfg.Remote)}
 }
@@ -40,7 +40,7 @@ func (p *Peer) Restart() {
 	p.attempt = nil
 }
 
-// Call returns an initiation, with mac2 if there is a cookie. It forgets the previous
+// Call returns an initiation, with mac2 if there is a cookie. It drops the previous
 // attempt.
 func (p *Peer) Call(now mono.Time, at handshake.Timestamp) []byte {
 	p.stamp.Expire(now)
@@ -53,11 +53,11 @@ func (p *Peer) Call(now mono.Time, at handshake.Timestamp) []byte {
 	return msg
 }
 
-// Cookie takes the cookie reply of a host under load.
+// Cookie stores the cookie from a cookie reply of a host under load.
 func (p *Peer) Cookie(now mono.Time, msg []byte) { _ = p.stamp.ConsumeCookie(now, msg) }
 
-// Respond takes the response to the last call and returns the session, or nil if msg is
-// no such response.
+// Respond handles the response to the last call and returns the session, or nil if msg is
+// not such a response.
 func (p *Peer) Respond(msg []byte) *Session {
 	if p.attempt == nil {
 		return nil
@@ -70,8 +70,8 @@ func (p *Peer) Respond(msg []byte) *Session {
 	return p.session(&r)
 }
 
-// Answer takes an initiation from the other side. It returns the new session and the
-// response, or nil if msg is no initiation.
+// Answer handles an initiation from the other side. It returns the new session and the
+// response, or nil if msg is not an initiation.
 func (p *Peer) Answer(msg []byte) (*Session, []byte) {
 	in, err := p.Identity.Receive(msg)
 	if err != nil || in.Remote != p.Remote {

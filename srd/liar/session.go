@@ -9,7 +9,7 @@ import (
 
 type aead = cipher.AEAD
 
-// Session holds one set of keys with the other side.
+// Session holds one set of keys shared with the other side.
 type Session struct {
 	Local, Remote uint32 // receiver indices: of the other side's packets, and of ours
 	Incarnation   uint64 // of the other side
@@ -42,7 +42,7 @@ func (s *Session) Seal(slot uint16, f Frames) []byte {
 // Skip skips n numbers of a slot.
 func (s *Session) Skip(slot uint16, n uint64) { s.numbers[slot] += n }
 
-// SealAs returns a packet with the frames f and any header.
+// SealAs returns a packet with the frames f and an arbitrary header.
 func (s *Session) SealAs(h Header, f Frames) []byte {
 	b := make([]byte, wire.HeaderLen, wire.Overhead+len(f))
 	h.Put(b)

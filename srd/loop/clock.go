@@ -14,16 +14,16 @@ const (
 	// clockEvery is the interval between checks for a suspension of the machine. A check
 	// is a system call and costs ten times as much as reading the monotonic clock.
 	clockEvery = 100 * time.Millisecond
-	// clockLeast is the shortest suspension that counts. Time passes between the readings
-	// of the two clocks, so they differ a little anyway.
+	// clockLeast is the shortest suspension that counts. The two clocks are read one
+	// after the other, so they differ a little even without a suspension.
 	clockLeast = 10 * time.Millisecond
-	// clockFirst is a clock's first time: zero means "no time".
+	// clockFirst is a clock's first time. It is not zero, because zero means "no time".
 	clockFirst = mono.Time(1)
 )
 
-// clock is monotonic and, unlike Go's monotonic clock, counts suspended time. Time passes
-// for the peers during a suspension, and keys must not live longer because of it. After a
-// suspension the clock may lag for clockEvery.
+// clock is monotonic and, unlike Go's monotonic clock, counts suspended time. For the
+// peers time passes during a suspension, and keys must not live longer because of it.
+// After a suspension the clock may lag for clockEvery.
 type clock struct {
 	start  time.Time
 	boot   func() int64 // nanoseconds of CLOCK_BOOTTIME
@@ -32,7 +32,7 @@ type clock struct {
 	looked atomic.Int64 // last check, nanoseconds since the start
 	wall   wallClock
 
-	// both reads the wall clock, and then the monotonic one since start.
+	// both reads the wall clock, and then the monotonic clock since start.
 	both func() (wall int64, since time.Duration)
 }
 
@@ -57,8 +57,8 @@ func (c *clock) look() {
 	if since-looked < int64(clockEvery) || !c.looked.CompareAndSwap(looked, since) {
 		return
 	}
-	// Read the monotonic clock last, so that the difference is never too large:
-	// correcting it would turn time back.
+	// The monotonic clock is read last, so that the difference is never too large:
+	// correcting an excess would turn time back.
 	passed := c.boot() - c.base
 	asleep := passed - int64(time.Since(c.start))
 	if old := c.asleep.Load(); asleep > old+int64(clockLeast) {
@@ -66,12 +66,13 @@ func (c *clock) look() {
 	}
 }
 
-// bootTime reads the clock that counts suspended time. Go's scheduler does not learn of
-// the system call: it would wake its monitor, which polls some fifty times before it
-// sleeps again.
+// bootTime reads the clock that counts suspended time. Go's scheduler is not told of the
+// system call, because it would wake its monitor thread, which polls some fifty times
+// before it sleeps again.
 func bootTime() int64 {
 	var t unix.Timespec
-	// Fails only for a clock that does not exist; this one came with Linux 2.6.39.
+	// This fails only for a clock that does not exist, and this clock came with Linux
+	// 2.6.39.
 	_, _, _ = unix.RawSyscall(unix.SYS_CLOCK_GETTIME, unix.CLOCK_BOOTTIME, uintptr(unsafe.Pointer(&t)), 0)
 	return t.Nano()
 }

@@ -1,7 +1,7 @@
-// Package loop is the driver of the transport: sockets, a clock and locks around the pure
-// machines of package srd.
+// Package loop is the driver of the transport: it provides sockets, a clock and locks for the
+// pure state machines of package srd.
 //
-// A worker is one thread. In each round of epoll it does this:
+// A worker is one thread. In each round of epoll it does the following:
 //
 //  1. Read a train, or a few unmerged packets, from each ready socket. Call Serve of each
 //     ready input once.
@@ -12,11 +12,11 @@
 //  5. Once for each touched peer: Flush delivered data, send due packets
 //     (acknowledgements, retransmissions, data), set the timer.
 //
-// A thread takes the peer's lock to build a train, and no lock to seal and send it. So
-// several threads seal and send for one peer at a time. A lane keeps the order of the
-// trains from one socket.
+// A thread holds the peer's lock while it builds a train, a burst of packets for one path,
+// and no lock while it seals and sends the train. So several threads can seal and send for
+// one peer at the same time. A lane keeps the trains of one socket in order.
 //
-// Lock order: Peer.mu, then the leaves Loop.table and worker.timers. The endpoint's lock
-// and the lanes' locks are taken alone. An App hands on data through Outlets; the peer is not
-// locked then.
+// Lock order: Peer.mu, then the leaves Loop.table and worker.timers. No other lock is held
+// together with the endpoint's lock or a lane's lock. An App hands on data through Outlets;
+// the peer is not locked then.
 package loop

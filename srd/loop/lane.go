@@ -8,13 +8,12 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// trainAge is the age from which a train is not sent any more. A busy machine keeps a
-// thread from its processor for far less. So a train of that age was built before the
-// process was stopped. An application waits about as long for an answer before it asks
-// again.
+// trainAge is the age above which a train is dropped. Even a busy machine keeps a thread
+// from its processor for a much shorter time. So a train of that age was built before the
+// process was stopped. In that time most applications have repeated their request.
 const trainAge = 2 * time.Second
 
-// outgoing is a train on its way out.
+// outgoing is a train that is being sealed and sent.
 type outgoing struct {
 	train  *srd.Train
 	lane   *lane
@@ -23,9 +22,9 @@ type outgoing struct {
 }
 
 // lane sends the trains of one socket in the order in which they were built, whichever
-// thread seals them. Packets that overtake each other on a path look like loss to the
-// other end. A thread does not wait for another thread's train: it leaves its own train
-// for that thread to send.
+// threads seal them. Packets that overtake each other on a path look like loss to the
+// other end. A thread does not wait for another thread's train: it leaves its own sealed
+// train for the other thread to send.
 type lane struct {
 	built uint64 // number of trains so far; the peer's lock guards it
 
@@ -36,9 +35,9 @@ type lane struct {
 	out     func(*outgoing) // sends the train whose number is sent
 }
 
-// laneLimit bounds the trains that wait in a lane: a few for each possible worker. A
-// thread with one more train waits itself. Otherwise one thread, stopped while it sends,
-// would let the others fill all memory with trains.
+// laneLimit bounds the trains that wait in a lane to a few for each possible worker. A
+// thread with one more train waits until there is room. Otherwise, if one thread is
+// stopped while it sends, the others would fill all memory with trains.
 const laneLimit = 16
 
 func newLane(out func(*outgoing)) *lane {
@@ -47,7 +46,7 @@ func newLane(out func(*outgoing)) *lane {
 	return l
 }
 
-// send sends o and the trains that waited for it, and puts them into done. If an earlier
+// send sends o and the trains that waited for it, and appends them to done. If an earlier
 // train is not sent yet, it leaves o in the lane instead.
 func (l *lane) send(o *outgoing, done *sync.Pool) {
 	l.mu.Lock()
@@ -72,7 +71,7 @@ func (l *lane) send(o *outgoing, done *sync.Pool) {
 // next removes and returns the train that is next in order, or nil if that is not sealed
 // yet.
 func (l *lane) next() *outgoing {
-	// A thread that waits for room may hold the train that is next in order.
+	// The thread that waits for room may itself hold the train that is next in order.
 	l.room.Broadcast()
 	for i, o := range l.waiting {
 		if o.number == l.sent {

@@ -21,16 +21,16 @@ import (
 // Flush.
 type App interface {
 	srd.Source
-	// Deliver takes a message. It may use the payload only until it returns.
+	// Deliver handles a message. The payload is valid only until it returns.
 	Deliver(now mono.Time, m *srd.Message)
-	// Restarted says that the peer lost its state: partly received data is void.
+	// Restarted reports that the peer lost its state, so partly received data is void.
 	Restarted(now mono.Time)
-	// Backlog reports whether Pull would return something.
+	// Backlog reports whether Pull would return a message.
 	Backlog() bool
 	// Advance lets time pass; Deadline returns when to call it.
 	Advance(now mono.Time)
 	Deadline() mono.Time
-	// Flush hands on the data that Deliver and Advance made ready. Several goroutines
+	// Flush passes on the data that Deliver and Advance have prepared. Several goroutines
 	// call it at once, without the peer's lock (see Outlet). It reports whether there was
 	// any data.
 	Flush() bool
@@ -41,9 +41,9 @@ type App interface {
 type Input interface {
 	// FD returns the descriptor; it is readable while there is data.
 	FD() int
-	// Serve takes a bounded amount of data without waiting. It calls touch for each peer
-	// to which it gave work. Data is urgent if it is so small that somebody may wait for
-	// its answer. An error ends the loop, and Serve is not called again.
+	// Serve reads a bounded amount of data without waiting. It calls touch for each peer to
+	// which it gave work. Data is urgent if it is so small that a program may be waiting
+	// for its answer. An error ends the loop, and Serve is not called again.
 	Serve(touch func(p *Peer, urgent bool)) error
 }
 
@@ -53,17 +53,17 @@ type Config struct {
 	Endpoint *srd.Endpoint
 	Workers  int     // threads
 	Inputs   []Input // divided among the threads
-	// Inner reports whether a local address is one of the application's inner addresses:
-	// a path to it would lead through itself. It is called for each datagram, at any
-	// time. nil: no address is.
+	// Inner reports whether a local address is one of the application's inner addresses. A
+	// path to such an address would lead through the tunnel itself. It is called for each
+	// datagram, at any time. If it is nil, there is no such address.
 	Inner func(netip.Addr) bool
-	// Barred reports whether the application has nothing to do with a local address: what
-	// arrives there is dropped, as any answer would leave from there. It is called for each
-	// datagram, at any time. nil: no address is.
+	// Barred reports whether the application must not use a local address. Datagrams to
+	// such an address are dropped, because any answer would leave from it. It is called for
+	// each datagram, at any time. If it is nil, no address is barred.
 	Barred func(netip.Addr) bool
-	// Alive is called when a worker runs. It returns when the process last resumed after
-	// a long stop; 0: it never stopped. Messages that waited in the sockets during a stop
-	// are delivered as stale. nil: stops are ignored.
+	// Alive is called whenever a worker runs. It returns the time at which the process last
+	// resumed after a long stop, or 0 if it never stopped. Messages that waited in the
+	// sockets during a stop are delivered as stale. If Alive is nil, stops are ignored.
 	Alive func(now mono.Time) (resumed mono.Time)
 }
 
@@ -101,10 +101,10 @@ type Drops struct {
 	Stopped      atomic.Uint64 // trains built before the process was stopped
 }
 
-// MaxWorkers bounds the threads of a loop: a peer has one bit for each.
+// MaxWorkers bounds the threads of a loop, because a peer has one bit for each.
 const MaxWorkers = 32
 
-// New returns a loop that does not run yet.
+// New returns a loop that is not running yet.
 func New(cfg Config) (*Loop, error) {
 	if cfg.Workers < 1 || cfg.Workers > MaxWorkers {
 		return nil, fmt.Errorf("loop: %d workers, want 1 to %d", cfg.Workers, MaxWorkers)
@@ -132,8 +132,8 @@ func New(cfg Config) (*Loop, error) {
 	return l, nil
 }
 
-// Join makes the workers serve the sockets that the bank has opened since New. The loop
-// may run meanwhile.
+// Join makes the workers serve the sockets that the bank has opened since New. The loop may
+// be running at that time.
 func (l *Loop) Join() error {
 	for _, w := range l.workers {
 		if err := w.join(len(l.workers)); err != nil {
@@ -143,12 +143,12 @@ func (l *Loop) Join() error {
 	return nil
 }
 
-// Now returns the time on the loop's clock, which counts suspended time. It starts
-// above zero, which means "no time".
+// Now returns the time on the loop's clock, which counts suspended time. It starts above
+// zero, because zero means "no time".
 func (l *Loop) Now() mono.Time { return l.clock.now() }
 
-// HostDelay returns how late the loop handles due work, for srd.Config: the largest value
-// of its workers.
+// HostDelay returns how late the loop handles due work, for srd.Config. It is the largest
+// value of all workers.
 func (l *Loop) HostDelay() time.Duration {
 	d := int64(0)
 	for _, w := range l.workers {
@@ -184,8 +184,8 @@ func (l *Loop) Run(ctx context.Context) error {
 	return distinct(errs)
 }
 
-// distinct joins the errors, each text once: a missing device fails every worker in the
-// same way.
+// distinct joins errors, each text once, because for instance a missing device makes every
+// worker fail in the same way.
 func distinct(errs []error) error {
 	var all []error
 	for _, err := range errs {
@@ -213,22 +213,22 @@ func (l *Loop) Add(c *srd.Conn, app App) *Peer {
 	return p
 }
 
-// Remove ends a connection: it tells the peer and forgets the keys.
+// Remove ends a connection: it notifies the peer and deletes the keys.
 func (l *Loop) Remove(p *Peer) {
 	l.part(p, func() { p.removed = true }, (*srd.Conn).Close)
 	p.worker.timers.remove(p)
 	l.table.unbind(p.conn)
 }
 
-// Leave tells a peer that the session ends. It still receives the packets that the peer
-// has sent until then. The successor of this process answers the peer's handshakes. Call
-// Remove after Leave.
+// Leave tells a peer that the session ends. The connection still receives packets that the
+// peer sent before it knew. The next process answers the peer's handshakes. Call Remove
+// after Leave.
 func (l *Loop) Leave(p *Peer) {
 	l.part(p, func() { p.left = true }, (*srd.Conn).Farewell)
 }
 
-// part removes a connection from the endpoint and sends the packet that bye makes. An
-// earlier call may have sent one; then it sends none. The peer is locked while note runs.
+// part removes a connection from the endpoint and sends the closing packet that bye makes.
+// If an earlier call has sent one, it sends none. The peer is locked while note runs.
 func (l *Loop) part(p *Peer, note func(), bye func(*srd.Conn, mono.Time, *srd.Train) bool) {
 	l.endLock.Lock()
 	l.endpoint.Remove(p.conn)

@@ -7,9 +7,9 @@ import (
 )
 
 // newest holds the highest packet number of each of a peer's path slots. Nearly all
-// packets have a higher number, so one look proves them new without the peer's lock. A
-// copy that passes this check costs a vain decryption and nothing else: Handle decides.
-// The zero value has seen no packet.
+// packets have a higher number than this, so one comparison without the peer's lock
+// proves them new. A replay that passes this check costs only a decryption, because
+// Handle then rejects it. The zero value has not seen any packet.
 type newest struct {
 	slots atomic.Pointer[[steer.MaxPaths + 1]atomic.Uint64] // highest number + 1; 0: none
 }
@@ -20,7 +20,7 @@ func (v *newest) beyond(slot uint16, pn uint64) bool {
 	return slots != nil && int(slot) < len(slots) && pn >= slots[slot].Load()
 }
 
-// saw notes a packet. The peer is locked.
+// saw records a packet. The peer is locked.
 func (v *newest) saw(slot uint16, pn uint64) {
 	slots := v.slots.Load()
 	if slots == nil {
@@ -32,5 +32,5 @@ func (v *newest) saw(slot uint16, pn uint64) {
 	}
 }
 
-// forget prepares for another incarnation of the peer, whose numbers begin anew.
+// forget prepares for a new process of the peer, whose numbers begin at zero.
 func (v *newest) forget() { v.slots.Store(nil) }

@@ -31,8 +31,8 @@ type Peer struct {
 	place int       // in worker.timers; -1: absent
 }
 
-// Do runs f with the connection locked. Call Kick afterwards if f gave the connection
-// work.
+// Do calls f with the connection locked. Call Kick afterwards if f created work for the
+// connection.
 func (p *Peer) Do(f func(now mono.Time, c *srd.Conn)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -46,7 +46,7 @@ func (p *Peer) Lock() mono.Time { p.mu.Lock(); return p.loop.Now() }
 // Unlock ends Lock.
 func (p *Peer) Unlock() { p.mu.Unlock() }
 
-// Conn returns the connection. Lock it before you use it.
+// Conn returns the connection. Call Lock before you use it.
 func (p *Peer) Conn() *srd.Conn { return p.conn }
 
 // Carried counts the trains of a peer since the start.

@@ -5,12 +5,12 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// shelfBytes bounds the bytes of one peer that wait for its turn at one worker. They are
-// eight of the longest trains, or some 350 unmerged packets.
+// shelfBytes bounds the bytes of one peer's backlog at one worker. They hold eight of the
+// longest trains, or some 350 single packets.
 const shelfBytes = 512 << 10
 
-// shelf is a queue of datagrams; their bytes lie in one ring. The zero value is empty and
-// has no room. It is not safe for concurrent use.
+// shelf is one peer's backlog: a queue of datagrams whose bytes are stored in a ring. The
+// zero value is empty and has no ring. It is not safe for concurrent use.
 type shelf struct {
 	ring  []byte
 	items []item
@@ -44,8 +44,8 @@ func (s *shelf) put(t srd.Tuple, data []byte, size int, ecn srd.ECN, at mono.Tim
 	return true
 }
 
-// place returns an offset with room for n bytes: behind the newest, or at the beginning
-// of the ring.
+// place returns an offset with room for n bytes: after the newest datagram, or at the
+// beginning of the ring.
 func (s *shelf) place(n int) (from int, ok bool) {
 	if s.empty() {
 		s.items, s.next, s.end = s.items[:0], 0, 0
@@ -61,8 +61,8 @@ func (s *shelf) place(n int) (from int, ok bool) {
 	return 0, n <= oldest
 }
 
-// pop removes the oldest datagram; the shelf must not be empty. The bytes stay valid
-// until the next put.
+// pop removes the oldest datagram; the shelf must not be empty. The returned bytes are
+// valid until the next put.
 func (s *shelf) pop() (t srd.Tuple, data []byte, size int, ecn srd.ECN, at mono.Time) {
 	i := &s.items[s.next]
 	s.next++

@@ -37,8 +37,8 @@ func (t *table) init() {
 }
 
 // Reserve implements srd.Indexes. The index is random, so that a packet of an old session
-// does not find a new one. Its upper half is the prefix by which the kernel tells our
-// packets from strangers'.
+// does not match a new session. Its upper half is the prefix by which the kernel
+// distinguishes our packets from strangers'.
 func (t *table) Reserve(c *srd.Conn) uint32 {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -69,8 +69,8 @@ func (t *table) Release(i uint32) {
 	delete(t.index, i)
 }
 
-// book is the table's part with the addresses of peers. A Conn that holds one of its own
-// addresses locks the table and not the endpoint.
+// book is the part of the table with the addresses of peers. A Conn that reports one of
+// its addresses locks the table and not the endpoint.
 type book struct{ *table }
 
 // Hold implements srd.Addresses.
@@ -87,7 +87,7 @@ func (b book) Release(a netip.Addr) {
 	b.where.Release(a)
 }
 
-// known reports whether a peer has the address a.
+// known reports whether some peer has the address a.
 func (t *table) known(a netip.Addr) bool {
 	t.mu.RLock()
 	defer t.mu.RUnlock()

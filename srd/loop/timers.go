@@ -7,8 +7,8 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// timers holds a worker's deadlines, earliest first. A peer without a deadline is absent:
-// an idle peer costs nothing.
+// timers holds a worker's deadlines, earliest first. A peer without a deadline is not in
+// it, so an idle peer costs nothing.
 type timers struct {
 	mu    sync.Mutex
 	heap  []*Peer
@@ -17,9 +17,9 @@ type timers struct {
 	fires mono.Time         // when the timer goes off; 0: it has gone off
 }
 
-// set gives p the deadline at. It only ever moves the worker's timer to an earlier time.
-// A timer that goes off too early finds no due peer and is set again. That costs less
-// than a system call for each change.
+// set sets the deadline of p to at. It moves the worker's timer only to an earlier time.
+// A timer that fires too early finds no due peer and is set again. This costs less than a
+// system call for each change of a deadline.
 func (t *timers) set(p *Peer, at mono.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -42,8 +42,8 @@ func (t *timers) set(p *Peer, at mono.Time) {
 
 func (t *timers) remove(p *Peer) { t.set(p, mono.Never) }
 
-// stop turns arm into a no-op. The descriptor of the worker's timer may soon belong to
-// somebody else.
+// stop makes arm do nothing from now on. The descriptor of the worker's timer may soon be
+// reused for another file.
 func (t *timers) stop() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -66,7 +66,8 @@ func (t *timers) due(now mono.Time) *Peer {
 	return nil
 }
 
-// fired returns when the timer that woke the worker went off; 0 if that is unknown.
+// fired returns the time at which the timer that woke the worker fired, or 0 if it is
+// unknown.
 func (t *timers) fired() mono.Time {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -75,7 +76,7 @@ func (t *timers) fired() mono.Time {
 	return at
 }
 
-// order is the heap's view of timers.
+// order is the view of timers as a heap.
 type order timers
 
 func (o *order) Len() int           { return len(o.heap) }

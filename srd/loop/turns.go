@@ -7,32 +7,32 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// Peers share the sockets and the time of a worker. A peer that sends more than the
-// worker can handle, or packets that take long, would fill the sockets' buffers. All
-// other peers would wait behind it, and the kernel would drop their packets too.
+// Peers share the sockets and the time of a worker. A peer could fill the sockets'
+// buffers by more packets than the worker can handle, or by packets that take long. All
+// other peers would wait behind this peer, and the kernel would drop their packets too.
 //
-// So a peer has a share of time in a round. Its packets beyond that go to a shelf of its
-// own while the worker empties the sockets for the others. At the end of the round the
-// worker serves the shelves, peer by peer (deficit round robin by time: Shreedhar and
+// So a peer has a share of time in a round. Its packets beyond that go to its own shelf,
+// a backlog, while the worker empties the sockets for the others. At the end of the round
+// the worker serves the shelves, peer by peer (deficit round robin by time: Shreedhar and
 // Varghese, SIGCOMM 1995). If a shelf is full, only that peer's packets are dropped. With
-// a single peer nothing is measured.
+// a single peer no time is measured.
 const (
-	// turnTime is a peer's time in a round, and again at its end. An honest peer's
-	// roundPackets take so long, so they hardly ever reach a shelf.
+	// turnTime is a peer's time in a round, and again at the end of the round. An honest
+	// peer's roundPackets packets take that long, so they hardly ever reach a shelf.
 	turnTime = 400 * time.Microsecond
-	// turnsMost bounds the time for shelves in a round: the sockets' buffers must not
-	// fill up meanwhile.
+	// turnsMost bounds the time for shelves in a round, because the sockets' buffers must
+	// not fill up in that time.
 	turnsMost = 3 * turnTime
-	// shelfLoops multiplies socketPackets while a socket's packets go to shelves.
-	// Shelving takes a twentieth of the time of serving.
+	// shelfLoops multiplies socketPackets while the packets of a socket go to shelves.
+	// Putting a packet on a shelf takes a twentieth of the time of handling it.
 	shelfLoops = 4
-	// A worker keeps at most keepRings unused rings for the next peers. It frees them
+	// A worker keeps at most keepRings unused rings for the next shelves. It frees them
 	// after keepRounds rounds without a shelf.
 	keepRings  = 4
 	keepRounds = 10_000
 )
 
-// turn is a worker's account of one peer.
+// turn is a worker's record of one peer.
 type turn struct {
 	round uint64 // round of spent
 	spent time.Duration
@@ -52,7 +52,7 @@ func (t *turn) charge(round uint64, d time.Duration) {
 	t.spent += d
 }
 
-// turns is a worker's view of its peers.
+// turns is a worker's record of its peers.
 type turns struct {
 	round   uint64
 	since   mono.Time // start of the current datagram; 0: not measured
@@ -61,7 +61,7 @@ type turns struct {
 	used    uint64    // last round that used a shelf
 }
 
-// next begins a round.
+// next begins a new round.
 func (t *turns) next() {
 	if t.round++; t.round-t.used > keepRounds {
 		t.rings = nil
@@ -80,7 +80,7 @@ func (t *turns) shelve(p *Peer, own *turn, to srd.Tuple, data []byte, size int, 
 	return own.shelf.put(to, data, size, ecn, at)
 }
 
-// ring returns room for a shelf.
+// ring returns memory for a shelf.
 func (t *turns) ring() []byte {
 	last := len(t.rings) - 1
 	if last < 0 {
@@ -91,7 +91,7 @@ func (t *turns) ring() []byte {
 	return r
 }
 
-// clear takes the ring of an empty shelf back.
+// clear takes back the ring of an empty shelf.
 func (t *turns) clear(s *shelf) {
 	if len(t.rings) < keepRings {
 		t.rings = append(t.rings, s.ring)
@@ -99,8 +99,8 @@ func (t *turns) clear(s *shelf) {
 	*s = shelf{items: s.items[:0]}
 }
 
-// shelved puts a datagram on its peer's shelf if that peer's turn is over. It reports
-// whether the turn was over.
+// shelved puts a datagram on its peer's shelf if that peer has used its time. It reports
+// whether it did so.
 func (w *worker) shelved(t srd.Tuple, b []byte, size, packets int, ecn srd.ECN, at mono.Time) bool {
 	index, ok := srd.DataIndex(b[:min(size, len(b))])
 	if !ok {
@@ -116,7 +116,7 @@ func (w *worker) shelved(t srd.Tuple, b []byte, size, packets int, ecn srd.ECN, 
 	return true
 }
 
-// spend charges p with the time since the start of the current datagram.
+// spend charges p for the time since the start of the current datagram.
 func (w *worker) spend(p *Peer) {
 	if w.turns.since == 0 {
 		return

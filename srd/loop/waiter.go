@@ -11,31 +11,32 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// restAfter is how long a waiter without events sleeps in the kernel unknown to Go's
-// scheduler. If Go's monitor is awake, it ends such a sleep after 10 ms, to ask the
-// goroutine to give way. Resting in Go's poller and waking from it need another thread
-// twice. With a packet every 25 ms, as at each of a hundred senders to one host, each
-// packet would cost that.
+// restAfter bounds a sleep in the kernel that Go's scheduler does not know of. If Go's
+// monitor thread is awake, it ends such a sleep after 10 ms, to ask the goroutine to
+// yield. A sleep in Go's poller needs another thread twice: for its start and its end. If
+// a packet arrives every 25 ms, as at each of a hundred senders to one host, each packet
+// would cost that.
 const restAfter = 40 * time.Millisecond
 
-// waiter is an epoll for one goroutine that sleeps and wakes often.
+// waiter is an epoll descriptor for one goroutine that sleeps and wakes often.
 //
 // A blocking call that Go's scheduler knows of costs little by itself. But Go's monitor
 // thread takes the goroutine's processor away if the goroutine sleeps, or has just run
-// for 10 ms. To get the processor back, the goroutine wakes the monitor. The monitor then
-// checks every 20 us, for a millisecond at least, whether to take it away again. With a
-// few daemons on two processors that was an eighth of all processor time in bursts. Each
-// wake-up of the monitor also delayed other threads. So the scheduler does not learn of
-// short sleeps. A signal ends them, so a garbage collection does not wait.
+// for 10 ms. To get the processor back, the goroutine wakes the monitor thread. The
+// monitor then checks every 20 us, for at least a millisecond, whether to take the
+// processor away again. With a few daemons on two processors this took an eighth of all
+// processor time in bursts. Each wake-up of the monitor also delayed other threads. So
+// the scheduler is not told of short sleeps. A signal ends such a sleep, so a garbage
+// collection does not wait for it.
 //
-// A goroutine in a short sleep keeps one of Go's processors (GOMAXPROCS). All other
+// A goroutine in a short sleep occupies one of Go's processors (GOMAXPROCS). All other
 // goroutines need at least one more. If there are no more processors than waiters, the
-// scheduler learns of all sleeps.
+// scheduler is told of all sleeps.
 //
 // Long sleeps use Go's own poller, which does not wake the monitor, unlike the end of a
-// system call. The poller watches gate, an epoll that holds the waiter's own epoll.
-// During a long sleep gate watches for input. At other times it watches for no event, or
-// Go's poller would wake for each packet.
+// system call. The poller watches gate, an epoll descriptor that contains the waiter's
+// own epoll descriptor. During a long sleep gate watches for input. At other times it
+// watches for no event, because otherwise Go's poller would wake for each packet.
 type waiter struct {
 	epoll   int
 	others  int // number of other goroutines with a waiter
@@ -51,7 +52,7 @@ type waiter struct {
 	err    error
 }
 
-// newWaiter returns a waiter; of is the number of all waiters.
+// newWaiter returns a waiter; of is the total number of waiters.
 func newWaiter(of int) (*waiter, error) {
 	w := &waiter{others: of - 1}
 	w.look = w.poll
@@ -64,7 +65,7 @@ func newWaiter(of int) (*waiter, error) {
 		unix.Close(w.epoll)
 		return nil, fmt.Errorf("loop: epoll: %w", err)
 	}
-	// Go's poller takes only non-blocking descriptors.
+	// Go's poller accepts only non-blocking descriptors.
 	err = unix.SetNonblock(gate, true)
 	w.gated, w.gate = gate, os.NewFile(uintptr(gate), "epoll")
 	if err == nil {
@@ -91,8 +92,9 @@ func (w *waiter) add(fd int, flags uint32) error {
 	return nil
 }
 
-// wait fills events with the ready descriptors and returns their number. With sleep it
-// waits for the first. It may still return none, or unix.EINTR; then call it again.
+// wait fills events with the ready descriptors and returns their number. If sleep is
+// true, it waits for the first event. It may still return none, or unix.EINTR; then the
+// caller must call it again.
 func (w *waiter) wait(events []unix.EpollEvent, sleep bool) (int, error) {
 	if !sleep {
 		return w.raw(events, 0)
@@ -101,13 +103,14 @@ func (w *waiter) wait(events []unix.EpollEvent, sleep bool) (int, error) {
 		return unix.EpollWait(w.epoll, events, -1)
 	}
 	if w.rested {
-		// The thread that waited in Go's poller runs this goroutine now. No thread
-		// watches for the goroutines that still rest. Yielding wakes one.
+		// The thread that waited in Go's poller is now running this goroutine. So no
+		// thread watches the poller for goroutines that are still sleeping there.
+		// Yielding wakes such a thread.
 		w.rested = false
 		runtime.Gosched()
 	}
-	// A signal probably came from Go's monitor, which sleeps again when all goroutines
-	// rest.
+	// The signal probably came from Go's monitor, which goes to sleep when all goroutines
+	// sleep.
 	n, err := w.raw(events, int(restAfter/time.Millisecond))
 	if n != 0 || err != nil && err != unix.EINTR {
 		return n, err
@@ -115,7 +118,7 @@ func (w *waiter) wait(events []unix.EpollEvent, sleep bool) (int, error) {
 	return w.long(events)
 }
 
-// raw waits for at most ms milliseconds, unknown to Go's scheduler.
+// raw waits for at most ms milliseconds, without telling Go's scheduler.
 func (w *waiter) raw(events []unix.EpollEvent, ms int) (int, error) {
 	n, _, errno := unix.RawSyscall6(unix.SYS_EPOLL_PWAIT, uintptr(w.epoll), uintptr(unsafe.Pointer(&events[0])), uintptr(len(events)), uintptr(ms), 0, 0)
 	if errno != 0 {
@@ -124,8 +127,9 @@ func (w *waiter) raw(events []unix.EpollEvent, ms int) (int, error) {
 	return int(n), nil
 }
 
-// long waits without a limit, in Go's poller. If the kernel refuses that, as without
-// quota of epolls, it waits in a call that the scheduler knows of.
+// long waits without a limit, in Go's poller. If the kernel refuses gate, for example
+// because the quota of epoll watches is used up, it waits in a call that the scheduler
+// knows of.
 func (w *waiter) long(events []unix.EpollEvent) (int, error) {
 	if err := w.watch(unix.EPOLLIN); err != nil {
 		return unix.EpollWait(w.epoll, events, -1)
@@ -142,8 +146,8 @@ func (w *waiter) long(events []unix.EpollEvent) (int, error) {
 	return w.n, w.err
 }
 
-// watch makes gate look for events of the waiter's own epoll. The epoll stays in gate:
-// adding it costs a walk through all its members.
+// watch makes gate watch for events of the waiter's own epoll descriptor. The descriptor
+// stays in gate, because adding it requires a walk through all its members.
 func (w *waiter) watch(events uint32) error {
 	ev := unix.EpollEvent{Events: events, Fd: int32(w.epoll)}
 	if w.watched {

@@ -14,42 +14,46 @@ import (
 	"github.com/srdtun/srdtun/srd/udp"
 )
 
-// Bounds of one round, so that no source waits long for the others.
+// These are the bounds of one round, so that no source of packets waits long for the
+// others.
 const (
-	// roundEvents is the most sockets and inputs in a round.
+	// roundEvents is the largest number of sockets and inputs in a round.
 	roundEvents = 8
-	// socketPackets is the most unmerged packets that a round takes from a socket. With
-	// one, a call of epoll and an acknowledgement would serve only a few packets.
-	// Unmerged trains are seldom longer. The bound gives the other sockets their turn.
+	// socketPackets is the largest number of single packets that a round takes from a
+	// socket. With one packet a round, a call of epoll and an acknowledgement would serve
+	// only a few packets. A train that the kernel has not merged is seldom longer. The
+	// bound lets the other sockets have their turn.
 	socketPackets = 16
-	// roundPackets received packets, about three long trains, end a round early. The
-	// worker hands them on, then reads and sends their answer, before it opens more.
+	// roundPackets is the number of received packets, about three long trains, after
+	// which a round ends early. The worker passes them on, then reads and sends the
+	// answers to them, before it opens more.
 	roundPackets = 128
-	// urgentTrains is the most trains to one peer in a round while somebody may wait for
-	// an answer; bulkTrains holds otherwise. The kernel takes some 70 us for a long
-	// train, and a small packet of the application waits as long. Eight trains in a row
-	// save a bulk transfer a tenth of the processor time. The number of sockets also
-	// bounds them: the far end takes one train a round from each socket. On one socket,
-	// eight in a row cost a third of the rate.
+	// urgentTrains is the largest number of trains to one peer in a round while a program
+	// may be waiting for an answer; otherwise it is bulkTrains. The kernel takes some 70
+	// us for a long train, and a small packet of an application has to wait as long.
+	// Eight trains in a row save a bulk transfer a tenth of the processor time. The
+	// number of sockets is a further bound, because the far end reads one train a round
+	// from each socket. On one socket, eight in a row cost a third of the rate.
 	urgentTrains = 1
 	bulkTrains   = 8
 )
 
-// catchUpPackets is more trains or single packets than a socket holds: 8 MB, in units of
-// at least a page.
+// catchUpPackets is larger than the number of trains or single packets in a full socket:
+// 8 MB, in units of at least a page.
 const catchUpPackets = 1 << 12
 
-// urgentLast is how long an urgent packet counts. A program that waits for each answer
-// sends its next request sooner, even beside a bulk transfer in the same data centre.
+// urgentLast is how long an urgent packet has an effect. In the same data centre, a
+// program that waits for each answer sends its next request sooner, even beside a bulk
+// transfer.
 const urgentLast = 20 * time.Millisecond
 
 // worker is one goroutine that serves its share of the sockets, of the inputs, and of the
-// peers' timers. One goroutine, because handing a train to another thread costs more than
-// the train. It sleeps in a waiter. The timer is a timerfd, because Go's own timers round
-// up to a millisecond when idle.
+// peers' timers. It is a single goroutine, because passing a train to another thread
+// costs more than handling the train. It sleeps in a waiter. Its timer is a timerfd,
+// because Go's own timers round up to a millisecond when idle.
 //
-// It is not locked to its thread. A lock would make another thread hand over a processor
-// after each sleep in Go's poller, and each time that the worker gave way.
+// The goroutine is not locked to its thread. With a lock, another thread would have to
+// hand over a processor after each sleep in Go's poller, and whenever the worker yielded.
 type worker struct {
 	loop   *Loop
 	bit    uint32 // in Peer.touched
@@ -137,7 +141,7 @@ func newWorker(l *Loop, number, workers int, inputs []Input) (*worker, error) {
 	return w, nil
 }
 
-// share returns the descriptors of a worker's sockets.
+// share returns the descriptors of the sockets that belong to a worker.
 func (w *worker) share(workers int) map[int32]uint16 {
 	socks := map[int32]uint16{}
 	for i := w.number; i < w.loop.bank.Len(); i += workers {
@@ -148,8 +152,8 @@ func (w *worker) share(workers int) map[int32]uint16 {
 	return socks
 }
 
-// join makes the worker serve the sockets that the bank has opened since. Of the worker's
-// methods only this one may be called by others while it runs.
+// join makes the worker serve the sockets that the bank has opened since. This is the
+// only method that others may call while the worker runs.
 func (w *worker) join(workers int) error {
 	old, now := *w.socks.Load(), w.share(workers)
 	w.socks.Store(&now)
@@ -173,17 +177,17 @@ func (w *worker) close() {
 func (w *worker) stop() {
 	var b [8]byte
 	binary.NativeEndian.PutUint64(b[:], 1)
-	// Fails only if the counter is full, and then the worker wakes too.
+	// The write fails only if the counter is full, and then the worker wakes anyway.
 	_, _ = unix.Write(w.event, b[:])
 }
 
-// armTimer sets the timerfd; timers.mu is held.
+// armTimer sets the timerfd; the caller holds timers.mu.
 func (w *worker) armTimer(at mono.Time) {
 	now := w.loop.Now()
 	d := max(1, at.Sub(now))
 	w.timers.fires = now.Add(d)
 	its := unix.ItimerSpec{Value: unix.NsecToTimespec(int64(d))}
-	// Fails only on bad arguments.
+	// The call fails only on invalid arguments.
 	_ = unix.TimerfdSettime(w.timer, 0, &its, nil)
 }
 
@@ -223,7 +227,7 @@ func (w *worker) run() error {
 	}
 }
 
-// wait returns the ready events. It sleeps only if no peer has work left.
+// wait returns the ready events. It sleeps only if no peer has remaining work.
 func (w *worker) wait(events []unix.EpollEvent) (int, error) {
 	now := w.loop.Now()
 	sleep := len(w.touched) == 0 && len(w.turns.waiting) == 0
@@ -239,7 +243,7 @@ func (w *worker) wait(events []unix.EpollEvent) (int, error) {
 	return n, err
 }
 
-// nap waits unknown to Go's scheduler. A signal ends it early, which does no harm.
+// nap waits without telling Go's scheduler. A signal ends it early, which does no harm.
 func nap(d time.Duration) {
 	t := unix.NsecToTimespec(int64(d))
 	_, _, _ = unix.RawSyscall(unix.SYS_NANOSLEEP, uintptr(unsafe.Pointer(&t)), 0, 0)
@@ -277,7 +281,7 @@ func (w *worker) arrived(stamp int64) mono.Time {
 	return at
 }
 
-// given is the touch of Input.Serve: an input gave p work.
+// given is the function touch of Input.Serve: an input gave work to p.
 func (w *worker) given(p *Peer, urgent bool) {
 	if urgent {
 		w.urgent = w.loop.Now()
@@ -285,7 +289,7 @@ func (w *worker) given(p *Peer, urgent bool) {
 	w.touch(p)
 }
 
-// trains returns the most trains for a peer in this round.
+// trains returns the largest number of trains for a peer in this round.
 func (w *worker) trains(now mono.Time) int {
 	if w.urgent != 0 && now.Sub(w.urgent) < urgentLast {
 		return urgentTrains
@@ -293,7 +297,7 @@ func (w *worker) trains(now mono.Time) int {
 	return min(bulkTrains, w.sockets)
 }
 
-// touch remembers p for finish.
+// touch marks p for finish.
 func (w *worker) touch(p *Peer) {
 	w.useful = true
 	if p.touched.Or(w.bit)&w.bit == 0 {
@@ -301,8 +305,8 @@ func (w *worker) touch(p *Peer) {
 	}
 }
 
-// finish hands on received data, sends, and sets timers, once for each peer of the round.
-// Peers that have more to send stay touched.
+// finish passes on received data, sends, and sets timers, once for each peer of the
+// round. Peers that have more to send stay marked.
 func (w *worker) finish() error {
 	w.serveShelves()
 	w.turns.next()
@@ -310,8 +314,8 @@ func (w *worker) finish() error {
 	for _, p := range w.touched {
 		flushed = p.app.Flush() || flushed
 	}
-	// Data that was just handed on often has its answer at once, such as a TCP
-	// acknowledgement. Sent now, it takes our own acknowledgement along.
+	// Data that was just passed on is often answered at once, for example by a TCP
+	// acknowledgement. If the answer is sent now, it carries our own acknowledgement.
 	if flushed {
 		for _, in := range w.inputs {
 			if err := in.Serve(w.mark); err != nil {
@@ -335,8 +339,8 @@ func (w *worker) finish() error {
 	return nil
 }
 
-// catchUp empties the sockets if the process was stopped since the last call: their
-// packets waited meanwhile.
+// catchUp empties the sockets if the process was stopped since the last call, because
+// their packets waited in that time.
 func (w *worker) catchUp() {
 	w.read = w.loop.Now()
 	if w.loop.alive == nil {
@@ -360,9 +364,9 @@ func (w *worker) catchUp() {
 	w.stale = false
 }
 
-// drain takes one train from a socket, or a few packets that were not merged into one. A
-// socket with more is ready again in the next round. Shelved packets do not count, up to
-// a bound.
+// drain reads one train from a socket, or a few packets that were not merged into one. A
+// socket with more packets is ready again in the next round. Packets on shelves do not
+// count, up to a bound.
 func (w *worker) drain(fd int, sock uint16) {
 	shelved := 0
 	for n := 0; n < socketPackets && shelved < shelfLoops*socketPackets; {
@@ -377,7 +381,8 @@ func (w *worker) drain(fd int, sock uint16) {
 }
 
 // readMost returns how many datagrams to take from a socket at once. It returns several
-// if the last packets came one by one, else one: a train ends the socket's turn.
+// if the last packets came one by one, otherwise one, because a train ends the socket's
+// turn.
 func (w *worker) readMost(sock uint16) int {
 	if w.singles[sock] < socketPackets {
 		return 1
@@ -385,7 +390,7 @@ func (w *worker) readMost(sock uint16) int {
 	return udp.ReadMost
 }
 
-// came describes the datagrams of one call.
+// came describes the datagrams of one system call.
 type came struct {
 	single  int  // packets that came by themselves
 	shelved int  // datagrams
@@ -411,8 +416,8 @@ func (w *worker) receive(fd int, sock uint16, most int) (c came) {
 	return c
 }
 
-// accept handles a datagram. It returns the number of packets in it, 0 if it was empty,
-// and whether it was shelved.
+// accept handles a datagram. It returns the number of packets in the datagram, 0 if it
+// was empty, and whether it went to a shelf.
 func (w *worker) accept(d *udp.Datagram, sock uint16) (packets int, later bool) {
 	w.turns.since = 0
 	if w.loop.table.several.Load() {
@@ -438,8 +443,8 @@ func (w *worker) accept(d *udp.Datagram, sock uint16) (packets int, later bool) 
 	}
 	n := (len(d.Data) + size - 1) / size
 	w.did.packets.Add(uint64(n))
-	// Packets that waited while the process was stopped are taken at once: on a shelf
-	// they would lose that mark.
+	// Packets that waited while the process was stopped are handled at once, because on a
+	// shelf this mark would be lost.
 	at := w.arrived(d.Stamp)
 	if w.turns.since != 0 && !w.stale && w.shelved(t, d.Data, size, n, d.ECN, at) {
 		return n, true
@@ -449,9 +454,9 @@ func (w *worker) accept(d *udp.Datagram, sock uint16) (packets int, later bool) 
 	return n, false
 }
 
-// take handles a datagram, which came to the host at time at. Nearly always a train
-// belongs to one session, because the kernel merges packets of one 4-tuple. Runs of
-// packets with the same index are opened together.
+// take handles a datagram that arrived at the host at time at. Nearly always all packets
+// of a train belong to one session, because the kernel merges packets of one 4-tuple.
+// Runs of packets with the same index are opened together.
 func (w *worker) take(t srd.Tuple, b []byte, size int, ecn srd.ECN, at mono.Time) {
 	merged := size < len(b)
 	for len(b) > 0 {
@@ -474,7 +479,7 @@ func (w *worker) take(t srd.Tuple, b []byte, size int, ecn srd.ECN, at mono.Time
 	}
 }
 
-// open opens a run of packets of one session and hands them to its connection.
+// open opens a run of packets of one session and passes them to its connection.
 func (w *worker) open(t srd.Tuple, index uint32, b []byte, size int, ecn srd.ECN, at mono.Time, merged bool) {
 	e := w.loop.table.find(index)
 	if e.keys == nil || e.peer == nil {
@@ -491,8 +496,7 @@ func (w *worker) open(t srd.Tuple, index uint32, b []byte, size int, ecn srd.ECN
 	}
 }
 
-// handle hands opened packets to the connection, and the messages in them to the
-// application.
+// handle passes opened packets to the connection, and their messages to the application.
 func (w *worker) handle(p *Peer, packets []srd.Packet) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -519,17 +523,17 @@ func (w *worker) handle(p *Peer, packets []srd.Packet) {
 	w.touch(p)
 }
 
-// next takes the next arrived message into w.message. A local variable would be allocated
+// next moves the next arrived message into w.message. A local variable would be allocated
 // anew for each message, because its address passes through an interface. Packets that
-// were read before a stop of the process and are handled after it waited too.
+// were read before a stop of the process and are handled after it have waited too.
 func (w *worker) next(now mono.Time, c *srd.Conn) (ok bool) {
 	w.message, ok = c.Recv()
 	w.message.Stale, w.message.Copies = w.stale || now.Sub(w.read) > trainAge, &w.copies
 	return ok
 }
 
-// decrypt opens those packets in b that may be new, into w.packets. It takes the lock
-// only if a packet number is not above all numbers seen.
+// decrypt opens the packets in b that may be new, into w.packets. It takes the lock only
+// if a packet number is not above all numbers seen before.
 func (w *worker) decrypt(p *Peer, k *srd.RecvKeys, t srd.Tuple, b []byte, size int, ecn srd.ECN, at mono.Time) int {
 	var old [len(w.packets)]bool
 	for c := b; len(c) > 0; c = c[min(size, len(c)):] {
@@ -556,7 +560,7 @@ func (w *worker) decrypt(p *Peer, k *srd.RecvKeys, t srd.Tuple, b []byte, size i
 	return n
 }
 
-// look notes the packets in b that were seen before.
+// look marks the packets in b whose numbers were seen before.
 func (w *worker) look(p *Peer, b []byte, size int, old []bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -566,7 +570,7 @@ func (w *worker) look(p *Peer, b []byte, size int, old []bool) {
 	}
 }
 
-// handshake takes a packet that is not a data packet.
+// handshake handles a packet that is not a data packet.
 func (w *worker) handshake(t srd.Tuple, b []byte) {
 	now := w.loop.Now()
 	w.loop.endLock.Lock()

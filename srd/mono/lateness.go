@@ -15,12 +15,12 @@ const (
 	// moment counts as busy for some hundred packets.
 	latenessPart = 32
 	// latenessDeviations is the number of deviations above the mean that few samples
-	// exceed (RFC 6298 has as many in its timeout).
+	// exceed (RFC 6298 uses the same number in its timeout).
 	latenessDeviations = 4
-	// latenessSamples is the number of samples before the measurement counts.
+	// latenessSamples is the number of samples before the measured value is used.
 	latenessSamples = 16
 	// latenessMost bounds a sample. The sample of a stopped process says nothing about
-	// its usual lateness, and is soon forgotten.
+	// its usual lateness, and should soon lose its effect.
 	latenessMost = 10 * Granularity
 )
 
@@ -35,8 +35,8 @@ func (l *Lateness) Add(d time.Duration) {
 	l.mean += (d - l.mean) / latenessPart
 }
 
-// Value returns how late the host usually is at most. It is Granularity while there are
-// few samples, and never more.
+// Value returns an upper estimate of the host's usual lateness. It returns Granularity
+// while there are few samples, and never more than that.
 func (l *Lateness) Value() time.Duration {
 	if l.samples < latenessSamples {
 		return Granularity

@@ -1,6 +1,6 @@
-// Package mono is the clock of the pure machines: nanoseconds on a monotonic clock with
-// an arbitrary zero. A machine never reads a clock. Every call brings the time, which
-// never goes back.
+// Package mono is the clock of the pure packages: nanoseconds on a monotonic clock with
+// an arbitrary zero. A pure package never reads a clock. Every call has the time as an
+// argument, and the time never goes back.
 package mono
 
 import "time"
@@ -9,12 +9,12 @@ import "time"
 // where a deadline may be absent.
 type Time int64
 
-// Granularity is the accuracy of an ordinary process. Its timers may be late by that
-// much, and so may the process itself while it waits for a processor. RFC 9002 section
-// 6.1.2 has the same value. Hardware is finer.
+// Granularity is the timer accuracy of an ordinary process. Its timers may be late by
+// that much, and so may the process itself while it waits for a processor. RFC 9002
+// section 6.1.2 has the same value. Hardware has a finer accuracy.
 const Granularity = time.Millisecond
 
-// Never is a deadline that does not come.
+// Never is a deadline that is never reached.
 const Never Time = 1<<63 - 1
 
 // Add returns t + d.

@@ -3,16 +3,16 @@ package steer
 import "github.com/srdtun/srdtun/srd/mono"
 
 // ActiveBackup uses one path while it works, and another when it fails, as the Linux
-// bonding driver's active-backup mode does. Paths of the primary class, from one local
-// address, go first. Traffic returns to them when they work again. Among the other paths
-// it stays on the current one.
+// bonding driver's active-backup mode does. Paths of the primary class, which belong to
+// one local address, are preferred. Traffic returns to them when they work again. Among
+// the other paths, traffic stays on the current one.
 type ActiveBackup struct {
 	classes
 	primary int // class; below 0: none
 	active  int // path; below 0: none
 }
 
-// NewActiveBackup returns the policy. primary is the class that goes first; below 0:
+// NewActiveBackup returns the policy. primary is the preferred class; below 0 there is
 // none.
 func NewActiveBackup(primary int) *ActiveBackup {
 	return &ActiveBackup{primary: primary, active: -1}

@@ -7,19 +7,19 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// Constants of Clove-ECN.
+// These are constants of Clove-ECN.
 const (
 	// cloveCut is the part of a path's weight that remains after a mark.
 	cloveCut = 2.0 / 3
-	// cloveLeast keeps every path in use now and then, so that marks, or their absence,
-	// still arrive. Weights are 1 on average.
+	// cloveLeast is the smallest weight. It keeps some traffic on every path, so that
+	// marks, or their absence, are still observed. The mean of all weights is 1.
 	cloveLeast = 1.0 / 64
 )
 
-// CloveECN gives flowlets to paths in turn, by weights that it learns from marks (Katta
-// et al., CoNEXT 2017, "Clove-ECN"). A path on which the other end saw Congestion
+// CloveECN assigns flowlets to paths in turn, by weights that it learns from ECN marks
+// (Katta et al., CoNEXT 2017, "Clove-ECN"). A path on which the other end saw Congestion
 // Experienced loses a third of its weight. Paths without recent marks share that third. A
-// path loses weight at most once in a round trip. In a network that does not mark,
+// path loses weight at most once per round trip. In a network that does not mark packets,
 // flowlets simply take turns.
 type CloveECN struct {
 	turns
@@ -41,7 +41,8 @@ func (c *CloveECN) Scope() Scope { return PerFlow }
 func (c *CloveECN) Pick(now mono.Time, usable *Set, ctx Context) int {
 	if news := usable.Without(c.known); !news.Empty() {
 		for p := news.Next(0); p >= 0; p = news.Next(p + 1) {
-			// A random place in the round, so that peers do not go round in step.
+			// It starts at a random point of the round, so that peers do not use paths in
+			// step.
 			c.weight[p], c.credit[p] = 1, c.rng.Float32()
 			c.known.Add(p)
 		}
@@ -85,7 +86,7 @@ func (c *CloveECN) Sample(now mono.Time, p int, s Sample) {
 // Loss implements Policy.
 func (c *CloveECN) Loss(mono.Time, int) {}
 
-// Reset implements Policy: the path is new, and the others take its weight.
+// Reset implements Policy: the path is new, and gets its weight from the others.
 func (c *CloveECN) Reset(p int) {
 	if !c.known.Has(p) {
 		return

@@ -8,15 +8,15 @@ import (
 )
 
 // Conga puts each flowlet on the least congested path (Alizadeh et al., SIGCOMM 2014,
-// section 3). A path's congestion is the worse of two metrics. The local metric comes
-// from the rate at which we send on it. The other end measures the remote metric and
+// section 3). A path's congestion is the larger of two metrics. The local metric comes
+// from this host's sending rate on the path. The other end measures the remote metric and
 // sends it back.
 //
 // The paper's switches write the load of every link into passing packets. Ordinary
-// switches do not. So here the remote metric is what the other end can see itself:
-// queueing in one direction, and marks (see Gauge). A host does not know the rates of its
-// paths either. Without a configured rate, a path counts as full at the highest rate of
-// any path lately.
+// switches do not. So in srdtun the remote metric is what the other end can observe:
+// one-way queueing delay, and ECN marks (see Gauge). A host does not know the rates of
+// its paths either, unlike a switch. Without a configured rate, a path counts as full at
+// the highest recent rate of any path.
 type Conga struct {
 	rng    *rand.Rand
 	table  flowlets
@@ -37,12 +37,12 @@ type CongaConfig struct {
 	Rate    float64 // of every path in bytes per second; 0: learnt
 }
 
-// Bounds of a full register.
+// These are the bounds of the rate at which a path counts as full.
 const (
-	// fullLeast keeps a single packet from making a path full.
+	// fullLeast prevents a single packet from making a path count as full.
 	fullLeast = 2 * 1500
-	// fullLife is the time in which the highest rate is forgotten. It is long beside the
-	// pauses of traffic and short beside changes of paths.
+	// fullLife is the time after which the highest rate is forgotten. It is long compared
+	// with pauses of traffic and short compared with changes of paths.
 	fullLife = 10 * time.Second
 )
 
@@ -60,7 +60,7 @@ func NewConga(seed uint64, cfg CongaConfig) *Conga {
 // Scope implements Scoped.
 func (c *Conga) Scope() Scope { return PerFlow }
 
-// Pick implements Policy. A flowlet's first packet decides, and the others follow it
+// Pick implements Policy. The first packet of a flowlet decides, and the others follow it
 // (section 3.5).
 func (c *Conga) Pick(now mono.Time, usable *Set, ctx Context) int {
 	c.clock = now
@@ -76,8 +76,8 @@ func (c *Conga) Pick(now mono.Time, usable *Set, ctx Context) int {
 	return p
 }
 
-// best returns the path of the least metric and draws among equals. But a flow moves only
-// to a path that is better than its last one (section 3.5).
+// best returns the path with the lowest metric, or a random one of several. However, a
+// flow moves only to a path that is better than its last one (section 3.5).
 func (c *Conga) best(now mono.Time, usable *Set, last int) int {
 	var ties Set
 	least := uint8(MetricMost + 1)
@@ -96,7 +96,7 @@ func (c *Conga) best(now mono.Time, usable *Set, last int) int {
 	return anyOf(c.rng, &ties)
 }
 
-// metric returns the congestion of path p, 0 to MetricMost.
+// metric returns the congestion of path p, from 0 to MetricMost.
 func (c *Conga) metric(now mono.Time, p int) uint8 {
 	return max(c.localMetric(now, p), c.remote[p].now(now))
 }

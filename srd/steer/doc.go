@@ -14,12 +14,12 @@
 //	duplicate      everything on two paths
 //	active-backup  one path, another when it fails
 //
-// [New] makes them by name.
+// [New] makes policies by name.
 //
 // # The interfaces of a policy
 //
-// All policies are a [Policy]. Some also have one of these small interfaces. A connection
-// looks for them, so that the other policies pay nothing:
+// All policies implement [Policy]. Some also implement one of these small interfaces. A
+// connection checks for these interfaces once, so that other policies have no cost:
 //
 //   - [Scoped]: how long a choice holds. A policy that keeps flows together gets trains of
 //     one flow only, and the flow in [Context]. It is offered all usable paths, also those
@@ -32,13 +32,13 @@
 //     Weights and the primary are configured by class.
 //   - [Doubled]: a second path for each train.
 //
-// Repairs are choices too, but not of the flow's path: [Context].Repair marks them, and
-// they change no table.
+// The path of a repair is also chosen by the policy, but the flow stays on its path:
+// [Context].Repair marks such a choice, and it changes no table.
 //
 // # Why flows are hashed
 //
-// A policy that keeps flows has one table of 4,096 entries, indexed by the flow's hash. No
-// flow is searched, aged out or refused. Two flows in one entry share a path, which costs
-// only balance (CONGA, section 3.4). A table takes its memory at the first choice and does
-// not grow.
+// A policy that keeps flows on paths has one table of 4,096 entries, indexed by the flow's
+// hash. No flow is searched, aged out or refused. Two flows with the same entry share a path,
+// which only makes the balance worse (CONGA, section 3.4). A table is allocated at the first
+// choice and does not grow.
 package steer

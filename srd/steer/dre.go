@@ -6,7 +6,8 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// Defaults of the Discounting Rate Estimator: tau is 160 us (CONGA, section 3.6).
+// These are the defaults of the Discounting Rate Estimator: tau is 160 us (CONGA, section
+// 3.6).
 const (
 	DefaultDREAlpha  = 0.125
 	DefaultDREPeriod = 20 * time.Microsecond
@@ -29,15 +30,15 @@ type dreShape struct {
 func (s *dreShape) tau() float64 { return s.period.Seconds() / s.alpha }
 
 // dre is one Discounting Rate Estimator (CONGA, section 3.2). It is a register that grows
-// with each byte sent and is multiplied by 1-alpha every period. At a steady rate R it
-// holds about R times tau. It needs no timer: a look applies all periods since the last
-// look.
+// with each byte sent and is multiplied by 1-alpha every period. At a steady rate R the
+// register holds about R times tau. It needs no timer: each reading applies all periods
+// since the last reading.
 type dre struct {
 	x    float64
 	tick int64 // period of x
 }
 
-// at returns the register at the time now, in bytes.
+// at returns the register's value at the time now, in bytes.
 func (d *dre) at(now mono.Time, s *dreShape) float64 {
 	n := int64(now)/int64(s.period) - d.tick
 	switch {
@@ -55,7 +56,8 @@ func (d *dre) at(now mono.Time, s *dreShape) float64 {
 // add counts n bytes sent.
 func (d *dre) add(now mono.Time, n int, s *dreShape) { d.x = d.at(now, s) + float64(n) }
 
-// power returns b to the power n, by squaring: every machine gets the same result.
+// power returns b to the power n, by squaring, so that every machine gets the same
+// result.
 func power(b float64, n int) float64 {
 	v := 1.0
 	for ; n > 0; n >>= 1 {

@@ -2,9 +2,9 @@ package steer
 
 import "github.com/srdtun/srdtun/srd/mono"
 
-// Duplicate sends everything on two paths, for users who pay twice the bytes for low
-// latency. The first copy to arrive counts. The first path is chosen as by Spray. The
-// second is another path, from another local address if one works.
+// Duplicate sends every packet on two paths, for users who pay twice the bytes for low
+// latency. The first copy to arrive counts. The first path is chosen as in Spray. The
+// second is another path, from another local address if such a path works.
 type Duplicate struct {
 	*Spray
 	classes

@@ -6,19 +6,19 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// Flowlet timeouts (CONGA, sections 3.4 and 5).
+// These are flowlet timeouts (CONGA, sections 3.4 and 5).
 const (
-	// DefaultFlowletTimeout is the value of CONGA's and LetFlow's authors.
+	// DefaultFlowletTimeout is the value used by the authors of CONGA and LetFlow.
 	DefaultFlowletTimeout = 500 * time.Microsecond
-	// FlowTimeout is longer than any packet stayed in CONGA's testbed, so no flow was
-	// ever reordered: CONGA-Flow.
+	// FlowTimeout is longer than any packet stayed in CONGA's testbed, so flows were
+	// never reordered: CONGA-Flow.
 	FlowTimeout = 13 * time.Millisecond
 )
 
-// flowSlots is the number of flows that can be told apart. The overlay keeps as many in
-// order, by the same hash: flows that share an entry here share their order there.
-// CONGA's switch has 65,536 entries for a rack of servers (section 3.4); this table is
-// for one peer.
+// flowSlots is the number of flows that can be distinguished. The overlay restores order
+// for as many flows, by the same hash: flows that share an entry here share their order
+// there. CONGA's switch has 65,536 entries for a rack of servers (section 3.4); this
+// table is for one peer.
 const flowSlots = 4096
 
 // flowlet is an entry of the flowlet table.
@@ -30,19 +30,19 @@ type flowlet struct {
 // last returns the path of the entry's last packet, or -1.
 func (e *flowlet) last() int { return int(e.path) - 1 }
 
-// flowlets is CONGA's flowlet table (section 3.4). There each entry has a valid bit and
-// an age bit. A packet clears the age bit. A timer fires every timeout: it sets a clear
-// age bit, and makes an entry with a set one invalid. So a gap between one and two
-// timeouts ends a flowlet. Here an entry has the period of its last packet, and both bits
-// follow from it without a timer. The entry is aged in the next period, and invalid in
-// the one after.
+// flowlets is CONGA's flowlet table (section 3.4). In the paper each entry has a valid
+// bit and an age bit. A packet of the flow clears the age bit. A timer fires every
+// timeout: it sets age bits that are clear, and invalidates entries whose age bit is
+// already set. So a gap between one and two timeouts ends a flowlet. In srdtun an entry
+// holds the period of its last packet, and both bits follow from it without a timer. The
+// entry counts as aged in the next period, and as invalid in the one after.
 type flowlets struct {
 	timeout time.Duration
 	entries []flowlet
 }
 
 // touch records a packet of flow. It returns the flow's entry, and whether its flowlet
-// still goes on.
+// continues.
 func (t *flowlets) touch(now mono.Time, flow uint32) (e *flowlet, active bool) {
 	if t.entries == nil {
 		t.entries = make([]flowlet, flowSlots)

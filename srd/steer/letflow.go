@@ -7,9 +7,9 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// LetFlow puts each flowlet on a path drawn at random, all equally likely (Vanini et al.,
-// NSDI 2017, section 3). It measures nothing. On a congested path a flow has longer gaps
-// and so shorter flowlets: flows leave it sooner than they come.
+// LetFlow puts each flowlet on a random path (Vanini et al., NSDI 2017, section 3). It
+// measures nothing. On a congested path a flow has longer gaps and so shorter flowlets:
+// flows leave the path sooner than new ones arrive.
 type LetFlow struct {
 	rng   *rand.Rand
 	table flowlets

@@ -2,13 +2,13 @@ package steer
 
 import "github.com/srdtun/srdtun/srd/mono"
 
-// LinkLoad is the estimator of one link in a switch that writes the link's load into
+// LinkLoad is the estimator for one link in a switch that writes the link's load into
 // passing packets (CONGA, sections 3.2 and 3.3). Its parameters are those in section 3.6.
-// Switches on sale have no such estimator. A simulator uses it to show the gain from such
-// switches. The zero value is an idle link.
+// Switches on sale have no such estimator. A simulator uses it to show the benefit of
+// such switches. The zero value describes an idle link.
 type LinkLoad struct{ dre dre }
 
-// linkShape is the shape of all switches' estimators.
+// linkShape holds the parameters of all switches' estimators.
 var linkShape = dreShape{alpha: DefaultDREAlpha, period: DefaultDREPeriod}
 
 // Add counts n bytes sent on a link of rate bytes per second, and returns the

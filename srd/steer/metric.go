@@ -9,11 +9,12 @@ import (
 // MetricMost is the largest congestion metric: 3 bits (CONGA, section 3.6).
 const MetricMost = 7
 
-// MetricAge is how long a metric stands without a confirmation. Then it falls by one in
-// each such time, so that a congested path is tried again (CONGA, section 3.3, "ageing").
+// MetricAge is how long a metric stays unchanged without a confirmation. Then it
+// decreases by one in each such time, so that a congested path is tried again (CONGA,
+// section 3.3, "ageing").
 const MetricAge = 10 * time.Millisecond
 
-// quantise returns the eighth of full that v is in, at most MetricMost.
+// quantise returns in which eighth of full the value v is, at most MetricMost.
 func quantise(v, full float64) uint8 {
 	if full <= 0 || v <= 0 {
 		return 0

@@ -2,18 +2,19 @@ package steer
 
 import "github.com/srdtun/srdtun/srd/mono"
 
-// Scope says how long a choice holds.
+// Scope says how long a choice of path holds.
 type Scope uint8
 
-// The scopes.
+// These are the scopes.
 const (
-	// PerTrain: any train may take any usable path. The connection offers only paths that
-	// are not late and hold no more than their share of the window.
+	// PerTrain means that any train, a burst of packets sent together, may take any
+	// usable path. The connection then offers only paths that are not late and hold no
+	// more than their share of the window.
 	PerTrain Scope = iota
-	// PerFlow: a train holds messages of one flow, and the connection offers all usable
-	// paths.
+	// PerFlow means that a train contains messages of one flow, and that the connection
+	// offers all usable paths.
 	PerFlow
-	// PerPeer: the connection offers all usable paths.
+	// PerPeer means that the connection offers all usable paths.
 	PerPeer
 )
 
@@ -28,16 +29,16 @@ func ScopeOf(p Policy) Scope {
 	return PerTrain
 }
 
-// Sender is a policy that counts sent bytes.
+// Sender is a policy that counts the bytes sent.
 type Sender interface {
 	// Sent reports n bytes of UDP payload on path p, which Pick gave for flow. Repairs,
 	// acknowledgements and probes are not reported.
 	Sent(now mono.Time, p int, flow uint32, n int)
 }
 
-// Remote is a policy that takes the other end's view of our paths.
+// Remote is a policy that uses the other end's view of this end's paths.
 type Remote interface {
-	// Told takes the metric of path p as the other end measured it. Values above
+	// Told reports the metric of path p as the other end measured it. Values above
 	// MetricMost count as MetricMost.
 	Told(now mono.Time, p int, metric uint8)
 }
@@ -45,13 +46,13 @@ type Remote interface {
 // Placed is a policy that groups paths into classes: by their local address, in the order
 // of the configuration.
 type Placed interface {
-	// Place sets path p's class, before p is first offered.
+	// Place sets the class of path p, before p is offered for the first time.
 	Place(p, class int)
 }
 
-// Doubled is a policy that sends everything twice.
+// Doubled is a policy that sends every packet twice.
 type Doubled interface {
 	// Second returns a second path for a train just sent on first, another member of
-	// usable. It returns false when there is none.
+	// usable. It returns false if there is none.
 	Second(now mono.Time, usable *Set, c Context, first int) (int, bool)
 }

@@ -9,33 +9,33 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// Options are the settings of all policies. A zero field means the policy's own value. A
+// Options are the settings of all policies. A zero field means the policy's default. A
 // policy ignores the fields that it does not use.
 type Options struct {
 	Seed uint64
-	// Granularity is the accuracy of the two ends' timers, as in srd.Config; 0:
-	// mono.Granularity (spray).
+	// Granularity is the accuracy of the two ends' timers, as in srd.Config; 0 means
+	// mono.Granularity (used by spray).
 	Granularity time.Duration
-	// FlowletTimeout: a gap between one and two timeouts ends a flowlet (letflow, conga,
-	// conga-flow, clove-ecn).
+	// FlowletTimeout sets when a flowlet ends: after a gap of between one and two
+	// timeouts (used by letflow, conga, conga-flow, clove-ecn).
 	FlowletTimeout time.Duration
-	// Weights of paths by class (wcmp, presto), each 1 to MaxWeight. Classes beyond the
-	// list have weight 1.
+	// Weights are the weights of paths by class, each 1 to MaxWeight (used by wcmp,
+	// presto). Classes beyond the list have weight 1.
 	Weights []int
-	// Primary is the number of the class that goes first, from 1; 0: none
-	// (active-backup).
+	// Primary is the number of the preferred class, from 1; 0 means none (used by
+	// active-backup).
 	Primary int
-	// Flowcell is a flowcell's size in bytes (presto).
+	// Flowcell is a flowcell's size in bytes (used by presto).
 	Flowcell int
-	// DREAlpha and DREPeriod shape the estimates of rates; tau is the period over alpha.
-	// LinkRate is the rate of every path in bytes per second, if it is known (conga,
-	// conga-flow).
+	// DREAlpha and DREPeriod are the parameters of the rate estimators; tau is the period
+	// over alpha. LinkRate is the rate of every path in bytes per second, if it is known
+	// (used by conga, conga-flow).
 	DREAlpha  float64
 	DREPeriod time.Duration
 	LinkRate  float64
 }
 
-// makers makes each policy by its name.
+// makers contains the function that makes each policy, by its name.
 var makers = []struct {
 	name string
 	make func(o *Options) Policy
@@ -91,7 +91,7 @@ func New(name string, o Options) (Policy, error) {
 	return nil, fmt.Errorf("no path policy is named %.32q; there are %s", name, strings.Join(Names(), ", "))
 }
 
-// check reports the first option that is out of bounds.
+// check returns an error for the first option that is out of bounds.
 func (o *Options) check() error {
 	switch {
 	case o.Granularity < 0:

@@ -14,20 +14,20 @@ type RehashConfig struct {
 	// Rounds is the number of congested rounds in a row after which a flow changes its
 	// path.
 	Rounds int
-	// IdleRounds is the number for a flow that has paused for a round trip; 0: the same
-	// number.
+	// IdleRounds is that number for a flow that has paused for a round trip; 0 means the
+	// same number.
 	IdleRounds int
 }
 
-// Rehash keeps each flow on one path until that was congested for some round trips, and
-// then draws another: PLB and FlowBender are two settings of it.
+// Rehash keeps each flow on one path until the path was congested for some round trips,
+// and then draws another: PLB and FlowBender are two settings of it.
 //
-// Both papers count marks for each connection, which has its own acknowledgements. Here
-// all flows on a path share its acknowledgements. So Rehash counts rounds for each path,
-// and a flow counts the rounds since it came. Only one flow leaves for each bad round.
-// Otherwise all flows would leave at once and meet again elsewhere. A sample is marked by
-// Congestion Experienced or by a queue above the target, because many networks do not
-// mark.
+// Both papers count marks for each connection, which has its own acknowledgements. In
+// srdtun all flows on a path share its acknowledgements. So Rehash counts rounds for each
+// path, and a flow counts the rounds since it moved to the path. In each bad round only
+// one flow leaves. Otherwise all flows would leave at once and meet again on another
+// path. A sample is marked by Congestion Experienced or by a queue above the target,
+// because many networks do not mark.
 type Rehash struct {
 	cfg    RehashConfig
 	rng    *rand.Rand
@@ -36,7 +36,7 @@ type Rehash struct {
 	flows  []rehashFlow
 }
 
-// rounds counts the congested round trips of a path.
+// rounds counts the congested round trips of a path in a row.
 type rounds struct {
 	end          mono.Time // of the current round; 0: none yet
 	seen, marked uint32    // samples in it
@@ -105,7 +105,7 @@ func (r *Rehash) Sample(now mono.Time, p int, s Sample) {
 	}
 }
 
-// finish ends a round.
+// finish ends a round trip.
 func (w *rounds) finish(threshold float64) {
 	if w.seen == 0 {
 		return

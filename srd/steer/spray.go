@@ -8,52 +8,53 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// The constants of spraying.
+// These are the constants of spraying.
 const (
-	// minWeight bounds a standing weight and a queue's factor from below: one turn in 64.
-	// So every usable path stays sampled, and samples show when a long queue is gone.
+	// minWeight is the lower bound of a standing weight and of a queue's factor: one turn
+	// in 64. So every usable path is still sampled, and samples show when a long queue is
+	// gone.
 	minWeight = 1.0 / 64
 	// A path's turns are halved when its queue exceeds the mean by 1/halfPart of a round
 	// trip. The excess must be halfGranules granules (Options.Granularity) at least. A
-	// queue is known a round trip later, so this loop has a gain of halfPart/2. Beyond
-	// pi/2 it swings without end. Below the granules, the ends measure themselves instead
-	// of the path.
+	// queue becomes known a round trip later, so this control loop has a gain of
+	// halfPart/2. Beyond pi/2 the loop oscillates for ever. Differences below these
+	// granules come from the hosts' timers instead of the path.
 	halfPart     = 4
 	halfGranules = 2
-	// learn is how fast a path's standing weight follows its queue's difference from the
-	// mean, per round trip of that path. It is slow, because one sample is mostly noise.
-	// The skipping answers at once.
+	// learn is how fast a path's standing weight follows the difference of its queue from
+	// the mean, per round trip of that path. It is slow, because one sample is mostly
+	// noise. The skipping of turns responds at once.
 	learn = 0.1
 	// mostSpan bounds the effect of one sample on a rarely used path, in round trips.
 	mostSpan = 4
-	// leak pulls a standing weight back to 1, by this part in a round trip. A link's
-	// queue shows only the sum of its paths. Without the leak the weights of these paths
-	// would drift apart until a few paths carry everything.
+	// leak pulls a standing weight back towards 1, by this part per round trip. The queue
+	// of a link shows only the sum over its paths. Without the leak the weights of these
+	// paths would drift apart until a few paths carry all packets.
 	leak = 0.002
-	// lossCost is the cost of a lost packet to its path, in turns; mostDebt bounds the
-	// cost of a burst of losses. A path that loses one packet in ten still gets five of
-	// six turns: repairs cost less than an idle path.
+	// lossCost is the number of turns that a path loses for a lost packet; mostDebt
+	// bounds this for a burst of losses. A path that loses one packet in ten still gets
+	// five of six turns, because repairs cost less than an idle path.
 	lossCost = 2
 	mostDebt = 16
 	// mostRounds bounds the rounds of one choice.
 	mostRounds = 8
-	// almostOne is less than a turn by a little more than float32's rounding error.
+	// almostOne is less than a turn by slightly more than float32's rounding error.
 	almostOne = 1 - 1.0/1024
-	// meanShift is the logarithm of the number of samples that the mean queue remembers
-	// (2^7).
+	// meanShift is the binary logarithm of the number of samples over which the mean
+	// queue is computed (2^7).
 	meanShift = 7
 )
 
-// Spray is SRD's policy: every packet may take every path. A cursor goes round all paths,
-// in a new random order each round. It skips a path in proportion to its queue.
+// Spray is SRD's policy: every packet may take every path. A cursor visits all paths, in
+// a new random order each round. It skips a path in proportion to its queue.
 //
 // Two terms keep the queues of all paths equal, as in a proportional-integral controller.
-// The first skips a path by how much its queue exceeds the mean now. It answers a
-// collision within a round trip (SRD, "Multipath Load Balancing": overloaded paths are
-// avoided by the RTT of each). The second is a standing weight that learns how much a
-// path can carry. Links get uneven numbers of entropy values: of 32, one of four links
-// may get 4 and another 11. Paths may also have unequal rates. Skipping alone would leave
-// the links with few values idle.
+// The first term skips a path by how much its queue exceeds the mean now. It responds to
+// a collision within a round trip (SRD, "Multipath Load Balancing": overloaded paths are
+// avoided by the RTT of each). The second term is a standing weight that learns how much
+// a path can carry. Links get uneven numbers of source ports: of 32 ports, one of four
+// links may get 4 and another 11. Paths may also have unequal rates. Skipping alone would
+// leave the links with few ports idle.
 type Spray struct {
 	rng   *rand.Rand
 	grain time.Duration // Options.Granularity
@@ -81,12 +82,12 @@ func newSpray(seed uint64, granularity time.Duration) *Spray {
 	return &Spray{rng: rand.New(rand.NewPCG(seed, 0x5eed)), grain: granularity}
 }
 
-// minTable is the first size of the table of paths: the paths from the default number of
-// source ports to one address.
+// minTable is the initial size of the table of paths: the number of paths from the
+// default source ports to one address.
 const minTable = 32
 
 // path returns the state of path p. The table grows on demand, so a peer without a
-// connection has none.
+// connection has no table.
 func (s *Spray) path(p int) *sprayPath {
 	if p >= len(s.paths) {
 		old := s.paths
@@ -136,8 +137,8 @@ func (s *Spray) Pick(now mono.Time, usable *Set, c Context) int {
 	return s.forward(now, usable)
 }
 
-// forward runs all rounds at once until the first usable path is due, and returns that
-// path. It is for paths that all have little weight.
+// forward runs several rounds at once until the first usable path is due, and returns
+// that path. It is for the case that all paths have low weights.
 func (s *Spray) forward(now mono.Time, usable *Set) int {
 	first, rounds := usable.First(), float32(math.MaxFloat32)
 	for _, p := range s.order {
@@ -156,29 +157,30 @@ func (s *Spray) forward(now mono.Time, usable *Set) int {
 		}
 		skipped := min(sp.skip, int(rounds))
 		sp.skip -= skipped
-		// Rounding must not give another path a whole turn.
+		// Rounding errors must not give another path a whole turn.
 		sp.credit = min(almostOne, sp.credit+(rounds-float32(skipped))*sp.weight*s.now(sp, now))
 	}
 	s.paths[first].credit = 0
 	return first
 }
 
-// now returns the share of its turns that a path takes with its current queue. It is half
-// when the queue exceeds the mean by 1/halfPart of a round trip. A steeper function
-// overshoots. With a flatter one, a link at a quarter of its rate fills up within a short
-// flow.
+// now returns the share of its turns that a path takes with its present queue. The share
+// is half when the queue exceeds the mean by 1/halfPart of a round trip. With a steeper
+// function the loop overshoots. With a flatter one, a link at a quarter of its rate fills
+// up within a short flow.
 func (s *Spray) now(sp *sprayPath, now mono.Time) float32 {
 	if sp.queue <= s.mean {
 		return 1
 	}
-	// A measured queue drains as it ages, because nothing was sent into it meanwhile. The
-	// excess never falls below zero: resting saves no turns.
+	// A measured queue drains while the measurement ages, because nothing was sent into
+	// the queue in that time. The excess never falls below zero, so a path that rests
+	// saves no turns for later.
 	over := max(0, sp.queue-s.mean-now.Sub(sp.at)/4)
 	return max(minWeight, 1/(1+float32(over)/float32(max(s.rtt/halfPart, halfGranules*s.grain))))
 }
 
-// admit takes new paths into the round. Paths that are unusable for a while keep their
-// place.
+// admit adds new paths to the round. Paths that are unusable for some time keep their
+// position.
 func (s *Spray) admit(usable *Set) {
 	s.order = s.order[:0]
 	for p := range MaxPaths {

@@ -7,7 +7,7 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// MaxPaths is the most paths of one peer; path numbers are below it.
+// MaxPaths is the largest number of paths of one peer; path numbers are below it.
 const MaxPaths = 256
 
 // Set is a set of path numbers.
@@ -60,7 +60,7 @@ func (s *Set) Next(p int) int {
 	return i*64 + bits.TrailingZeros64(w)
 }
 
-// At returns the member with n members below it; s must have more than n.
+// At returns the member that has n members below it; s must have more than n.
 func (s *Set) At(n int) int {
 	for i, w := range s {
 		if k := bits.OnesCount64(w); n >= k {
@@ -101,18 +101,18 @@ func (s Set) Without(t Set) Set {
 	return s
 }
 
-// Sample is the information in a packet's acknowledgement about its path.
+// Sample is the information that a packet's acknowledgement gives about its path.
 type Sample struct {
 	Queue time.Duration // round trip above the path's base
-	// Distance is how much longer the base is than the shortest base of all paths, if
-	// that matters. The wait of data before it is sent is taken off, because a longer
-	// path saves that wait.
+	// Distance is how much longer the path's base round trip is than the shortest base of
+	// all paths, if that matters. The time that data waits before it is sent is
+	// subtracted, because data saves that wait on a longer path.
 	Distance time.Duration
 	RTT      time.Duration // smoothed round trip of the path
 	CE       bool
 }
 
-// Context describes one choice, the same for all paths.
+// Context describes one choice; it is the same for all paths.
 type Context struct {
 	Target time.Duration // queueing delay to aim for
 	Flow   uint32        // hash of the inner flow, for policies that keep flows
@@ -128,8 +128,8 @@ type Policy interface {
 	Sample(now mono.Time, p int, s Sample)
 	// Loss reports a packet proven lost on path p.
 	Loss(now mono.Time, p int)
-	// Reset forgets path p: it is new, or was down.
+	// Reset clears the state of path p, because p is new, or was down.
 	Reset(p int)
-	// Weight returns path p's share relative to a perfect path, 0 to 1, for display.
+	// Weight returns path p's share relative to a perfect path, from 0 to 1, for display.
 	Weight(p int) float64
 }

@@ -1,15 +1,15 @@
 package steer
 
-// turns gives paths their turns by weight, as evenly spread as possible. Each time every
-// path gains its weight, and the path with the most credit pays for all. The zero value
-// has no weights.
+// turns assigns turns to paths by weight, as evenly spread as possible. At each turn
+// every path gains its weight, and the path with the most credit pays the sum of the
+// weights. The zero value has no weights.
 type turns struct {
 	weight [MaxPaths]float32
 	credit [MaxPaths]float32
 }
 
-// next returns the path that is next. usable is not empty, and its members have weights
-// above zero.
+// next returns the path whose turn is next. usable is not empty, and its members have
+// weights above zero.
 func (t *turns) next(usable *Set) int {
 	best, total := -1, float32(0)
 	for p := usable.Next(0); p >= 0; p = usable.Next(p + 1) {

@@ -4,8 +4,8 @@ package steer
 // combining.
 const MaxWeight = 1000
 
-// MaxClasses is the most classes of paths: local addresses and interfaces in a
-// configuration.
+// MaxClasses is the largest number of classes of paths: local addresses and interfaces in
+// a configuration.
 const MaxClasses = 16
 
 // classes holds the weight of each path, by its class.
@@ -14,7 +14,7 @@ type classes struct {
 	of      [MaxPaths]uint8
 }
 
-// Place implements Placed. Classes beyond the bound share the last one.
+// Place implements Placed. Further classes share the last one.
 func (c *classes) Place(p, class int) { c.of[p] = uint8(max(0, min(class, MaxClasses-1))) }
 
 // weightOf returns the configured weight of path p.
@@ -25,7 +25,7 @@ func (c *classes) weightOf(p int) float64 {
 	return 1
 }
 
-// relative returns the weight of path p as a share of the largest.
+// relative returns the weight of path p divided by the largest weight.
 func (c *classes) relative(p int) float64 {
 	most := 1
 	for _, w := range c.weights {

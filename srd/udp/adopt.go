@@ -8,8 +8,8 @@ import (
 )
 
 // Adopt makes a bank from the sockets that another process has opened and passed on.
-// Packets that have arrived stay in them. The argument ports has the sockets' ports, in
-// order. Adopt owns the descriptors, even when it fails.
+// Packets that have already arrived stay in the sockets. The argument ports contains the
+// sockets' ports, in order. Adopt owns the descriptors, even if it fails.
 func Adopt(cfg Config, ports []uint16, fds []int) (_ *Bank, err error) {
 	b := &Bank{gro: true}
 	place := map[uint16]int{}
@@ -41,8 +41,8 @@ func Adopt(cfg Config, ports []uint16, fds []int) (_ *Bank, err error) {
 	return b, nil
 }
 
-// adopt puts a descriptor in its place. It sets the options again, because this program
-// may be newer than the one that opened the socket.
+// adopt stores a descriptor at its position in the bank. It sets the options again,
+// because this program may be newer than the one that opened the socket.
 func (b *Bank) adopt(fd int, place map[uint16]int, mark uint32) error {
 	family, known, put := 0, false, func() {}
 	sa, err := unix.Getsockname(fd)

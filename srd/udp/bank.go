@@ -1,7 +1,7 @@
 // Package udp is the bank of UDP sockets that all peers of a process share. Each source
-// port has its own socket, because the source port steers ECMP. The package sends and
-// receives whole trains (UDP_SEGMENT, UDP_GRO) by plain system calls on non-blocking
-// descriptors, without allocation.
+// port has its own socket, because ECMP chooses the path by the source port. The package
+// sends and receives whole trains, bursts of packets, by single system calls on
+// non-blocking descriptors (UDP_SEGMENT, UDP_GRO), without allocation.
 package udp
 
 import (
@@ -15,18 +15,18 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// MaxSockets is the most source ports of a bank.
+// MaxSockets is the largest number of source ports of a bank.
 const MaxSockets = 256
 
-// Socket buffers in bytes. While this process waits for a processor, a receive buffer
-// must hold all peers' bytes in flight on one port. The kernel charges only for bytes in
-// the buffer.
+// These are socket buffer sizes in bytes. While this process waits for a processor, a
+// receive buffer must hold the bytes in flight of all peers on one port. The kernel
+// accounts only for bytes that are in the buffer.
 const (
 	recvBuffer = 8 << 20
 	sendBuffer = 4 << 20
 )
 
-// Config sets which sockets to open.
+// Config says which sockets to open.
 type Config struct {
 	ListenPort uint16    // of socket 0; 0: any
 	Ports      int       // number of sockets, 1 to MaxSockets
@@ -34,7 +34,7 @@ type Config struct {
 	Mark       uint32    // SO_MARK, 0: none
 }
 
-// RangeError says that too many ports of Config.Range are in use.
+// RangeError means that too many ports of Config.Range are in use.
 type RangeError struct {
 	Open int // number of open sockets, including the listening one
 	Of   Config
@@ -44,7 +44,7 @@ func (e *RangeError) Error() string {
 	return fmt.Sprintf("udp: only %d of %d ports are free in %d-%d", e.Open, e.Of.Ports, e.Of.Range[0], e.Of.Range[1])
 }
 
-// PortError says why a port could not be bound.
+// PortError gives the reason why a port could not be bound.
 type PortError struct {
 	Port uint16
 	Err  error
@@ -76,7 +76,7 @@ func (s *Socket) FDs() []int {
 	return []int{s.fd4}
 }
 
-// six returns the descriptor for IPv6, or -1.
+// six returns the IPv6 descriptor, or -1.
 func (s *Socket) six() int { return int(atomic.LoadInt32(&s.fd6)) }
 
 // Bank is an open set of sockets. Several goroutines may send and receive on different
@@ -90,7 +90,7 @@ type Bank struct {
 	exits   atomic.Pointer[[]Exit]
 }
 
-// Open opens the sockets. On an error it leaves none open.
+// Open opens the sockets. After an error no socket stays open.
 func Open(cfg Config) (_ *Bank, err error) {
 	if cfg.Ports < 1 || cfg.Ports > MaxSockets {
 		return nil, fmt.Errorf("udp: %d source ports, want 1 to %d", cfg.Ports, MaxSockets)
@@ -138,11 +138,11 @@ func (b *Bank) HasPort(port uint16) bool {
 	return slices.ContainsFunc(b.socks, func(s Socket) bool { return s.Port == port })
 }
 
-// HasIPv6 reports whether socket 0 can speak IPv6.
+// HasIPv6 reports whether socket 0 supports IPv6.
 func (b *Bank) HasIPv6() bool { return b.socks[0].six() >= 0 }
 
-// WithoutIPv6 returns why there are no IPv6 sockets, or nil if there are. IPv4 works in
-// either case.
+// WithoutIPv6 returns the reason why there are no IPv6 sockets, or nil if there are. IPv4
+// works in either case.
 func (b *Bank) WithoutIPv6() error { return b.no6 }
 
 // GRO reports whether the kernel merges received trains.
@@ -179,12 +179,13 @@ func (b *Bank) Close() {
 	b.socks = nil
 }
 
-// anyTries bounds the ephemeral ports tried for one that is free in both families. The
-// kernel draws them. On a host where nine in ten are taken for one family, 256 draws all
-// fail once in 10^11 times.
+// anyTries bounds the number of ephemeral ports tried until one is free in both families.
+// The kernel draws these ports. If nine in ten ports are taken in one family, all 256
+// tries fail once in 10^11 times.
 const anyTries = 256
 
-// openAny is open; for port 0 it tries again until a port is free in both families.
+// openAny is like open, but for port 0 it tries again until a port is free in both
+// families.
 func (b *Bank) openAny(port uint16, mark uint32) (s Socket, err error) {
 	for range anyTries {
 		s, err = b.open(port, mark)
@@ -215,8 +216,8 @@ func (b *Bank) open(port uint16, mark uint32) (s Socket, err error) {
 	case err == nil:
 		s.fd6 = int32(six)
 	case !errors.Is(err, unix.EADDRINUSE) && len(b.socks) == 0:
-		// The host has no IPv6, or forbids it. The port, the mark and the options are not
-		// at fault, because IPv4 has just accepted them.
+		// The host has no IPv6, or has disabled it. The port, the mark and the options
+		// are not the reason, because IPv4 has just accepted them.
 		b.no6 = err
 	default:
 		unix.Close(s.fd4)
@@ -233,7 +234,7 @@ func (b *Bank) socket(family int, port uint16, mark uint32) (fd int, err error) 
 	var sa unix.Sockaddr = &unix.SockaddrInet4{Port: int(port)}
 	if family == unix.AF_INET6 {
 		sa = &unix.SockaddrInet6{Port: int(port)}
-		// Possible only before bind.
+		// This is possible only before bind.
 		err = os.NewSyscallError("IPV6_V6ONLY", unix.SetsockoptInt(fd, unix.IPPROTO_IPV6, unix.IPV6_V6ONLY, 1))
 	}
 	if err == nil {
@@ -249,8 +250,8 @@ func (b *Bank) socket(family int, port uint16, mark uint32) (fd int, err error) 
 	return fd, nil
 }
 
-// ect0 marks outgoing packets as ECN capable, so that queues mark instead of drop (RFC
-// 3168). The transport itself answers the marks.
+// ect0 marks outgoing packets as ECN capable, so that routers mark instead of drop them
+// (RFC 3168). The transport itself reacts to the marks.
 const ect0 = 2
 
 // ecnMask covers the ECN field in the type of service; with both bits set it means
@@ -266,8 +267,8 @@ func (b *Bank) prepare(fd, family int, mark uint32) error {
 			{unix.IPPROTO_IP, unix.IP_PKTINFO, 1},
 			{unix.IPPROTO_IP, unix.IP_RECVTOS, 1},
 			{unix.IPPROTO_IP, unix.IP_TOS, ect0},
-			// Never fragment, and ignore ICMP messages about sizes, because anyone can
-			// send one. Sizes are probed (RFC 8899).
+			// Packets are never fragmented, and ICMP messages about sizes are ignored,
+			// because anyone can forge one. Sizes are probed (RFC 8899).
 			{unix.IPPROTO_IP, unix.IP_MTU_DISCOVER, unix.IP_PMTUDISC_PROBE},
 		}
 	} else {
@@ -291,8 +292,8 @@ func (b *Bank) prepare(fd, family int, mark uint32) error {
 			return fmt.Errorf("socket option %d/%d: %w", o.level, o.name, err)
 		}
 	}
-	// A train may wait in the socket for this process. The kernel's stamp shows when it
-	// left the network. Without stamps this wait counts as zero.
+	// A train may wait in the socket until this process runs. The kernel's receive stamp
+	// shows when the train arrived. Without stamps this wait counts as zero.
 	_ = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_TIMESTAMPNS, 1)
 	buffer(fd, unix.SO_RCVBUFFORCE, unix.SO_RCVBUF, recvBuffer)
 	buffer(fd, unix.SO_SNDBUFFORCE, unix.SO_SNDBUF, sendBuffer)
@@ -302,16 +303,17 @@ func (b *Bank) prepare(fd, family int, mark uint32) error {
 	return nil
 }
 
-// buffer sets a buffer size beyond the system's limit if we may, else up to the limit.
+// buffer sets a buffer size beyond the system's limit if that is permitted, otherwise up
+// to the limit.
 func buffer(fd, force, plain, size int) {
 	if unix.SetsockoptInt(fd, unix.SOL_SOCKET, force, size) != nil {
-		// A failure is harmless: a smaller buffer costs only speed.
+		// A failure is harmless, because a smaller buffer only reduces speed.
 		_ = unix.SetsockoptInt(fd, unix.SOL_SOCKET, plain, size)
 	}
 }
 
-// LocalFor returns the source address that the kernel's routes give to packets to remote
-// with the mark.
+// LocalFor returns the source address that the kernel's routes choose for packets to
+// remote with the mark.
 func LocalFor(remote netip.AddrPort, mark uint32) (netip.Addr, error) {
 	family := unix.AF_INET
 	if remote.Addr().Is6() {

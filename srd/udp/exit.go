@@ -6,20 +6,20 @@ import (
 	"github.com/srdtun/srdtun/srd"
 )
 
-// Exit is an uplink whose packets leave by its interface, even if the routes prefer
-// another. The kernel uses only the routes of that interface. So a second uplink needs
-// its own route, with any metric, and no rule.
+// Exit is an uplink whose packets leave through its interface, even if the routing table
+// prefers another. The kernel uses only the routes of that interface. So a second uplink
+// needs its own route, with any metric, but no policy rule.
 //
-// IPv6 obeys the interface only if the kernel chooses the source address: a given source
-// turns the strict lookup off (ip6_route_output_flags). Alone says that the kernel can
-// choose only the uplink's address at this interface. Otherwise packets have a source
-// address, and the interface is only a wish.
+// IPv6 obeys the interface only if the kernel chooses the source address: if the source
+// is given, the kernel does not look up the interface strictly (ip6_route_output_flags).
+// Alone means that the kernel can choose only the uplink's address at this interface.
+// Otherwise packets state their source address, and the kernel may use another interface.
 type Exit struct {
 	Uplink srd.Uplink
 	Alone  bool
 }
 
-// SetExits replaces all exits. Others may send and receive meanwhile.
+// SetExits replaces all exits. Other goroutines may send and receive at the same time.
 func (b *Bank) SetExits(exits []Exit) {
 	v := slices.Clone(exits)
 	b.exits.Store(&v)
@@ -33,11 +33,11 @@ func (b *Bank) Exits() []Exit {
 	return nil
 }
 
-// Uplink returns the uplink that u stands for; link 0: any interface. If one exit alone
-// has the address, packets at any interface belong to that exit. A router may send
-// answers by another way than the questions. If several exits have it, an interface of
-// none of them means nothing. A link-local address has a meaning only at its interface
-// (RFC 4291 section 2.5.6).
+// Uplink returns the uplink that u belongs to; link 0 stands for any interface. If only one
+// exit has the address, packets at any interface belong to that exit. The reason is that
+// a router may send answers on another path than the requests. If several exits have the
+// address, a packet at none of their interfaces belongs to none. A link-local address is
+// valid only at its interface (RFC 4291 section 2.5.6).
 func (b *Bank) Uplink(u srd.Uplink) srd.Uplink { return uplinkOf(b.Exits(), u) }
 
 func uplinkOf(exits []Exit, u srd.Uplink) srd.Uplink {

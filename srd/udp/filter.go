@@ -14,23 +14,25 @@ import (
 
 const (
 	// judgedMost is the largest packet that the filter judges alone, in bytes: the
-	// payload of an Ethernet packet over IPv4. A longer one may be a train that the
+	// payload of an Ethernet packet over IPv4. A longer packet may be a train that the
 	// kernel merged. The filter sees only the first packet of a train. An attacker who
-	// forges a packet in front must not make the filter drop the others. So the reader
-	// judges trains, unless there are too many (Shares).
+	// forges a packet at the front of a train must not make the filter drop the other
+	// packets. So the reader judges the packets of trains, unless there are too many
+	// trains (Shares).
 	judgedMost = 1472
 
-	// doubtShare: of the packets that seem not to be ours, one in doubtShare passes; it
-	// is a power of two. So `show` still reports strangers' packets. The kernel may merge
-	// a forged small packet with small ones behind it. Then the filter drops most of
-	// these, but not all.
+	// One in doubtShare of the packets that seem foreign passes; doubtShare is a power of
+	// two. So `show` still reports strangers' packets. The kernel may merge a forged
+	// small packet with small packets behind it. Then the filter drops most of these
+	// trains, but not all.
 	doubtShare = 64
 )
 
-// Refuse makes the kernel drop most packets that cannot be ours, on all sockets. Their
-// type is unknown, or they are too short for it, or their receiver index lacks the 16
-// bits of prefix. Dropped packets take no room in the sockets' buffers and none of the
-// reader's time. The filter proves nothing: one seen packet shows the prefix.
+// Refuse makes the kernel drop most foreign packets, on all sockets. A packet is foreign
+// if its type is unknown, if it is too short for its type, or if its receiver index lacks
+// the 16 bits of prefix. Dropped packets take no space in the sockets' buffers and none
+// of the reader's time. The filter proves nothing, because anyone who sees one packet
+// knows the prefix.
 func (b *Bank) Refuse(prefix uint16) error {
 	b.prefix = prefix
 	for i := range b.socks {
@@ -41,15 +43,15 @@ func (b *Bank) Refuse(prefix uint16) error {
 	return nil
 }
 
-// Shares set how many of the packets that a filter cannot judge pass: one in so many,
-// each a power of two.
+// Shares sets how many of the packets that a filter cannot judge pass: one in each of
+// these numbers, which are powers of two.
 type Shares struct {
 	Initiations uint32 // without a cookie's MAC: the filter cannot tell senders apart
 	Cookies     uint32 // initiations with a MAC there, valid or not
 	Trains      uint32 // trains with a first packet that seems not to be ours
 }
 
-// Thin is Refuse for socket i, with the shares s.
+// Thin does the same as Refuse for socket i only, with the shares s.
 func (b *Bank) Thin(i int, s Shares) error {
 	for _, fd := range b.socks[i].FDs() {
 		if err := b.attach(fd, s); err != nil {
@@ -77,7 +79,7 @@ func (b *Bank) attach(fd int, s Shares) error {
 	return nil
 }
 
-// line is one instruction of a filter, with labels in place of distances.
+// line is one instruction of a filter, with labels in place of jump distances.
 type line struct {
 	label   string // its own
 	do      bpf.Instruction
@@ -89,7 +91,7 @@ type line struct {
 const behindUDP = 8
 
 // judge is the filter in classic BPF, which needs no privilege. A load beyond the
-// packet's end refuses the packet.
+// packet's end makes the kernel drop the packet.
 func judge(prefix uint16, shares Shares) []line {
 	load := func(at, size int) line {
 		return line{do: bpf.LoadAbsolute{Off: uint32(behindUDP + at), Size: size}}
@@ -151,7 +153,7 @@ func judge(prefix uint16, shares Shares) []line {
 	}
 }
 
-// resolve replaces labels with distances.
+// resolve replaces labels by jump distances.
 func resolve(lines []line) []bpf.Instruction {
 	place := map[string]int{}
 	for i, l := range lines {

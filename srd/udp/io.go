@@ -12,7 +12,7 @@ import (
 )
 
 // Datagram is one received datagram: a packet, or a train that the kernel merged. The
-// packets of a train are equally long, but the last may be shorter.
+// packets of a train are equally long, except that the last may be shorter.
 type Datagram struct {
 	Data    []byte // aliases the Receiver's buffer until the next Read
 	Segment int    // bytes of each packet; 0: Data is one packet
@@ -25,19 +25,20 @@ type Datagram struct {
 const (
 	// readSize is the size of the largest merged train.
 	readSize = 65535
-	// ReadMost is the most datagrams of one call. On slow links a socket usually holds
-	// one to three. With a call for each, and one more that finds none, reading made two
-	// thirds of all calls.
+	// ReadMost is the largest number of datagrams in one call. On slow links a socket
+	// usually contains one to three datagrams. With a separate call for each datagram,
+	// plus one that finds none, two thirds of all system calls were reads.
 	ReadMost = 4
 )
 
-// RecvStats counts dropped and remarkable datagrams. Others may read it meanwhile.
+// RecvStats counts dropped and unusual datagrams. Other goroutines may read it at the
+// same time.
 type RecvStats struct {
 	Truncated atomic.Uint64 // datagrams larger than the buffer
 	NotECT    atomic.Uint64 // received without ECN, which lets queues mark instead of drop; not dropped
 }
 
-// Receiver receives on any socket. One goroutine uses it.
+// Receiver receives on any socket. Only one goroutine may use it.
 type Receiver struct {
 	headers [ReadMost]header
 	calls   [ReadMost]mmsghdr
@@ -62,9 +63,9 @@ func NewReceiver(b *Bank, stats *RecvStats) *Receiver {
 	return r
 }
 
-// Read returns the next datagrams from fd, as many as most and ReadMost allow. They are
+// Read returns the next datagrams from fd, at most most and at most ReadMost. They are
 // valid until the next Read. The result more is false if the socket is empty. It is also
-// false if the kernel reports an error of an earlier send, which the transport notices
+// false if the kernel reports an error of an earlier send, which the transport detects
 // itself.
 func (r *Receiver) Read(fd, most int) (got []Datagram, more bool) {
 	most = min(most, ReadMost)
@@ -99,7 +100,8 @@ func (r *Receiver) Read(fd, most int) (got []Datagram, more bool) {
 	return got, int(n) == most
 }
 
-// SendStats counts sent and dropped packets. Others may read it meanwhile.
+// SendStats counts sent and dropped packets. Other goroutines may read it at the same
+// time.
 type SendStats struct {
 	Trains     atomic.Uint64 // sendmsg calls
 	Packets    atomic.Uint64
@@ -110,25 +112,25 @@ type SendStats struct {
 	NoSegments atomic.Uint64 // trains sent packet by packet because UDP_SEGMENT failed
 }
 
-// Sender sends trains. One goroutine at a time uses it.
+// Sender sends trains. Only one goroutine at a time may use it.
 type Sender struct {
 	h     header
 	bank  *Bank
 	stats *SendStats
-	// whole counts the trains that are still sent packet by packet after a failure of
-	// UDP_SEGMENT. Then UDP_SEGMENT is tried again, because routes change.
+	// whole counts the trains that must still be sent packet by packet after a failure of
+	// UDP_SEGMENT. After these, UDP_SEGMENT is tried again, because routes change.
 	whole int
 }
 
-// retrySegments is the first value of Sender.whole after a failure.
+// retrySegments is the initial value of Sender.whole after a failure.
 const retrySegments = 4096
 
 // NewSender returns a sender on b that counts in stats.
 func NewSender(b *Bank, stats *SendStats) *Sender { return &Sender{bank: b, stats: stats} }
 
 // Send sends a sealed train. It drops and counts packets that cannot be sent; the
-// transport repairs them like any loss. The result noWay means that the host lost the
-// source address, or has no route from it.
+// transport repairs them like any other loss. The result noWay means that the host lost
+// the source address, or that there is no route from it.
 func (s *Sender) Send(t *srd.Train) (noWay bool) {
 	fd, n := s.fd(t), t.Packets()
 	if fd < 0 || n == 0 {
@@ -157,9 +159,10 @@ func (s *Sender) Send(t *srd.Train) (noWay bool) {
 	return noWay
 }
 
-// each sends a train packet by packet. The result fault means that the packets failed and
-// not UDP_SEGMENT: one was too big, or none could be sent. If the first packet is
-// refused, as without its source address, so are all others.
+// each sends a train packet by packet. The result fault means that the packets failed,
+// not UDP_SEGMENT: one was too large, or none could be sent. If the first packet is
+// refused, for example because its source address is gone, all others would be refused
+// too.
 func (s *Sender) each(fd int, t *srd.Train) (fault, noWay bool) {
 	var tooBig, sent bool
 	for b := t.Buf; len(b) > 0; {
@@ -177,15 +180,16 @@ func (s *Sender) each(fd int, t *srd.Train) (fault, noWay bool) {
 	return tooBig || !sent, false
 }
 
-// refused reports whether err is Linux's refusal of a single packet's source address.
-// IPv6 refuses the address (EINVAL), IPv4 the route from it (ENETUNREACH, EINVAL before
-// 4.19). Both refuse an interface that is gone (ENODEV).
+// refused reports whether err is Linux's refusal of a single packet because of its source
+// address. IPv6 refuses the address itself (EINVAL), IPv4 the route from it (ENETUNREACH,
+// EINVAL before 4.19). Both refuse an interface that does not exist any more (ENODEV).
 func refused(err error) bool {
 	return errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENODEV) || errors.Is(err, unix.EADDRNOTAVAIL) ||
 		errors.Is(err, unix.ENETUNREACH) || errors.Is(err, unix.EHOSTUNREACH)
 }
 
-// segmentRefused reports whether err means that a route or device lacks UDP_SEGMENT.
+// segmentRefused reports whether err means that a route or device does not support
+// UDP_SEGMENT.
 func segmentRefused(err error) bool {
 	return errors.Is(err, unix.EIO) || errors.Is(err, unix.EINVAL) || errors.Is(err, unix.EMSGSIZE) || errors.Is(err, unix.EOPNOTSUPP)
 }

@@ -7,9 +7,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// OpenIPv6 opens the IPv6 sockets that the host could not have before, on the ports of
-// the IPv4 sockets. It opens all or none. Others may send and receive meanwhile. A poller
-// has to ask for the descriptors again.
+// OpenIPv6 opens IPv6 sockets that the host could not provide before, on the ports of the
+// IPv4 sockets. It opens all or none. Other goroutines may send and receive at the same
+// time. A poller has to fetch the descriptors again.
 func (b *Bank) OpenIPv6(mark uint32) (err error) {
 	fds := make([]int, 0, len(b.socks))
 	defer func() {

@@ -9,11 +9,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// oobSize is the room for one datagram's aligned control messages. These are packet info
+// oobSize is the size of one datagram's aligned control messages. These are packet info
 // (up to 36 bytes), traffic class (20), segment size (20) and receive stamp (32).
 const oobSize = 128
 
-// header is a msghdr with its buffers, made once and used for every call.
+// header is a msghdr with its buffers, which is allocated once and used for every call.
 type header struct {
 	hdr  unix.Msghdr
 	iov  unix.Iovec
@@ -21,7 +21,7 @@ type header struct {
 	ctl  [oobSize / 8]uint64 // control messages, aligned as the kernel's macros do
 }
 
-// oob returns the control message buffer.
+// oob returns the buffer for control messages.
 func (h *header) oob() []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(&h.ctl[0])), oobSize)
 }
@@ -63,7 +63,7 @@ func (h *header) addr() netip.AddrPort {
 	return netip.AddrPortFrom(netip.AddrFrom16([16]byte(h.name[8:24])), port)
 }
 
-// align rounds a control message length up as CMSG_ALIGN does on 64-bit Linux.
+// align rounds the length of a control message up as CMSG_ALIGN does on 64-bit Linux.
 func align(n int) int { return (n + 7) &^ 7 }
 
 // stampKind is SCM_TIMESTAMPNS, which has the same number as the socket option.
@@ -72,7 +72,7 @@ const stampKind = unix.SO_TIMESTAMPNS
 const cmsgHeader = unix.SizeofCmsghdr
 
 // put appends a control message of n data bytes at offset at. It returns the data and the
-// offset behind it.
+// offset after it.
 func (h *header) put(at, level, kind, n int) (data []byte, next int) {
 	oob := h.oob()
 	c := (*unix.Cmsghdr)(unsafe.Pointer(&oob[at]))
@@ -83,8 +83,8 @@ func (h *header) put(at, level, kind, n int) (data []byte, next int) {
 }
 
 // control writes the control messages of an outgoing train: source address, interface and
-// segment size (0: one packet). If alone is true, the kernel chooses the IPv6 source
-// address.
+// segment size (0 for a single packet). If alone is true, the kernel chooses the IPv6
+// source address.
 func (h *header) control(local srd.Uplink, alone bool, segment int) {
 	at := 0
 	var d []byte
@@ -115,7 +115,7 @@ func (h *header) control(local srd.Uplink, alone bool, segment int) {
 	h.hdr.SetControllen(at)
 }
 
-// facts reads the control messages of a received datagram.
+// facts parses the control messages of a received datagram.
 func (h *header) facts(d *Datagram) {
 	d.Segment, d.Stamp, d.ECN = 0, 0, srd.ECT
 	for b := h.oob()[:h.hdr.Controllen]; len(b) >= cmsgHeader; {
@@ -146,7 +146,7 @@ func (h *header) facts(d *Datagram) {
 	}
 }
 
-// ecnOf reads the ECN field of a type of service or traffic class.
+// ecnOf returns the ECN field of a type of service or traffic class.
 func ecnOf(class uint32) srd.ECN {
 	switch class & ecnMask {
 	case 0:

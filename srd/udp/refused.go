@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// refusals adds up the kernel's 32-bit counters of each socket.
+// refusals sums up the kernel's 32-bit drop counters of the sockets.
 type refusals struct {
 	mu   sync.Mutex
 	last map[int]uint32
@@ -15,7 +15,8 @@ type refusals struct {
 }
 
 // Refused returns how many packets the kernel has dropped at the sockets: refused by the
-// filter, damaged, or too many for a buffer. Call it at least once in 2^32 packets.
+// filter, damaged, or too many for a buffer. Call it at least once in 2^32 dropped
+// packets.
 func (b *Bank) Refused() uint64 {
 	r := &b.refused
 	r.mu.Lock()
@@ -33,7 +34,7 @@ func (b *Bank) Refused() uint64 {
 	return r.sum
 }
 
-// drops reads SK_MEMINFO_DROPS; kernels before 4.12 lack it, and drops returns 0.
+// drops reads SK_MEMINFO_DROPS. Kernels before 4.12 lack it, and then drops returns 0.
 func drops(fd int) uint32 {
 	var info [unix.SK_MEMINFO_VARS]uint32
 	n := uint32(unsafe.Sizeof(info))
