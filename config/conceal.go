@@ -10,11 +10,11 @@ import (
 	"github.com/srdtun/srdtun/internal/keytext"
 )
 
-// Conceal returns a configuration's text without its secrets, for strangers. The text may
-// be broken, and the slip that broke it may have moved a secret anywhere. So Conceal
-// keeps no list of secrets. It shows a line only if its key and the shape of its value
-// are known to be harmless. Of any other line it shows the key at most. Comments are left
-// out too. Lines keep their numbers, because messages name them.
+// Conceal returns a configuration's text without its secrets, so that it can be shown to strangers.
+// The text may be invalid, and the mistake that made it invalid may have put a secret anywhere. So
+// Conceal does not rely on a list of secret keys. It shows a line only if its key and the shape of
+// its value are known to be harmless. Of any other line it shows at most the key. Comments are left
+// out too. The number of lines stays the same, because messages refer to line numbers.
 func Conceal(text string, k Known) (shown string, words []string) {
 	c := concealer{known: k}
 	var b strings.Builder
@@ -32,28 +32,29 @@ func Conceal(text string, k Known) (shown string, words []string) {
 	return b.String(), slices.Compact(c.words)
 }
 
-// Known recognises harmless words that look like secrets.
+// Known reports harmless words that look like secrets.
 type Known struct {
 	Public  func(key string) bool  // the text is a public key
 	Program func(name string) bool // the text is a program, and may begin a command
 }
 
-// concealer is the state of reading a text line by line.
+// concealer is the state of processing a text line by line.
 type concealer struct {
 	known Known
 	words []string
 
-	// open is the key with a list that continues in the next line. It is zero if no list
-	// continues, or after a line that was not understood. Then the lines up to the next
-	// key are hidden.
+	// open is the key whose list continues in the next line. It is zero if no list continues, or
+	// after a line that was not understood. In the latter case the lines up to the next key are
+	// hidden.
 	open keySpec
 
-	// quotes end the string of several lines that the last line was in. It is empty outside of one.
+	// quotes is the end of the multi-line string in which the last line was. Outside such a string
+	// it is empty.
 	quotes string
 }
 
-// inString reports whether a line begins within a string of several lines, and notes whether
-// the next one does. Quotes in comments and in other strings count too: then more is hidden.
+// inString reports whether a line begins within a multi-line string, and records whether the next
+// line does. Quotes in comments and in other strings count too, so that at worst more is hidden.
 func (c *concealer) inString(line string) (in bool) {
 	in = c.quotes != ""
 	for {
@@ -75,7 +76,7 @@ func (c *concealer) inString(line string) (in bool) {
 	}
 }
 
-// firstOf returns where the first of two texts begins in s, -1 if none does.
+// firstOf returns the index in s of the first of two texts, or -1 if there is none.
 func firstOf(s, a, b string) int {
 	i, j := strings.Index(s, a), strings.Index(s, b)
 	if i < 0 || j >= 0 && j < i {
@@ -141,7 +142,7 @@ func (c *concealer) pair(section, key, value string) string {
 	return head + withoutComment(value)
 }
 
-// slips bounds the edits by which a misspelled key that is shown may differ from a known one.
+// slips bounds the edits by which a misspelled key may differ from a known one and still be shown.
 const slips = 2
 
 func (c *concealer) misspelled(section, key string) string {
@@ -172,7 +173,7 @@ func (c *concealer) goOn(text string) string {
 		return c.hide(text)
 	}
 	elements, end, ok := scanElements(text)
-	// A lone word may be the rest of another list that lost its key.
+	// A single word may be the rest of another list whose key was lost.
 	if !ok || !c.harmless(k, elements, false) {
 		c.open = keySpec{}
 		return c.hide(text)
@@ -183,7 +184,7 @@ func (c *concealer) goOn(text string) string {
 	return withoutComment(text)
 }
 
-// hide replaces a text, and notes its secret words.
+// hide replaces a text, and records its secret words.
 func (c *concealer) hide(text string) string {
 	c.words = append(c.words, secretWords(text)...)
 	return hidden
@@ -202,8 +203,8 @@ func (c *concealer) hideValue(key, value string) string {
 // program matches a word that can only be a program's name or path.
 var program = regexp.MustCompile(`^[A-Za-z0-9_./-]+$`)
 
-// command shows the first word of each command that is complete in this line. rest reports
-// that the list continues.
+// command shows the first word of each command that is complete in this line. rest means that the
+// list continues.
 func (c *concealer) command(value string) (shown string, rest bool) {
 	commands, whole := scanCommands(value)
 	if commands == nil {
@@ -246,8 +247,8 @@ func knownSection(name string) bool {
 	return slices.ContainsFunc(schema, func(s sectionSpec) bool { return s.name == name })
 }
 
-// harmless reports whether elements have the shape of the key's values. With whole,
-// they share a line with their key.
+// harmless reports whether elements have the shape of the key's values. If whole is true, they are
+// on the same line as their key.
 func (c *concealer) harmless(k keySpec, elements []string, whole bool) bool {
 	for _, e := range elements {
 		if !harmlessWord(e) && !c.freeWord(k, e, whole) {
@@ -317,8 +318,8 @@ func (c *concealer) freeWord(k keySpec, text string, whole bool) bool {
 // of a key of this length has more than 64 bits.
 const tangledRun = 12
 
-// tangled reports whether a text has a run that looks random. In a path, it looks at each
-// part.
+// tangled reports whether a text contains a run of characters that looks random. In a path, it
+// checks each part.
 func tangled(text string, path bool) bool { return untangled(text, path) != text }
 
 // looksDrawn reports whether a file name may be a key.

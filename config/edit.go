@@ -53,9 +53,9 @@ func With(c *Config, settings []Setting) (*Config, error) {
 	return next, nil
 }
 
-// Named returns settings with each peer's name or key as in c. A setting may also name a peer
-// by an address inside the tunnel, as in "peer.10.80.0.2.policy". That is the peer with the
-// longest prefix around the address.
+// Named returns settings in which each peer's name or key is spelled as in c. A setting may
+// also name a peer by an address inside the tunnel, as in "peer.10.80.0.2.policy". This
+// address belongs to the peer with the longest prefix around it.
 func Named(c *Config, settings []Setting) []Setting {
 	v := slices.Clone(settings)
 	for i, s := range v {
@@ -71,7 +71,7 @@ func Named(c *Config, settings []Setting) []Setting {
 	return v
 }
 
-// peerOf returns the peer of a name, a public key or an address inside the tunnel, or nil.
+// peerOf returns the peer with a name, a public key or an address inside the tunnel, or nil.
 func (c *Config) peerOf(who string) *Peer {
 	i := peerid.Find(who, len(c.Peers),
 		func(i int) (string, string) { return c.Peers[i].Name, c.Peers[i].PublicKey.String() },
@@ -91,8 +91,8 @@ func plainFault(err error) error {
 	return fmt.Errorf("%s: %s", e.Key, e.Msg)
 }
 
-// Edit puts settings into the text of a configuration, and keeps all the rest, comments
-// too. Parse may still refuse the result.
+// Edit puts settings into the text of a configuration, and keeps the rest of the text,
+// including comments. Parse may still refuse the result.
 func Edit(text []byte, settings []Setting) ([]byte, error) {
 	for _, s := range settings {
 		root, err := decode("", text)
@@ -110,7 +110,7 @@ func Edit(text []byte, settings []Setting) ([]byte, error) {
 	return text, nil
 }
 
-// spot is the place of a key in a text, whether the key is there or not.
+// spot is the position of a key in a text, whether the key exists or not.
 type spot struct {
 	section section
 	key     keySpec

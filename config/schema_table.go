@@ -1,6 +1,6 @@
 package config
 
-// Values of keySpec.live.
+// These are the values of keySpec.live.
 const (
 	atRestart = false
 	live      = true

@@ -19,9 +19,9 @@ const hidden = keytext.Hidden
 type Secret struct {
 	_ [0]func() // == would compare pointers
 
-	// The key is behind two pointers; nil is a key of zeros. For an unexported field or
-	// a wrong verb, fmt does not call a value's methods and shows its bytes. It follows
-	// one pointer to them, but never a second one.
+	// The key is behind two pointers; nil is a key of zeros. For an unexported field or a
+	// wrong verb, fmt does not call a value's methods but prints its bytes. To print
+	// bytes fmt follows one pointer, but never a second one.
 	key **[keyBytes]byte
 }
 
@@ -88,8 +88,8 @@ func (s Secret) Equal(other Secret) bool {
 // IsZero reports whether no secret is set.
 func (s Secret) IsZero() bool { return s.Equal(Secret{}) }
 
-// Reveal returns the secret in base64, as wg(8) prints it. There is no other way to
-// print one.
+// Reveal returns the secret in base64, as wg(8) prints it. No other method prints a
+// secret.
 func (s Secret) Reveal() string { return Key(s.Bytes()).String() }
 
 // String hides the secret.

@@ -12,8 +12,8 @@ import (
 	"github.com/srdtun/srdtun/internal/keytext"
 )
 
-// document is one file during its reading. It collects the faults, and reports the
-// first in the file, in whatever order the checks run.
+// document is one file while it is read. It collects the faults, and reports the first
+// one in the file, in whatever order the checks run.
 type document struct {
 	file   string // as faults name it
 	dir    string // directory of its key files
@@ -57,11 +57,12 @@ func (d *document) fail(off int, key string, cause error, msg string) {
 	d.faults = append(d.faults, fault{off, e})
 }
 
-// typoEdits bounds the edits of a word that counts as a misspelled key.
+// typoEdits bounds the edits of a word that still counts as a misspelled key.
 const typoEdits = 4
 
-// shownKey returns a key for an error. It is whole if the schema has it or a similar
-// key. Any other long word may be a secret that lost its key.
+// shownKey returns the form of a key that an error may show. The form is the whole key if
+// the schema has it or a similar key. Any other long word may be a secret whose key was
+// lost.
 func shownKey(key string) string {
 	last := plain(key[strings.LastIndexByte(key, '.')+1:])
 	for _, s := range schema {
@@ -72,8 +73,8 @@ func shownKey(key string) string {
 	return clipped(redacted(key))
 }
 
-// section is one table of a document: its values and their places. A section that the
-// file lacks is empty, and has its parent's place.
+// section is one table of a document, with its values and their positions. If the file
+// lacks the section, it is empty, and has the position of its parent.
 type section struct {
 	doc  *document
 	name string // as in errors: "interface", "peer"
@@ -86,15 +87,15 @@ func (s section) has(key string) bool {
 	return ok
 }
 
-// off is the offset of a key, or of the section if it lacks the key.
+// off returns the offset of a key, or of the section if it lacks the key.
 func (s section) off(key string) int { return s.at.key(key).off }
 
-// fail notes a fault of a key at its place.
+// fail records a fault of a key at the key's position.
 func (s section) fail(key, format string, args ...any) {
 	s.failAt(s.off(key), key, format, args...)
 }
 
-// failAt notes a fault of a key at an offset, for instance an element's.
+// failAt records a fault of a key at a given offset, for instance that of an element.
 func (s section) failAt(off int, key, format string, args ...any) {
 	if s.name != "" {
 		key = s.name + "." + key
@@ -102,7 +103,7 @@ func (s section) failAt(off int, key, format string, args ...any) {
 	s.doc.fail(off, key, nil, fmt.Sprintf(format, args...))
 }
 
-// text reads a string; a missing key gives the default.
+// text reads a string; if the key is missing it returns the default.
 func (s section) text(key, absent string) string {
 	v, ok := s.vals[key]
 	if !ok {
@@ -126,7 +127,8 @@ func (s section) oneOf(key, absent string, known ...string) string {
 	return text
 }
 
-// number reads a whole number from lo to hi; a missing key gives the default.
+// number reads a whole number from lo to hi; if the key is missing it returns the
+// default.
 func (s section) number(key string, absent, lo, hi int64) int64 {
 	v, ok := s.vals[key]
 	if !ok {
@@ -144,7 +146,7 @@ func (s section) number(key string, absent, lo, hi int64) int64 {
 	return absent
 }
 
-// item is a string of a list and its offset.
+// item is a string in a list, with its offset.
 type item struct {
 	text string
 	off  int
@@ -185,8 +187,8 @@ func (s section) items(key string, most int) []item {
 	return items
 }
 
-// asList writes words with commas between as a list in TOML. Like quoted, it cuts long
-// texts and hides secrets.
+// asList prints comma-separated words as a list in TOML. Like quoted, it cuts long texts
+// and hides secrets.
 func asList(text string) string {
 	var parts []string
 	for _, part := range strings.Split(clipped(untangled(text, false)), ",") {
@@ -195,7 +197,7 @@ func asList(text string) string {
 	return "[" + strings.Join(parts, ", ") + "]"
 }
 
-// kind names the TOML type of a decoded value.
+// kind returns the name of the TOML type of a decoded value.
 func kind(v any) string {
 	switch v.(type) {
 	case string:
@@ -216,7 +218,7 @@ func kind(v any) string {
 	return "a table"
 }
 
-// list joins known values for an error.
+// list joins the known values for an error.
 func list(known []string) string {
 	text := ""
 	for i, k := range known {

@@ -60,7 +60,7 @@ func decode(file string, data []byte) (section, error) {
 	return section{doc: doc, vals: vals, at: found.root}, doc.first()
 }
 
-// firstInvalid is the offset of the first byte that is not UTF-8, or -1.
+// firstInvalid returns the offset of the first byte that is not UTF-8, or -1.
 func firstInvalid(s string) int {
 	for i, r := range s {
 		if r == utf8.RuneError {
@@ -72,9 +72,9 @@ func firstInvalid(s string) int {
 	return -1
 }
 
-// firstControl is the offset of the first control character except tabs and line ends,
-// or -1. The decoder refuses these too, but it names the line where the surrounding
-// text begins.
+// firstControl returns the offset of the first control character except tabs and line
+// ends, or -1. The decoder refuses these characters too, but it reports the line where
+// the surrounding text begins.
 func firstControl(s string) int {
 	for i := range len(s) {
 		switch c := s[i]; {
@@ -99,16 +99,16 @@ func decodeTOML(text string) (vals map[string]any, err error) {
 	return vals, err
 }
 
-// failSyntax notes an error of the decoder.
+// failSyntax records an error of the decoder.
 func (d *document) failSyntax(text string, err error) {
 	var parse toml.ParseError
 	if !errors.As(err, &parse) {
 		d.fail(len(text), "", nil, redacted(err.Error()))
 		return
 	}
-	// The line comes from the decoder's offset: for some faults at the end of a file,
-	// its line number is one too small. For a fault inside a multi-line string, it is
-	// the line where the string begins.
+	// The line is computed from the decoder's offset, because for some faults at the end
+	// of a file its line number is one too small. For a fault inside a multi-line string,
+	// the reported line is the one where the string begins.
 	off := min(max(parse.Position.Start, 0), len(text))
 	key, msg := withoutStray(parse.LastKey), unquoted(parse.Message)
 	if line := d.textOf(text, d.lines.line(off)); holdsSecret(line) || holdsSecret(key) {
@@ -136,8 +136,8 @@ func unquoted(msg string) string {
 	}))
 }
 
-// withoutStray drops the last part of a dotted key if no section knows it. It may be a
-// secret on a line without its key.
+// withoutStray removes the last part of a dotted key if no section has such a key. That
+// part may be a secret on a line without its key.
 func withoutStray(key string) string {
 	dot := strings.LastIndexByte(key, '.')
 	for _, s := range schema {
@@ -164,7 +164,7 @@ func (d *document) textOf(text string, line int) string {
 // decoder's messages.
 var secretLike = regexp.MustCompile(`[A-Za-z0-9+/=]{16,}`)
 
-// holdsSecret reports whether a key or a line has a value that no error may repeat.
+// holdsSecret reports whether a key or a line has a value that no error may contain.
 func holdsSecret(s string) bool {
 	p := plain(s)
 	return keytext.Shape.MatchString(s) || strings.Contains(p, "privatekey") || strings.Contains(p, "presharedkey")

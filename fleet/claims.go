@@ -6,21 +6,22 @@ import (
 	"sort"
 )
 
-// claims are the keys and prefixes of admitted members. None of them overlap. The zero value is
-// empty.
+// claims holds the keys and prefixes of admitted members. No two of them overlap. The zero
+// value is empty.
 type claims struct {
-	// sorted by address. No two overlap, so both their ends are in order.
+	// The list is sorted by address. No two prefixes overlap, so both their first and last
+	// addresses are in order.
 	ranges []claim
 	keys   map[Key]*member
 }
 
-// claim is one prefix and its member.
+// claim is one prefix with its member.
 type claim struct {
 	prefix netip.Prefix
 	m      *member
 }
 
-// first returns the place of the first claim that ends at p or behind it.
+// first returns the index of the first claim that ends at p or after it.
 func (c *claims) first(p netip.Prefix) int {
 	return sort.Search(len(c.ranges), func(i int) bool {
 		q := c.ranges[i].prefix
@@ -28,7 +29,8 @@ func (c *claims) first(p netip.Prefix) int {
 	})
 }
 
-// conflict returns an admitted member that has a key or prefix of m's, and a name for it.
+// conflict returns an admitted member that has a key or prefix of m, and a text that names the
+// conflict.
 func (c *claims) conflict(m *member) (other *member, what string) {
 	for other, what := range c.conflicts(m) {
 		return other, what
@@ -36,7 +38,7 @@ func (c *claims) conflict(m *member) (other *member, what string) {
 	return nil, ""
 }
 
-// conflicts goes through all such members. One member may come several times.
+// conflicts iterates over all such members. It may return a member several times.
 func (c *claims) conflicts(m *member) func(func(*member, string) bool) {
 	return func(yield func(*member, string) bool) {
 		if other := c.keys[m.rec.PublicKey]; other != nil && !yield(other, "its key") {
@@ -52,7 +54,7 @@ func (c *claims) conflicts(m *member) func(func(*member, string) bool) {
 	}
 }
 
-// holder returns the admitted member whose prefixes hold an address, or nil.
+// holder returns the admitted member whose prefixes contain an address, or nil.
 func (c *claims) holder(a netip.Addr) *member {
 	p := netip.PrefixFrom(a, a.BitLen())
 	if i := c.first(p); i < len(c.ranges) && c.ranges[i].prefix.Contains(a) {
@@ -61,7 +63,7 @@ func (c *claims) holder(a netip.Addr) *member {
 	return nil
 }
 
-// add admits m. m must not conflict with another member.
+// add admits m, which must not conflict with another member.
 func (c *claims) add(m *member) {
 	if c.keys == nil {
 		c.keys = map[Key]*member{}

@@ -8,12 +8,12 @@ import (
 	"strings"
 )
 
-// recordMark begins the line of a file that keeps the record for the next process. That process
-// can judge the record again by its own policy while the discovery is down.
+// recordMark begins the line of a file that contains the record for the next process. This
+// process can judge the record again by its own policy while the discovery cannot be reached.
 const recordMark = "# record "
 
-// file is the daemon's drop-in file for a member. TOML escapes no character of names, keys,
-// addresses and prefixes. The record is one line of JSON, where line ends are escaped.
+// file is the daemon's drop-in file for a member. Names, keys, addresses and prefixes need no
+// escapes in TOML. The record is one line of JSON, in which line ends are escaped.
 func (m *member) file() []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "# Written by the fleet's agent, which undoes changes.\n%s%d %s\n[[peer]]\n", recordMark, m.born, m.rec.Format())
@@ -25,16 +25,16 @@ func (m *member) file() []byte {
 		fmt.Fprintf(&b, "allowed_ips = %s\n", quoted(m.rec.AllowedIPs))
 	}
 	if !m.right.expires.IsZero() {
-		// The daemon removes the peer then, even if the agent is dead.
+		// At this time the daemon removes the peer, even if the agent is dead.
 		fmt.Fprintf(&b, "expires = %q\n", stamp(m.right.expires))
 	}
 	return b.Bytes()
 }
 
-// errNotOurs means that no agent wrote a file.
+// errNotOurs means that a file was not written by an agent.
 var errNotOurs = errors.New("not a file of the fleet's agent")
 
-// ParseFile returns the entry of a file.
+// ParseFile returns the entry in a file.
 func ParseFile(name string, data []byte) (Entry, error) {
 	for line := range strings.Lines(string(data[:min(len(data), 2*MaxRecord)])) {
 		rest, ok := strings.CutPrefix(strings.TrimSuffix(line, "\n"), recordMark)

@@ -11,7 +11,8 @@ import (
 )
 
 // Grant is the text that the fleet's key signs. It says that a key may be a member under a
-// name, with these prefixes and no others. A copy of it is as good as the original.
+// name, with these prefixes and no other ones. A grant is no secret: a copy of it is as good
+// as the original.
 type Grant struct {
 	Fleet      string
 	Name       string
@@ -19,20 +20,21 @@ type Grant struct {
 	AllowedIPs []netip.Prefix // sorted
 	// Within are the networks for the member's endpoints; empty: any.
 	Within []netip.Prefix
-	// Issued is when this member first got its right. A renewal keeps it, because the older of
-	// two rights to one prefix counts.
+	// Issued is the time when this member first got its right. A renewal keeps this time,
+	// because the older of two rights to one prefix counts.
 	Issued time.Time
-	// Signed is when this text was signed. A deny list may end all grants before a day.
+	// Signed is the time when this text was signed. A deny list may end all grants that were
+	// signed before a certain time.
 	Signed  time.Time
 	Expires time.Time // zero: never
 
 	Signature [ed25519.SignatureSize]byte
 }
 
-// stampLayout is the one spelling of a time: UTC, milliseconds.
+// stampLayout is the only valid spelling of a time: UTC, milliseconds.
 const stampLayout = "2006-01-02T15:04:05.000Z"
 
-// never is the spelling of no time.
+// never is the spelling for the absence of a time.
 const never = "never"
 
 func stamp(t time.Time) string {
@@ -50,9 +52,9 @@ func parseStamp(s string) (time.Time, error) {
 	return t, nil
 }
 
-// Text is what is signed: one line for each field, in this order. No field can hold a line
-// end or a blank, so no two grants have the same text. The first line keeps signatures for
-// another purpose, or of another version, from being taken for one of these.
+// Text returns the text that is signed: one line for each field, in this order. No field can
+// contain a line end or a blank, so no two grants have the same text. Because of the first
+// line, a signature for another purpose or of another version is not valid here.
 //
 //	srdtun fleet grant v1
 //	fleet prod
@@ -78,7 +80,7 @@ func (g *Grant) Text() []byte {
 	return []byte(b.String())
 }
 
-// Sign puts the signature of the fleet's key under g, after checking that g can be read back.
+// Sign adds the signature of the fleet's key to g, after a check that g can be parsed again.
 func (g *Grant) Sign(key ed25519.PrivateKey) error {
 	g.Issued, g.Signed, g.Expires = g.Issued.UTC().Truncate(time.Millisecond), g.Signed.UTC().Truncate(time.Millisecond), g.Expires.UTC().Truncate(time.Millisecond)
 	g.Signature = [ed25519.SignatureSize]byte(ed25519.Sign(key, g.Text()))
@@ -120,7 +122,7 @@ func (g *Grant) wire() *wireGrant {
 	}
 }
 
-// grant checks every field. The policy checks the signature.
+// grant checks every field of the JSON form. The policy checks the signature later.
 func (w *wireGrant) grant() (*Grant, error) {
 	g := &Grant{Fleet: w.Fleet, Name: w.Name}
 	if w.Version != version {

@@ -12,7 +12,7 @@ import (
 	"github.com/srdtun/srdtun/internal/keytext"
 )
 
-// MaxList bounds a list of the operator's, in bytes: 4,096 members with long lines.
+// MaxList bounds a list of the operator in bytes; 4,096 members with long lines fit.
 const MaxList = 4 << 20
 
 // Allowed is one line of an allow list.
@@ -27,12 +27,13 @@ type Allowed struct {
 // AllowList says who may be a member, and with which prefixes. Nil allows nobody.
 type AllowList struct{ byName map[string]*Allowed }
 
-// ParseAllowList reads lines of
+// ParseAllowList parses lines of
 //
 //	NAME PUBLIC_KEY PREFIX[,PREFIX...] [within NETWORK[,NETWORK...]]
 //
-// with "-" for no prefix, empty lines, and comments behind '#'. Lines of different members
-// must not overlap, in keys or prefixes: that would be a mistake of the operator's.
+// with "-" for no prefix. It allows empty lines, and comments after '#'. Lines of different
+// members must not overlap, in keys or prefixes, because that would be a mistake of the
+// operator.
 func ParseAllowList(data []byte) (*AllowList, error) {
 	l := &AllowList{byName: map[string]*Allowed{}}
 	var held claims
@@ -92,7 +93,7 @@ func (l *AllowList) Find(name string) *Allowed {
 	return l.byName[name]
 }
 
-// Claimed returns a record for a listed member, with all that its line allows.
+// Claimed returns a record for a listed member, with everything that its line allows.
 func (a *Allowed) Claimed(endpoints []netip.AddrPort) *Record {
 	return &Record{Name: a.Name, PublicKey: a.PublicKey, Endpoints: slices.Clone(endpoints), AllowedIPs: a.AllowedIPs}
 }
@@ -104,7 +105,7 @@ type DenyList struct {
 	before time.Time         // of all keys
 }
 
-// ParseDenyList reads lines of
+// ParseDenyList parses lines of
 //
 //	PUBLIC_KEY [before TIME]
 //	* before TIME
@@ -160,8 +161,8 @@ func (l *DenyList) denies(k Key, g *Grant) bool {
 	return listed && g.Signed.Before(before) || g.Signed.Before(l.before)
 }
 
-// ParseFleetKeys reads public keys of the fleet, one a line, in base64. Several keys count
-// during a change of keys.
+// ParseFleetKeys parses public keys of the fleet, one a line, in base64. During a change of
+// the fleet's key, several keys count.
 func ParseFleetKeys(data []byte) (keys []ed25519.PublicKey, err error) {
 	err = eachLine(data, func(_ int, words []string) error {
 		if len(words) != 1 {
@@ -177,8 +178,8 @@ func ParseFleetKeys(data []byte) (keys []ed25519.PublicKey, err error) {
 	return keys, err
 }
 
-// eachLine calls do with the words of each line that has some. It adds the line's number to
-// do's error.
+// eachLine calls do with the words of each line that is not empty. It adds the line's number
+// to an error of do.
 func eachLine(data []byte, do func(n int, words []string) error) error {
 	if len(data) > MaxList {
 		return fmt.Errorf("%d bytes; at most %d are allowed", len(data), MaxList)

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Policy is the operator's decision on who is a member. Its zero value admits nobody.
+// Policy holds the operator's decision on who is a member. Its zero value admits nobody.
 type Policy struct {
 	Fleet string              // the name that grants must be for
 	Keys  []ed25519.PublicKey // that sign grants
@@ -24,8 +24,9 @@ type right struct {
 	expires time.Time // zero: never
 }
 
-// older orders rights. A writer to the discovery chooses born. So born decides only between
-// grants of the same millisecond. Key and name make the order total.
+// older compares two rights by age. The value born is chosen by the discovery, so a writer
+// to it can influence the value. Therefore born decides only between grants of the same
+// millisecond. Key and name are compared last, so that no two rights are equal.
 func (a *member) older(b *member) int {
 	switch {
 	case a.right.listed && !b.right.listed:
@@ -71,14 +72,14 @@ func (p *Policy) judge(r *Record, now time.Time) (right, error) {
 	if err := bounds(r, g.AllowedIPs, g.Within); err != nil {
 		return right{}, err
 	}
-	// The signature comes last, because it costs most.
+	// The signature is checked last, because this costs most.
 	if !g.signedBy(p.Keys) {
 		return right{}, errors.New("the signature is not of the fleet's key")
 	}
 	return right{order: g.Issued.UnixMilli(), expires: g.Expires}, nil
 }
 
-// bounds compares the claims of a record with its right.
+// bounds checks the claims of a record against its right.
 func bounds(r *Record, allowed, nets []netip.Prefix) error {
 	for _, p := range r.AllowedIPs {
 		if !within(allowed, p) {

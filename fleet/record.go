@@ -10,7 +10,7 @@ import (
 	"slices"
 )
 
-// version of records and grants.
+// This is the version of records and grants.
 const version = 1
 
 // MaxRecord bounds a record in the discovery, in bytes. The largest valid record, with all its
@@ -36,8 +36,8 @@ type wireRecord struct {
 	Grant      *wireGrant `json:"grant,omitempty"`
 }
 
-// ParseRecord reads a record from any bytes. MaxRecord bounds the time that it takes. An
-// accepted record is valid in itself; the policy decides whether it counts.
+// ParseRecord parses a record from any bytes. MaxRecord bounds the time for this. An accepted
+// record is valid in itself; the policy decides whether it counts.
 func ParseRecord(data []byte) (*Record, error) {
 	var w wireRecord
 	if err := decode(data, &w); err != nil {
@@ -66,8 +66,8 @@ func ParseRecord(data []byte) (*Record, error) {
 	return r, r.goesOutside()
 }
 
-// goesOutside refuses endpoints within the member's own prefixes. The way to them would be the
-// tunnel itself, for ever.
+// goesOutside refuses endpoints within the member's own prefixes. Packets to such an endpoint
+// would enter the tunnel itself, without end.
 func (r *Record) goesOutside() error {
 	for _, e := range r.Endpoints {
 		if within(r.AllowedIPs, netip.PrefixFrom(e.Addr(), e.Addr().BitLen())) {
@@ -108,10 +108,10 @@ func decode(data []byte, v any) error {
 	return nil
 }
 
-// maxShown bounds how much of a foreign text an error repeats.
+// maxShown bounds how much of a foreign text an error contains.
 const maxShown = 120
 
-// shown is a text that is safe in one line of a log.
+// shown returns a text in a form that is safe in one line of a log.
 func shown(s string) string {
 	s = s[:min(len(s), maxShown)]
 	return string(bytes.Map(func(r rune) rune {
@@ -122,7 +122,7 @@ func shown(s string) string {
 	}, []byte(s)))
 }
 
-// encode cannot fail: the types hold text and numbers only.
+// The encoding cannot fail, because the types contain only text and numbers.
 func encode(v any) []byte {
 	data, err := json.Marshal(v)
 	if err != nil {
@@ -131,7 +131,7 @@ func encode(v any) []byte {
 	return data
 }
 
-// Claimed returns a record for a grant's member, with all that the grant allows.
+// Claimed returns a record for a grant's member, with everything that the grant allows.
 func (g *Grant) Claimed(endpoints []netip.AddrPort) *Record {
 	return &Record{Name: g.Name, PublicKey: g.PublicKey, Endpoints: slices.Clone(endpoints), AllowedIPs: g.AllowedIPs, Grant: g}
 }

@@ -9,18 +9,18 @@ import (
 	"time"
 )
 
-// MaxMembers is the most members that a host keeps: as many as the daemon takes peers.
+// MaxMembers bounds the members that a host keeps; the daemon accepts as many peers.
 const MaxMembers = 4096
 
-// Linger is how long a member stays after its record was removed or spoilt. Its host puts the
-// record back within that time, and no peer notices. Linger opens no door: a member that the
-// policy does not admit goes at once.
+// Linger is how long a member stays after its record was removed or spoilt. Within this time
+// the member's host restores the record, and no peer notices. Linger admits nobody: a member
+// that the policy does not admit is removed at once.
 const Linger = time.Second
 
 // errFull means that there is no room for another member.
 var errFull = fmt.Errorf("there are %d members already", MaxMembers)
 
-// Entry is the discovery's value for a name.
+// Entry is the value that the discovery has for a name.
 type Entry struct {
 	Name  string
 	Value []byte // borrowed until the call returns
@@ -39,19 +39,20 @@ type member struct {
 	rec   *Record
 	right right
 	born  uint64
-	// waits: an older member has a key or prefix that this one claims.
+	// waits means that an older member has a key or prefix that this one claims.
 	waits bool
-	// absent: the discovery has not had it since then, as far as is known.
+	// absent is the time since which the discovery has not had the record, as far as is known.
 	absent bool
 	since  time.Time
 	seen   uint64 // the listing that had it last
-	// inner has a bit for each endpoint that leads into the tunnel and is left out.
+	// inner has a bit for each endpoint that leads into the tunnel and is therefore left out.
 	inner uint16
 }
 
 const _ = uint16(1) << (MaxEndpoints - 1) // there is a bit for each
 
-// Roster is the machine of a host: records in, files out. It is not for concurrent use.
+// Roster is the state machine of a host: it turns records into files. It must not be used
+// concurrently.
 type Roster struct {
 	policy Policy
 	own    Key
@@ -63,10 +64,10 @@ type Roster struct {
 	dirty   map[string]bool    // names of files that may have to change
 	listing uint64             // counts them
 
-	// down: the discovery cannot be reached, so no member is known to have left.
+	// down means that the discovery cannot be reached, so no member is known to have left.
 	down bool
-	// calm is the time before which no member counts as gone. The others too must find the
-	// discovery again before they can renew their records.
+	// calm is the time before which no member counts as absent. Other members must also
+	// reconnect to the discovery before they can renew their records.
 	calm time.Time
 
 	now     time.Time // of the last call that had one
@@ -74,9 +75,9 @@ type Roster struct {
 	refused uint64
 }
 
-// NewRoster returns a machine without a discovery yet. This host's public key is own; a zero
-// key means that the host is no member. Missing members stay for grace after the discovery was
-// found again.
+// NewRoster returns a Roster that has no discovery yet. This host's public key is own; a zero
+// key means that the host is no member. Missing members stay for the time grace after the
+// discovery can be reached again.
 func NewRoster(p Policy, own Key, grace time.Duration) *Roster {
 	return &Roster{
 		policy: p, own: own, grace: grace, down: true,
@@ -84,8 +85,8 @@ func NewRoster(p Policy, own Key, grace time.Duration) *Roster {
 	}
 }
 
-// Restore takes an entry from the file of an earlier process. No such member is known to have
-// left.
+// Restore adds an entry from a file that an earlier process has written. It is not known
+// whether such a member has left.
 func (r *Roster) Restore(e Entry, now time.Time) {
 	r.Put(e, now)
 	if m := r.members[e.Name]; m != nil {
@@ -95,20 +96,20 @@ func (r *Roster) Restore(e Entry, now time.Time) {
 	}
 }
 
-// Lost says that the discovery cannot be reached. From now on all members stay.
+// Lost reports that the discovery cannot be reached. From now on all members stay.
 func (r *Roster) Lost() { r.down = true }
 
-// Found says that the discovery can be reached again.
+// Found reports that the discovery can be reached again.
 func (r *Roster) Found(now time.Time) {
 	if r.down {
 		r.down, r.calm = false, now.Add(r.grace)
 	}
 }
 
-// List begins a listing of all entries: Put each entry, then Listed.
+// List begins a listing of all entries: call Put for each entry, then Listed.
 func (r *Roster) List() { r.listing++ }
 
-// Listed ends a listing. A member that was not in it has left.
+// Listed ends a listing. A member that was not in the listing has left.
 func (r *Roster) Listed(now time.Time) {
 	for _, m := range r.members {
 		if !m.absent && m.seen != r.listing {
@@ -118,8 +119,8 @@ func (r *Roster) Listed(now time.Time) {
 	r.Advance(now)
 }
 
-// Put takes a present, new or changed record. A refused record counts as none: the name has
-// left.
+// Put handles a present, new or changed record. A refused record counts as missing, as if the
+// member had left.
 func (r *Roster) Put(e Entry, now time.Time) {
 	old := r.members[e.Name]
 	rec, err := read(e)
@@ -156,7 +157,7 @@ func read(e Entry) (*Record, error) {
 	return rec, err
 }
 
-// Delete notes that the discovery no longer has a name.
+// Delete reports that the discovery no longer has a name.
 func (r *Roster) Delete(name string, now time.Time) {
 	r.told.forget(name)
 	if m := r.members[name]; m != nil && !m.absent {
@@ -164,8 +165,8 @@ func (r *Roster) Delete(name string, now time.Time) {
 	}
 }
 
-// SetPolicy judges all members anew. Records that were refused before are not kept; the next
-// listing brings them again.
+// SetPolicy judges all members again by a new policy. Records that were refused before are not
+// stored; the next listing contains them again.
 func (r *Roster) SetPolicy(p Policy, now time.Time) {
 	r.policy, r.held = p, claims{}
 	for _, name := range sorted(r.members) {
@@ -200,7 +201,7 @@ func (r *Roster) Advance(now time.Time) {
 	r.settle(now)
 }
 
-// leaves is when an absent member goes.
+// leaves returns the time at which an absent member is removed.
 func (r *Roster) leaves(m *member) time.Time {
 	at := m.since.Add(Linger)
 	if at.Before(r.calm) {
@@ -209,7 +210,7 @@ func (r *Roster) leaves(m *member) time.Time {
 	return at
 }
 
-// Deadline is when Advance must be called next; zero: never.
+// Deadline returns the time of the next call of Advance; zero means never.
 func (r *Roster) Deadline() (at time.Time) {
 	sooner := func(t time.Time) {
 		if !t.IsZero() && (at.IsZero() || t.Before(at)) {
@@ -225,14 +226,14 @@ func (r *Roster) Deadline() (at time.Time) {
 	return at
 }
 
-// wait notes that m is not admitted.
+// wait marks m as not admitted.
 func (r *Roster) wait(m *member) {
 	m.waits = true
 	r.waiting[m.rec.Name] = m
 	r.dirty[m.rec.Name] = true
 }
 
-// drop forgets a member. settle must follow.
+// drop removes a member. The caller must call settle afterwards.
 func (r *Roster) drop(name string) {
 	m := r.members[name]
 	if m == nil {
@@ -247,7 +248,7 @@ func (r *Roster) drop(name string) {
 }
 
 // settle admits the waiting members in the order of age, unless an older member conflicts. A
-// younger member makes room, and waits.
+// younger member with a conflict is displaced, and waits.
 func (r *Roster) settle(now time.Time) {
 	r.now = now
 	queue := slices.SortedFunc(maps.Values(r.waiting), (*member).older)
@@ -271,7 +272,7 @@ func (r *Roster) settle(now time.Time) {
 	}
 }
 
-// room returns the younger members that must wait for m, or false if m must.
+// room returns the younger members that must wait for m, or false if m itself must wait.
 func (r *Roster) room(m *member, now time.Time) (younger []*member, ok bool) {
 	for other, what := range r.held.conflicts(m) {
 		if other.older(m) < 0 {
@@ -290,7 +291,7 @@ func (r *Roster) room(m *member, now time.Time) (younger []*member, ok bool) {
 }
 
 // Changes returns the files that may have to change since the last call, by name. This host's
-// own record has no file.
+// own record causes no file.
 func (r *Roster) Changes() []Change {
 	if len(r.dirty) > 0 {
 		r.leaveOutInner()
@@ -307,9 +308,9 @@ func (r *Roster) Changes() []Change {
 	return v
 }
 
-// leaveOutInner finds the endpoints within another member's prefixes. The way there is the
-// tunnel to that member, whose own calls may lead through the first one. This host's own
-// prefixes do not lead into the tunnel.
+// leaveOutInner finds the endpoints within another member's prefixes. Packets to such an
+// endpoint enter the tunnel to that member, whose own packets may in turn be sent through the
+// first member. This host's own prefixes do not lead into the tunnel.
 func (r *Roster) leaveOutInner() {
 	for _, name := range sorted(r.members) {
 		m := r.members[name]
@@ -333,7 +334,7 @@ func (r *Roster) leaveOutInner() {
 	}
 }
 
-// outer are the endpoints that do not lead into the tunnel.
+// outer returns the endpoints that do not lead into the tunnel.
 func (m *member) outer() (v []netip.AddrPort) {
 	for i, e := range m.rec.Endpoints {
 		if m.inner&(1<<i) == 0 {
@@ -343,14 +344,14 @@ func (m *member) outer() (v []netip.AddrPort) {
 	return v
 }
 
-// Standing is this host's view of a member.
+// Standing is this host's judgement of a member.
 type Standing struct {
 	Name    string
 	Record  *Record // nil: refused, and not kept
 	Refused string  // why it is no peer; "": it is one
 }
 
-// Standings lists all members by name, with the refused ones that are still remembered.
+// Standings lists all members by name, including the refused ones that are still remembered.
 func (r *Roster) Standings() (v []Standing) {
 	names := map[string]string{}
 	maps.Copy(names, r.told.said)

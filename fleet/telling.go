@@ -5,19 +5,19 @@ import (
 	"time"
 )
 
-// A writer to the discovery can cause refusals as often as he likes. So lines about them are
-// rationed, and counted.
+// A writer to the discovery can cause any number of refusals. So log lines about them are
+// limited in rate, and the others are counted.
 const (
-	// noticeBurst is how many lines may come at once, for example when a new list lacks many
-	// members.
+	// noticeBurst is the number of lines that may come at once, for example when a new list
+	// lacks many members.
 	noticeBurst = 32
-	// noticeEvery is the time until another line may come.
+	// noticeEvery is the time until another line is allowed.
 	noticeEvery = 2 * time.Second
-	// maxSaid bounds the names whose last line is remembered.
+	// maxSaid bounds the number of names whose last line is remembered.
 	maxSaid = MaxMembers
 )
 
-// telling is the log lines about refused records. Its zero value is ready.
+// telling holds the log lines about refused records. Its zero value is ready.
 type telling struct {
 	said    map[string]string // by name: why it was refused last
 	notices []string
@@ -26,7 +26,7 @@ type telling struct {
 	silent  uint64    // refusals since the last line that got none
 }
 
-// refuse notes why a record does not count. The same reason is logged once.
+// refuse records the reason why a record does not count. The same reason is logged once.
 func (t *telling) refuse(name string, why error, now time.Time) {
 	name = shown(name)
 	text := why.Error()
@@ -42,7 +42,7 @@ func (t *telling) refuse(name string, why error, now time.Time) {
 	t.say(fmt.Sprintf("%s is refused: %s", name, text), now)
 }
 
-// say logs a line, unless lines are rationed.
+// say logs a line, unless the limit is reached.
 func (t *telling) say(line string, now time.Time) {
 	if n := int(now.Sub(t.at) / noticeEvery); n > 0 {
 		t.spent, t.at = max(0, t.spent-n), now
@@ -59,7 +59,7 @@ func (t *telling) say(line string, now time.Time) {
 	t.notices = append(t.notices, line)
 }
 
-// forget: the name is valid again, or gone.
+// forget clears the last line for a name that is valid again, or gone.
 func (t *telling) forget(name string) { delete(t.said, shown(name)) }
 
 // Notices returns the lines for the log since the last call.

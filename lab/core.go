@@ -7,9 +7,10 @@ import (
 	"github.com/srdtun/srdtun/srd/cc"
 )
 
-// The transport that experiments play. Here are all of its types and functions whose insides
-// matter; the others, as srd.Message and srd.Tuple, are its language. A second core is tried
-// beside this one by a file with the tag newcore, that has the same names for its own:
+// This file names the transport that experiments play. It lists all types and functions of
+// the transport whose implementation matters; others, such as srd.Message and srd.Tuple, are
+// used directly. To try a second core beside this one, write a file with the build tag
+// newcore that defines the same names for that core:
 //
 //	make acceptance TAGS=newcore
 type (

@@ -9,9 +9,9 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// Datagrams is inner UDP flows in a tunnel. Each sends datagrams of one size at an even rate, and
-// nobody repairs or slows them: the times and the order of their arrival show what the
-// tunnel does to them.
+// Datagrams is a transport of inner UDP flows in a tunnel. Each flow sends datagrams of one size
+// at an even rate, without repairs or congestion control. So their times and order of arrival
+// show the effect of the tunnel.
 type Datagrams struct {
 	*Tunnel
 	cfg   DatagramConfig
@@ -22,11 +22,11 @@ type Datagrams struct {
 type DatagramConfig struct {
 	Packet int           // bytes of inner IP packets
 	Every  time.Duration // between two packets of a flow
-	// From is when packets begin to count, after time zero.
+	// From is the time from which packets count, after time zero.
 	From time.Duration
 }
 
-// DatagramStats are the fates of datagrams.
+// DatagramStats counts what happened to datagrams.
 type DatagramStats struct {
 	Sent       int `json:"sent"`
 	Arrived    int `json:"arrived"`
@@ -72,16 +72,16 @@ func (t *Datagrams) Open(f *Flow) error {
 // Start implements Transport.
 func (t *Datagrams) Start(f *Flow) { f.State.(*datagramFlow).send(f.Left()) }
 
-// counts reports whether a packet sent at a time counts.
+// counts reports whether a packet that was sent at a given time counts.
 func (t *Datagrams) counts(f *Flow, at mono.Time) bool { return at.Sub(f.begun)+f.At >= t.cfg.From }
 
-// datagram is what a packet carries beside its size.
+// datagram is the information that a packet carries in addition to its size.
 type datagram struct {
 	number uint64
 	at     mono.Time
 }
 
-// send sends the next packet, and the others one by one later.
+// send sends the next packet, and schedules the others.
 func (l *datagramFlow) send(left int64) {
 	t, now := l.load, l.load.net.Engine.Now()
 	p := l.packet
@@ -96,7 +96,7 @@ func (l *datagramFlow) send(left int64) {
 	}
 }
 
-// Receive implements net.Node: a packet left the tunnel.
+// Receive implements net.Node for a packet that left the tunnel.
 func (l *datagramFlow) Receive(p *net.Packet) {
 	t, d := l.load, p.Meta.(datagram)
 	l.flow.Deliver(p.Size)

@@ -8,9 +8,9 @@ import (
 	"github.com/srdtun/srdtun/sim/net"
 )
 
-// Edge is TCP between servers that know nothing of tunnels. Their leaf switches have a
-// tunnel to each other leaf, as CONGA's have (section 3.1). Packets between a server and its
-// leaf, and between servers of one leaf, do not change.
+// Edge is a transport in which servers use plain TCP and know nothing of tunnels. Each leaf
+// switch has a tunnel to each other leaf, as in CONGA (section 3.1). Packets between a
+// server and its leaf, and between servers of one leaf, are not changed.
 type Edge struct {
 	*Tunnel
 	leaves []*edgeLeaf
@@ -20,20 +20,21 @@ type Edge struct {
 	server []*edgeServer
 }
 
-// edgeLeaf passes on packets of its servers. Each end of a connection has a port of its own
+// edgeLeaf forwards packets of its servers. Each end of a connection has a port of its own
 // below the leaf.
 type edgeLeaf struct{ next map[netip.AddrPort]net.Node } // by source
 
 // Receive implements net.Node.
 func (l *edgeLeaf) Receive(p *net.Packet) { l.next[p.Src].Receive(p) }
 
-// edgeServer gives packets to the connections of a server.
+// edgeServer passes packets to the connections of a server.
 type edgeServer struct{ conns map[uint16]net.Node }
 
 // Receive implements net.Node.
 func (s *edgeServer) Receive(p *net.Packet) { s.conns[p.Dst.Port()].Receive(p) }
 
-// NewEdge returns the transport for a network of two tiers. It adds machines to the network.
+// NewEdge returns the transport for a network of two tiers. It adds a host for each leaf to
+// the network.
 func NewEdge(n *Network, cfg SRDConfig, inner TCPConfig) (*Edge, error) {
 	if err := n.AddGates(); err != nil {
 		return nil, err

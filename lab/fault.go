@@ -18,11 +18,11 @@ type Fault struct {
 	Cable []int         // their numbers in Network.Cables
 	Value float64       // rate: the share that is left; loss: the chance of a packet; delay: ms more
 	Cycle net.Cycle     // cycle: which packets are lost
-	// Down spares the direction up, and Up the direction down.
+	// Down leaves the direction up intact, and Up the direction down.
 	Down, Up bool
 }
 
-// kinds of faults: the effect on a link, and its undoing.
+// These are the kinds of faults, with the effect on a link and its undoing.
 var kinds = map[string]struct{ begin, end func(*net.Link, *Fault) }{
 	"dead":  {func(l *net.Link, _ *Fault) { l.Fail() }, func(l *net.Link, _ *Fault) { l.Restore() }},
 	"rate":  {func(l *net.Link, x *Fault) { l.Rate *= x.Value }, func(l *net.Link, x *Fault) { l.Rate /= x.Value }},
@@ -31,10 +31,10 @@ var kinds = map[string]struct{ begin, end func(*net.Link, *Fault) }{
 	"cycle": {func(l *net.Link, x *Fault) { l.Cycle = x.Cycle }, func(l *net.Link, _ *Fault) { l.Cycle = net.Cycle{} }},
 }
 
-// more is the additional delay of a link: its route has changed.
+// more is the additional delay of a link after a change of its route.
 func (x *Fault) more() time.Duration { return time.Duration(x.Value * float64(time.Millisecond)) }
 
-// plant lets the fault happen, at times counted from now.
+// plant schedules the fault, at times counted from now.
 func (x *Fault) plant(n *Network) error {
 	if x.Kind == cut {
 		return x.cut(n)
@@ -68,8 +68,8 @@ func (x *Fault) plant(n *Network) error {
 	return nil
 }
 
-// cut is a lasting fault that routing knows from the start: no route uses the cables. Nobody
-// learns of the fault "dead".
+// cut applies a lasting fault that routing knows from the start: no route uses the cables.
+// Routing never learns of the fault "dead".
 const cut = "cut"
 
 func (x *Fault) cut(n *Network) error {
@@ -84,10 +84,10 @@ func (x *Fault) cut(n *Network) error {
 	return nil
 }
 
-// deathOrder returns the cables above leaves in the order in which a fault plan takes them.
-// In the artifact the first to die is the cable that the next packet reaches. The first flow
-// that leaves its leaf is sprayed over all cables of that leaf. Which of them comes first is
-// random, and so is the rest of the order.
+// deathOrder returns the cables above leaves in the order in which a fault plan breaks them.
+// In the artifact the first cable to fail is the one that the next packet reaches. The first
+// flow that leaves its leaf is sprayed over all cables of that leaf. The order among these
+// cables is random, and so is the order of the others.
 func (n *Network) deathOrder(flows []*Flow, rng *rand.Rand) []int {
 	order := rng.Perm(len(n.Cables[1]))
 	each := n.Topology.Tiers[0].Down

@@ -8,10 +8,10 @@ import (
 	"github.com/srdtun/srdtun/sim/net"
 )
 
-// Degradation in the artifact. A cable has three lanes, and loses the share of packets on
-// its lost lanes. Mostly it loses one lane, seldom two, and hardly ever all. A switch or an
-// interface loses some packets. If its plan gives no share, it also loses all of its rate
-// but 1 kbit/s.
+// These numbers describe degradation in the artifact. A cable has three lanes, and loses
+// the share of packets on its lost lanes. Usually it loses one lane, seldom two, and almost
+// never all. A switch or an interface loses some packets. If its plan states no share, it
+// also loses all of its rate except 1 kbit/s.
 const (
 	oneLane, twoLanes = 0.9, 0.99 // chances, cumulative
 	laneLoss          = 1.0 / 3
@@ -20,7 +20,7 @@ const (
 	crawl             = 1000.0 / 8 // bytes per second
 )
 
-// filePlan turns a fault plan of workload into faults of one network.
+// filePlan converts a fault plan of package workload into faults of one network.
 type filePlan struct {
 	*Network
 	stop   time.Duration
@@ -29,8 +29,9 @@ type filePlan struct {
 	faults []Fault
 }
 
-// fromFile turns a fault plan of workload into faults of this network. At most most cables
-// die; 0: as many as the plan says. The flows are the case's, in the order of their starts.
+// fromFile converts a fault plan of package workload into faults of this network. At most
+// most cables fail; 0 means as many as the plan says. The flows are those of the case, in
+// the order of their starts.
 func fromFile(f *workload.Faults, most int, n *Network, flows []*Flow, rng *rand.Rand) []Fault {
 	p := &filePlan{Network: n, stop: f.Stop, most: most, rng: rng}
 	p.cables(&f.Cable, flows)
@@ -42,8 +43,8 @@ func fromFile(f *workload.Faults, most int, n *Network, flows []*Flow, rng *rand
 	return p.faults
 }
 
-// each calls hit for each of n things that an element affects, in order, with the time. At
-// most most things are affected; 0: no bound.
+// each calls hit for each of n devices that an element affects, in order, with the time. At
+// most most devices are affected; 0 means no bound.
 func (p *filePlan) each(e *workload.Element, n, most int, hit func(i int, at time.Duration)) {
 	if !e.On {
 		return
@@ -97,7 +98,7 @@ func (p *filePlan) lanes() float64 {
 	return 1
 }
 
-// everywhere lets each cable on the way corrupt its share of packets.
+// everywhere makes each cable of the network corrupt its share of packets.
 func (p *filePlan) everywhere(e *workload.Element) {
 	for tier, row := range p.Cables {
 		x := Fault{Kind: "loss", At: e.Start, Value: e.Most, Tier: tier}
@@ -108,7 +109,7 @@ func (p *filePlan) everywhere(e *workload.Element) {
 	}
 }
 
-// switches adds the faults of second-tier switches, on all their cables both ways.
+// switches adds the faults of second-tier switches, on all their cables in both directions.
 func (p *filePlan) switches(f *workload.Faulty) {
 	if len(p.tiers) < 2 {
 		return
@@ -128,7 +129,7 @@ func (p *filePlan) switches(f *workload.Faulty) {
 	p.equipment(f, len(order), switchLoss, p.Topology.Tiers[1].Rate, hit)
 }
 
-// nics adds the faults of hosts' cables, both ways.
+// nics adds the faults of hosts' cables, in both directions.
 func (p *filePlan) nics(f *workload.Faulty) {
 	order := p.rng.Perm(len(p.Cables[0]))
 	p.equipment(f, len(order), nicLoss, p.Cables[0][0].Up.Rate, func(i int, x Fault) {
@@ -138,8 +139,8 @@ func (p *filePlan) nics(f *workload.Faulty) {
 }
 
 // equipment is the common part of switches and interfaces. Degradation drops packets with
-// the chance in loss. The rate of a link is in bytes per second. The function hit places a
-// fault on the ith device.
+// the probability loss. The rate of a link is in bytes per second. The function hit applies
+// a fault to the device with index i.
 func (p *filePlan) equipment(f *workload.Faulty, n int, loss, rate float64, hit func(i int, x Fault)) {
 	for _, e := range []*workload.Element{&f.Fail, &f.WorstCase} {
 		p.each(e, n, 0, func(i int, at time.Duration) { hit(i, Fault{Kind: "dead", At: at, For: e.For}) })

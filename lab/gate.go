@@ -6,9 +6,9 @@ import (
 	"github.com/srdtun/srdtun/sim/net"
 )
 
-// AddGates gives each leaf a machine of its own, for the leaf switch's own work. Its packets
-// take neither time nor room on the way to and from the switch. Servers have the first
-// numbers. Leaf i's machine has i plus the number of servers.
+// AddGates adds a host to each leaf, which stands for the leaf switch's own work. Packets
+// between this host and its switch take no time and no queue space. Servers have the first
+// numbers. The host of leaf i has the number i plus the number of servers.
 func (n *Network) AddGates() error {
 	if n.Topology == nil || len(n.Topology.Tiers) != 2 {
 		return fmt.Errorf("leaves with machines of their own need a network of two tiers")
@@ -27,7 +27,7 @@ func (n *Network) AddGates() error {
 	return nil
 }
 
-// machine returns host i, or the machine of a leaf.
+// machine returns host i, or the host of a leaf.
 func (n *Network) machine(i int) *Host {
 	if i < len(n.Hosts) {
 		return n.Hosts[i]
@@ -35,10 +35,10 @@ func (n *Network) machine(i int) *Host {
 	return n.gates[i-len(n.Hosts)]
 }
 
-// machines returns the number of hosts and leaf machines together.
+// machines returns the total number of servers and leaf hosts.
 func (n *Network) machines() int { return len(n.Hosts) + len(n.gates) }
 
-// leafOf returns all machines below a leaf, its own included.
+// leafOf returns all hosts below a leaf, including the leaf's own.
 func (n *Network) leafOf(i int) []*Host {
 	v := n.below(0, i)
 	if n.gates != nil {

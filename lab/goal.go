@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// Speed is the figure that compares cases. It is the inverse of the mean completion time in
-// microseconds, or the goodput of endless flows.
+// Speed is the figure by which cases are compared. It is the inverse of the mean completion
+// time in microseconds, or the goodput of endless flows.
 func (s *Summary) Speed() float64 {
 	if s.Mean > 0 {
 		return 1 / s.Mean
@@ -19,10 +19,11 @@ func (s *Summary) Speed() float64 {
 // SummaryName is the key of a case's summary on a host.
 func SummaryName(name, host string) string { return name + " on " + host }
 
-// Slower compares the case's speed on a host with the best case in BestOf. The text is empty
-// if the case is fast enough, or if none of those was run. The map others has their
-// summaries by SummaryName. A case that was not run there counts as on ideal hosts. The flag
-// known means that the case is no slower than its known miss.
+// Slower compares the case's speed on a kind of host with the best case in BestOf. The text
+// is empty if the case is fast enough, or if none of the cases in BestOf was run. The map
+// others contains the summaries of these cases by SummaryName. For a case that was not run
+// on this kind of host, the summary on ideal hosts counts. The result known means that the
+// case is no slower than its known miss.
 func (c *Case) Slower(s *Summary, host string, others map[string]*Summary) (text string, known bool) {
 	best, name := 0.0, ""
 	for _, other := range c.BestOf {
@@ -38,8 +39,8 @@ func (c *Case) Slower(s *Summary, host string, others map[string]*Summary) (text
 	return fmt.Sprintf("%.2f of %q < %g", share, name, c.Share), ok && share >= was/knownSlack
 }
 
-// summaryOf returns a case's summary on a host, or on ideal ones if it was not run there. It
-// returns nil if the case was not run at all.
+// summaryOf returns a case's summary on a kind of host, or on ideal hosts if it was not run
+// on that kind. It returns nil if the case was not run at all.
 func summaryOf(name, host string, others map[string]*Summary) *Summary {
 	if s := others[SummaryName(name, host)]; s != nil {
 		return s
@@ -47,8 +48,8 @@ func summaryOf(name, host string, others map[string]*Summary) *Summary {
 	return others[SummaryName(name, Ideal.Name)]
 }
 
-// Worse says, like Missed, where the case is worse than the best case in NoWorse. A case
-// with open flows never counts as best.
+// Worse says in which figure the case is worse than the best case in NoWorse, in the form of
+// Missed. A case with open flows never counts as best.
 func (c *Case) Worse(s *Summary, host string, others map[string]*Summary) (missed, known []string) {
 	mean, most := math.Inf(1), math.Inf(1)
 	for _, name := range c.NoWorse {
@@ -73,11 +74,11 @@ func (c *Case) Worse(s *Summary, host string, others map[string]*Summary) (misse
 	return missed, known
 }
 
-// A known miss may grow by this factor before it counts: other rules change the course of a
+// A known miss may grow by this factor before it counts, because unrelated changes alter a
 // random plan.
 const knownSlack = 1.1
 
-// bounds returns the case's goals on a host.
+// bounds returns the case's goals on a kind of host.
 func (c *Case) bounds(host string) (atMost, atLeast map[string]float64) {
 	with := func(v, own map[string]float64) map[string]float64 {
 		v = maps.Clone(v)
@@ -97,21 +98,21 @@ func (c *Case) hasGoal(host, name string) bool {
 	return a || b || name == openFlows || name == shareGoal && c.Share > 0 || len(c.NoWorse) > 0 && (name == worseMean || name == worseMax)
 }
 
-// openFlows is the goal of every case that all flows end.
+// openFlows is the goal of every case that all flows complete.
 const openFlows = "open"
 
-// shareGoal is the name of Case.Share among known misses.
+// shareGoal is the name of Case.Share in lists of known misses.
 const shareGoal = "share"
 
-// worseMean and worseMax are the names of Case.NoWorse among known misses: multiples of the
-// best.
+// worseMean and worseMax are the names of Case.NoWorse in lists of known misses: multiples
+// of the best.
 const (
 	worseMean = "mean_of_best"
 	worseMax  = "max_of_best"
 )
 
-// Missed names the goals of the case on a host that the figures miss. Known misses are
-// separate if they are not worse now.
+// Missed names the goals of the case on a kind of host that the figures miss. Known misses
+// are returned separately if they have not become worse.
 func (c *Case) Missed(s *Summary, host string) (missed, known []string) {
 	note := func(name, text string, x float64, most bool) {
 		was, ok := c.On[host].Known[name]
@@ -138,7 +139,7 @@ func (c *Case) Missed(s *Summary, host string) (missed, known []string) {
 	return missed, known
 }
 
-// checkGoals makes sure that goals name existing figures and hosts.
+// checkGoals checks that goals name existing figures and hosts.
 func (c *Case) checkGoals() error {
 	goals := []map[string]float64{c.AtMost, c.AtLeast}
 	for host, g := range c.On {
@@ -162,8 +163,8 @@ func (c *Case) checkGoals() error {
 	return nil
 }
 
-// HostsOf returns the kinds of hosts for a case. If no process carries any of its flows,
-// only the ideal host is used: the kernel runs TCP.
+// HostsOf returns the kinds of hosts for a case. If no process carries any of the case's
+// flows, only the ideal host is used, because the kernel runs TCP.
 func (p *Plan) HostsOf(c *Case) (v []*HostModel) {
 	if !c.processes(p) {
 		return []*HostModel{Ideal}

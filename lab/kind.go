@@ -11,26 +11,28 @@ import (
 // maker makes the transport of one kind for a run.
 type maker func(*Network, *TransportPlan, *HostModel) (Transport, error)
 
-// makers by their names in plans.
+// makers contains the makers by their names in plans.
 var makers = map[string]maker{
 	"srd": func(n *Network, p *TransportPlan, on *HostModel) (Transport, error) {
 		c := srdOf(p, on)
 		c.Line = on == Ideal
 		return NewSRD(n, c)
 	},
-	// TCP inside srdtun.
+	// This kind is TCP inside srdtun.
 	"tunnel": func(n *Network, p *TransportPlan, on *HostModel) (Transport, error) {
 		return NewTunnel(n, srdOf(p, on), tcpOf(p))
 	},
-	// Datagrams inside srdtun, at an even rate.
+	// This kind is datagrams inside srdtun, at an even rate.
 	"datagrams": func(n *Network, p *TransportPlan, on *HostModel) (Transport, error) {
 		return NewDatagrams(n, srdOf(p, on), DatagramConfig{Packet: p.Packet, Every: p.Every.Duration, From: p.From.Duration})
 	},
-	// TCP inside srdtun between leaf switches. Their servers have TCP alone.
+	// This kind is TCP inside tunnels between leaf switches. The servers there use plain
+	// TCP.
 	"edge": func(n *Network, p *TransportPlan, on *HostModel) (Transport, error) {
 		return NewEdge(n, srdOf(p, on), tcpOf(p))
 	},
-	// CUBIC as in Linux, RACK and tail probes included; MPTCP as upstream has it.
+	// This kind is CUBIC as in Linux, with RACK and tail probes, or MPTCP as in upstream
+	// Linux.
 	"tcp": func(n *Network, p *TransportPlan, _ *HostModel) (Transport, error) {
 		c := tcpOf(p)
 		c.HyStart = p.HyStart
@@ -53,8 +55,8 @@ func srdOf(p *TransportPlan, on *HostModel) SRDConfig {
 	return c
 }
 
-// Bounds of a transport in a plan. leastMTU carries srd's smallest packet, mostMTU
-// is a jumbo frame.
+// These are the bounds of a transport in a plan. leastMTU carries srd's smallest packet,
+// mostMTU is a jumbo frame.
 const (
 	leastMTU = 1280
 	mostMTU  = 9000

@@ -10,11 +10,11 @@ import (
 	"github.com/srdtun/srdtun/sim/net"
 )
 
-// nicQueue is room in a sending interface for any transport: a host does not drop its own
-// packets, it is held up.
+// nicQueue is enough queue space in a sending interface for any transport: a host blocks a
+// sender rather than drop its packets.
 const nicQueue = 1 << 30
 
-// Cable is two links between a switch, or a host, and a switch above it.
+// Cable consists of two links between a switch or a host and a switch above it.
 type Cable struct {
 	Tier     int // of the switch above
 	Up, Down *net.Link
@@ -28,8 +28,8 @@ type Network struct {
 	Engine   *net.Engine
 	Topology *workload.Topology
 	Hosts    []*Host
-	// Cables by the tier of their upper end, and there in the order of their lower end. The
-	// hosts' cables have tier 0.
+	// Cables are ordered by the tier of their upper end, and within a tier by their lower
+	// end. The hosts' cables have tier 0.
 	Cables [][]*Cable
 
 	tiers [][]*net.Switch
@@ -46,8 +46,8 @@ type Network struct {
 type Ports struct {
 	Queue int // bytes that may wait
 	Mark  int // bytes above which ECN-capable packets are marked; 0: never
-	// Shared is a switch's buffer. Each port takes up to Queue of it as long as the others
-	// have room (net.Pool). 0: each port has its own.
+	// Shared is a switch's buffer. Each port takes up to Queue of it as long as other ports
+	// leave space (net.Pool). 0 means that each port has its own queue.
 	Shared int
 	// Tell lets links between switches write their load into packets (net.Quality).
 	Tell bool
@@ -102,7 +102,7 @@ func (n *Network) addHost(i int) {
 	tor.Route(h.Addr, c.Down)
 }
 
-// share gives a link its room in the buffer of the switch that it leaves.
+// share lets a link use the buffer of the switch from which it leaves.
 func (n *Network) share(from *net.Switch, l *net.Link) {
 	if n.ports.Shared == 0 {
 		return
@@ -116,11 +116,11 @@ func (n *Network) share(from *net.Switch, l *net.Link) {
 	n.pools[from].Add(l)
 }
 
-// sharedAlpha lets one port alone take half of a shared buffer, and two a third each. This
-// is usual (Choudhury and Hahne, section IV).
+// With sharedAlpha, a single port may take half of a shared buffer, and two ports a third
+// each. This value is usual (Choudhury and Hahne, section IV).
 const sharedAlpha = 1
 
-// quality is the quality of a link from a switch of the tier, or up to it from the tier
+// quality returns the quality of a link from a switch of the tier, or to it from the tier
 // below.
 func (n *Network) quality(tier int) net.Quality {
 	t := &n.Topology.Tiers[tier]
@@ -134,11 +134,11 @@ func (n *Network) above(tier, lower int) (v []int) {
 	first := 0
 	switch last := len(t.Tiers) - 1; {
 	case tier == 1 && last == 2:
-		// All of its own pod.
+		// These are all switches of the own pod.
 		pod := lower / (t.Switches(0) / t.Pods())
 		first = pod * t.Switches(1) / t.Pods()
 	case tier == 2:
-		// The same as for the switch of this place in every other pod.
+		// These are the switches with the same position in every other pod.
 		first = lower % (t.Switches(1) / t.Pods()) * links / bundle
 	}
 	for i := range links {
@@ -147,7 +147,7 @@ func (n *Network) above(tier, lower int) (v []int) {
 	return v
 }
 
-// join puts a cable between two switches, and the routes onto it.
+// join connects two switches by a cable, and adds the routes over it.
 func (n *Network) join(tier, lower, upper int) {
 	a, b := n.tiers[tier-1][lower], n.tiers[tier][upper]
 	name := fmt.Sprintf("t%d.%d-t%d.%d", tier-1, lower, tier, upper)
@@ -198,8 +198,8 @@ func (n *Network) Path(src, dst, size int) (delay time.Duration, rate float64) {
 }
 
 // Cut takes a cable between two switches of a fabric of two tiers out of service, and
-// updates all routes. No route leads over the cable. No route leads to a switch above that
-// has no other cable to the destination.
+// updates all routes. No route leads over this cable. No route leads to an upper switch
+// that has no other cable to the destination.
 func (n *Network) Cut(i int) error {
 	if len(n.tiers) != 2 || i < 0 || i >= len(n.Cables[1]) {
 		return fmt.Errorf("cable %d cannot be cut in %d tiers", i, len(n.tiers))

@@ -11,7 +11,7 @@ import (
 	"github.com/srdtun/srdtun/srd/steer"
 )
 
-// Plan is a file of experiments that share a network.
+// Plan is a file that describes experiments on one network.
 //
 //	title = "the subject"
 //	source = "its origin"
@@ -67,29 +67,29 @@ type TransportPlan struct {
 	Ports       int      `toml:"ports"`
 	Granularity Duration `toml:"granularity"`
 	Policy      string   `toml:"policy"`
-	// FlowletTimeout is for flowlet policies; 0: their own.
+	// FlowletTimeout is the timeout of flowlet policies; 0 means the policy's default.
 	FlowletTimeout Duration `toml:"flowlet_timeout"`
 	LinkGbit       float64  `toml:"link_gbit"` // of every path, for policies; 0: unknown to them
-	// Line lets tunnels know the rate of their host's link, as the daemon does on a
-	// network card. Ends of kind srd always know it.
+	// Line tells tunnels the rate of their host's link, as a network card tells the daemon. Ends
+	// of kind srd always know it.
 	Line      bool     `toml:"line"`
 	AtOnce    bool     `toml:"at_once"`   // connections are made all at the same time
 	Unordered bool     `toml:"unordered"` // a tunnel delivers inner packets in the order of arrival
 	MinRTO    Duration `toml:"min_rto"`
 	Subflows  int      `toml:"subflows"`
-	// Packet, Every and From are of kind datagrams: bytes of a datagram, the time between two of a
-	// flow, and when they begin to count.
+	// Packet, Every and From are for kind datagrams: the size of a datagram, the time between two
+	// of a flow, and the time from which they count.
 	Packet  int      `toml:"packet"`
 	Every   Duration `toml:"every"`
 	From    Duration `toml:"from"`
 	HyStart bool     `toml:"hystart"` // leave slow start when the round trip grows
 	// Algorithm is "cubic" (or ""), "reno" or "dctcp", which needs a network that marks.
 	Algorithm string `toml:"algorithm"`
-	// Coupled couples subflows after RFC 6356 (LIA), all open before time zero. Without it
-	// subflows act as in upstream Linux. Each is on its own, and all but the first join
-	// after the first acknowledgement.
+	// Coupled couples subflows by RFC 6356 (LIA), with all of them open before time zero. Without
+	// it subflows act as in upstream Linux. There each subflow is independent, and all but the
+	// first join after the first acknowledgement.
 	Coupled bool `toml:"coupled"`
-	// Watch is as in SRDConfig.
+	// Watch has the same meaning as in SRDConfig.
 	Watch func(steer.Policy) steer.Policy `toml:"-"`
 }
 
@@ -103,36 +103,37 @@ type Case struct {
 	Flows     []FlowPlan   `toml:"flow"`
 	Poisson   *PoissonPlan `toml:"poisson"`
 	Faults    []FaultPlan  `toml:"fault"`
-	// Uplinks, if there are any, join two hosts in place of the plan's topology.
+	// If there are Uplinks, they connect two hosts in place of the plan's topology.
 	Uplinks []UplinkPlan `toml:"uplink"`
-	// Addresses are those of the two hosts that uplinks join.
+	// Addresses are the addresses of the two hosts that uplinks connect.
 	Addresses AddressPlan `toml:"addresses"`
-	// Restarts are programs that end, and begin again.
+	// Restarts are the times at which programs end and start again.
 	Restarts []RestartPlan `toml:"restart"`
-	// FaultFile is a fault plan as workload reads it; FaultMost bounds its dead cables.
+	// FaultFile is a fault plan that package workload reads; FaultMost bounds the number of cables
+	// that it breaks.
 	FaultFile string `toml:"fault_file"`
 	FaultMost int    `toml:"fault_most"`
 	// Goals are upper and lower bounds of figures, by their names in Summary.Value.
 	AtMost  map[string]float64 `toml:"at_most"`
 	AtLeast map[string]float64 `toml:"at_least"`
-	// On has the differences on hosts by their names: [case.on.daemon].
+	// On contains the differences for kinds of hosts by their names: [case.on.daemon].
 	On map[string]HostGoals `toml:"on"`
-	// BestOf names cases before this one. Its speed (Summary.Speed) must be at least Share
-	// of the fastest case's.
+	// BestOf names cases that precede this one. The case's speed (Summary.Speed) must be at least
+	// Share of the fastest of them.
 	BestOf []string `toml:"best_of"`
 	Share  float64  `toml:"share"`
-	// NoWorse names other cases. It may not exceed their least mean and least longest
-	// completion time. Known misses are ratios, by the names in worseMean and worseMax.
+	// NoWorse names other cases. The case's mean and longest completion time must not exceed the
+	// lowest of these cases. Known misses are ratios, by the names in worseMean and worseMax.
 	NoWorse []string `toml:"no_worse"`
-	// Figure names the case's picture, which it shares with others of that name.
+	// Figure names the picture of the case. Cases with the same name share a picture.
 	Figure string `toml:"figure"`
-	// Line, if there is one, is a line of a picture of longest completion times:
-	// the case is its point at X.
+	// Line names a line in a picture of longest completion times, on which the case is the point
+	// at X.
 	Line string  `toml:"line"`
 	X    float64 `toml:"x"`
-	// Skip is how many of the first samples do not count.
+	// Skip is the number of first samples that do not count.
 	Skip int `toml:"skip"`
-	// Group is the group of flows in the figures; "": all but the endless.
+	// Group is the group of flows that the figures cover; "" means all except endless flows.
 	Group string `toml:"group"`
 
 	order  int // in the plan
@@ -143,15 +144,15 @@ type Case struct {
 
 // HostGoals are a case's goals on one kind of host.
 type HostGoals struct {
-	// AtMost and AtLeast take the place of the case's bounds of the same names.
+	// AtMost and AtLeast replace the case's bounds with the same names.
 	AtMost  map[string]float64 `toml:"at_most"`
 	AtLeast map[string]float64 `toml:"at_least"`
-	// Known are figures that miss their goal today. A worse run fails (Case.Missed says by
-	// how much).
+	// Known lists the values of figures that miss their goal today. A run with worse values fails
+	// (Case.Missed says by how much).
 	Known map[string]float64 `toml:"known"`
 }
 
-// FlowPlan is a number of equal flows.
+// FlowPlan describes a number of equal flows.
 type FlowPlan struct {
 	Src       int      `toml:"src"`
 	Dst       int      `toml:"dst"`
@@ -174,7 +175,7 @@ type PoissonPlan struct {
 	Group string   `toml:"group"`
 }
 
-// check makes sure that there are hosts for the flows.
+// check checks that the hosts of the flows exist.
 func (x *PoissonPlan) check(hosts int) error {
 	for _, v := range [][]int{x.From, x.To} {
 		if len(v) != 2 || v[0] < 0 || v[0] > v[1] || v[1] >= hosts {
@@ -193,10 +194,10 @@ func (x *PoissonPlan) check(hosts int) error {
 	return nil
 }
 
-// mostLoad is more than any network carries.
+// mostLoad is higher than any load that a network carries.
 const mostLoad = 10.0
 
-// FaultPlan is a fault: see Fault.
+// FaultPlan is a fault in a plan: see Fault.
 type FaultPlan struct {
 	Kind   string   `toml:"kind"`
 	At     Duration `toml:"at"`
@@ -207,7 +208,7 @@ type FaultPlan struct {
 	Down   bool     `toml:"down_only"`
 }
 
-// Duration is a time in a plan, as time.ParseDuration has it.
+// Duration is a time in a plan, in the form of time.ParseDuration.
 type Duration struct{ time.Duration }
 
 // UnmarshalText implements encoding.TextUnmarshaler.
@@ -216,7 +217,7 @@ func (d *Duration) UnmarshalText(b []byte) (err error) {
 	return err
 }
 
-// Load reads the plan called name, and the files that it names, with read.
+// Load reads the plan called name, and the files that it names, by the function read.
 func Load(name string, read func(file string) ([]byte, error)) (*Plan, error) {
 	text, err := read(name)
 	if err != nil {
@@ -236,7 +237,7 @@ func Load(name string, read func(file string) ([]byte, error)) (*Plan, error) {
 	return p, p.load(read)
 }
 
-// Bounds of a plan: the virtual time of a run, and repetitions of a flow or a matrix.
+// These are bounds of a plan: the virtual time of a run, and repetitions of a flow or a matrix.
 const (
 	mostEnd   = time.Hour
 	mostCount = 1 << 16
@@ -321,7 +322,7 @@ func (c *Case) check(p *Plan) error {
 	return nil
 }
 
-// Case returns the case of a name, nil if there is none.
+// Case returns the case with a name, or nil if there is none.
 func (p *Plan) Case(name string) *Case {
 	if i := slices.IndexFunc(p.Cases, func(c Case) bool { return c.Name == name }); i >= 0 {
 		return &p.Cases[i]
@@ -329,7 +330,7 @@ func (p *Plan) Case(name string) *Case {
 	return nil
 }
 
-// transports returns the names of flows' own transports.
+// transports returns the names of the transports that flows name themselves.
 func (c *Case) transports() (v []string) {
 	for _, f := range c.Flows {
 		if f.Transport != "" {
@@ -339,7 +340,7 @@ func (c *Case) transports() (v []string) {
 	return v
 }
 
-// load reads the files the plan names.
+// load reads the files that the plan names.
 func (p *Plan) load(read func(string) ([]byte, error)) (err error) {
 	text := func(file string) string {
 		b, e := read(file)

@@ -10,26 +10,28 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// Bounds of the daemon's round and queues, with the values of srd/loop/worker.go and
-// srd/udp/bank.go.
+// These are the bounds of the daemon's round and queues, with the values of
+// srd/loop/worker.go and srd/udp/bank.go.
 const (
 	roundPackets = 128     // received before anything is sent
 	roundTrains  = 8       // sent for one peer before others get their turn
 	socketRoom   = 8 << 20 // bytes that may wait in the socket of a port
-	// nicRoom bounds the interface's queue: fq_codel's memory_limit. Packets above it are
-	// dropped. (Send buffers hold 4 MB for each port, more in all.)
+	// nicRoom bounds the interface's queue, like fq_codel's memory_limit. Packets above it
+	// are dropped. (Send buffers hold 4 MB for each port, and more than that in total.)
 	nicRoom = 32 << 20
-	// lineShare is the part of its time that a process spends on a full line. A process that
-	// cannot carry its line would measure processors alone. A faster host has as many
-	// threads as it needs. So the costs of each packet are divided by their number.
+	// lineShare is the share of its time that a process spends when its link is full. If a
+	// process could not fill its link, only the processor would be measured. A faster host
+	// would use as many threads as it needs. So the costs of each packet are divided by the
+	// number of such threads.
 	lineShare = 0.5
-	// socketEach is the kernel's overhead of a packet in a socket, beside its bytes.
+	// socketEach is the kernel's overhead for a packet in a socket, in addition to its
+	// bytes.
 	socketEach = 512
-	// warmSamples of each kind count as measured before time zero.
+	// warmSamples samples of each kind count as measured before time zero.
 	warmSamples = 64
 )
 
-// process is the daemon on a host: one worker that sleeps, and wakes late. It handles
+// process is the daemon on a host: one worker that sleeps, and wakes up late. It handles
 // received packets, lets its connections send, and sleeps again (srd/loop). Each packet of a
 // round takes time.
 type process struct {
@@ -62,11 +64,12 @@ type stamped struct {
 func newProcess(h *srdHost, d *delays) *process {
 	p := &process{host: h, delays: d, rng: h.srd.rng, train: srd.NewTrain(), share: 1, waiting: make(map[uint16]int)}
 	mtu := float64(h.srd.cfg.MTU)
-	// The share holds even if no two packets come merged, and each is answered.
+	// The share applies even if no two packets are merged, and each packet is answered.
 	if cost := float64(d.sendTrain + d.sendPacket + d.receiveTrain + d.receivePacket); cost > 0 && h.Up.Rate > 0 {
 		p.share = min(1, lineShare*mtu/h.Up.Rate*1e9/cost)
 	}
-	// The process has run for a while: peers were pinged, timers went off.
+	// The process is assumed to have run for some time, in which peers were pinged and
+	// timers fired.
 	for range warmSamples {
 		p.late.Add(d.arrival.draw(p.rng))
 		p.late.Add(d.timer.draw(p.rng))
@@ -74,12 +77,12 @@ func newProcess(h *srdHost, d *delays) *process {
 	return p
 }
 
-// cost is processor time for n packets, one train of them.
+// cost returns the processor time for n packets that form one train, a burst sent together.
 func (p *process) cost(train, each time.Duration, n int) time.Duration {
 	return time.Duration(p.share * float64(train+time.Duration(n)*each))
 }
 
-// wake lets the process run after a delay, unless it runs already or will.
+// wake makes the process run after a delay, unless it already runs or is about to.
 func (p *process) wake(after time.Duration) {
 	if !p.awake && !p.stopped {
 		p.awake = true
@@ -100,14 +103,14 @@ func (p *process) arrive(pkt *net.Packet) {
 	p.wake(p.delays.arrival.draw(p.rng))
 }
 
-// offer tells that an application has something for e. To the process it is a packet that
-// came from a device.
+// offer reports that an application has data for e. For the process this is like a packet
+// from a device.
 func (p *process) offer(e *srdEnd) {
 	p.touch(e)
 	p.wake(p.delays.arrival.draw(p.rng))
 }
 
-// expire tells that e's deadline has come.
+// expire reports that e's deadline has come.
 func (p *process) expire(e *srdEnd) {
 	p.touch(e)
 	p.wake(p.delays.timer.draw(p.rng))
@@ -120,7 +123,7 @@ func (p *process) touch(e *srdEnd) {
 	}
 }
 
-// step takes one step, and goes on after that step's time.
+// step takes one step, and continues after the time of this step.
 func (p *process) step() {
 	if p.stopped {
 		return
@@ -164,8 +167,8 @@ func (p *process) receive() time.Duration {
 	return p.cost(train, p.delays.receivePacket, 1)
 }
 
-// send lets the next connection send one train. The connection keeps its place until it has
-// sent its share of a round, or has no more.
+// send lets the next connection send one train. The connection keeps its turn until it has
+// sent its share of a round, or has nothing more to send.
 func (p *process) send() time.Duration {
 	e := p.touched[0]
 	now := p.host.engine.Now()
@@ -189,13 +192,14 @@ func (p *process) send() time.Duration {
 	return p.cost(p.delays.sendTrain, p.delays.sendPacket, n)
 }
 
-// pass goes on to the next connection.
+// pass continues with the next connection.
 func (p *process) pass() {
 	p.touched = p.touched[1:]
 	p.serve--
 }
 
-// transmit puts a train onto the host's cable, packet by packet, and returns their number.
+// transmit sends a train over the host's cable, packet by packet, and returns the number of
+// packets.
 func (p *process) transmit() (n int) {
 	h, t := p.host, p.train
 	from := h.source(t.Tuple)

@@ -7,8 +7,9 @@ import (
 	"github.com/srdtun/srdtun/srd"
 )
 
-// RestartPlan is a program that ends properly, and begins again. In between its sockets and
-// its device stay, as systemd keeps them for the daemon, and so do the packets in them.
+// RestartPlan describes a program that ends properly, and starts again. In between, its
+// sockets and its device remain, as systemd keeps them for the daemon, together with the
+// packets in them.
 type RestartPlan struct {
 	Host int      `toml:"host"`
 	At   Duration `toml:"at"`
@@ -20,7 +21,7 @@ type restarter interface {
 	restart(host int, pause time.Duration)
 }
 
-// plantRestarts lets programs end at their times.
+// plantRestarts schedules the ends of programs.
 func (r *run) plantRestarts() error {
 	for _, x := range r.c.Restarts {
 		if x.Host < 0 || x.Host >= len(r.net.Hosts) {
@@ -35,7 +36,7 @@ func (r *run) plantRestarts() error {
 	return nil
 }
 
-// restart ends the program of a host, and starts the next one after a pause.
+// restart ends the program of a host, and starts the next program after a pause.
 func (t *SRD) restart(host int, pause time.Duration) {
 	h := t.hosts[host]
 	if h == nil || h.process == nil {
@@ -45,7 +46,7 @@ func (t *SRD) restart(host int, pause time.Duration) {
 	t.net.Engine.After(pause, h.reboot)
 }
 
-// stop ends the program, which says goodbye.
+// stop ends the program, which closes its sessions first.
 func (p *process) stop() {
 	now := p.host.engine.Now()
 	p.stopped = true
@@ -59,7 +60,7 @@ func (p *process) stop() {
 	}
 }
 
-// reboot starts the next program of a host: connections without a past.
+// reboot starts the next program of a host, with new connections.
 func (h *srdHost) reboot() {
 	now := h.engine.Now()
 	h.index = map[uint32]*srdIndex{}
@@ -83,7 +84,7 @@ func (h *srdHost) reboot() {
 	p.wake(0)
 }
 
-// add takes the counters of a connection that is gone.
+// add adds the counters of a connection that has ended.
 func (s *Stats) add(c *srd.Stats) {
 	s.Packets += c.Sent + c.Retransmitted
 	s.Retransmitted += c.Retransmitted

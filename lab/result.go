@@ -7,7 +7,7 @@ import (
 	"github.com/srdtun/srdtun/sim/net"
 )
 
-// Result is the output of one run.
+// Result is the outcome of one run.
 type Result struct {
 	Plan   string           `json:"plan"`
 	Title  string           `json:"title"`
@@ -26,13 +26,13 @@ type Result struct {
 	Flows  []FlowResult     `json:"flows"`
 	Links  []LinkResult     `json:"links"` // links with packets
 	Stats  map[string]Stats `json:"stats"` // by transport
-	// Sample is the length of a sample in microseconds, and Samples the bytes each
-	// flow got in each.
+	// Sample is the length of a sample in microseconds, and Samples holds the bytes that
+	// each flow delivered in each sample.
 	Sample  float64   `json:"sample_us,omitempty"`
 	Samples [][]int64 `json:"samples,omitempty"`
 }
 
-// FlowResult is the fate of a flow. Times are in microseconds.
+// FlowResult is the outcome of a flow. Times are in microseconds.
 type FlowResult struct {
 	ID    int     `json:"id"`
 	Src   int     `json:"src"`
@@ -40,16 +40,18 @@ type FlowResult struct {
 	Size  int64   `json:"size"`
 	Group string  `json:"group,omitempty"`
 	Start float64 `json:"start_us"`
-	// FCT is from the start to the last byte at the receiver; 0: it did not end.
+	// FCT is the time from the start to the last byte at the receiver; 0 means that the
+	// flow did not complete.
 	FCT float64 `json:"fct_us"`
-	// Ideal is the least completion time on the busiest of the flow's two host links. The
-	// link carries only the payload of this flow, and of the flows that start with it, at
-	// its full rate. The delay of one packet through an empty network is added.
+	// Ideal is the shortest possible completion time on the busier of the flow's two host
+	// links. It assumes that the link carries, at its full rate, only the payload of this
+	// flow and of the flows that start at the same time. The delay of one packet through
+	// an empty network is added to that.
 	Ideal     float64 `json:"ideal_us"`
 	Delivered int64   `json:"delivered"`
 }
 
-// LinkResult is a link's counters since time zero.
+// LinkResult holds a link's counters since time zero.
 type LinkResult struct {
 	Name    string `json:"name"`
 	Packets uint64 `json:"packets"`
@@ -60,13 +62,13 @@ type LinkResult struct {
 	Peak    int    `json:"peak_bytes"` // most bytes that ever waited
 }
 
-// linkCount is a link's counters at time zero.
+// linkCount holds a link's counters at time zero.
 type linkCount struct {
 	packets, bytes, marked uint64
 	drops                  [net.NumLinkDrops]uint64
 }
 
-// counts reads the counters of all links, and resets their peaks.
+// counts reads the counters of all links, and resets their maxima.
 func (r *run) counts() (v []linkCount) {
 	for _, l := range r.net.Links() {
 		v = append(v, linkCount{l.Packets, l.Bytes, l.Marked, l.Drops})
@@ -77,7 +79,7 @@ func (r *run) counts() (v []linkCount) {
 
 func micros(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }
 
-// idealPacket is the size in bytes of the packet in an ideal's delay.
+// idealPacket is the size in bytes of the packet whose delay is part of the ideal.
 const idealPacket = 1500
 
 func (r *run) result() *Result {
@@ -120,7 +122,7 @@ func (r *run) flow(i int, f *Flow) FlowResult {
 	if f.ended != 0 {
 		x.FCT = micros(f.ended.Sub(f.begun))
 	}
-	// Sums over the flows that start at the same time in the same batch.
+	// These are sums over the flows that start at the same time in the same batch.
 	var out, in int64
 	for k, g := range r.flows {
 		if r.batch[k] == r.batch[i] && g.At == f.At && g.Group == f.Group {

@@ -11,16 +11,17 @@ import (
 )
 
 const (
-	// settleMost is how long transports may take before time zero, settleStep the interval
-	// between checks.
+	// settleMost bounds the time of transports before time zero, and settleStep is the
+	// interval of checks.
 	settleMost = 20 * time.Second
 	settleStep = 5 * time.Millisecond
-	// tellEvery is how many events pass between two reports of progress.
+	// tellEvery is the number of events between two reports of progress.
 	tellEvery = 1 << 18
 )
 
-// Run plays one case of a plan on a kind of host with a seed. It now and then passes
-// progress the share of delivered bytes, or of elapsed time. That function may be nil.
+// Run plays one case of a plan on a kind of host with a seed. At intervals it calls
+// progress with the share of delivered bytes, or of elapsed time. The function progress
+// may be nil.
 func Run(p *Plan, c *Case, on *HostModel, seed uint64, progress func(share float64)) (*Result, error) {
 	r := newRun(p, c, seed)
 	r.on = on
@@ -51,7 +52,7 @@ func Flows(p *Plan, c *Case, seed uint64) ([]*Flow, error) {
 	return r.flows, err
 }
 
-// run is one experiment under way.
+// run is one experiment in progress.
 type run struct {
 	plan     *Plan
 	c        *Case
@@ -77,7 +78,7 @@ type run struct {
 	before  []linkCount
 }
 
-// prepare makes flows and transports, and lets them settle.
+// prepare creates flows and transports, and waits until the transports are settled.
 func (r *run) prepare() error {
 	if err := r.addFlows(); err != nil {
 		return err
@@ -200,7 +201,7 @@ func (r *run) plantFaults() error {
 	return nil
 }
 
-// play lets time pass from zero until all flows are over.
+// play advances time from zero until all flows are over.
 func (r *run) play() {
 	r.zero = r.engine.Now()
 	r.before = r.counts()
@@ -265,7 +266,7 @@ func (r *run) arrived(f *Flow, n int) {
 	}
 }
 
-// sample notes the bytes of each flow since the last sample.
+// sample records the bytes of each flow since the last sample.
 func (r *run) sample() {
 	row := make([]int64, len(r.flows))
 	for i, f := range r.flows {

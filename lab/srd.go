@@ -21,17 +21,17 @@ type SRDConfig struct {
 	Granularity time.Duration // of clock and scheduling (srd.Config)
 	Line        bool          // ends know the rate of their link, as interfaces do
 	Policy      string        // path policy, a name of package steer; "" is spray
-	// FlowletTimeout is for flowlet policies; 0: their own.
+	// FlowletTimeout is the timeout of flowlet policies; 0 means the policy's default.
 	FlowletTimeout time.Duration
-	// LinkRate is the rate of every path for policies, in bytes per second; 0: unknown to
-	// them.
+	// LinkRate is the rate of every path as policies know it, in bytes per second; 0 means
+	// unknown.
 	LinkRate float64
-	// AtOnce makes all connections at the same time: the challenges of their paths wait
-	// behind each other.
+	// AtOnce makes all connections at the same time, so that the challenges of their paths
+	// queue behind each other.
 	AtOnce bool
 	// Unordered does not restore the order of inner flows.
 	Unordered bool
-	// Host is the model of the hosts; nil: Ideal.
+	// Host is the model of the hosts; nil means Ideal.
 	Host *HostModel
 	// Watch, if set, wraps the policy of each connection.
 	Watch func(steer.Policy) steer.Policy
@@ -50,13 +50,13 @@ func (c *SRDConfig) policy(seed uint64) (steer.Policy, error) {
 	return p, err
 }
 
-// srdHeaders is the bytes of IPv4 and UDP headers before a UDP payload.
+// srdHeaders is the size of the IPv4 and UDP headers before a UDP payload.
 const srdHeaders = 28
 
-// SRD is this project's transport: the machines of package srd as they are. There is one
-// connection for each pair of hosts, whose flows take turns. Two steps are left out for
-// speed. Packets are not encrypted: nobody here would read them, and the rest, sizes
-// included, stays the same. And applications are read in zeros.
+// SRD is this project's transport: the unchanged state machines of package srd. There is one
+// connection for each pair of hosts, whose flows take turns. Two steps are omitted for
+// speed. First, packets are not encrypted: their content is not used here, and everything
+// else, including sizes, stays the same. Second, application data consists of zeros.
 type SRD struct {
 	cfg   SRDConfig
 	net   *Network
@@ -73,7 +73,7 @@ func NewSRD(n *Network, cfg SRDConfig) (*SRD, error) {
 	return t, err
 }
 
-// srdHost is the transport on one host, as srd/loop is on a real one.
+// srdHost is the transport on one host, in the role of srd/loop.
 type srdHost struct {
 	*Host
 	srd   *SRD
@@ -83,14 +83,15 @@ type srdHost struct {
 	ends  []*srdEnd
 	index map[uint32]*srdIndex
 	next  uint32 // receiver index
-	// When the last connection that begins at this host, or ends there, is made.
+	// This is the time at which the last connection that begins or ends at this host is
+	// made.
 	begun, ended time.Duration
 
 	process *process // nil: the host acts in no time
 	done    Stats    // of connections of former programs
 }
 
-// srdIndex is a receiver index: reserved for a connection, later with keys.
+// srdIndex is a receiver index, which is first reserved for a connection and later has keys.
 type srdIndex struct {
 	end  *srdEnd
 	keys *coreKeys
@@ -143,7 +144,7 @@ func (t *SRD) Open(f *Flow) error {
 	return nil
 }
 
-// between returns the connection from one machine to another at its near end. It makes a
+// between returns the near end of the connection from one machine to another. It creates the
 // connection if there is none.
 func (t *SRD) between(from, to int) (*srdEnd, error) {
 	a, b := t.host(from), t.host(to)
@@ -162,7 +163,7 @@ func (h *srdHost) find(remote *srdHost) *srdEnd {
 	return nil
 }
 
-// connect makes the connection of two hosts. Host a calls.
+// connect makes the connection of two hosts. Host a initiates it.
 func (t *SRD) connect(a, b *srdHost) (*srdEnd, error) {
 	x, err := newSRDEnd(a, b)
 	if err != nil {
@@ -182,12 +183,13 @@ func (t *SRD) connect(a, b *srdHost) (*srdEnd, error) {
 }
 
 // turn returns the time at which the connection from a to b is made, before time zero. A
-// host's connections are made one after the other, unless the plan wants them at once. At
-// once, the probes of their paths fill queues and are lost, and initiations need cookies.
+// host's connections are made one after the other, unless the plan asks for all at once. If
+// they are made at once, the probes of their paths fill queues and are lost, and initiations
+// need cookies.
 //
-// Paths are also opened in equal steps. If two connections are in step, each challenge of
-// one meets the other's on their common link. Its wait there would count as the length of
-// the path.
+// Paths are also opened at equal intervals. If two connections are in step, each challenge
+// of one meets a challenge of the other on a common link. Its queueing delay there would
+// count as part of the length of the path.
 func (t *SRD) turn(a, b *srdHost) time.Duration {
 	if t.cfg.AtOnce {
 		return 0
@@ -208,7 +210,7 @@ const (
 	connectRest = time.Millisecond
 )
 
-// call begins the handshake, with all paths known at both ends.
+// call starts the handshake, with all paths known at both ends.
 func (e *srdEnd) call() {
 	e.called, e.peer.called = true, true
 	now := e.host.engine.Now()
@@ -218,7 +220,8 @@ func (e *srdEnd) call() {
 	e.service()
 }
 
-// Settled implements Transport: every path is in use, with its full size.
+// Settled implements Transport: it reports whether every path is in use, with its full
+// packet size.
 func (t *SRD) Settled() bool { return t.settled((*srdEnd).settled) }
 
 // settled reports whether all ends are settled, or need not be.
@@ -323,8 +326,8 @@ func (h *srdHost) Receive(p *net.Packet) {
 	h.engine.Free(p)
 }
 
-// take gives a packet to its connection, and returns the connection's end. at is the
-// kernel's stamp, or 0 without one.
+// take passes a packet to its connection, and returns the connection's end. at is the
+// kernel's stamp, or 0 if there is none.
 func (h *srdHost) take(p *net.Packet, at mono.Time) *srdEnd {
 	t := srd.Tuple{Sock: p.Dst.Port() - h.base, Local: srd.UplinkOf(p.Dst.Addr(), 0), Remote: p.Src}
 	index, ok := srd.DataIndex(p.Data)
@@ -347,8 +350,8 @@ func (h *srdHost) take(p *net.Packet, at mono.Time) *srdEnd {
 	return i.end
 }
 
-// source returns the address that a packet of a tuple comes from. The host's routes choose
-// its first one if the tuple has none.
+// source returns the source address of packets on a tuple. If the tuple has none, the host's
+// routes choose the host's first address.
 func (h *srdHost) source(t srd.Tuple) netip.AddrPort {
 	a := t.Local.Addr()
 	if !a.IsValid() {
@@ -357,7 +360,7 @@ func (h *srdHost) source(t srd.Tuple) netip.AddrPort {
 	return netip.AddrPortFrom(a, h.base+t.Sock)
 }
 
-// greet takes a handshake packet.
+// greet handles a handshake packet.
 func (h *srdHost) greet(t srd.Tuple, p *net.Packet) *srdEnd {
 	now := h.engine.Now()
 	msg := append([]byte(nil), p.Data...)

@@ -40,19 +40,19 @@ type srdEnd struct {
 	wake  mono.Time // earliest timer that is set; Never: none
 	due   mono.Time // when service is due
 
-	// On hosts that are processes:
+	// These fields are used on hosts that are processes:
 	called  bool // the connection has been asked for
 	touched bool // it is to be served
 	trains  int  // sent in this round
 }
 
-// endApp is the application above an end: flows of bare messages, or a tunnel.
+// endApp is the application of an end: flows of messages without a tunnel, or a tunnel.
 type endApp interface {
 	srd.Source
 	deliver(now mono.Time, m *srd.Message)
 	advance(now mono.Time)
 	deadline() mono.Time
-	// restarted tells that the peer is another process, ended that this one ends.
+	// restarted reports that the peer is a new process, ended that this process ends.
 	restarted(now mono.Time)
 	ended(now mono.Time)
 }
@@ -76,8 +76,9 @@ func newSRDEnd(h, remote *srdHost) (*srdEnd, error) {
 	return e, nil
 }
 
-// tuples returns all ways to the peer: each port of ours to its first, from each address of
-// ours to each of its own. As in the daemon, the ports are outermost.
+// tuples returns all tuples to the peer: each port of this end to the peer's first port,
+// from each address of this end to each of the peer's. As in the daemon, the ports are
+// outermost.
 func (e *srdEnd) tuples() (v []srd.Tuple) {
 	for n := range e.host.srd.cfg.Ports {
 		for _, to := range e.remote.Addrs() {
@@ -91,7 +92,7 @@ func (e *srdEnd) tuples() (v []srd.Tuple) {
 	return v
 }
 
-// settled reports whether every path has its full size.
+// settled reports whether every path has its full packet size.
 func (e *srdEnd) settled() bool {
 	paths := e.conn.Paths()
 	for _, p := range paths {
@@ -102,7 +103,7 @@ func (e *srdEnd) settled() bool {
 	return len(paths) >= len(e.tuples())
 }
 
-// turnOf returns the next flow in turn, nil if there is none.
+// turnOf returns the flow whose turn is next, or nil if there is none.
 func (e *srdEnd) turnOf() *srdFlow {
 	if len(e.ring) == 0 {
 		return nil
@@ -113,12 +114,12 @@ func (e *srdEnd) turnOf() *srdFlow {
 	return e.ring[e.turn]
 }
 
-// hash stands for the inner five-tuple: Knuth's multiplicative hash (The Art of Computer
-// Programming, volume 3, section 6.4).
+// hash replaces a hash of the inner five-tuple: it is Knuth's multiplicative hash (The Art
+// of Computer Programming, volume 3, section 6.4).
 func (f *srdFlow) hash() uint32 { return uint32(f.flow.ID+1) * 2654435761 }
 
-// Waiting implements srd.Source: programs that send through the transport itself tell
-// nothing.
+// Waiting implements srd.Source: programs that use the transport directly do not report
+// whether they have data.
 func (e *srdEnd) Waiting() int { return 0 }
 
 // Peek implements srd.Source.
@@ -151,7 +152,7 @@ func (e *srdEnd) Pull(_ mono.Time, most int) (m srd.Message, ok bool) {
 // Backlog implements srd.Source.
 func (e *srdEnd) Backlog() bool { return len(e.ring) > 0 }
 
-// drain gives received messages to their flows.
+// drain passes received messages to their flows.
 func (e *srdEnd) drain() {
 	now := e.host.engine.Now()
 	if e.conn.Restarted() {
@@ -170,19 +171,19 @@ func (e *srdEnd) drain() {
 func (e *srdEnd) deliver(_ mono.Time, m *srd.Message) {
 	f := e.peer.flow(int(binary.BigEndian.Uint32(m.Imm[:])))
 	if m.Expired {
-		// The application sends it again.
+		// The application sends these bytes again.
 		f.again(int64(binary.BigEndian.Uint32(m.Imm[4:])))
 		return
 	}
 	f.flow.Deliver(len(m.Data))
 }
 
-// advance and deadline implement endApp: flows have no time of their own.
+// advance and deadline implement endApp: flows have no timers.
 func (e *srdEnd) advance(mono.Time)   {}
 func (e *srdEnd) deadline() mono.Time { return mono.Never }
 
-// restarted and ended implement endApp: bare messages of a connection that is gone are
-// not sent again, so plans restart tunnels only.
+// restarted and ended implement endApp: messages of an ended connection are not sent again,
+// so plans restart tunnels only.
 func (e *srdEnd) restarted(mono.Time) {}
 func (e *srdEnd) ended(mono.Time)     {}
 
@@ -195,7 +196,7 @@ func (e *srdEnd) flow(id int) *srdFlow {
 	panic("lab: message of no flow")
 }
 
-// again returns n bytes that were given up to the flow, to be sent again.
+// again returns n bytes that were given up to their flow, to be sent again.
 func (f *srdFlow) again(n int64) {
 	if f.left == 0 {
 		f.end.ring = append(f.end.ring, f)
@@ -204,8 +205,8 @@ func (f *srdFlow) again(n int64) {
 	f.end.service()
 }
 
-// service lets the connection do all its work now, and sets its timer; or has the process do
-// so.
+// service lets the connection do all the work that is due, and sets its timer. On a process,
+// it schedules that work.
 func (e *srdEnd) service() {
 	if p := e.host.process; p != nil {
 		if !e.called {
@@ -257,8 +258,8 @@ func (e *srdEnd) onTimer() {
 	}
 }
 
-// next sends one train. It builds the train in the buffer of a packet. A train of one stays
-// there.
+// next sends one train, a burst of packets. It builds the train in the buffer of a packet. A
+// train of one packet stays in it.
 func (e *srdEnd) next(now mono.Time) bool {
 	h, t := e.host, e.train
 	p := h.engine.NewPacket()

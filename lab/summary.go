@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Summary is one case in numbers, over all its runs.
+// Summary describes one case in numbers, over all its runs.
 type Summary struct {
 	Runs  int
 	Flows int // counted
@@ -23,17 +23,18 @@ type Summary struct {
 	Packets       uint64
 	Peak          int // bytes, of the longest queue of a switch
 
-	// Of endless flows: Jain is the least of Jain's indices of their goodput in each sample.
-	// Least is the least sample as a share of the mean of all in it.
+	// For endless flows, Jain is the smallest of Jain's fairness indices of their goodput,
+	// one for each sample. Least is the smallest share of a flow in a sample, relative to
+	// the mean of all flows in it.
 	Jain  float64
 	Least float64
-	// Goodput is the mean of the endless flows, in Gbit/s.
+	// Goodput is the mean goodput of the endless flows, in Gbit/s.
 	Goodput float64
 
 	samples int // in Goodput
 }
 
-// Value returns the figure with a goal's name. ok is false if there is no such figure.
+// Value returns the figure with the name of a goal. ok is false if there is no such figure.
 func (s *Summary) Value(name string) (v float64, ok bool) {
 	switch name {
 	case "mean_us":
@@ -68,8 +69,8 @@ func (s *Summary) Value(name string) (v float64, ok bool) {
 	return v, true
 }
 
-// Summarize sums up the runs of a case. Only flows of the group count; "": all with an end.
-// The first skip samples do not count.
+// Summarize summarizes the runs of a case. Only flows of the group count; "" stands for all
+// flows that have an end. The first samples, skip of them, do not count.
 func Summarize(runs []*Result, group string, skip int) Summary {
 	s := Summary{Runs: len(runs), Jain: 1, Least: 1}
 	var times, ratios []float64
@@ -117,7 +118,7 @@ func spread(v []float64) (mean, median, p99, most float64) {
 	return mean / float64(len(v)), rank(0.5), rank(0.99), v[len(v)-1]
 }
 
-// fairness takes the samples of the endless flows.
+// fairness evaluates the samples of the endless flows.
 func (s *Summary) fairness(r *Result, skip int) {
 	for _, row := range r.Samples[min(skip, len(r.Samples)):] {
 		var sum, squares, least float64

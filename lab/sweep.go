@@ -7,9 +7,9 @@ import (
 	"github.com/srdtun/srdtun/lab/workload"
 )
 
-// Point is one network of the generality sweep: the same traffic over fabrics that differ in
-// one respect from an ordinary one. A transport made for one round trip, or one rate, has a
-// cliff somewhere among them.
+// Point is one network of the sweep over networks of all kinds. All points have the same
+// traffic, over fabrics that differ in one respect from an ordinary one. A transport that is
+// tuned for one round trip, or one rate, would show a sudden loss of speed at some point.
 type Point struct {
 	Name   string
 	RTT    time.Duration // between leaves, of an empty network
@@ -23,20 +23,22 @@ type Point struct {
 	Size   int64 // bytes of each flow
 	Alone  bool  // one flow only
 	Short  bool  // part of the short sweep
-	// Series joins points that follow each other. Their flows may take longer in proportion
-	// to their round trip. More than that is a cliff.
+	// Series names points that follow each other in one parameter. From one point of a
+	// series to the next, flows may take longer in proportion to their round trip. A larger
+	// increase is a cliff.
 	Series string
 
-	// Known are ratios that are too high today, by the host's name. The code is at fault
-	// there, and no run may be worse (SweepResult.Worse).
+	// Known are ratios that are too high today, by the host's name. They are faults of the
+	// transport, and no run may be worse (SweepResult.Worse).
 	Known map[string]Ratio
 }
 
 // Ratio compares completion times with TCP's on the same network with the same seed, as the
-// median of all seeds. Mean is the ratio of a run's means, Max of its longest flows. The
-// longest flow of all seeds would tell of luck, such as a host's pause of a millisecond or a
-// TCP timeout of 200 ms. Cliff compares the mean, in round trips, with the point before it
-// in its series. Zero means that there is none.
+// median over all seeds. Mean is the ratio of a run's mean times, and Max is the ratio of
+// its longest flows. The longest flow over all seeds would depend on chance, such as a
+// host's pause of a millisecond or a TCP timeout of 200 ms. Cliff is the mean time in round
+// trips, divided by that of the point before it in its series. Zero means that there is no
+// such point.
 type Ratio struct{ Mean, Max, Cliff float64 }
 
 // ordinary returns a point that differs in one respect from the common base: a small fabric
@@ -59,7 +61,7 @@ func into(n int, size int64, short bool) Point {
 	})
 }
 
-// SweepPoints are all networks of the sweep.
+// SweepPoints returns all networks of the sweep.
 func SweepPoints() []Point {
 	v := []Point{ordinary("ordinary", func(p *Point) { p.Short = true })}
 	for _, us := range []int{10, 50, 200, 400, 480, 520, 560, 700, 1000, 3000} {
@@ -99,16 +101,17 @@ func SweepPoints() []Point {
 	return v
 }
 
-// Transports of the sweep, by their names in its plans.
+// These are the transports of the sweep, by their names in its plans.
 const (
 	sweepSRD = "srd"
 	sweepTCP = "tcp"
 )
 
-// sweepLimit is the longest time of a run. A flow that is then open counts as ended there.
+// sweepLimit is the longest time of a run. A flow that is then still open counts as
+// completed at that time.
 const sweepLimit = 20 * time.Second
 
-// plan returns the point as a plan of two cases.
+// plan returns the point as a plan with two cases.
 func (x *Point) plan() *Plan {
 	rate := x.Gbit * 1e9 / 8
 	each := x.RTT / 8 // there and back, over four links each
@@ -134,10 +137,10 @@ func (x *Point) plan() *Plan {
 	return p
 }
 
-// sweepPorts is a multiple of the spines of the largest fabric.
+// sweepPorts is a multiple of the number of spines of the largest fabric.
 const sweepPorts = 32
 
-// flows: each host sends to the next leaf's, or all to the last host.
+// In flows, each host sends to a host of the next leaf, or all hosts send to the last one.
 func (x *Point) flows(hosts int) (v []FlowPlan) {
 	switch {
 	case x.Alone:
@@ -154,7 +157,7 @@ func (x *Point) flows(hosts int) (v []FlowPlan) {
 	return v
 }
 
-// SweepResult is a point on one kind of host.
+// SweepResult is the result of a point on one kind of host.
 type SweepResult struct {
 	Host      string
 	SRD, TCP  Summary
@@ -187,7 +190,7 @@ func Sweep(points []Point, hosts []*HostModel, seeds []uint64, tell func(*Point,
 	return nil
 }
 
-// Play plays the point with seeds, on each kind of host.
+// Play plays the point with several seeds, on each kind of host.
 func (x *Point) Play(hosts []*HostModel, seeds []uint64) (v []SweepResult, err error) {
 	p := x.plan()
 	tcp, open, err := playSweep(p, 1, Ideal, seeds)
@@ -207,7 +210,7 @@ func (x *Point) Play(hosts []*HostModel, seeds []uint64) (v []SweepResult, err e
 	return v, nil
 }
 
-// ratioOf compares runs with TCP's of the same seeds.
+// ratioOf compares runs with TCP's runs of the same seeds.
 func ratioOf(srd, tcp []*Result) Ratio {
 	var means, longest []float64
 	for i := range srd {
@@ -219,8 +222,8 @@ func ratioOf(srd, tcp []*Result) Ratio {
 	return Ratio{Mean: mean, Max: most}
 }
 
-// playSweep plays one case with all seeds. Flows that did not end in time count as ended at
-// the limit. open is their number.
+// playSweep plays one case with all seeds. Flows that did not complete in time count as
+// completed at the limit. open is their number.
 func playSweep(p *Plan, i int, on *HostModel, seeds []uint64) (runs []*Result, open int, err error) {
 	for _, seed := range seeds {
 		r, err := Run(p, &p.Cases[i], on, seed, nil)
@@ -239,14 +242,15 @@ func playSweep(p *Plan, i int, on *HostModel, seeds []uint64) (runs []*Result, o
 }
 
 // sweepSlack allows small excesses over TCP's times, or over a known miss. Other seeds, and
-// other rules, move a point by so much.
+// unrelated changes of the transport, move a point by that much.
 const sweepSlack = 1.1
 
-// cliffMost bounds the mean in round trips, as a multiple of the point before it in its
-// series. The aim is one: a larger window takes as many round trips.
+// cliffMost bounds the value of Cliff. The ideal value is one, because a larger window takes
+// as many round trips.
 const cliffMost = 1.5
 
-// Worse says where the point is worse than TCP, or than its known miss; "" if nowhere.
+// Worse says in which figure the point is worse than TCP, or than its known miss; "" means
+// in none.
 func (r *SweepResult) Worse() string {
 	var text string
 	for _, c := range []struct {
@@ -264,7 +268,7 @@ func (r *SweepResult) Worse() string {
 	return text
 }
 
-// Missed reports whether the point misses its goals, known or not.
+// Missed reports whether the point misses its goals, known misses included.
 func (r *SweepResult) Missed() bool {
 	return r.Ratio.Mean > sweepSlack || r.Ratio.Max > sweepSlack || r.Ratio.Cliff > sweepSlack*cliffMost
 }

@@ -1,9 +1,9 @@
 package lab
 
 // knownRatios are the sweep's known misses, by the names of point and host: mean, max,
-// cliff. At these points flows are slower than TCP's, or much slower than at the point
-// before. A line goes once the code is mended. The command srdsim sweep --known prints
-// today's values.
+// cliff. At these points flows take longer than TCP's, or much longer than at the point
+// before. Remove a line once the transport is improved. The command srdsim sweep --known
+// prints today's values.
 var knownRatios = map[string]map[string]Ratio{
 	"ordinary":              {"daemon": {3.24, 3.39, 0}},
 	"RTT 10 us":             {"daemon": {3.01, 2.96, 0}},

@@ -11,23 +11,24 @@ import (
 // TCPConfig is the configuration of TCP connections.
 type TCPConfig struct {
 	tcp.Config
-	// Subflows above 1 makes each connection an MPTCP connection with so many.
+	// If Subflows is above 1, each connection is an MPTCP connection with that many
+	// subflows.
 	Subflows int
 }
 
-// tcpHeaders is the bytes of IPv4, TCP and the timestamp option. mptcpHeaders is the option
-// that maps subflow to data.
+// tcpHeaders is the size of IPv4, TCP and the timestamp option. mptcpHeaders is the size of
+// the option that maps subflow to data.
 const (
 	tcpHeaders   = 52
 	mptcpHeaders = 20
 )
 
-// ackBytes is about an acknowledgement with its framing. It gives the round trip that a
-// connection's handshake has measured.
+// ackBytes is about the size of an acknowledgement with its framing. It determines the
+// round trip that a connection's handshake is assumed to have measured.
 const ackBytes = 100
 
-// TCP is the model of lab/tcp as a transport. Each flow has a connection with ports of its
-// own, open before time zero.
+// TCP makes a transport from the model in lab/tcp. Each flow has a connection with ports of
+// its own, open before time zero.
 type TCP struct {
 	cfg   TCPConfig
 	net   *Network
@@ -47,7 +48,7 @@ func NewTCP(n *Network, cfg TCPConfig) *TCP {
 // writer is a connection of either kind.
 type writer interface{ Write(n int64) }
 
-// hostLink is a host's cable as a node.
+// hostLink makes a host's cable usable as a node.
 type hostLink struct{ *Host }
 
 func (l hostLink) Receive(p *net.Packet) { l.Send(p) }
@@ -86,7 +87,7 @@ func (t *TCP) Open(f *Flow) error {
 	return nil
 }
 
-// delivers returns a callback for the total number of bytes received of f.
+// delivers returns a callback that gets the total number of bytes received for f.
 func delivers(f *Flow) func(total int64) {
 	told := int64(0)
 	return func(total int64) {
@@ -99,7 +100,8 @@ func delivers(f *Flow) func(total int64) {
 // Settled implements Transport.
 func (t *TCP) Settled() bool { return true }
 
-// endlessWrite is the size of an endless flow's write: more than any run can carry.
+// endlessWrite is the number of bytes that an endless flow writes: more than any run can
+// carry.
 const endlessWrite = 1 << 50
 
 // Start implements Transport.
@@ -117,7 +119,7 @@ func (t *TCP) Stats() (s Stats) {
 	return s
 }
 
-// tcpOf returns the configuration of a TCP in a plan.
+// tcpOf returns the configuration of a TCP transport in a plan.
 func tcpOf(p *TransportPlan) TCPConfig {
 	c := tcp.Linux()
 	c.MSS = p.MTU - tcpHeaders
@@ -132,7 +134,7 @@ func tcpOf(p *TransportPlan) TCPConfig {
 	return TCPConfig{Config: c, Subflows: p.Subflows}
 }
 
-// algorithms of plans by their names.
+// These are the algorithms by their names in plans.
 var algorithms = map[string]func(*tcp.Config){
 	"":      func(*tcp.Config) {},
 	"cubic": func(*tcp.Config) {},
@@ -140,8 +142,8 @@ var algorithms = map[string]func(*tcp.Config){
 	"dctcp": func(c *tcp.Config) { c.Algorithm, c.ECN = tcp.DCTCP, true },
 }
 
-// mostSubflows bounds MPTCP; kernels allow 8.
+// mostSubflows bounds the subflows of MPTCP; kernels allow 8.
 const mostSubflows = 64
 
-// leastRTO keeps a timeout above any round trip here.
+// leastRTO keeps the retransmission timeout above any round trip in the experiments.
 const leastRTO = time.Millisecond

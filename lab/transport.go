@@ -6,8 +6,8 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// Transport carries flows between the hosts of one Network, in virtual time. A run makes one
-// for its network, and drives it in this order:
+// Transport carries flows between the hosts of one Network, in virtual time. A run creates a
+// transport for its network, and drives it in this order:
 //
 //	Open    for every flow of the run, before time zero
 //	Settled again and again, while time passes, until it is true: time zero
@@ -18,11 +18,12 @@ import (
 // timers by Engine.At. It calls Flow.Deliver for each payload byte that the receiving
 // application gets.
 type Transport interface {
-	// Open prepares for f: ports, connections, handshakes. It sends no data of f.
+	// Open prepares for the flow f: ports, connections, handshakes. It does not send data of
+	// f.
 	Open(f *Flow) error
 	// Settled reports whether all preparations of Open are done.
 	Settled() bool
-	// Start lets f be sent from now on.
+	// Start allows f to be sent from now on.
 	Start(f *Flow)
 	// Stats returns the counters of all flows together since time zero.
 	Stats() Stats
@@ -35,30 +36,30 @@ type Stats struct {
 	Spurious      uint64 `json:"spurious"`      // of those, not needed, as far as the sender knows
 	Timeouts      uint64 `json:"timeouts"`      // retransmission timeouts
 	Acks          uint64 `json:"acks"`          // packets that carry only acknowledgements
-	// Overflow and NoBuffer are packets for which sockets and interfaces of hosts had no
-	// room.
+	// Overflow and NoBuffer count packets for which sockets and interfaces of hosts had no
+	// space.
 	Overflow uint64 `json:"overflow,omitempty"`
 	NoBuffer uint64 `json:"no_buffer,omitempty"`
 	// LeastPacket is the UDP payload of a full packet, on the path in use with the smallest.
 	LeastPacket int `json:"least_packet,omitempty"`
-	// Datagrams are their fates; nil: there are none.
+	// Datagrams counts what happened to datagrams; nil means that there are none.
 	Datagrams *DatagramStats `json:"datagrams,omitempty"`
-	// Order is the cost of restoring the order of inner flows; nil: the transport restores
-	// none.
+	// Order describes the cost of restoring the order of inner flows; nil means that the
+	// transport restores no order.
 	Order *OrderStats `json:"order,omitempty"`
-	// Inner is the counters of connections inside of tunnels; nil: there are none.
+	// Inner holds the counters of connections inside tunnels; nil means that there are none.
 	Inner *InnerStats `json:"inner,omitempty"`
 }
 
-// InnerStats are the counters of TCP inside of tunnels, both ends of all connections.
+// InnerStats holds the counters of TCP inside tunnels, for both ends of all connections.
 // Repairs by a tunnel are not counted.
 type InnerStats struct {
 	Retransmitted uint64 `json:"retransmitted"` // segments
 	Timeouts      uint64 `json:"timeouts"`
-	// Queue are packets that the queues in front of tunnels dropped, to signal congestion or
-	// because they were full.
+	// Queue counts packets that the queues in front of tunnels dropped, to signal congestion
+	// or because they were full.
 	Queue uint64 `json:"queue"`
-	// Dropped are packets that links between servers and the ends of tunnels dropped.
+	// Dropped counts packets that links between servers and the ends of tunnels dropped.
 	Dropped uint64 `json:"dropped"`
 }
 
@@ -75,11 +76,11 @@ type OrderStats struct {
 	Delivered uint64 `json:"delivered"` // inner packets
 	Held      uint64 `json:"held"`      // of those, held for at least one earlier packet
 	TimedOut  uint64 `json:"timed_out"` // gaps not waited for any longer
-	// MostHeld and MostBytes are the most packets, and bytes, that any one buffer held
-	// at a time.
+	// MostHeld and MostBytes are the largest numbers of packets and bytes that a single
+	// buffer held at a time.
 	MostHeld  int `json:"most_held"`
 	MostBytes int `json:"most_bytes"`
-	// Longest is the longest time a packet was held, in microseconds.
+	// Longest is the longest time that a packet waited in a buffer, in microseconds.
 	Longest float64 `json:"longest_us"`
 }
 
@@ -93,8 +94,8 @@ func (s *OrderStats) Add(o *OrderStats) {
 	s.Longest = max(s.Longest, o.Longest)
 }
 
-// Flow is a number of bytes from one host to another, with their fate. A transport reads the
-// first block and calls Deliver.
+// Flow is a number of bytes to be sent from one host to another, with the outcome. A
+// transport reads the first block of fields and calls Deliver.
 type Flow struct {
 	ID       int
 	Src, Dst int           // numbers of hosts
@@ -104,7 +105,7 @@ type Flow struct {
 	// Transport is the name of the transport that carries it, "" for the plan's.
 	Transport string
 
-	// State is the transport's own.
+	// State belongs to the transport.
 	State any
 
 	begun     mono.Time
@@ -113,7 +114,7 @@ type Flow struct {
 	watch     watcher
 }
 
-// watcher hears of delivered bytes.
+// watcher is called for delivered bytes.
 type watcher interface{ arrived(f *Flow, n int) }
 
 // Left returns the bytes that have not been delivered. An endless flow always has some left.
@@ -127,8 +128,9 @@ func (f *Flow) Left() int64 {
 // Done reports whether every byte was delivered.
 func (f *Flow) Done() bool { return f.ended != 0 }
 
-// Deliver tells that the receiving application has got n more bytes of f. Each byte counts
-// once, and in a stream in order. The flow's completion time ends with the last of them.
+// Deliver reports that the receiving application has got n more bytes of f. Each byte counts
+// once, and in a stream the bytes count in order. The flow's completion time ends with the
+// last of them.
 func (f *Flow) Deliver(n int) {
 	f.delivered += int64(n)
 	f.watch.arrived(f, n)

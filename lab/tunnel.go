@@ -14,9 +14,9 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// Tunnel is TCP inside srdtun. On the transport SRD runs the overlay with its queue and its
-// restoring of order. In that, each flow has a connection of the model of lab/tcp. There are
-// no super-frames in it.
+// Tunnel is TCP inside srdtun. On the transport SRD it runs the overlay with its queue and
+// its reordering buffer. Inside the tunnel, each flow has a connection of the model in
+// lab/tcp. The tunnel carries no super-frames.
 type Tunnel struct {
 	*SRD
 	tcp   TCPConfig
@@ -24,13 +24,14 @@ type Tunnel struct {
 	conns []*tcp.Conn
 }
 
-// innerLess is how far the inner MTU is below the network's, so that an inner packet fits
-// into one message. In a real tunnel both may be equal: a cut super-frame leaves few small
-// remainders. Single packets of that size would each leave one.
+// innerLess is how much smaller the inner MTU is than the network's, so that an inner packet
+// fits into one message. In a real tunnel both may be equal, because a super-frame that is
+// cut leaves only one small remainder. Single packets of that size would each leave a
+// remainder.
 const innerLess = 100
 
-// innerWindow is how many bytes a connection may have in flight: Linux's default maximum of
-// a send buffer (tcp_wmem).
+// innerWindow bounds the bytes in flight of a connection: Linux's default maximum of a send
+// buffer (tcp_wmem).
 const innerWindow = 4 << 20
 
 // NewTunnel returns the transport for a network.
@@ -57,15 +58,15 @@ func (t *Tunnel) Open(f *Flow) error {
 	return nil
 }
 
-// join makes a connection from x to y carry f.
+// join makes a connection from x to y carry the flow f.
 func (t *Tunnel) join(f *Flow, x, y *tcp.Conn) {
 	t.conns = append(t.conns, x, y)
 	y.Received = delivers(f)
 	f.State = x
 }
 
-// config returns the configuration of a flow's connection: its handshake measured an empty
-// network.
+// config returns the configuration of a flow's connection, whose handshake is assumed to
+// have measured an empty network.
 func (t *Tunnel) config(f *Flow) tcp.Config {
 	there, _ := t.net.Path(f.Src, f.Dst, ackBytes)
 	cfg := t.tcp.Config
@@ -73,8 +74,8 @@ func (t *Tunnel) config(f *Flow) tcp.Config {
 	return cfg
 }
 
-// Settled implements Transport: every path is in use. Its full size may be unknown: on a
-// lossy network a probe may have found less.
+// Settled implements Transport: every path is in use. The full packet size may be unknown,
+// because on a lossy network a probe may have been lost.
 func (t *Tunnel) Settled() bool {
 	return t.settled(func(e *srdEnd) bool {
 		paths := e.conn.Paths()
@@ -90,8 +91,8 @@ func (t *Tunnel) Settled() bool {
 // Start implements Transport.
 func (t *Tunnel) Start(f *Flow) { f.State.(writer).Write(min(f.Left(), endlessWrite)) }
 
-// Stats implements Transport. The counters of the buffers start at the beginning: before
-// time zero they hold nothing.
+// Stats implements Transport. The counters of the buffers start at the beginning, because
+// before time zero the buffers are empty.
 func (t *Tunnel) Stats() Stats {
 	s := t.SRD.Stats()
 	s.Order = &OrderStats{}
@@ -128,7 +129,7 @@ func newGather() *order.Reassembler {
 	return order.NewReassembler(order.Config{Alloc: func(n int) *frame.Frame { return frame.New(make([]byte, n), nil) }})
 }
 
-// overlay is one end of a tunnel, as overlay/daemon's peer is in a real one.
+// overlay is one end of a tunnel, in the role of a peer in overlay/daemon.
 type overlay struct {
 	host.Source
 	end     *srdEnd
@@ -140,14 +141,14 @@ type overlay struct {
 	ready   []*frame.Frame
 }
 
-// Places of an inner packet's identification behind its IPv4 header.
+// These are the positions of an inner packet's identification after its IPv4 header.
 const (
 	innerHeader = 20
 	innerSerial = innerHeader
 	innerLeast  = innerHeader + 4
 )
 
-// Receive implements net.Node: a packet of an inner connection that begins here.
+// Receive implements net.Node for a packet of an inner connection that begins here.
 func (o *overlay) Receive(p *net.Packet) {
 	o.serial++
 	b := make([]byte, max(p.Size, innerLeast))
@@ -187,22 +188,23 @@ func (o *overlay) advance(now mono.Time) {
 
 func (o *overlay) deadline() mono.Time { return o.gather.Deadline() }
 
-// restarted implements endApp: the rest of a cut frame is of no use to another process.
+// restarted implements endApp: the rest of a frame that is partly sent is useless to a new
+// process.
 func (o *overlay) restarted(now mono.Time) {
 	o.gather.Reset(now)
 	o.Cut.Reset()
 }
 
-// ended implements endApp: what waits in a process, or is being put together, is lost with
-// it. Frames that come later stay in the device until the next one reads them.
+// ended implements endApp: frames that wait in a process, or are being reassembled, are lost
+// with it. Frames that arrive later stay in the device until the next process reads them.
 func (o *overlay) ended(mono.Time) {
 	o.Queue.Flush(nil)
 	o.Cut.Reset()
 	o.gather = newGather()
 }
 
-// take delivers the inner packets that are in order. The end's own machine must be at rest
-// then: a connection answers at once.
+// take delivers the inner packets whose turn has come. The end's own state machine must not
+// be in a call at that time, because a connection answers at once.
 func (o *overlay) take(now mono.Time) {
 	e := o.end
 	from := e.peer.app.(*overlay).packets

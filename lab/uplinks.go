@@ -8,40 +8,41 @@ import (
 	"github.com/srdtun/srdtun/sim/net"
 )
 
-// UplinkPlan is one of several paths between two hosts, the same in both
-// directions.
+// UplinkPlan describes one of several paths between two hosts, the same in both directions.
 type UplinkPlan struct {
 	Mbit   float64  `toml:"mbit"`   // Mbit/s, with Ethernet's framing
 	Delay  Duration `toml:"delay"`  // one way
 	Jitter Duration `toml:"jitter"` // standard deviation of the delay; packets keep their order
 	Loss   float64  `toml:"loss"`   // chance of a packet
-	// Reorder is the chance that a packet is held back, for Held at most, while others pass
-	// it.
+	// Reorder is the probability that a packet is delayed, by Held at most, while others
+	// overtake it.
 	Reorder float64  `toml:"reorder"`
 	Held    Duration `toml:"held"`
-	// Police is a rate in Mbit/s of IP packets. Packets above it are dropped, but for Credit
-	// bytes at once.
+	// Police is a rate in Mbit/s of IP packets. Packets above this rate are dropped, except
+	// for a burst of Credit bytes.
 	Police float64 `toml:"police"`
 	Credit int     `toml:"credit"`
-	// Back is the rate of the other direction, if it differs.
+	// Back is the rate in the other direction, if it differs.
 	Back float64 `toml:"back"`
-	// Queue is the room of this path in bytes, both ways; 0: the network's.
+	// Queue is the queue space of this path in bytes, in each direction; 0 means the
+	// network's.
 	Queue int `toml:"queue"`
-	// MTU is the largest IP packet that passes; 0: any.
+	// MTU is the size of the largest IP packet that passes; 0 means any.
 	MTU int `toml:"mtu"`
 }
 
-// AddressPlan gives two hosts several addresses each. In place of ports, the addresses then
-// choose an uplink.
+// AddressPlan gives two hosts several addresses each. The addresses then choose an uplink,
+// in place of ports.
 type AddressPlan struct {
 	From int `toml:"from"` // of host 0
 	To   int `toml:"to"`   // of host 1
-	// Own gives each address of host 0 the uplink of its number, as to a host with several
-	// interfaces. Otherwise switches choose by a hash of the five-tuple, as ECMP does.
+	// Own assigns to each address of host 0 the uplink with the same number, as on a host
+	// with several interfaces. Otherwise switches choose by a hash of the five-tuple, as
+	// ECMP does.
 	Own bool `toml:"own"`
 }
 
-// of returns how many addresses a host has.
+// of returns the number of addresses of a host.
 func (a *AddressPlan) of(host int) int {
 	if host == 0 {
 		return max(1, a.From)
@@ -50,12 +51,12 @@ func (a *AddressPlan) of(host int) int {
 }
 
 // hostRate is the rate of the cable between a host and its uplinks, in bytes per second. It
-// exceeds any uplink's.
+// is higher than the rate of any uplink.
 const hostRate = 10e9 / 8
 
-// NewUplinks joins two hosts by paths that have nothing in common. A packet's UDP or TCP
-// ports choose its path, the same in both directions. So each uplink acts as if it had an
-// address of its own. The ports are spread evenly.
+// NewUplinks connects two hosts by paths that share no link. A packet's UDP or TCP ports
+// choose its path, the same in both directions. So each uplink acts as if it had an address
+// of its own. The ports are distributed evenly.
 func NewUplinks(e *net.Engine, plans []UplinkPlan, a AddressPlan, p Ports) *Network {
 	n := &Network{Engine: e, ports: p, uplinks: plans, addresses: a, Cables: make([][]*Cable, 1)}
 	fan := net.Quality{Rate: hostRate, Queue: nicQueue}
@@ -87,7 +88,7 @@ func NewUplinks(e *net.Engine, plans []UplinkPlan, a AddressPlan, p Ports) *Netw
 	return n
 }
 
-// fork spreads a host's packets over the uplinks.
+// fork distributes a host's packets over the uplinks.
 type fork struct {
 	network *Network
 	from    int // host
@@ -104,7 +105,8 @@ func (f *fork) Receive(p *net.Packet) {
 	c.Down.Receive(p)
 }
 
-// uplinkOf returns the number of a packet's uplink, not reduced to those that exist.
+// uplinkOf returns the number of a packet's uplink, before it is reduced to the existing
+// ones.
 func (n *Network) uplinkOf(p *net.Packet, from int) int {
 	here := p.Src
 	if from != 0 {

@@ -10,13 +10,13 @@ import (
 )
 
 const (
-	// policyEvery is the time between two looks at the policy's files, three system calls each.
-	// A member that leaves a list is no peer a second later.
+	// policyEvery is the interval of checks of the policy's files, three system calls each. So
+	// a member that is removed from a list stops being a peer a second later.
 	policyEvery = time.Second
-	// retryEvery is the pause after a file could not be written, for example on a full disk.
+	// retryEvery is the pause after a failure to write a file, for example on a full disk.
 	retryEvery = time.Second
-	// DefaultGrace is how long missing members stay after the discovery was found again. It is
-	// the lease of a member that reconnects at the same time.
+	// DefaultGrace is how long missing members stay after the discovery can be reached again.
+	// It is as long as the lease of a member that reconnects at the same time.
 	DefaultGrace = 8 * time.Second
 )
 
@@ -24,12 +24,12 @@ const (
 type Kind int
 
 const (
-	// Lost: the discovery cannot be reached.
+	// Lost means that the discovery cannot be reached.
 	Lost Kind = iota
-	// Found: it can be reached. A discovery begins as a lost one.
+	// Found means that it can be reached. At the start a discovery counts as lost.
 	Found
-	// List: a Put for each entry follows, and then Listed. Another List without a Listed begins
-	// the listing anew.
+	// List means that a Put for each entry follows, and then Listed. Another List before Listed
+	// restarts the listing.
 	List
 	Listed
 	Put  // the entry is there, has come or has changed
@@ -42,15 +42,15 @@ type Event struct {
 	Entry fleet.Entry // of Put; of Gone the name. The agent's own from then on.
 }
 
-// Options of Run.
+// These are the options of Run.
 type Options struct {
 	Policy Files
 	Dir    string // the daemon's directory of drop-in peers
 	Own    fleet.Key
 	Log    *slog.Logger
-	// Events are read until the context ends.
+	// Events is read until the context ends.
 	Events <-chan Event
-	// Relist asks for a listing, because the policy has changed. It does not block.
+	// Relist asks for a new listing, because the policy has changed. It does not block.
 	Relist func()
 	Grace  time.Duration
 }
@@ -66,7 +66,8 @@ type runner struct {
 	left   map[string]fleet.Change
 }
 
-// Run keeps the files as discovery and policy demand until ctx ends. Then the files stay.
+// Run keeps the files consistent with discovery and policy until ctx ends. After that the files
+// stay.
 func Run(ctx context.Context, o Options) error {
 	r := &runner{Options: o, stamps: o.Policy.stamps(), left: map[string]fleet.Change{}}
 	policy, err := o.Policy.Load()
@@ -100,7 +101,7 @@ func Run(ctx context.Context, o Options) error {
 	}
 }
 
-// restore takes over the files of an earlier process.
+// restore reads the files of an earlier process.
 func (r *runner) restore() {
 	now := time.Now()
 	for name, data := range r.dir.Files() {
@@ -112,11 +113,11 @@ func (r *runner) restore() {
 	}
 }
 
-// drainMost is how many events are handled before files are written. So a long listing makes
-// few changes to the daemon.
+// drainMost is the number of events that are handled before files are written. So a long
+// listing changes the daemon's directory only a few times.
 const drainMost = 256
 
-// drain handles the events that already wait.
+// drain handles the events that are already waiting.
 func (r *runner) drain() {
 	for range drainMost {
 		select {
@@ -147,7 +148,7 @@ func (r *runner) handle(e Event) {
 	}
 }
 
-// pause is how long the runner may sleep without an event.
+// pause returns how long the runner may sleep if no event comes.
 func (r *runner) pause(now time.Time) time.Duration {
 	at := r.roster.Deadline()
 	if !r.again.IsZero() && (at.IsZero() || r.again.Before(at)) {
@@ -159,7 +160,7 @@ func (r *runner) pause(now time.Time) time.Duration {
 	return max(0, at.Sub(now))
 }
 
-// reread takes over a changed policy. An unreadable one changes nothing: a half-edited list
+// reread applies a changed policy. An unreadable policy changes nothing: a half-edited list
 // must neither admit a stranger nor remove all members.
 func (r *runner) reread() {
 	now := r.Policy.stamps()
@@ -207,7 +208,7 @@ func (r *runner) write() {
 	}
 }
 
-// complain logs a text once in a row.
+// complain logs a text, unless the last call logged the same text.
 func (r *runner) complain(text string) {
 	if r.fault != text {
 		r.fault = text

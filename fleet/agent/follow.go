@@ -46,8 +46,8 @@ type follower struct {
 	known bool       // the log has that it is there
 }
 
-// run lists and watches until ctx ends, and keeps the record from the first listing on. The
-// error means that the name belongs to another member.
+// run lists and watches until ctx ends, and keeps the record from the first listing on. It
+// returns an error if the name belongs to another member.
 func (f *follower) run(ctx context.Context) error {
 	var keeping sync.WaitGroup
 	defer keeping.Wait()
@@ -97,7 +97,8 @@ func (f *follower) list(ctx context.Context) (version string, err error) {
 	return version, ctx.Err()
 }
 
-// watch passes on changes until the watch fails, or until the agent asks for a listing (nil).
+// watch passes on changes until the watch fails, or until the agent asks for a new listing
+// (nil).
 func (f *follower) watch(ctx context.Context, version string) (err error) {
 	var asked sync.WaitGroup
 	defer asked.Wait()
@@ -133,7 +134,7 @@ func (f *follower) change(ctx context.Context, e fleet.Entry, gone bool) {
 	}
 }
 
-// put passes an entry on, and compares the one of this host.
+// put passes an entry on, and compares it with this host's record if it has the host's name.
 func (f *follower) put(ctx context.Context, e fleet.Entry) {
 	if e.Name == f.record.Name {
 		f.right = bytes.Equal(e.Value, f.text)
@@ -142,7 +143,7 @@ func (f *follower) put(ctx context.Context, e fleet.Entry) {
 	f.send(ctx, Event{Kind: Put, Entry: e})
 }
 
-// stranger returns the record if its key is not this host's.
+// stranger returns the record if its key is not this host's key.
 func (f *follower) stranger(value []byte) *fleet.Record {
 	r, err := fleet.ParseRecord(value)
 	if err != nil || r.PublicKey == f.record.PublicKey || f.policy.Judge(r, time.Now()) != nil {
@@ -151,10 +152,10 @@ func (f *follower) stranger(value []byte) *fleet.Record {
 	return r
 }
 
-// spoil tells the claim that the store lacks the record, or has another one.
+// spoil reports to the claim that the store lacks the record, or has another one.
 func (f *follower) spoil() { ask(f.spoilt) }
 
-// ask leaves a request, unless one is there.
+// ask leaves a request in a channel, unless one is there.
 func ask(c chan struct{}) {
 	select {
 	case c <- struct{}{}:
@@ -179,7 +180,7 @@ func (f *follower) keep(ctx context.Context) {
 	}
 }
 
-// reached tells the agent when the store is lost and found, and logs each fault once.
+// reached reports to the agent when the store is lost and found, and logs each fault once.
 func (f *follower) reached(ctx context.Context, said *string, err error) {
 	if ctx.Err() != nil {
 		return

@@ -10,10 +10,10 @@ import (
 	"github.com/srdtun/srdtun/fleet"
 )
 
-// queued is how many events may wait for the agent.
+// queued is the number of events that may wait for the agent.
 const queued = 256
 
-// Member is the settings of Join.
+// Member holds the settings of Join.
 type Member struct {
 	Store  Store
 	Record *fleet.Record // of this host
@@ -22,14 +22,14 @@ type Member struct {
 	Log    *slog.Logger
 	// RetryMost bounds the pause after a failed listing.
 	RetryMost time.Duration
-	// Exclusive refuses a name that another member has at the start. If records end with their
-	// hosts, such a name is a mistake. If records stay, it may be this host's own, with an
-	// older key.
+	// Exclusive means that a name that another member has at the start is refused. If records
+	// disappear with their hosts, such a name is a mistake. If records persist, the record may
+	// be this host's own, with an older key.
 	Exclusive bool
 }
 
-// Join keeps this host's record in the store, and the others' files in the directory, until ctx
-// ends.
+// Join keeps this host's record in the store, and the other members' files in the directory,
+// until ctx ends.
 func Join(ctx context.Context, m Member) error {
 	policy, err := m.Policy.Load()
 	if err != nil {
@@ -59,17 +59,17 @@ func Join(ctx context.Context, m Member) error {
 	return err
 }
 
-// Standings judges the store's records now.
+// Standings judges the present records of the store.
 func Standings(ctx context.Context, s Store, policy fleet.Policy) ([]fleet.Standing, error) {
 	roster := fleet.NewRoster(policy, fleet.Key{}, 0)
 	_, err := s.List(ctx, func(e fleet.Entry) { roster.Put(e, time.Now()) })
 	return roster.Standings(), err
 }
 
-// leaveLook is the pause between two looks for the agent's record.
+// leaveLook is the interval of checks whether the agent has restored its record.
 const leaveLook = 200 * time.Millisecond
 
-// Leave removes the record of a member. The error says so if its agent runs.
+// Leave removes the record of a member. If the member's agent is running, the error says so.
 func Leave(ctx context.Context, s Store, name string) error {
 	r, err := s.Release(ctx, name)
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/srdtun/srdtun/internal/bounded"
 )
 
-// Files name the files of the operator's policy. An empty name means no file. Keys or Allow
-// must be set.
+// Files name the files of the operator's policy. An empty name means no file. At least one of
+// Keys or Allow must be set.
 type Files struct {
 	Fleet string // the name of the fleet, for grants
 	Keys  string // public keys that sign grants
@@ -53,19 +53,20 @@ func load[T any](file string, to *T, parse func([]byte) (T, error)) error {
 	return nil
 }
 
-// ReadFile reads a file of the operator's, fleet.MaxList bytes at most.
+// ReadFile reads a file of the operator, fleet.MaxList bytes at most.
 func ReadFile(file string) ([]byte, error) {
 	return bounded.File(file, fleet.MaxList)
 }
 
-// look is a file's state when it was read.
+// look is the state that a file had when it was read.
 type look struct {
 	size int64
 	at   time.Time
 	file os.FileInfo
 }
 
-// stamps returns the state of each file. A difference means that its content may have changed.
+// stamps returns the state of each file. A difference in state means that the content may have
+// changed.
 func (f Files) stamps() (v [3]look) {
 	for i, name := range []string{f.Keys, f.Allow, f.Deny} {
 		if name == "" {

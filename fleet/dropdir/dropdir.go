@@ -1,5 +1,5 @@
-// Package dropdir keeps an agent's files in the daemon's directory of drop-in peers. It touches
-// only files whose names begin with "fleet-".
+// Package dropdir manages an agent's files in the daemon's directory of drop-in peers. It
+// touches only files whose names begin with "fleet-".
 package dropdir
 
 import (
@@ -16,23 +16,23 @@ import (
 )
 
 const (
-	// mark begins the names of an agent's files.
+	// mark is the beginning of the names of an agent's files.
 	mark = "fleet-"
 	// ext is the extension that the daemon requires.
 	ext = ".toml"
-	// scratch is a file under construction. The daemon ignores names that begin with a dot. One
-	// is enough: an agent writes one file at a time.
+	// scratch is the name of a file that is being written. The daemon ignores names that begin
+	// with a dot. One such name is enough, because an agent writes one file at a time.
 	scratch = ".fleet-agent.tmp"
-	// maxFile bounds how much of a file is read, in bytes. The daemon has the same bound.
+	// maxFile bounds the number of bytes read from a file. The daemon has the same bound.
 	maxFile = 64 << 10
 	// othersWrite are the permissions of group and others to write.
 	othersWrite = 0o022
-	// fileMode lets everybody read the files: the daemon is another user, and they hold no
-	// secret.
+	// fileMode lets everybody read the files, because the daemon is another user, and the files
+	// contain no secret.
 	fileMode = 0o644
 )
 
-// Dir is the directory. It is not for concurrent use.
+// Dir is the directory. It must not be used concurrently.
 type Dir struct {
 	root *os.Root
 	have map[string][]byte // content by the member's name
@@ -57,7 +57,7 @@ func Open(path string) (*Dir, error) {
 	return d, nil
 }
 
-// Close closes the directory. The files stay.
+// Close closes the directory. The files remain.
 func (d *Dir) Close() error { return d.root.Close() }
 
 func (d *Dir) check() error {
@@ -92,8 +92,8 @@ func (d *Dir) read() error {
 		if !ours {
 			continue
 		}
-		// An unreadable file is no record either. The agent removes it when it judges the
-		// records.
+		// A file that cannot be read contains no record. The agent removes it when it judges
+		// the records.
 		data, _ := d.content(e.Name())
 		d.have[name] = data
 	}
@@ -109,7 +109,7 @@ func (d *Dir) content(file string) ([]byte, error) {
 	return bounded.Content(f, maxFile)
 }
 
-// memberOf returns the member of a file, if the file is an agent's.
+// memberOf returns the member to which a file belongs, if the file is an agent's.
 func memberOf(file string) (name string, ours bool) {
 	name, ours = strings.CutPrefix(filepath.Base(file), mark)
 	if !ours {
@@ -119,12 +119,12 @@ func memberOf(file string) (name string, ours bool) {
 	return name, ours && fleet.CheckName(name) == nil
 }
 
-// Files are the files' contents by member, as this Dir knows them.
+// Files returns the files' contents by member, as far as this Dir knows them.
 func (d *Dir) Files() map[string][]byte { return d.have }
 
-// Apply makes a change. It replaces the file in one step, with mode 0644, or removes it. It
-// does not wait for the disk. After a loss of power a file may be missing or empty; the next
-// process mends that.
+// Apply carries out a change. It replaces the file in one step, with mode 0644, or removes it.
+// It does not wait for the disk. After a loss of power a file may be missing or empty; the next
+// process repairs that.
 func (d *Dir) Apply(c fleet.Change) (changed bool, err error) {
 	if err := fleet.CheckName(c.Name); err != nil {
 		return false, err
@@ -152,7 +152,7 @@ func (d *Dir) Apply(c fleet.Change) (changed bool, err error) {
 }
 
 func (d *Dir) write(file string, data []byte) error {
-	// An earlier process may have left one.
+	// An earlier process may have left an unfinished file.
 	if err := d.root.Remove(scratch); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}

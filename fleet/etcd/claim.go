@@ -12,14 +12,14 @@ import (
 )
 
 const (
-	// defaultLease is how long a silent member stays one. The agent renews the lease every
-	// third of that. etcd looks for expired leases twice a second.
+	// defaultLease is how long a silent member stays a member. The agent renews the lease every
+	// third of this time. etcd looks for expired leases twice a second.
 	defaultLease = 8 * time.Second
-	// maxLease keeps a bound: a member that left is gone within 10 s.
+	// maxLease ensures that a member that has left disappears within 10 s.
 	maxLease = 10 * time.Second
-	// minLease is above etcd's own least lease: 2 s with the usual election timeout.
+	// minLease is above etcd's own minimum, which is 2 s with the usual election timeout.
 	minLease = 3 * time.Second
-	// mendMost bounds the pause before the agent puts back a record that another program
+	// mendMost bounds the pause before the agent restores a record that another program
 	// changed. The pause begins with mendFirst and doubles, because two programs must not keep
 	// etcd busy. mendFirst is shorter than the other members wait (fleet.Linger).
 	mendFirst = 20 * time.Millisecond
@@ -29,19 +29,19 @@ const (
 // errSilent means that etcd does not answer.
 var errSilent = errors.New("it does not answer")
 
-// mending bounds how often the agent puts a record back.
+// mending limits how often the agent restores a record.
 type mending struct {
 	pause time.Duration // before the next time
 	last  time.Time
 }
 
-// Claim keeps the record until ctx ends. Then it stays for the rest of its lease, so a
-// restarting process stays a member.
+// Claim keeps the record until ctx ends. After that the record stays until its lease expires,
+// so that a restarting process remains a member.
 func (s *store) Claim(ctx context.Context, c *agent.Claim) error {
 	return s.as(ctx, func(ctx context.Context) error { return s.hold(ctx, c) })
 }
 
-// hold takes a lease, puts the record under it, and renews it on one stream. With a password
+// hold gets a lease, writes the record under it, and renews it on one stream. With a password
 // each stream costs etcd as much as a login. hold returns when the lease is lost.
 func (s *store) hold(ctx context.Context, c *agent.Claim) error {
 	id, err := s.grant(ctx, c)
@@ -73,8 +73,8 @@ func (s *store) hold(ctx context.Context, c *agent.Claim) error {
 	}
 }
 
-// grant puts the record under a new lease. It replaces an older record directly, so no other
-// member sees this one go.
+// grant writes the record under a new lease. It directly replaces an older record, so no other
+// member sees this one disappear.
 func (s *store) grant(ctx context.Context, c *agent.Claim) (clientv3.LeaseID, error) {
 	ctx, cancel := context.WithTimeout(ctx, askFor)
 	defer cancel()
@@ -90,8 +90,8 @@ func (s *store) grant(ctx context.Context, c *agent.Claim) (clientv3.LeaseID, er
 	return lease.ID, err
 }
 
-// restore puts the record back. A writer to etcd may have changed it. A host with the same name
-// does so too.
+// restore writes the record again. A writer to etcd may have changed the record. Another host
+// with the same name changes it too.
 func (s *store) restore(ctx context.Context, c *agent.Claim, id clientv3.LeaseID) error {
 	m := &s.mend
 	if time.Since(m.last) > mendMost {

@@ -19,21 +19,21 @@ import (
 )
 
 const (
-	// askFor bounds one request: the time of an etcd election, and a margin.
+	// askFor bounds one request. It allows for an etcd election, and a margin.
 	askFor = 5 * time.Second
-	// reconnectMost is the longest pause between attempts to reach etcd. It is shorter than a
-	// lease: the agent must renew its lease in time when etcd is back.
+	// reconnectMost is the longest pause between attempts to connect to etcd. It is shorter
+	// than a lease, because the agent must renew its lease in time when etcd returns.
 	reconnectMost = time.Second
-	// probeEvery and probeFor find a dead connection. etcd refuses a client that probes more
+	// probeEvery and probeFor detect a dead connection. etcd refuses a client that probes more
 	// often than every 5 s.
 	probeEvery = 10 * time.Second
 	probeFor   = 3 * time.Second
-	// maxAnswer bounds an answer of etcd, in bytes. A full page of the largest records takes a
-	// quarter of it. One value of etcd's default maximum, 1.5 MB, fits in with its key.
+	// maxAnswer bounds an answer from etcd, in bytes. A full page of the largest records takes
+	// a quarter of it. One value of etcd's default maximum, 1.5 MB, also fits with its key.
 	maxAnswer = 4 << 20
 )
 
-// connection is the address of etcd, and the client's identity.
+// connection holds the address of etcd, and the client's identity.
 type connection struct {
 	endpoints    []string
 	cacert       string
@@ -55,12 +55,12 @@ func (c *connection) flags(cmd *cobra.Command) {
 	f.StringVar(&c.prefix, "prefix", "/srdtun/fleet/", "what keys begin with; a member's key has its name behind it")
 }
 
-// joinFlags are the flags of join alone.
+// joinFlags are the flags of join only.
 func (c *connection) joinFlags(cmd *cobra.Command) {
 	cmd.Flags().DurationVar(&c.lease, "lease", defaultLease, "how long a member that says nothing is still one, 3s to 10s")
 }
 
-// dial makes a client. It does not wait for a connection, because etcd may be down.
+// dial creates a client. It does not wait for a connection, because etcd may be down.
 func (c *connection) dial() (agent.Store, error) {
 	if c.lease != 0 && (c.lease < minLease || c.lease > maxLease || c.lease%time.Second != 0) {
 		return nil, member.Usagef("--lease %v: want whole seconds, %v to %v", c.lease, minLease, maxLease)
@@ -79,7 +79,7 @@ func (c *connection) dial() (agent.Store, error) {
 	return s, nil
 }
 
-// config reads the files of the flags.
+// config reads the files named by the flags.
 func (c *connection) config() (clientv3.Config, error) {
 	if !strings.HasSuffix(c.prefix, "/") {
 		return clientv3.Config{}, member.Usagef("--prefix %q does not end with a slash", c.prefix)
@@ -89,7 +89,8 @@ func (c *connection) config() (clientv3.Config, error) {
 		DialKeepAliveTime:    probeEvery,
 		DialKeepAliveTimeout: probeFor,
 		MaxCallRecvMsgSize:   maxAnswer,
-		// The client logs every attempt. The agent logs a fault once.
+		// The client library logs every attempt, so its log is off. The agent logs each fault
+		// once.
 		Logger: zap.NewNop(),
 		DialOptions: []grpc.DialOption{grpc.WithConnectParams(grpc.ConnectParams{
 			Backoff:           backoff.Config{BaseDelay: 100 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: reconnectMost},
@@ -104,7 +105,7 @@ func (c *connection) config() (clientv3.Config, error) {
 }
 
 // password reads the first line of the file. A password is never an argument, because other
-// users see arguments.
+// users can see arguments.
 func (c *connection) password() (string, error) {
 	switch {
 	case c.user == "" && c.passwordFile == "":

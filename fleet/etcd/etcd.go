@@ -1,4 +1,4 @@
-// Package etcd is the store of a fleet in etcd. Each member has a key there, under a lease that
+// Package etcd is the store of a fleet in etcd. Each member has a key in it, under a lease that
 // its agent renews.
 package etcd
 
@@ -14,10 +14,10 @@ import (
 	"github.com/srdtun/srdtun/fleet/internal/member"
 )
 
-// retryMost bounds the pause after a failed listing. The client's own pauses are as long.
+// retryMost bounds the pause after a failed listing. The client library pauses for as long.
 const retryMost = time.Second
 
-// Program is srdtun-etcd.
+// Program describes srdtun-etcd.
 func Program(version string) *member.Program {
 	var c connection
 	return &member.Program{
@@ -41,7 +41,7 @@ as long as an agent is silent, some seconds, to be sure that none runs.`,
 	}
 }
 
-// store is an etcd.
+// store is a fleet's store in etcd.
 type store struct {
 	login
 	prefix string
@@ -53,7 +53,7 @@ func (s *store) String() string { return "etcd" }
 
 func (s *store) Close() error { return s.client.Close() }
 
-// as makes requests with a token, and forgets the token if etcd no longer accepts it.
+// as runs requests with a token, and drops the token if etcd no longer accepts it.
 func (s *store) as(ctx context.Context, requests func(context.Context) error) error {
 	with, err := s.with(ctx)
 	if err == nil {
@@ -63,15 +63,16 @@ func (s *store) as(ctx context.Context, requests func(context.Context) error) er
 	return err
 }
 
-// entry is a key with a copy of its value. The original is a part of etcd's whole answer.
+// entry is a key with a copy of its value. The original is a part of etcd's whole answer, which
+// can be freed after the copy.
 func (s *store) entry(kv *mvccpb.KeyValue) fleet.Entry {
 	return fleet.Entry{Name: s.name(kv), Value: agent.Cut(kv.Value), Born: uint64(kv.CreateRevision)}
 }
 
-// maxKey bounds the kept part of a key, in bytes. Members' names are shorter.
+// maxKey bounds the stored part of a key, in bytes. Members' names are shorter.
 const maxKey = 128
 
-// name is the member of a key.
+// name returns the member to which a key belongs.
 func (s *store) name(kv *mvccpb.KeyValue) string {
 	key := kv.Key[:min(len(kv.Key), len(s.prefix)+maxKey)]
 	return strings.TrimPrefix(string(key), s.prefix)

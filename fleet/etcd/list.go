@@ -13,11 +13,11 @@ import (
 	"github.com/srdtun/srdtun/fleet/agent"
 )
 
-// pageSize is the most keys in one request. If an answer is longer than maxAnswer, the pager
-// asks for fewer.
+// pageSize is the largest number of keys in one request. If an answer is longer than
+// maxAnswer, the pager asks for fewer.
 const pageSize = 64
 
-// List goes through all keys of one revision.
+// List reads all keys of one revision.
 func (s *store) List(ctx context.Context, put func(fleet.Entry)) (version string, err error) {
 	p := pager{client: s.client, from: s.prefix, end: clientv3.GetPrefixRangeEnd(s.prefix), limit: pageSize}
 	err = s.as(ctx, func(ctx context.Context) error {
@@ -36,9 +36,9 @@ func (s *store) List(ctx context.Context, put func(fleet.Entry)) (version string
 	return strconv.FormatInt(p.revision, 10), err
 }
 
-// pager goes through the keys of a range at one revision. A writer to etcd chooses the length
-// of values, and etcd bounds an answer only by its keys. So an answer longer than maxAnswer is
-// refused at its header. The pager then asks for a smaller part.
+// pager reads the keys of a range at one revision, page by page. A writer to etcd chooses the
+// length of values, and etcd bounds an answer only by its keys. So an answer longer than
+// maxAnswer is refused when its header arrives. The pager then asks for a smaller part.
 type pager struct {
 	client    clientv3.KV
 	from, end string
@@ -46,7 +46,7 @@ type pager struct {
 	limit     int64 // keys in the next answer; it only goes down, as each that is refused costs etcd
 }
 
-// next returns the next keys. Their More means that others follow.
+// next returns the next keys. Its field More means that others follow.
 func (p *pager) next(ctx context.Context) (page *clientv3.GetResponse, err error) {
 	err = agent.Fit(&p.limit, tooLong, func(limit int64) error {
 		page, err = p.get(ctx, limit)
@@ -55,7 +55,7 @@ func (p *pager) next(ctx context.Context) (page *clientv3.GetResponse, err error
 	if !tooLong(err) {
 		return p.take(page), err
 	}
-	// A single value is longer than etcd usually allows. The key alone is enough.
+	// A single value can be longer than etcd usually allows. Then the key alone is enough.
 	if page, err = p.get(ctx, 1, clientv3.WithKeysOnly()); tooLong(err) {
 		return nil, fmt.Errorf("a key is longer than %d bytes: remove what begins with %.80q", maxAnswer, p.from)
 	} else if err != nil {
@@ -73,7 +73,7 @@ func (p *pager) get(ctx context.Context, limit int64, more ...clientv3.OpOption)
 	return p.client.Get(ctx, p.from, append(more, clientv3.WithRange(p.end), clientv3.WithRev(p.revision), clientv3.WithLimit(limit))...)
 }
 
-// take moves on behind the keys of a page.
+// take continues after the keys of a page.
 func (p *pager) take(page *clientv3.GetResponse) *clientv3.GetResponse {
 	if page == nil {
 		return nil
@@ -87,5 +87,5 @@ func (p *pager) take(page *clientv3.GetResponse) *clientv3.GetResponse {
 	return page
 }
 
-// tooLong reports whether an answer was refused for its length.
+// tooLong reports whether an answer was refused because of its length.
 func tooLong(err error) bool { return status.Code(err) == codes.ResourceExhausted }

@@ -11,10 +11,10 @@ import (
 	"google.golang.org/grpc/metadata"
 )
 
-// login shares one etcd token among all requests. The client itself would log in for each
-// stream, and again for each broken one. A password costs etcd a tenth of a second of a
-// processor each time. A fleet whose members all reconnect at once would keep etcd busy with
-// logins.
+// login shares one etcd token among all requests. The client library itself would log in for
+// each stream, and again for each broken stream. Each login by password costs etcd a tenth of
+// a second of processor time. A fleet whose members all reconnect at once would keep etcd busy
+// with logins.
 type login struct {
 	client         *clientv3.Client
 	user, password string // "": etcd asks for none, or goes by certificates
@@ -23,7 +23,7 @@ type login struct {
 	token string
 }
 
-// with returns ctx with the token, and asks for a token if there is none.
+// with returns ctx with the token, and gets a token first if there is none.
 func (l *login) with(ctx context.Context) (context.Context, error) {
 	if l.user == "" {
 		return ctx, nil
@@ -45,8 +45,8 @@ func (l *login) with(ctx context.Context) (context.Context, error) {
 	return metadata.AppendToOutgoingContext(ctx, rpctypes.TokenFieldNameGRPC, l.token), nil
 }
 
-// look forgets the token if err says that it is no longer valid. In etcd tokens are in memory,
-// so a restart ends them all.
+// look drops the token if err means that it is no longer valid. etcd keeps tokens in memory,
+// so a restart of etcd invalidates all of them.
 func (l *login) look(ctx context.Context, err error) {
 	if err == nil || l.user == "" {
 		return
@@ -60,7 +60,7 @@ func (l *login) look(ctx context.Context, err error) {
 	}
 }
 
-// forget drops the token of ctx, unless a newer one is there.
+// forget drops the token in ctx, unless there is a newer one.
 func (l *login) forget(ctx context.Context) {
 	md, _ := metadata.FromOutgoingContext(ctx)
 	used := md.Get(rpctypes.TokenFieldNameGRPC)

@@ -10,11 +10,11 @@ import (
 	"github.com/srdtun/srdtun/fleet/agent"
 )
 
-// leaveSpare is added to a third of the lease, the agent's pause between renewals. etcd and the
-// host may be busy.
+// leaveSpare is a margin in addition to a third of the lease, the agent's pause between
+// renewals, because etcd and the host may be busy.
 const leaveSpare = time.Second
 
-// removed is a removed record.
+// removed is a record that has been removed.
 type removed struct {
 	*store
 	key      string
@@ -55,7 +55,7 @@ func (s *store) Release(ctx context.Context, name string) (*agent.Released, erro
 	return released, err
 }
 
-// look reads the length of the lease, and its rest.
+// look reads the length of the lease, and its remaining time.
 func (r *removed) look(ctx context.Context) (granted int64, err error) {
 	if r.lease == clientv3.NoLease {
 		return 0, nil
@@ -71,8 +71,8 @@ func (r *removed) look(ctx context.Context) (granted int64, err error) {
 	return lease.GrantedTTL, nil
 }
 
-// sign looks for the agent. The agent puts the record back at once, or after a pause if it had
-// to do so before. It renews its lease in both cases.
+// sign looks for a sign that the agent is running. The agent restores the record at once, or
+// after a pause if it had to do so before. It renews its lease in both cases.
 func (r *removed) sign(ctx context.Context) (sign string, err error) {
 	err = r.as(ctx, func(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(ctx, askFor)

@@ -21,7 +21,8 @@ func (s *store) Watch(ctx context.Context, version string, changed func(fleet.En
 }
 
 func (s *store) watch(ctx context.Context, revision int64, changed func(fleet.Entry, bool)) error {
-	// A member of etcd that has lost the others must report it, and not stay silent.
+	// A member of etcd that has lost contact with the others must report this, and not
+	// stay silent.
 	ctx, cancel := context.WithCancel(clientv3.WithRequireLeader(ctx))
 	defer cancel()
 	news := s.client.Watch(ctx, s.prefix, clientv3.WithPrefix(), clientv3.WithRev(revision+1), clientv3.WithFragment())

@@ -12,15 +12,15 @@ import (
 )
 
 const (
-	// mendEvery is the pause between two corrections of the host's own record. Two programs
-	// that disagree must not keep the API server busy.
+	// mendEvery is the pause between two corrections of the host's own record. If two programs
+	// disagree, they must not keep the API server busy.
 	mendEvery = 5 * time.Second
-	// leaveFor is the time that an agent needs to put its record back, and a margin.
+	// leaveFor is the time that an agent needs to restore its record, plus a margin.
 	leaveFor = mendEvery + 2*time.Second
 )
 
-// Claim writes the record when the Node was seen without it. A failed write does not mean that
-// the API server is down: other records can be read.
+// Claim writes the record when the Node was seen without it. If writing fails, the API server
+// may still be reachable: other records can be read.
 func (n *nodes) Claim(ctx context.Context, c *agent.Claim) error {
 	said := ""
 	for {
@@ -52,7 +52,8 @@ func (n *nodes) Release(ctx context.Context, name string) (*agent.Released, erro
 	sign := func(ctx context.Context) (string, error) {
 		ctx, cancel := context.WithTimeout(ctx, askFor)
 		defer cancel()
-		// A list of one Node, because an agent's role permits list and no more than it needs.
+		// It lists a single Node, because an agent's role permits only the list operation that
+		// it needs.
 		page, err := n.Getter.List(ctx, metav1.ListOptions{FieldSelector: "metadata.name=" + is})
 		if err != nil {
 			return "", err
@@ -67,7 +68,8 @@ func (n *nodes) Release(ctx context.Context, name string) (*agent.Released, erro
 	return &agent.Released{Wait: n.settle, Sign: sign}, n.write(ctx, name, nil)
 }
 
-// write sets the record of a member's Node, or removes it (nil). It touches nothing else of it.
+// write sets the record of a member's Node, or removes it (nil). It changes nothing else in the
+// Node.
 func (n *nodes) write(ctx context.Context, name string, record []byte) error {
 	ctx, cancel := context.WithTimeout(ctx, askFor)
 	defer cancel()

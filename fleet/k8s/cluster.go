@@ -1,4 +1,4 @@
-// Package k8s is the store of a fleet in a Kubernetes cluster: an annotation of each Node.
+// Package k8s is the store of a fleet in a Kubernetes cluster: an annotation on each Node.
 package k8s
 
 import (
@@ -18,25 +18,25 @@ import (
 )
 
 const (
-	// askFor bounds one request. kubelet's least timeout is as long.
+	// askFor bounds one request. kubelet's minimum timeout is as long.
 	askFor = 10 * time.Second
-	// defaultAnnotation holds the record of a node.
+	// defaultAnnotation is the annotation that contains the record of a node.
 	defaultAnnotation = "srdtun.io/member"
-	// perSecond and atOnce bound requests to the API server. A start makes three requests, and
-	// the end of a watch one.
+	// perSecond and atOnce limit the rate of requests to the API server. A start makes three
+	// requests, and the end of a watch makes one.
 	perSecond = 5
 	atOnce    = 10
-	// maxAnswer bounds an answer of the API server, in bytes. It holds 16 Nodes with full
+	// maxAnswer bounds an answer from the API server, in bytes. It holds 16 Nodes with full
 	// annotations (256 KiB), or one Node of the largest size that etcd allows. A watch has no
 	// such bound, because it sends Nodes one by one.
 	maxAnswer = 4 << 20
 )
 
-// errTooLong means that an answer has more bytes.
+// errTooLong means that an answer exceeds this bound.
 var errTooLong = fmt.Errorf("the answer has more than %d bytes", maxAnswer)
 
-// bounded refuses answers that are too long. A user who may patch Nodes chooses their length,
-// and the API server bounds a page only by its Nodes.
+// bounded refuses answers that are too long. A user who may patch Nodes chooses their size, and
+// the API server bounds a page only by its number of Nodes.
 type bounded struct{ http.RoundTripper }
 
 func (b bounded) RoundTrip(q *http.Request) (*http.Response, error) {
@@ -47,7 +47,7 @@ func (b bounded) RoundTrip(q *http.Request) (*http.Response, error) {
 	return r, err
 }
 
-// boundedBody is the body of an answer, up to its bound.
+// boundedBody is the body of an answer, up to the bound.
 type boundedBody struct {
 	io.ReadCloser
 	left int
@@ -61,7 +61,7 @@ func (b *boundedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Program is srdtun-k8s.
+// Program describes srdtun-k8s.
 func Program(version string) *member.Program {
 	c := cluster{version: version}
 	return &member.Program{
@@ -85,7 +85,7 @@ some seconds.`,
 	}
 }
 
-// cluster is the address of the API server, and the name of the annotation.
+// cluster holds the address of the API server, and the name of the annotation.
 type cluster struct {
 	kubeconfig string
 	annotation string
@@ -98,8 +98,8 @@ func (c *cluster) flags(cmd *cobra.Command) {
 	f.StringVar(&c.annotation, "annotation", defaultAnnotation, "of a Node, which holds its record")
 }
 
-// nodes are the Nodes of a cluster. Only their metadata is fetched: the rest of a Node is fifty
-// times as large, and changes all the time.
+// nodes accesses the Nodes of a cluster. Only their metadata is fetched: the rest of a Node is
+// fifty times as large, and changes all the time.
 type nodes struct {
 	metadata.Getter
 	annotation string
@@ -110,7 +110,7 @@ func (n *nodes) String() string { return "the API server" }
 
 func (n *nodes) Close() error { return nil }
 
-// dial makes a client. It does not wait for a connection, because the API server may be down.
+// dial creates a client. It does not wait for a connection, because the API server may be down.
 func (c *cluster) dial() (agent.Store, error) {
 	if c.annotation == "" {
 		return nil, member.Usagef("--annotation is empty")

@@ -6,12 +6,12 @@ import (
 	"github.com/srdtun/srdtun/fleet"
 )
 
-// unlikeNode begins the name of a member whose Node's name is none for a member: some providers
-// name Nodes as their addresses. No Node's name has an underscore (RFC 1123), so no two Nodes
-// become one member.
+// unlikeNode is a prefix for a member whose Node's name is not a valid member name: some
+// providers name Nodes by their addresses. No Node's name contains an underscore (RFC 1123), so
+// no two Nodes become one member.
 const unlikeNode = "node_"
 
-// memberName is the member's name of a Node.
+// memberName returns the member's name for a Node.
 func memberName(node string) string {
 	if fleet.CheckName(node) != nil && fleet.CheckName(unlikeNode+node) == nil {
 		return unlikeNode + node
@@ -19,5 +19,5 @@ func memberName(node string) string {
 	return node
 }
 
-// nodeName is the Node's name of a member.
+// nodeName returns the Node's name for a member.
 func nodeName(member string) string { return strings.TrimPrefix(member, unlikeNode) }

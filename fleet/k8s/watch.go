@@ -15,15 +15,15 @@ import (
 )
 
 const (
-	// pageSize is the most Nodes in one request. If an answer is longer than maxAnswer, List
-	// asks for fewer. The metadata of one Node is some 5 kB.
+	// pageSize is the largest number of Nodes in one request. If an answer is longer than
+	// maxAnswer, List asks for fewer. The metadata of one Node is some 5 kB.
 	pageSize = 128
-	// retryMost bounds the pause after a failed request. A thousand agents must not hold down
+	// retryMost bounds the pause after a failed request. A thousand agents must not overload
 	// an API server that restarts.
 	retryMost = 30 * time.Second
 )
 
-// List goes through all Nodes of one version.
+// List reads all Nodes of one version.
 func (n *nodes) List(ctx context.Context, put func(fleet.Entry)) (version string, err error) {
 	next, limit := "", int64(pageSize)
 	for first := true; first || next != ""; first = false {
@@ -54,7 +54,7 @@ func (n *nodes) page(ctx context.Context, next string, limit int64) (*metav1.Par
 }
 
 // Watch follows the Nodes from a version on, until the watch ends. The API server ends a watch
-// now and then.
+// at intervals.
 func (n *nodes) Watch(ctx context.Context, version string, changed func(fleet.Entry, bool)) (string, error) {
 	news, err := n.Getter.Watch(ctx, metav1.ListOptions{ResourceVersion: version, AllowWatchBookmarks: true})
 	if err != nil {
@@ -92,13 +92,13 @@ func (n *nodes) tell(e watch.Event, changed func(fleet.Entry, bool)) (version st
 	return node.ResourceVersion, nil
 }
 
-// entry is the record of a Node, if there is one.
+// entry returns the record of a Node, if there is one.
 func (n *nodes) entry(node *metav1.PartialObjectMetadata) (e fleet.Entry, is bool) {
 	value, is := node.Annotations[n.annotation]
 	return fleet.Entry{Name: memberName(node.Name), Value: agent.Cut(value), Born: uint64(max(0, node.CreationTimestamp.Unix()))}, is
 }
 
-// stale marks an error that means a version is too old.
+// stale marks an error which means that a version is too old.
 func stale(err error) error {
 	if apierrors.IsGone(err) || apierrors.IsResourceExpired(err) {
 		return fmt.Errorf("%w: %w", agent.ErrStale, err)

@@ -1,5 +1,5 @@
-// Package bounded reads files up to a number of bytes: the author of a file must not
-// choose its reader's memory use.
+// Package bounded reads files up to a number of bytes, so that the author of a file
+// cannot choose how much memory its reader uses.
 package bounded
 
 import (
@@ -19,7 +19,8 @@ func (e *TooLong) Error() string { return fmt.Sprintf("the file has more than %d
 // ErrIrregular is the error for a directory, a device, a pipe or a socket.
 var ErrIrregular = errors.New("not a regular file")
 
-// All reads r to its end. With more bytes than most it returns an error and no data.
+// All reads r to its end. If there are more bytes than most, it returns an error and no
+// data.
 func All(r io.Reader, most int64) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(r, most+1))
 	switch {
@@ -41,7 +42,7 @@ func Regular(name string, most int64) ([]byte, error) {
 	return look(name, func(f *os.File) ([]byte, error) { return Content(f, most) })
 }
 
-// Content is Regular for an open file.
+// Content is like Regular, but for an open file.
 func Content(f *os.File, most int64) ([]byte, error) {
 	if err := regular(f); err != nil {
 		return nil, err
@@ -67,7 +68,7 @@ func regular(f *os.File) error {
 	return err
 }
 
-// look is read with a check before the opening. content checks once more.
+// look is like read, with a check before the file is opened. content checks once more.
 func look(name string, content func(*os.File) ([]byte, error)) ([]byte, error) {
 	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() {
 		return nil, fmt.Errorf("%s: %w", name, ErrIrregular)
@@ -75,7 +76,7 @@ func look(name string, content func(*os.File) ([]byte, error)) ([]byte, error) {
 	return read(name, syscall.O_NONBLOCK, content)
 }
 
-// read opens a file and reads it with content. Each error has the file's name once.
+// read opens a file and reads it with content. Each error contains the file's name once.
 func read(name string, flags int, content func(*os.File) ([]byte, error)) ([]byte, error) {
 	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NOCTTY|flags, 0)
 	if err != nil {

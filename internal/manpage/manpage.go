@@ -12,7 +12,7 @@ import (
 // Page is a manual page being written, in man(7).
 type Page struct{ bytes.Buffer }
 
-// New begins a program's page in srdtun's manual, for this version.
+// New begins the page of one program in srdtun's manual, for this version.
 func New(name, section, what, version string) *Page {
 	p := &Page{}
 	fmt.Fprintf(p, ".TH %s %s \"\" \"srdtun %s\" \"srdtun manual\"\n", Roff(strings.ToUpper(name)), section, Roff(version))
@@ -24,7 +24,7 @@ func New(name, section, what, version string) *Page {
 // Section begins a section.
 func (p *Page) Section(title string) { fmt.Fprintf(p, ".SH %s\n", title) }
 
-// Text writes paragraphs. Indented lines stay as they are.
+// Text writes paragraphs. Indented lines are kept unchanged.
 func (p *Page) Text(s string) {
 	for block := range strings.SplitSeq(strings.TrimSpace(s), "\n\n") {
 		if strings.HasPrefix(block, " ") {
@@ -35,7 +35,7 @@ func (p *Page) Text(s string) {
 	}
 }
 
-// Verbatim writes lines as they are.
+// Verbatim writes lines unchanged.
 func (p *Page) Verbatim(s string) { fmt.Fprintf(p, ".PP\n.nf\n%s\n.fi\n", Roff(s)) }
 
 // Flags writes a section of options, if there are any.
@@ -65,7 +65,7 @@ func (p *Page) Options(flags *pflag.FlagSet) {
 	})
 }
 
-// Roff escapes characters that man(7) would read as a request or as special.
+// Roff escapes characters that man(7) would treat as a request or as special.
 func Roff(s string) string {
 	s = strings.NewReplacer(`\`, `\e`, "-", `\-`).Replace(s)
 	lines := strings.Split(s, "\n")
@@ -77,7 +77,7 @@ func Roff(s string) string {
 	return strings.Join(lines, "\n")
 }
 
-// SeeAlso names other pages.
+// SeeAlso names other manual pages.
 func (p *Page) SeeAlso(pages ...string) {
 	p.Section("SEE ALSO")
 	fmt.Fprintf(p, "%s\n", Roff(strings.Join(pages, ", ")))

@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Words splits a line as a shell does, as far as the documents need: at spaces outside of
-// quotes.
+// Words splits a line as a shell does, as far as the documents need it: at spaces outside
+// of quotes.
 func Words(line string) (v []string) {
 	var b strings.Builder
 	var quote rune
@@ -41,8 +41,8 @@ func Words(line string) (v []string) {
 	return v
 }
 
-// Calls returns the arguments of each call of a program in the line. For srdtun in "srdtun
-// genkey | sudo tee FILE | srdtun pubkey" it returns [genkey] and [pubkey].
+// Calls returns the arguments of each call of a program in the line. For the program srdtun
+// in "srdtun genkey | sudo tee FILE | srdtun pubkey" it returns [genkey] and [pubkey].
 func (l Line) Calls(program string) (calls [][]string) {
 	var command []string
 	for _, w := range append(Words(l.Text), ";") {
@@ -59,7 +59,7 @@ func (l Line) Calls(program string) (calls [][]string) {
 	return calls
 }
 
-// callOf returns the arguments of program, if the command calls it.
+// callOf returns the arguments of the program, if the command calls it.
 func callOf(command []string, program string) ([]string, bool) {
 	for len(command) > 0 && (command[0] == "sudo" || command[0] == "env" || assigns(command[0])) {
 		command = command[1:]
@@ -77,23 +77,23 @@ func callOf(command []string, program string) ([]string, bool) {
 	if len(args) > 0 && args[0] == "->" { // an arrow of a drawing
 		return nil, false
 	}
-	// Redirections are for the shell, not for the program.
+	// Redirections are handled by the shell, not by the program.
 	if i := slices.IndexFunc(args, func(w string) bool { return w[:min(1, len(w))] == ">" || w[:min(1, len(w))] == "<" }); i >= 0 {
 		args = args[:i]
 	}
 	return args, true
 }
 
-// assigns reports whether w gives a variable a value, as PREFIX=/usr does.
+// assigns reports whether w assigns a value to a variable, as PREFIX=/usr does.
 func assigns(w string) bool {
 	name, _, ok := strings.Cut(w, "=")
 	return ok && name != "" && strings.Trim(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_") == ""
 }
 
-// Accepts checks a call against a tree of commands. The command must exist, have each flag,
-// and accept the number of arguments. Within a sentence, a command without arguments counts
-// as its name. A word may be a choice, as in NAME|FILE. A word in brackets is optional, and
-// an ellipsis stands for any words.
+// Accepts checks a call against the tree of a program's commands. The command must exist,
+// have each flag, and accept the number of arguments. Within a sentence, a command without
+// arguments counts as its name. A word may offer a choice, as in NAME|FILE. A word in
+// brackets is optional, and an ellipsis stands for any words.
 func Accepts(root func() *cobra.Command, l Line, args []string) error {
 	for i, w := range args {
 		var instead [][]string

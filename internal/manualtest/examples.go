@@ -16,7 +16,8 @@ var (
 	unitLine = regexp.MustCompile(`(?m)^Exec[A-Za-z]+=[-+!@:]*(.*)$`)
 	// options matches a unit's comment with the value of a variable.
 	options = regexp.MustCompile(`(?m)^# +OPTIONS=(.*)$`)
-	// image matches a container's image, or its build by our Dockerfile, and its arguments.
+	// image matches a container's image, or its build by the Dockerfile here, with its
+	// arguments.
 	image = regexp.MustCompile(`(?m)^ +(?:image: (\S+)|build: \.\.)\n(?: +#.*\n)*(?: +(?:args|command): *(\[.*\]|(?:\n +- .*)+))?`)
 	item  = regexp.MustCompile(`(?m)(?:^ *- |[[,] *)"?([^",\n\]]+)"?`)
 )

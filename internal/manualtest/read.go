@@ -47,7 +47,7 @@ func (b Block) First() string {
 
 const indent = "    "
 
-// Split splits a document into its blocks of code and its paragraphs, one a string.
+// Split splits a document into its blocks of code and its paragraphs, each as one string.
 func Split(doc, text string) (blocks []Block, paragraphs []string) {
 	lines := strings.Split(text, "\n")
 	for i := 0; i < len(lines); i++ {
@@ -91,8 +91,9 @@ var (
 )
 
 // Lines returns the lines of a document that may be commands: spans of code, and the lines
-// of blocks. In blocks it joins lines at backslashes, and cuts comments off. Text behind two
-// spaces is a line of its own: another command, or an explanation of the first.
+// of blocks. In blocks it joins lines that end in backslashes, and removes comments. Text
+// after two spaces is treated as a line of its own, because it is another command or an
+// explanation.
 func Lines(doc, text string) (v []Line) {
 	blocks, paragraphs := Split(doc, text)
 	for _, p := range paragraphs {
@@ -118,8 +119,8 @@ func (b Block) Lines() (v []Line) {
 	return v
 }
 
-// Output returns the documented output of a block's commands, by command: the quoted words
-// of a comment behind it.
+// Output returns the documented output of the commands in a block: the quoted words in the
+// comment after each command.
 func (b Block) Output() map[string]string {
 	v := map[string]string{}
 	for _, m := range output.FindAllStringSubmatch(b.Text, -1) {

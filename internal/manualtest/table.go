@@ -2,8 +2,8 @@ package manualtest
 
 import "strings"
 
-// forDevelopers are documents that users need not read, with their content. Tests check the
-// calls in them against the commands, but run no blocks.
+// forDevelopers are documents that users need not read, with their subjects. Tests check
+// the calls in these documents against the commands, but do not run their blocks.
 var forDevelopers = map[string]string{
 	"CHANGELOG.md":       "what was",
 	"HACKING.md":         "for who works on srdtun; the targets of make and the programs' commands are checked",
@@ -18,12 +18,13 @@ var forDevelopers = map[string]string{
 	"docs/wire.md":       "drawings and golden bytes, which tests read",
 }
 
-// ForUsers reports whether a document is for users of srdtun. A new document is.
+// ForUsers reports whether a document is for users of srdtun. A new document counts as one
+// for users.
 func ForUsers(doc string) bool {
 	return forDevelopers[doc] == "" && !strings.HasPrefix(doc, "docs/model/")
 }
 
-// Run names the test that runs a block of a document, or the reason why none does.
+// Run names the test that runs a block of a document, or the reason why no test does.
 type Run struct {
 	Doc   string
 	First string // text in the block's first line; "": all blocks of the document
@@ -31,10 +32,11 @@ type Run struct {
 	Why   string // reason, or a limit of By
 }
 
-// ByCommands is the test that runs the documents' commands unchanged, the guide's first.
+// ByCommands is the test that runs the documents' commands unchanged, first those of the
+// guide.
 const ByCommands = "TestDocumentCommands"
 
-// inConfig reads configurations with the real parser.
+// inConfig is the test that reads configurations with the real parser.
 const inConfig = "TestConfigurationsInDocuments"
 
 // Table has a row for every block of code of the documents for users.
@@ -110,7 +112,7 @@ func RowOf(b Block) *Run {
 	return nil
 }
 
-// Elsewhere has the documents' commands that ByCommands does not run, by their first
+// Elsewhere lists the documents' commands that ByCommands does not run, by their first
 // words.
 var Elsewhere = map[string]string{
 	"git":        "needs the repository on GitHub",

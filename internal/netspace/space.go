@@ -1,5 +1,5 @@
-// Package netspace gives tests network namespaces of their own. No process is in a
-// namespace: it lives as long as a thread of the test.
+// Package netspace gives tests network namespaces of their own. No process needs to be in such
+// a namespace: it exists as long as a thread of the test is in it.
 package netspace
 
 import (
@@ -18,7 +18,7 @@ type Space struct {
 	tid   int
 }
 
-// New makes a namespace and sets its lo up. It needs root.
+// New creates a namespace and brings its lo up. It needs root.
 func New(t testing.TB) *Space {
 	t.Helper()
 	s := &Space{calls: make(chan func())}
@@ -44,14 +44,14 @@ func New(t testing.TB) *Space {
 	return s
 }
 
-// trustAddresses switches off duplicate address detection for IPv6. It takes a second or two,
-// or more on a busy machine. Until it ends, a link has no address for neighbour discovery, and
-// a packet waits at most three seconds.
+// trustAddresses turns off duplicate address detection for IPv6. The detection takes a second
+// or two, or more on a busy machine. Until it ends, a link has no address for neighbour
+// discovery, and a packet waits at most three seconds.
 func trustAddresses() error {
 	return os.WriteFile("/proc/sys/net/ipv6/conf/default/accept_dad", []byte("0"), 0)
 }
 
-// raiseLoopback sets lo up, and then the kernel adds its addresses.
+// raiseLoopback brings lo up; the kernel then adds its addresses.
 func raiseLoopback() error {
 	lo, err := netlink.LinkByName("lo")
 	if err != nil {
@@ -60,8 +60,8 @@ func raiseLoopback() error {
 	return netlink.LinkSetUp(lo)
 }
 
-// Thread returns the number of the thread, which names the namespace: the kernel
-// accepts it like a process in the namespace.
+// Thread returns the number of the thread, which identifies the namespace: the kernel accepts
+// it in place of a process in the namespace.
 func (s *Space) Thread() int { return s.tid }
 
 // Do runs f in the namespace. Calls from several goroutines take turns.
@@ -71,7 +71,7 @@ func (s *Space) Do(f func() error) error {
 	return <-done
 }
 
-// Must is Do for calls that must not fail.
+// Must is like Do, for calls that must not fail.
 func (s *Space) Must(t testing.TB, f func() error) {
 	t.Helper()
 	if err := s.Do(f); err != nil {

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Send has the kernel send an event with these variables to all listeners in the
+// Send makes the kernel send an event with these variables to all listeners in the
 // network namespace of the calling thread.
 func Send(variables ...string) error {
 	fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC, unix.NETLINK_KOBJECT_UEVENT)
@@ -26,7 +26,7 @@ func Send(variables ...string) error {
 	return unix.Sendto(fd, append(b, text...), 0, &unix.SockaddrNetlink{Family: unix.AF_NETLINK})
 }
 
-// VMGenID are the variables of the event on a copied virtual machine.
+// VMGenID contains the variables of the event on a copied virtual machine.
 var VMGenID = []string{
 	"change@/devices/LNXSYSTM:00/QEMUVGID:00", "ACTION=change", "DEVPATH=/devices/LNXSYSTM:00/QEMUVGID:00",
 	"SUBSYSTEM=acpi", "NEW_VMGENID=1",

@@ -2,6 +2,6 @@
 // on one host.
 package wgquick
 
-// Mark is the mark of the outer packets of the first tunnel with a default route. Its
-// routing table has the same number.
+// Mark is the mark on the outer packets of the first tunnel with a default route. The
+// routing table of this tunnel has the same number.
 const Mark = 51820

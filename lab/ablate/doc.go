@@ -11,22 +11,23 @@ import (
 	"time"
 )
 
-// change is the relative change of a figure without a rule. Above zero the figure is worse.
-// Of goodput and shares less is worse.
+// change is the relative change of a figure without a rule. If it is above zero the figure
+// is worse. For goodput and shares, a lower value is worse.
 type change struct {
 	bench, figure string
 	mean, err     float64 // of the mean over the seeds
 }
 
-// certain reports whether a change is more than chance: three standard errors. Each rule has
-// some dozens of figures, and one of them would exceed two by chance.
+// certain reports whether a change is larger than chance explains: three standard errors.
+// Each rule has some dozens of figures, and one of them would exceed two standard errors by
+// chance.
 func (c *change) certain() bool { return math.Abs(c.mean) > 3*c.err }
 
-// worthKeeping is the least change of a figure that keeps a rule.
+// worthKeeping is the smallest change of a figure that justifies a rule.
 const worthKeeping = 0.02
 
-// changesOf compares the results without a rule to those with all rules. open is how many
-// benches have no results yet.
+// changesOf compares the results without a rule to those with all rules. open is the number
+// of benches that have no results yet.
 func changesOf(o *options, name string) (v []change, open int) {
 	for i := range benches {
 		b := &benches[i]
@@ -68,7 +69,7 @@ func meanOf(v []float64) (mean, err float64) {
 }
 
 // extremes returns the certain changes that speak most for a rule and most against it, if
-// any.
+// there are any.
 func extremes(v []change) (best, worst *change) {
 	for i := range v {
 		c := &v[i]
@@ -89,14 +90,15 @@ func (c *change) String() string {
 	return fmt.Sprintf("%+.1f ± %.1f %% %s of %s", 100*c.mean, 100*c.err, c.figure, c.bench)
 }
 
-// The verdicts on a rule worth keeping, and on one without results.
+// These are the verdicts on a rule worth keeping, and on a rule without results.
 const (
 	keep      = "keep"
 	notPlayed = "not played"
 )
 
-// verdict judges a rule by its figures and the failures without it. One of them is enough to
-// keep it. Deleting it needs all of them. played: the seeds and the tests.
+// verdict judges a rule by its figures and by the failures without it. A single figure or
+// failure is enough to keep the rule. To delete the rule, all of them are needed. played
+// reports whether the seeds and the tests were played.
 func verdict(v []change, best *change, open int, played bool, fails string) string {
 	switch {
 	case best != nil && best.mean >= worthKeeping, fails != "":
@@ -111,7 +113,7 @@ func verdict(v []change, best *change, open int, played bool, fails string) stri
 	return "delete"
 }
 
-// verdictOn is the verdict by a rule's stored results, with its grounds.
+// verdictOn returns the verdict from a rule's stored results, with its reasons.
 func verdictOn(o *options, name string) (says string, best, worst *change, fails string) {
 	v, open := changesOf(o, name)
 	best, worst = extremes(v)
@@ -122,7 +124,7 @@ func verdictOn(o *options, name string) (says string, best, worst *change, fails
 	return verdict(v, best, open, played, fails), best, worst, fails
 }
 
-// named is the first of some names, and the number of the others.
+// named returns the first of several names, and the number of the others.
 func named(v []string) string {
 	const shown = 3
 	if n := len(v); n > shown {
@@ -131,13 +133,14 @@ func named(v []string) string {
 	return strings.Join(v, ", ")
 }
 
-// kept reports whether a rule's results so far are enough to keep it.
+// kept reports whether a rule's results so far are enough to keep the rule.
 func kept(o *options, name string) bool {
 	says, _, _, _ := verdictOn(o, name)
 	return says == keep
 }
 
-// version is the last commit that changed the code under test, marked if it changed since.
+// version returns the last commit that changed the code under test, with a mark if there are
+// uncommitted changes.
 func version() (string, error) {
 	commit, err := exec.Command("git", "log", "-1", "--format=%h", "--", "srd", "sim", "lab").Output()
 	if err != nil {
@@ -151,7 +154,7 @@ func version() (string, error) {
 	return v, err
 }
 
-// rowsOf returns the rows of a ledger by the rule's name.
+// rowsOf returns the rows of a ledger by the names of the rules.
 func rowsOf(doc string) (map[string]string, error) {
 	text, err := os.ReadFile(doc)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

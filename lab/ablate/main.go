@@ -1,20 +1,20 @@
-// Command ablate keeps a ledger of the worth of each rule of the transport. It copies the
-// tree and switches one rule after the other off in the copy by a small edit. Then it plays
-// plans with the same seeds with and without the rule, and writes docs/rules.md. The
-// document has the equation, constants, source and gain of each rule.
+// Command ablate measures the benefit of each rule of the transport, and keeps a ledger of it. It
+// copies the tree, and in the copy it disables one rule after the other by a small edit. Then it
+// plays plans with the same seeds with and without the rule, and writes docs/rules.md. The document
+// has the equation, constants, source and gain of each rule.
 //
 //	ablate [-go GO] [-seeds N] [-only REGEXP] [-bench REGEXP] [-quick] [-tests] [-all] [-together] [-list] [-out DIR] [-doc FILE]
 //
-// One bench is enough to keep a rule. Its other benches are then left out, unless -all is
-// given. The swarm's seeds, and the tests of user-visible behaviour, are played if the quick
-// benches leave a rule open. Rules without gain may stand in for each other: -together
-// switches all chosen off at once.
+// A single bench is enough to keep a rule. The rule's other benches are then skipped, unless -all
+// is given. The swarm's seeds, and the tests of user-visible behaviour, are played if the quick
+// benches do not justify a rule. Rules without a benefit may replace each other, so -together
+// disables all chosen rules at once.
 //
-// Results are kept in a folder of -out for each version of srd/ and sim/. So a part may be
-// done at a time: -only chooses rules. Uncommitted code has no version of its own, so remove
-// its folder when it changes. The document names the version of each rule's results. A rule
-// without results on this version keeps its row. The option -tests is for rules that a test
-// is known to need.
+// Results are kept in a folder of -out for each version of srd/ and sim/. So the work can be done
+// in parts: -only chooses rules. Uncommitted code has no version of its own, so remove its results
+// folder when it changes. The document states the version of each rule's results. A rule without
+// results on this version keeps its row. With -tests, tests are played first; this is for rules
+// that a test is known to need.
 package main
 
 import (
@@ -106,8 +106,8 @@ func run(o *options) error {
 	return writeDoc(o, now)
 }
 
-// together returns the rule that joins all of v. Its name depends on the joined rules, so
-// that results of different sets have different files.
+// together returns a rule that joins all rules in v. Its name depends on the joined rules, so that
+// results of different sets have different files.
 func together(v []rule) rule {
 	var all rule
 	h := fnv.New32a()
@@ -119,14 +119,14 @@ func together(v []rule) rule {
 	return all
 }
 
-// play plays all missing results: first without any edit, then each rule.
+// play plays all missing results: first with all rules, then without each rule.
 func play(o *options, chosen []rule) error {
 	f, err := field.New(o.goCmd, "ablate")
 	if err != nil {
 		return err
 	}
 	defer f.Remove()
-	// An interrupt ends the running command too, and removes the copy.
+	// An interrupt also ends the running command, and removes the copy.
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	match, err := regexp.Compile(o.bench)
@@ -146,5 +146,5 @@ func play(o *options, chosen []rule) error {
 	return nil
 }
 
-// whole is the name of the transport with all of its rules.
+// whole is the name for the transport with all of its rules.
 const whole = "nothing off"

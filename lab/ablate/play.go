@@ -17,14 +17,14 @@ import (
 	"github.com/srdtun/srdtun/scripts/field"
 )
 
-// played is a bench with a rule off: a row of figures for each seed, in the order of
-// bench.figures.
+// played holds the results of a bench with a rule disabled: a row of figures for each seed,
+// in the order of bench.figures.
 type played struct {
 	Rule, Plan, Case, Host string
 	Rows                   [][]float64
 }
 
-// file is where a bench's results for a rule are kept.
+// file returns the file in which a bench's results for a rule are stored.
 func (b *bench) file(o *options, rule string) string {
 	name := strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' {
@@ -35,7 +35,7 @@ func (b *bench) file(o *options, rule string) string {
 	return filepath.Join(o.out, name+".json")
 }
 
-// load returns the stored results; nil: none.
+// load returns the stored results, or nil if there are none.
 func (b *bench) load(o *options, rule string) *played {
 	text, err := os.ReadFile(b.file(o, rule))
 	p := &played{}
@@ -57,9 +57,10 @@ func save(file string, v any) error {
 	return os.WriteFile(file, text, 0o644)
 }
 
-// playRule switches r off, plays its missing results, and takes it back. It plays the quick
-// benches, the seeds, the tests, and then the other benches in v that match. With -tests the
-// tests and the seeds come before all benches. It stops once a result keeps the rule.
+// playRule disables r, plays its missing results, and enables r again. It plays the quick
+// benches, the seeds, the tests, and then the other benches that match v. With -tests the
+// tests and the seeds come before all benches. It stops as soon as a result justifies the
+// rule.
 func playRule(ctx context.Context, f *field.Field, o *options, r *rule, v []bench, match *regexp.Regexp) (err error) {
 	done := func() bool { return !o.all && r.name != whole && kept(o, r.name) }
 	var undo func() error
@@ -117,7 +118,7 @@ func playRule(ctx context.Context, f *field.Field, o *options, r *rule, v []benc
 	return nil
 }
 
-// play runs the simulator. An error of missed goals does not count.
+// play runs the simulator. An error about missed goals is ignored.
 func (b *bench) play(ctx context.Context, f *field.Field, o *options) (*played, error) {
 	dir, err := os.MkdirTemp(f.Dir, "results-")
 	if err != nil {
@@ -155,7 +156,7 @@ func (b *bench) play(ctx context.Context, f *field.Field, o *options) (*played, 
 	return p, nil
 }
 
-// withoutRivals removes a copied plan's comparisons with other cases, and its known misses.
+// withoutRivals removes comparisons with other cases, and known misses, from a copied plan.
 func withoutRivals(plan string) error {
 	text, err := os.ReadFile(plan)
 	if err != nil {
@@ -170,7 +171,8 @@ func withoutRivals(plan string) error {
 	return os.WriteFile(plan, kept, 0o644)
 }
 
-// row returns the figures of a run. Flows that did not end count as long as the run.
+// row returns the figures of a run. A flow that did not complete counts with the length of
+// the run.
 func (b *bench) row(r *lab.Result) (v []float64) {
 	for i := range r.Flows {
 		if f := &r.Flows[i]; f.Size > 0 && f.FCT == 0 {

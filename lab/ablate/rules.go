@@ -2,7 +2,7 @@ package main
 
 import "github.com/srdtun/srdtun/scripts/field"
 
-// rule is one decision of the transport, and the edit that switches it off.
+// rule is one decision of the transport, with the edit that disables it.
 type rule struct {
 	name      string // in the field's words
 	equation  string
@@ -11,16 +11,17 @@ type rule struct {
 	off       []field.Edit
 }
 
-// returns makes a function return at once with a value. signature is the function's first
-// line, or a piece of it. The rest stays for the compiler to read.
+// returns makes an edit that lets a function return a value at once. signature is the
+// function's first line, or a part of it. The rest of the function stays, so that the
+// compiler accepts it.
 func returns(file, signature, value string) field.Edit {
 	return field.Edit{File: file, Old: signature, New: signature + "\n\tif true {\n\t\treturn " + value + "\n\t}\n"}
 }
 
-// rules are the rules on trial. A new rule is a line here. The test of this package names a
-// rule if its code has changed.
+// rules lists the rules under test. A new rule needs a line here. If a rule's code has
+// changed, the test of this package names the rule.
 var rules = []rule{
-	// Choice of the path.
+	// These rules choose the path.
 	{
 		"far and near paths", "near: distance(p) <= what waits on the others", "alikeGranules 2, alikePart 8, costPart 16",
 		"ECF (Lim et al., CoNEXT 2017), section 3",
@@ -62,7 +63,7 @@ var rules = []rule{
 		[]field.Edit{returns("srd/choice.go", "func (ch *choice) eligible(now mono.Time, near *steer.Set) *steer.Set {", "near")},
 	},
 
-	// Loss and repair.
+	// These rules are about loss and repair.
 	{
 		"packet threshold (FIFO)", "lost: pn + reorder < largest acknowledged of its path", "reorder: RFC 9002's kPacketThreshold",
 		"RFC 9002, section 6.1.1",
@@ -120,7 +121,7 @@ var rules = []rule{
 		[]field.Edit{returns("srd/sender.go", "func (sd *sender) before(src Source) int {", "0")},
 	},
 
-	// Congestion control.
+	// These rules are about congestion control.
 	{
 		"flow-scaled target", "T + base*gain*(sqrt(ceiling/window)-1)", "goalGain 0.5, goalMost 3",
 		"Swift (Kumar et al., SIGCOMM 2020), section 3.2.2",
@@ -182,7 +183,7 @@ var rules = []rule{
 		[]field.Edit{returns("srd/cc/overflow.go", "func (c *SRD) room(missing time.Duration) float64 {", "1e18")},
 	},
 
-	// Parts of these.
+	// These are parts of the rules above.
 	{
 		"a hardly measured path's noise", "noise <= max(dev of all, base) until nine round trips are measured", "settled 9",
 		"RFC 6298, section 2: the first deviation is a guess",

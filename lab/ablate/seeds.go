@@ -14,29 +14,30 @@ import (
 	"github.com/srdtun/srdtun/scripts/field"
 )
 
-// soakSeeds are the first of the swarm's seeds, played for a rule that no bench keeps. Some
-// rules serve cases that no bench has, and "no seed fails" is a goal as well. The seeds that
-// failed once (TestSeedsThatFailed) are played too. It takes half a minute.
+// soakSeeds is the number of the swarm's first seeds that are played for a rule that no
+// bench justifies. Some rules serve situations that no bench has, and "no seed fails" is
+// also a goal. The seeds that failed in the past (TestSeedsThatFailed) are played too. This
+// takes half a minute.
 const soakSeeds = 400
 
-// failed is the seeds, or tests, that fail with a rule off.
+// failed lists the seeds, or tests, that fail with a rule disabled.
 type failed struct {
 	Rule  string
 	Names []string
 }
 
-// The kinds of failed, which name its file.
+// These are the kinds of failures, which are part of a file's name.
 const (
 	swarmKind = "swarm"
 	testsKind = "tests"
 )
 
-// failedFile is where failures are kept.
+// failedFile returns the file in which failures are stored.
 func failedFile(o *options, kind, rule string) string {
 	return (&bench{plan: kind, host: "any"}).file(o, rule)
 }
 
-// loadFailed returns the stored failures; nil: not played.
+// loadFailed returns the stored failures, or nil if none have been played.
 func loadFailed(o *options, kind, rule string) *failed {
 	text, err := os.ReadFile(failedFile(o, kind, rule))
 	v := &failed{}
@@ -46,7 +47,7 @@ func loadFailed(o *options, kind, rule string) *failed {
 	return v
 }
 
-// without returns the failures with the rule off that do not occur with all rules on.
+// without returns the failures with the rule disabled that do not occur with all rules.
 func (v *failed) without(whole *failed) (names []string) {
 	if v == nil || whole == nil {
 		return nil
@@ -59,7 +60,7 @@ func (v *failed) without(whole *failed) (names []string) {
 	return names
 }
 
-// playSeeds plays the swarm with the build in f.
+// playSeeds plays the swarm with the program built in f.
 func playSeeds(ctx context.Context, f *field.Field, o *options, rule string) error {
 	// Their speed is not judged here: benches do that.
 	soak := exec.CommandContext(ctx, f.Srdsim, "soak", "--seeds", fmt.Sprintf("1..%d", soakSeeds), "--record", os.DevNull)
@@ -72,7 +73,7 @@ func playSeeds(ctx context.Context, f *field.Field, o *options, rule string) err
 	}{{soak, "seed "}, {again, "--- FAIL: TestSeedsThatFailed/"}} {
 		text, err := c.Output()
 		seeds := seedsAfter(string(text), c.begin)
-		// A failing seed is a result. A failure without a seed is an error.
+		// A failing seed is a result. A failure that names no seed is an error.
 		var status *exec.ExitError
 		if ctx.Err() != nil || err != nil && (!errors.As(err, &status) || len(seeds) == 0) {
 			return fmt.Errorf("%v: %w: %s", c.Args, err, text)
@@ -87,7 +88,7 @@ func playSeeds(ctx context.Context, f *field.Field, o *options, rule string) err
 	return save(failedFile(o, swarmKind, rule), v)
 }
 
-// seedsAfter returns the numbers behind begin at the start of lines.
+// seedsAfter returns the numbers after the word begin at the start of lines.
 func seedsAfter(text, begin string) (v []int) {
 	for line := range strings.Lines(text) {
 		rest, ok := strings.CutPrefix(strings.TrimSpace(line), begin)

@@ -13,8 +13,8 @@ import (
 	"github.com/srdtun/srdtun/scripts/field"
 )
 
-// ofLinks are the tests of congestion control on a link, alone or with others. The tests in
-// ofLiars have a peer that lies about holds or clocks.
+// ofLinks are the tests of congestion control on a link, alone or beside other traffic. The
+// tests in ofLiars have a peer that lies about holds or clocks.
 const (
 	ofLinks = "^(TestDeepBufferStaysShort|TestJitterIsNoQueue|TestLuckyPathMakesNoFabric|TestQueueOfMany|" +
 		"TestUnlikeBasesShareALink|TestLossByChanceIsNoOverflow|TestShallowBufferSeldomRunsOver|" +
@@ -27,8 +27,8 @@ const (
 )
 
 // playTests runs the tests of user-visible behaviour: of simulated networks and links, of
-// liars, and of connections from outside. Any other test inside of srd may be the rule's
-// own, and goes with it. It stops after the first group with failures.
+// liars, and of connections from outside. Any other test inside srd may belong to the rule
+// itself, and would be removed with it. It stops after the first group with failures.
 func playTests(ctx context.Context, f *field.Field, o *options, rule string) error {
 	outside, err := testsOf(filepath.Join(f.Dir, "srd"), "srd_test")
 	if err != nil {

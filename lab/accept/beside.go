@@ -7,7 +7,7 @@ import (
 	"github.com/srdtun/srdtun/lab"
 )
 
-// rivals is flows in a tunnel beside plain TCP on the same links.
+// rivals is a scene with flows in a tunnel beside plain TCP on the same links.
 type rivals struct {
 	inside, plain int // flows
 	links         int
@@ -20,13 +20,14 @@ type rivals struct {
 const (
 	linkMbit = 100
 	linkWay  = 50 * time.Microsecond // one way: what is long here is the buffer
-	// deepQueue is 200 ms at 100 Mbit/s.
+	// deepQueue is a queue of 200 ms at 100 Mbit/s.
 	deepQueue = 2500 << 10
-	// Either side of a fair share.
+	// These are the bounds around a fair share.
 	fairLeast, fairMost = 0.5, 2
-	// policedLeast is what a flow outside keeps behind a policer, where nobody sees a queue.
+	// policedLeast is the share that a plain flow must keep behind a policer, where no
+	// sender can see a queue.
 	policedLeast = 0.3
-	// idleLink is the most of links that flows together may leave unused.
+	// idleLink is the largest share of the links that all flows together may leave unused.
 	idleLink = 0.15
 )
 
@@ -63,7 +64,7 @@ func besideScene(x rivals) *scene {
 	}
 }
 
-// fair returns what a flow inside has, beside the mean of all flows.
+// fair returns the rate of a flow in the tunnel, divided by the mean rate of all flows.
 func (x *rivals) fair(inside, outside float64) float64 {
 	n, m := float64(x.inside), float64(x.plain)
 	return inside / n / ((inside + outside) / (n + m))
@@ -89,7 +90,7 @@ func (x *rivals) play(r *round) (inside, outside, lost float64, err error) {
 	return rate(res, "tunnel", x.skip, x.limit), rate(res, "plain", x.skip, x.limit), waste(res), nil
 }
 
-// A policer of a provider: everything above its rate is dropped, and nothing waits.
+// This is a provider's policer: it drops all packets above its rate, and queues none.
 const (
 	policedMbit   = 20
 	policedWay    = 10 * time.Millisecond

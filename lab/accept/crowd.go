@@ -11,8 +11,8 @@ import (
 	"github.com/srdtun/srdtun/lab"
 )
 
-// A crowd: hosts of one leaf that all begin at once to send to a host of another, over four
-// spines. What they carry counts from their first moment.
+// In a crowd, hosts of one leaf all start at once to send to a host of another leaf, over
+// four spines. Their goodput is measured from the start.
 const (
 	crowdHosts  = 100
 	crowdSpines = 4
@@ -120,10 +120,11 @@ func crowdScene() *scene {
 	}
 }
 
-// incastGoal is of the ideal completion time of the last flow.
+// incastGoal is a bound on the completion time of the last flow, as a multiple of the
+// ideal.
 const incastGoal = 1.3
 
-// incastScene is 48 flows at once from 4 hosts to one, between daemons.
+// incastScene has 48 simultaneous flows from 4 hosts to one host, between daemons.
 func incastScene(size string, g goal) *scene {
 	const slowest, dropped = "slowest flow, of the ideal", "drops"
 	return &scene{
@@ -151,7 +152,7 @@ func incastScene(size string, g goal) *scene {
 	}
 }
 
-// scenes are all of them.
+// scenes lists all of these scenes.
 func scenes() []*scene {
 	v := wanScenes()
 	v = append(v, besideScenes()...)

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// options are those of the command line.
+// options are the options of the command line.
 type options struct {
 	out         io.Writer
 	only        string
@@ -22,7 +22,7 @@ type options struct {
 	plans       string
 }
 
-// line is the outcome of a figure.
+// line is the result for a figure.
 type line struct {
 	Scene  string    `json:"scene"`
 	Figure string    `json:"figure"`
@@ -113,7 +113,7 @@ func play(all []*scene, o *options) ([]*round, error) {
 	return rounds, errors.Join(bad...)
 }
 
-// outcome takes the medians.
+// outcome computes the medians.
 func outcome(all []*scene, rounds []*round, o *options) (lines []line) {
 	for _, s := range all {
 		for _, f := range s.figures {
@@ -151,7 +151,7 @@ func print(w io.Writer, lines []line) {
 	t.Flush()
 }
 
-// number writes a figure with three digits, or all of a whole number.
+// number prints a figure with three digits, or a whole number completely.
 func number(x float64) string {
 	if x == float64(int64(x)) || x >= 1000 || x <= -1000 {
 		return fmt.Sprintf("%.0f", x)

@@ -6,7 +6,7 @@ import (
 	"github.com/srdtun/srdtun/lab"
 )
 
-// ADSL: the modem's buffer holds 120 packets, 1.4 s of the way up.
+// This is an ADSL line, whose modem buffers 120 packets, or 1.4 s of upload.
 const (
 	adslDown  = 16.
 	adslUp    = 1.
@@ -72,7 +72,7 @@ func adslScene() *scene {
 	}
 }
 
-// A long way with chance losses: a satellite.
+// This is a long path with random losses, such as a satellite's.
 const (
 	longThere = 20.
 	longBack  = 4.
@@ -82,8 +82,8 @@ const (
 	longQueue = 512 << 10
 )
 
-// longScene sends one flow for the whole time there, and another one back, and compares with
-// plain TCP.
+// longScene sends one flow for the whole time over this path, and another one in the other
+// direction, and compares with plain TCP.
 func longScene() *scene {
 	link := lab.UplinkPlan{Mbit: longThere, Back: longBack, Delay: d(longWay), Loss: longLoss, Queue: longQueue}
 	const there, back, here, hereBack = "there, of plain TCP's", "back, of plain TCP's", "there", "back"
@@ -118,7 +118,7 @@ func longScene() *scene {
 	}
 }
 
-// Two uplinks of 60 and 40 Mbit/s, the second of them dead for 8 s.
+// Here are two uplinks of 60 and 40 Mbit/s, and the second one fails for 8 s.
 const (
 	uplinkGoes  = 6 * time.Second
 	uplinkAway  = 8 * time.Second
@@ -155,8 +155,7 @@ func uplinkScene() *scene {
 	}
 }
 
-// sizeScene asks for the packet size that paths of 1,500 bytes have after ten seconds of
-// load.
+// sizeScene measures the packet size on paths of 1,500 bytes after ten seconds of load.
 func sizeScene() *scene {
 	const least = "smallest full packet of a path in use after 10 s"
 	const limit = 10 * time.Second

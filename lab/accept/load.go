@@ -7,7 +7,7 @@ import (
 	"github.com/srdtun/srdtun/lab"
 )
 
-// The load: many small flows of UDP, like those of calls and games.
+// This load consists of many small UDP flows, like those of calls and games.
 const (
 	loadFlows  = 64
 	loadRate   = 5000 // packets a second, of all flows together
@@ -15,11 +15,12 @@ const (
 	loadRest   = 2 * time.Second // idle before the load begins
 	loadFirst  = 2 * time.Second
 	fabricWay  = 5 * time.Millisecond
-	// loadDelay is what a packet may take over a way of 5 ms.
+	// loadDelay bounds the delay of a packet over a path of 5 ms.
 	loadDelay = 40.
 )
 
-// fabric is four links of 100 Mbit/s, for packets of at most some bytes; 0: any.
+// fabric returns four links of 100 Mbit/s for packets up to a size in bytes; 0 means any
+// size.
 func fabric(most int) (v []lab.UplinkPlan) {
 	for range 4 {
 		v = append(v, lab.UplinkPlan{Mbit: linkMbit, Delay: d(fabricWay), MTU: most})
@@ -27,7 +28,7 @@ func fabric(most int) (v []lab.UplinkPlan) {
 	return v
 }
 
-// load is datagrams both ways or one way, on a tunnel that was idle for a while.
+// load sends datagrams in one or both directions, in a tunnel that was idle before.
 type load struct {
 	flows, rate int // of each way
 	both        bool
@@ -35,7 +36,8 @@ type load struct {
 	from        time.Duration // when packets begin to count, from time zero
 }
 
-// trial returns the experiment: one packet opens the tunnel, which then rests.
+// trial returns the experiment: one packet opens the tunnel, which is then idle for some
+// time.
 func (l *load) trial() trial {
 	every := time.Second * time.Duration(l.flows) / time.Duration(l.rate)
 	size := int64(l.lasts/every) * loadPacket
@@ -62,7 +64,7 @@ const (
 	disordered = "out of order"
 )
 
-// playLoad plays a load, and notes those figures that the scene has.
+// playLoad plays a load, and records the figures that the scene has.
 func (r *round) playLoad(x trial) error {
 	res, err := r.play(x)
 	if err != nil {
@@ -82,7 +84,7 @@ func (r *round) playLoad(x trial) error {
 	return nil
 }
 
-// firstScene is the first seconds of a load on a tunnel that was idle.
+// firstScene measures the first seconds of a load in a tunnel that was idle.
 func firstScene() *scene {
 	l := load{flows: loadFlows, rate: loadRate, lasts: loadFirst}
 	return &scene{
@@ -92,7 +94,7 @@ func firstScene() *scene {
 	}
 }
 
-// A link that flaps: dead and alive, again and again.
+// In this scene a link fails and recovers repeatedly.
 const (
 	flaps     = 10
 	flapTime  = 300 * time.Millisecond
@@ -115,7 +117,7 @@ func flapScene() *scene {
 	}
 }
 
-// One end is restarted.
+// In this scene one end is restarted.
 const (
 	restartRate  = 1000 // packets a second each way
 	restartFlows = 16

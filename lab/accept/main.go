@@ -1,6 +1,6 @@
-// Accept judges the transport in virtual time: each figure of the acceptance list that needs
-// no kernel, with its goal. It plays the transport between daemons, with some seeds, and
-// takes the median. Equal code gives equal figures.
+// Command accept judges the transport in virtual time. It checks each figure of the
+// acceptance list that needs no kernel against its goal. It plays the transport between
+// daemons, with several seeds, and uses the median. The same code gives the same figures.
 //
 //	main.go     the command       scene.go    scenes, figures and goals
 //	play.go     one experiment    jobs.go     all of them, on all processors
@@ -15,7 +15,8 @@ import (
 	"runtime/debug"
 )
 
-// gcPercent is the growth of the heap between collections. A run keeps little of its memory.
+// gcPercent is the allowed growth of the heap between garbage collections. A run's memory is
+// soon garbage.
 const gcPercent = 400
 
 func main() {

@@ -14,18 +14,18 @@ const (
 	ports = 32
 	// sampleEvery is the length of a sample of goodput.
 	sampleEvery = 250 * time.Millisecond
-	// homeQueue is 20 ms at 100 Mbit/s, a router's buffer.
+	// homeQueue is a queue of 20 ms at 100 Mbit/s, as in a router.
 	homeQueue = 256 << 10
 )
 
-// Names of transports.
+// These are the names of transports.
 const (
 	srdtun    = "srdtun"    // TCP in a tunnel
 	plain     = "tcp"       // TCP without one
 	datagrams = "datagrams" // UDP in a tunnel
 )
 
-// trial is one experiment: two hosts joined by uplinks, flows between them, and faults.
+// trial is one experiment: two hosts connected by uplinks, flows between them, and faults.
 type trial struct {
 	lab.Case
 	limit    time.Duration
@@ -33,10 +33,11 @@ type trial struct {
 	datagram lab.TransportPlan
 }
 
-// d makes a Duration of a plan.
+// d converts a time to a plan's Duration.
 func d(t time.Duration) lab.Duration { return lab.Duration{Duration: t} }
 
-// endless is flows without an end. Each group goes from a host to another over a transport.
+// endless describes groups of flows without an end. Each group sends from one host to
+// another over a transport.
 func endless(group, transport string, src, dst, count int) lab.FlowPlan {
 	return lab.FlowPlan{Src: src, Dst: dst, Count: count, Group: group, Transport: transport, Every: d(time.Millisecond)}
 }
@@ -66,7 +67,7 @@ func (r *round) play(x trial) (*lab.Result, error) {
 	return lab.Run(x.plan(r.scene.name), &x.Case, host, r.seed, nil)
 }
 
-// rate returns the goodput of a group in Mbit/s from a time to another.
+// rate returns the goodput of a group in Mbit/s between two times.
 func rate(res *lab.Result, group string, from, to time.Duration) (mbit float64) {
 	first, last := int(from/sampleEvery), min(int(to/sampleEvery), len(res.Samples))
 	for i, f := range res.Flows {
@@ -79,7 +80,7 @@ func rate(res *lab.Result, group string, from, to time.Duration) (mbit float64) 
 	return mbit / (time.Duration(last-first) * sampleEvery).Seconds()
 }
 
-// waste returns the share of packets that uplinks dropped for want of room.
+// waste returns the share of packets that uplinks dropped because their queue was full.
 func waste(res *lab.Result) float64 {
 	var sent, lost uint64
 	for _, l := range res.Links {

@@ -6,24 +6,25 @@ import (
 	"slices"
 )
 
-// scene is a network and its traffic, which give one or more figures.
+// scene is a network with traffic, from which one or more figures are measured.
 type scene struct {
 	name    string
 	figures []figure
-	// cost is about the processor time of a seed in seconds: the longest begin first.
+	// cost estimates the processor time of a seed in seconds, because the longest scenes are
+	// started first.
 	cost    float64
 	measure func(r *round) error
 }
 
-// figure is a quantity of a scene, and its goal.
+// figure is a measured quantity of a scene, with its goal.
 type figure struct {
 	name string
 	unit string
 	goal goal
 }
 
-// goal is the range in which a figure is to be. Its zero value accepts any: such a figure is
-// printed for comparison.
+// goal is the range in which a figure must be. Its zero value accepts any figure, which is
+// then printed for comparison.
 type goal struct {
 	least, most float64
 	set         bool
@@ -35,7 +36,7 @@ func between(least, most float64) goal { return goal{least, most, true} }
 
 func (g goal) met(x float64) bool { return !g.set || x >= g.least && x <= g.most }
 
-// String is the goal as the table shows it.
+// String returns the goal in the form of the table.
 func (g goal) String() string {
 	switch {
 	case !g.set:
@@ -48,7 +49,7 @@ func (g goal) String() string {
 	return fmt.Sprintf("%g to %g", g.least, g.most)
 }
 
-// round is one play of a scene with a seed, and what it found.
+// round is one play of a scene with a seed, with its results.
 type round struct {
 	scene  *scene
 	seed   uint64
@@ -56,7 +57,7 @@ type round struct {
 	values map[string]float64
 }
 
-// set notes the value of a figure by its name.
+// set records the value of a figure by its name.
 func (r *round) set(name string, x float64) {
 	if !slices.ContainsFunc(r.scene.figures, func(f figure) bool { return f.name == name }) {
 		panic("accept: " + r.scene.name + " has no figure " + name)
@@ -64,7 +65,7 @@ func (r *round) set(name string, x float64) {
 	r.values[name] = x
 }
 
-// median returns the middle of v, or the mean of the two there.
+// median returns the middle value of v, or the mean of the two middle values.
 func median(v []float64) float64 {
 	s := slices.Sorted(slices.Values(v))
 	n := len(s)

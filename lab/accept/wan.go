@@ -9,13 +9,13 @@ import (
 	"github.com/srdtun/srdtun/lab"
 )
 
-// profile is two paths that are not alike: the profiles of mqvpn (2026-06-18). Delays are one
-// way.
+// profile describes two unlike paths, as in the profiles of mqvpn (2026-06-18). Delays are in
+// one direction.
 type profile struct {
 	name  string
 	a, b  lab.UplinkPlan
 	lossy bool // more than one packet in a hundred is lost, or delays vary by as much as they are
-	// alone are the paths that may be the better one.
+	// alone lists the paths of which either may be the better one.
 	alone string
 	limit time.Duration
 	skip  time.Duration
@@ -26,7 +26,7 @@ const (
 	wanSkip  = 8 * time.Second
 	farLimit = 30 * time.Second // of paths of 320 ms
 	farSkip  = 15 * time.Second
-	// fastLimit is of paths of hundreds of Mbit/s, where a second is long.
+	// fastLimit is the time limit on paths of hundreds of Mbit/s, where a second is long.
 	fastLimit = 8 * time.Second
 	fastSkip  = 3 * time.Second
 
@@ -60,7 +60,8 @@ func profiles() []profile {
 	}
 }
 
-// wanScenes are one flow over two paths, beside the same over the better of them alone.
+// wanScenes send one flow over two paths, and compare with the same flow over the better path
+// alone.
 func wanScenes() (v []*scene) {
 	for _, p := range profiles() {
 		if p.limit == 0 {
@@ -71,7 +72,7 @@ func wanScenes() (v []*scene) {
 			share = lossyShare
 		}
 		name, ratio := "both paths", "of the better path"
-		// The better path alone: one seed of it is enough for a denominator.
+		// For the better path alone, one seed is enough, because it is only the denominator.
 		best := sync.OnceValues(func() (most float64, err error) {
 			for _, x := range []struct {
 				letter string
@@ -109,7 +110,7 @@ func wanScenes() (v []*scene) {
 	return v
 }
 
-// goodput is that of one flow over some paths.
+// goodput returns the goodput of one flow over some paths.
 func (p *profile) goodput(seed uint64, paths ...lab.UplinkPlan) (float64, error) {
 	r := &round{scene: &scene{name: p.name}, seed: seed}
 	res, err := r.play(trial{limit: p.limit, Case: lab.Case{Uplinks: paths, Flows: []lab.FlowPlan{endless("", srdtun, 0, 1, 1)}}})

@@ -1,7 +1,7 @@
 package compare
 
-// bySystem returns the records for which has holds, a list for each system. The lists are in
-// the order of the systems' first records.
+// bySystem returns the records for which the function has returns true, as a list for each
+// system. The lists are in the order of the systems' first records.
 func bySystem(all []Record, has func(*Record) bool) (v [][]*Record) {
 	at := map[string]int{}
 	for i := range all {

@@ -10,8 +10,8 @@ import (
 	"github.com/srdtun/srdtun/srd"
 )
 
-// Kinds of plans with a good network. There a seed demands more than correctness: slow
-// repairs and spurious ones fail it as well.
+// These kinds of plans have a good network. There a seed requires more than correctness: it
+// also fails if repairs are slow or spurious.
 const (
 	kindClean   = "clean"   // every link is perfect
 	kindFlood   = "flood"   // and long, with more messages than may be open
@@ -20,22 +20,22 @@ const (
 	kindGone    = "gone"    // and stays dead for long, with few packets or none
 )
 
-// Bounds of such networks.
+// These are the bounds of such networks.
 const (
 	strictQueue = 8 << 20 // bytes: nothing is dropped for want of room
 	strictLoss  = 0.01
 	// A payload is given up after 150 ms. On these round trips several repairs in a row may
-	// fail before that.
+	// fail within that time.
 	lossyRTT    = 30 * time.Millisecond
 	rerouteRTT  = 6 * time.Millisecond
 	strictPorts = 16 // they reach both of two spines
 	floodRTT    = 100 * time.Millisecond
-	// floodMessages small messages at once are several windows of a long path, and several
-	// times srd.OutboxLimit.
+	// floodMessages small messages, offered at once, are several windows of a long path, and
+	// several times srd.OutboxLimit.
 	floodMessages = 5 * srd.OutboxLimit
 )
 
-// strict reports whether the plan's network is a good one.
+// strict reports whether the plan's network is good.
 func (p *plan) strict() bool {
 	switch p.kind {
 	case kindClean, kindFlood, kindLossy, kindReroute, kindGone, kindFiltered:
@@ -44,8 +44,8 @@ func (p *plan) strict() bool {
 	return false
 }
 
-// drawStrict replaces the drawn hosts and cables by a network without faults for the plan's
-// kind.
+// drawStrict replaces the drawn hosts and cables by a network without faults for this kind
+// of plan.
 func (p *plan) drawStrict() {
 	s, rate := &p.spec, p.spread(20*mbit, 1000*mbit)
 	switch p.kind {
@@ -94,17 +94,17 @@ func (p *plan) drawDeath() {
 }
 
 const (
-	// goneLeast is the least time of a plan of kindGone. After 30 s a host forgets a path
-	// that its peer opened. Three quarters of the time must exceed that.
+	// goneLeast is the shortest duration of a plan of kindGone. After 30 s a host forgets a
+	// path that its peer opened. Three quarters of the duration must be longer than that.
 	goneLeast = 60 * time.Second
-	// seldom is the interval of sending while the spine is dead, if any host sends. It is
-	// short enough that the connection is not idle: idleness ends probing after 10 s.
+	// seldom is the interval of sending while the spine is dead, if a host sends at all. It
+	// is short enough that the connection is not idle: idleness ends probing after 10 s.
 	seldom = 5 * time.Second
 )
 
 // drawGone draws the traffic of a plan in which a spine dies while nobody sends. Some
-// traffic comes before. A burst soon after reveals the death. Then a little follows, or
-// none.
+// traffic precedes the failure. A burst soon after the failure reveals it. Then a little
+// traffic follows, or none.
 func (p *plan) drawGone() {
 	death := p.faults[0].At
 	soon := death + p.duration(10*time.Millisecond, time.Second)
@@ -125,8 +125,8 @@ func (p *plan) drawGone() {
 	}
 }
 
-// neverIn are reasons for drops that do not occur in a good network without adversaries and
-// dying programs.
+// neverIn lists reasons for drops that do not occur in a good network without adversaries
+// and crashing programs.
 var neverIn = [...]srd.Reason{
 	srd.DropMalformed, srd.DropReplay, srd.DropMessageFar, srd.DropSlot, srd.DropPathLimit, srd.DropAckInvalid,
 	srd.DropIncarnation, srd.DropClosed,
@@ -144,7 +144,7 @@ func (s *swarm) demand() {
 	}
 }
 
-// flaw returns an event that p should not have met.
+// flaw returns an event that should not have happened at p.
 func (s *swarm) flaw(p *host.Peer) error {
 	x, drops := p.Conn.Stats(), p.Drops()
 	for _, r := range neverIn {
@@ -162,9 +162,9 @@ func (s *swarm) flaw(p *host.Peer) error {
 		return fmt.Errorf("dropped %v", *drops)
 	}
 	if s.overflowed() || p.Host().KeyPackets > 0 || (s.plan.kind == kindGone && p.Host().KeyLife > 0) {
-		// Packets under way may be lost here. Either sockets are too small for the links, or
-		// keys are renewed more than once in a round trip. Or one end's keys expire unused
-		// first.
+		// On such plans packets in flight may be lost. Either the sockets are too small for
+		// the links, or keys are renewed more than once in a round trip. A third reason is
+		// that one end's keys expire unused before the other's.
 		return nil
 	}
 	if t, ok := p.App.(*host.Tunnel); ok && s.repairable() && s.roomy(p.Host()) {
@@ -189,8 +189,9 @@ func (s *swarm) flaw(p *host.Peer) error {
 }
 
 // Some repairs on a clean network are spurious, as when a handshake takes the time of a tail
-// probe. Up to repairsFree are allowed, and repairShare of a hundred messages. Copies of
-// late messages have a budget of their own: copiesFree, and one for copyEach acknowledged.
+// probe. Up to repairsFree spurious repairs are allowed, plus repairShare for each hundred
+// messages. Copies of late messages have a budget of their own: copiesFree, plus one for
+// each copyEach acknowledged messages.
 const (
 	repairsFree = 20
 	repairShare = 5
@@ -198,20 +199,22 @@ const (
 	copyEach    = 32
 )
 
-// oversubscribed is how many times the rate of its cables a host's line may be. The first
-// window follows the line, and must make no queue that looks like a failure.
+// oversubscribed is the largest ratio of a host's line rate to the rate of its cables. The
+// first window follows the line rate, and must not build a queue that looks like a failure.
 const oversubscribed = 4
 
-// spares reports whether h has no reason for repeats. No packet may be lost. Neither flows
-// kept on paths nor a first window far above the cables may make queues.
+// spares reports whether h has no reason to repeat messages. For this, no packet may be
+// lost. In addition, neither flows that stay on paths nor a large first window may build
+// queues.
 func (p *plan) spares(h *host.Host) bool {
 	return h.Policy == "" && (p.kind == kindClean || p.kind == kindFlood) && h.Line <= oversubscribed*p.cables(h.Index)
 }
 
-// repairable reports whether a lost message is due in time for its order. The
-// acknowledgement of another message reveals the loss. The repair takes at least one more
-// round trip. A policy that keeps flows on paths may delay both by the longest queue of a
-// link. If all hosts spray, such queues are not allowed.
+// repairable reports whether a lost message can be repaired before its wait in the
+// reordering buffer ends. The acknowledgement of another message reveals the loss. The
+// repair takes at least one more round trip. If a policy keeps flows on paths, both round
+// trips may take as much longer as the longest queue of a link. If all hosts spray, such
+// long queues are not allowed.
 func (s *swarm) repairable() bool {
 	if s.plan.kind == kindClean || s.plan.kind == kindFlood || s.plan.sprays() {
 		return true
@@ -220,14 +223,14 @@ func (s *swarm) repairable() bool {
 	return s.plan.rtt+s.plan.rtt/2+2*s.longestWait() < hold
 }
 
-// roomy reports whether h may hold all arrivals during a repair. Its drawn room may be less
-// than its cables bring in that time.
+// roomy reports whether h has enough buffer space for everything that arrives during a
+// repair. The space drawn for it may be less than its cables deliver in that time.
 func (s *swarm) roomy(h *host.Host) bool {
 	hold := order.HoldFor(order.DefaultHold, s.plan.rtt)
 	return h.HeldBytes == 0 || float64(h.HeldBytes) >= s.plan.cables(h.Index)*hold.Seconds()
 }
 
-// sprays reports whether all hosts have the default policy.
+// sprays reports whether all hosts use the default policy.
 func (p *plan) sprays() bool {
 	for _, h := range p.spec.Hosts {
 		if h.Policy != "" {
@@ -237,7 +240,7 @@ func (p *plan) sprays() bool {
 	return true
 }
 
-// longestWait returns the longest time that a packet waited for others on a link.
+// longestWait returns the longest time that a packet waited in a link's queue.
 func (s *swarm) longestWait() (most time.Duration) {
 	for _, l := range s.Links() {
 		if l.Rate > 0 {
@@ -247,7 +250,7 @@ func (s *swarm) longestWait() (most time.Duration) {
 	return most
 }
 
-// overflowed reports whether a socket was full.
+// overflowed reports whether a socket was ever full.
 func (s *swarm) overflowed() bool {
 	for _, h := range s.Hosts {
 		if h.Overflow > 0 {

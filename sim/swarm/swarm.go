@@ -12,28 +12,32 @@ import (
 	"github.com/srdtun/srdtun/srd"
 )
 
-// Demands of a swarm after all faults are healed.
+// These are the requirements after all faults are healed.
 const (
-	// grace is how long connections may take after the last fault to find each other again.
-	// It doubles one interval of handshake attempts (5 s and a quarter of jitter) and two
-	// rounds of probes a second apart. The 180 s life of keys is left out: hosts notice
-	// silence sooner.
+	// grace is how long connections may take after the last fault until they work again. It
+	// doubles one interval of handshake attempts (5 s and a quarter of jitter) and two
+	// rounds of probes a second apart. It does not allow for the 180 s lifetime of keys,
+	// because hosts notice silence sooner.
 	grace = 16 * time.Second
-	// bound is how long later messages may take.
+	// bound is how long later messages may take to arrive.
 	bound = 8 * time.Second
-	// roundTrips is added to both on long paths.
+	// On long paths, roundTrips round trips are added to both.
 	roundTrips = 30
-	// trickleEvery is the interval of the traffic by which connections notice the healing.
+	// trickleEvery is the interval of the traffic by which connections notice that faults
+	// are healed.
 	trickleEvery = 50 * time.Millisecond
-	// trickleMost of these messages may be under way: more would make a burst later.
+	// At most trickleMost of these messages may be in flight, because more would form a
+	// burst later.
 	trickleMost = 10
-	// lastRounds of lastEach messages must arrive, each way. They are roundEvery apart. On
-	// the slowest links they must not make a queue longer than a message is worth repairing.
+	// lastRounds rounds of lastEach messages must arrive in each direction. The rounds are
+	// roundEvery apart. On the slowest links their queue must not be longer than the time
+	// for which a message is repaired.
 	lastRounds   = 6
 	lastEach     = 10
 	roundEvery   = 250 * time.Millisecond
 	lastMessages = lastRounds * lastEach
-	// mostEvents ends a run without end: many times what any plan needs.
+	// mostEvents ends a run that would not end by itself. It is many times the number of
+	// events of any plan.
 	mostEvents = 20e6
 )
 
@@ -51,7 +55,7 @@ type Report struct {
 	Err                          error   // the first breach
 }
 
-// String returns one line, with the command that shows the run when it failed.
+// String returns one line, with the command that shows the run if it failed.
 func (r Report) String() string {
 	s := fmt.Sprintf("seed %d: %s, %d of %d messages delivered, %d expired, %d events in %.1f s, hash %016x",
 		r.Seed, r.Kind, r.Delivered, r.Messages, r.Expired, r.Events, r.Virtual.Seconds(), r.Hash)
@@ -71,21 +75,21 @@ type swarm struct {
 	siege siege
 }
 
-// mark is the beginning of a connection's last batch.
+// mark is the number of the first message in a connection's last batch.
 type mark struct {
 	first   int // number
 	dropped int // drops of its queue before
 }
 
-// missing returns how many messages of p's last batch have not been delivered, and the first
-// of them. Drops by p's own queue do not count.
+// missing returns the number of undelivered messages in p's last batch, and the first of
+// them. Messages that p's own queue dropped do not count.
 func (m mark) missing(p *host.Peer) (n, example int) {
 	n, example = p.App.Undelivered(m.first)
 	return n - (p.App.Dropped() - m.dropped), example
 }
 
-// Play plays one seed: it draws a network, faults and traffic. Then it heals all, and all
-// later messages must arrive in time. trace may be nil.
+// Play plays one seed: it draws a network, faults and traffic. Then it heals all faults, and
+// all later messages must arrive in time. trace may be nil.
 func Play(seed uint64, trace io.Writer) Report {
 	e := net.NewEngine(seed, trace)
 	p := drawPlan(e.Fork(), seed)
@@ -122,7 +126,7 @@ func newSwarm(e *net.Engine, p *plan) *swarm {
 	return s
 }
 
-// play goes through the phases; a breach ends it.
+// play runs the phases; a violated invariant ends it.
 func (s *swarm) play() {
 	p := s.plan
 	for _, h := range s.Hosts {
@@ -155,7 +159,7 @@ func (s *swarm) play() {
 	s.settle()
 }
 
-// run lets time pass and reports whether the run is over, or done reported true.
+// run advances the time and reports whether the run has ended, or done reported true.
 func (s *swarm) run(d time.Duration, done func() bool) bool {
 	return s.Engine.Run(d, func() bool {
 		if s.Engine.Done() > mostEvents {
@@ -165,7 +169,7 @@ func (s *swarm) run(d time.Duration, done func() bool) bool {
 	})
 }
 
-// offer gives a host's application a batch for another host.
+// offer gives a host's application a batch of messages for another host.
 func (s *swarm) offer(from, to int, b host.Batch) {
 	h := s.Hosts[from]
 	if h.Process() == nil {
@@ -179,7 +183,7 @@ func (s *swarm) offer(from, to int, b host.Batch) {
 	h.Poke()
 }
 
-// hostility plans the attacks, until the trouble is over.
+// hostility schedules the attacks until the faults end.
 func (s *swarm) hostility() {
 	if s.liar != nil {
 		s.liar.Begin(s.plan.trouble)
@@ -196,10 +200,10 @@ func (s *swarm) hostility() {
 	}
 }
 
-// healedQueue is room for the last batch and its acknowledgements.
+// healedQueue is large enough for the last batch and its acknowledgements.
 const healedQueue = 128 << 10
 
-// heal makes all links good, and withdraws all waiting messages.
+// heal makes all links good, and withdraws all messages that still wait.
 func (s *swarm) heal() {
 	s.Engine.Say("HEALED")
 	for i, row := range s.Cables {
@@ -221,7 +225,7 @@ func (s *swarm) heal() {
 	}
 }
 
-// tellLiar offers messages to a lying peer, until the trouble is over.
+// tellLiar offers messages to a lying peer until the faults end.
 func (s *swarm) tellLiar() {
 	if s.Engine.Since() > s.plan.trouble {
 		return
@@ -240,9 +244,9 @@ func (s *swarm) tellLiar() {
 	s.Engine.After(max(liarPulse, s.plan.trouble/liarPulses), s.tellLiar)
 }
 
-// trickle offers a message to every connection now and then, unless trickleMost are on their
-// way. Frames that a killed program left half reassembled do not count: only new messages
-// reveal its death.
+// trickle offers a message to every connection at intervals, unless trickleMost messages are
+// in flight. Frames that a crashed program left incomplete do not count, because only new
+// messages reveal its crash.
 func (s *swarm) trickle(until time.Duration) {
 	for _, p := range s.Peers() {
 		if p.App.Sending() < trickleMost {
@@ -293,8 +297,8 @@ func (s *swarm) restored() bool {
 	return true
 }
 
-// unrestored names paths that are still down. They have had longer than any interval of
-// probes, which go on for 10 s after the last message.
+// unrestored names paths that are still down after that. They have had more time than any
+// interval of probes, which continue for 10 s after the last message.
 func (s *swarm) unrestored() {
 	for _, p := range s.Peers() {
 		for _, i := range p.Down() {

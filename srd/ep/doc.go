@@ -19,8 +19,7 @@
 //
 // In a credit, eight bytes follow the first: the cost of everything that the receiving
 // program has taken. Four zeros end it. If a message's deadline passes after a part was
-// sent, a rest, which states
-// the missing bytes, ends the message.
+// sent, a rest, which states the missing bytes, ends the message.
 //
 // A piece costs its bytes and pieceCost; a rest costs pieceCost. A sender's pieces together
 // never cost more than the last credit plus window. Pieces that were given up cost the

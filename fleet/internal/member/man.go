@@ -12,8 +12,8 @@ import (
 	"github.com/srdtun/srdtun/internal/manpage"
 )
 
-// manCommand writes the manual page of an agent, with all its commands. It is for makers of
-// packages.
+// manCommand writes the manual page of an agent, with all its commands. Makers of packages
+// use it.
 func manCommand(root *cobra.Command) *cobra.Command {
 	return &cobra.Command{
 		Use:    "man DIR",

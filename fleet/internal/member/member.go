@@ -20,7 +20,7 @@ import (
 	"github.com/srdtun/srdtun/internal/logline"
 )
 
-// Exit codes, with srdtun's meanings.
+// These are the exit codes, with the same meanings as srdtun's.
 const (
 	ExitFailure = 1
 	ExitUsage   = 2
@@ -28,7 +28,7 @@ const (
 
 type usageError struct{ error }
 
-// Usagef returns the error of a wrong command line.
+// Usagef returns the error for a wrong command line.
 func Usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
 
 // Run executes one command line, and returns the exit code. An error is one line on standard
@@ -52,7 +52,7 @@ func (p *Program) Run(args []string) int {
 	return ExitFailure
 }
 
-// takes requires n arguments.
+// takes requires exactly n arguments.
 func takes(n int) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		if len(args) != n {
@@ -71,7 +71,7 @@ func policyFlags(c *cobra.Command, p *agent.Files) {
 	f.StringVar(&p.Fleet, "fleet", "fleet", "the fleet's `name`, which grants must be for")
 }
 
-// Self is this host's description of itself.
+// Self holds this host's description of itself.
 type Self struct {
 	Grant     string   // file, or a directory of NAME.grant
 	Addresses []string // ADDRESS:PORT, or ADDRESS
@@ -81,7 +81,7 @@ type Self struct {
 // defaultPort is the daemon's default port.
 const defaultPort = 51820
 
-// Flags are the flags of this host's record.
+// Flags returns the flags for this host's record.
 func (s *Self) Flags(c *cobra.Command) {
 	f := c.Flags()
 	f.StringVar(&s.Grant, "grant", "", "`file` with this host's grant, from sign, or a directory that has it as NAME.grant")
@@ -90,7 +90,7 @@ func (s *Self) Flags(c *cobra.Command) {
 }
 
 // Record makes the record from the host's grant, or from its line in the allow list. This
-// host's own policy must admit it, because the others would refuse it too.
+// host's own policy must admit it, because the other members would refuse it too.
 func (s *Self) Record(name string, policy fleet.Policy) (*fleet.Record, error) {
 	if err := fleet.CheckName(name); err != nil {
 		return nil, usageError{err}
@@ -132,7 +132,7 @@ func (s *Self) Record(name string, policy fleet.Policy) (*fleet.Record, error) {
 	return record, nil
 }
 
-// grantOf is the file of a member's grant.
+// grantOf returns the file with a member's grant.
 func (s *Self) grantOf(name string) string {
 	if info, err := os.Stat(s.Grant); err == nil && info.IsDir() {
 		return filepath.Join(s.Grant, name+".grant")
@@ -140,7 +140,7 @@ func (s *Self) grantOf(name string) string {
 	return s.Grant
 }
 
-// endpoint reads an address of this host. An address without a port, such as a Kubernetes
+// endpoint parses an address of this host. An address without a port, such as a Kubernetes
 // node's, gets the port of --port.
 func (s *Self) endpoint(text string) (netip.AddrPort, error) {
 	if a, err := netip.ParseAddr(text); err == nil {
@@ -158,7 +158,7 @@ func (s *Self) endpoint(text string) (netip.AddrPort, error) {
 	return e, err
 }
 
-// list writes a table of all claimed members.
+// list prints a table of all claimed members.
 func list(w io.Writer, all []fleet.Standing) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "NAME\tPUBLIC KEY\tENDPOINTS\tALLOWED IPS\tSTANDING")

@@ -13,30 +13,32 @@ import (
 	"github.com/srdtun/srdtun/fleet/agent"
 )
 
-// Program is an agent: the store of its fleet, and the store's names in its texts.
+// Program describes an agent: the store of its fleet, and the words for the store in its
+// texts.
 type Program struct {
 	Name, Version, Short, Long string
 	Argument                   string // the word for a member's name
 	Join, Members, Leave       string // descriptions of the commands
 
-	// Member is a member's name by the argument of a command; nil: they are the same.
+	// Member converts the argument of a command to a member's name; nil means that they
+	// are the same.
 	Member func(argument string) string
-	// Flags set the address of the store, and JoinFlags the ways of join.
+	// Flags adds the flags for the address of the store, and JoinFlags the flags of join.
 	Flags, JoinFlags func(*cobra.Command)
-	// Dial makes a client of the store. The store may be down.
+	// Dial creates a client of the store. The store need not be reachable.
 	Dial      func() (agent.Store, error)
 	RetryMost time.Duration // agent.Member
 	Exclusive bool
 }
 
-// Root is the program's commands.
+// Root returns the program's commands.
 func (p *Program) Root() *cobra.Command {
 	root := &cobra.Command{Use: p.Name, Short: p.Short, Long: p.Long, Version: p.Version}
 	root.AddCommand(p.joinCommand(), p.membersCommand(), p.leaveCommand(), fleetKeyCommand(), p.signCommand(), manCommand(root))
 	return root
 }
 
-// member is the member's name by an argument.
+// member returns the member's name for an argument.
 func (p *Program) member(argument string) string {
 	if p.Member == nil {
 		return argument
@@ -64,7 +66,7 @@ func (p *Program) joinCommand() *cobra.Command {
 	return c
 }
 
-// joining is the flags of join.
+// joining holds the flags of join.
 type joining struct {
 	Self
 	policy agent.Files

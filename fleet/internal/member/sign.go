@@ -19,7 +19,7 @@ import (
 	"github.com/srdtun/srdtun/fleet/agent"
 )
 
-// othersRead are the permissions of group and others.
+// othersRead are the read permissions of group and others.
 const othersRead fs.FileMode = 0o077
 
 // fleetKeyCommand makes the fleet's key.
@@ -49,7 +49,7 @@ members get as --fleet-key. Keep FILE where no member and no discovery is.`,
 	}
 }
 
-// signing is the flags of sign.
+// signing holds the flags of sign.
 type signing struct {
 	key, fleet, public string
 	allowed, within    []string
@@ -120,8 +120,8 @@ func prefixes(list []string) ([]netip.Prefix, error) {
 	return fleet.ParsePrefixes(strings.Join(list, ","))
 }
 
-// compare looks through the grants of the ledger. It refuses a key or prefix of another member,
-// and takes over the day of an earlier grant.
+// compare examines the grants of the ledger. It refuses a key or prefix of another member, and
+// copies the date of an earlier grant.
 func (s *signing) compare(g *fleet.Grant) error {
 	files, err := filepath.Glob(filepath.Join(s.ledger, "*.grant"))
 	if err != nil {
@@ -184,8 +184,8 @@ func readFleetKey(file string) (ed25519.PrivateKey, error) {
 	return ed25519.NewKeyFromSeed(seed), nil
 }
 
-// replace writes a file in one step, and waits for the disk. Later grants would not be compared
-// with a lost one.
+// replace writes a file in one step, and waits until it is on the disk. If a grant were lost,
+// later grants would not be compared with it.
 func replace(file string, data []byte) error {
 	f, err := os.CreateTemp(filepath.Dir(file), ".grant-*")
 	if err != nil {
