@@ -21,25 +21,23 @@ const (
 	roundEvents = 8
 	// socketPackets is the largest number of single packets that a round takes from a
 	// socket. With one packet a round, a call of epoll and an acknowledgement would serve
-	// only a few packets. A train that the kernel has not merged is seldom longer. The
-	// bound lets the other sockets have their turn.
+	// only a few packets. A train that the kernel has not merged is seldom longer.
 	socketPackets = 16
 	// roundPackets is the number of received packets, about three long trains, after
-	// which a round ends early. The worker passes them on, then reads and sends the
-	// answers to them, before it opens more.
+	// which a round ends early. The worker first reads and sends the answers to them.
 	roundPackets = 128
 	// urgentTrains is the largest number of trains to one peer in a round while a program
 	// may be waiting for an answer; otherwise it is bulkTrains. The kernel takes some 70
 	// us for a long train, and a small packet of an application has to wait as long.
-	// Eight trains in a row save a bulk transfer a tenth of the processor time. The
-	// number of sockets is a further bound, because the far end reads one train a round
-	// from each socket. On one socket, eight in a row cost a third of the rate.
+	// Eight trains in a row save a tenth of a bulk transfer's processor time. The number
+	// of sockets is a further bound, because the far end reads one train a round from
+	// each socket. On one socket, eight in a row cost a third of the rate.
 	urgentTrains = 1
 	bulkTrains   = 8
 )
 
-// catchUpPackets is larger than the number of trains or single packets in a full socket:
-// 8 MB, in units of at least a page.
+// catchUpPackets exceeds the trains or single packets in a full socket: 8 MB, in units of
+// at least a page.
 const catchUpPackets = 1 << 12
 
 // urgentLast is how long an urgent packet has an effect. In the same data centre, a
@@ -52,8 +50,8 @@ const urgentLast = 20 * time.Millisecond
 // costs more than handling the train. It sleeps in a waiter. Its timer is a timerfd,
 // because Go's own timers round up to a millisecond when idle.
 //
-// The goroutine is not locked to its thread. With a lock, another thread would have to
-// hand over a processor after each sleep in Go's poller, and whenever the worker yielded.
+// The goroutine is not locked to its thread. With a lock, each wake-up from Go's poller
+// would need another thread.
 type worker struct {
 	loop   *Loop
 	bit    uint32 // in Peer.touched
@@ -187,8 +185,7 @@ func (w *worker) armTimer(at mono.Time) {
 	d := max(1, at.Sub(now))
 	w.timers.fires = now.Add(d)
 	its := unix.ItimerSpec{Value: unix.NsecToTimespec(int64(d))}
-	// The call fails only on invalid arguments.
-	_ = unix.TimerfdSettime(w.timer, 0, &its, nil)
+	_ = unix.TimerfdSettime(w.timer, 0, &its, nil) // fails only on invalid arguments
 }
 
 // run serves until stop is called.
@@ -314,8 +311,8 @@ func (w *worker) finish() error {
 	for _, p := range w.touched {
 		flushed = p.app.Flush() || flushed
 	}
-	// Data that was just passed on is often answered at once, for example by a TCP
-	// acknowledgement. If the answer is sent now, it carries our own acknowledgement.
+	// Applications often answer data at once, for example by a TCP acknowledgement. If
+	// the answer is sent now, it carries our own acknowledgement.
 	if flushed {
 		for _, in := range w.inputs {
 			if err := in.Serve(w.mark); err != nil {
@@ -339,8 +336,7 @@ func (w *worker) finish() error {
 	return nil
 }
 
-// catchUp empties the sockets if the process was stopped since the last call, because
-// their packets waited in that time.
+// catchUp empties the sockets if the process was stopped since the last call.
 func (w *worker) catchUp() {
 	w.read = w.loop.Now()
 	if w.loop.alive == nil {
