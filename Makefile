@@ -49,7 +49,7 @@ TESTSUM   = $(BIN)/testsum
 # go build that shows how far it is: the first one takes minutes.
 BUILD     = GO='$(GO)' scripts/build.sh
 
-.PHONY: help build build-agents build-etcd check gofmt model test test-all test-unit test-threads soak acceptance mutate ablate count hostdelay test-lab test-bench test-agents test-k8s test-e2e e2e-side e2e-alone e2e-long bench-stages fuzz demo lab compare compare-fabric bench strain apps blackhole regress bin-bench srdsim srdplot results drills install uninstall man dist deb rpm release test-release test-package lint lint-all clean packages packages-demo packages-bench packages-apps testsum
+.PHONY: help build build-agents build-etcd check gofmt model test test-all test-unit test-threads soak acceptance mutate ablate count hostdelay plaintcp test-lab test-bench test-agents test-k8s test-e2e e2e-side e2e-alone e2e-long bench-stages fuzz demo lab compare compare-fabric bench strain apps blackhole regress bin-bench srdsim srdplot results drills install uninstall man dist deb rpm release test-release test-package lint lint-all clean packages packages-demo packages-bench packages-apps testsum
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -108,6 +108,9 @@ acceptance: ## what the transport is to reach, in the simulator: values, goals, 
 # COUNTFLAGS=-v lists what was counted.
 count: ## state, constants, lines and arrows of the transport's core, beside what they may come to
 	@$(GO) run -C lab ./corecount -root .. $(COUNTFLAGS)
+
+plaintcp: bin-bench ## record what this kernel's TCP does: lab/tcp/testdata/linux.txt (root, two minutes)
+	@$(BIN)/bench plaintcp -o lab/tcp/testdata/linux.txt alone-20 alone-200 two-20 two-200 four-20 loss-0.5 loss-2
 
 hostdelay: bin-bench ## record how late this machine's processes are: lab/hosts (root)
 	@chrt -f 10 $(BIN)/bench hostdelay -o lab/hosts/idle.txt

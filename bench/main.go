@@ -16,6 +16,7 @@ import (
 	"github.com/srdtun/srdtun/bench/cores"
 	"github.com/srdtun/srdtun/bench/drills"
 	"github.com/srdtun/srdtun/bench/hostdelay"
+	"github.com/srdtun/srdtun/bench/plaintcp"
 	"github.com/srdtun/srdtun/bench/regress"
 	"github.com/srdtun/srdtun/bench/results"
 	"github.com/srdtun/srdtun/bench/rivals"
@@ -33,6 +34,7 @@ var experiments = []struct {
 	{"drills", "hurt the daemon under load, each way with its bound", drills.Main},
 	{"cores", "how many processors one peer can use", cores.Main},
 	{"hostdelay", "how late this machine's processes are, for the simulator", hostdelay.Main},
+	{"plaintcp", "what the kernel's TCP does, for its model in the simulator", plaintcp.Main},
 	{"results", "write docs/results.md from what the others left", results.Main},
 }
 

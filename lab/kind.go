@@ -78,7 +78,7 @@ func (t *TransportPlan) check() error {
 	case !(t.LinkGbit >= 0):
 		return fmt.Errorf("link_gbit %v, want 0 or more", t.LinkGbit)
 	case algorithms[t.Algorithm] == nil:
-		return fmt.Errorf("algorithm %q is not known, want cubic, reno or dctcp", t.Algorithm)
+		return fmt.Errorf("algorithm %q is not known, want cubic, linux, reno or dctcp", t.Algorithm)
 	case t.Subflows < 0 || t.Subflows > mostSubflows:
 		return fmt.Errorf("subflows %d, want at most %d", t.Subflows, mostSubflows)
 	case t.MinRTO.Duration != 0 && t.MinRTO.Duration < leastRTO:

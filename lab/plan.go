@@ -83,7 +83,8 @@ type TransportPlan struct {
 	Every   Duration `toml:"every"`
 	From    Duration `toml:"from"`
 	HyStart bool     `toml:"hystart"` // leave slow start when the round trip grows
-	// Algorithm is "cubic" (or ""), "reno" or "dctcp", which needs a network that marks.
+	// Algorithm is "cubic" (or ""), "linux", which is CUBIC as in Linux 6.18, "reno" or "dctcp",
+	// which needs a network that marks.
 	Algorithm string `toml:"algorithm"`
 	// Coupled couples subflows by RFC 6356 (LIA), with all of them open before time zero. Without
 	// it subflows act as in upstream Linux. There each subflow is independent, and all but the

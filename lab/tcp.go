@@ -138,6 +138,7 @@ func tcpOf(p *TransportPlan) TCPConfig {
 var algorithms = map[string]func(*tcp.Config){
 	"":      func(*tcp.Config) {},
 	"cubic": func(*tcp.Config) {},
+	"linux": (*tcp.Config).AsKernel,
 	"reno":  func(c *tcp.Config) { c.Algorithm = tcp.Reno },
 	"dctcp": func(c *tcp.Config) { c.Algorithm, c.ECN = tcp.DCTCP, true },
 }

@@ -54,6 +54,8 @@ type Config struct {
 	ECN bool
 	// HyStart leaves slow start when the round trip grows (RFC 9406).
 	HyStart bool
+	// Kernel follows Linux 6.18 where it differs from the RFCs: see kernel.go.
+	Kernel bool
 	// KeepWindow leaves the window unchanged over an idle time. Otherwise it falls to the
 	// initial one after a timeout without traffic (RFC 5681, section 4.1).
 	KeepWindow bool

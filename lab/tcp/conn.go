@@ -76,6 +76,7 @@ type Conn struct {
 	probeAt mono.Time // tail loss probe; 0: none
 	reorder mono.Time // the next check by rack; 0: none
 	multi   *Multi
+	kernel  kernel // of Config.Kernel
 }
 
 // opening is the state of the handshake.
@@ -107,12 +108,13 @@ func newConn(e *net.Engine, cfg Config, out net.Node, local, remote netip.AddrPo
 	c := &Conn{
 		engine: e, cfg: cfg, out: out, local: local, remote: remote,
 		noun: e.Name("tcp " + local.String()),
-		ctl:  newControl(cfg.Algorithm),
+		ctl:  newControl(&cfg),
 	}
 	c.win.mss = float64(cfg.MSS)
 	c.win.cwnd = c.initialWindow()
 	c.win.ssthresh = float64(cfg.Window)
-	c.hystart.done = !cfg.HyStart
+	c.hystart.done = !cfg.HyStart || cfg.Kernel
+	c.kernel.trains.off = !cfg.HyStart || cfg.Algorithm != Cubic
 	c.in.quick = cfg.QuickAcks
 	if cfg.Jitter > 0 {
 		c.rng = e.Fork()
@@ -123,6 +125,7 @@ func newConn(e *net.Engine, cfg Config, out net.Node, local, remote netip.AddrPo
 		c.opening = open
 		if cfg.RTT > 0 {
 			c.rtt.sample(cfg.RTT)
+			c.kernel.trains.least = cfg.RTT
 		}
 	}
 	return c

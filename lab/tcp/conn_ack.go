@@ -15,8 +15,9 @@ func (c *Conn) takeAck(h *header) bool {
 		return false // an old acknowledgement that was overtaken
 	}
 	now := c.engine.Now()
-	before := b.una
+	before, out := b.una, b.outstanding()
 	arrived := c.settle(h)
+	c.kernel.judge(c, now)
 	advanced := b.una > before
 	if advanced && h.echo != 0 {
 		c.rtt.sample(now.Sub(h.echo))
@@ -31,7 +32,7 @@ func (c *Conn) takeAck(h *header) bool {
 	}
 	news := c.detect()
 	c.probed(h)
-	c.grow(arrived, advanced && !news)
+	c.grow(arrived, advanced && !news, out)
 	c.marks(h, b.una-before)
 	c.rearm(advanced || arrived > 0, advanced)
 	return advanced
@@ -41,6 +42,7 @@ func (c *Conn) takeAck(h *header) bool {
 // the number of newly arrived bytes.
 func (c *Conn) settle(h *header) (arrived int64) {
 	b := &c.board
+	c.kernel.newest = 0
 	for b.base < b.next {
 		r := b.at(b.base)
 		if r.end() > h.ack {
@@ -68,6 +70,9 @@ func (c *Conn) settle(h *header) (arrived int64) {
 }
 
 func (c *Conn) arrived(r *record) int64 {
+	if !r.ever {
+		c.kernel.newest = max(c.kernel.newest, r.at)
+	}
 	if c.cfg.RACK {
 		c.rack.arrived(r, c.engine.Now(), c.rtt.least)
 	}
@@ -75,14 +80,14 @@ func (c *Conn) arrived(r *record) int64 {
 }
 
 // grow adapts the window to arrived bytes. clean means that they filled a gap and that no
-// other gap was found.
-func (c *Conn) grow(bytes int64, clean bool) {
+// other gap was found. Before it, out bytes were not acknowledged.
+func (c *Conn) grow(bytes int64, clean bool, out int64) {
 	w := &c.win
 	switch {
 	case bytes == 0:
 	case c.phase == recovery:
 		w.cwnd = c.prr.window(&c.board, w, bytes, clean)
-	case !c.limited:
+	case !c.usesWindow(out):
 		// An unused window says nothing about the network (RFC 9438, section 5.8; RFC 7661).
 	case w.cwnd < w.ssthresh:
 		room := w.ssthresh - w.cwnd

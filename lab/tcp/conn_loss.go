@@ -12,7 +12,7 @@ const maxBackoff = 16
 // prr is proportional rate reduction (RFC 9937): in fast recovery the window follows
 // arrivals. So it neither stops for half a round trip nor sends a burst.
 type prr struct {
-	flight  int64 // bytes outstanding when recovery began
+	flight  int64 // bytes outstanding when recovery began; with Config.Kernel the window
 	arrived int64
 	out     int64
 }
@@ -68,7 +68,11 @@ func (c *Conn) detect() (news bool) {
 		wait := c.rack.reorderWindow(&c.rtt, proven)
 		news, c.reorder = c.rack.detect(&c.board, now, wait)
 		if c.reorder != 0 {
-			c.reorder = max(c.reorder, now.Add(2*c.cfg.Granularity))
+			floor := now
+			if c.cfg.Kernel {
+				floor = c.reorder
+			}
+			c.reorder = max(c.reorder, floor.Add(2*c.cfg.Granularity))
 		}
 	} else {
 		news = c.board.markBelow()
@@ -76,9 +80,12 @@ func (c *Conn) detect() (news bool) {
 	if news && c.phase == steady {
 		c.Stats.Recoveries++
 		c.engine.Note(c.noun, "recovers", uint64(c.board.una), uint64(c.win.cwnd), 0)
+		c.prr = prr{flight: c.board.outstanding()}
+		if c.cfg.Kernel {
+			c.prr.flight = int64(c.win.cwnd)
+		}
 		c.reduce()
 		c.phase = recovery
-		c.prr = prr{flight: c.board.outstanding()}
 		c.win.cwnd = c.prr.window(&c.board, &c.win, 0, false)
 	}
 	return news
@@ -135,6 +142,7 @@ func (c *Conn) timeout() {
 	}
 	c.phase = loss
 	c.win.cwnd = c.win.mss
+	c.kernel.expired(c)
 	c.probe = probe{}
 	c.board.markAll()
 	if c.multi != nil {

@@ -22,13 +22,16 @@ func (c *Conn) push() {
 		return
 	}
 	if n := c.cfg.NIC; n != nil {
-		if c.ready() {
+		ready := c.ready()
+		c.kernel.use.sent(c.limited, &c.board)
+		if ready {
 			n.want(c)
 		}
 		return
 	}
 	for c.sendOne() > 0 {
 	}
+	c.kernel.use.sent(c.limited, &c.board)
 }
 
 // ready reports whether sendOne would send.
@@ -37,7 +40,7 @@ func (c *Conn) ready() bool {
 		return c.admits(int(c.board.at(i).size))
 	}
 	n := c.available()
-	return n > 0 && c.admits(n) && c.fits(n)
+	return n > 0 && c.admits(n) && c.fits(n) && !c.holds()
 }
 
 // available returns the payload of the next new segment, or 0 if there is none.
@@ -69,12 +72,14 @@ func (c *Conn) sendOne() int {
 	}
 	n := c.available()
 	if n == 0 {
-		c.limited = false
+		c.limited, c.kernel.super = false, 0
 		return 0
 	}
-	if !c.admits(n) || !c.fits(n) {
+	if !c.admits(n) || !c.fits(n) || c.holds() {
+		c.kernel.super = 0
 		return 0
 	}
+	c.kernel.super = max(c.kernel.super-1, 0)
 	return c.sendNew(n)
 }
 

@@ -48,6 +48,10 @@ func (c *Conn) schedule() {
 	if !c.cfg.TLP || c.phase != steady || c.probe.end != 0 || c.rtt.smoothed == 0 || c.board.sackedSegs > 0 {
 		return
 	}
+	if c.cfg.Kernel {
+		c.probeAt = c.kernelProbe()
+		return
+	}
 	wait := 2*c.rtt.smoothed + 2*c.cfg.Granularity
 	if c.board.next-c.board.base == 1 {
 		wait += c.cfg.AckDelay // the receiver may hold the acknowledgement
@@ -75,7 +79,7 @@ func (c *Conn) expire() {
 	case c.opening == asking:
 		c.sendSyn()
 		return
-	case c.rtoAt != 0 && c.rtoAt <= now:
+	case c.rtoAt != 0 && c.rtoAt <= now && (c.probeAt == 0 || c.probeAt > c.rtoAt):
 		c.timeout()
 	case c.reorder != 0 && c.reorder <= now:
 		c.detect()

@@ -39,9 +39,12 @@ type control interface {
 	undo()
 }
 
-func newControl(a Algorithm) control {
-	switch a {
+func newControl(cfg *Config) control {
+	switch cfg.Algorithm {
 	case Cubic:
+		if cfg.Kernel {
+			return &kernelCubic{tick: cfg.Granularity}
+		}
 		return &cubic{}
 	case DCTCP:
 		return &dctcp{alpha: 1}

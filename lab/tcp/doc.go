@@ -15,11 +15,14 @@
 //	               undoing spurious reductions (RFC 3522, RFC 4015)
 //	control.go     Reno (RFC 5681), DCTCP (RFC 8257); cubic.go: RFC 9438; hystart.go: RFC 9406
 //	conn_open.go   the handshake, which may be left out
+//	kernel.go      where Linux 6.18 differs, with Config.Kernel: kernel_cubic.go,
+//	               kernel_hystart.go, kernel_super.go
 //	nic.go         turns among the connections of a host
 //	multi.go       MPTCP: RFC 8684; lia.go: RFC 6356
 //
 // The model leaves out the end of a connection, urgent data, silly windows and Nagle's rule,
-// pacing, segmentation offload, and reneging. The receiver's application reads data at once.
+// pacing, and reneging. Only Config.Kernel has segmentation offload. The receiver's application
+// reads data at once.
 // Every acknowledgement echoes congestion marks as a count of bytes, as in AccECN (RFC 9768).
 // So the same receiver serves classic senders and DCTCP.
 //

@@ -26,10 +26,14 @@ func (r *rtt) sample(d time.Duration) {
 }
 
 // timeout returns the retransmission timeout without backoff: SRTT + max(G,
-// 4 RTTVAR), at least c.MinRTO (RFC 6298, rules 2.1 to 2.4).
+// 4 RTTVAR), at least c.MinRTO (RFC 6298, rules 2.1 to 2.4). In Linux MinRTO bounds the
+// variance, not the sum.
 func (r *rtt) timeout(c *Config) time.Duration {
 	if r.smoothed == 0 {
 		return max(initialRTO, c.MinRTO)
+	}
+	if c.Kernel {
+		return min(r.smoothed+max(c.MinRTO, 4*r.variance), c.MaxRTO)
 	}
 	return min(max(r.smoothed+max(c.Granularity, 4*r.variance), c.MinRTO), c.MaxRTO)
 }

@@ -1,0 +1,172 @@
+// Package plaintcp records what the kernel's TCP does, for the model in the simulator
+// (lab/tcp/testdata/linux.txt, lab/testdata/beside.txt). The command needs root, for
+// namespaces.
+//
+//	bench plaintcp [-bin FILE] [-o FILE] [CASE...]
+//
+// Each case is one network of tbf links of 100 Mbit/s without delay, and up to two groups of
+// flows (iperf3, CUBIC) that begin at once. A group may be inside the tunnel. A line of the
+// record has the case, the run, the group, a key and its values: "mbit" is the goodput at the
+// server, "cwnd" the first flow's window in segments, both for each 250 ms. "resent" is the
+// number of segments that the group sent again, "flows" the goodput of each flow over all.
+package plaintcp
+
+import (
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/srdtun/srdtun/e2e/fabric"
+	"github.com/srdtun/srdtun/e2e/tunnel"
+)
+
+// site is the network and the flows of a case.
+type site struct {
+	name     string
+	spines   int
+	limit    int // bytes of each link's buffer
+	permille int // of the packets are lost, each way
+	groups   []group
+	lasts    time.Duration
+	runs     int
+}
+
+// group is flows that begin at once.
+type group struct {
+	inside bool // in the tunnel
+	flows  int
+}
+
+const (
+	short = 256 << 10  // 20 ms
+	deep  = 2500 << 10 // 200 ms
+)
+
+// besideRuns is how often flows beside a tunnel are played: their shares depend on who is
+// first, and on the spines of the plain flows.
+const besideRuns = 4
+
+var sites = []site{
+	{name: "alone-20", spines: 1, limit: short, groups: []group{{false, 1}}, lasts: 10 * time.Second, runs: 1},
+	{name: "alone-200", spines: 1, limit: deep, groups: []group{{false, 1}}, lasts: 20 * time.Second, runs: 1},
+	{name: "two-20", spines: 1, limit: short, groups: []group{{false, 1}, {false, 1}}, lasts: 16 * time.Second, runs: 1},
+	{name: "two-200", spines: 1, limit: deep, groups: []group{{false, 1}, {false, 1}}, lasts: 24 * time.Second, runs: 1},
+	{name: "four-20", spines: 1, limit: short, groups: []group{{false, 4}, {false, 4}}, lasts: 12 * time.Second, runs: 1},
+	{name: "loss-0.5", spines: 1, limit: short, permille: 5, groups: []group{{false, 1}}, lasts: 10 * time.Second, runs: 1},
+	{name: "loss-2", spines: 1, limit: short, permille: 20, groups: []group{{false, 1}}, lasts: 10 * time.Second, runs: 1},
+	beside("beside-1-1-20", 1, short, 1, 1),
+	beside("beside-4-4-20", 1, short, 4, 4),
+	beside("beside-1-1-200", 1, deep, 1, 1),
+	beside("beside-1-4-spines", 4, short, 1, 4),
+	beside("beside-4-4-spines", 4, short, 4, 4),
+}
+
+// beside is a case of as many flows in the tunnel beside plain ones.
+func beside(name string, spines, limit, inside, plain int) site {
+	return site{name: name, spines: spines, limit: limit, groups: []group{{true, inside}, {false, plain}}, lasts: 8 * time.Second, runs: besideRuns}
+}
+
+// Main is "bench plaintcp".
+func Main(args []string) error {
+	f := flag.NewFlagSet("bench plaintcp", flag.ContinueOnError)
+	bin := f.String("bin", "bin/srdtun", "the daemon")
+	out := f.String("o", "", "the `file` to write (default: standard output)")
+	f.Usage = func() {
+		fmt.Fprintln(f.Output(), "bench plaintcp [-bin FILE] [-o FILE] [CASE...], cases:")
+		for _, s := range sites {
+			fmt.Fprintln(f.Output(), " ", s.name)
+		}
+	}
+	if err := f.Parse(args); err != nil {
+		return err
+	}
+	for _, name := range f.Args() {
+		if !slices.ContainsFunc(sites, func(s site) bool { return s.name == name }) {
+			return fmt.Errorf("no case %q; -h lists them", name)
+		}
+	}
+	w := io.Writer(os.Stdout)
+	if *out != "" {
+		file, err := os.Create(*out)
+		if err != nil {
+			return err
+		}
+		defer file.Close()
+		w = file
+	}
+	fmt.Fprintf(w, "# bench plaintcp %s\n# Linux %s, %d processors, %s\n",
+		strings.Join(f.Args(), " "), kernel(), runtime.NumCPU(), time.Now().UTC().Format(time.DateOnly))
+	for _, s := range sites {
+		if f.NArg() > 0 && !slices.Contains(f.Args(), s.name) {
+			continue
+		}
+		for n := range s.runs {
+			if err := s.play(w, *bin, n+1); err != nil {
+				return fmt.Errorf("%s: %w", s.name, err)
+			}
+		}
+	}
+	return nil
+}
+
+func kernel() string {
+	var u unix.Utsname
+	if unix.Uname(&u) != nil {
+		return "?"
+	}
+	return unix.ByteSliceToString(u.Release[:])
+}
+
+// play builds the network, runs all groups at once and writes what they got.
+func (s site) play(w io.Writer, bin string, run int) (err error) {
+	f, err := fabric.New(fabric.Spec{Spines: s.spines, LimitBytes: s.limit})
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if slices.ContainsFunc(s.groups, func(g group) bool { return g.inside }) {
+		p, err := tunnel.NewPair(bin, f.A(1), f.B(1), tunnel.Config{}, false)
+		if p != nil {
+			defer p.Close()
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if s.permille > 0 {
+		if err := f.Lossy(1, s.permille); err != nil {
+			return err
+		}
+	}
+	var all []*load
+	for i, g := range s.groups {
+		to := f.B(1).Addr4()
+		if g.inside {
+			to = tunnel.Inner4(2)
+		}
+		l, err := serve(f.A(1), f.B(1), to, 5301+i, g.flows, s.lasts)
+		if err != nil {
+			return err
+		}
+		defer l.server.Kill()
+		all = append(all, l)
+	}
+	for _, l := range all {
+		l.begin()
+	}
+	for i, l := range all {
+		r, err := l.end()
+		if err != nil {
+			return err
+		}
+		r.write(w, fmt.Sprintf("%s %d %d", s.name, run, i))
+	}
+	return nil
+}
