@@ -15,10 +15,10 @@ import (
 // maxMove bounds the time without traffic after the address of one end changed.
 const maxMove = time.Second
 
-// direct is two hosts with a cable between them.
-func direct(t *testing.T) *fabric.Direct {
+// direct is two hosts with cables between them.
+func direct(t *testing.T, spec fabric.DirectSpec) *fabric.Direct {
 	t.Helper()
-	d, err := fabric.NewDirect(fabric.DirectSpec{})
+	d, err := fabric.NewDirect(spec)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,9 +31,9 @@ func direct(t *testing.T) *fabric.Direct {
 }
 
 // passive is a node A that knows where B is, and a B with none of A's endpoints.
-func passive(t *testing.T, d *fabric.Direct) *tunnel.Pair {
+func passive(t *testing.T, a, b *fabric.Host, keepalive time.Duration) *tunnel.Pair {
 	t.Helper()
-	p, err := tunnel.NewPassivePair(bin, d.A, d.B, 0)
+	p, err := tunnel.NewPassivePair(bin, a, b, keepalive)
 	if p != nil {
 		cleanUp(t, p)
 	}
@@ -55,8 +55,8 @@ func renumber(t *testing.T, h *fabric.Host, from, to string) {
 // of its clients. Traffic goes both ways, and the old address comes back.
 func TestServerMoves(t *testing.T) {
 	long(t)
-	d := direct(t)
-	passive(t, d)
+	d := direct(t, fabric.DirectSpec{})
+	passive(t, d.A, d.B, 0)
 	beat, err := meter.StartHeartbeat(d.A, d.B, tunnel.Inner4(1), tunnel.Inner4(2))
 	if err != nil {
 		t.Fatal(err)
@@ -89,8 +89,8 @@ func TestServerMoves(t *testing.T) {
 // at once.
 func TestServerMovesWhileIdle(t *testing.T) {
 	side(t)
-	d := direct(t)
-	p := passive(t, d)
+	d := direct(t, fabric.DirectSpec{})
+	p := passive(t, d.A, d.B, 0)
 	for i, pause := range []time.Duration{500 * time.Millisecond, 15 * time.Second} {
 		time.Sleep(pause)
 		to := fmt.Sprintf("10.1.1.%d", 83+i)
@@ -109,7 +109,7 @@ func TestServerMovesWhileIdle(t *testing.T) {
 // TestFixedLocalGoesAndComesBack removes the only address that an end may send from.
 func TestFixedLocalGoesAndComesBack(t *testing.T) {
 	side(t)
-	d := direct(t)
+	d := direct(t, fabric.DirectSpec{})
 	prefix := func(i int) []netip.Prefix { return []netip.Prefix{netip.PrefixFrom(tunnel.Inner4(i), 24)} }
 	a := node(t, d.A, "a", tunnel.Config{Address: prefix(1), Local: d.A.V4})
 	b := node(t, d.B, "b", tunnel.Config{Address: prefix(2)})

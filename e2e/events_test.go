@@ -52,15 +52,7 @@ func hasSaid(t *testing.T, n *tunnel.Node, pattern string, had int) string {
 // twoUplinks is two nodes joined by two cables. Each node uses both of its addresses.
 func twoUplinks(t *testing.T) (*fabric.Direct, *tunnel.Pair) {
 	t.Helper()
-	d, err := fabric.NewDirect(fabric.DirectSpec{Links: 2})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := d.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	d := direct(t, fabric.DirectSpec{Links: 2})
 	p := &tunnel.Pair{}
 	for i, h := range []*fabric.Host{d.A, d.B} {
 		c := tunnel.Config{SourcePorts: 4, Local: h.V4, Address: []netip.Prefix{
@@ -252,7 +244,7 @@ func testEventsCommand(t *testing.T, n *tunnel.Node, follower func() string) {
 // start.
 func one(t *testing.T, prepare func(a, b *tunnel.Node)) (d *fabric.Direct, a, b *tunnel.Node) {
 	t.Helper()
-	d = direct(t)
+	d = direct(t, fabric.DirectSpec{})
 	a = node(t, d.A, "a", tunnel.Config{SourcePorts: 2, Address: []netip.Prefix{netip.PrefixFrom(tunnel.Inner4(1), 24)}})
 	b = node(t, d.B, "b", tunnel.Config{SourcePorts: 2, Address: []netip.Prefix{netip.PrefixFrom(tunnel.Inner4(2), 24)}})
 	meet(a, b, "b", 2)

@@ -67,17 +67,9 @@ var garbageKinds = []struct {
 // garbageField is a tunnel over the first of two links, for a stranger at the second.
 func garbageField(t *testing.T) (d *fabric.Direct, a, b *fabric.Host, p *tunnel.Pair) {
 	t.Helper()
-	d, err := fabric.NewDirect(fabric.DirectSpec{Links: 2, WireLike: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := d.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	d = direct(t, fabric.DirectSpec{Links: 2, WireLike: true})
 	a, b = &fabric.Host{Namespace: d.A.Namespace, V4: d.A.V4[:1]}, &fabric.Host{Namespace: d.B.Namespace, V4: d.B.V4[:1]}
-	p, err = tunnel.NewPair(bin, a, b, tunnel.Config{}, false)
+	p, err := tunnel.NewPair(bin, a, b, tunnel.Config{}, false)
 	if p != nil {
 		cleanUp(t, p)
 	}

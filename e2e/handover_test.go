@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/srdtun/srdtun/e2e/fabric"
-	"github.com/srdtun/srdtun/e2e/meter"
 	"github.com/srdtun/srdtun/e2e/tunnel"
 )
 
@@ -24,11 +23,9 @@ const (
 	maxRestartPause = 500 * time.Millisecond
 )
 
-// TestRestartLosesNoPing restarts one end as systemd does, under 20 pings a second each way.
-func TestRestartLosesNoPing(t *testing.T) {
-	f := network(t, fabric.Spec{})
-	var m *tunnel.Manager
-	var both []*tunnel.Node
+// bothEnds are two nodes that call each other; they do not run yet.
+func bothEnds(t *testing.T, f *fabric.Fabric) (both []*tunnel.Node) {
+	t.Helper()
 	for i, h := range []*fabric.Host{f.A(1), f.B(1)} {
 		both = append(both, node(t, h, string(rune('a'+i)), tunnel.Config{Address: []netip.Prefix{netip.PrefixFrom(tunnel.Inner4(i+1), 24)}}))
 	}
@@ -39,6 +36,13 @@ func TestRestartLosesNoPing(t *testing.T) {
 			Endpoints: []netip.AddrPort{netip.AddrPortFrom(far.Host.Addr4(), tunnel.DefaultPort)},
 		}}
 	}
+	return both
+}
+
+// TestRestartLosesNoPing restarts one end as systemd does, under 20 pings a second each way.
+func TestRestartLosesNoPing(t *testing.T) {
+	f := network(t, fabric.Spec{})
+	both := bothEnds(t, f)
 	m, err := tunnel.NewManager(both[0])
 	if err != nil {
 		t.Fatal(err)
@@ -99,16 +103,7 @@ func TestHubIsRestartedAsAService(t *testing.T) {
 		t.Cleanup(m.Close)
 		return hub.StartUnder(m)
 	})
-	echo, err := hub.Host.ListenPacket("udp", netip.AddrPortFrom(tunnel.Inner4(1), 7000).String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer echo.Close()
-	go meter.Answer(echo)
-	var beats []*pulse
-	for i, n := range all {
-		beats = append(beats, beat(t, n.Host, tunnel.Inner4(i+2), netip.AddrPortFrom(tunnel.Inner4(1), 7000)))
-	}
+	beats := beatAll(t, hub, all)
 	for range 3 {
 		before := time.Now()
 		for _, b := range beats {

@@ -32,15 +32,7 @@ func TestPlainBuildGivesUpPrivileges(t *testing.T) {
 	f := network(t, fabric.Spec{})
 	for _, uid := range []int{0, 1234} {
 		t.Run(fmt.Sprintf("directory of user %d", uid), func(t *testing.T) {
-			dir := filepath.Join(t.TempDir(), "run")
-			reachable(t, filepath.Dir(dir))
-			if err := os.Mkdir(dir, 0o755); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.Chown(dir, uid, uid); err != nil {
-				t.Fatal(err)
-			}
-			t.Setenv("SRDTUN_RUN_DIR", dir)
+			ownRunDir(t, uid)
 			p := pair(t, f, tunnel.Config{})
 			if maps, err := os.ReadFile(fmt.Sprintf("/proc/%d/maps", p.A.Pid())); err != nil || !bytes.Contains(maps, []byte("libc.so")) {
 				t.Fatalf("the C library is not linked in: %v", err)

@@ -44,15 +44,7 @@ func TestCommandsPing(t *testing.T) {
 	do(t, f.A(1), "sysctl -qw net.ipv4.ping_group_range='1 0'") // it is a raw socket, or none
 	for _, uid := range []int{0, 1234} {
 		t.Run(fmt.Sprintf("directory of user %d", uid), func(t *testing.T) {
-			dir := filepath.Join(t.TempDir(), "run")
-			reachable(t, filepath.Dir(dir))
-			if err := os.Mkdir(dir, 0o755); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.Chown(dir, uid, uid); err != nil {
-				t.Fatal(err)
-			}
-			t.Setenv("SRDTUN_RUN_DIR", dir)
+			ownRunDir(t, uid)
 			pings := ""
 			for _, key := range []string{"pre_up", "post_up", "pre_down", "post_down"} {
 				pings += fmt.Sprintf("%s = [[%q, \"-qc1\", \"-w9\", %q]]\n", key, ping, f.B(1).Addr4())

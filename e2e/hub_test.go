@@ -93,16 +93,7 @@ func wheel(t *testing.T, start func(hub *tunnel.Node) error) (hub *tunnel.Node, 
 func TestHubRestartReachesItsSpokes(t *testing.T) {
 	long(t)
 	hub, all := wheel(t, (*tunnel.Node).Start)
-	echo, err := hub.Host.ListenPacket("udp", netip.AddrPortFrom(tunnel.Inner4(1), 7000).String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer echo.Close()
-	go meter.Answer(echo)
-	var beats []*pulse
-	for i, n := range all {
-		beats = append(beats, beat(t, n.Host, tunnel.Inner4(i+2), netip.AddrPortFrom(tunnel.Inner4(1), 7000)))
-	}
+	beats := beatAll(t, hub, all)
 	for _, c := range []struct {
 		name string
 		end  func() error
@@ -212,4 +203,20 @@ func (p *pulse) answered(t *testing.T, from time.Time) time.Duration {
 	}
 	t.Fatal("a spoke gets no answer any more")
 	return 0
+}
+
+// beatAll lets each spoke send to the hub.
+func beatAll(t *testing.T, hub *tunnel.Node, spokes []*tunnel.Node) (beats []*pulse) {
+	t.Helper()
+	to := netip.AddrPortFrom(tunnel.Inner4(1), 7000)
+	echo, err := hub.Host.ListenPacket("udp", to.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { echo.Close() })
+	go meter.Answer(echo)
+	for i, n := range spokes {
+		beats = append(beats, beat(t, n.Host, tunnel.Inner4(i+2), to))
+	}
+	return beats
 }

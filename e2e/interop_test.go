@@ -144,15 +144,7 @@ type interop struct {
 // from any forged address.
 func interopWorld(t *testing.T) *interop {
 	t.Helper()
-	d, err := fabric.NewDirect(fabric.DirectSpec{Links: 2})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := d.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	d := direct(t, fabric.DirectSpec{Links: 2})
 	for _, c := range []struct {
 		at   *fabric.Host
 		line string

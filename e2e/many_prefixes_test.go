@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/srdtun/srdtun/e2e/fabric"
 	"github.com/srdtun/srdtun/e2e/tunnel"
 )
 
@@ -21,7 +22,7 @@ const (
 // TestManyPrefixes lists the blocks of a country, and more, in one peer. The commands answer.
 // All the prefixes can be taken back while the interface runs.
 func TestManyPrefixes(t *testing.T) {
-	d := direct(t)
+	d := direct(t, fabric.DirectSpec{})
 	n, err := tunnel.NewNode(bin, d.A, "a", tunnel.Config{Address: []netip.Prefix{netip.PrefixFrom(tunnel.Inner4(1), 24)}})
 	if err != nil {
 		t.Fatal(err)

@@ -22,13 +22,7 @@ const maxRebinding = 4 * time.Second
 func TestNATRebinding(t *testing.T) {
 	f := network(t, fabric.Spec{})
 	translate(t, f.A(1), "20000-29999")
-	p, err := tunnel.NewPassivePair(bin, f.A(1), f.B(1), 0)
-	if p != nil {
-		cleanUp(t, p)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	passive(t, f.A(1), f.B(1), 0)
 	beat, err := meter.StartHeartbeat(f.A(1), f.B(1), tunnel.Inner4(1), tunnel.Inner4(2))
 	if err != nil {
 		t.Fatal(err)
@@ -61,13 +55,7 @@ func TestNATForgetsWithKeepalive(t *testing.T) {
 	const keepalive = 3 * time.Second
 	f := network(t, fabric.Spec{})
 	translate(t, f.A(1), "20000-29999")
-	p, err := tunnel.NewPassivePair(bin, f.A(1), f.B(1), keepalive)
-	if p != nil {
-		cleanUp(t, p)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := passive(t, f.A(1), f.B(1), keepalive)
 	for i := range 3 {
 		translate(t, f.A(1), fmt.Sprintf("%d-%d", 30000+5000*i, 34999+5000*i))
 		time.Sleep(keepalive + time.Second)
@@ -86,13 +74,7 @@ func TestNATForgetsAnIdleTunnel(t *testing.T) {
 	side(t)
 	f := network(t, fabric.Spec{})
 	translate(t, f.A(1), "20000-29999")
-	p, err := tunnel.NewPassivePair(bin, f.A(1), f.B(1), 0)
-	if p != nil {
-		cleanUp(t, p)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	passive(t, f.A(1), f.B(1), 0)
 	for i := range 5 {
 		time.Sleep(2 * time.Second)
 		translate(t, f.A(1), fmt.Sprintf("%d-%d", 30000+5000*i, 34999+5000*i))

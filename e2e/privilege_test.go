@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -16,20 +17,24 @@ import (
 // netAdmin is CAP_NET_ADMIN in /proc/PID/status.
 const netAdmin = "0000000000001000"
 
+// ownRunDir makes the test's folder of sockets, which belongs to a user.
+func ownRunDir(t *testing.T, uid int) (dir string) {
+	t.Helper()
+	dir = filepath.Join(t.TempDir(), "run")
+	reachable(t, filepath.Dir(dir))
+	if err := errors.Join(os.Mkdir(dir, 0o755), os.Chown(dir, uid, uid)); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("SRDTUN_RUN_DIR", dir)
+	return dir
+}
+
 // A daemon that root starts keeps one right, in every thread, and still ends well.
 func TestDaemonGivesUpPrivileges(t *testing.T) {
 	f := network(t, fabric.Spec{})
 	for _, uid := range []int{0, 1234} {
 		t.Run(fmt.Sprintf("directory of user %d", uid), func(t *testing.T) {
-			dir := filepath.Join(t.TempDir(), "run")
-			reachable(t, filepath.Dir(dir))
-			if err := os.Mkdir(dir, 0o755); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.Chown(dir, uid, uid); err != nil {
-				t.Fatal(err)
-			}
-			t.Setenv("SRDTUN_RUN_DIR", dir)
+			dir := ownRunDir(t, uid)
 			p := pair(t, f, tunnel.Config{Extra: "fwmark = 7\n"})
 			wantConfined(t, p.A.Pid(), uid)
 			if uid != 0 {

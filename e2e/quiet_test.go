@@ -44,17 +44,7 @@ func TestPathsOpenWithTraffic(t *testing.T) {
 	side(t)
 	const all = 32
 	f := network(t, fabric.Spec{})
-	var both []*tunnel.Node
-	for i, h := range []*fabric.Host{f.A(1), f.B(1)} {
-		both = append(both, node(t, h, string(rune('a'+i)), tunnel.Config{Address: []netip.Prefix{netip.PrefixFrom(tunnel.Inner4(i+1), 24)}}))
-	}
-	for i, n := range both {
-		far := both[1-i]
-		n.Config.Peers = []tunnel.Peer{{
-			Name: "far", PublicKey: far.PublicKey, AllowedIPs: []netip.Prefix{netip.PrefixFrom(tunnel.Inner4(2-i), 32)},
-			Endpoints: []netip.AddrPort{netip.AddrPortFrom(far.Host.Addr4(), tunnel.DefaultPort)},
-		}}
-	}
+	both := bothEnds(t, f)
 	for _, n := range both {
 		if err := n.Start(); err != nil {
 			t.Fatal(err)

@@ -229,15 +229,7 @@ func wantLog(t *testing.T, n *tunnel.Node, text string) {
 func TestCommandsOfOneRight(t *testing.T) {
 	f := network(t, fabric.Spec{})
 	for _, uid := range []int{0, 1234} {
-		dir := filepath.Join(t.TempDir(), "run")
-		reachable(t, filepath.Dir(dir))
-		if err := os.Mkdir(dir, 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Chown(dir, uid, uid); err != nil {
-			t.Fatal(err)
-		}
-		t.Setenv("SRDTUN_RUN_DIR", dir)
+		ownRunDir(t, uid)
 		p := pair(t, f, tunnel.Config{Extra: `post_up = [["ip", "route", "add", "10.99.0.0/16", "dev", "%i"], ["sh", "-c", "grep CapEff /proc/self/status; id -u"]]
 pre_down = [["ip", "rule", "add", "pref", "77", "lookup", "77"]]
 `})

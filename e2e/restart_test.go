@@ -31,13 +31,7 @@ func TestKillAndRestartReceiver(t *testing.T) {
 func TestKillAndRestartPassiveReceiver(t *testing.T) {
 	long(t)
 	f := network(t, fabric.Spec{})
-	p, err := tunnel.NewPassivePair(bin, f.A(1), f.B(1), 0)
-	if p != nil {
-		cleanUp(t, p)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := passive(t, f.A(1), f.B(1), 0)
 	killUnderLoad(t, f, p.B)
 }
 

@@ -37,7 +37,7 @@ func wantUnreachable(t *testing.T, from *fabric.Host, to netip.Addr) {
 // without an endpoint. It does so on the daemon's host and on one behind it, with a strict
 // reverse path filter.
 func TestNobodyThereIsHeard(t *testing.T) {
-	d := direct(t)
+	d := direct(t, fabric.DirectSpec{})
 	n := node(t, d.A, "a", tunnel.Config{
 		Address: []netip.Prefix{netip.PrefixFrom(tunnel.Inner4(1), 24), netip.PrefixFrom(tunnel.Inner6(1), 64)},
 	})
@@ -105,8 +105,8 @@ func otherKey(t *testing.T, n *tunnel.Node) string {
 // missing one in a setting. The peer then leaves in order.
 func TestCommandsTakeInnerAddresses(t *testing.T) {
 	side(t)
-	d := direct(t)
-	p := passive(t, d)
+	d := direct(t, fabric.DirectSpec{})
+	p := passive(t, d.A, d.B, 0)
 	a := func(want string, args ...string) {
 		t.Helper()
 		out, err := d.A.Run("sh", append([]string{"-c", `exec "$@" 2>&1`, "sh", bin}, args...)...)
@@ -141,8 +141,8 @@ func TestCommandsTakeInnerAddresses(t *testing.T) {
 // reports that packets are too large. A drops these reports, and says why.
 func TestRouterBehindAPeerIsTold(t *testing.T) {
 	side(t)
-	d := direct(t)
-	p := passive(t, d)
+	d := direct(t, fabric.DirectSpec{})
+	p := passive(t, d.A, d.B, 0)
 	if err := p.A.Set("peer.b.allowed_ips=10.9.0.2/32,fd09::2/128,10.77.0.0/24"); err != nil {
 		t.Fatal(err)
 	}

@@ -67,15 +67,7 @@ const minVXLAN = 0.6
 // One TCP connection in VXLAN, and one without, in turns, on a cable without a limit.
 func TestVXLANIsFast(t *testing.T) {
 	long(t)
-	d, err := fabric.NewDirect(fabric.DirectSpec{WireLike: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := d.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	d := direct(t, fabric.DirectSpec{WireLike: true})
 	p, err := tunnel.NewPair(bin, d.A, d.B, tunnel.Config{}, false)
 	if p != nil {
 		cleanUp(t, p)
