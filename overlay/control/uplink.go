@@ -2,7 +2,7 @@ package control
 
 import "net/netip"
 
-// From is the local end of the path, for people. It names the interface if packets are bound
+// From is the local end of the path, as text for people. It names the interface if packets are bound
 // to one, because two interfaces may have the same address.
 func (p *Path) From() string { return from(p.Local, p.Interface) }
 

@@ -65,7 +65,7 @@ func (t *text) style(code, s string) string {
 	return code + s + styleReset
 }
 
-// heading starts an interface or a peer.
+// heading prints the first line of an interface or a peer.
 func (t *text) heading(colour, kind, name string) {
 	t.line(t.style(colour+styleBold, kind) + ": " + t.style(colour, name))
 }
