@@ -25,6 +25,22 @@ func wholeWords(text string) (words []string) {
 	return words
 }
 
+// SecretKeys returns the keys that stand where a secret belongs, in a text that may be broken.
+func SecretKeys(text string) (keys []Secret) {
+	for line := range strings.Lines(text) {
+		m := keyLine.FindStringSubmatch(strings.TrimSpace(line))
+		if m == nil || !namesSecret.MatchString(m[2]) || plain(m[2]) == "publickey" {
+			continue
+		}
+		for _, w := range fields(m[3]) {
+			if s, err := ParseSecret(w); err == nil {
+				keys = append(keys, s)
+			}
+		}
+	}
+	return keys
+}
+
 // secretWords returns the secret words of a hidden text, and their parts. A word is secret by
 // its position (after "user:", before "@host", after "token=" or "--password"), or if it
 // looks random.

@@ -64,6 +64,9 @@ func isPrivate(k Key, private Secret) bool {
 	return NewSecret(k).Equal(private) || clamped(k) == clamped(raw)
 }
 
+// Clamped returns the spelling of a private key that `wg genkey` would give it.
+func (s Secret) Clamped() Secret { return NewSecret(clamped(s.Bytes())) }
+
 // clamped returns a private key as X25519 uses it (RFC 7748 section 5).
 func clamped(key [keyBytes]byte) Key {
 	key[0] &= 248

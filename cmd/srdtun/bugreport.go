@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -53,6 +54,7 @@ it on.`,
 type bugReport struct {
 	out    bytes.Buffer
 	public map[string]bool // public keys
+	secret map[string]bool // secret keys of this host's configurations
 	words  map[string]bool // secret words of the configuration, to hide everywhere
 	shown  string          // the files as shown
 }
@@ -62,7 +64,7 @@ const maxShownDropIns = 64
 
 // writeReport returns a report without secrets.
 func writeReport(arg string) []byte {
-	r := &bugReport{public: map[string]bool{}, words: map[string]bool{}}
+	r := &bugReport{public: map[string]bool{}, secret: map[string]bool{}, words: map[string]bool{}}
 	fmt.Fprintf(&r.out, "srdtun %s, %s, %s/%s\n", version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 	plan, name, unit, wrong := r.configuration(arg)
 	files := bytes.Clone(r.out.Bytes())
@@ -88,6 +90,7 @@ func writeReport(arg string) []byte {
 	journal := []string{"journalctl", "--no-pager", "-n", "500", "-u", "srdtun@" + unit}
 	r.section("%q", journal)
 	_, _ = r.out.Write(withoutOthers(output(journal)))
+	maps.DeleteFunc(r.public, func(key string, _ bool) bool { return r.secret[key] })
 	return redact(append(files, r.scrubbed(withoutOutput(r.out.Bytes()))...), r.public)
 }
 
@@ -115,13 +118,8 @@ func (r *bugReport) configuration(arg string) (plan doctor.Plan, device, unit st
 		for _, p := range c.Peers {
 			r.public[p.PublicKey.String()] = true
 		}
-		// A secret key in place of a public key is still a valid configuration, so it must be
-		// hidden.
-		delete(r.public, c.Interface.PrivateKey.Reveal())
-		for _, p := range c.Peers {
-			delete(r.public, p.PresharedKey.Reveal())
-		}
 	}
+	r.noteSecrets(file, from)
 	text, err := bounded.Head(from, maxImport)
 	r.file(file, text, err, inPath, 1)
 	if c != nil && c.PeersDir != "" {
@@ -167,7 +165,7 @@ func (r *bugReport) file(name string, text []byte, err error, program func(strin
 		return
 	}
 	shown, words := config.Conceal(string(text), config.Known{
-		Public:  func(key string) bool { return r.public[key] },
+		Public:  r.isPublic,
 		Program: program,
 	})
 	for _, w := range words {

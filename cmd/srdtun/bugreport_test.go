@@ -52,6 +52,42 @@ func TestRedact(t *testing.T) {
 	}
 }
 
+// A key that is secret in one file of this host is hidden in all, also where a public key
+// belongs: another interface's key, a key from a file of its own, a preshared key of a drop-in, of
+// a refused one and of a broken file.
+func TestBugreportKnowsSecretsOfOtherFiles(t *testing.T) {
+	keys := []string{
+		"yAnz5TF+lXXJte14tji3zlMNq+hd2rYUIgJBgB3fBmk=", "FpCyhws9cxwWoV4xELtfJvjJN+zQVRPISllRWgeopVE=",
+		"IFJzPPIGXtmFkLdYtIjZyqHbRUtSJWYeVOf4rvxIE3g=", "oD1r4LpO1DCso8wyo3uhFx/dZW5TY3VxK7QRfwNYDHY=",
+		"SF6RUYhEU7YOMeMWdh0VZSQ5c7cDoyDX2lvYZVZ5mGU=",
+	}
+	const public = "xTIBA5rboUvnH4htodjb6e697QjLERt1NAB4mZqp8Dg="
+	dir := t.TempDir()
+	t.Setenv(configDirEnv, filepath.Join(dir, "etc"))
+	lab := "[interface]\nname = 'srdnone'\nprivate_key = '4AnfKyNxSQhxRwpYDWlDOYmW1G6GT6GXmE2BBc5DxWg='\n[peers]\ndir = 'peers'\n"
+	for _, k := range append(keys, public) {
+		lab += "[[peer]]\npublic_key = '" + k + "'\n"
+	}
+	for name, text := range map[string]string{
+		"lab.toml": lab, "etc/other.toml": "[interface]\nprivate_key = '" + keys[0] + "'\n", "beside.toml": "[interface]\nprivate_key_file = 'x.key'\n", "x.key": keys[1],
+		"peers/a.toml": "[[peer]]\npublic_key = '/BLvwuvxyBp8Oc2RIRVXT8Sc2DGY8mVp1bbVxGsOqS8='\npreshared_key = '" + keys[2] + "'\n",
+		"peers/b.toml": "[[peer]]\npublic_key = 'x'\npreshared_key = '" + keys[3] + "'\n", "etc/broken.toml": "[[peer]\npreshared_key = '" + keys[4] + "'\n",
+	} {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755), os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got := string(writeReport(filepath.Join(dir, "lab.toml")))
+	for _, k := range keys {
+		if strings.Contains(got, k) {
+			t.Errorf("%s is in it", k)
+		}
+	}
+	if !strings.Contains(got, public) {
+		t.Errorf("the public key is missing:\n%s", got)
+	}
+}
+
 // A misplaced secret is hidden everywhere: in invalid files, in drop-ins, and in a program's
 // copy of its command line.
 func TestBugreportHidesByPlace(t *testing.T) {
