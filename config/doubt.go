@@ -4,14 +4,16 @@ import (
 	"cmp"
 	"fmt"
 	"net/netip"
+	"time"
 
 	"github.com/srdtun/srdtun/internal/bounded"
 )
 
 // Doubts lists settings that look like mistakes but may be intended. Each doubt is one
-// line with file, line and key. At most mostDoubts of one kind are listed.
-func (c *Config) Doubts() []error {
-	d := &doubter{c: c, marks: map[string]*doubted{}, told: map[string]int{}}
+// line with file, line and key. At most mostDoubts of one kind are listed. The host's clock says
+// now.
+func (c *Config) Doubts(now time.Time) []error {
+	d := &doubter{c: c, now: now, marks: map[string]*doubted{}, told: map[string]int{}}
 	d.prefixes = prefixOwners(c)
 	const open = "others may read it (mode bits %04o): accepted, since the platform has set its mode; whoever runs in this container can read the key"
 	if c.wide != 0 {
@@ -35,6 +37,7 @@ const mostDoubts = 8
 // doubter examines a configuration, and reads its files for line numbers.
 type doubter struct {
 	c        *Config
+	now      time.Time
 	prefixes map[netip.Prefix]int // allowed IPs and the indices of their peers
 	marks    map[string]*doubted  // by file
 	told     map[string]int       // by key
@@ -65,6 +68,10 @@ func (d *doubter) peer(i int) {
 	}
 	at := d.seen[p.File]
 	d.seen[p.File]++
+	if p.Expired(d.now) {
+		d.doubt(p, at, "expires", "its time is over since %s: it is no peer any more", p.Expires.Format(time.RFC3339))
+		return
+	}
 	if len(p.AllowedIPs) == 0 {
 		d.doubt(p, at, "allowed_ips", "there are none: nothing is sent to this peer, and nothing it sends is taken")
 	}
@@ -109,7 +116,7 @@ func (d *doubter) doubt(p *Peer, at int, key, format string, args ...any) {
 	if d.told[key]++; d.told[key] > mostDoubts {
 		return
 	}
-	e := &Error{File: cmp.Or(p.File, d.c.File), Key: "peer." + key, Msg: fmt.Sprintf(format, args...)}
+	e := &Error{File: cmp.Or(p.File, d.c.File), Key: "peer." + key, Msg: fmt.Sprintf(format, args...), Peer: p.Title()}
 	if f := d.file(cmp.Or(p.File, d.c.copy, d.c.File)); f != nil {
 		e.Line = f.lines.line(f.root.key("peer").item(at).key(key).off)
 	}

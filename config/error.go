@@ -17,6 +17,7 @@ type Error struct {
 	Line int    // 1 for the first line; 0 if the fault is in no line
 	Key  string // such as "peer.endpoints"; empty if no key is at fault
 	Msg  string
+	Peer string // a doubt's peer: its name or public key
 
 	cause error // a failed read of a file, or nil
 }
@@ -34,6 +35,17 @@ func (e *Error) Error() string {
 	b.WriteString(": " + e.Msg)
 	return oneLine(b.String())
 }
+
+// Where is the key as Settings name it, such as "peer.NAME.endpoints".
+func (e *Error) Where() string {
+	if key, ok := strings.CutPrefix(e.Key, "peer."); ok && e.Peer != "" {
+		return "peer." + e.Peer + "." + key
+	}
+	return e.Key
+}
+
+// WithoutFile is one line for a value that is in no file: key and fault.
+func (e *Error) WithoutFile() string { return oneLine(e.Where() + ": " + e.Msg) }
 
 // Unwrap returns the failed read that caused the fault, so that errors.Is recognises
 // fs.ErrNotExist and fs.ErrPermission. For other faults it returns nil.

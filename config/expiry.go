@@ -38,6 +38,9 @@ func (c *Config) NextExpiry() (at time.Time) {
 // localTimes are the names that the decoder gives to the zone of times without one.
 var localTimes = []string{"datetime-local", "date-local", "time-local"}
 
+// never is the word for no time.
+const never = "never"
+
 // time reads a time with a zone, as TOML's own type or in quotes.
 func (s section) time(key string) time.Time {
 	const want = "want a time with its zone, such as 2026-12-01T00:00:00Z"
@@ -49,6 +52,9 @@ func (s section) time(key string) time.Time {
 		}
 		s.fail(key, "%s", want)
 	case string:
+		if v == never {
+			return time.Time{}
+		}
 		t, err := time.Parse(time.RFC3339, v)
 		if err == nil && !t.IsZero() { // the zero time means never
 			return t.UTC()

@@ -85,6 +85,6 @@ var schema = []sectionSpec{
 		{"allowed_ips", "list of prefixes", "none", live, "What is sent to this peer and accepted from it.", ofAllowedIPs, false},
 		{"policy", "name of a policy", "that of `[paths]`", live, "How packets are spread over the paths to this peer.", ofPeerPolicy, false},
 		{"persistent_keepalive", `seconds, 0..65535 or "off"`, "0", live, "Send something every so many seconds, to stay reachable behind NAT.", ofKeepalive, false},
-		{"expires", "time, as 2026-12-01T00:00:00Z", "never", live, "When it stops being a peer, by this host's clock: see [reload.md](reload.md#peers-for-a-time).", ofExpires, false},
+		{"expires", `time, as 2026-12-01T00:00:00Z, or "never"`, `"never"`, live, "When it stops being a peer, by this host's clock: see [reload.md](reload.md#peers-for-a-time).", ofExpires, false},
 	}},
 }

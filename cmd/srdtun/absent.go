@@ -12,9 +12,8 @@ import (
 	"github.com/srdtun/srdtun/overlay/control"
 )
 
-// A valid change may name something that is missing now: an unplugged interface, or an unknown
-// host name. The change is applied, and works when the missing part appears. It may also be a
-// typing error, so the command warns at once.
+// A valid change may name an unknown host. The change is applied, and works when the name can be
+// looked up. It may also be a typing error, so the command warns at once.
 const (
 	// namesMost bounds the lookups for one change: a file may have thousands of names.
 	namesMost = 16
@@ -22,17 +21,12 @@ const (
 	namesWait = 3 * time.Second
 )
 
-// absent lists the changed values that this host lacks.
+// absent lists the changed names that cannot be looked up.
 func absent(st *control.Status, diff []control.Difference, lookUp func(ctx context.Context, name string) error) (v []string) {
 	ctx, cancel := context.WithTimeout(context.Background(), namesWait)
 	defer cancel()
 	looked := 0
 	for _, d := range diff {
-		if d.Key == "paths.local" {
-			for _, l := range st.Missing {
-				v = append(v, fmt.Sprintf("paths.local: %s has no address here; its paths begin when it has", l))
-			}
-		}
 		if !d.Live || strings.HasPrefix(d.Text, "-") {
 			continue
 		}

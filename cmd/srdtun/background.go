@@ -19,10 +19,13 @@ import (
 // first of exec.Cmd.ExtraFiles.
 const readyFD = 3
 
-// report is the single line of a background process: it is ready, or has failed with
-// this message and exit code.
+// report is the single line of a background process: it is ready, with some warnings, or has
+// failed with this message and exit code.
 type report struct {
-	Ready bool   `json:"ready"`
+	Ready bool `json:"ready"`
+	// Warnings are of the start.
+	Warnings []string `json:"warnings,omitempty"`
+
 	Error string `json:"error,omitempty"`
 	Code  int    `json:"code,omitempty"`
 }
@@ -118,6 +121,10 @@ func awaitReady(ctx context.Context, cmd *exec.Cmd, r *os.File, log string) erro
 		err = json.Unmarshal(line, &got)
 	}
 	if err == nil && got.Ready {
+		if len(got.Warnings) > 0 {
+			warn(got.Warnings)
+			fmt.Fprintf(os.Stderr, "srdtun: later warnings are in %s\n", log)
+		}
 		return cmd.Process.Release()
 	}
 	waitErr := cmd.Wait()
@@ -132,7 +139,10 @@ func awaitReady(ctx context.Context, cmd *exec.Cmd, r *os.File, log string) erro
 
 // reporter is the background process's end of the pipe: it sends one report if a starter
 // waits for it.
-type reporter struct{ pipe *os.File }
+type reporter struct {
+	pipe     *os.File
+	warnings []string
+}
 
 func newReporter(fd int) *reporter {
 	if fd <= 0 {
@@ -141,7 +151,10 @@ func newReporter(fd int) *reporter {
 	return &reporter{pipe: os.NewFile(uintptr(fd), "ready")}
 }
 
-func (r *reporter) ready() { r.send(report{Ready: true}) }
+func (r *reporter) ready() { r.send(report{Ready: true, Warnings: r.warnings}) }
+
+// warned notes warnings for the report.
+func (r *reporter) warned(warnings []string) { r.warnings = append(r.warnings, warnings...) }
 
 func (r *reporter) failed(err error) {
 	r.send(report{Error: oneLine(err), Code: exitCode(err)})

@@ -139,16 +139,16 @@ func (s still) Show(part control.Part) control.Status {
 func (s still) Config() string { return "[interface]\nname = \"" + s.status.Interface + "\"\n" }
 
 // Change records the request. It knows one key.
-func (s still) Change(c control.Change) ([]control.Difference, error) {
+func (s still) Change(c control.Change) (control.Changed, error) {
 	text := c.How + "\n" + c.Config
 	for _, v := range c.Settings {
 		if v.Key != "paths.policy" && v.Key != "interface.mtu" || v.Key == "interface.mtu" && !c.Save {
-			return nil, fmt.Errorf("%s cannot be changed while running", v.Key)
+			return control.Changed{}, fmt.Errorf("%s cannot be changed while running", v.Key)
 		}
 		text += v.Value + "\n"
 	}
 	diff := []control.Difference{{Text: "~ paths.policy", Key: "paths.policy", Live: true}, {Text: "! interface.mtu", Key: "interface.mtu"}}
-	return diff, os.WriteFile("set", []byte(text), 0o600)
+	return control.Changed{Differences: diff}, os.WriteFile("set", []byte(text), 0o600)
 }
 func (s still) Down()       { s.down() }
 func (s still) Restarting() {}

@@ -27,7 +27,8 @@ changes nothing.
   + a new key or peer                  - a removed one
   ~ a changed one                      ! one that applies at the next start
 
-If root cannot read the file, the daemon reads it.`,
+Values that look like mistakes are printed as warnings, as by "check", and so are drop-in
+files that are left out. If root cannot read the file, the daemon reads it.`,
 		Args:              takes(1, 1),
 		ValidArgsFunction: completeRunning,
 		RunE:              func(_ *cobra.Command, args []string) error { return reload(args[0]) },
@@ -81,37 +82,43 @@ func placeFor(c *config.Config, file, arg string) (at rundir.Place, runs bool, e
 
 // change asks the daemon of an interface for a change and prints the differences.
 func change(at rundir.Place, what control.Change) error {
-	diff, err := changed(at, what)
-	return printed(at, diff, err)
+	done, err := changed(at, what)
+	return printed(at, done, err)
 }
 
-func printed(at rundir.Place, diff []control.Difference, err error) error {
+func printed(at rundir.Place, done control.Changed, err error) error {
 	if err != nil {
 		return err
 	}
-	printChanges(at, diff)
+	printChanges(at, done)
 	return nil
 }
 
-// printChanges prints the differences, and warns of values that this host lacks.
-func printChanges(at rundir.Place, diff []control.Difference) {
-	if len(diff) == 0 {
+// printChanges prints the differences and the daemon's warnings. It also looks up new names,
+// which takes too long for the daemon.
+func printChanges(at rundir.Place, done control.Changed) {
+	if len(done.Differences) == 0 {
 		fmt.Println("nothing has changed")
 	}
-	for _, d := range diff {
+	for _, d := range done.Differences {
 		fmt.Println(d.Text)
 	}
+	warn(done.Warnings)
 	if st, err := status(at); err == nil {
-		for _, w := range absent(st, diff, lookUp) {
-			fmt.Fprintln(os.Stderr, "srdtun: warning: "+w)
-		}
+		warn(absent(st, done.Differences, lookUp))
 	}
 }
 
-func changed(at rundir.Place, what control.Change) ([]control.Difference, error) {
+func warn(warnings []string) {
+	for _, w := range warnings {
+		fmt.Fprintln(os.Stderr, "srdtun: warning: "+w)
+	}
+}
+
+func changed(at rundir.Place, what control.Change) (control.Changed, error) {
 	c, err := control.Dial(at)
 	if err != nil {
-		return nil, err
+		return control.Changed{}, err
 	}
 	defer c.Close()
 	return c.Change(what)
@@ -130,12 +137,12 @@ func handOverTo(at rundir.Place, what control.Change, owns func(service string) 
 			return err
 		}
 	}
-	diff, err := c.Change(what)
+	done, err := c.Change(what)
 	if errors.Is(err, control.ErrUntrusted) && c.Service() == "" {
 		// The daemon of an ordinary user can read the file itself.
-		diff, err = c.Change(control.Change{How: what.How})
+		done, err = c.Change(control.Change{How: what.How})
 	}
-	return printed(at, diff, err)
+	return printed(at, done, err)
 }
 
 // restartingCommand runs as root from the unit (ExecStop=). It asks systemd whether the service is

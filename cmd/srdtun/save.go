@@ -45,7 +45,7 @@ func setAndSave(arg string, at rundir.Place, wanted []config.Setting) error {
 		}
 		ready = append(ready, r)
 	}
-	diff, err := changed(at, request(wanted, true))
+	done, err := changed(at, request(wanted, true))
 	if err != nil {
 		return err
 	}
@@ -54,7 +54,7 @@ func setAndSave(arg string, at rundir.Place, wanted []config.Setting) error {
 			return fmt.Errorf("changed, and not saved: %w", err)
 		}
 	}
-	printChanges(at, diff)
+	printChanges(at, done)
 	return nil
 }
 

@@ -74,7 +74,7 @@ func parseSettings(args []string) (v []config.Setting, err error) {
 	for _, s := range args {
 		one, ok := splitSetting(s)
 		if !ok {
-			return nil, usagef("%s is no KEY=VALUE", keytext.Quote(s))
+			return nil, usagef("%s is no KEY=VALUE; %s", keytext.Quote(s), hint(s))
 		}
 		if strings.HasSuffix(one.Key, ".policy") && !slices.Contains(config.Policies, one.Value) && one.Value != "" {
 			return nil, usagef("no path policy is named %s; there are %s", keytext.Quote(one.Value), strings.Join(config.Policies, ", "))
@@ -82,6 +82,22 @@ func parseSettings(args []string) (v []config.Setting, err error) {
 		v = append(v, one)
 	}
 	return v, nil
+}
+
+// hint says what to type in place of a word without a value.
+func hint(word string) string {
+	if config.IsKey(word) {
+		return "type " + keytext.Hide(word, nil) + "=VALUE, without blanks"
+	}
+	section, _, _ := strings.Cut(word, ".")
+	for _, k := range config.LiveKeys() {
+		if of, ok := strings.CutPrefix(k, "peer."); ok && section == "peer" && of == "endpoints" {
+			return "type for instance peer.NAME.endpoints=192.0.2.1:51820, without blanks"
+		} else if section != "peer" && strings.HasPrefix(k, section+".") {
+			return "type for instance " + k + "=VALUE, without blanks"
+		}
+	}
+	return "type for instance " + keyPolicy + "=" + config.DefaultPolicy + ", without blanks"
 }
 
 // splitSetting finds the equals sign behind the key. A public key within the key ends

@@ -39,8 +39,12 @@ type upFlags struct {
 func upCommand() *cobra.Command {
 	var f upFlags
 	c := &cobra.Command{
-		Use:               "up NAME|FILE",
-		Short:             "Bring an interface up and run it",
+		Use:   "up NAME|FILE",
+		Short: "Bring an interface up and run it",
+		Long: `Bring an interface up and run it, until a signal or "down" ends it.
+
+With --detach the command returns once the interface is up, and prints the warnings of the
+start. The log is NAME.log in the run directory (/run/srdtun), and "events" shows it too.`,
 		Args:              takes(1, 1),
 		ValidArgsFunction: completeConfigured,
 		RunE:              func(_ *cobra.Command, args []string) error { return up(args[0], f) },
@@ -131,12 +135,15 @@ func serve(ctx context.Context, o daemon.Options, r *reporter) error {
 	o.Store, o.Confine = handover.NewStore(), confine
 	runner, err := startHooks(o.Config)
 	if err != nil {
-		fmt.Fprintf(os.Stderr, "srdtun: commands other than pre_up run with the daemon's rights: %v\n", err)
+		text := fmt.Sprintf("commands other than pre_up run with the daemon's rights: %v", err)
+		fmt.Fprintln(os.Stderr, "srdtun: "+text)
+		r.warned([]string{text})
 	}
 	if runner != nil {
 		o.Hooks = runner
 		defer runner.Close()
 	}
+	o.Warned = r.warned
 	o.Ready = func() {
 		notify(sdnotify.SdNotifyReady)
 		r.ready()

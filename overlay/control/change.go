@@ -39,6 +39,12 @@ type Difference struct {
 	Live bool   `json:"live"` // it is in force; else it needs a restart
 }
 
+// Changed is the outcome of a change.
+type Changed struct {
+	Differences []Difference
+	Warnings    []string // values that are valid but look like mistakes, and refused drop-in files
+}
+
 // mastersOnly reports whether a request is for masters alone. Members of the socket's group
 // may look and choose path policies. They may not end the daemon, undo root's settings, or
 // read secrets.

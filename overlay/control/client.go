@@ -87,25 +87,27 @@ func (c *Client) Version() (string, error) {
 	return r.Version, err
 }
 
-// Change changes the running configuration and returns the differences. After an error
+// Change changes the running configuration and returns the outcome. After an error
 // nothing has changed. ErrConfig means that the requested change is wrong. A change that may
 // have a secret goes only to a trusted process (see Trusted), and goes as a descriptor.
-func (c *Client) Change(what Change) ([]Difference, error) {
+func (c *Client) Change(what Change) (Changed, error) {
 	if !what.secret() {
 		r, err := c.do(request{Op: opChange, Change: &what})
-		return r.Changed, err
+		return r.outcome(), err
 	}
 	if err := c.Trusted(); err != nil {
-		return nil, err
+		return Changed{}, err
 	}
 	file, err := enclose(what)
 	if err != nil {
-		return nil, err
+		return Changed{}, err
 	}
 	defer file.Close()
 	r, err := c.do(request{Op: opChange, Enclosed: true}, int(file.Fd()))
-	return r.Changed, err
+	return r.outcome(), err
 }
+
+func (r *reply) outcome() Changed { return Changed{r.Changed, r.Warnings} }
 
 // Restarting tells the daemon that the service manager will start it again at its end.
 func (c *Client) Restarting() error {

@@ -38,17 +38,17 @@ func (r *recorder) Config() string { return "secret = 1\n" }
 
 func (r *recorder) Restarting() { r.set = append(r.set, "restarting") }
 
-func (r *recorder) Change(c Change) ([]Difference, error) {
+func (r *recorder) Change(c Change) (Changed, error) {
 	if c.How == "" {
-		return nil, errors.New("how?")
+		return Changed{}, errors.New("how?")
 	}
 	if c.Config == "bad" {
-		return nil, badConfig{}
+		return Changed{}, badConfig{}
 	}
 	for _, v := range c.Settings {
 		r.set = append(r.set, v.Key+"="+v.Value)
 	}
-	return []Difference{{Text: "~ " + c.How, Key: c.How, Live: true}}, nil
+	return Changed{Differences: []Difference{{Text: "~ " + c.How, Key: c.How, Live: true}}}, nil
 }
 
 type badConfig struct{}
@@ -344,7 +344,7 @@ func TestChangeReachesTheHandler(t *testing.T) {
 	start(t, "srd0", h)
 	c := dial(t, "srd0")
 	got, err := c.Change(Change{How: HowSet, Settings: []Setting{{"paths.policy", "conga"}, {"a", "b=c"}}})
-	if err != nil || len(got) != 1 || got[0] != (Difference{Text: "~ set", Key: "set", Live: true}) {
+	if err != nil || len(got.Differences) != 1 || got.Differences[0] != (Difference{Text: "~ set", Key: "set", Live: true}) {
 		t.Errorf("%+v, %v", got, err)
 	}
 	if _, err := c.Change(Change{}); err == nil || err.Error() != "srd0: how?" || errors.Is(err, ErrConfig) {

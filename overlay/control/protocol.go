@@ -60,7 +60,9 @@ type reply struct {
 	// Bad means that the request asked for a wrong configuration.
 	Bad     bool         `json:"bad,omitempty"`
 	Changed []Difference `json:"changed,omitempty"`
-	Config  string       `json:"config,omitempty"`
+	// Warnings are about the changed configuration.
+	Warnings []string `json:"warnings,omitempty"`
+	Config   string   `json:"config,omitempty"`
 	// Done means that the operation was carried out, if it gives nothing back.
 	Done bool `json:"done,omitempty"`
 

@@ -19,7 +19,7 @@ type Handler interface {
 	Show(Part) Status
 	// Change changes the running configuration, and returns the differences. After an
 	// error nothing has changed. The caller gets the text of the error.
-	Change(Change) ([]Difference, error)
+	Change(Change) (Changed, error)
 	// Config returns the running configuration, with its secrets.
 	Config() string
 	// Restarting announces that another process will follow as soon as this one has ended.
@@ -256,5 +256,5 @@ func change(h Handler, req request, enclosed *receiver) reply {
 	if err != nil {
 		return reply{Error: err.Error(), Bad: errors.Is(err, ErrConfig)}
 	}
-	return reply{Changed: changed, Done: true}
+	return reply{Changed: changed.Differences, Warnings: changed.Warnings, Done: true}
 }

@@ -15,7 +15,7 @@ import (
 var _ control.Handler = (*server)(nil)
 
 // Change implements control.Handler.
-func (s *server) Change(c control.Change) ([]control.Difference, error) { return s.settings.change(c) }
+func (s *server) Change(c control.Change) (control.Changed, error) { return s.settings.change(c) }
 
 // Config implements control.Handler.
 func (s *server) Config() string { return string(config.Format(s.running.cfg())) }

@@ -5,27 +5,31 @@ import (
 	"fmt"
 	"io/fs"
 	"net"
+	"net/netip"
 	"os/exec"
+	"time"
 
 	"github.com/srdtun/srdtun/config"
 	"github.com/srdtun/srdtun/internal/keytext"
+	"github.com/srdtun/srdtun/overlay/control"
 	"github.com/srdtun/srdtun/overlay/events"
-	"github.com/srdtun/srdtun/srd/udp"
 )
 
 // Doubts returns likely mistakes in a valid configuration on this host now. Each is a line
-// with file, line and key. A missing thing, such as an interface, may still appear later.
-func Doubts(c *config.Config) []error {
-	all := append(c.Doubts(), doubtPrograms(c, "pre_up", c.Interface.Hooks.PreUp)...)
+// with file, line and key. A missing thing, such as an interface, may still come. check, set,
+// reload and the start all have their warnings from here.
+func Doubts(c *config.Config, now time.Time) []error {
+	all := append(c.Doubts(now), doubtPrograms(c, "pre_up", c.Interface.Hooks.PreUp)...)
 	all = append(all, doubtPrograms(c, "post_up", c.Interface.Hooks.PostUp)...)
 	all = append(all, doubtEnd(c)...)
-	for _, l := range c.Paths.Local {
-		if _, err := net.InterfaceByName(l.Interface); l.Interface != "" && err != nil {
-			all = append(all, c.Doubt("paths", "local", "this host has no interface %s now", l.Interface))
+	for _, l := range missingLocals(c.Paths.Local) {
+		why := "has no address here now"
+		if _, err := netip.ParseAddr(l); err == nil {
+			why = "is no address of this host now"
+		} else if _, err := net.InterfaceByName(l); err != nil {
+			why = "has no address here, for this host has no such interface now"
 		}
-		if l.Addr.IsValid() && l.Addr.Zone() == "" && !udp.HasAddress(l.Addr) {
-			all = append(all, c.Doubt("paths", "local", "this host does not have the address %s now", l.Addr))
-		}
+		all = append(all, c.Doubt("paths", "local", "%s %s; its paths begin when it has", l, why))
 	}
 	if len(c.Interface.DNS) > 0 && toolOf() == noTool {
 		all = append(all, c.Doubt("interface", "dns", "%v", errNoResolver))
@@ -69,11 +73,11 @@ func bareExec(err error) error {
 func (s *settings) tellDoubts(c, before *config.Config) {
 	known := map[string]bool{}
 	if before != nil {
-		for _, d := range before.Doubts() {
+		for _, d := range before.Doubts(s.clock()) {
 			known[d.Error()] = true
 		}
 	}
-	doubts := c.Doubts()
+	doubts := c.Doubts(s.clock())
 	if before == nil {
 		doubts = append(doubts, doubtEnd(c)...)
 	}
@@ -82,4 +86,73 @@ func (s *settings) tellDoubts(c, before *config.Config) {
 			s.log.tell(events.ConfigDoubt, d.Error(), "%v", d)
 		}
 	}
+}
+
+// outcome is the result of a change.
+type outcome struct {
+	diff   []config.Change
+	want   *config.Config // the whole request, with expired peers and keys that need a restart
+	faults []error        // of drop-in files
+}
+
+// mostWarned bounds the refused drop-in files that one answer lists.
+const mostWarned = 20
+
+// warnings returns the warnings for the caller of a change. A reload has all that check would
+// print. A change of single keys has those that it causes, and those about its keys; they name
+// no file, as the value is in none.
+func (s *settings) warnings(c control.Change, before *config.Config, done outcome) (v []string) {
+	for _, f := range done.faults[:min(len(done.faults), mostWarned)] {
+		v = append(v, f.Error())
+	}
+	if n := len(done.faults) - mostWarned; n > 0 {
+		v = append(v, fmt.Sprintf("%d more files are left out", n))
+	}
+	doubts := Doubts(done.want, s.clock())
+	if c.How == control.HowReload || c.How == control.HowSync {
+		for _, d := range doubts {
+			v = append(v, d.Error())
+		}
+		return v
+	}
+	known, asked := map[string]bool{}, map[string]bool{}
+	for _, d := range Doubts(before, s.clock()) {
+		known[withoutFile(d)] = true
+	}
+	settings := make([]config.Setting, len(c.Settings))
+	for i, v := range c.Settings {
+		settings[i] = config.Setting(v)
+	}
+	for _, v := range config.Named(done.want, settings) {
+		asked[v.Key] = true
+	}
+	for _, d := range doubts {
+		var e *config.Error
+		if text := withoutFile(d); !known[text] || errors.As(d, &e) && asked[e.Where()] {
+			v = append(v, text)
+		}
+	}
+	return v
+}
+
+func withoutFile(doubt error) string {
+	var e *config.Error
+	if errors.As(doubt, &e) {
+		return e.WithoutFile()
+	}
+	return doubt.Error()
+}
+
+// startWarnings returns the warnings of the start: the doubts, and the events so far. The doubts
+// include the events about them.
+func (s *server) startWarnings() (v []string) {
+	for _, d := range Doubts(s.running.cfg(), s.settings.clock()) {
+		v = append(v, d.Error())
+	}
+	for _, e := range s.log.after(0).Events {
+		if e.Level >= events.Warning && e.Kind != events.ConfigDoubt && e.Kind != events.LocalMissing {
+			v = append(v, e.Text)
+		}
+	}
+	return v
 }

@@ -1,10 +1,28 @@
 package daemon
 
 import (
+	"slices"
 	"testing"
+	"time"
 
 	"github.com/srdtun/srdtun/overlay/events"
 )
+
+// Each entry of paths.local without an address here is a doubt, once.
+func TestMissingLocalsAreDoubts(t *testing.T) {
+	c := parse(t, "[paths]\n", "[paths]\nlocal = [\"nosuchif\", \"192.0.2.77\", \"lo\"]\n")
+	var got []string
+	for _, d := range Doubts(c, time.Now()) {
+		got = append(got, withoutFile(d))
+	}
+	want := []string{
+		"paths.local: nosuchif has no address here, for this host has no such interface now; its paths begin when it has",
+		"paths.local: 192.0.2.77 is no address of this host now; its paths begin when it has",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
 
 // The daemon reports likely mistakes at its start, as check does.
 func TestDoubtsAreTold(t *testing.T) {

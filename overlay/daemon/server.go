@@ -68,6 +68,8 @@ type Options struct {
 	Log     func(events.Event) // gets the events, one after the other
 	Verbose bool               // log debug events, too
 	Ready   func()             // called once traffic can flow
+	// Warned gets the warnings of the start, before Ready; nil: the log alone has them.
+	Warned func(warnings []string)
 	// Load reads the file again. It is nil if that is impossible.
 	Load func() (*config.Config, error)
 	// Again asks for a reload, and Reloaded gets its result. Both may be nil.
@@ -169,6 +171,9 @@ func (s *server) run(asked context.Context, o Options) (err error) {
 	if failed == nil {
 		s.log.tell(events.Started, "", "%s is up: port %d, source ports: %d, peers: %d", name, s.sockets.bank.Socket(0).Port, s.sockets.bank.Len(), len(s.running.peers()))
 		s.settings.tellDoubts(s.running.cfg(), nil)
+		if o.Warned != nil {
+			o.Warned(s.startWarnings())
+		}
 		if o.Ready != nil {
 			o.Ready()
 		}

@@ -49,29 +49,29 @@ type badConfig struct{ error }
 func (badConfig) Is(target error) bool { return target == control.ErrConfig }
 func (e badConfig) Unwrap() error      { return e.error }
 
-// change makes a change for the control socket, and returns the differences.
-func (s *settings) change(c control.Change) ([]control.Difference, error) {
+// change makes a change for the control socket, and returns the differences and the warnings.
+func (s *settings) change(c control.Change) (control.Changed, error) {
 	before := s.running.cfg()
-	diff, err := s.dispatch(c)
+	done, err := s.dispatch(c)
 	if err != nil {
 		s.log.tell(events.ConfigRefused, "", "not changed: %v", err)
-		return nil, err
+		return control.Changed{}, err
 	}
-	if len(diff) > 0 {
+	if len(done.diff) > 0 {
 		s.tellDoubts(s.running.cfg(), before)
 	}
-	if c.How == control.HowSet && slices.ContainsFunc(diff, func(v config.Change) bool { return v.Key == "peers.allow" }) {
+	if c.How == control.HowSet && slices.ContainsFunc(done.diff, func(v config.Change) bool { return v.Key == "peers.allow" }) {
 		s.rereadDropIns(nil) // files that were refused may be allowed now
 	}
-	return s.report(diff), nil
+	return control.Changed{Differences: s.report(done.diff), Warnings: s.warnings(c, before, done)}, nil
 }
 
-func (s *settings) dispatch(c control.Change) ([]config.Change, error) {
+func (s *settings) dispatch(c control.Change) (outcome, error) {
 	switch c.How {
 	case control.HowReload, control.HowSync:
 		want, err := s.wanted(c)
 		if err != nil {
-			return nil, badConfig{err}
+			return outcome{}, badConfig{err}
 		}
 		if c.How == control.HowSync {
 			return s.sync(want)
@@ -80,7 +80,7 @@ func (s *settings) dispatch(c control.Change) ([]config.Change, error) {
 	case control.HowAdd:
 		peers, err := config.ParsePeers("peers", []byte(c.Config))
 		if err != nil {
-			return nil, badConfig{err}
+			return outcome{}, badConfig{err}
 		}
 		return s.add(peers)
 	case control.HowSet:
@@ -90,7 +90,7 @@ func (s *settings) dispatch(c control.Change) ([]config.Change, error) {
 		}
 		return s.set(settings, c.Save)
 	}
-	return nil, fmt.Errorf("a change by %s is not known", keytext.Quote(c.How))
+	return outcome{}, fmt.Errorf("a change by %s is not known", keytext.Quote(c.How))
 }
 
 // errNoFile is the error of a daemon that cannot load its own file.
@@ -136,8 +136,8 @@ func (s *settings) rereadOn(ctx context.Context, again <-chan os.Signal, done fu
 			return
 		case <-again:
 		}
-		diff, err := s.change(control.Change{How: control.HowReload})
-		if err == nil && len(diff) == 0 {
+		changed, err := s.change(control.Change{How: control.HowReload})
+		if err == nil && len(changed.Differences) == 0 {
 			s.log.tell(events.ConfigChanged, "", "read again: nothing has changed")
 		}
 		if done != nil {
@@ -147,33 +147,34 @@ func (s *settings) rereadOn(ctx context.Context, again <-chan os.Signal, done fu
 }
 
 // reload applies the files: c, and the drop-in files of its directory.
-func (s *settings) reload(c *config.Config) ([]config.Change, error) { return s.replace(c, true) }
+func (s *settings) reload(c *config.Config) (outcome, error) { return s.replace(c, true) }
 
 // sync applies c. The files may have another content.
-func (s *settings) sync(c *config.Config) ([]config.Change, error) { return s.replace(c, false) }
+func (s *settings) sync(c *config.Config) (outcome, error) { return s.replace(c, false) }
 
-func (s *settings) replace(c *config.Config, isFile bool) ([]config.Change, error) {
+func (s *settings) replace(c *config.Config, isFile bool) (outcome, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	want, faults, err := s.withDropIns(c, nil)
 	if err != nil {
-		return nil, err
+		return outcome{}, err
 	}
 	diff, out, err := s.carry(want)
 	if err != nil {
-		return nil, err
+		return outcome{}, err
 	}
 	if isFile {
 		s.file = config.Without(want, out)
 	}
 	s.compare()
-	s.tellFaults(append(faults, reasons(out)...))
-	return diff, nil
+	faults = append(faults, reasons(out)...)
+	s.tellFaults(faults)
+	return outcome{diff, config.Without(want, out), faults}, nil
 }
 
 // set changes single keys. With save, the caller also writes the keys to the file. With
 // save, keys that need a restart may change.
-func (s *settings) set(settings []config.Setting, save bool) ([]config.Change, error) {
+func (s *settings) set(settings []config.Setting, save bool) (outcome, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	with := func(c *config.Config) (*config.Config, error) { return config.With(c, settings) }
@@ -182,43 +183,44 @@ func (s *settings) set(settings []config.Setting, save bool) ([]config.Change, e
 		err = s.changedByRoot(want)
 	}
 	if err != nil {
-		return nil, badConfig{err}
+		return outcome{}, badConfig{err}
 	}
 	file := s.file
 	if save {
 		if file, err = sparing(s.file, with); err != nil {
-			return nil, badConfig{err}
+			return outcome{}, badConfig{err}
 		}
 	}
 	for _, c := range config.Diff(s.running.cfg(), want) {
 		if !c.Live && !save {
-			return nil, fmt.Errorf("%s cannot be changed while running: change it in %s, and restart", c.Key, s.file.File)
+			return outcome{}, fmt.Errorf("%s cannot be changed while running: change it in %s, and restart", c.Key, s.file.File)
 		}
 	}
 	diff, out, err := s.carry(want)
 	if err != nil {
-		return nil, err
+		return outcome{}, err
 	}
 	s.file = file
 	s.compare()
-	s.tellLeftOut(reasons(out))
-	return diff, nil
+	left := reasons(out)
+	s.tellLeftOut(left)
+	return outcome{diff, config.Without(want, out), left}, nil
 }
 
 // add adds peers, and replaces peers with the same public keys.
-func (s *settings) add(peers []config.Peer) ([]config.Change, error) {
+func (s *settings) add(peers []config.Peer) (outcome, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	want, err := sparing(s.running.cfg(), func(c *config.Config) (*config.Config, error) { return config.WithPeers(c, peers) })
 	if err != nil {
-		return nil, badConfig{err}
+		return outcome{}, badConfig{err}
 	}
 	diff, out, err := s.carry(want)
 	if err == nil {
 		s.compare()
 		s.tellLeftOut(reasons(out))
 	}
-	return diff, err
+	return outcome{diff, config.Without(want, out), reasons(out)}, err
 }
 
 // compare notes the keys that differ between the running configuration and the files. Some

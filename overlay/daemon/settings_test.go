@@ -31,7 +31,7 @@ func ask(t *testing.T, c control.Change) ([]string, error) {
 	defer d.Close()
 	diff, err := d.Change(c)
 	var keys []string
-	for _, v := range diff {
+	for _, v := range diff.Differences {
 		keys = append(keys, v.Key)
 	}
 	return keys, err
