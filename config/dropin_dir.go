@@ -352,3 +352,9 @@ func (s section) owner(key string) string {
 // maxUID is the largest user number: credentials(7). The next one, -1 in 32 bits, means "no
 // user" in system calls.
 const maxUID = 1<<32 - 2
+
+// HasGuests reports whether another user than root and the daemon's may own drop-in files.
+func (c *Config) HasGuests() bool {
+	uid, err := c.dropInOwner()
+	return c.PeersDir != "" && err == nil && !self(uid)
+}

@@ -150,6 +150,14 @@ func TestImportEmptyValues(t *testing.T) {
 	}
 }
 
+// Blanks and invisible characters of a comment do not get into a name.
+func TestImportOfNamesWithInvisibleParts(t *testing.T) {
+	text, err := importText("wg0.conf", withKeys("[Interface]\nPrivateKey = $0\n### Client  my \u200b  hub\u3164 \n[Peer]\nPublicKey = $1\n"))
+	if err != nil || !strings.Contains(string(text), "name = \"my hub\"\n") {
+		t.Errorf("%v\n%s", err, text)
+	}
+}
+
 // The fault of an impossible interface name is in words of the file, not of the result.
 func TestImportOfLongFileName(t *testing.T) {
 	_, err := importText("provider-se-got-001.conf", withKeys("[Interface]\nPrivateKey = $0\n"))

@@ -1,6 +1,10 @@
 package fleet
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/srdtun/srdtun/internal/peerid"
+)
 
 // A name that looks like other words for a peer is not signed, and not read.
 func TestNamesLookLikeNothingElse(t *testing.T) {
@@ -11,6 +15,10 @@ func TestNamesLookLikeNothingElse(t *testing.T) {
 	}
 	for _, good := range []string{"db1", "10", "10.80.0", "ip-10-80-0-2", "10.80.0.2.example"} {
 		if err := CheckName(good); err != nil {
+			t.Errorf("%q: %v", good, err)
+		}
+		// The daemon has to take each of them from an agent's file.
+		if err := peerid.CheckGuest(good); err != nil {
 			t.Errorf("%q: %v", good, err)
 		}
 	}

@@ -62,11 +62,16 @@ func (s *settings) watchDir(ctx context.Context, dir string) error {
 	if err := w.Add(dir); err != nil {
 		return err
 	}
+	guests := s.running.cfg().HasGuests()
 	changed := map[string]bool(nil) // nil: all files, as some may have changed before the watch
 	for {
 		s.rereadAndRest(ctx, changed)
 		changed = map[string]bool{}
-		if ended, err := quietDir(ctx, w, dir, changed); ended || err != nil || ctx.Err() != nil {
+		var recheck <-chan time.Time
+		if guests {
+			recheck = time.After(recheckEvery)
+		}
+		if ended, err := quietDir(ctx, w, dir, changed, recheck); ended || err != nil || ctx.Err() != nil {
 			return err
 		}
 	}
@@ -81,6 +86,9 @@ const (
 	// floodEvents are the events after which all files are read again, after a moment in which
 	// no event is read. A fleet's agent causes six for each file.
 	floodEvents = 8192
+	// recheckEvery is the interval of checks of guests whose files have not changed. This host may
+	// have another address since, or a peer of root's may be elsewhere.
+	recheckEvery = 10 * time.Second
 )
 
 // rereadAndRest reads the changed files, and then waits in proportion to the time that this took.
@@ -92,10 +100,10 @@ func (s *settings) rereadAndRest(ctx context.Context, changed map[string]bool) (
 	return read
 }
 
-// quietDir waits for a change in the directory, and then until it is quiet for a moment: files
-// are seldom written at once. It notes changed files in changed. The watch ends if the directory
+// quietDir waits for recheck, or for a change in the directory. After a change it waits until the
+// directory is quiet for a moment, as files are seldom written at once. It notes changed files in changed. The watch ends if the directory
 // itself is gone, or if there are too many events.
-func quietDir(ctx context.Context, w *fsnotify.Watcher, dir string, changed map[string]bool) (ended bool, err error) {
+func quietDir(ctx context.Context, w *fsnotify.Watcher, dir string, changed map[string]bool, recheck <-chan time.Time) (ended bool, err error) {
 	var quiet <-chan time.Time
 	var latest time.Time // when to act at the latest
 	for n := 0; n < floodEvents; n++ {
@@ -103,6 +111,8 @@ func quietDir(ctx context.Context, w *fsnotify.Watcher, dir string, changed map[
 		case <-ctx.Done():
 			return false, nil
 		case <-quiet:
+			return false, nil
+		case <-recheck:
 			return false, nil
 		case err := <-w.Errors:
 			if errors.Is(err, fsnotify.ErrEventOverflow) {

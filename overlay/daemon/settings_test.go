@@ -279,6 +279,23 @@ func TestDropInsAreWatched(t *testing.T) {
 	}
 }
 
+// A guest's peer goes when this host gets an address in its prefix, and comes back when the
+// address goes.
+func TestGuestGivesWayToTheHost(t *testing.T) {
+	runDir(t)
+	_, section := guests(t, "[[peer]]\nname = \"guest\"\npublic_key = \""+key(t, 7)+"\"\nallowed_ips = \"10.9.0.0/30\"\n")
+	r := up(t, parse(t, "[paths]\n", section+"[paths]\n"))
+	is := func(want ...string) func() bool { return func() bool { return slices.Equal(names(shown(t)), want) } }
+	until(t, "the guest", is("near", "named", "guest"))
+	ip(t, "addr", "add", "10.9.0.2/32", "dev", "lo")
+	until(t, "the guest gives way", is("near", "named"))
+	r.said(events.DropInRefused, "10.9.0.0/30 has 10.9.0.2 in it, an address of this host")
+	ip(t, "addr", "del", "10.9.0.2/32", "dev", "lo")
+	until(t, "the guest is back", is("near", "named", "guest"))
+	r.cancel()
+	r.wait()
+}
+
 // inUse returns the sampled bytes in use, by the functions that allocated them, innermost
 // first.
 func inUse() map[string]int64 {
