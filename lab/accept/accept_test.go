@@ -58,7 +58,7 @@ func TestScenes(t *testing.T) {
 	if len(wanted(scenes(), "")) != len(names) {
 		t.Error("not all scenes are wanted without a name")
 	}
-	if v := wanted(scenes(), "restarted,no such"); len(v) != 1 {
+	if v := wanted(scenes(), "restarted,no such"); len(v) != 2 {
 		t.Errorf("%d scenes are called so", len(v))
 	}
 }
@@ -68,7 +68,7 @@ func TestSameFigures(t *testing.T) {
 	var texts [2]string
 	for i := range texts {
 		var out bytes.Buffer
-		o := &options{out: &out, only: "restarted,adsl", seeds: 2, jobs: 1 + i, json: filepath.Join(t.TempDir(), "figures")}
+		o := &options{out: &out, only: "restarted,adsl", seeds: 2, jobs: 1 + i, host: "daemon", json: filepath.Join(t.TempDir(), "figures")}
 		if _, err := run(o); err != nil {
 			t.Fatal(err)
 		}
@@ -77,7 +77,7 @@ func TestSameFigures(t *testing.T) {
 			t.Fatal(err)
 		}
 		texts[i] = out.String() + string(lines)
-		if n := strings.Count(string(lines), "\n"); n != 8 {
+		if n := strings.Count(string(lines), "\n"); n != 12 {
 			t.Errorf("%d lines of JSON:\n%s", n, lines)
 		}
 	}

@@ -49,8 +49,8 @@ func besideScene(x rivals) *scene {
 		name: fmt.Sprintf("beside %d:%d on %d x %d, %s", x.inside, x.plain, x.links, linkMbit, x.buffer),
 		cost: x.limit.Seconds() * float64(x.links) / 8,
 		figures: []figure{
-			{share, "x", between(fairLeast, fairMost)},
-			{use, "x", atLeast(1 - idleLink)},
+			{name: share, unit: "x", goal: between(fairLeast, fairMost)},
+			{name: use, unit: "x", goal: atLeast(1 - idleLink)},
 		},
 		measure: func(r *round) error {
 			inside, outside, _, err := x.play(r)
@@ -103,9 +103,9 @@ func policedScene() *scene {
 	return &scene{
 		name: "policer", cost: 1.5,
 		figures: []figure{
-			{"a plain flow beside, of its fair share", "x", atLeast(policedLeast)},
-			{"the flow inside, of its fair share", "x", atLeast(policedLeast)},
-			{"packets dropped", "x", atMost(policedWaste)},
+			{name: "a plain flow beside, of its fair share", unit: "x", goal: atLeast(policedLeast)},
+			{name: "the flow inside, of its fair share", unit: "x", goal: atLeast(policedLeast)},
+			{name: "packets dropped", unit: "x", goal: atMost(policedWaste)},
 		},
 		measure: func(r *round) error {
 			inside, outside, lost, err := x.play(r)

@@ -88,7 +88,7 @@ func crowdScene() *scene {
 		if err != nil {
 			return 0, 0, err
 		}
-		host, err := lab.HostNamed("daemon")
+		host, err := lab.HostNamed(r.host)
 		if err != nil {
 			return 0, 0, err
 		}
@@ -105,7 +105,7 @@ func crowdScene() *scene {
 	}
 	return &scene{
 		name: "crowd of 100", cost: 10,
-		figures: []figure{{ratio, "x", atLeast(crowdShare)}, {together, "Mbit/s", goal{}}, {slowest, "Mbit/s", goal{}}},
+		figures: []figure{{name: ratio, unit: "x", goal: atLeast(crowdShare)}, {name: together, unit: "Mbit/s"}, {name: slowest, unit: "Mbit/s"}},
 		measure: func(r *round) error {
 			ours, least, err := play(r, srdtun)
 			if err != nil {
@@ -129,13 +129,13 @@ func incastScene(size string, g goal) *scene {
 	const slowest, dropped = "slowest flow, of the ideal", "drops"
 	return &scene{
 		name: "incast 48 x " + size, cost: 6,
-		figures: []figure{{slowest, "x", g}, {dropped, "packets", goal{}}},
+		figures: []figure{{name: slowest, unit: "x", goal: g}, {name: dropped, unit: "packets"}},
 		measure: func(r *round) error {
 			p, err := lab.Load("srd-incast.toml", func(file string) ([]byte, error) { return os.ReadFile(filepath.Join(r.plans, file)) })
 			if err != nil {
 				return err
 			}
-			host, err := lab.HostNamed("daemon")
+			host, err := lab.HostNamed(r.host)
 			if err != nil {
 				return err
 			}
@@ -156,9 +156,11 @@ func incastScene(size string, g goal) *scene {
 func scenes() []*scene {
 	v := wanScenes()
 	v = append(v, besideScenes()...)
+	for _, s := range []*scene{uplinkScene(), sizeScene(), firstScene(), flapScene(), restartScene()} {
+		v = append(v, s, busy(s))
+	}
 	return append(v,
-		adslScene(), longScene(), uplinkScene(), sizeScene(),
-		firstScene(), flapScene(), restartScene(),
+		adslScene(), longScene(),
 		crowdScene(), incastScene("64K", goal{}), incastScene("2M", atMost(incastGoal)),
 	)
 }

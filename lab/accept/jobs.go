@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -20,13 +21,14 @@ type options struct {
 	seeds, jobs int
 	json        string
 	plans       string
+	host        string
 }
 
 // line is the result for a figure.
 type line struct {
 	Scene  string    `json:"scene"`
 	Figure string    `json:"figure"`
-	Value  float64   `json:"value"` // the median
+	Value  float64   `json:"value"` // the median, or the least
 	Unit   string    `json:"unit"`
 	Goal   string    `json:"goal"`
 	OK     bool      `json:"ok"`
@@ -83,7 +85,7 @@ func play(all []*scene, o *options) ([]*round, error) {
 	var rounds []*round
 	for _, s := range all {
 		for seed := range o.seeds {
-			rounds = append(rounds, &round{scene: s, seed: uint64(seed + 1), plans: o.plans, values: map[string]float64{}})
+			rounds = append(rounds, &round{scene: s, seed: uint64(seed + 1), plans: o.plans, host: cmp.Or(s.host, o.host), values: map[string]float64{}})
 		}
 	}
 	order := slices.Clone(rounds)
@@ -123,7 +125,9 @@ func outcome(all []*scene, rounds []*round, o *options) (lines []line) {
 					l.Seeds = append(l.Seeds, r.values[f.name])
 				}
 			}
-			l.Value = median(l.Seeds)
+			if l.Value = median(l.Seeds); f.worst {
+				l.Value = slices.Min(l.Seeds)
+			}
 			l.OK = f.goal.met(l.Value)
 			lines = append(lines, l)
 		}

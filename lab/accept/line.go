@@ -43,8 +43,8 @@ func adslScene() *scene {
 	return &scene{
 		name: "adsl 16/1", cost: 2,
 		figures: []figure{
-			{alone, "x", atLeast(0.95)}, {beside, "x", atLeast(0.8)},
-			{here, "Mbit/s", goal{}}, {up, "Mbit/s", goal{}},
+			{name: alone, unit: "x", goal: atLeast(0.95)}, {name: beside, unit: "x", goal: atLeast(0.8)},
+			{name: here, unit: "Mbit/s"}, {name: up, unit: "Mbit/s"},
 		},
 		measure: func(r *round) error {
 			a, _, err := play(r, srdtun, false)
@@ -96,7 +96,7 @@ func longScene() *scene {
 	}
 	return &scene{
 		name: "long way", cost: 2,
-		figures: []figure{{there, "x", atLeast(0.95)}, {back, "x", atLeast(0.95)}, {here, "Mbit/s", goal{}}, {hereBack, "Mbit/s", goal{}}},
+		figures: []figure{{name: there, unit: "x", goal: atLeast(0.95)}, {name: back, unit: "x", goal: atLeast(0.95)}, {name: here, unit: "Mbit/s"}, {name: hereBack, unit: "Mbit/s"}},
 		measure: func(r *round) error {
 			for _, x := range []struct {
 				src, dst    int
@@ -133,10 +133,10 @@ func uplinkScene() *scene {
 	for _, mbit := range []float64{60, 40} {
 		links = append(links, lab.UplinkPlan{Mbit: mbit, Delay: d(uplinkWay), Queue: int(mbit * 1e6 / 8 * uplinkQueue.Seconds())})
 	}
-	const back, away = "3 s after it came back, of before", "while it is away"
+	const back, away = "3 s after it came back, of before; worst seed", "while it is away"
 	return &scene{
 		name: "an uplink dead for 8 s", cost: 2,
-		figures: []figure{{back, "x", atLeast(0.9)}, {away, "Mbit/s", goal{}}},
+		figures: []figure{{name: back, unit: "x", goal: atLeast(0.9), worst: true}, {name: away, unit: "Mbit/s"}},
 		measure: func(r *round) error {
 			comes := uplinkGoes + uplinkAway
 			res, err := r.play(trial{limit: uplinkLimit, Case: lab.Case{
@@ -161,7 +161,7 @@ func sizeScene() *scene {
 	const limit = 10 * time.Second
 	return &scene{
 		name: "packet size under load", cost: 4,
-		figures: []figure{{least, "bytes", atLeast(mtu - 28)}},
+		figures: []figure{{name: least, unit: "bytes", goal: atLeast(mtu - 28)}},
 		measure: func(r *round) error {
 			res, err := r.play(trial{limit: limit, Case: lab.Case{
 				Uplinks: fabric(mtu), Addresses: lab.AddressPlan{From: 4, To: 4},

@@ -89,7 +89,7 @@ func firstScene() *scene {
 	l := load{flows: loadFlows, rate: loadRate, lasts: loadFirst}
 	return &scene{
 		name: "first 2 s of load", cost: 1,
-		figures: []figure{{longest, "ms", atMost(loadDelay)}, {drops, "", atMost(0)}, {lost, "", goal{}}, {disordered, "", goal{}}},
+		figures: []figure{{name: longest, unit: "ms", goal: atMost(loadDelay)}, {name: drops, unit: "", goal: atMost(0)}, {name: lost, unit: ""}, {name: disordered, unit: ""}},
 		measure: func(r *round) error { return r.playLoad(l.trial()) },
 	}
 }
@@ -106,7 +106,7 @@ func flapScene() *scene {
 	l := load{flows: loadFlows, rate: loadRate, lasts: flapFrom - loadRest + 2*flaps*flapTime, from: flapFrom}
 	return &scene{
 		name: "a flapping link", cost: 3,
-		figures: []figure{{longest, "ms", atMost(flapDelay)}, {drops, "", atMost(0)}, {lost, "of 30,000", goal{}}, {disordered, "of 30,000", atMost(0)}},
+		figures: []figure{{name: longest, unit: "ms", goal: atMost(flapDelay)}, {name: drops, unit: "", goal: atMost(0)}, {name: lost, unit: "of 30,000"}, {name: disordered, unit: "of 30,000", goal: atMost(0)}},
 		measure: func(r *round) error {
 			x := l.trial()
 			for i := range flaps {
@@ -131,7 +131,7 @@ func restartScene() *scene {
 	l := load{flows: restartFlows, rate: restartRate, both: true, lasts: restartAt - loadRest + restartRest, from: restartAt - time.Second}
 	return &scene{
 		name: "one end restarted", cost: 1,
-		figures: []figure{{p99, "ms", atMost(restartP99)}, {longest, "ms", goal{}}, {lost, "of 10,000", goal{}}, {disordered, "of 10,000", atMost(0)}},
+		figures: []figure{{name: p99, unit: "ms", goal: atMost(restartP99)}, {name: longest, unit: "ms"}, {name: lost, unit: "of 10,000"}, {name: disordered, unit: "of 10,000", goal: atMost(0)}},
 		measure: func(r *round) error {
 			x := l.trial()
 			x.Restarts = []lab.RestartPlan{{Host: 1, At: d(restartAt), For: d(restartPause)}}

@@ -25,6 +25,7 @@ func main() {
 	flag.IntVar(&o.seeds, "seeds", 3, "seeds of each scene: 1 to so many")
 	flag.IntVar(&o.jobs, "jobs", runtime.NumCPU(), "runs at once")
 	flag.StringVar(&o.json, "o", "", "a file for one line of JSON for each figure")
+	flag.StringVar(&o.host, "host", "daemon", "the kind of hosts: daemon, or daemon-busy beside two busy processes")
 	flag.StringVar(&o.plans, "plans", "lab/plans", "the folder of the plans that scenes take cases from")
 	flag.Parse()
 	if flag.NArg() > 0 || o.seeds < 1 || o.jobs < 1 {

@@ -59,7 +59,7 @@ func (x *trial) plan(name string) *lab.Plan {
 
 // play plays a trial between daemons.
 func (r *round) play(x trial) (*lab.Result, error) {
-	host, err := lab.HostNamed("daemon")
+	host, err := lab.HostNamed(r.host)
 	if err != nil {
 		return nil, err
 	}

@@ -10,10 +10,21 @@ import (
 type scene struct {
 	name    string
 	figures []figure
+	// host is the kind of its hosts; "": that of the command line.
+	host string
 	// cost estimates the processor time of a seed in seconds, because the longest scenes are
 	// started first.
 	cost    float64
 	measure func(r *round) error
+}
+
+// busy returns the scene between hosts whose processors others keep busy. A daemon then wakes
+// late by milliseconds, as it does on a small machine under load: most faults of the field show
+// there alone.
+func busy(s *scene) *scene {
+	c := *s
+	c.name, c.host = s.name+", busy hosts", "daemon-busy"
+	return &c
 }
 
 // figure is a measured quantity of a scene, with its goal.
@@ -21,6 +32,8 @@ type figure struct {
 	name string
 	unit string
 	goal goal
+	// worst takes the least of all seeds in place of the median: each has to reach the goal.
+	worst bool
 }
 
 // goal is the range in which a figure must be. Its zero value accepts any figure, which is
@@ -54,6 +67,7 @@ type round struct {
 	scene  *scene
 	seed   uint64
 	plans  string
+	host   string // kind of hosts
 	values map[string]float64
 }
 

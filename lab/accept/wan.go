@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"strings"
 	"sync"
 	"time"
 
@@ -72,47 +71,59 @@ func wanScenes() (v []*scene) {
 			share = lossyShare
 		}
 		name, ratio := "both paths", "of the better path"
+		var (
+			once sync.Once
+			best float64
+			bad  error
+		)
 		// For the better path alone, one seed is enough, because it is only the denominator.
-		best := sync.OnceValues(func() (most float64, err error) {
-			for _, x := range []struct {
-				letter string
-				path   lab.UplinkPlan
-			}{{"a", p.a}, {"b", p.b}} {
-				if x.letter == "b" && !strings.Contains(p.alone, "b") {
-					continue
-				}
-				mbit, err := p.goodput(1, x.path)
-				if err != nil {
-					return 0, err
-				}
-				most = max(most, mbit)
-			}
-			return most, nil
-		})
+		alone := func(r *round) (float64, error) {
+			once.Do(func() { best, bad = p.better(r) })
+			return best, bad
+		}
 		v = append(v, &scene{
 			name: "wan " + p.name, cost: p.limit.Seconds() * (p.a.Mbit + p.b.Mbit) / 400,
-			figures: []figure{{ratio, "x", atLeast(share)}, {name, "Mbit/s", goal{}}},
+			figures: []figure{{name: ratio, unit: "x", goal: atLeast(share)}, {name: name, unit: "Mbit/s"}},
 			measure: func(r *round) error {
-				both, err := p.goodput(r.seed, p.a, p.b)
+				both, err := p.goodput(r, r.seed, p.a, p.b)
 				if err != nil {
 					return err
 				}
-				alone, err := best()
-				if err == nil && alone <= 0 {
-					err = fmt.Errorf("nothing comes over the better path alone")
+				one, err := alone(r)
+				if err != nil {
+					return err
 				}
 				r.set(name, both)
-				r.set(ratio, both/alone)
-				return err
+				r.set(ratio, both/one)
+				return nil
 			},
 		})
 	}
 	return v
 }
 
+// better returns the goodput over the better path alone.
+func (p *profile) better(r *round) (most float64, err error) {
+	paths := []lab.UplinkPlan{p.a}
+	if p.alone == "ab" {
+		paths = append(paths, p.b)
+	}
+	for _, x := range paths {
+		mbit, err := p.goodput(r, 1, x)
+		if err != nil {
+			return 0, err
+		}
+		most = max(most, mbit)
+	}
+	if most <= 0 {
+		return 0, fmt.Errorf("nothing comes over the better path alone")
+	}
+	return most, nil
+}
+
 // goodput returns the goodput of one flow over some paths.
-func (p *profile) goodput(seed uint64, paths ...lab.UplinkPlan) (float64, error) {
-	r := &round{scene: &scene{name: p.name}, seed: seed}
+func (p *profile) goodput(of *round, seed uint64, paths ...lab.UplinkPlan) (float64, error) {
+	r := &round{scene: of.scene, seed: seed, host: of.host}
 	res, err := r.play(trial{limit: p.limit, Case: lab.Case{Uplinks: paths, Flows: []lab.FlowPlan{endless("", srdtun, 0, 1, 1)}}})
 	if err != nil {
 		return 0, err
