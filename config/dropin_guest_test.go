@@ -130,9 +130,15 @@ var spoiled = []struct {
 		func(dir string) error { return errors.Join(os.Remove(dir), os.Rename(dir+".x", dir)) }},
 }
 
-func fill(dir, name string, n int) (err error) {
-	for i := range n {
-		err = errors.Join(err, os.Symlink("x", filepath.Join(dir, fmt.Sprintf(name, i))))
+func fill(dir, name string, n int) error {
+	first := filepath.Join(dir, fmt.Sprintf(name, 0))
+	return errors.Join(os.Symlink("x", first), repeat(first, dir, name, n))
+}
+
+// repeat gives a file n-1 further names. On a disk a new name costs a twentieth of a new file.
+func repeat(first, dir, name string, n int) (err error) {
+	for i := 1; i < n; i++ {
+		err = errors.Join(err, os.Link(first, filepath.Join(dir, fmt.Sprintf(name, i))))
 	}
 	return err
 }
