@@ -67,7 +67,11 @@ func startBackground(ctx context.Context, arg string, f upFlags) error {
 	if err != nil {
 		return err
 	}
-	return awaitReady(ctx, cmd, r, path)
+	if err := awaitReady(ctx, cmd, r, path); err != nil {
+		return err
+	}
+	warnStarted(c.Interface.Name)
+	return nil
 }
 
 // backgroundCommand is a command that runs this program again. Its working directory is

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -31,7 +32,7 @@ a warning for each file, program and port that the service cannot use.`,
 			if c, err = config.CheckDropIns(c); err != nil {
 				return err
 			}
-			for _, d := range append(daemon.Doubts(c, time.Now()), unitOf(c.File).doubts(c)...) {
+			for _, d := range slices.Concat(daemon.Doubts(c, time.Now()), conflicts(c), unitOf(c.File).doubts(c)) {
 				fmt.Fprintf(os.Stderr, "srdtun: %v (warning)\n", d)
 			}
 			_, err = fmt.Printf("%s: ok: interface %s, %s\n", c.File, c.Interface.Name, peersOf(c))

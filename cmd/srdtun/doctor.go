@@ -28,6 +28,8 @@ is 1 if something would prevent the start.`,
 					return err
 				}
 				plan = planOf(c)
+			} else {
+				plan.Conflicts = runningConflicts()
 			}
 			v := doctor.Judge(doctor.Look(), plan)
 			writeFindings(os.Stdout, v)
@@ -41,6 +43,9 @@ is 1 if something would prevent the start.`,
 
 func planOf(c *config.Config) doctor.Plan {
 	p := doctor.Plan{SourcePorts: c.Paths.SourcePorts, ListenPort: c.Interface.ListenPort}
+	for _, d := range conflicts(c) {
+		p.Conflicts = append(p.Conflicts, d.Error())
+	}
 	for _, l := range c.Paths.Local {
 		if l.Interface != "" {
 			p.Uplinks = append(p.Uplinks, l.Interface)

@@ -24,6 +24,7 @@ type Status struct {
 	Unsaved    []string          `json:"unsaved"`     // keys that were changed while running and differ from the file
 	Pending    []string          `json:"pending"`     // keys that differ from the file and need a restart
 	Missing    []string          `json:"missing"`     // entries of paths.local that have no address here
+	Conflicts  []string          `json:"conflicts"`   // outer packets, of this tunnel or another, that go into a tunnel: a line each
 	Version    string            `json:"version"`     // of the daemon that runs
 	Peers      []Peer            `json:"peers"`       // in the order of the file
 	Drops      map[string]uint64 `json:"drops"`       // device and sockets: reason to count
@@ -91,6 +92,9 @@ func (s *Status) fillEmpty() {
 	}
 	if s.Missing == nil {
 		s.Missing = []string{}
+	}
+	if s.Conflicts == nil {
+		s.Conflicts = []string{}
 	}
 	if s.Peers == nil {
 		s.Peers = []Peer{}

@@ -75,6 +75,10 @@ func (d *device) plan(c *config.Config, file string) netconf.Plan {
 	if d.tun != nil {
 		link = d.tun.Name() // somebody may have renamed the device
 	}
+	return planOf(c, link, file)
+}
+
+func planOf(c *config.Config, link, file string) netconf.Plan {
 	return netconf.Plan{
 		Link:      link,
 		MTU:       c.Interface.MTU,

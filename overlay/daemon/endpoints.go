@@ -30,11 +30,13 @@ type endpoints struct {
 
 	peersChanged chan struct{} // tells follow of a change
 	rulesChanged chan struct{} // tells follow that policy rules may have changed
+	placedFirst  chan struct{} // closed when all peers were placed, and their routes looked at
 	hostChanged  atomic.Bool   // the host's addresses changed: the observer looks at all paths
 
 	// Only follow uses these fields.
 	conditions  conditions
-	nextChecked int // index of the remote address to check next
+	standing    standing // those that show tells
+	nextChecked int      // index of the remote address to check next
 }
 
 const (
@@ -57,6 +59,7 @@ func (ep *endpoints) follow(ctx context.Context) {
 	due := time.Now() // when to look names up again
 	looking, again := false, false
 	everything, base := true, ground{}
+	var first sync.Once
 	for {
 		if addrs == nil {
 			addrs = make(chan netlink.AddrUpdate, 64)
@@ -85,6 +88,7 @@ func (ep *endpoints) follow(ctx context.Context) {
 		} else {
 			ep.placeChanged()
 		}
+		first.Do(func() { close(ep.placedFirst) })
 		answers, stirred, news, ok := await(ctx, &addrs, &routes, found, ep.peersChanged, ep.rulesChanged, min(time.Until(due), lookupEvery))
 		if !ok {
 			return
@@ -167,6 +171,7 @@ func (ep *endpoints) placeAll() {
 		ep.classify()
 	}
 	ep.conditions.forget(ep.running.peers())
+	ep.standing.forget(ep.conditions)
 	ep.checkRoutes()
 	if ep.uplinks.host.changed {
 		ep.hostChanged.Store(true)
@@ -187,6 +192,7 @@ func (ep *endpoints) placeChanged() {
 		}
 	}
 	ep.conditions.forget(ep.running.peers())
+	ep.standing.forget(ep.conditions)
 }
 
 // place gives p the tuples of its endpoints, and the tuples to call it back on.

@@ -1,9 +1,11 @@
 package daemon
 
 import (
+	"fmt"
 	"net/netip"
 
 	"github.com/srdtun/srdtun/overlay/events"
+	"github.com/srdtun/srdtun/overlay/netconf"
 	"github.com/srdtun/srdtun/srd"
 )
 
@@ -39,6 +41,7 @@ func (ep *endpoints) checkRoutes() {
 	}
 	ep.reportBypasses(bypassed)
 	ep.reportDefault()
+	ep.reportTaken()
 }
 
 // reportSelf reports a peer's endpoint that is one of this daemon's own sockets.
@@ -53,16 +56,56 @@ func (ep *endpoints) reportSelf(w target) {
 // reportLoop reports that packets to a peer would go through this tunnel, or through another
 // tunnel that paths.local does not name.
 func (ep *endpoints) reportLoop(w target) {
-	at := w.remote.String()
-	name, own := ep.uplinks.tunnelTo(w.remote)
-	switch {
-	case !ep.conditions.set(condition{events.RoutingLoop, w.peer, at}, name != ""):
+	at, line := w.remote.String(), ""
+	switch name, own := ep.uplinks.tunnelTo(w.remote); {
 	case own:
-		ep.log.tellOf(w.peer.title(), events.RoutingLoop, at, "the route to its endpoint %s leads into %s itself: a wide allowed_ips or another route has taken it over", at, name)
+		line = fmt.Sprintf("the route to its endpoint %s leads into %s itself: a wide allowed_ips or another route has taken it over", at, name)
 	case name != "":
-		ep.log.tellOf(w.peer.title(), events.RoutingLoop, at, "packets to its endpoint %s go into the tunnel %s, whose default route or rules have taken them over; if that is meant, name %s in paths.local", at, name, name)
+		line = intoAnother(at, name)
+	}
+	k := condition{events.RoutingLoop, w.peer, at}
+	changed := ep.conditions.set(k, line != "")
+	ep.standing.set(k, prefixed("peer "+w.peer.title()+": ", line))
+	switch {
+	case !changed:
+	case line != "":
+		ep.log.tellOf(w.peer.title(), events.RoutingLoop, at, "%s", line)
 	default:
 		ep.log.tellOf(w.peer.title(), events.LoopGone, at, "the route to its endpoint %s does not lead into a tunnel any more", at)
+	}
+}
+
+// prefixed puts a text in front of a line, if there is one.
+func prefixed(text, line string) string {
+	if line == "" {
+		return ""
+	}
+	return text + line
+}
+
+// reportTaken reports outer packets of other tunnels, known by the rules for their marks, that
+// enter this one.
+func (ep *endpoints) reportTaken() {
+	name, index := ep.device.tun.Name(), ep.device.net.Index()
+	found := map[string]bool{}
+	for _, o := range netconf.MarkedPackets(ep.sockets.mark.Load(), name) {
+		if o.Interface() == index {
+			found[o.What] = true
+		}
+	}
+	for what := range found {
+		k, line := condition{kind: events.OuterTaken, subject: what}, taken(what, name)
+		if ep.conditions.set(k, true) {
+			ep.log.tell(events.OuterTaken, what, "%s", line)
+		}
+		ep.standing.set(k, line)
+	}
+	for k := range ep.conditions {
+		if k.kind == events.OuterTaken && !found[k.subject] {
+			ep.conditions.set(k, false)
+			ep.standing.set(k, "")
+			ep.log.tell(events.OuterFree, k.subject, "%s do not go into %s any more", k.subject, name)
+		}
 	}
 }
 

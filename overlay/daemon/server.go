@@ -175,6 +175,11 @@ func (s *server) run(asked context.Context, o Options) (err error) {
 			o.Warned(s.startWarnings())
 		}
 		if o.Ready != nil {
+			// Who waits for the start then learns of outer packets that go astray.
+			select {
+			case <-s.endpoints.placedFirst:
+			case <-ctx.Done():
+			}
 			o.Ready()
 		}
 		s.restart.handedOver = s.restart.await(ctx, asked, o.Store)
@@ -318,6 +323,7 @@ func newServer(c *config.Config, log *eventLog) *server {
 	s.endpoints = &endpoints{
 		log: s.log, running: s.running, device: s.device, sockets: s.sockets, uplinks: s.uplinks, sessions: s.sessions,
 		peersChanged: make(chan struct{}, 1), rulesChanged: make(chan struct{}, 1),
+		placedFirst: make(chan struct{}),
 	}
 	s.settings = &settings{
 		log: s.log, running: s.running, device: s.device, sockets: s.sockets, sessions: s.sessions, endpoints: s.endpoints,

@@ -41,6 +41,7 @@ func (s *status) show(peers []*peer) control.Status {
 		Receives:   control.Receives{Merged: s.sockets.bank.GRO(), Truncated: s.sessions.loop.Recvs.Truncated.Load(), NotECT: s.sessions.loop.Recvs.NotECT.Load()},
 	}
 	st.File, st.Unsaved, st.Pending = s.settings.differences()
+	st.Conflicts = s.endpoints.standing.all()
 	st.Missing = missingLocals(s.running.cfg().Paths.Local)
 	for _, w := range s.sessions.loop.Workers() {
 		st.Workers = append(st.Workers, control.Worker{RxPackets: w.Packets, TxTrains: w.Trains})

@@ -3,9 +3,7 @@ package daemon
 import (
 	"net"
 	"net/netip"
-	"slices"
 
-	"github.com/srdtun/srdtun/config"
 	"github.com/srdtun/srdtun/overlay/netconf"
 	"github.com/srdtun/srdtun/srd"
 	"github.com/vishvananda/netlink"
@@ -32,12 +30,7 @@ func (ul *uplinks) tunnelTo(r netip.AddrPort) (name string, own bool) {
 }
 
 // named reports whether paths.local names an interface, or one of its addresses.
-func (ul *uplinks) named(name string) bool {
-	addrs := addressesOf(name)
-	return slices.ContainsFunc(ul.running.cfg().Paths.Local, func(l config.Local) bool {
-		return l.Interface == name || l.Interface == "" && slices.Contains(addrs, l.Addr)
-	})
-}
+func (ul *uplinks) named(name string) bool { return namesInterface(ul.running.cfg().Paths.Local, name) }
 
 // routeOf asks the kernel for the route of packets from u to a remote address. It returns the
 // index of their interface, or 0 without a route.

@@ -48,6 +48,8 @@ const (
 	WayBack        Kind = "way-back"
 	RoutingLoop    Kind = "routing-loop"
 	LoopGone       Kind = "routing-loop-gone"
+	OuterTaken     Kind = "outer-taken"
+	OuterFree      Kind = "outer-free"
 	DefaultTaken   Kind = "default-taken"
 	DefaultBack    Kind = "default-back"
 	EndpointSelf   Kind = "endpoint-self"
@@ -122,6 +124,8 @@ var All = []About{
 	{WayBack, Notice, NoWay, "this host can reach the peer again", nothing},
 	{RoutingLoop, Warning, RoutingLoop, "the route to an endpoint leads into the tunnel itself, or into another one that paths.local does not name", "add a route for the endpoint, or use a narrower allowed_ips; if another tunnel shall carry this one, name it in paths.local, else take it down or give it a mark (see docs/guide.md)"},
 	{LoopGone, Notice, RoutingLoop, "the route to the endpoint is right again", nothing},
+	{OuterTaken, Warning, OuterTaken, "this tunnel's routes or rules take the outer packets of another VPN, which they know by its mark: that VPN is dead, or goes through this one", "give both tunnels one mark (`fwmark`), or take one down (see docs/guide.md)"},
+	{OuterFree, Notice, OuterTaken, "the outer packets of the other VPN go out again", nothing},
 	{DefaultTaken, Warning, DefaultTaken, "another tunnel has taken over the default route", "nothing, if you meant that; else take the other tunnel down, or start it before this one"},
 	{DefaultBack, Notice, DefaultTaken, "this tunnel has the default route again", nothing},
 	{EndpointSelf, Warning, EndpointSelf, "an endpoint is this daemon itself", "give the address of the other end"},

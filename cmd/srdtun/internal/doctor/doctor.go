@@ -36,12 +36,13 @@ type Plan struct {
 	SourcePorts int      // sockets, for each family
 	Uplinks     []string // interfaces of paths.local
 	ListenPort  uint16
+	Conflicts   []string // outer packets that go, or would go, into a tunnel: a line each
 }
 
 // Judge returns a finding for each check, the most important first.
 func Judge(f *Facts, p Plan) []Finding {
 	checks := []func(*Facts, Plan) Finding{
-		tun, privileges, kernel, segmentation, buffers, descriptors, processors, clock, conntrack, reversePath, redirects, multipath, ipv6,
+		tun, privileges, otherTunnels, kernel, segmentation, buffers, descriptors, processors, clock, conntrack, reversePath, redirects, multipath, ipv6,
 	}
 	var v []Finding
 	for _, check := range checks {
@@ -76,6 +77,15 @@ func privileges(f *Facts, _ Plan) Finding {
 	if !f.NetAdmin {
 		v.Level, v.Saw, v.Why = Warning, "CAP_NET_ADMIN is not", "this user cannot start a tunnel; the service, and root, can"
 		v.Advice = "sudo, or systemctl start srdtun@NAME; in a container: --cap-add NET_ADMIN"
+	}
+	return v
+}
+
+func otherTunnels(_ *Facts, p Plan) Finding {
+	v := Finding{Check: "other tunnels", Saw: "no tunnel takes another's outer packets"}
+	if len(p.Conflicts) > 0 {
+		v.Level, v.Saw = Warning, strings.Join(p.Conflicts, "; ")
+		v.Why, v.Advice = "one of the two tunnels is dead, or runs inside the other", "one mark (fwmark) for both, narrower allowed_ips, or one at a time: docs/guide.md"
 	}
 	return v
 }

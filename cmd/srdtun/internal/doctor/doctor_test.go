@@ -159,3 +159,13 @@ func TestClockOfAContainer(t *testing.T) {
 		}
 	}
 }
+
+// Outer packets that go into a tunnel are a warning with both names.
+func TestOtherTunnels(t *testing.T) {
+	if v := otherTunnels(nil, Plan{}); v.Level != OK {
+		t.Errorf("%+v", v)
+	}
+	if v := otherTunnels(nil, Plan{Conflicts: []string{"a: into b", "b: into a"}}); v.Level != Warning || v.Saw != "a: into b; b: into a" {
+		t.Errorf("%+v", v)
+	}
+}

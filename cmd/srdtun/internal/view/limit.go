@@ -108,6 +108,7 @@ func Troubles(st *control.Status, now time.Time) (v []string) {
 	for _, l := range st.Missing {
 		v = append(v, fmt.Sprintf("paths.local: %s has no address here", l))
 	}
+	v = append(v, st.Conflicts...)
 	for i := range st.Peers {
 		p := &st.Peers[i]
 		switch {

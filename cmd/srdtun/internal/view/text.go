@@ -119,6 +119,7 @@ func (t *text) iface(st *control.Status) {
 		t.field("listening port", "%d", st.ListenPort)
 	}
 	t.differences(st)
+	t.conflicts(st)
 	if st.FwMark != 0 {
 		t.field("fwmark", "%s", mark(st.FwMark))
 	}

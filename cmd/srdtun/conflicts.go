@@ -1,0 +1,59 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/srdtun/srdtun/config"
+	"github.com/srdtun/srdtun/overlay/control"
+	"github.com/srdtun/srdtun/overlay/daemon"
+)
+
+// The outer packets of one tunnel may enter another, when a default route comes or goes. The
+// daemons tell it as an event. The commands here tell it where the change is made.
+
+// interfaces returns the states of the running interfaces. One that does not answer says
+// nothing about itself.
+func interfaces() (all []*control.Status) {
+	list, _, _ := askRunning(control.Part{}) // with the addresses of all peers
+	for _, r := range list {
+		all = append(all, r.Status)
+	}
+	return all
+}
+
+// conflicts returns the outer packets that c sends, or would send, into a tunnel, and those of
+// others that its interface takes, or would take.
+func conflicts(c *config.Config) []error { return daemon.DoubtRoutes(c, interfaces()) }
+
+// runningConflicts returns those of all running interfaces.
+func runningConflicts() (lines []string) {
+	all := interfaces()
+	for _, st := range all {
+		lines = append(lines, conflictsOf(st, all)...)
+	}
+	return lines
+}
+
+// conflictsOf returns those of one running interface.
+func conflictsOf(st *control.Status, all []*control.Status) (lines []string) {
+	for _, line := range slices.Concat(st.Conflicts, daemon.Enters(st.Interface, all)) {
+		lines = append(lines, st.Interface+": "+line)
+	}
+	return lines
+}
+
+// warnStarted prints the conflicts of an interface that was started a moment ago.
+func warnStarted(name string) {
+	all := interfaces()
+	for _, st := range all {
+		if st.Interface != name {
+			continue
+		}
+		for _, line := range conflictsOf(st, all) {
+			fmt.Fprintf(os.Stderr, "srdtun: %s (warning)\n", strings.TrimSpace(line))
+		}
+	}
+}

@@ -1,0 +1,194 @@
+package e2e
+
+import (
+	"net/netip"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/srdtun/srdtun/e2e/fabric"
+)
+
+// cli runs the shipped binary on a host, and returns all its output.
+func cli(t *testing.T, h *fabric.Host, args ...string) string {
+	t.Helper()
+	out, err := h.Run("sh", append([]string{"-c", `exec "$@" 2>&1`, "sh", bin}, args...)...)
+	if err != nil {
+		t.Fatalf("%v: %v: %s", args, err, out)
+	}
+	return out
+}
+
+// detach starts a client by "up -d", and returns what that prints.
+func (c client) detach(t *testing.T) string {
+	t.Helper()
+	c.write(t)
+	t.Cleanup(func() { _, _ = c.Host.Run(bin, "down", c.Name) })
+	return cli(t, c.Host, "up", "-d", c.File)
+}
+
+func (c client) write(t *testing.T) {
+	t.Helper()
+	if err := os.WriteFile(c.File, c.Config.TOML(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func wants(t *testing.T, what, out, want string) {
+	t.Helper()
+	if !strings.Contains(out, want) {
+		t.Errorf("%s says %q, want %q", what, out, want)
+	}
+}
+
+// ownMark and halves give a client another way to take all traffic.
+func ownMark(c *client) { c.Config.Extra = "fwmark = 4242\n" }
+func halves(c *client) {
+	c.Config.Peers[0].AllowedIPs = []netip.Prefix{netip.MustParsePrefix("0.0.0.0/1"), netip.MustParsePrefix("128.0.0.0/1")}
+}
+func none(c *client) { c.Config.Peers[0].AllowedIPs = nil }
+func plain(*client)  {}
+
+// both makes two clients, and a host route to one of the servers. OpenVPN, too, makes one beside
+// its halves, as a tunnel is not to take itself.
+func both(t *testing.T, f *fabric.Fabric, first, second func(*client), straight int) (a, b client) {
+	t.Helper()
+	a, b = clientOf(t, f, 1), clientOf(t, f, 2)
+	first(&a)
+	second(&b)
+	for _, c := range []*client{&a, &b} {
+		c.Config.Peers[0].AllowedIPs = append(c.Config.Peers[0].AllowedIPs, netip.PrefixFrom(netip.MustParseAddr(c.inner), 32))
+	}
+	do(t, f.A(1), "ip route add "+f.B(straight).Addr4().String()+"/32 via "+gateway(f.A(1)))
+	return a, b
+}
+
+// TestSecondTunnelIsToldBeforeItTakesTheFirst starts two tunnels that take all traffic, of
+// which one would take the other's outer packets. "check" tells it before, "up -d" at the start,
+// and "show", "doctor" and an event of the tunnel that dies while it lasts.
+func TestSecondTunnelIsToldBeforeItTakesTheFirst(t *testing.T) {
+	side(t)
+	for name, shape := range map[string]struct {
+		first, second func(*client)
+		straight      int // the server with a host route
+	}{
+		"the second has its own mark":            {plain, ownMark, 1},
+		"the second has halves":                  {plain, halves, 2},
+		"the first has its own mark":             {ownMark, plain, 1},
+		"the first has halves":                   {halves, plain, 1},
+		"the first has no default route at all":  {none, plain, 2},
+		"the first has none, the second, halves": {none, halves, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := network(t, fabric.Spec{HostsB: 2})
+			host := f.A(1)
+			first, second := both(t, f, shape.first, shape.second, shape.straight)
+			if out := first.detach(t); out != "" {
+				t.Errorf("the first start says %q", out)
+			}
+			if !answers(host, first.inner) {
+				t.Fatal("nothing passes the first one")
+			}
+			second.write(t)
+			// One of the two is named, whichever dies.
+			checked := cli(t, host, "check", second.File)
+			told := second.detach(t)
+			t.Logf("check: %supd -d: %s", checked, told)
+			dies := first.Name
+			if strings.Contains(told, "its endpoint") {
+				dies = second.Name
+			}
+			other := map[string]string{first.Name: second.Name, second.Name: first.Name}[dies]
+			for what, out := range map[string]string{
+				"check": checked, "up -d": told, "check while it runs": cli(t, host, "check", second.File), "doctor": cli(t, host, "doctor", second.File),
+			} {
+				wants(t, what, out, other)
+				wants(t, what, out, "warning")
+			}
+			await(t, "event of "+dies, func() bool {
+				return strings.Contains(cli(t, host, "events", dies), "go into the tunnel "+other)
+			})
+			wants(t, "show", cli(t, host, "show", dies), "go into the tunnel "+other)
+			if _, err := host.Run(bin, "show", "--check", dies); err == nil {
+				t.Error("show --check finds nothing wrong")
+			}
+		})
+	}
+}
+
+// TestSecondHalvesAreRefused starts two tunnels with the same halves. The second one does not
+// start, and names the first, which goes on.
+func TestSecondHalvesAreRefused(t *testing.T) {
+	side(t)
+	f := network(t, fabric.Spec{HostsB: 2})
+	first, second := both(t, f, halves, func(c *client) { halves(c); ownMark(c) }, 1)
+	first.detach(t)
+	second.write(t)
+	out, err := f.A(1).Run("sh", "-c", `exec "$@" 2>&1`, "sh", bin, "up", "-d", second.File)
+	if err == nil || !strings.Contains(out, "by "+first.Name) {
+		t.Errorf("%v: %s", err, out)
+	}
+	if !answers(f.A(1), first.inner) {
+		t.Error("nothing passes the first one")
+	}
+}
+
+// TestForeignTunnelIsToldInBothOrders has another VPN's device beside a tunnel of ours.
+func TestForeignTunnelIsToldInBothOrders(t *testing.T) {
+	side(t)
+	const mark = 4242
+	f := network(t, fabric.Spec{})
+	host := f.A(1)
+	device := func(t *testing.T) {
+		t.Helper()
+		do(t, host, "ip tuntap add wgq0 mode tun; ip addr add 10.66.0.2/32 dev wgq0; ip link set wgq0 up; ip route add 0.0.0.0/1 dev wgq0; ip route add 128.0.0.0/1 dev wgq0")
+	}
+	for _, foreign := range []struct {
+		name     string
+		up, down func(*testing.T)
+	}{
+		{"rules of another mark", func(t *testing.T) { wgQuick(t, host, "wgq0", mark) }, func(t *testing.T) { wgQuickDown(t, host, "wgq0", mark) }},
+		{"halves", device, func(t *testing.T) { do(t, host, "ip link del wgq0") }},
+	} {
+		c := clientOf(t, f, 1)
+		for _, before := range []bool{true, false} {
+			t.Run(foreign.name+map[bool]string{true: " before", false: " after"}[before], func(t *testing.T) {
+				if before {
+					foreign.up(t)
+				}
+				c.write(t)
+				checked := cli(t, host, "check", c.File)
+				told := c.detach(t)
+				if before {
+					t.Logf("check: %sup -d: %s", checked, told)
+					wants(t, "check", checked, "wgq0")
+					wants(t, "up -d", told, "wgq0")
+				} else {
+					if told != "" || strings.Contains(checked, "wgq0") {
+						t.Errorf("without a foreign tunnel: %q, %q", checked, told)
+					}
+					foreign.up(t)
+				}
+				await(t, "line of show", func() bool { return strings.Contains(cli(t, host, "show", c.Name), "conflict: ") })
+				wants(t, "events", cli(t, host, "events", c.Name), "wgq0")
+				wants(t, "check", cli(t, host, "check", c.File), "wgq0")
+				wants(t, "doctor", cli(t, host, "doctor"), "wgq0")
+				foreign.down(t)
+				await(t, "end of it", func() bool { return !strings.Contains(cli(t, host, "show", c.Name), "conflict: ") })
+				if marked := strings.HasPrefix(foreign.name, "rules"); before && marked {
+					heard := cli(t, host, "events", c.Name)
+					wants(t, "events", heard, "outer-taken: the outer packets of wgq0 (mark 0x1092) go into "+c.Name)
+					wants(t, "events", heard, "outer-free: ")
+				}
+				if !answers(host, c.inner) {
+					t.Error("when it is gone nothing passes")
+				}
+				cli(t, host, "down", c.Name)
+			})
+		}
+		do(t, f.B(1), "ip addr del "+wideWorld+"/32 dev lo")
+		if err := c.server.Stop(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
