@@ -94,7 +94,8 @@ func tell(notes []string) {
 }
 
 func exportCommand() *cobra.Command {
-	return &cobra.Command{
+	var output string
+	c := &cobra.Command{
 		Use:   "export NAME|FILE",
 		Short: "Print a configuration as a file of wg-quick's",
 		Long: `Print a configuration as a file of wg-quick's, with its secret keys. What that has no
@@ -106,9 +107,14 @@ words for stands in it as a comment, and of several endpoints the first is taken
 			if err != nil {
 				return err
 			}
+			if output != "" && output != "-" {
+				return writeNew(output, config.Export(c))
+			}
 			warnWorldReadable(os.Stdout)
 			_, err = os.Stdout.Write(config.Export(c))
 			return err
 		},
 	}
+	c.Flags().StringVarP(&output, "output", "o", "", "write to `FILE`, which must not exist, with mode 0600")
+	return c
 }

@@ -3,9 +3,12 @@ package daemon
 import (
 	"fmt"
 	"net"
+	"os"
+	"path/filepath"
 	"sync"
 
 	"github.com/srdtun/srdtun/config"
+	"github.com/srdtun/srdtun/overlay/control/rundir"
 	"github.com/srdtun/srdtun/overlay/events"
 	"github.com/srdtun/srdtun/overlay/frame"
 	"github.com/srdtun/srdtun/overlay/merge"
@@ -30,7 +33,7 @@ func (d *device) open() (err error) {
 	if _, err := net.InterfaceByName(c.Interface.Name); err == nil {
 		// An existing device belongs to another program, even if the kernel would let this
 		// process attach to it.
-		return fmt.Errorf("interface %s: there is a device of that name already", c.Interface.Name)
+		return fmt.Errorf("interface %s: there is a device of that name already%s", c.Interface.Name, holderOf(c.Interface.Name))
 	}
 	d.tun, err = tundev.Open(c.Interface.Name, c.Interface.MTU, d.options())
 	if err != nil {
@@ -46,6 +49,22 @@ func (d *device) open() (err error) {
 		d.log.tell(events.HostSetting, w, "%s", w)
 	}
 	return nil
+}
+
+// holderOf names the daemon that has a device: a service, where this one was started by hand,
+// or the other way round. Each has a run directory of its own, so no lock excludes the other.
+func holderOf(name string) string {
+	there := func(path ...string) bool {
+		_, err := os.Lstat(filepath.Join(path...) + rundir.Socket)
+		return err == nil
+	}
+	switch dir := rundir.Dir(); {
+	case there(dir, name, name):
+		return "; the service srdtun@" + name + " runs it: systemctl stop srdtun@" + name
+	case filepath.Base(dir) == name && there(filepath.Dir(dir), name):
+		return "; it was started by hand: srdtun down " + name
+	}
+	return ""
 }
 
 func (d *device) options() tundev.Options {

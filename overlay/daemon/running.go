@@ -59,10 +59,29 @@ func (r *runningConfig) byName(name string) (*peer, error) {
 	if i >= 0 {
 		return all[i], nil
 	}
-	if a, err := netip.ParseAddr(name); err == nil {
+	a, err := netip.ParseAddr(name)
+	if at, portErr := netip.ParseAddrPort(name); portErr == nil {
+		a, err = at.Addr(), nil
+	}
+	if err == nil {
+		if p := calledAt(all, a); p != nil {
+			return nil, fmt.Errorf("%v is an endpoint of peer %s, outside the tunnel; give its name, its public key or an address in its allowed_ips", a, p.title())
+		}
 		return nil, fmt.Errorf("no peer has %v in its allowed_ips", a)
 	}
 	return nil, fmt.Errorf("no peer is named %s", keytext.Quote(name))
+}
+
+// calledAt returns the first peer with an endpoint at an address, or nil.
+func calledAt(all []*peer, a netip.Addr) *peer {
+	for _, p := range all {
+		for _, e := range p.cfg().Endpoints {
+			if at, ok := e.Addr(); ok && at.Addr() == a.Unmap() {
+				return p
+			}
+		}
+	}
+	return nil
 }
 
 // policy makes a path policy with the configured options. The error is about the name.

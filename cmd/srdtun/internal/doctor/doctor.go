@@ -14,12 +14,13 @@ type Level int
 // These are the severity levels. With a Fault a tunnel does not start; with a Warning it
 // is slow or fragile.
 const (
-	OK Level = iota
+	Unknown Level = iota - 1 // too little was seen to judge
+	OK
 	Warning
 	Fault
 )
 
-func (l Level) String() string { return [...]string{"ok", "warning", "fault"}[l] }
+func (l Level) String() string { return [...]string{"unknown", "ok", "warning", "fault"}[l-Unknown] }
 
 // Finding is the result of one check.
 type Finding struct {

@@ -240,15 +240,15 @@ func loss(p *control.Peer) doctor.Finding {
 		by[name].sent += path.SentPackets
 		by[name].lost += path.Lost
 	}
-	v := doctor.Finding{Check: "loss", Saw: "too few packets were sent to see"}
+	v := doctor.Finding{Check: "loss", Level: doctor.Unknown, Saw: "too few packets were sent to see", Advice: "send traffic through the tunnel for some seconds, then look again"}
 	worst := muchLoss
 	for _, name := range names {
 		t := by[name]
 		if t.sent < fewPackets {
 			continue
 		}
-		if v.Level == doctor.OK {
-			v.Saw = "less than 1 % between any two addresses"
+		if v.Level == doctor.Unknown {
+			v.Level, v.Saw, v.Advice = doctor.OK, "less than 1 % between any two addresses", ""
 		}
 		if float64(t.lost)/float64(t.sent) > worst {
 			worst = float64(t.lost) / float64(t.sent)

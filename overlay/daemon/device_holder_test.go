@@ -1,0 +1,40 @@
+package daemon
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/srdtun/srdtun/overlay/control/rundir"
+)
+
+// A start beside the same interface as a service, or by hand, names the other one.
+func TestSecondStartNamesTheFirst(t *testing.T) {
+	top := t.TempDir()
+	service := filepath.Join(top, "lab")
+	if err := os.Mkdir(service, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	want := func(dir, want string) {
+		t.Helper()
+		t.Setenv(rundir.Env, dir)
+		if got := holderOf("lab"); (want == "") != (got == "") || !strings.Contains(got, want) {
+			t.Errorf("from %s: %q, want %q", dir, got, want)
+		}
+	}
+	want(top, "")
+	want(service, "")
+	for _, c := range []struct{ socket, from, want string }{
+		{filepath.Join(service, "lab"), top, "systemctl stop srdtun@lab"},
+		{filepath.Join(top, "lab"), service, "srdtun down lab"},
+	} {
+		if err := os.WriteFile(c.socket+rundir.Socket, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		want(c.from, c.want)
+		if err := os.Remove(c.socket + rundir.Socket); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
