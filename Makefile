@@ -109,8 +109,9 @@ acceptance: ## what the transport is to reach, in the simulator: values, goals, 
 count: ## state, constants, lines and arrows of the transport's core, beside what they may come to
 	@$(GO) run -C lab ./corecount -root .. $(COUNTFLAGS)
 
-plaintcp: bin-bench ## record what this kernel's TCP does: lab/tcp/testdata/linux.txt (root, two minutes)
+plaintcp: build bin-bench ## record what this kernel's TCP does, alone and beside the tunnel: lab/tcp/testdata, lab/testdata (root, five minutes)
 	@$(BIN)/bench plaintcp -o lab/tcp/testdata/linux.txt alone-20 alone-200 two-20 two-200 four-20 loss-0.5 loss-2
+	@$(BIN)/bench plaintcp -bin $(BIN)/srdtun -o lab/testdata/beside.txt beside-1-1-20 beside-1-1-200 beside-4-4-20
 
 hostdelay: bin-bench ## record how late this machine's processes are: lab/hosts (root)
 	@chrt -f 10 $(BIN)/bench hostdelay -o lab/hosts/idle.txt
