@@ -150,6 +150,9 @@ func (s *server) startWarnings() (v []string) {
 		v = append(v, d.Error())
 	}
 	for _, e := range s.log.after(0).Events {
+		if standing := e.Kind == events.RoutingLoop || e.Kind == events.OuterTaken; standing {
+			continue // the status has these, and the command prints them from there
+		}
 		if e.Level >= events.Warning && e.Kind != events.ConfigDoubt && e.Kind != events.LocalMissing {
 			v = append(v, e.Text)
 		}
