@@ -171,7 +171,7 @@ func (ep *endpoints) placeAll() {
 		ep.classify()
 	}
 	ep.conditions.forget(ep.running.peers())
-	ep.standing.forget(ep.conditions)
+	ep.forgetTargets()
 	ep.checkRoutes()
 	if ep.uplinks.host.changed {
 		ep.hostChanged.Store(true)
@@ -192,7 +192,7 @@ func (ep *endpoints) placeChanged() {
 		}
 	}
 	ep.conditions.forget(ep.running.peers())
-	ep.standing.forget(ep.conditions)
+	ep.forgetTargets()
 }
 
 // place gives p the tuples of its endpoints, and the tuples to call it back on.

@@ -3,6 +3,7 @@ package daemon
 import (
 	"fmt"
 	"net/netip"
+	"slices"
 
 	"github.com/srdtun/srdtun/overlay/events"
 	"github.com/srdtun/srdtun/overlay/netconf"
@@ -73,6 +74,24 @@ func (ep *endpoints) reportLoop(w target) {
 	default:
 		ep.log.tellOf(w.peer.title(), events.LoopGone, at, "the route to its endpoint %s does not lead into a tunnel any more", at)
 	}
+}
+
+// forgetTargets ends the conditions of addresses that are endpoints no more. Nothing else
+// would: only endpoints are looked at.
+func (ep *endpoints) forgetTargets() {
+	for k := range ep.conditions {
+		if k.kind != events.RoutingLoop && k.kind != events.EndpointSelf {
+			continue
+		}
+		if slices.ContainsFunc(k.peer.remotes(), func(r netip.AddrPort) bool { return r.String() == k.subject }) {
+			continue
+		}
+		ep.conditions.set(k, false)
+		if k.kind == events.RoutingLoop {
+			ep.log.tellOf(k.peer.title(), events.LoopGone, k.subject, "%s is not its endpoint any more", k.subject)
+		}
+	}
+	ep.standing.forget(ep.conditions)
 }
 
 // prefixed puts a text in front of a line, if there is one.

@@ -19,6 +19,7 @@ import (
 	"github.com/srdtun/srdtun/config"
 	"github.com/srdtun/srdtun/internal/uevent"
 	"github.com/srdtun/srdtun/overlay/control"
+	"github.com/srdtun/srdtun/overlay/control/rundir"
 	"github.com/srdtun/srdtun/overlay/events"
 	"github.com/srdtun/srdtun/srd/mono"
 )
@@ -90,6 +91,28 @@ func TestRoutingLoopComesAndGoes(t *testing.T) {
 			t.Errorf("told %+v", e)
 		}
 	}
+	r.cancel()
+	r.wait()
+}
+
+// A loop ends with its endpoint, and show tells it only as long as it lasts.
+func TestRoutingLoopGoesWithItsEndpoint(t *testing.T) {
+	uplink(t)
+	runDir(t)
+	r := up(t, parse(t, "127.0.0.1:5999", "198.51.100.9:5999"))
+	r.told(events.Started)
+	ip(t, "route", "add", "198.51.100.0/24", "dev", "srdd0")
+	until(t, "the loop", func() bool { return len(r.server.endpoints.standing.all()) == 1 })
+	c, err := control.Dial(rundir.Place{Device: "srdd0"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	change := control.Change{How: control.HowSet, Settings: []control.Setting{{Key: "peer.near.endpoints", Value: "192.0.2.9:5999"}}}
+	if _, err := c.Change(change); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "its end", func() bool { return r.count(events.LoopGone) == 1 && len(r.server.endpoints.standing.all()) == 0 })
 	r.cancel()
 	r.wait()
 }
