@@ -188,10 +188,11 @@ func TestKeysAreRotated(t *testing.T) {
 	}
 
 	// A preshared key, in both files, and both are reloaded.
+	preshared, _ := draw()
 	for _, n := range []*tunnel.Node{hub, one} {
 		for i := range n.Config.Peers {
 			if n == one || n.Config.Peers[i].PublicKey == one.PublicKey {
-				n.Config.Peers[i].PresharedKey = private
+				n.Config.Peers[i].PresharedKey = preshared
 			}
 		}
 		reload(t, n, n.Config.Peers)

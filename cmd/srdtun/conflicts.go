@@ -17,7 +17,7 @@ import (
 // interfaces returns the states of the running interfaces. One that does not answer says
 // nothing about itself.
 func interfaces() (all []*control.Status) {
-	list, _, _ := askRunning(control.Part{}) // with the addresses of all peers
+	list, _, _ := askRunning(control.Part{Reached: true}) // paths are where outer packets go
 	for _, r := range list {
 		all = append(all, r.Status)
 	}

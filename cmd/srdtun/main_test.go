@@ -130,7 +130,7 @@ type still struct {
 func (s still) Show(part control.Part) control.Status {
 	f, err := os.OpenFile(s.status.Interface+".asked", os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	if err == nil { // else it runs where it may not write, and no script looks
-		fmt.Fprintf(f, "brief=%v peer=%s\n", part.Brief, part.Peer)
+		fmt.Fprintf(f, "brief=%v peer=%s\n", part.Brief || part.Reached, part.Peer) // both are bounded
 		f.Close()
 	}
 	return s.status

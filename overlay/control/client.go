@@ -73,7 +73,7 @@ func (c *Client) Show() (*Status, error) { return c.ShowPart(Part{}) }
 
 // ShowPart asks for a part of the state. An older daemon may send other peers, too.
 func (c *Client) ShowPart(p Part) (*Status, error) {
-	r, err := c.do(request{Op: opShow, Brief: p.Brief, Peer: p.Peer})
+	r, err := c.do(request{Op: opShow, Brief: p.Brief, Reached: p.Reached, Peer: p.Peer})
 	if err != nil {
 		return nil, err
 	}

@@ -5,6 +5,7 @@
 //	{"op":"show"}     {"status":{...}}        Status, as `show --json` prints it
 //	{"op":"show","peer":"hub"}  the same with this peer alone
 //	{"op":"show","brief":true}  the same without peers
+//	{"op":"show","reached":true}  the same with 64 of the peers that have paths, at most
 //	{"op":"version"}  {"version":"v1.2.3"}
 //	{"op":"change","change":{...}}  {"changed":[...]}  Change, and Differences
 //	{"op":"change","enclosed":true}  the same; the Change is in a file, passed as a descriptor

@@ -45,11 +45,12 @@ type request struct {
 	Change *Change `json:"change,omitempty"` // change only
 	// Enclosed means that the change is in a file. Its descriptor comes with the request.
 	Enclosed bool   `json:"enclosed,omitempty"`
-	After    uint64 `json:"after,omitempty"` // events only
-	Ms       int64  `json:"ms,omitempty"`    // flows only: how long
-	Peer     string `json:"peer,omitempty"`  // ping; of show: no other peer
-	Brief    bool   `json:"brief,omitempty"` // show only: without peers
-	Every    bool   `json:"every,omitempty"` // ping only: all paths
+	After    uint64 `json:"after,omitempty"`   // events only
+	Ms       int64  `json:"ms,omitempty"`      // flows only: how long
+	Peer     string `json:"peer,omitempty"`    // ping; of show: no other peer
+	Brief    bool   `json:"brief,omitempty"`   // show only: without peers
+	Reached  bool   `json:"reached,omitempty"` // show only: with some of the peers that have paths
+	Every    bool   `json:"every,omitempty"`   // ping only: all paths
 }
 
 type reply struct {

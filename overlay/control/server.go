@@ -32,9 +32,14 @@ type Handler interface {
 // Part limits a state. The zero value is the whole state. With a thousand peers that is
 // 2 MB of JSON, so a command asks for no more than it needs.
 type Part struct {
-	Brief bool   // without peers
-	Peer  string // with this peer alone: a name, a public key or an address inside the tunnel
+	Brief   bool   // without peers
+	Reached bool   // with peers that have paths, ReachedMost at most
+	Peer    string // with this peer alone: a name, a public key or an address inside the tunnel
 }
+
+// ReachedMost bounds the peers of Part.Reached. The caller asks the kernel for the route of
+// each path.
+const ReachedMost = 64
 
 // Server owns an interface's name and socket. Make it before any setup, and close it after
 // the teardown. In between no second daemon of that name starts.
@@ -213,7 +218,7 @@ func answer(ctx context.Context, c *place, h Handler, line []byte, enclosed *rec
 	}
 	switch req.Op {
 	case opShow:
-		st := h.Show(Part{Brief: req.Brief, Peer: req.Peer})
+		st := h.Show(Part{Brief: req.Brief, Reached: req.Reached, Peer: req.Peer})
 		st.Schema, st.Version = Schema, Version
 		st.fillEmpty()
 		return writeReply(c, reply{Status: &st}) == nil

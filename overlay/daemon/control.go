@@ -10,6 +10,8 @@ import (
 	"github.com/srdtun/srdtun/config"
 	"github.com/srdtun/srdtun/overlay/control"
 	"github.com/srdtun/srdtun/overlay/flows"
+	"github.com/srdtun/srdtun/srd"
+	"github.com/srdtun/srdtun/srd/mono"
 )
 
 var _ control.Handler = (*server)(nil)
@@ -27,6 +29,8 @@ func (s *server) peersOf(part control.Part) []*peer {
 	switch {
 	case part.Brief:
 		return nil
+	case part.Reached:
+		return reached(s.running.peers())
 	case part.Peer == "":
 		return s.running.peers()
 	}
@@ -35,6 +39,21 @@ func (s *server) peersOf(part control.Part) []*peer {
 		return nil
 	}
 	return []*peer{p}
+}
+
+// reached returns the first of the peers that have paths.
+func reached(all []*peer) (v []*peer) {
+	for _, p := range all {
+		has := false
+		p.link.Do(func(_ mono.Time, c *srd.Conn) { has = len(c.Paths()) > 0 })
+		if has {
+			v = append(v, p)
+		}
+		if len(v) == control.ReachedMost {
+			break
+		}
+	}
+	return v
 }
 
 // Events implements control.EventSource.

@@ -247,6 +247,7 @@ func TestShowDescribesOnlyThePeersAskedFor(t *testing.T) {
 	for part, want := range map[control.Part][]string{
 		{}:                           {"near", "named"},
 		{Brief: true}:                nil,
+		{Reached: true}:              nil, // nobody was called yet
 		{Peer: "near"}:               {"near"},
 		{Peer: key(t, 2)}:            {"near"},
 		{Peer: "10.80.0.2"}:          {"near"},
