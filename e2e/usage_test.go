@@ -149,6 +149,7 @@ func scrape(t *testing.T, n *tunnel.Node) {
 // scraped at the end.
 func TestThousandIdlePeers(t *testing.T) {
 	side(t)
+	run := t.TempDir() // outlives the daemons
 	f := network(t, fabric.Spec{Spines: 1})
 	if _, err := f.A(1).Run("ip", "route", "add", "unreachable", unreachable.String()); err != nil {
 		t.Fatal(err)
@@ -165,6 +166,7 @@ func TestThousandIdlePeers(t *testing.T) {
 		Endpoints: []netip.AddrPort{netip.AddrPortFrom(f.A(1).Addr4(), tunnel.DefaultPort)},
 	}}
 	for _, n := range []*tunnel.Node{hub, spoke} {
+		n.RunDir = run
 		if err := n.Start(); err != nil {
 			t.Fatal(err)
 		}

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/srdtun/srdtun/e2e/fabric"
+	"github.com/srdtun/srdtun/overlay/control/rundir"
 )
 
 // Bounds for a healthy daemon: to report that it is ready, to end, and to pass the first
@@ -39,6 +40,9 @@ type Node struct {
 	Name   string // of its interface
 	File   string // its TOML file
 	Config Config
+	// RunDir is the folder of the daemon's socket; "": that of all daemons. Commands for other
+	// interfaces look into that one, and a daemon that they ask is not idle.
+	RunDir string
 
 	PublicKey string
 	process   *fabric.Process
@@ -90,7 +94,7 @@ func NewNode(bin string, host *fabric.Host, suffix string, c Config) (*Node, err
 // command runs srdtun outside the fabric and returns its output, trimmed.
 func (n *Node) command(stdin string, args ...string) (string, error) {
 	cmd := exec.Command(n.Bin, args...)
-	cmd.Stdin = strings.NewReader(stdin)
+	cmd.Stdin, cmd.Env = strings.NewReader(stdin), append(os.Environ(), n.env()...)
 	out, err := cmd.Output()
 	var exit *exec.ExitError
 	if errors.As(err, &exit) {
@@ -113,11 +117,19 @@ func (n *Node) Start() error {
 	if n.process != nil {
 		n.restarts = append(n.restarts, n.process)
 	}
-	n.process, err = n.Host.StartWith(nil, []string{"NOTIFY_SOCKET=" + n.File + ".notify"}, n.Bin, n.up()...)
+	n.process, err = n.Host.StartWith(nil, append(n.env(), "NOTIFY_SOCKET="+n.File+".notify"), n.Bin, n.up()...)
 	if err != nil {
 		return err
 	}
 	return n.awaitReady(ready)
+}
+
+// env returns what the node's programs have in their environment beside this one's.
+func (n *Node) env() []string {
+	if n.RunDir == "" {
+		return nil
+	}
+	return []string{rundir.Env + "=" + n.RunDir}
 }
 
 // up returns the daemon's arguments.
