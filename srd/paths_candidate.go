@@ -93,11 +93,11 @@ func (ps *paths) stray(t *Train, to Tuple, size int, f func([]byte) []byte) {
 
 // candidateAnswers takes it that a secret was returned which none of our paths was sent.
 func (ps *paths) candidateAnswers(now mono.Time, secret *wire.Secret) {
-	k := ps.candidates.Answer(secret)
+	k := ps.candidates.Answer(now, secret)
 	if k == nil {
 		return
 	}
-	if rtt := k.RTT(now); rtt > 0 && !ps.rtt.Known() {
+	if rtt := k.RTT(); rtt > 0 && !ps.rtt.Known() {
 		ps.rtt.Add(rtt)
 	}
 	if !ps.admit(now, k) {
@@ -109,7 +109,7 @@ func (ps *paths) candidateAnswers(now mono.Time, secret *wire.Secret) {
 // room: then it waits for some, and those are asked that were silent for longest.
 func (ps *paths) admit(now mono.Time, k *candidate.Candidate[Tuple]) bool {
 	// The table moves what it holds, so that k is not k any more once one is removed.
-	tuple, was, since, heard, rtt, size := k.Tuple, k.Was, k.Since(), k.Heard(), k.RTT(now), k.Size()
+	tuple, was, since, heard, rtt, size := k.Tuple, k.Was, k.Since(), k.Heard(), k.RTT(), k.Size()
 	p := ps.find(tuple)
 	if p == nil {
 		p = ps.openPath(now, tuple, false)

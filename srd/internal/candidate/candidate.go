@@ -62,14 +62,15 @@ type Candidate[T comparable] struct {
 	Asks   uint8       // how often it has asked for that, counted by the user
 
 	addr   netip.Addr
-	since  mono.Time // first heard
-	heard  mono.Time // last heard
-	at     mono.Time // last challenged
-	next   mono.Time // the next challenge is not due before
-	size   int       // bytes of the smallest challenge
-	tries  uint8     // challenges so far, or as many as matter
-	left   uint8     // challenges that it gets until it is heard again
-	proven bool      // it is, and waits for a place among the paths
+	since  mono.Time     // first heard
+	heard  mono.Time     // last heard
+	at     mono.Time     // last challenged
+	next   mono.Time     // the next challenge is not due before
+	size   int           // bytes of the smallest challenge
+	tries  uint8         // challenges so far, or as many as matter
+	left   uint8         // challenges that it gets until it is heard again
+	rtt    time.Duration // of its proof; 0: not known
+	proven bool          // it is, and waits for a place among the paths
 }
 
 // Since returns when the candidate was first heard, Heard when it was last.
@@ -89,13 +90,9 @@ func (k *Candidate[T]) Proven() bool { return k.proven }
 func (k *Candidate[T]) Size() int { return k.size }
 
 // RTT returns the round trip that its proof took, 0 if that cannot be told: the answers
-// to several challenges look alike (Karn and Partridge, SIGCOMM 1987).
-func (k *Candidate[T]) RTT(now mono.Time) time.Duration {
-	if k.tries != 1 {
-		return 0
-	}
-	return max(now.Sub(k.at), time.Microsecond)
-}
+// to several challenges look alike (Karn and Partridge, SIGCOMM 1987). The wait for a place
+// among the paths is not part of it.
+func (k *Candidate[T]) RTT() time.Duration { return k.rtt }
 
 // Asked notes a challenge of size bytes; first is how long the first one is given.
 func (k *Candidate[T]) Asked(now mono.Time, size int, first time.Duration) {
@@ -289,7 +286,7 @@ func (t *Table[T]) due(k *Candidate[T], size int, trusts func(netip.Addr) bool) 
 
 // Answer takes a secret that the peer has returned, and returns the candidate it was
 // sent to, which is proven by that; nil if there is none, or it was before.
-func (t *Table[T]) Answer(secret *wire.Secret) *Candidate[T] {
+func (t *Table[T]) Answer(now mono.Time, secret *wire.Secret) *Candidate[T] {
 	for i := range t.all {
 		k := &t.all[i]
 		switch {
@@ -297,6 +294,9 @@ func (t *Table[T]) Answer(secret *wire.Secret) *Candidate[T] {
 			continue
 		case k.proven || t.waiting == Waits:
 			return nil
+		}
+		if k.tries == 1 {
+			k.rtt = max(now.Sub(k.at), time.Microsecond)
 		}
 		k.proven = true
 		t.waiting++

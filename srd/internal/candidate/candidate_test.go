@@ -227,7 +227,7 @@ func TestPortsTakeTurns(t *testing.T) {
 			due[h.now.Add(50*time.Millisecond)] = k.Secret
 		}
 		if s, ok := due[h.now]; ok {
-			if k := h.Answer(&s); k != nil {
+			if k := h.Answer(h.now, &s); k != nil {
 				answered[k.Tuple.port] = true
 				h.Remove(k.Tuple)
 			}
@@ -239,30 +239,37 @@ func TestPortsTakeTurns(t *testing.T) {
 func TestNobodyProvesItselfUnasked(t *testing.T) {
 	h := newHeard()
 	h.hear(on{1, 1}, 100)
-	if h.Answer(&wire.Secret{}) != nil {
+	if h.Answer(h.now, &wire.Secret{}) != nil {
 		t.Error("a candidate that was never asked is proven")
 	}
 	k := h.next()
 	k.Secret = wire.Secret{1, 2}
-	if h.Answer(&wire.Secret{1, 3}) != nil || h.Answer(&wire.Secret{1, 2}) != k || !k.Proven() {
+	if h.Answer(h.now, &wire.Secret{1, 3}) != nil || h.Answer(h.now, &wire.Secret{1, 2}) != k || !k.Proven() {
 		t.Error("the secret does not prove who was sent it")
 	}
 }
 
-// One that is proven and waits is not pushed out by others that are not.
+// One that is proven and waits is not pushed out by others that are not. The wait does not count
+// as its round trip.
 func TestProvenWaits(t *testing.T) {
 	h := newHeard()
 	h.hear(on{1, 1}, 100)
 	k := h.next()
 	k.Secret = wire.Secret{1}
-	h.Answer(&wire.Secret{1})
+	const trip = 12 * time.Millisecond
+	h.now = h.now.Add(trip)
+	h.Answer(h.now, &wire.Secret{1})
 	port := 0
 	h.asked(5*time.Second, func() {
 		port++
 		h.hear(on{2 + port%40, port}, 1400)
 	})
-	if w := h.Waiting(h.now); w == nil || w.Tuple != (on{1, 1}) {
-		t.Errorf("waiting: %v", w)
+	w := h.Waiting(h.now)
+	if w == nil || w.Tuple != (on{1, 1}) {
+		t.Fatalf("waiting: %v", w)
+	}
+	if w.RTT() != trip {
+		t.Errorf("round trip %v, want %v", w.RTT(), trip)
 	}
 }
 
@@ -278,7 +285,7 @@ func TestAnswerProvesTheSmallestChallenge(t *testing.T) {
 	if small >= 1200 {
 		t.Fatalf("the first challenge has %d bytes: nothing is tested", small)
 	}
-	if k = h.Answer(&wire.Secret{1}); k == nil || k.Size() != small {
+	if k = h.Answer(h.now, &wire.Secret{1}); k == nil || k.Size() != small {
 		t.Errorf("proven: %v, want %d bytes", k, small)
 	}
 }
