@@ -18,6 +18,7 @@ import (
 	"github.com/srdtun/srdtun/cmd/srdtun/internal/netcheck"
 	"github.com/srdtun/srdtun/config"
 	"github.com/srdtun/srdtun/internal/bounded"
+	"github.com/srdtun/srdtun/internal/keytext"
 	"github.com/srdtun/srdtun/overlay/control/rundir"
 )
 
@@ -44,6 +45,10 @@ it on.`,
 		Args:              takes(1, 1),
 		ValidArgsFunction: completeConfigured,
 		RunE: func(_ *cobra.Command, args []string) error {
+			// The report runs other programs with the name, and they spell it in their own ways.
+			if name := strings.ReplaceAll(args[0], "@", " "); keytext.Hide(name, nil) != name {
+				return usagef("want a name or a file; this looks like a key")
+			}
 			_, err := os.Stdout.Write(writeReport(args[0]))
 			return err
 		},
