@@ -108,8 +108,9 @@ func (s *settings) keepTimes() error {
 	return failed
 }
 
-// returning returns the removed peers that are not expired any more. It reads them from the
-// files, so a peer that has been deleted from the files stays away. The caller holds mu.
+// returning returns the removed peers that are not expired any more: the clock was set back, or
+// their file grants a later time. It reads them from the files, so a peer that has been deleted
+// from the files stays away. A time of `set` that no file has goes on to hold. The caller holds mu.
 func (s *settings) returning() (back []config.Peer) {
 	now, left := s.clock(), expiredPeers{}
 	runs := map[config.Key]bool{}
@@ -122,7 +123,11 @@ func (s *settings) returning() (back []config.Peer) {
 			continue
 		}
 		left[p.PublicKey] = at
-		if !p.Expired(now) {
+		switch {
+		case p.Expires.After(at) && !p.Expired(now):
+			back = append(back, p)
+		case at.After(now):
+			p.Expires = at
 			back = append(back, p)
 		}
 	}

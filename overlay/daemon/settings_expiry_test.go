@@ -148,3 +148,40 @@ func TestEndIsToldWhenItHasHappened(t *testing.T) {
 	r.cancel()
 	r.wait()
 }
+
+// TestExpiryThatWasSetHolds: a peer that expired at a time of `set` stays away, although the
+// file has no such time. It is back when the clock is set back, and goes again.
+func TestExpiryThatWasSetHolds(t *testing.T) {
+	runDir(t)
+	clock := new(setClock)
+	r := upWith(t, Options{Config: parse(t), Clock: clock.now})
+	want := func(what string, peers ...string) {
+		t.Helper()
+		until(t, what, func() bool { return slices.Equal(names(shown(t)), peers) })
+	}
+	at := time.Now().Add(time.Hour).UTC().Format(time.RFC3339)
+	if _, err := ask(t, control.Change{How: control.HowSet, Settings: []control.Setting{{Key: "peer.near.expires", Value: at}}}); err != nil {
+		t.Fatal(err)
+	}
+	want("before its time", "near", "named")
+	clock.set(2 * time.Hour)
+	want("its time is over", "named")
+	for range 3 {
+		if err := r.server.settings.compareTimes(); err != nil {
+			t.Fatal(err)
+		}
+		if got := names(shown(t)); !slices.Equal(got, []string{"named"}) {
+			t.Fatalf("%v after another look at the clock", got)
+		}
+	}
+	clock.set(0)
+	want("the clock is set back", "named", "near")
+	clock.set(2 * time.Hour)
+	want("its time is over again", "named")
+	if _, err := ask(t, control.Change{How: control.HowReload, Config: string(config.Format(parse(t)))}); err != nil {
+		t.Fatal(err)
+	}
+	want("a reload of a file without a time", "near", "named")
+	r.cancel()
+	r.wait()
+}
