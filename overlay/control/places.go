@@ -22,9 +22,10 @@ const (
 	maxInterrupted = 16
 )
 
-// places bounds the connections served at once. When all places are taken, a connection gives
-// way. It is an idle one of the user with most places, or else one of a user's several
-// requests. Idle is a client that has not asked yet, has its answer, or does not read it.
+// places bounds the connections served at once. When all places are taken, a connection of the
+// user with most places gives way, but never to a user with more. So nobody can push another user
+// below an equal share of the places. A user's idle connections go before its requests in
+// progress. Idle is a client that has not asked yet, has its answer, or does not read it.
 type places struct {
 	gone func(uid uint32)
 
@@ -99,39 +100,60 @@ func (p *places) givesWay(n *place) (v *place) {
 	for c := range p.taken {
 		have[c.cred.uid]++
 	}
+	most := 0 // of a user of n's rank
 	for c := range p.taken {
-		if c.mayLeave(n, have) && (v == nil || c.before(v, have)) {
+		if c.rank() == n.rank() {
+			most = max(most, have[c.cred.uid])
+		}
+	}
+	for c := range p.taken {
+		if c.mayLeave(n, have, most) && (v == nil || c.before(v, have)) {
 			v = c
 		}
 	}
 	return v
 }
 
-// mayLeave reports whether c may give way to n. A request in progress gives way only to a
-// master, or to a user with fewer places.
-func (c *place) mayLeave(n *place, have map[uint32]int) bool {
+// rank orders users: a lower one makes room for a higher one, and never the other way round.
+func (c *place) rank() int {
 	switch {
-	case c.master && !n.master:
-		return false
-	case !c.since.IsZero():
-		return true
-	case n.master:
-		return !c.master
+	case c.cred.uid == 0:
+		return 2
+	case c.master:
+		return 1
 	}
-	return c.of.interrupted < maxInterrupted && have[c.cred.uid] > have[n.cred.uid]
+	return 0
 }
 
-// before reports whether c gives way before v. The order: no masters, then idle connections,
-// then the user with most places, then the oldest connection.
-func (c *place) before(v *place, have map[uint32]int) bool {
-	if c.master != v.master {
-		return v.master
+// mayLeave reports whether c may give way to n. Among users of one rank only one with most
+// places loses any: an idle connection if it has no fewer places than the user of n, a request in
+// progress if it has more. A user's own idle connection always makes room.
+func (c *place) mayLeave(n *place, have map[uint32]int, most int) bool {
+	theirs, wants := have[c.cred.uid], have[n.cred.uid]
+	switch {
+	case c.rank() != n.rank():
+		return c.rank() < n.rank()
+	case c.cred.uid == n.cred.uid:
+		return !c.since.IsZero()
+	case theirs < most:
+		return false
+	case !c.since.IsZero():
+		return theirs >= wants
 	}
-	if c.since.IsZero() != v.since.IsZero() {
-		return v.since.IsZero()
+	return c.of.interrupted < maxInterrupted && theirs > wants
+}
+
+// before reports whether c gives way before v. The order: the lowest rank, then the user with most
+// places, then idle connections, then the oldest connection.
+func (c *place) before(v *place, have map[uint32]int) bool {
+	if m, n := c.rank(), v.rank(); m != n {
+		return m < n
 	}
 	if m, n := have[c.cred.uid], have[v.cred.uid]; m != n {
 		return m > n
+	}
+	if c.since.IsZero() != v.since.IsZero() {
+		return v.since.IsZero()
 	}
 	return c.since.Before(v.since)
 }

@@ -3,6 +3,7 @@ package control
 import (
 	"context"
 	"errors"
+	"maps"
 	"net"
 	"os"
 	"path/filepath"
@@ -11,12 +12,14 @@ import (
 	"time"
 
 	"github.com/srdtun/srdtun/overlay/control/rundir"
+	"pgregory.net/rapid"
 )
 
 const (
 	members = 12345 // the group that may use the socket
 	alice   = 2001
 	bob     = 2002
+	carol   = 2003
 )
 
 // busy is a handler that counts flows until the caller has gone. It signals each begin.
@@ -143,6 +146,78 @@ func TestBusyMembersGiveWay(t *testing.T) {
 	if v := gone(); v[alice] == 0 {
 		t.Errorf("closed: %v", v)
 	}
+}
+
+// A user with most places, some idle and some busy, loses places before any other member does.
+func TestMixedMemberTakesNobodysPlace(t *testing.T) {
+	b, path, gone := crowd(t)
+	waits := asMember(t, bob, 1, path, "")[0]
+	asMember(t, alice, maxOthers-3, path, `{"op":"flows"}`+"\n")
+	for range maxOthers - 3 {
+		<-b.began
+	}
+	asMember(t, alice, 20, path, "")
+	for range 2 { // each takes an idle place and keeps it busy
+		asMember(t, alice, 1, path, `{"op":"flows"}`+"\n")
+		<-b.began
+	}
+	if err := showAs(alice); err == nil {
+		t.Error("the user with all other places gets one more")
+	}
+	for range 3 {
+		if err := showAs(carol); err != nil {
+			t.Errorf("a third member: %v", err)
+		}
+	}
+	if v := gone(); v[bob] > 0 || v[alice] < 20 {
+		t.Errorf("closed: %v", v)
+	}
+	if _, err := waits.Write([]byte(`{"op":"show"}` + "\n")); err != nil {
+		t.Errorf("the idle member asks: %v", err)
+	}
+	if _, err := waits.Read(make([]byte, 1)); err != nil {
+		t.Errorf("the idle member waits for its answer: %v", err)
+	}
+}
+
+// However many connections the users open, each keeps an equal share of the places.
+func TestEachMemberKeepsItsShare(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p := &places{taken: map[*place]struct{}{}}
+		a, b := net.UnixConn{}, 0
+		user := rapid.IntRange(0, 4)
+		held := map[uint32]int{}
+		for range rapid.IntRange(0, 200).Draw(t, "steps") {
+			uid := uint32(user.Draw(t, "user"))
+			n := &place{UnixConn: &a, of: p, cred: credentials{uid: uid}, master: uid < 2, stop: func() { b++ }}
+			before := maps.Clone(held)
+			if p.take(n) && rapid.Bool().Draw(t, "busy") {
+				n.idle(false)
+			}
+			clear(held)
+			for c := range p.taken {
+				held[c.cred.uid]++
+			}
+			members, share := map[uint32]bool{uid: true}, 0
+			for u, n := range before {
+				if u >= 2 {
+					members[u], share = true, share+n
+				}
+			}
+			share /= len(members)
+			for u, had := range before {
+				switch fell := held[u] < had; {
+				case !fell, u == uid:
+				case u == 0:
+					t.Fatalf("user %d took a place of root's: %v", uid, before)
+				case u == 1 && uid != 0:
+					t.Fatalf("user %d took a place of a master: %v", uid, before)
+				case u >= 2 && uid >= 2 && held[u] < share:
+					t.Fatalf("user %d took the place of %d, which has %d left: %v", uid, u, held[u], before)
+				}
+			}
+		}
+	})
 }
 
 // Root's own connections give way to root's, and to nobody else's.
