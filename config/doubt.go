@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"net/netip"
+	"slices"
 	"time"
 
 	"github.com/srdtun/srdtun/internal/bounded"
@@ -11,9 +12,9 @@ import (
 
 // Doubts lists settings that look like mistakes but may be intended. Each doubt is one
 // line with file, line and key. At most mostDoubts of one kind are listed. The host's clock says
-// now.
-func (c *Config) Doubts(now time.Time) []error {
-	d := &doubter{c: c, now: now, marks: map[string]*doubted{}, told: map[string]int{}}
+// now, and the host has the addresses own.
+func (c *Config) Doubts(now time.Time, own []netip.Addr) []error {
+	d := &doubter{c: c, now: now, own: own, marks: map[string]*doubted{}, told: map[string]int{}}
 	d.prefixes = prefixOwners(c)
 	const open = "others may read it (mode bits %04o): accepted, since the platform has set its mode; whoever runs in this container can read the key"
 	if c.wide != 0 {
@@ -23,6 +24,9 @@ func (c *Config) Doubts(now time.Time) []error {
 		if k.wide != 0 {
 			d.all = append(d.all, c.DoubtFile(k, open, k.wide))
 		}
+	}
+	if len(c.Interface.Address) == 0 {
+		d.all = append(d.all, c.fault("interface", "address", "is missing: this host has no address in the tunnel, so its own programs cannot use it"))
 	}
 	for i := range c.Peers {
 		d.peer(i)
@@ -38,6 +42,7 @@ const mostDoubts = 8
 type doubter struct {
 	c        *Config
 	now      time.Time
+	own      []netip.Addr
 	prefixes map[netip.Prefix]int // allowed IPs and the indices of their peers
 	marks    map[string]*doubted  // by file
 	told     map[string]int       // by key
@@ -69,7 +74,7 @@ func (d *doubter) peer(i int) {
 	at := d.seen[p.File]
 	d.seen[p.File]++
 	if p.Expired(d.now) {
-		d.doubt(p, at, "expires", "its time is over since %s: it is no peer any more", p.Expires.Format(time.RFC3339))
+		d.doubt(p, at, "expires", "expired at %s: it is no peer any more", p.Expires.Format(time.RFC3339))
 		return
 	}
 	if len(p.AllowedIPs) == 0 {
@@ -91,15 +96,24 @@ func (d *doubter) peer(i int) {
 // that prevent this. With a mark or a table, the user's own rules may prevent it.
 func (d *doubter) outer(p *Peer, at int) {
 	i := &d.c.Interface
-	if i.Table.Off || i.Table.ID != 0 || i.FwMark != 0 {
-		return
-	}
 	for _, e := range p.Endpoints {
 		host, ok := e.Addr()
 		if !ok {
 			continue
 		}
 		addr := host.Addr()
+		elsewhere := addr.IsLoopback() && e.Port != i.ListenPort // another daemon of this host
+		if slices.Contains(d.own, addr) && !elsewhere {
+			d.doubt(p, at, "endpoints", "%s is an address of this host: want the peer's own address", e.Host)
+			continue
+		}
+		if own, is := d.subnet(addr); is {
+			d.doubt(p, at, "endpoints", "%s is in the tunnel's own network, %s: packets to it would enter the tunnel again; want the peer's address outside the tunnel", e.Host, own)
+			continue
+		}
+		if i.Table.Off || i.Table.ID != 0 || i.FwMark != 0 {
+			continue
+		}
 		for bits := addr.BitLen(); bits > 0; bits-- {
 			prefix, _ := addr.Prefix(bits)
 			if owner, in := d.prefixes[prefix]; in {
@@ -109,6 +123,17 @@ func (d *doubter) outer(p *Peer, at int) {
 			}
 		}
 	}
+}
+
+// subnet returns the network of an address of the interface that contains an endpoint. The kernel
+// routes such a network through the interface.
+func (d *doubter) subnet(endpoint netip.Addr) (netip.Prefix, bool) {
+	for _, own := range d.c.Interface.Address {
+		if own.Contains(endpoint) {
+			return own.Masked(), true
+		}
+	}
+	return netip.Prefix{}, false
 }
 
 // doubt records a doubt about a key of a peer. at is the peer's number in its file.

@@ -82,6 +82,15 @@ func (c *Config) peerOf(who string) *Peer {
 	return &c.Peers[i]
 }
 
+// Named reports whether one of the settings names the peer by its name or public key.
+func (p *Peer) Named(settings []Setting) bool {
+	return slices.ContainsFunc(settings, func(s Setting) bool {
+		rest, is := strings.CutPrefix(s.Key, "peer.")
+		dot := strings.LastIndexByte(rest, '.')
+		return is && dot > 0 && (rest[:dot] == p.Name || rest[:dot] == p.PublicKey.String())
+	})
+}
+
 // plainFault drops the line of a fault, because the user never sees that text.
 func plainFault(err error) error {
 	var e *Error

@@ -147,7 +147,7 @@ func TestPeerExpiresWithoutItsAgent(t *testing.T) {
 	wantLog(t, n, "changed: + peer.guest")
 	m.kill()
 	until(t, "the time of the grant is over", 2*life, func() bool { return time.Now().After(end) })
-	wantLog(t, n, "peer-expired: peer guest: its time is over since ")
+	wantLog(t, n, "peer-expired: peer guest expired at ")
 	if keys := peerKeys(t, n); len(keys) != 0 {
 		t.Errorf("peers %q", keys)
 	}
@@ -158,7 +158,7 @@ func TestPeerExpiresWithoutItsAgent(t *testing.T) {
 	if err := n.Start(); err != nil {
 		t.Fatal(err)
 	}
-	wantLog(t, n, "peer-expired: peer guest: its time is over since ")
+	wantLog(t, n, "peer-expired: peer guest expired at ")
 	if keys := peerKeys(t, n); len(keys) != 0 {
 		t.Errorf("after a restart: peers %q", keys)
 	}

@@ -158,6 +158,11 @@ func ofPeer(list []running, who string) (v []running, err error) {
 			v = append(v, running{r.at, &one})
 		}
 	}
+	for _, r := range list {
+		if e := r.FindExpired(who); e != nil && len(v) == 0 {
+			return nil, vetted{&codedError{code: exitFailure, msg: fmt.Sprintf("%s: peer %s expired at %s", r.Interface, who, time.Unix(e.ExpiredUnixS, 0).UTC().Format(time.RFC3339))}}
+		}
+	}
 	if len(v) == 0 {
 		return nil, usagef("no interface that is asked has a peer %s", keytext.Quote(who))
 	}
@@ -179,13 +184,11 @@ func healthy(list []*control.Status, silent []error) error {
 	}
 	for _, st := range list {
 		v := view.Troubles(st, time.Now())
+		if len(st.Peers) == 0 {
+			v = append(v, view.NoPeer(st))
+		}
 		if len(v) == 0 {
-			up := 0
-			for i := range st.Peers {
-				n, _ := view.Up(st.Peers[i].Paths)
-				up += n
-			}
-			fmt.Printf("%s: ok: %s, %s up\n", st.Interface, count(len(st.Peers), "peer"), count(up, "path"))
+			fmt.Printf("%s: %s\n", st.Interface, verdict(st))
 			continue
 		}
 		if n := len(v) - troublesMost; n > 0 {
@@ -197,6 +200,24 @@ func healthy(list []*control.Status, silent []error) error {
 		return &codedError{code: exitDegraded, msg: strings.Join(bad, "; ")}
 	}
 	return nil
+}
+
+// verdict describes an interface without faults. Without a session there is nothing to judge by:
+// an idle tunnel sends nothing.
+func verdict(st *control.Status) string {
+	up := 0
+	for i := range st.Peers {
+		n, _ := view.Up(st.Peers[i].Paths)
+		up += n
+	}
+	peers := count(len(st.Peers), "peer")
+	if n := len(st.Expired); n > 0 {
+		peers += fmt.Sprintf(" and %d expired", n)
+	}
+	if up == 0 {
+		return fmt.Sprintf("idle: %s, no session, so nothing is known; persistent_keepalive keeps a session", peers)
+	}
+	return fmt.Sprintf("ok: %s, %s up", peers, count(up, "path"))
 }
 
 // errNoneRuns is the error of a request for all interfaces if no daemon runs.

@@ -64,6 +64,8 @@ func hasSession(st *control.Status, peer string) error {
 		return nil
 	}
 	switch p := st.Find(peer); {
+	case p == nil && st.FindExpired(peer) != nil:
+		return vetted{fmt.Errorf("%s: peer %s has expired", st.Interface, peer)}
 	case p == nil:
 		return fmt.Errorf("%s: no peer is named %s", st.Interface, keytext.Quote(peer))
 	case p.Cipher == "":

@@ -2,6 +2,7 @@ package control
 
 import (
 	"net/netip"
+	"slices"
 
 	"github.com/srdtun/srdtun/internal/peerid"
 )
@@ -17,6 +18,15 @@ func (s *Status) Find(who string) *Peer {
 		return nil
 	}
 	return &s.Peers[i]
+}
+
+// FindExpired returns the expired peer with a name or a public key, or nil.
+func (s *Status) FindExpired(who string) *Expired {
+	i := slices.IndexFunc(s.Expired, func(e Expired) bool { return who != "" && (e.Name == who || e.PublicKey == who) })
+	if i < 0 {
+		return nil
+	}
+	return &s.Expired[i]
 }
 
 // prefixes leaves out invalid texts: a daemon may send anything.

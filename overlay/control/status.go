@@ -25,6 +25,8 @@ type Status struct {
 	Pending    []string          `json:"pending"`     // keys that differ from the file and need a restart
 	Missing    []string          `json:"missing"`     // entries of paths.local that have no address here
 	Conflicts  []string          `json:"conflicts"`   // outer packets, of this tunnel or another, that go into a tunnel: a line each
+	Faults     []string          `json:"faults"`      // settings with which nothing passes on this host: a line each
+	Expired    []Expired         `json:"expired"`     // peers that were removed because their time is over, the latest first
 	Version    string            `json:"version"`     // of the daemon that runs
 	Peers      []Peer            `json:"peers"`       // in the order of the file
 	Drops      map[string]uint64 `json:"drops"`       // device and sockets: reason to count
@@ -32,6 +34,13 @@ type Status struct {
 	Workers    []Worker          `json:"workers"`     // the threads that carry packets
 	Sends      Sends             `json:"sends"`       // packets that left through the sockets
 	Receives   Receives          `json:"receives"`    // how packets come in
+}
+
+// Expired is a peer whose time is over.
+type Expired struct {
+	Name         string `json:"name"`           // as configured; "": none
+	PublicKey    string `json:"public_key"`     // base64, as wg prints it
+	ExpiredUnixS int64  `json:"expired_unix_s"` // its expiry
 }
 
 // Peer is one peer of an interface.
@@ -95,6 +104,12 @@ func (s *Status) fillEmpty() {
 	}
 	if s.Conflicts == nil {
 		s.Conflicts = []string{}
+	}
+	if s.Faults == nil {
+		s.Faults = []string{}
+	}
+	if s.Expired == nil {
+		s.Expired = []Expired{}
 	}
 	if s.Peers == nil {
 		s.Peers = []Peer{}

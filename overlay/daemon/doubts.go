@@ -19,9 +19,12 @@ import (
 // with file, line and key. A missing thing, such as an interface, may still come. check, set,
 // reload and the start all have their warnings from here.
 func Doubts(c *config.Config, now time.Time) []error {
-	all := append(c.Doubts(now), doubtPrograms(c, "pre_up", c.Interface.Hooks.PreUp)...)
+	all := append(c.Doubts(now, config.HostAddresses()), doubtPrograms(c, "pre_up", c.Interface.Hooks.PreUp)...)
 	all = append(all, doubtPrograms(c, "post_up", c.Interface.Hooks.PostUp)...)
 	all = append(all, doubtEnd(c)...)
+	for _, l := range loopLocals(c) {
+		all = append(all, c.Doubt("paths", "local", "%s", onLoopback(l)))
+	}
 	for _, l := range missingLocals(c.Paths.Local) {
 		why := "has no address here now"
 		if _, err := netip.ParseAddr(l); err == nil {
@@ -35,6 +38,11 @@ func Doubts(c *config.Config, now time.Time) []error {
 		all = append(all, c.Doubt("interface", "dns", "%v", errNoResolver))
 	}
 	return all
+}
+
+// onLoopback is the fault of an entry of paths.local.
+func onLoopback(entry string) string {
+	return entry + " belongs to the loopback device: packets from there never leave this host; want the interface or address that leads to the peers"
 }
 
 // doubtEnd checks the commands that run at the end. Without this check, their faults would
@@ -73,11 +81,11 @@ func bareExec(err error) error {
 func (s *settings) tellDoubts(c, before *config.Config) {
 	known := map[string]bool{}
 	if before != nil {
-		for _, d := range before.Doubts(s.clock()) {
+		for _, d := range before.Doubts(s.clock(), nil) {
 			known[d.Error()] = true
 		}
 	}
-	doubts := c.Doubts(s.clock())
+	doubts := c.Doubts(s.clock(), nil)
 	if before == nil {
 		doubts = append(doubts, doubtEnd(c)...)
 	}

@@ -35,7 +35,8 @@ type endpoints struct {
 
 	// Only follow uses these fields.
 	conditions  conditions
-	standing    standing // those that show tells
+	standing    standing // those that show tells as conflicts
+	faults      standing // those that show tells as faults
 	nextChecked int      // index of the remote address to check next
 }
 

@@ -49,8 +49,13 @@ func (ep *endpoints) checkRoutes() {
 func (ep *endpoints) reportSelf(w target) {
 	at := w.remote.String()
 	self := ep.uplinks.host.owns(srd.UplinkOf(w.remote.Addr(), 0)) && ep.sockets.bank.HasPort(w.remote.Port())
-	if ep.conditions.set(condition{events.EndpointSelf, w.peer, at}, self) && self {
-		ep.log.tellOf(w.peer.title(), events.EndpointSelf, at, "its endpoint %s is this daemon itself; the peer's own address is wanted there", at)
+	k, line := condition{events.EndpointSelf, w.peer, at}, ""
+	if self {
+		line = fmt.Sprintf("its endpoint %s is this daemon itself: want the peer's own address", at)
+	}
+	ep.faults.set(k, prefixed("peer "+w.peer.title()+": ", line))
+	if ep.conditions.set(k, self) && self {
+		ep.log.tellOf(w.peer.title(), events.EndpointSelf, at, "%s", line)
 	}
 }
 
@@ -92,6 +97,7 @@ func (ep *endpoints) forgetTargets() {
 		}
 	}
 	ep.standing.forget(ep.conditions)
+	ep.faults.forget(ep.conditions)
 }
 
 // prefixed puts a text in front of a line, if there is one.

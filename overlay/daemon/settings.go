@@ -178,7 +178,7 @@ func (s *settings) set(settings []config.Setting, save bool) (outcome, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	with := func(c *config.Config) (*config.Config, error) { return config.With(c, settings) }
-	want, err := sparing(s.running.cfg(), with)
+	want, err := sparing(s.withExpired(settings), with)
 	if err == nil {
 		err = s.changedByRoot(want)
 	}

@@ -3,9 +3,11 @@ package daemon
 import (
 	"cmp"
 	"context"
+	"slices"
 	"time"
 
 	"github.com/srdtun/srdtun/config"
+	"github.com/srdtun/srdtun/overlay/control"
 	"github.com/srdtun/srdtun/overlay/events"
 )
 
@@ -16,23 +18,62 @@ import (
 // set forward or back, and timers stand still while the machine sleeps.
 const clockEvery = 10 * time.Second
 
-// expiredPeers are the expired peers that the running configuration leaves out, with their
-// expiry times.
-type expiredPeers map[config.Key]time.Time
+// expiredPeers are the expired peers that the running configuration leaves out.
+type expiredPeers map[config.Key]expiredPeer
+
+type expiredPeer struct {
+	name  string
+	at    time.Time // of its expiry
+	filed bool      // a file had the peer when it expired
+}
+
+// unfiledMost bounds the expired peers that no file has. Commands may add any number of them.
+const unfiledMost = 64
 
 // lapse records the expired peers, and reports each expiry once. The caller holds mu.
 func (s *settings) lapse(over []config.Peer) {
+	var filed map[config.Key]bool
 	for i := range over {
 		p := &over[i]
-		if s.expired[p.PublicKey].Equal(p.Expires) {
+		if s.expired[p.PublicKey].at.Equal(p.Expires) {
 			continue
 		}
 		if s.expired == nil {
 			s.expired = expiredPeers{}
 		}
-		s.expired[p.PublicKey] = p.Expires
-		s.log.tell(events.PeerExpired, p.PublicKey.String(), "peer %s: its time is over since %s: it is no peer any more", p.Title(), p.Expires.Format(time.RFC3339))
+		if filed == nil {
+			filed = keysOf(s.file)
+		}
+		s.expired[p.PublicKey] = expiredPeer{p.Name, p.Expires, filed[p.PublicKey]}
+		s.log.tell(events.PeerExpired, p.PublicKey.String(), "peer %s expired at %s: it is no peer any more", p.Title(), p.Expires.Format(time.RFC3339))
 	}
+}
+
+func keysOf(c *config.Config) map[config.Key]bool {
+	keys := make(map[config.Key]bool, len(c.Peers))
+	for i := range c.Peers {
+		keys[c.Peers[i].PublicKey] = true
+	}
+	return keys
+}
+
+// expiredNow returns the expired peers for a status, the latest expiry first.
+func (s *settings) expiredNow() (v []control.Expired) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.expired) == 0 {
+		return nil
+	}
+	runs, filed := keysOf(s.running.cfg()), keysOf(s.file)
+	for key, e := range s.expired {
+		if !runs[key] && (!e.filed || filed[key]) {
+			v = append(v, control.Expired{Name: e.name, PublicKey: key.String(), ExpiredUnixS: e.at.Unix()})
+		}
+	}
+	slices.SortFunc(v, func(a, b control.Expired) int {
+		return cmp.Or(cmp.Compare(b.ExpiredUnixS, a.ExpiredUnixS), cmp.Compare(a.PublicKey, b.PublicKey))
+	})
+	return v
 }
 
 // expire removes peers when their time is over, until ctx ends.
@@ -113,16 +154,21 @@ func (s *settings) keepTimes() error {
 // from the files stays away. A time of `set` that no file has goes on to hold. The caller holds mu.
 func (s *settings) returning() (back []config.Peer) {
 	now, left := s.clock(), expiredPeers{}
-	runs := map[config.Key]bool{}
-	for _, p := range s.running.cfg().Peers {
-		runs[p.PublicKey] = true
+	runs := keysOf(s.running.cfg())
+	unfiled := 0
+	for key, e := range s.expired {
+		if !e.filed && !runs[key] && unfiled < unfiledMost {
+			left[key] = e
+			unfiled++
+		}
 	}
 	for _, p := range s.file.Peers {
-		at, was := s.expired[p.PublicKey]
+		e, was := s.expired[p.PublicKey]
 		if !was || runs[p.PublicKey] {
 			continue
 		}
-		left[p.PublicKey] = at
+		at := e.at
+		left[p.PublicKey] = e
 		switch {
 		case p.Expires.After(at) && !p.Expired(now):
 			back = append(back, p)
@@ -133,6 +179,27 @@ func (s *settings) returning() (back []config.Peer) {
 	}
 	s.expired = left
 	return back
+}
+
+// withExpired returns the running configuration, with the expired peers of the files that settings
+// name. So a later expiry brings a peer back. The caller holds mu.
+func (s *settings) withExpired(settings []config.Setting) *config.Config {
+	c := s.running.cfg()
+	if len(s.expired) == 0 {
+		return c
+	}
+	runs, all := keysOf(c), *c
+	for _, p := range s.file.Peers {
+		e, was := s.expired[p.PublicKey]
+		if !was || runs[p.PublicKey] {
+			continue
+		}
+		p.Expires = e.at
+		if p.Named(settings) {
+			all.Peers = append(all.Peers[:len(all.Peers):len(all.Peers)], p)
+		}
+	}
+	return &all
 }
 
 // takeBack restores removed peers. After an error they stay removed.

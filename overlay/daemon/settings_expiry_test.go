@@ -40,7 +40,7 @@ func TestPeersGoWhenTheirTimeIsOver(t *testing.T) {
 	named := &c.Peers[slices.IndexFunc(c.Peers, func(p config.Peer) bool { return p.Name == "named" })]
 	named.Expires = at
 	r := upWith(t, Options{Config: c, Clock: clock.now})
-	r.said(events.PeerExpired, "peer over: its time is over since ")
+	r.said(events.PeerExpired, "peer over expired at ")
 	want := func(what string, peers ...string) {
 		t.Helper()
 		until(t, what, func() bool { return slices.Equal(names(shown(t)), peers) })
@@ -52,8 +52,8 @@ func TestPeersGoWhenTheirTimeIsOver(t *testing.T) {
 
 	clock.set(2 * time.Hour)
 	want("the clock is set forward", "near")
-	r.said(events.PeerExpired, "peer guest: its time is over since ")
-	r.said(events.PeerExpired, "peer named: its time is over since ")
+	r.said(events.PeerExpired, "peer guest expired at ")
+	r.said(events.PeerExpired, "peer named expired at ")
 	if leadsHere(t, "10.84.0.1") {
 		t.Error("the route is left")
 	}

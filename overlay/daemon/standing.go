@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// standing holds the lines about outer packets that enter a tunnel now, for `show`. It is safe
-// for concurrent use. The zero value has none.
+// standing holds the lines about conditions that hold now, for `show`. It is safe for concurrent
+// use. The zero value has none.
 type standing struct {
 	mu    sync.Mutex
 	lines map[condition]string

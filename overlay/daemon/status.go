@@ -43,6 +43,11 @@ func (s *status) show(peers []*peer) control.Status {
 	st.File, st.Unsaved, st.Pending = s.settings.differences()
 	st.Conflicts = s.endpoints.standing.all()
 	st.Missing = missingLocals(s.running.cfg().Paths.Local)
+	st.Faults = s.endpoints.faults.all()
+	for _, l := range loopLocals(s.running.cfg()) {
+		st.Faults = append(st.Faults, "paths.local: "+onLoopback(l))
+	}
+	st.Expired = s.settings.expiredNow()
 	for _, w := range s.sessions.loop.Workers() {
 		st.Workers = append(st.Workers, control.Worker{RxPackets: w.Packets, TxTrains: w.Trains})
 	}

@@ -157,6 +157,29 @@ func missingLocals(local []config.Local) (v []string) {
 	return v
 }
 
+// loopLocals returns the entries of paths.local that belong to the loopback device. There are none
+// if a peer is a daemon of this host. Another address on that device may be routed to this host.
+func loopLocals(c *config.Config) (v []string) {
+	for i := range c.Peers {
+		for _, e := range c.Peers[i].Endpoints {
+			if at, ok := e.Addr(); ok && at.Addr().IsLoopback() && at.Port() != c.Interface.ListenPort {
+				return nil
+			}
+		}
+	}
+	for _, l := range c.Paths.Local {
+		switch {
+		case l.Interface == "" && l.Addr.IsLoopback():
+			v = append(v, l.Addr.String())
+		case l.Interface != "":
+			if i, err := net.InterfaceByName(l.Interface); err == nil && i.Flags&net.FlagLoopback != 0 {
+				v = append(v, l.Interface)
+			}
+		}
+	}
+	return v
+}
+
 // addressesOf returns the addresses of an interface, if it exists.
 func addressesOf(name string) (v []netip.Addr) {
 	for _, u := range uplinksOf(name) {

@@ -2,6 +2,7 @@ package view
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/srdtun/srdtun/overlay/control"
@@ -109,6 +110,7 @@ func Troubles(st *control.Status, now time.Time) (v []string) {
 		v = append(v, fmt.Sprintf("paths.local: %s has no address here", l))
 	}
 	v = append(v, st.Conflicts...)
+	v = append(v, st.Faults...)
 	for i := range st.Peers {
 		p := &st.Peers[i]
 		switch {
@@ -116,11 +118,21 @@ func Troubles(st *control.Status, now time.Time) (v []string) {
 			v = append(v, fmt.Sprintf("peer %s: no answer for %s", Title(p), Duration(max(0, now.Sub(time.Unix(p.SilentSinceUnixS, 0))))))
 		case p.Cipher == "" && p.PersistentKeepaliveS > 0 && len(p.Endpoints) > 0 && st.UptimeS > sessionWaitS:
 			v = append(v, fmt.Sprintf("peer %s: no session, though it is kept alive", Title(p)))
+		case p.Cipher == "" && p.TxBytes > 0 && p.RxBytes == 0:
+			v = append(v, fmt.Sprintf("peer %s: called, and no answer yet", Title(p)))
 		default:
 			v = append(v, deadPaths(p)...)
 		}
 	}
 	return v
+}
+
+// NoPeer says why an interface has no peer.
+func NoPeer(st *control.Status) string {
+	if len(st.Expired) == 0 {
+		return "it has no peer"
+	}
+	return "it has no peer; expired: " + strings.Join(shorten(expiredPeers(st), screenWidth), ", ")
 }
 
 // sessionWaitS is how long a peer with keepalives may lack a session after the start,

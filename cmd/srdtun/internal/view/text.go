@@ -120,6 +120,8 @@ func (t *text) iface(st *control.Status) {
 	}
 	t.differences(st)
 	t.conflicts(st)
+	t.faults(st)
+	t.list("expired peers", expiredPeers(st))
 	if st.FwMark != 0 {
 		t.field("fwmark", "%s", mark(st.FwMark))
 	}

@@ -1,7 +1,10 @@
 package view
 
 import (
+	"cmp"
+	"fmt"
 	"strings"
+	"time"
 
 	"github.com/srdtun/srdtun/overlay/control"
 )
@@ -11,6 +14,22 @@ func (t *text) conflicts(st *control.Status) {
 	for _, line := range st.Conflicts {
 		t.field(t.style(styleRed, "conflict"), "%s", line)
 	}
+}
+
+// faults prints the settings with which nothing passes.
+func (t *text) faults(st *control.Status) {
+	for _, line := range st.Faults {
+		t.field(t.style(styleRed, "fault"), "%s", line)
+	}
+}
+
+// expiredPeers names the peers whose time is over.
+func expiredPeers(st *control.Status) (parts []string) {
+	for i := range st.Expired {
+		e := &st.Expired[i]
+		parts = append(parts, fmt.Sprintf("%s at %s", cmp.Or(e.Name, e.PublicKey), time.Unix(e.ExpiredUnixS, 0).UTC().Format(time.RFC3339)))
+	}
+	return parts
 }
 
 // differences prints the keys in which the running configuration differs from the file.
