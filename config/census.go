@@ -62,15 +62,6 @@ type clash struct {
 // allOfIt is the item of a clash that concerns all of a key's value.
 const allOfIt = -1
 
-// fault is a clash of a peer whose file is not at hand, so it has no line.
-func (v clash) fault(file string) error {
-	key := "peer"
-	if v.key != "" {
-		key += "." + v.key
-	}
-	return &Error{File: file, Key: key, Msg: v.why}
-}
-
 // fits reports whether a peer that is valid by itself has no clash.
 func (s *census) fits(p *Peer) bool { return len(s.clashes(p)) == 0 }
 

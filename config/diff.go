@@ -11,7 +11,12 @@ type Change struct {
 	Old  string `json:"old,omitempty"` // in TOML; "" for a new peer, "(hidden)" for a secret
 	New  string `json:"new,omitempty"` // likewise; "" for a removed peer
 	Live bool   `json:"live"`          // the change takes effect while running
+
+	Guest bool `json:"-"` // of a guest, before and after
 }
+
+// Sign is the first character of the change's line.
+func (c Change) Sign() string { return c.String()[:1] }
 
 // String returns the change as one line for a person.
 func (c Change) String() string {
@@ -38,15 +43,19 @@ func Diff(before, after *Config) (all []Change) {
 		if was := old[p.PublicKey]; was != nil && alike(was, p) {
 			// In a large fleet, most peers are unchanged.
 		} else if was != nil {
-			all = append(all, sectionOf("peer").diff("peer."+was.Title(), before, after, was, p)...)
+			some := sectionOf("peer").diff("peer."+was.Title(), before, after, was, p)
+			for i := range some {
+				some[i].Guest = was.Guest && p.Guest
+			}
+			all = append(all, some...)
 		} else {
-			all = append(all, Change{Key: "peer." + p.Title(), New: gist(p), Live: true})
+			all = append(all, Change{Key: "peer." + p.Title(), New: gist(p), Live: true, Guest: p.Guest})
 		}
 		delete(old, p.PublicKey)
 	}
 	for i := range before.Peers { // in file order, since a map has none
 		if p := &before.Peers[i]; old[p.PublicKey] != nil {
-			all = append(all, Change{Key: "peer." + p.Title(), Old: gist(p), Live: true})
+			all = append(all, Change{Key: "peer." + p.Title(), Old: gist(p), Live: true, Guest: p.Guest})
 		}
 	}
 	return all
@@ -59,7 +68,7 @@ func (s sectionSpec) diff(prefix string, before, after *Config, was, is *Peer) (
 			a, b = inTOML(was.Policy), inTOML(is.Policy)
 		}
 		if a != b {
-			all = append(all, Change{prefix + "." + k.name, k.shown(a), k.shown(b), k.live})
+			all = append(all, Change{Key: prefix + "." + k.name, Old: k.shown(a), New: k.shown(b), Live: k.live})
 		}
 	}
 	return all

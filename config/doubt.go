@@ -14,7 +14,7 @@ import (
 // line with file, line and key. At most mostDoubts of one kind are listed. The host's clock says
 // now, and the host has the addresses own.
 func (c *Config) Doubts(now time.Time, own []netip.Addr) []error {
-	d := &doubter{c: c, now: now, own: own, marks: map[string]*doubted{}, told: map[string]int{}}
+	d := &doubter{c: c, now: now, own: own, marks: map[string]*doubted{}, told: map[doubtKind]int{}}
 	d.prefixes = prefixOwners(c)
 	const open = "others may read it (mode bits %04o): accepted, since the platform has set its mode; whoever runs in this container can read the key"
 	if c.wide != 0 {
@@ -38,6 +38,12 @@ func (c *Config) Doubts(now time.Time, own []netip.Addr) []error {
 // thousand.
 const mostDoubts = 8
 
+// doubtKind is a key of root's peers, or of guests. Guests' doubts hide none of root's.
+type doubtKind struct {
+	key   string
+	guest bool
+}
+
 // doubter examines a configuration, and reads its files for line numbers.
 type doubter struct {
 	c        *Config
@@ -45,8 +51,8 @@ type doubter struct {
 	own      []netip.Addr
 	prefixes map[netip.Prefix]int // allowed IPs and the indices of their peers
 	marks    map[string]*doubted  // by file
-	told     map[string]int       // by key
-	seen     map[string]int       // peers of a file so far
+	told     map[doubtKind]int
+	seen     map[string]int // peers of a file so far
 	all      []error
 }
 
@@ -138,12 +144,17 @@ func (d *doubter) subnet(endpoint netip.Addr) (netip.Prefix, bool) {
 
 // doubt records a doubt about a key of a peer. at is the peer's number in its file.
 func (d *doubter) doubt(p *Peer, at int, key, format string, args ...any) {
-	if d.told[key]++; d.told[key] > mostDoubts {
+	kind := doubtKind{key, p.Guest}
+	if d.told[kind]++; d.told[kind] > mostDoubts {
 		return
 	}
 	e := &Error{File: cmp.Or(p.File, d.c.File), Key: "peer." + key, Msg: fmt.Sprintf(format, args...), Peer: p.Title()}
 	if f := d.file(cmp.Or(p.File, d.c.copy, d.c.File)); f != nil {
 		e.Line = f.lines.line(f.root.key("peer").item(at).key(key).off)
+	}
+	if p.Guest {
+		d.all = append(d.all, &guestFault{e})
+		return
 	}
 	d.all = append(d.all, e)
 }

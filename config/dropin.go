@@ -40,8 +40,9 @@ type place struct {
 
 // refused is a rejected file.
 type refused struct {
-	name string
-	err  error
+	name  string
+	guest bool // it is a guest's
+	err   error
 }
 
 // racy bounds the time in which a file can change twice with one time stamp. This is a tick
@@ -73,6 +74,7 @@ func CheckDropIns(c *Config) (with *Config, err error) {
 		}
 		return nil, c.fault("peers", "dir", "%v", err)
 	case len(faults) > 0:
+		faults = RootsFirst(faults)
 		var whole *DirFault
 		if errors.As(faults[0], &whole) {
 			return nil, c.fault("peers", "dir", "%s: %v", whole.Dir, whole.Err)
@@ -143,7 +145,7 @@ func (d *DropIns) With(c *Config, changed func(file string) bool) (with *Config,
 		switch {
 		case errors.Is(err, errGone):
 		case err != nil:
-			wrong = append(wrong, refused{f.name, err})
+			wrong = append(wrong, refused{f.name, dir.guests(f), err})
 		default:
 			d.last = append(d.last, p)
 		}
@@ -151,6 +153,9 @@ func (d *DropIns) With(c *Config, changed func(file string) bool) (with *Config,
 	all.Peers = append(all.Peers, d.last...)
 	slices.SortFunc(wrong, func(a, b refused) int { return cmp.Compare(a.name, b.name) })
 	for _, r := range wrong {
+		if r.guest {
+			r.err = &guestFault{r.err}
+		}
 		faults = append(faults, r.err)
 	}
 	return &all, faults, nil
@@ -192,7 +197,7 @@ func (d *DropIns) keep(c *Config, seen *census) (faults []error) {
 			continue
 		}
 		if v := seen.clashes(p); len(v) > 0 {
-			faults = append(faults, v[0].fault(p.File))
+			faults = append(faults, p.Fault(v[0].key, v[0].why))
 			continue
 		}
 		seen.add(p)

@@ -165,6 +165,15 @@ func (f place) rank() int {
 	return 1
 }
 
+// guests reports whether a file is another user's than root's and this process's.
+func (d *peerDir) guests(f place) bool {
+	if f.info == nil {
+		return !d.trusted
+	}
+	uid, ok := ownerOf(f.info)
+	return !ok || !self(uid)
+}
+
 // read reads a regular file that only root and the owner may write. In an owner's directory
 // it refuses hard links, because the file could be one that the owner cannot read.
 func (d *peerDir) read(name string) ([]byte, fs.FileInfo, error) {

@@ -2,6 +2,7 @@ package config
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"net"
 	"net/netip"
@@ -196,6 +197,44 @@ type LeftOut struct {
 	Err  error
 }
 
+// guestFault is a fault or a doubt that a guest's file causes.
+type guestFault struct{ error }
+
+func (e *guestFault) Unwrap() error { return e.error }
+
+// OfGuest reports whether another user than root and the daemon's has caused a fault.
+func OfGuest(err error) bool {
+	var guest *guestFault
+	var dir *DirFault
+	return errors.As(err, &guest) || errors.As(err, &dir)
+}
+
+// RootsFirst returns faults with those of guests at the end. So guests cannot hide any other fault
+// where a list is cut.
+func RootsFirst(faults []error) []error {
+	var own, guests []error
+	for _, f := range faults {
+		if OfGuest(f) {
+			guests = append(guests, f)
+		} else {
+			own = append(own, f)
+		}
+	}
+	return append(own, guests...)
+}
+
+// Fault is a fault in the peer's file, which is not at hand, so it has no line.
+func (p *Peer) Fault(key, why string) error {
+	e := &Error{File: p.File, Msg: why}
+	if e.Key = "peer"; key != "" {
+		e.Key += "." + key
+	}
+	if p.Guest {
+		return &guestFault{e}
+	}
+	return e
+}
+
 // WithoutClashes returns c without the guests that contradict its other peers. Root's peers
 // count first, then guests in their order.
 func WithoutClashes(c *Config, around Around) (rest *Config, out []LeftOut) {
@@ -213,7 +252,7 @@ func WithoutClashes(c *Config, around Around) (rest *Config, out []LeftOut) {
 			continue
 		}
 		if v := seen.clashes(p); len(v) > 0 {
-			out = append(out, LeftOut{*p, v[0].fault(p.File)})
+			out = append(out, LeftOut{*p, p.Fault(v[0].key, v[0].why)})
 			left[i] = true
 			continue
 		}

@@ -91,7 +91,7 @@ func (s *settings) tellDoubts(c, before *config.Config) {
 	}
 	for _, d := range doubts {
 		if !known[d.Error()] {
-			s.log.tell(events.ConfigDoubt, d.Error(), "%v", d)
+			s.log.teller(config.OfGuest(d))(events.ConfigDoubt, d.Error(), "%v", d)
 		}
 	}
 }
@@ -110,7 +110,7 @@ const mostWarned = 20
 // print. A change of single keys has those that it causes, and those about its keys; they name
 // no file, as the value is in none.
 func (s *settings) warnings(c control.Change, before *config.Config, done outcome) (v []string) {
-	for _, f := range done.faults[:min(len(done.faults), mostWarned)] {
+	for _, f := range config.RootsFirst(done.faults)[:min(len(done.faults), mostWarned)] {
 		v = append(v, f.Error())
 	}
 	if n := len(done.faults) - mostWarned; n > 0 {

@@ -55,7 +55,7 @@ func (ep *endpoints) reportSelf(w target) {
 	}
 	ep.faults.set(k, prefixed("peer "+w.peer.title()+": ", line))
 	if ep.conditions.set(k, self) && self {
-		ep.log.tellOf(w.peer.title(), events.EndpointSelf, at, "%s", line)
+		ep.log.tellOf(w.peer.cfg(), events.EndpointSelf, at, "%s", line)
 	}
 }
 
@@ -75,9 +75,9 @@ func (ep *endpoints) reportLoop(w target) {
 	switch {
 	case !changed:
 	case line != "":
-		ep.log.tellOf(w.peer.title(), events.RoutingLoop, at, "%s", line)
+		ep.log.tellOf(w.peer.cfg(), events.RoutingLoop, at, "%s", line)
 	default:
-		ep.log.tellOf(w.peer.title(), events.LoopGone, at, "the route to its endpoint %s does not lead into a tunnel any more", at)
+		ep.log.tellOf(w.peer.cfg(), events.LoopGone, at, "the route to its endpoint %s does not lead into a tunnel any more", at)
 	}
 }
 
@@ -93,7 +93,7 @@ func (ep *endpoints) forgetTargets() {
 		}
 		ep.conditions.set(k, false)
 		if k.kind == events.RoutingLoop {
-			ep.log.tellOf(k.peer.title(), events.LoopGone, k.subject, "%s is not its endpoint any more", k.subject)
+			ep.log.tellOf(k.peer.cfg(), events.LoopGone, k.subject, "%s is not its endpoint any more", k.subject)
 		}
 	}
 	ep.standing.forget(ep.conditions)

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/srdtun/srdtun/config"
 	"github.com/srdtun/srdtun/overlay/control"
 	"github.com/srdtun/srdtun/overlay/dashboard"
 	"github.com/srdtun/srdtun/overlay/events"
@@ -126,7 +127,21 @@ func (l *eventLog) tell(kind events.Kind, subject, format string, args ...any) {
 	l.add(events.Event{Kind: kind, Subject: subject, Text: fmt.Sprintf(format, args...)})
 }
 
-// tellOf adds an event of the peer with that title.
-func (l *eventLog) tellOf(peer string, kind events.Kind, subject, format string, args ...any) {
-	l.add(events.Event{Kind: kind, Peer: peer, Subject: subject, Text: "peer " + peer + ": " + fmt.Sprintf(format, args...)})
+// tellOf adds an event of a peer.
+func (l *eventLog) tellOf(p *config.Peer, kind events.Kind, subject, format string, args ...any) {
+	title := p.Title()
+	l.add(events.Event{Kind: kind, Peer: title, Guest: p.Guest, Subject: subject, Text: "peer " + title + ": " + fmt.Sprintf(format, args...)})
+}
+
+// tellGuest adds an event that the owner of a drop-in directory has caused.
+func (l *eventLog) tellGuest(kind events.Kind, subject, format string, args ...any) {
+	l.add(events.Event{Kind: kind, Guest: true, Subject: subject, Text: fmt.Sprintf(format, args...)})
+}
+
+// teller returns the function that tells events of guests, or of anything else.
+func (l *eventLog) teller(guest bool) func(kind events.Kind, subject, format string, args ...any) {
+	if guest {
+		return l.tellGuest
+	}
+	return l.tell
 }

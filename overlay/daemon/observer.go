@@ -57,6 +57,7 @@ func (o *observer) observe(now mono.Time) {
 	for _, p := range o.running.peers() {
 		for _, e := range p.health.watch.Look(now, gone) {
 			e.Peer, e.Text = p.title(), "peer "+p.title()+": "+e.Text
+			e.Guest = p.cfg().Guest
 			e.Roams = len(p.cfg().Endpoints) == 0
 			o.log.add(e)
 		}
@@ -188,5 +189,5 @@ func (o *observer) tellRouter(p *peer) {
 	if i, ok := at.table.Lookup(r.addr); ok {
 		whose = ", and belongs to peer " + at.peers[i].title()
 	}
-	o.log.tellOf(p.title(), events.RouterRefused, "", "dropped: ICMP errors (%s): their source, which this peer wrote and nothing proves, is %s: it is not in its allowed_ips%s; traceroute and path MTU discovery behind the peer may fail", r.says, r.addr, whose)
+	o.log.tellOf(p.cfg(), events.RouterRefused, "", "dropped: ICMP errors (%s): their source, which this peer wrote and nothing proves, is %s: it is not in its allowed_ips%s; traceroute and path MTU discovery behind the peer may fail", r.says, r.addr, whose)
 }

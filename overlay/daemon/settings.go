@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -110,23 +111,52 @@ func (s *settings) wanted(c control.Change) (*config.Config, error) {
 // report logs differences, and returns them for the caller.
 func (s *settings) report(diff []config.Change) []control.Difference {
 	v := make([]control.Difference, len(diff))
+	var own []string
+	var guests []config.Change
 	for i, c := range diff {
 		v[i] = control.Difference{Text: c.String(), Key: c.Key, Live: c.Live}
 		if !c.Live {
 			v[i].Text = "! " + v[i].Text[len("~ "):] + " (needs a restart)"
 		}
-		if i < reportMost {
-			s.log.tell(events.ConfigChanged, v[i].Text, "changed: %s", v[i].Text)
+		if c.Guest {
+			guests = append(guests, c)
+		} else {
+			own = append(own, v[i].Text)
 		}
 	}
-	if n := len(diff) - reportMost; n > 0 {
+	for _, text := range own[:min(len(own), reportMost)] {
+		s.log.tell(events.ConfigChanged, text, "changed: %s", text)
+	}
+	if n := len(own) - reportMost; n > 0 {
 		s.log.tell(events.ConfigChanged, "more", "changed: %d more", n)
 	}
+	s.reportGuests(guests)
 	return v
 }
 
 // reportMost bounds the log lines of one change. Thousands of peers may be added at once.
 const reportMost = 20
+
+// guestsNamed bounds the guests named in the line about their changes.
+const guestsNamed = 8
+
+// reportGuests logs all changes of guests in one line, since their owner may make any number.
+func (s *settings) reportGuests(diff []config.Change) {
+	if len(diff) == 0 {
+		return
+	}
+	what := diff[0].String()
+	if len(diff) > 1 {
+		var named []string
+		for _, c := range diff[:min(len(diff), guestsNamed)] {
+			named = append(named, c.Sign()+" "+c.Key)
+		}
+		if what = strings.Join(named, ", "); len(diff) > guestsNamed {
+			what += fmt.Sprintf(" and %d more", len(diff)-guestsNamed)
+		}
+	}
+	s.log.tellGuest(events.ConfigChanged, "", "changed: %s; by the owner of the drop-in files", what)
+}
 
 // rereadOn reads the file again at each signal, until ctx ends.
 func (s *settings) rereadOn(ctx context.Context, again <-chan os.Signal, done func(error)) {

@@ -214,8 +214,8 @@ func withFiles(runs, before, after *config.Config) *config.Config {
 	return &next
 }
 
-// faultsAtOnce bounds the lines about files of one reading. Their owner chooses the names, and
-// each name takes a place in the log's own limits.
+// faultsAtOnce bounds the lines about files of one reading, root's and guests' apart. Their owner
+// chooses the names, and each name takes a place in the log's own limits.
 const faultsAtOnce = 20
 
 // tellFaults reports each fault of drop-in files once. The caller holds mu.
@@ -235,16 +235,22 @@ func (s *settings) tellFaults(faults []error) {
 
 // tellLeftOut reports faults of drop-in files.
 func (s *settings) tellLeftOut(faults []error) {
-	for i, f := range faults {
-		text := fmt.Sprint(f)
-		switch {
-		case i == faultsAtOnce:
-			s.log.tell(events.DropInRefused, "more", "left out: %d more files", len(faults)-i)
-			return
-		case wholeDirectory(f):
-			s.log.tell(events.DropInRefused, text, "not read: %s", text)
-		default:
-			s.log.tell(events.DropInRefused, text, "left out: %s", text)
+	for _, guest := range []bool{false, true} {
+		n, tell := 0, s.log.teller(guest)
+		for _, f := range faults {
+			if config.OfGuest(f) != guest {
+				continue
+			}
+			text, what := fmt.Sprint(f), "left out"
+			if wholeDirectory(f) {
+				what = "not read"
+			}
+			if n++; n <= faultsAtOnce {
+				tell(events.DropInRefused, text, "%s: %s", what, text)
+			}
+		}
+		if n > faultsAtOnce {
+			tell(events.DropInRefused, "more", "left out: %d more files", n-faultsAtOnce)
 		}
 	}
 }

@@ -45,7 +45,7 @@ func (s *settings) lapse(over []config.Peer) {
 			filed = keysOf(s.file)
 		}
 		s.expired[p.PublicKey] = expiredPeer{p.Name, p.Expires, filed[p.PublicKey]}
-		s.log.tell(events.PeerExpired, p.PublicKey.String(), "peer %s expired at %s: it is no peer any more", p.Title(), p.Expires.Format(time.RFC3339))
+		s.log.teller(p.Guest)(events.PeerExpired, p.PublicKey.String(), "peer %s expired at %s: it is no peer any more", p.Title(), p.Expires.Format(time.RFC3339))
 	}
 }
 

@@ -48,7 +48,7 @@ func (s *settings) carry(want *config.Config) (diff []config.Change, out []confi
 		}
 		if diff, failed := s.apply(rest); failed == nil {
 			for _, p := range others {
-				out = append(out, config.LeftOut{Peer: p, Err: &config.Error{File: p.File, Msg: err.Error()}})
+				out = append(out, config.LeftOut{Peer: p, Err: p.Fault("", err.Error())})
 			}
 			return diff, out, nil
 		}
@@ -73,7 +73,7 @@ func (s *settings) spare(err error) bool {
 	var out []config.LeftOut
 	for _, p := range others {
 		if !is || p.PublicKey != bad.Peer.PublicKey {
-			bad = config.LeftOut{Peer: p, Err: &config.Error{File: p.File, Msg: err.Error()}}
+			bad = config.LeftOut{Peer: p, Err: p.Fault("", err.Error())}
 		}
 		out = append(out, bad)
 	}
@@ -93,7 +93,7 @@ func refusedBy(c *config.Config, err error) (bad config.LeftOut, is bool) {
 	if i < 0 {
 		return bad, false
 	}
-	return config.LeftOut{Peer: c.Peers[i], Err: &config.Error{File: c.Peers[i].File, Key: "peer.allowed_ips", Msg: route.Error()}}, true
+	return config.LeftOut{Peer: c.Peers[i], Err: c.Peers[i].Fault("allowed_ips", route.Error())}, true
 }
 
 // reasons returns why guests were left out.

@@ -10,5 +10,8 @@
 // with the latest state and the number of changes left out. If many subjects change at once, as
 // when a hub loses its uplink, the first are reported and the others are counted.
 //
+// Events about guests, which are peers that another user than root has added, have limits and a
+// ring of their own. So that user can hide no event about anything else, however many he causes.
+//
 // The package is pure: no clock, no lock, no output.
 package events

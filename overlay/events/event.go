@@ -25,6 +25,10 @@ type Event struct {
 	Attributes map[string]string `json:"attributes,omitempty"`
 	LeftOut    uint64            `json:"left_out,omitempty"` // untold earlier events of the same subject or kind
 
+	// Guest means that the event is about a peer that another user than root has added. Such
+	// events have limits and a ring of their own, so they hide none of root's.
+	Guest bool `json:"-"`
+
 	// Roams means that the peer has no endpoints, so it comes and goes.
 	Roams bool `json:"-"`
 

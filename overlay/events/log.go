@@ -1,19 +1,63 @@
 package events
 
-import "time"
+import (
+	"cmp"
+	"slices"
+	"sort"
+	"time"
+)
 
-// Kept is the number of events that a Log holds: days of a quiet interface, in a few
-// hundred KB.
+// Kept is the number of events that a Log holds of each origin: days of a quiet interface, in a
+// few hundred KB.
 const Kept = 1000
+
+// The origins of events: root's part of the configuration, and peers that another user has added.
+const (
+	ofRoot = iota
+	ofGuests
+	origins
+)
+
+func (e *Event) origin() int {
+	if e.Guest {
+		return ofGuests
+	}
+	return ofRoot
+}
 
 // Log holds the newest events. The zero value reports all levels. It is not safe for
 // concurrent use.
 type Log struct {
 	Least Level // events below are dropped
 
-	ring   []Event // the event with number n is at (n-1) % Kept
-	last   uint64  // number of the newest
-	limits limits
+	rings  [origins]ring
+	last   uint64 // number of the newest
+	limits [origins]limits
+}
+
+// ring holds the newest Kept events of one origin.
+type ring struct {
+	events []Event
+	next   int // place of the next event; that of the oldest, if the ring is full
+}
+
+func (r *ring) add(e Event) {
+	if len(r.events) < Kept {
+		r.events = append(r.events, e)
+		return
+	}
+	r.events[r.next] = e
+	r.next = (r.next + 1) % Kept
+}
+
+// after returns the events with a number above n, oldest first.
+func (r *ring) after(n uint64) (v []Event) {
+	k := len(r.events)
+	from := sort.Search(k, func(i int) bool { return r.events[(r.next+i)%k].Number > n })
+	for i := from; i < k; i++ {
+		v = append(v, r.events[(r.next+i)%k])
+	}
+	return v
 }
 
 // Add takes an event with its Time set. The event is reported at once, or later by
@@ -28,50 +72,49 @@ func (l *Log) Add(e Event) {
 		return
 	}
 	e = e.clean()
-	if told, ok := l.limits.admit(about.Topic, e); ok {
+	if told, ok := l.limits[e.origin()].admit(about.Topic, e); ok {
 		l.append(told)
 	}
 }
 
 // Advance reports the held events that are due. The caller calls it about once a second.
 func (l *Log) Advance(now time.Time) {
-	for _, e := range l.limits.due(now) {
-		l.append(e)
+	for i := range l.limits {
+		for _, e := range l.limits[i].due(now) {
+			e.Guest = i == ofGuests
+			l.append(e)
+		}
 	}
 }
 
 // Flush reports all held events.
 func (l *Log) Flush(now time.Time) {
-	for _, e := range l.limits.all(now) {
-		l.append(e)
+	for i := range l.limits {
+		for _, e := range l.limits[i].all(now) {
+			e.Guest = i == ofGuests
+			l.append(e)
+		}
 	}
 }
 
 func (l *Log) append(e Event) {
 	l.last++
 	e.Number = l.last
-	if len(l.ring) < Kept {
-		l.ring = append(l.ring, e)
-		return
-	}
-	l.ring[(e.Number-1)%Kept] = e
+	l.rings[e.origin()].add(e)
 }
 
 // Last returns the number of the newest event, or 0.
 func (l *Log) Last() uint64 { return l.last }
 
 // After returns the events with a number above n, oldest first. It also returns how many
-// of these have already left the ring.
+// of these have already left their ring.
 func (l *Log) After(n uint64) (v []Event, missed uint64) {
 	if n >= l.last {
 		return nil, 0
 	}
-	first := l.last - uint64(len(l.ring)) // number before the oldest
-	if n < first {
-		n, missed = first, first-n
+	for i := range l.rings {
+		v = append(v, l.rings[i].after(n)...)
 	}
-	for ; n < l.last; n++ {
-		v = append(v, l.ring[n%Kept])
-	}
-	return v, missed
+	slices.SortFunc(v, func(a, b Event) int { return cmp.Compare(a.Number, b.Number) })
+	return v, l.last - n - uint64(len(v))
 }

@@ -53,6 +53,37 @@ func TestRingKeepsTheNewest(t *testing.T) {
 	}
 }
 
+// However many events the guests' owner causes, each event about anything else is told at once, and
+// stays in its ring.
+func TestGuestsHideNoEventOfRoots(t *testing.T) {
+	var l Log
+	want := 0
+	for i := range 4 * maxSubjects {
+		at := after(float64(i) / 100)
+		l.Add(Event{Time: at, Kind: All[i%len(All)].Kind, Peer: fmt.Sprint("guest", i), Subject: fmt.Sprint(i), Guest: true})
+		if i%100 == 0 {
+			l.Advance(at)
+		}
+		if i%700 == 0 {
+			want++
+			l.Add(Event{Time: at, Kind: ConfigChanged, Subject: fmt.Sprint(want)})
+		}
+	}
+	v, missed := l.After(0)
+	n := 0
+	for i, e := range v {
+		if !e.Guest {
+			n++
+		}
+		if i > 0 && e.Number <= v[i-1].Number {
+			t.Fatalf("number %d follows %d", e.Number, v[i-1].Number)
+		}
+	}
+	if n != want || missed == 0 || missed+uint64(len(v)) != l.Last() {
+		t.Errorf("%d of %d changes of root's are told; %d events, %d missed, last %d", n, want, len(v), missed, l.Last())
+	}
+}
+
 // A flapping subject is told a few times, then its latest state at intervals.
 func TestSubjectThatFlaps(t *testing.T) {
 	var l Log
@@ -155,12 +186,12 @@ func TestTableIsBounded(t *testing.T) {
 	for i := range maxSubjects + 500 {
 		l.Add(Event{Time: noon, Kind: StrangerRefused, Subject: fmt.Sprint(i)})
 	}
-	if n := len(l.limits.subjects); n > maxSubjects+1 {
+	if n := len(l.limits[ofRoot].subjects); n > maxSubjects+1 {
 		t.Fatalf("%d subjects, want at most %d", n, maxSubjects+1)
 	}
 	l.Advance(after(3600))
 	l.Advance(after(7200))
-	if n := len(l.limits.subjects); n != 0 {
+	if n := len(l.limits[ofRoot].subjects); n != 0 {
 		t.Errorf("%d subjects are remembered after two hours", n)
 	}
 }
