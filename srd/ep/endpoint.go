@@ -3,359 +3,419 @@ package ep
 import (
 	"context"
 	"crypto/rand"
-	"encoding/binary"
 	"fmt"
+	"net"
 	"net/netip"
 	"slices"
 	"sync"
-	"time"
-
-	"golang.org/x/crypto/blake2s"
 
 	"github.com/srdtun/srdtun/srd"
-	"github.com/srdtun/srdtun/srd/cc"
 	"github.com/srdtun/srdtun/srd/handshake"
 	"github.com/srdtun/srdtun/srd/loop"
-	"github.com/srdtun/srdtun/srd/mono"
-	"github.com/srdtun/srdtun/srd/steer"
 	"github.com/srdtun/srdtun/srd/udp"
 )
 
-// These are the defaults of Config.
-const (
-	defaultPorts  = 16 // paths: 16 random ones miss one of a fabric's four ways once in 25 times
-	defaultBuffer = 4 << 20
-)
-
-// This is the UDP payload to probe for: the payload of an Ethernet packet of 1,500 bytes.
-const (
-	packet4 = 1472
-	packet6 = 1452
-)
-
-// Config configures an endpoint. Key and Protocol are required.
-type Config struct {
-	Key handshake.PrivateKey // of this program; NewKey makes one
-	// Protocol names the program's protocol above the transport: both ends must have the
-	// same.
-	Protocol string
-	// Allow lists the public keys of the peers that may call.
-	Allow []handshake.PublicKey
-	// Port is the UDP port at which peers call this program; 0 means any free port.
-	Port uint16
-	// Ports is the number of source ports, and so of paths in a network with ECMP; 0
-	// means 16.
-	Ports int
-	// SendBuffer bounds the bytes of a connection's messages without a status; beyond it
-	// Send waits. 0 means 4 MiB. A larger message is sent alone.
-	SendBuffer int
-	// Workers is the number of threads that carry packets; 0 means one.
-	Workers int
-}
-
-// Endpoint holds a program's sockets and threads. It is safe for concurrent use.
+// Endpoint holds a program's sockets and threads, its posted receives and its completion
+// queues. It is safe for concurrent use.
+//
+// Lock order: mu, then a link's lock, then the leaves: receives, queues, tell.
 type Endpoint struct {
+	cfg    Config
 	id     *handshake.Identity
 	speaks uint32
-	buffer int
+	locals []srd.Uplink
 	bank   *udp.Bank
 	loop   *loop.Loop
 	cancel context.CancelFunc
 	ended  chan struct{} // Run has returned
 	failed error         // result of Run; valid after ended
 
-	mu      sync.Mutex
-	closed  bool
-	allowed map[handshake.PublicKey]bool
-	links   map[handshake.PublicKey]*link
-	waiting []*Conn // for Accept
-	missed  uint64
-	arrived chan struct{}
+	sockets sync.RWMutex // see carrier.open
+
+	receives   receives
+	departures *Queue // completions of sends
+	arrivals   *Queue // and of receives
+	counts     counts
+
+	tell struct {
+		sync.Mutex
+		links []*link // to announce a receive to
+	}
+
+	mu     sync.Mutex
+	closed bool
+	peers  map[PublicKey]*peer
 }
 
-// NewKey returns a new private key.
-func NewKey() (key handshake.PrivateKey) {
-	rand.Read(key[:]) // never fails (crypto/rand, Go 1.24)
-	return key
+// peer is what an endpoint knows of a key. Its fields are protected by Endpoint.mu.
+type peer struct {
+	allowed bool
+	revoked bool
+	handles map[*Handle]bool
+	link    *link // nil: not needed
 }
 
-// Listen opens an endpoint. The peers in cfg.Allow may call it, and it may call others.
-func Listen(cfg Config) (*Endpoint, error) {
-	speaks, err := number(cfg.Protocol)
+func (p *peer) needed() bool { return p.allowed || len(p.handles) > 0 }
+
+// Open opens an endpoint. The peers in cfg.Allow may send to it, and it may send to others.
+func Open(cfg Config) (*Endpoint, error) {
+	cfg, err := cfg.settled()
+	if err != nil {
+		return nil, err
+	}
+	speaks, err := protocolNumber(cfg.Protocol)
 	if err != nil {
 		return nil, err
 	}
 	for _, key := range cfg.Allow {
-		if err := handshake.CheckPublic(key); err != nil {
+		if err := handshake.CheckPublic(handshake.PublicKey(key)); err != nil {
 			return nil, err
 		}
 	}
-	id, err := handshake.NewIdentity(cfg.Key)
+	id, err := cfg.Key.identity()
 	if err != nil {
 		return nil, err
 	}
-	bank, err := udp.Open(udp.Config{ListenPort: cfg.Port, Ports: or(cfg.Ports, defaultPorts)})
+	locals, exits, err := uplinks(cfg.Local)
 	if err != nil {
 		return nil, err
 	}
-	l, err := loop.New(loop.Config{Bank: bank, Endpoint: srd.NewEndpoint(id, rand.Reader), Workers: or(cfg.Workers, 1)})
+	bank, err := udp.Open(udp.Config{ListenPort: cfg.Port, Ports: cfg.Ports})
+	if err != nil {
+		return nil, err
+	}
+	bank.SetExits(exits)
+	l, err := loop.New(loop.Config{Bank: bank, Endpoint: srd.NewEndpoint(id, rand.Reader), Workers: cfg.Workers})
 	if err != nil {
 		bank.Close()
 		return nil, err
 	}
 	e := &Endpoint{
-		id: id, speaks: speaks, buffer: or(cfg.SendBuffer, defaultBuffer), bank: bank, loop: l, ended: make(chan struct{}),
-		allowed: map[handshake.PublicKey]bool{}, links: map[handshake.PublicKey]*link{}, arrived: make(chan struct{}),
+		cfg: cfg, id: id, speaks: speaks, locals: locals, bank: bank, loop: l, ended: make(chan struct{}),
+		receives: receives{slots: make(chan struct{}, cfg.ReceiveDepth)}, departures: newQueue(), arrivals: newQueue(),
+		peers: map[PublicKey]*peer{},
 	}
-	ctx, cancel := context.WithCancel(context.Background())
-	e.cancel = cancel
-	go func() {
-		e.failed = l.Run(ctx)
-		close(e.ended)
-	}()
+	e.start()
 	for _, key := range cfg.Allow {
 		e.allow(key)
 	}
 	return e, nil
 }
 
-// Dial calls a peer from an endpoint of its own, which ends with the connection.
-func Dial(ctx context.Context, cfg Config, key handshake.PublicKey, addr netip.AddrPort) (*Conn, error) {
-	e, err := Listen(cfg)
-	if err != nil {
-		return nil, err
-	}
-	c, err := e.Dial(ctx, key, addr)
-	if err != nil {
-		e.Close()
-		return nil, err
-	}
-	c.alone = true
-	return c, nil
+// start runs the loop.
+func (e *Endpoint) start() {
+	ctx, cancel := context.WithCancel(context.Background())
+	e.cancel = cancel
+	go func() {
+		e.failed = e.loop.Run(ctx)
+		close(e.ended)
+	}()
 }
 
-// number returns the number that stands for a protocol's name in the handshake.
-func number(name string) (uint32, error) {
-	sum := blake2s.Sum256([]byte(name))
-	n := binary.BigEndian.Uint32(sum[:])
-	if name == "" || n == 0 {
-		return 0, fmt.Errorf("ep: protocol %q: it needs a name, or another", name)
+// uplinks finds the interfaces of local addresses.
+func uplinks(local []netip.Addr) (v []srd.Uplink, exits []udp.Exit, err error) {
+	if len(local) == 0 {
+		return nil, nil, nil
 	}
-	return n, nil
+	all, err := net.Interfaces()
+	if err != nil {
+		return nil, nil, fmt.Errorf("ep: local addresses: %w", err)
+	}
+	for _, a := range local {
+		a = a.Unmap()
+		in, sole := interfaceOf(all, a)
+		if in == nil {
+			return nil, nil, fmt.Errorf("ep: no interface has the local address %v", a)
+		}
+		if in.Flags&net.FlagLoopback != 0 {
+			v = append(v, srd.UplinkOf(a.WithZone(""), 0))
+			continue
+		}
+		u := srd.UplinkOf(a.WithZone(""), uint32(in.Index))
+		v = append(v, u)
+		exits = append(exits, udp.Exit{Uplink: u, Alone: sole && a.Is6() && !a.IsLinkLocalUnicast()})
+	}
+	return v, exits, nil
 }
 
-func or(v, standard int) int {
-	if v == 0 {
-		return standard
+// interfaceOf returns the interface that has an address, and whether that is its only
+// address of this family that is not link-local.
+func interfaceOf(all []net.Interface, a netip.Addr) (in *net.Interface, sole bool) {
+	for i := range all {
+		addrs, err := all[i].Addrs()
+		if err != nil {
+			continue // the interface has just gone
+		}
+		n, found := 0, false
+		for _, x := range addrs {
+			p, err := netip.ParsePrefix(x.String())
+			if err != nil || p.Addr().Is4() != a.Is4() {
+				continue
+			}
+			found = found || p.Addr() == a.WithZone("")
+			if !p.Addr().IsLinkLocalUnicast() {
+				n++
+			}
+		}
+		if found {
+			return &all[i], n == 1
+		}
 	}
-	return v
+	return nil, false
 }
 
 // PublicKey returns the key by which peers know this endpoint.
-func (e *Endpoint) PublicKey() handshake.PublicKey { return e.id.Public() }
+func (e *Endpoint) PublicKey() PublicKey { return PublicKey(e.id.Public()) }
 
 // Port returns the UDP port at which peers call this endpoint.
 func (e *Endpoint) Port() uint16 { return e.bank.Socket(0).Port }
 
-// Allow lets the peer with this key call. It returns handshake.ErrSpelling if the key has
-// another than its only valid spelling, because no peer can call under it.
-func (e *Endpoint) Allow(key handshake.PublicKey) error {
-	if err := handshake.CheckPublic(key); err != nil {
+// Sends returns the queue of the completions of sends.
+func (e *Endpoint) Sends() *Queue { return e.departures }
+
+// Receives returns the queue of the completions of receives.
+func (e *Endpoint) Receives() *Queue { return e.arrivals }
+
+// PostReceive posts a buffer for one message from any peer. Buffers are used in the order in
+// which they were posted. The buffer belongs to the endpoint until its completion was
+// polled. It returns ErrFull or ErrClosed.
+func (e *Endpoint) PostReceive(buf []byte, context uint64) error {
+	tell, err := e.receives.post(receive{buf, context})
+	if tell != nil {
+		tell.announce(1)
+	}
+	return err
+}
+
+// announce tells the peer that it may send a request.
+func (l *link) announce(n int) {
+	<-l.made
+	l.lock()
+	l.in.answers.ready += n
+	l.unlock()
+	l.kick()
+}
+
+// tellLater has a receive announced to a peer. It may be called under a link's lock.
+func (e *Endpoint) tellLater(l *link) {
+	e.tell.Lock()
+	e.tell.links = append(e.tell.links, l)
+	e.tell.Unlock()
+}
+
+// announce announces what tellLater has noted. No link is locked.
+func (e *Endpoint) announce() (did bool) {
+	e.tell.Lock()
+	links := e.tell.links
+	e.tell.links = nil
+	e.tell.Unlock()
+	for _, l := range links {
+		l.announce(1)
+	}
+	return len(links) > 0
+}
+
+// Handle makes an address handle: a peer's public key, and the addresses where it may be.
+// Without addresses the peer is reached where it calls from. A peer to which there is a
+// handle may also send, unless its key was revoked. It returns ErrClosed or
+// handshake.ErrSpelling.
+func (e *Endpoint) Handle(key PublicKey, addrs ...netip.AddrPort) (*Handle, error) {
+	if err := handshake.CheckPublic(handshake.PublicKey(key)); err != nil {
+		return nil, err
+	}
+	h := &Handle{ep: e, key: key, slots: make(chan struct{}, e.cfg.SendDepth), gone: make(chan struct{})}
+	for _, a := range addrs {
+		h.addrs = append(h.addrs, netip.AddrPortFrom(a.Addr().Unmap(), a.Port()))
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.closed {
+		return nil, ErrClosed
+	}
+	p := e.peer(key)
+	p.handles[h] = true
+	e.reach(key, p)
+	h.link.Store(p.link)
+	return h, nil
+}
+
+// peer returns the entry of a key. The caller holds mu.
+func (e *Endpoint) peer(key PublicKey) *peer {
+	p := e.peers[key]
+	if p == nil {
+		p = &peer{handles: map[*Handle]bool{}}
+		e.peers[key] = p
+	}
+	return p
+}
+
+// reach makes the peer's link, if it has none, and tells it where the peer may be. The
+// caller holds mu.
+func (e *Endpoint) reach(key PublicKey, p *peer) {
+	if p.link == nil {
+		p.link = e.newLink(key, p.revoked)
+	}
+	tuples := e.tuples(addresses(p.handles))
+	now := p.link.lock()
+	p.link.reach(now, tuples)
+	p.link.unlock()
+}
+
+// drop removes a handle and completes its requests.
+func (e *Endpoint) drop(h *Handle) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	p := e.peers[h.key]
+	if p == nil || !p.handles[h] {
+		return
+	}
+	delete(p.handles, h)
+	p.link.lock()
+	p.link.out.flush(h)
+	p.link.unlock()
+	if p.needed() {
+		e.reach(h.key, p)
+		p.link.kick() // the rests
+		return
+	}
+	e.detach(p.link, StatusFlushed)
+	p.link = nil
+	e.forget(h.key, p)
+}
+
+// forget removes the entry of a key that says nothing any more. The caller holds mu.
+func (e *Endpoint) forget(key PublicKey, p *peer) {
+	if !p.needed() && !p.revoked {
+		delete(e.peers, key)
+	}
+}
+
+// Allow lets the peer with this key send, also without a handle to it. It returns ErrClosed
+// or handshake.ErrSpelling.
+func (e *Endpoint) Allow(key PublicKey) error {
+	if err := handshake.CheckPublic(handshake.PublicKey(key)); err != nil {
 		return err
 	}
-	e.allow(key)
+	return e.allow(key)
+}
+
+func (e *Endpoint) allow(key PublicKey) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.closed {
+		return ErrClosed
+	}
+	p := e.peer(key)
+	p.allowed, p.revoked = true, false
+	e.reach(key, p)
+	p.link.lock()
+	p.link.in.barred = false
+	p.link.unlock()
 	return nil
 }
 
-func (e *Endpoint) allow(key handshake.PublicKey) {
+// Revoke takes back Allow. The peer's session ends, and with it what was under way in both
+// directions. From then on it gets no answer. If there are handles to it, this end may still
+// send, and the peer's own messages get StatusBadDestination.
+func (e *Endpoint) Revoke(key PublicKey) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.allowed[key] = true
-	if e.links[key] == nil && !e.closed {
-		e.links[key] = e.link(key, false)
-	}
-}
-
-// Dial calls the peer with this key at an address, and returns when there is a session.
-// It returns ErrProtocol, ErrBusy, ErrClosed, handshake.ErrSpelling, or the error of ctx.
-func (e *Endpoint) Dial(ctx context.Context, key handshake.PublicKey, addr netip.AddrPort) (*Conn, error) {
-	if err := handshake.CheckPublic(key); err != nil {
-		return nil, err
-	}
-	l, err := e.caller(key)
-	if err != nil {
-		return nil, err
-	}
-	addr = netip.AddrPortFrom(addr.Addr().Unmap(), addr.Port())
-	var tuples []srd.Tuple
-	for i := range e.bank.Len() {
-		tuples = append(tuples, srd.Tuple{Sock: uint16(i), Remote: addr})
-	}
-	c := l.conn
-	l.peer.Do(func(now mono.Time, core *srd.Conn) {
-		core.SetTuples(now, tuples)
-		core.Connect(now)
-		l.again = now.Add(callEvery)
-	})
-	l.peer.Kick()
-	if err := c.await(ctx, func() bool { return c.ready }, func() error { return c.err }); err != nil {
-		c.Close()
-		return nil, err
-	}
-	return c, nil
-}
-
-// caller creates a link that calls a peer. It replaces a link that waits for the peer's
-// call.
-func (e *Endpoint) caller(key handshake.PublicKey) (*link, error) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	old := e.links[key]
-	switch {
-	case e.closed:
-		return nil, ErrClosed
-	case old != nil && (old.calls || old.used()):
-		return nil, ErrBusy
-	case old != nil:
-		e.loop.Remove(old.peer) // the peer has not called
-	}
-	l := e.link(key, true)
-	e.links[key] = l
-	return l, nil
-}
-
-// used reports whether the peer has called on a link.
-func (l *link) used() bool {
-	l.peer.Lock()
-	defer l.peer.Unlock()
-	return l.conn.ready
-}
-
-// link creates a link.
-func (e *Endpoint) link(key handshake.PublicKey, calls bool) *link {
-	l := &link{ep: e, remote: key, calls: calls, made: make(chan struct{})}
-	l.renew()
-	var random [16]byte
-	rand.Read(random[:])
-	l.core = srd.New(srd.Config{
-		Identity: e.id, Remote: key, Offers: handshake.Hardware(), Incarnation: binary.NativeEndian.Uint64(random[:]),
-		Rand: rand.Reader, Indexes: e.loop.Indexes(), Addresses: e.loop.Addresses(), MTU: packet, Protocol: e.speaks,
-		Timestamp: func(now mono.Time) handshake.Timestamp {
-			return handshake.TimestampOf(time.Now().Add(now.Sub(e.loop.Now())))
-		},
-		Policy: steer.NewSpray(binary.NativeEndian.Uint64(random[8:])), Control: cc.New(0),
-	})
-	l.peer = e.loop.Add(l.core, l)
-	close(l.made)
-	return l
-}
-
-func packet(t srd.Tuple) int {
-	if t.Remote.Addr().Is6() {
-		return packet6
-	}
-	return packet4
-}
-
-// Accept waits for the next peer that calls. It returns ErrClosed, or the error of ctx.
-func (e *Endpoint) Accept(ctx context.Context) (*Conn, error) {
-	for {
-		e.mu.Lock()
-		if e.closed {
-			e.mu.Unlock()
-			return nil, ErrClosed
-		}
-		if len(e.waiting) > 0 {
-			c := e.waiting[0]
-			e.waiting = slices.Delete(e.waiting, 0, 1)
-			e.mu.Unlock()
-			return c, nil
-		}
-		arrived := e.arrived
-		e.mu.Unlock()
-		select {
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		case <-arrived:
-		}
-	}
-}
-
-// waitingMost bounds the connections with one peer that wait for Accept. Each may hold
-// received messages, and a peer may call and close as often as it likes.
-const waitingMost = 8
-
-// show passes a connection to Accept. If too many connections with that peer wait, it
-// drops the oldest.
-func (e *Endpoint) show(c *Conn) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	with := func(d *Conn) bool { return d.link.remote == c.link.remote }
-	n := 0
-	for _, d := range e.waiting {
-		if with(d) {
-			n++
-		}
-	}
-	if n == waitingMost {
-		i := slices.IndexFunc(e.waiting, with)
-		e.waiting = slices.Delete(e.waiting, i, i+1)
-		e.missed++
-	}
-	e.waiting = append(e.waiting, c)
-	e.wake()
-}
-
-// Missed returns how many connections were dropped because the program did not accept
-// them before the same peer made others.
-func (e *Endpoint) Missed() uint64 {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.missed
-}
-
-// wake makes all waiting goroutines check their condition again. The caller holds mu.
-func (e *Endpoint) wake() {
-	close(e.arrived)
-	e.arrived = make(chan struct{})
-}
-
-// leave ends a link. If the peer may call, a new link then waits for its call.
-func (e *Endpoint) leave(l *link) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.links[l.remote] != l || e.closed {
+	p := e.peers[key]
+	if p == nil || e.closed {
 		return
 	}
-	e.loop.Remove(l.peer)
-	delete(e.links, l.remote)
-	if e.allowed[l.remote] {
-		e.links[l.remote] = e.link(l.remote, false)
+	p.allowed, p.revoked = false, len(p.handles) > 0
+	if p.link != nil {
+		e.replace(key, p)
+	}
+	e.forget(key, p)
+}
+
+// renew replaces a link whose transport ends.
+func (e *Endpoint) renew(l *link) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if p := e.peers[l.remote]; p != nil && p.link == l && !e.closed {
+		e.replace(l.remote, p)
 	}
 }
 
-// Close ends all connections, notifies their peers, and closes the sockets.
+// replace ends the peer's link. If it is needed, another one takes over the requests that
+// have not begun. The caller holds mu.
+func (e *Endpoint) replace(key PublicKey, p *peer) {
+	waiting := e.detach(p.link, StatusReset)
+	p.link = nil
+	if !p.needed() {
+		return
+	}
+	e.reach(key, p)
+	for h := range p.handles {
+		h.link.Store(p.link)
+	}
+	if len(waiting) == 0 {
+		return
+	}
+	now := p.link.lock()
+	for _, r := range waiting {
+		p.link.out.push(r)
+	}
+	p.link.call(now)
+	p.link.unlock()
+	p.link.kick()
+}
+
+// detach ends a link. It completes the requests that have begun, and returns the others.
+// The caller holds mu.
+func (e *Endpoint) detach(l *link, s Status) (waiting []*request) {
+	l.lock()
+	l.dead = true
+	l.in.reset()
+	l.out.resetTo(s)
+	waiting = slices.Clone(l.out.waiting.rest())
+	l.out.waiting = fifo{}
+	l.unlock()
+	e.receives.forget(l)
+	l.leave()
+	return waiting
+}
+
+// Close ends the endpoint: it says goodbye to all peers, and completes all requests and
+// receives with StatusFlushed. Their completions can still be polled.
 func (e *Endpoint) Close() error {
 	e.mu.Lock()
 	if e.closed {
 		e.mu.Unlock()
 		<-e.ended
-		return nil
+		return e.failed
 	}
 	e.closed = true
-	e.wake()
-	links := e.links
-	e.links = nil
-	e.mu.Unlock()
-	for _, l := range links {
-		l.peer.Lock()
-		l.conn.end(ErrClosed)
-		l.peer.Unlock()
-		e.loop.Remove(l.peer)
-		l.report()
+	for _, p := range e.peers {
+		e.shut(p)
 	}
+	e.mu.Unlock()
+	for _, r := range e.receives.flush() {
+		e.arrivals.add(Completion{Op: OpReceive, Status: StatusFlushed, Context: r.context, Data: r.buf, slot: e.receives.slots})
+	}
+	e.departures.close()
+	e.arrivals.close()
 	e.cancel()
 	<-e.ended
+	e.sockets.Lock()
 	e.bank.Close()
+	e.sockets.Unlock()
 	return e.failed
+}
+
+// shut ends what an endpoint has with one peer.
+func (e *Endpoint) shut(p *peer) {
+	for h := range p.handles {
+		h.once.Do(func() { close(h.gone) })
+	}
+	if p.link == nil {
+		return
+	}
+	p.link.lock()
+	p.link.out.end(StatusFlushed)
+	p.link.unlock()
+	e.detach(p.link, StatusFlushed)
 }

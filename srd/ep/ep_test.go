@@ -5,7 +5,7 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
-	"io"
+	"net/netip"
 	"sync"
 	"testing"
 	"time"
@@ -30,14 +30,14 @@ func background(t *testing.T) context.Context {
 // endpoint opens an endpoint and closes it when the test ends.
 func endpoint(t *testing.T, cfg ep.Config) *ep.Endpoint {
 	t.Helper()
-	if cfg.Key == (ep.Config{}).Key {
+	if cfg.Key.Public() == (ep.PublicKey{}) {
 		cfg.Key = ep.NewKey()
 	}
 	if cfg.Protocol == "" {
 		cfg.Protocol = "test"
 	}
 	cfg.Ports = 4
-	e, err := ep.Listen(cfg)
+	e, err := ep.Open(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,7 +52,47 @@ func allow(t *testing.T, server, client *ep.Endpoint) {
 	}
 }
 
-// An allowed or called peer has one name: its key in the one spelling.
+// joined returns a handle from a to b, where a is allowed.
+func joined(t *testing.T, a, b *ep.Endpoint) *ep.Handle {
+	t.Helper()
+	allow(t, b, a)
+	h, err := a.Handle(b.PublicKey(), local(b))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+// post posts n receives of size bytes.
+func post(t *testing.T, e *ep.Endpoint, n, size int) {
+	t.Helper()
+	for i := range n {
+		if err := e.PostReceive(make([]byte, size), uint64(i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// next waits for one completion.
+func next(t *testing.T, ctx context.Context, q *ep.Queue) ep.Completion {
+	t.Helper()
+	var c [1]ep.Completion
+	if _, err := q.Wait(ctx, c[:]); err != nil {
+		t.Error(err) // not Fatal: goroutines of a test call it
+		c[0].Status = ep.NumStatus
+	}
+	return c[0]
+}
+
+// confirm sends one message, which must have the status want.
+func confirm(t *testing.T, ctx context.Context, e *ep.Endpoint, h *ep.Handle, data string, want ep.Status) {
+	t.Helper()
+	if err := e.Confirm(ctx, h, []byte(data), ep.SendOptions{}); !errors.Is(err, want.Err()) {
+		t.Fatalf("%q: %v, want %v", data, err, want)
+	}
+}
+
+// A peer has one name: its key in the one spelling.
 func TestOneSpellingOfAKey(t *testing.T) {
 	e := endpoint(t, ep.Config{})
 	twin := e.PublicKey()
@@ -60,260 +100,396 @@ func TestOneSpellingOfAKey(t *testing.T) {
 	if err := e.Allow(twin); !errors.Is(err, handshake.ErrSpelling) {
 		t.Errorf("Allow: %v", err)
 	}
-	if _, err := ep.Listen(ep.Config{Key: ep.NewKey(), Protocol: "test", Allow: []handshake.PublicKey{twin}}); !errors.Is(err, handshake.ErrSpelling) {
-		t.Errorf("Listen: %v", err)
+	if _, err := ep.Open(ep.Config{Key: ep.NewKey(), Protocol: "test", Allow: []ep.PublicKey{twin}}); !errors.Is(err, handshake.ErrSpelling) {
+		t.Errorf("Open: %v", err)
 	}
-	if _, err := e.Dial(t.Context(), twin, local(e)); !errors.Is(err, handshake.ErrSpelling) {
-		t.Errorf("Dial: %v", err)
+	if _, err := e.Handle(twin, local(e)); !errors.Is(err, handshake.ErrSpelling) {
+		t.Errorf("Handle: %v", err)
+	}
+	if _, err := ep.ParseKey(twin.String()); !errors.Is(err, handshake.ErrSpelling) {
+		t.Errorf("ParseKey: %v", err)
 	}
 }
 
-// joined returns the two ends of a connection that a has dialed.
-func joined(t *testing.T, ctx context.Context, a, b *ep.Endpoint) (dialed, accepted *ep.Conn) {
-	t.Helper()
-	allow(t, b, a)
-	dialed, err := a.Dial(ctx, b.PublicKey(), local(b))
+// Several goroutines send both ways at once, with a few receives. Each message arrives once
+// and whole, and each request has one completion.
+func TestBothWays(t *testing.T) {
+	ctx := background(t)
+	a, b := endpoint(t, ep.Config{SendDepth: 16}), endpoint(t, ep.Config{Workers: 2})
+	ab := joined(t, a, b)
+	ba, err := b.Handle(a.PublicKey())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if accepted, err = b.Accept(ctx); err != nil {
-		t.Fatal(err)
-	}
-	return dialed, accepted
-}
-
-// Several goroutines send both ways at once, more than the window holds. Each message
-// arrives once and whole, and each Done is called once.
-func TestBothWays(t *testing.T) {
-	ctx := background(t)
-	a, b := endpoint(t, ep.Config{}), endpoint(t, ep.Config{Workers: 2})
-	x, y := joined(t, ctx, a, b)
-	const senders, each = 3, 60
+	const senders, each, receives = 3, 60, 8
 	var wg sync.WaitGroup
-	told := make(chan ep.Status, 2*senders*each)
-	for _, c := range []*ep.Conn{x, y} {
+	for _, x := range []struct {
+		from, to *ep.Endpoint
+		h        *ep.Handle
+	}{{a, b, ab}, {b, a, ba}} {
+		post(t, x.to, receives, 8+each*997)
 		for s := range senders {
 			wg.Go(func() {
 				for i := range each {
 					data := bytes.Repeat([]byte{byte(i)}, 8+i*997)
 					binary.BigEndian.PutUint32(data, uint32(s))
 					binary.BigEndian.PutUint32(data[4:], uint32(i))
-					if err := c.Send(ctx, ep.Message{Data: data, Done: func(s ep.Status) { told <- s }}); err != nil {
+					if err := x.from.Send(ctx, x.h, data, ep.SendOptions{Context: uint64(s*each + i)}); err != nil {
 						t.Error(err)
 					}
 				}
 			})
 		}
 		wg.Go(func() {
+			seen := map[uint64]bool{}
+			for range senders * each {
+				c := next(t, ctx, x.from.Sends())
+				if c.Err() != nil || seen[c.Context] || c.Handle != x.h {
+					t.Errorf("request %d: %v, again %v", c.Context, c.Err(), seen[c.Context])
+				}
+				seen[c.Context] = true
+			}
+		})
+		wg.Go(func() {
 			seen := map[[2]uint32]bool{}
 			for range senders * each {
-				data, err := c.Receive(ctx)
-				if err != nil {
-					t.Error(err)
-					return
-				}
+				c := next(t, ctx, x.to.Receives())
+				data := c.Data
 				k := [2]uint32{binary.BigEndian.Uint32(data), binary.BigEndian.Uint32(data[4:])}
-				if want := bytes.Repeat([]byte{byte(k[1])}, int(8+k[1]*997)); seen[k] || !bytes.Equal(data[8:], want[8:]) {
+				if want := bytes.Repeat([]byte{byte(k[1])}, int(8+k[1]*997)); seen[k] || !bytes.Equal(data[8:], want[8:]) || c.From != x.from.PublicKey() {
 					t.Errorf("message %v: %d bytes, again %v", k, len(data), seen[k])
 				}
 				seen[k] = true
+				if err := x.to.PostReceive(data[:cap(data)], 0); err != nil {
+					t.Error(err)
+				}
 			}
 		})
 	}
 	wg.Wait()
-	for _, c := range []*ep.Conn{x, y} {
-		if err := c.Drain(ctx); err != nil {
-			t.Error(err)
-		}
-	}
-	for range cap(told) {
-		select {
-		case s := <-told:
-			if s != ep.Acknowledged {
-				t.Fatalf("told %v", s)
-			}
-		case <-ctx.Done():
-			t.Fatal("not all were told of")
-		}
-	}
 }
 
-// A program that does not receive stops its peer, and loses no messages.
-func TestBackPressure(t *testing.T) {
+// A program that posts no receives stops its peers and loses no message.
+func TestReceiverNotReadyIsFlowControl(t *testing.T) {
 	ctx := background(t)
-	a, b := endpoint(t, ep.Config{SendBuffer: 1 << 20}), endpoint(t, ep.Config{})
-	x, y := joined(t, ctx, a, b)
-	const size, most = 100_000, 200
-	sent := 0
-	for ; sent < most; sent++ {
-		short, cancel := context.WithTimeout(ctx, time.Second)
-		err := x.Send(short, ep.Message{Data: make([]byte, size)})
-		cancel()
-		if errors.Is(err, context.DeadlineExceeded) {
-			break
-		} else if err != nil {
-			t.Fatal(err)
+	a, c, b := endpoint(t, ep.Config{}), endpoint(t, ep.Config{}), endpoint(t, ep.Config{})
+	const each, size = 100, 20_000
+	for _, x := range []*ep.Endpoint{a, c} {
+		h := joined(t, x, b)
+		for range each {
+			if err := x.Send(ctx, h, make([]byte, size), ep.SendOptions{}); err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
-	if sent == most {
-		t.Fatalf("%d bytes were taken, and nobody receives", sent*size)
+	for b.Stats().Refused == 0 {
+		time.Sleep(time.Millisecond)
 	}
-	for range sent {
-		if data, err := y.Receive(ctx); err != nil || len(data) != size {
-			t.Fatalf("%d bytes, %v", len(data), err)
+	if n := a.Sends().Poll(make([]ep.Completion, 1)); n != 0 {
+		t.Error("a request is complete, and no receive was posted")
+	}
+	post(t, b, 4, size)
+	for range 2 * each {
+		m := next(t, ctx, b.Receives())
+		if len(m.Data) != size {
+			t.Fatalf("%d bytes", len(m.Data))
 		}
+		b.PostReceive(m.Data[:cap(m.Data)], 0)
 	}
-	if err := x.Drain(ctx); err != nil {
-		t.Error(err)
+	for range each {
+		for _, x := range []*ep.Endpoint{a, c} {
+			if r := next(t, ctx, x.Sends()); r.Err() != nil {
+				t.Fatal(r.Err())
+			}
+		}
 	}
 }
 
 func TestOtherProtocol(t *testing.T) {
 	ctx := background(t)
 	a, b := endpoint(t, ep.Config{Protocol: "one"}), endpoint(t, ep.Config{Protocol: "two"})
-	allow(t, b, a)
-	if _, err := a.Dial(ctx, b.PublicKey(), local(b)); err != ep.ErrProtocol {
-		t.Fatalf("got %v", err)
-	}
+	post(t, b, 2, 100)
+	h := joined(t, a, b)
+	confirm(t, ctx, a, h, "hello", ep.StatusBadDestination)
+	confirm(t, ctx, a, h, "again", ep.StatusBadDestination)
 	c := endpoint(t, ep.Config{Protocol: "two"})
-	joined(t, ctx, c, b) // other peers are not disturbed
+	confirm(t, ctx, c, joined(t, c, b), "hello", ep.StatusOK) // others are not disturbed
 }
 
-// A key that is not allowed gets no answer.
+// A key that is not allowed gets no answer, until it is.
 func TestNotAllowed(t *testing.T) {
-	ctx, cancel := context.WithTimeout(context.Background(), 500*time.Millisecond)
-	defer cancel()
-	a, b := endpoint(t, ep.Config{}), endpoint(t, ep.Config{})
-	if _, err := a.Dial(ctx, b.PublicKey(), local(b)); !errors.Is(err, context.DeadlineExceeded) {
-		t.Fatalf("got %v", err)
+	ctx := background(t)
+	a, b := endpoint(t, ep.Config{Unresponsive: 300 * time.Millisecond}), endpoint(t, ep.Config{})
+	post(t, b, 1, 100)
+	h, err := a.Handle(b.PublicKey(), local(b))
+	if err != nil {
+		t.Fatal(err)
 	}
-	// The peer can be dialed again after that, and answers once the key is allowed.
-	joined(t, background(t), a, b)
+	confirm(t, ctx, a, h, "hello", ep.StatusUnresponsive)
+	allow(t, b, a)
+	confirm(t, ctx, a, h, "hello", ep.StatusOK)
 }
 
-// Messages sent before a goodbye are received, and then io.EOF. The peer may call again.
-func TestClose(t *testing.T) {
+// A peer to which there is a handle may send, until its key is revoked. It then has an answer
+// for its messages, and may receive. Allow takes that back.
+func TestRevoke(t *testing.T) {
 	ctx := background(t)
 	a, b := endpoint(t, ep.Config{}), endpoint(t, ep.Config{})
-	for range 3 {
-		x, y := joined(t, ctx, a, b)
-		if _, err := a.Dial(ctx, b.PublicKey(), local(b)); err != ep.ErrBusy {
-			t.Errorf("a second one: %v", err)
-		}
-		if err := x.Confirm(ctx, []byte("last words")); err != nil {
-			t.Fatal(err)
-		}
-		x.Close()
-		if data, err := y.Receive(ctx); err != nil || string(data) != "last words" {
-			t.Fatalf("%q, %v", data, err)
-		}
-		if _, err := y.Receive(ctx); err != io.EOF {
-			t.Fatalf("after the end: %v", err)
-		}
-		if err := y.Send(ctx, ep.Message{}); err != io.EOF {
-			t.Errorf("sending after the end: %v", err)
-		}
-		if err := x.Send(ctx, ep.Message{}); err != ep.ErrClosed {
-			t.Errorf("sending on what was closed: %v", err)
-		}
-		y.Close()
+	post(t, a, 4, 100)
+	post(t, b, 4, 100)
+	ab := joined(t, a, b)
+	ba, err := b.Handle(a.PublicKey(), local(a))
+	if err != nil {
+		t.Fatal(err)
 	}
+	confirm(t, ctx, a, ab, "hello", ep.StatusOK)
+	b.Revoke(a.PublicKey())
+	confirm(t, ctx, b, ba, "I may still speak", ep.StatusOK)
+	confirm(t, ctx, a, ab, "hello?", ep.StatusBadDestination)
+	allow(t, b, a)
+	confirm(t, ctx, a, ab, "hello!", ep.StatusOK)
 }
 
-// A peer that returns as a new process ends the old connection, and makes a new one.
+// A peer that returns as a new process is reached by the same handle.
 func TestRestart(t *testing.T) {
 	ctx := background(t)
 	key := ep.NewKey()
-	a, b := endpoint(t, ep.Config{Key: key}), endpoint(t, ep.Config{})
-	_, y := joined(t, ctx, a, b)
-	again := endpoint(t, ep.Config{Key: key}) // the same program, restarted; the old one says no goodbye
-	x2, y2 := joined(t, ctx, again, b)
-	if _, err := y.Receive(ctx); err != ep.ErrReset {
-		t.Errorf("the old one: %v", err)
+	a, b := endpoint(t, ep.Config{}), endpoint(t, ep.Config{Key: key})
+	post(t, b, 1, 100)
+	h := joined(t, a, b)
+	confirm(t, ctx, a, h, "first", ep.StatusOK)
+	port := b.Port()
+	b.Close()
+	again := endpoint(t, ep.Config{Key: key, Port: port, Allow: []ep.PublicKey{a.PublicKey()}})
+	post(t, again, 2, 100)
+	if err := a.Confirm(ctx, h, nil, ep.SendOptions{}); err != nil && err != ep.StatusReset { // it was under way
+		t.Error(err)
 	}
-	go x2.Confirm(ctx, []byte("new"))
-	if data, err := y2.Receive(ctx); err != nil || string(data) != "new" {
-		t.Errorf("%q, %v", data, err)
+	confirm(t, ctx, a, h, "second", ep.StatusOK)
+}
+
+// Closing a handle flushes its requests, and those of another handle to the same peer go on.
+func TestHandlesAreDestroyedAlone(t *testing.T) {
+	ctx := background(t)
+	a, b := endpoint(t, ep.Config{}), endpoint(t, ep.Config{})
+	first := joined(t, a, b)
+	second := joined(t, a, b)
+	const each = 20
+	for i := range each {
+		for k, h := range []*ep.Handle{first, second} {
+			// Long ones wait for a receive, and short ones are refused.
+			if err := a.Send(ctx, h, make([]byte, 100+i*1000), ep.SendOptions{Context: uint64(k)}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	first.Close()
+	for range each {
+		if c := next(t, ctx, a.Sends()); c.Status != ep.StatusFlushed || c.Context != 0 {
+			t.Fatalf("%v of handle %d", c.Status, c.Context)
+		}
+	}
+	if err := a.Send(ctx, first, nil, ep.SendOptions{}); err != ep.ErrClosed {
+		t.Errorf("sending by a closed handle: %v", err)
+	}
+	post(t, b, each, 100_000)
+	for range each {
+		if c := next(t, ctx, a.Sends()); c.Err() != nil || c.Context != 1 {
+			t.Fatalf("%v of handle %d", c.Err(), c.Context)
+		}
+	}
+	if s := a.Stats(); s.Handles != 1 || s.Completed[ep.StatusFlushed] != each {
+		t.Errorf("%+v", s)
 	}
 }
 
-// When the endpoint closes, waiting calls return, and all sent messages get a status.
+// When the endpoint closes, all requests and receives are flushed, and waiting calls return.
 func TestCloseEndpoint(t *testing.T) {
 	ctx := background(t)
-	a, b := endpoint(t, ep.Config{}), endpoint(t, ep.Config{})
-	x, _ := joined(t, ctx, a, b)
-	told := make(chan ep.Status, 100)
-	for range cap(told) {
-		if err := x.Send(ctx, ep.Message{Data: make([]byte, 30_000), Done: func(s ep.Status) { told <- s }}); err != nil {
+	a, b := endpoint(t, ep.Config{SendDepth: 50}), endpoint(t, ep.Config{})
+	h := joined(t, a, b)
+	for range 50 {
+		if err := a.Send(ctx, h, make([]byte, 30_000), ep.SendOptions{}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	ends := make(chan error, 2)
-	go func() { _, err := x.Receive(ctx); ends <- err }()
-	go func() { _, err := a.Accept(ctx); ends <- err }()
+	post(t, a, 5, 100)
+	blocked := make(chan error, 1)
+	go func() { blocked <- a.Send(ctx, h, nil, ep.SendOptions{}) }()
 	if err := a.Close(); err != nil {
 		t.Error(err)
 	}
-	for range cap(ends) {
-		if err := <-ends; err != ep.ErrClosed {
-			t.Errorf("who waited got %v", err)
+	if err := <-blocked; err != ep.ErrClosed {
+		t.Errorf("a waiting Send: %v", err)
+	}
+	for _, x := range []struct {
+		q *ep.Queue
+		n int
+	}{{a.Sends(), 50}, {a.Receives(), 5}} {
+		all := make([]ep.Completion, 100)
+		n := x.q.Poll(all)
+		for _, c := range all[:n] {
+			if c.Status != ep.StatusFlushed {
+				t.Errorf("%v", c.Status)
+			}
+		}
+		if n != x.n {
+			t.Errorf("%d of %d completions", n, x.n)
+		}
+		if _, err := x.q.Wait(ctx, all); err != ep.ErrClosed {
+			t.Errorf("waiting on a closed queue: %v", err)
 		}
 	}
-	if n := len(told); n != cap(told) {
-		t.Errorf("%d of %d were told of", n, cap(told))
+	if _, err := a.Handle(b.PublicKey()); err != ep.ErrClosed {
+		t.Errorf("a handle of a closed endpoint: %v", err)
 	}
-	if _, err := a.Dial(ctx, b.PublicKey(), local(b)); err != ep.ErrClosed {
-		t.Errorf("dialing from what was closed: %v", err)
+	if err := a.PostReceive(nil, 0); err != ep.ErrClosed {
+		t.Errorf("a receive of a closed endpoint: %v", err)
+	}
+}
+
+func TestBounds(t *testing.T) {
+	ctx := background(t)
+	a, b := endpoint(t, ep.Config{SendDepth: 2, ReceiveDepth: 2}), endpoint(t, ep.Config{})
+	h := joined(t, a, b)
+	for range 2 {
+		if err := a.TrySend(h, nil, ep.SendOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := a.TrySend(h, nil, ep.SendOptions{}); err != ep.ErrFull {
+		t.Errorf("TrySend: %v", err)
+	}
+	short, cancel := context.WithTimeout(ctx, 20*time.Millisecond)
+	defer cancel()
+	if err := a.Send(short, h, nil, ep.SendOptions{}); err != context.DeadlineExceeded {
+		t.Errorf("Send: %v", err)
+	}
+	post(t, b, 3, 0)
+	next(t, ctx, a.Sends()) // a polled completion makes room
+	if err := a.Send(ctx, h, nil, ep.SendOptions{}); err != nil {
+		t.Error(err)
+	}
+	post(t, a, 2, 100)
+	if err := a.PostReceive(nil, 0); err != ep.ErrFull {
+		t.Errorf("PostReceive: %v", err)
+	}
+}
+
+func TestSizes(t *testing.T) {
+	ctx := background(t)
+	a, b := endpoint(t, ep.Config{}), endpoint(t, ep.Config{})
+	h := joined(t, a, b)
+	for _, n := range []int{0, 1, 1148, 1149, ep.EagerMost, ep.EagerMost + 1, ep.MaxMessage} {
+		for _, imm := range []bool{false, true} {
+			want := bytes.Repeat([]byte("srd\n."), n/5+1)[:n]
+			post(t, b, 1, n)
+			if err := a.Confirm(ctx, h, want, ep.SendOptions{Immediate: 1 << 30, HasImmediate: imm}); err != nil {
+				t.Fatalf("%d bytes: %v", n, err)
+			}
+			if c := next(t, ctx, b.Receives()); !bytes.Equal(c.Data, want) || c.HasImmediate != imm || imm && c.Immediate != 1<<30 {
+				t.Errorf("%d bytes: %d came, immediate %v %d", n, len(c.Data), c.HasImmediate, c.Immediate)
+			}
+		}
+	}
+	if err := a.Send(ctx, h, make([]byte, ep.MaxMessage+1), ep.SendOptions{}); err != ep.ErrTooLarge {
+		t.Errorf("got %v", err)
+	}
+	post(t, b, 1, 10)
+	confirm(t, ctx, a, h, "eleven char", ep.StatusRemoteInvalid)
+	confirm(t, ctx, a, h, "ten chars.", ep.StatusOK) // the receive was not spent
+}
+
+func TestDeadlines(t *testing.T) {
+	ctx := background(t)
+	a, b := endpoint(t, ep.Config{}), endpoint(t, ep.Config{})
+	h := joined(t, a, b)
+	for _, o := range []ep.SendOptions{{Deadline: time.Now().Add(-time.Second)}, {Timeout: -1}, {Deadline: time.Now(), Timeout: time.Hour}} {
+		if err := a.Send(ctx, h, nil, o); err != ep.ErrDeadline {
+			t.Errorf("%+v: %v", o, err)
+		}
+	}
+	for _, o := range []ep.SendOptions{{Deadline: time.Now().Add(50 * time.Millisecond)}, {Timeout: 50 * time.Millisecond}} {
+		if err := a.Confirm(ctx, h, []byte("x"), o); err != ep.StatusTimedOut {
+			t.Errorf("%+v: %v", o, err)
+		}
+	}
+	post(t, b, 1, 10)
+	if err := a.Confirm(ctx, h, []byte("x"), ep.SendOptions{Timeout: time.Minute}); err != nil {
+		t.Error(err)
+	}
+}
+
+// The session of an idle pair ends, and the next message makes another.
+func TestIdleTimeout(t *testing.T) {
+	ctx := background(t)
+	a, b := endpoint(t, ep.Config{IdleTimeout: 200 * time.Millisecond}), endpoint(t, ep.Config{})
+	post(t, b, 2, 10)
+	h := joined(t, a, b)
+	confirm(t, ctx, a, h, "one", ep.StatusOK)
+	if !h.Stats().Connected {
+		t.Error("no session")
+	}
+	for h.Stats().Connected {
+		if ctx.Err() != nil {
+			t.Fatal("the session does not end")
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	confirm(t, ctx, a, h, "two", ep.StatusOK)
+}
+
+// Paths begin at each local address.
+func TestLocalAddresses(t *testing.T) {
+	ctx := background(t)
+	v := []netip.Addr{netip.MustParseAddr("127.0.0.1"), netip.MustParseAddr("::1")}
+	a, b := endpoint(t, ep.Config{Local: v}), endpoint(t, ep.Config{})
+	post(t, b, 10, 10)
+	allow(t, b, a)
+	h, err := a.Handle(b.PublicKey(), netip.AddrPortFrom(v[0], b.Port()), netip.AddrPortFrom(v[1], b.Port()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	from := map[netip.Addr]bool{}
+	for len(from) < 2 && ctx.Err() == nil {
+		if err := a.Confirm(ctx, h, nil, ep.SendOptions{NotReady: 3}); err != nil && err != ep.StatusNotReady {
+			t.Fatal(err)
+		}
+		for _, p := range h.Stats().Paths {
+			if p.Active {
+				from[p.Local] = true
+			}
+		}
+		if c := next(t, ctx, b.Receives()); c.Err() == nil {
+			b.PostReceive(c.Data[:cap(c.Data)], 0)
+		}
+	}
+	if !from[v[0]] || !from[v[1]] {
+		t.Errorf("paths from %v", from)
+	}
+	if _, err := ep.Open(ep.Config{Key: ep.NewKey(), Protocol: "x", Local: []netip.Addr{netip.MustParseAddr("192.0.2.1")}}); err == nil {
+		t.Error("an address that the host lacks is taken")
 	}
 }
 
 func TestWrongArguments(t *testing.T) {
-	for _, cfg := range []ep.Config{{Protocol: "x"}, {Key: ep.NewKey()}, {Key: ep.NewKey(), Protocol: "x", Ports: 1000}} {
-		if e, err := ep.Listen(cfg); err == nil {
+	key := ep.NewKey()
+	for _, cfg := range []ep.Config{
+		{Protocol: "x"}, {Key: key}, {Key: key, Protocol: "x", Ports: 1000}, {Key: key, Protocol: "x", SendDepth: -1},
+		{Key: key, Protocol: "x", ReceiveDepth: 1 << 30}, {Key: key, Protocol: "x", Unresponsive: -1}, {Key: key, Protocol: "x", Workers: 1000},
+	} {
+		if e, err := ep.Open(cfg); err == nil {
 			e.Close()
 			t.Errorf("%+v is taken", cfg)
 		}
 	}
-	ctx := background(t)
-	a, b := endpoint(t, ep.Config{}), endpoint(t, ep.Config{})
-	x, _ := joined(t, ctx, a, b)
-	if err := x.Send(ctx, ep.Message{Data: make([]byte, ep.MaxMessage+1)}); err != ep.ErrTooLarge {
-		t.Errorf("got %v", err)
-	}
-	over, cancel := context.WithCancel(ctx)
-	cancel()
-	if _, err := x.Receive(over); err != context.Canceled {
-		t.Errorf("got %v", err)
-	}
 }
 
-// A peer calls and closes again and again, and the program accepts no connection. Only a
-// bounded number of connections is kept, and these are whole.
-func TestNobodyAccepts(t *testing.T) {
-	ctx := background(t)
-	a, b := endpoint(t, ep.Config{}), endpoint(t, ep.Config{})
-	allow(t, b, a)
-	const calls, kept = 12, 8
-	for i := range calls {
-		c, err := a.Dial(ctx, b.PublicKey(), local(b))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := c.Confirm(ctx, []byte{byte(i)}); err != nil {
-			t.Fatal(err)
-		}
-		c.Close()
-	}
-	for i := range kept {
-		c, err := b.Accept(ctx)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if data, err := c.Receive(ctx); err != nil || data[0] != byte(calls-kept+i) {
-			t.Errorf("connection %d: %v, %v", i, data, err)
-		}
-	}
-	if n := b.Missed(); n != calls-kept {
-		t.Errorf("%d missed", n)
+// A polled batch costs no memory.
+func TestPollAllocatesNothing(t *testing.T) {
+	e := endpoint(t, ep.Config{})
+	batch := make([]ep.Completion, 16)
+	if n := testing.AllocsPerRun(100, func() { e.Sends().Poll(batch) }); n != 0 {
+		t.Errorf("%v allocations", n)
 	}
 }

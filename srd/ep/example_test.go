@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/netip"
-	"sync/atomic"
 	"time"
 
 	"github.com/srdtun/srdtun/srd/ep"
@@ -15,103 +14,190 @@ func local(e *ep.Endpoint) netip.AddrPort {
 	return netip.AddrPortFrom(netip.MustParseAddr("127.0.0.1"), e.Port())
 }
 
-// A server with an answer, and a client.
+// open opens an endpoint with a new key.
+func open(protocol string) *ep.Endpoint {
+	e, err := ep.Open(ep.Config{Key: ep.NewKey(), Protocol: protocol})
+	if err != nil {
+		panic(err)
+	}
+	return e
+}
+
+// to makes a handle.
+func to(from, e *ep.Endpoint) *ep.Handle {
+	h, err := from.Handle(e.PublicKey(), local(e))
+	if err != nil {
+		panic(err)
+	}
+	return h
+}
+
+// A server answers where the question came from.
 func Example() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	server, _ := ep.Listen(ep.Config{Key: ep.NewKey(), Protocol: "greeting/1"})
+	server, client := open("greeting/1"), open("greeting/1")
 	defer server.Close()
-	client, _ := ep.Listen(ep.Config{Key: ep.NewKey(), Protocol: "greeting/1"})
 	defer client.Close()
 	server.Allow(client.PublicKey())
+
 	go func() {
-		c, _ := server.Accept(ctx)
-		name, _ := c.Receive(ctx)
-		c.Send(ctx, ep.Message{Data: append([]byte("hello "), name...)})
+		server.PostReceive(make([]byte, 1024), 0)
+		var c [1]ep.Completion
+		if _, err := server.Receives().Wait(ctx, c[:]); err != nil {
+			return
+		}
+		back, _ := server.Handle(c[0].From)
+		server.Send(ctx, back, append([]byte("hello "), c[0].Data...), ep.SendOptions{})
 	}()
-	c, err := client.Dial(ctx, server.PublicKey(), local(server))
-	if err != nil {
+
+	client.PostReceive(make([]byte, 1024), 0)
+	if err := client.Confirm(ctx, to(client, server), []byte("world"), ep.SendOptions{}); err != nil {
 		fmt.Println(err)
 		return
 	}
-	c.Send(ctx, ep.Message{Data: []byte("world")})
-	answer, err := c.Receive(ctx)
-	fmt.Println(string(answer), err)
+	var c [1]ep.Completion
+	client.Receives().Wait(ctx, c[:])
+	fmt.Println(string(c[0].Data), c[0].Err())
 	// Output: hello world <nil>
 }
 
-// A transfer ends when all of it is acknowledged. Messages have no order, so each
-// contains its place.
-func ExampleConn_Drain() {
+// A transfer is many requests at once. They have no order, so each names its place in four
+// bytes of immediate data.
+func ExampleEndpoint_Send() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	to, from := open("copy/1"), open("copy/1")
-	defer to.Close()
+	from, here := open("copy/1"), open("copy/1")
 	defer from.Close()
-	to.Allow(from.PublicKey())
-	c, err := from.Dial(ctx, to.PublicKey(), local(to))
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
+	defer here.Close()
+	here.Allow(from.PublicKey())
 	const blocks, size = 64, 64 << 10
-	go func() {
-		for i := range blocks {
-			block := make([]byte, size)
-			block[0] = byte(i)
-			c.Send(ctx, ep.Message{Data: block})
-		}
-	}()
-	got := map[byte]int{}
-	in, _ := to.Accept(ctx)
 	for range blocks {
-		block, err := in.Receive(ctx)
+		here.PostReceive(make([]byte, size), 0)
+	}
+	h := to(from, here)
+	for i := range blocks {
+		from.Send(ctx, h, make([]byte, size), ep.SendOptions{Immediate: uint32(i), HasImmediate: true})
+	}
+	places, batch := map[uint32]int{}, make([]ep.Completion, 16)
+	for len(places) < blocks {
+		n, err := here.Receives().Wait(ctx, batch)
 		if err != nil {
 			fmt.Println(err)
 			return
 		}
-		got[block[0]] += len(block)
+		for _, c := range batch[:n] {
+			places[c.Immediate] = len(c.Data)
+		}
 	}
-	fmt.Println(len(got), "blocks,", c.Drain(ctx))
-	// Output: 64 blocks, <nil>
+	fmt.Println(len(places), "blocks,", places[63], "bytes in the last")
+	// Output: 64 blocks, 65536 bytes in the last
 }
 
-// Late messages are useless here. The other end does not receive, so the window fills,
-// and the remaining messages are given up at their deadlines. Each message gets a status.
-func ExampleMessage() {
+// Late messages are useless here, and the other end posts no receive. Each request has a
+// result: the peer refused it too often, or its time was over.
+func ExampleSendOptions() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	screen, camera := open("frames/1"), open("frames/1")
 	defer screen.Close()
 	defer camera.Close()
 	screen.Allow(camera.PublicKey())
-	c, err := camera.Dial(ctx, screen.PublicKey(), local(screen))
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	var told [3]atomic.Int64
-	for range 20 {
-		err := c.Send(ctx, ep.Message{Data: make([]byte, 500_000), Deadline: 2 * time.Second, Done: func(s ep.Status) { told[s].Add(1) }})
-		if err != nil {
-			fmt.Println(err)
-			return
-		}
-	}
-	fmt.Println(c.Drain(ctx))
-	c.Close()
-	arrived, late, reset := told[ep.Acknowledged].Load(), told[ep.GivenUp].Load(), told[ep.Reset].Load()
-	fmt.Println(arrived > 0, late > 0, reset, arrived+late)
+	h := to(camera, screen)
+	frame := make([]byte, 50_000)
+	fmt.Println(camera.Confirm(ctx, h, frame, ep.SendOptions{Timeout: 200 * time.Millisecond}))
+	fmt.Println(camera.Confirm(ctx, h, frame, ep.SendOptions{NotReady: 2}))
 	// Output:
-	// <nil>
-	// true true 0 20
+	// ep: timed out
+	// ep: receiver not ready
 }
 
-// open opens an endpoint with a new key.
-func open(protocol string) *ep.Endpoint {
-	e, err := ep.Listen(ep.Config{Key: ep.NewKey(), Protocol: protocol})
-	if err != nil {
-		panic(err)
+// Poll takes completions in batches, without waiting and without allocation. Event has a
+// token when there are new ones.
+func ExampleQueue_Poll() {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	a, b := open("poll/1"), open("poll/1")
+	defer a.Close()
+	defer b.Close()
+	b.Allow(a.PublicKey())
+	h := to(a, b)
+	for i := range 10 {
+		b.PostReceive(make([]byte, 64), 0)
+		a.Send(ctx, h, []byte("x"), ep.SendOptions{Context: uint64(i)})
 	}
-	return e
+	done, batch := 0, make([]ep.Completion, 4)
+	for done < 10 {
+		n := a.Sends().Poll(batch)
+		if done += n; n == 0 {
+			<-a.Sends().Event()
+		}
+	}
+	fmt.Println(done, "requests are complete")
+	// Output: 10 requests are complete
+}
+
+// A receiver that sleeps is woken only by messages whose senders ask for it.
+func ExampleQueue_Solicited() {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	a, b := open("alarm/1"), open("alarm/1")
+	defer a.Close()
+	defer b.Close()
+	b.Allow(a.PublicKey())
+	b.Receives().Solicited(true)
+	h := to(a, b)
+	for range 3 {
+		b.PostReceive(make([]byte, 64), 0)
+	}
+	a.Confirm(ctx, h, []byte("a reading"), ep.SendOptions{})
+	a.Confirm(ctx, h, []byte("a reading"), ep.SendOptions{})
+	fmt.Println(len(b.Receives().Event()), "events")
+	a.Confirm(ctx, h, []byte("fire"), ep.SendOptions{Solicited: true})
+	<-b.Receives().Event()
+	fmt.Println(b.Receives().Poll(make([]ep.Completion, 8)), "messages")
+	// Output:
+	// 0 events
+	// 3 messages
+}
+
+// A handle is closed alone: its own requests are flushed, and nothing else changes.
+func ExampleHandle_Close() {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	a, b := open("handles/1"), open("handles/1")
+	defer a.Close()
+	defer b.Close()
+	b.Allow(a.PublicKey())
+	first, second := to(a, b), to(a, b)
+	a.Send(ctx, first, []byte("no receive is posted"), ep.SendOptions{})
+	first.Close()
+	var c [1]ep.Completion
+	a.Sends().Wait(ctx, c[:])
+	fmt.Println(c[0].Err())
+	b.PostReceive(make([]byte, 64), 0)
+	b.PostReceive(make([]byte, 64), 0)
+	fmt.Println(a.Confirm(ctx, second, []byte("still here"), ep.SendOptions{}))
+	// Output:
+	// ep: flushed
+	// <nil>
+}
+
+// Allow can be taken back. The peer's session ends.
+func ExampleEndpoint_Revoke() {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	a, _ := ep.Open(ep.Config{Key: ep.NewKey(), Protocol: "guests/1", Unresponsive: 500 * time.Millisecond})
+	b := open("guests/1")
+	defer a.Close()
+	defer b.Close()
+	b.Allow(a.PublicKey())
+	b.PostReceive(make([]byte, 64), 0)
+	h := to(a, b)
+	fmt.Println(a.Confirm(ctx, h, []byte("hello"), ep.SendOptions{}))
+	b.Revoke(a.PublicKey())
+	fmt.Println(a.Confirm(ctx, h, []byte("hello?"), ep.SendOptions{}) != nil)
+	// Output:
+	// <nil>
+	// true
 }

@@ -9,27 +9,36 @@ import (
 // These are the kinds of immediates.
 const (
 	kindPiece  = 1
-	kindCredit = 2
+	kindAnswer = 2
 	kindRest   = 3
+	kindMask   = 0x0f
 )
 
-// header is the immediate of a piece, a rest or a credit.
+// These are the flags of a message. All its pieces carry them.
+const (
+	flagImmediate = 0x80 // the message begins with its immediate data
+	flagSolicited = 0x40
+	flagMask      = flagImmediate | flagSolicited
+)
+
+// header is the immediate of a piece, a rest or an answer.
 type header struct {
 	kind   byte
-	number uint32 // of the message
+	flags  byte
+	number uint32 // of the request
 	total  int    // bytes of the message
 	at     int    // offset of the piece
 	size   int    // bytes of the piece, or of the missing rest
-	taken  uint64 // cost of all that the receiver has taken; of a credit
+	ready  int    // receives that an answer announces
 }
 
 // pieceMost is the largest size of a piece that its header can state.
 const pieceMost = 1<<16 - 1
 
 func (h *header) put(b *srd.Imm) {
-	b[0] = h.kind
-	if h.kind == kindCredit {
-		binary.BigEndian.PutUint64(b[1:], h.taken)
+	b[0] = h.kind | h.flags
+	if h.kind == kindAnswer {
+		binary.BigEndian.PutUint16(b[1:], uint16(h.ready))
 		return
 	}
 	binary.BigEndian.PutUint32(b[1:], h.number)
@@ -40,33 +49,47 @@ func (h *header) put(b *srd.Imm) {
 	}
 }
 
-// price returns the cost of a piece or of a rest.
-func (h *header) price() int {
-	if h.kind == kindRest {
-		return pieceCost
-	}
-	return h.size + pieceCost
-}
-
 // parse parses the immediate of a message with n bytes, or of a tombstone if expired is
 // true. It returns false if the immediate is invalid.
 func parse(b *srd.Imm, n int, expired bool) (h header, ok bool) {
-	switch h.kind = b[0]; h.kind {
-	case kindCredit:
-		h.taken = binary.BigEndian.Uint64(b[1:])
-		return h, n == 0 && !expired
+	h.kind, h.flags = b[0]&kindMask, b[0]&^kindMask
+	if h.kind == kindAnswer {
+		h.ready = int(binary.BigEndian.Uint16(b[1:]))
+		return h, h.flags == 0 && !expired && n%answerLen == 0
+	}
+	h.number, h.total, h.at = binary.BigEndian.Uint32(b[1:]), get24(b[5:]), get24(b[8:])
+	fits := h.flags&^flagMask == 0 && h.total <= totalMost && (h.flags&flagImmediate == 0 || h.total >= immediateLen)
+	switch h.kind {
 	case kindRest:
-		h.number, h.total, h.at = binary.BigEndian.Uint32(b[1:]), get24(b[5:]), get24(b[8:])
 		h.size = h.total - h.at
-		return h, n == 0 && h.total <= MaxMessage && h.at > 0 && h.size > 0
+		return h, fits && n == 0 && h.at > 0 && h.size > 0
 	case kindPiece:
-		h.number, h.total = binary.BigEndian.Uint32(b[1:]), get24(b[5:])
-		h.at, h.size = get24(b[8:]), int(binary.BigEndian.Uint16(b[11:]))
+		h.size = int(binary.BigEndian.Uint16(b[11:]))
 		whole := h.size > 0 || h.total == 0
-		return h, (expired || n == h.size) && h.total <= MaxMessage && h.at+h.size <= h.total && whole
+		return h, fits && (expired || n == h.size) && h.at+h.size <= h.total && whole
 	}
 	return h, false
 }
 
 func put24(b []byte, v int) { b[0], b[1], b[2] = byte(v>>16), byte(v>>8), byte(v) }
 func get24(b []byte) int    { return int(b[0])<<16 | int(b[1])<<8 | int(b[2]) }
+
+// verdict is the responder's answer to a request.
+type verdict byte
+
+// These are the verdicts.
+const (
+	accepted verdict = 1 + iota // whole, and in a posted receive
+	granted                     // a receive is reserved: send the rest
+	notReady                    // no receive is posted
+	tooLong                     // longer than the posted receive
+	gone                        // the sender gave up a part
+	barred                      // the responder has revoked the sender's key
+)
+
+// answerLen is the length of an answer: the request's number and the verdict.
+const answerLen = 5
+
+func appendAnswer(b []byte, number uint32, v verdict) []byte {
+	return append(binary.BigEndian.AppendUint32(b, number), byte(v))
+}

@@ -1,114 +1,226 @@
 package ep
 
-// creditEvery is the cost of messages taken by the program after which the receiver sends
-// a credit.
-const creditEvery = window / 4
+import (
+	"encoding/binary"
+	"hash/maphash"
 
-// partialMost bounds the buffers of incomplete messages. All messages that the peer has
-// begun, except the last, fit into the window completely.
-const partialMost = window + MaxMessage
+	"github.com/srdtun/srdtun/srd/mono"
+)
 
-// incoming reassembles messages from pieces, and stores them until the program takes
-// them. It is not safe for concurrent use.
+// incoming puts requests of one peer together in posted receives, and answers each request
+// once. It is not safe for concurrent use.
+//
+// The peer may be hostile. It holds no memory but parts, at most requestsMost, and answers,
+// at most answersMost. It reserves no more than holdMost receives, and loses each that makes
+// no progress.
 type incoming struct {
+	from     sink
+	holdMost int // receives that incomplete messages of this peer may reserve
+	barred   bool
+
 	parts   map[uint32]*part
-	partial int // bytes of the buffers in parts
-	held    int // cost of pieces that have arrived and are not taken
-	ready   []arrived
-
-	taken uint64 // cost of all taken messages
-	told  uint64 // value of taken in the last credit
+	single  part      // the message of one piece that is handled now
+	holding int       // receives in parts
+	waits   bool      // a message was refused because of holdMost
+	stale   mono.Time // when to look for messages without progress; 0: never
+	answers answers
+	edges   maphash.Seed
 }
 
-// part is a message with missing pieces.
+// sink is where messages go: the endpoint's receives and its completion queue.
+type sink interface {
+	take(size int) (receive, verdict)
+	giveBack(receive)
+	deliver(p *part)
+}
+
+// part is an incomplete message.
 type part struct {
-	data      []byte // nil: abandoned
-	abandoned bool
-	all       int // bytes
-	seen      int // bytes in pieces that came or were given up
-	cost      int
+	flags    byte
+	verdict  verdict
+	reserved bool // r is
+	granted  bool
+	dead     bool // the sender gave up a part, or made no progress
+	ends     bool // a rest has come: no request for a receive will
+	r        receive
+	imm      [immediateLen]byte
+	total    int
+	seen     int    // bytes that came or were given up
+	edges    uint64 // see cover
+	touched  mono.Time
 }
 
-// arrived is a complete message.
-type arrived struct {
-	data []byte
-	cost int
-}
+// eager returns how much of a message is sent unasked.
+func eager(total int) int { return min(total, EagerMost) }
 
-// add adds a piece. It returns false if an honest peer would not have sent the piece.
-func (in *incoming) add(h *header, data []byte, expired bool) bool {
-	price := h.price()
-	if in.held+price > window {
-		return false
-	}
+// add adds a piece or a rest. It returns false if an honest peer would not have sent it.
+func (in *incoming) add(now mono.Time, h *header, data []byte, expired bool) bool {
 	p := in.parts[h.number]
 	if p == nil {
-		p = &part{all: h.total}
-		if in.partial+h.total > partialMost {
+		if len(in.parts) >= requestsMost || in.answers.unheard() >= answersMost {
 			return false
 		}
-		if h.size < h.total {
-			if in.parts == nil {
-				in.parts = map[uint32]*part{}
-			}
-			in.parts[h.number] = p
-		}
-		p.data = make([]byte, h.total)
-		in.partial += h.total
+		p = in.begin(now, h)
 	}
-	if p.all != h.total || p.seen+h.size > p.all {
+	if p.flags != h.flags || p.total != h.total || p.seen+h.size > p.total {
 		return false
 	}
-	in.held += price
-	p.cost += price
+	switch {
+	case h.kind == kindRest || expired:
+		p.ends = p.ends || h.kind == kindRest
+		in.kill(p)
+	case !p.granted && h.at+h.size > eager(p.total):
+		return false
+	case p.reserved:
+		p.place(h.at, data)
+	}
 	p.seen += h.size
-	if given := expired || h.kind == kindRest; given && !p.abandoned {
-		p.abandoned, p.data = true, nil
-		in.partial -= p.all
-	} else if !p.abandoned {
-		copy(p.data[h.at:], data)
+	p.touched = now
+	in.cover(p, h)
+	return in.settle(h.number, p)
+}
+
+// begin reserves a receive for a new message.
+func (in *incoming) begin(now mono.Time, h *header) *part {
+	p := &in.single
+	if h.size < h.total {
+		p = new(part)
 	}
-	if p.seen == p.all {
-		in.finish(h.number, p)
+	*p = part{flags: h.flags, total: h.total, verdict: barred}
+	if h.size < h.total {
+		if in.parts == nil {
+			in.parts, in.edges = map[uint32]*part{}, maphash.MakeSeed()
+		}
+		in.parts[h.number] = p
 	}
+	switch {
+	case in.barred:
+	case in.holding >= in.holdMost:
+		p.verdict, in.waits = notReady, true
+	default:
+		p.r, p.verdict = in.from.take(p.bytes())
+	}
+	if p.reserved = p.verdict == accepted; p.reserved {
+		in.holding++
+		if in.stale == 0 {
+			in.stale = now.Add(assemblyMost)
+		}
+	}
+	return p
+}
+
+// bytes returns the length of the message without its immediate data.
+func (p *part) bytes() int {
+	if p.flags&flagImmediate != 0 {
+		return p.total - immediateLen
+	}
+	return p.total
+}
+
+// place copies a piece to its place.
+func (p *part) place(at int, data []byte) {
+	if p.flags&flagImmediate != 0 {
+		if at < immediateLen {
+			n := copy(p.imm[at:], data)
+			data, at = data[n:], at+n
+		}
+		at -= immediateLen
+	}
+	copy(p.r.buf[at:], data)
+}
+
+// cover notes which bytes of a message a piece has. Pieces with size bytes altogether cover
+// size bytes exactly if they follow each other: then all edges but the outer two cancel out.
+// A peer that does not know the seed cannot make other edges do so. A hole would show the
+// program bytes of an older message.
+func (in *incoming) cover(p *part, h *header) {
+	if h.size < h.total {
+		p.edges += in.edge(h.at) - in.edge(h.at+h.size)
+	}
+}
+
+func (in *incoming) edge(at int) uint64 { return maphash.Comparable(in.edges, at) }
+
+func (in *incoming) covered(p *part, upto int) bool {
+	return p.edges == 0 || p.edges == in.edge(0)-in.edge(upto)
+}
+
+// kill gives back what a message has reserved.
+func (in *incoming) kill(p *part) {
+	if !p.dead {
+		p.dead = true
+		in.release(p)
+	}
+}
+
+func (in *incoming) release(p *part) {
+	if p.reserved {
+		in.from.giveBack(p.r)
+		in.unreserve(p)
+	}
+}
+
+func (in *incoming) unreserve(p *part) {
+	p.reserved, p.r = false, receive{}
+	if in.holding--; in.waits {
+		in.waits = false
+		in.answers.ready++
+	}
+}
+
+// settle answers a request if enough of it is here.
+func (in *incoming) settle(number uint32, p *part) bool {
+	whole := p.seen == p.total
+	if !whole && (p.granted || p.ends || p.seen < eager(p.total)) {
+		return true
+	}
+	v := p.verdict
+	if p.dead {
+		v = gone
+	}
+	if v == accepted && !in.covered(p, p.seen) {
+		return false
+	}
+	if v == accepted && !whole {
+		p.granted = true
+		in.answers.add(number, granted)
+		return true
+	}
+	delete(in.parts, number)
+	if v == accepted {
+		in.from.deliver(p)
+		in.unreserve(p)
+	}
+	in.answers.add(number, v)
 	return true
 }
 
-// finish moves a complete message out of parts.
-func (in *incoming) finish(number uint32, p *part) {
-	delete(in.parts, number)
-	if p.abandoned {
-		in.take(p.cost)
+// expire takes the receives from messages that made no progress.
+func (in *incoming) expire(now mono.Time) {
+	if in.stale == 0 || now < in.stale {
 		return
 	}
-	in.partial -= p.all
-	in.ready = append(in.ready, arrived{p.data, p.cost})
+	in.stale = 0
+	for _, p := range in.parts {
+		if !p.reserved {
+			continue
+		}
+		at := p.touched.Add(assemblyMost)
+		if now >= at {
+			in.kill(p)
+		} else if in.stale == 0 || at < in.stale {
+			in.stale = at
+		}
+	}
 }
 
-func (in *incoming) take(cost int) {
-	in.held -= cost
-	in.taken += uint64(cost)
+// reset forgets the peer's requests.
+func (in *incoming) reset() {
+	for _, p := range in.parts {
+		in.release(p)
+	}
+	in.parts, in.stale = nil, 0
+	in.answers.reset()
 }
 
-// next returns the next complete message.
-func (in *incoming) next() ([]byte, bool) {
-	if len(in.ready) == 0 {
-		return nil, false
-	}
-	m := in.ready[0]
-	in.ready[0] = arrived{}
-	if in.ready = in.ready[1:]; len(in.ready) == 0 {
-		in.ready = nil
-	}
-	in.take(m.cost)
-	return m.data, true
-}
-
-// owes reports whether a credit must be sent to the peer, and records it as sent.
-func (in *incoming) owes() bool {
-	if in.taken-in.told < creditEvery {
-		return false
-	}
-	in.told = in.taken
-	return true
-}
+func (p *part) immediate() uint32 { return binary.BigEndian.Uint32(p.imm[:]) }

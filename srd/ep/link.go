@@ -1,139 +1,165 @@
 package ep
 
 import (
-	"io"
 	"time"
 
 	"github.com/srdtun/srdtun/srd"
-	"github.com/srdtun/srdtun/srd/handshake"
 	"github.com/srdtun/srdtun/srd/loop"
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// callEvery is the interval of calls to a dialed peer after the transport has stopped
-// calling.
-const callEvery = 5 * time.Second
+// assemblyMost is how long a message may stay incomplete without progress before its receive
+// is used for another: longer than any repair of a live path.
+const assemblyMost = 10 * time.Second
 
-// link is an endpoint's transport to one peer key, and the connection that uses it. It
-// implements loop.App. A link that waits for calls makes a new connection for each new
-// process of the peer. A link that calls has only one connection.
+// link is the requests between an endpoint and one peer, in both directions, and their
+// transport. It implements loop.App and sink. When the transport has to end, another link
+// takes its place and the waiting requests.
 type link struct {
 	srd.OneFlow
+	carrier
 	ep     *Endpoint
-	remote handshake.PublicKey
-	calls  bool
-	peer   *loop.Peer
-	made   chan struct{} // closed when peer is set
-	outlet loop.Outlet   // of flush
+	remote PublicKey
+	outlet loop.Outlet // of flush
+	hungry bool        // in receives.hungry, under its lock
 
-	// These fields are protected by the peer's lock.
-	core   *srd.Conn
-	conn   *Conn
-	closed uint64    // goodbyes from the peer so far
-	again  mono.Time // when to call again
-	told   []outcome // outcomes to report
-	ended  []*Conn   // connections that ended before show
-	ends   bool      // the transport is not needed any more
+	// These fields are protected by the carrier's lock.
+	out      outgoing
+	in       incoming
+	dead     bool // another link has taken its place
+	ending   bool // another link is to take its place
+	goodbyes uint64
+	heard    uint64
+	silent   mono.Time // since when nothing was heard while requests wait; 0: none waits
+	used     mono.Time // last message, or request to send one
 }
 
-// renew replaces a connection that has ended by a new one. The lock is held.
-func (l *link) renew() {
-	if c := l.conn; c != nil && c.ready && !c.shown {
-		c.shown, l.ended = true, append(l.ended, c)
-	}
-	c := &Conn{ep: l.ep, link: l}
-	c.out.init(&l.told, c.wake)
-	l.conn = c
-}
-
-// over ends the connection and the transport. The lock is held.
-func (l *link) over(err error) {
-	l.conn.end(err)
-	l.ends = true
+// newLink makes a link.
+func (e *Endpoint) newLink(key PublicKey, barred bool) *link {
+	l := &link{ep: e, remote: key, used: e.loop.Now()}
+	l.made = make(chan struct{})
+	l.out = outgoing{finish: e.finish, refuse: func() { e.counts.notReady.Add(1) }}
+	l.in = incoming{from: l, holdMost: max(1, e.cfg.ReceiveDepth/2), barred: barred}
+	e.connect(key, l)
+	return l
 }
 
 // Pull implements srd.Source.
-func (l *link) Pull(now mono.Time, most int) (srd.Message, bool) { return l.conn.out.pull(now, most) }
+func (l *link) Pull(now mono.Time, most int) (srd.Message, bool) {
+	switch {
+	case l.ending:
+		return srd.Message{}, false
+	case l.in.answers.waiting() && most >= answerLen:
+		return l.in.answers.pull(most), true
+	}
+	return l.out.pull(now, most)
+}
 
 // Backlog implements loop.App.
-func (l *link) Backlog() bool { return l.conn.out.backlog() }
+func (l *link) Backlog() bool { return !l.ending && (l.in.answers.waiting() || l.out.backlog()) }
 
 // Deliver implements loop.App.
 func (l *link) Deliver(now mono.Time, m *srd.Message) {
-	c := l.conn
-	if c.err != nil {
+	if l.ending || l.dead {
 		return
 	}
 	h, ok := parse(&m.Imm, len(m.Data), m.Expired)
 	switch {
 	case !ok:
-	case h.kind == kindCredit:
-		ok = c.out.credit(h.taken)
+	case h.kind == kindAnswer:
+		ok = l.out.answer(now, m.Data, h.ready)
 	default:
-		ok = c.in.add(&h, m.Data, m.Expired)
-		if ok && c.in.owes() { // for abandoned messages
-			c.out.owe(c.in.taken)
-		}
+		l.used = now
+		ok = l.in.add(now, &h, m.Data, m.Expired)
 	}
 	if !ok {
-		l.over(ErrPeer)
-		return
-	}
-	if h.kind != kindCredit {
-		c.wake()
+		l.ep.counts.violations.Add(1)
+		l.end(StatusRemoteInvalid)
 	}
 }
 
+// end completes all requests and has the transport replaced.
+func (l *link) end(s Status) {
+	l.ending = true
+	l.in.reset()
+	l.out.end(s)
+}
+
 // Restarted implements loop.App.
-func (l *link) Restarted(mono.Time) {
-	switch {
-	case !l.conn.ready:
-	case l.calls:
-		l.over(ErrReset)
-	default:
-		l.conn.end(ErrReset)
-		l.renew()
-	}
+func (l *link) Restarted(mono.Time) { l.begun() }
+
+// begun ends what has begun in a session that is gone. Requests that have not begun go on in
+// the next one.
+func (l *link) begun() {
+	l.in.reset()
+	l.out.reset()
 }
 
 // Advance implements loop.App.
 func (l *link) Advance(now mono.Time) {
-	c, s, goodbyes := l.conn, l.core.Session(now), l.core.Stats().Drops[srd.DropClosed]
-	c.out.expire(now)
-	switch closed := goodbyes > l.closed; {
-	case closed && !s.Ready && c.ready && c.err == nil && l.calls:
-		l.over(io.EOF)
-	case closed && !s.Ready && c.ready && c.err == nil:
-		// The transport is kept, because the peer may call again at once, and a new
-		// transport would lose that session.
-		l.conn.end(io.EOF)
-		l.renew()
-	case c.out.reset && c.err == nil:
-		l.over(ErrReset)
-	case l.calls && !c.ready && s.Foreign && !s.Ready:
-		l.over(ErrProtocol)
-	case s.Ready && !c.ready && c.err == nil:
-		c.ready = true
-		c.wake()
-	case l.calls && !c.ready && c.err == nil && now >= l.again:
-		l.again = now.Add(callEvery)
-		l.core.Connect(now)
+	if l.ending || l.dead {
+		return
 	}
-	l.closed = goodbyes
+	l.in.expire(now)
+	l.out.expire(now)
+	s := l.state(now)
+	if s.goodbyes > l.goodbyes && !s.ready {
+		l.begun()
+	}
+	l.goodbyes = s.goodbyes
+	l.listen(now, &s)
+	switch idle := l.ep.cfg.IdleTimeout; {
+	case l.broken():
+		l.begun()
+		l.ending = true
+	case s.foreign && !l.out.idle():
+		l.end(StatusBadDestination)
+	case l.silent != 0 && now >= l.silent.Add(l.ep.cfg.Unresponsive):
+		l.end(StatusUnresponsive)
+	case idle > 0 && s.ready && l.resting() && now >= l.used.Add(idle):
+		l.ending = true
+	}
+}
+
+// broken reports whether the transport has dropped something: the session has ended.
+func (l *link) broken() bool { return l.out.broken || l.in.answers.broken }
+
+// resting reports whether nothing is under way in either direction.
+func (l *link) resting() bool {
+	return l.out.idle() && len(l.in.parts) == 0 && l.in.answers.unheard() == 0
+}
+
+// listen notes whether the peer is silent although requests wait for it.
+func (l *link) listen(now mono.Time, s *standing) {
+	switch {
+	case l.out.idle():
+		l.silent = 0
+	case l.silent == 0 || s.heard != l.heard:
+		l.silent = now
+	}
+	l.heard = s.heard
 }
 
 // Deadline implements loop.App.
 func (l *link) Deadline() mono.Time {
-	c := l.conn
-	at := mono.Never
 	switch {
-	case len(l.told) > 0 || c.out.reset && c.err == nil:
-		return l.ep.loop.Now()
-	case l.calls && !c.ready && c.err == nil:
-		at = l.again
+	case l.dead || l.ending:
+		return mono.Never
+	case l.broken():
+		return l.loop.Now()
 	}
-	if c.out.due != 0 {
-		at = at.Min(c.out.due)
+	at := l.out.deadline()
+	if l.in.stale != 0 {
+		at = at.Min(l.in.stale)
+	}
+	if !l.out.idle() {
+		since := l.silent
+		if since == 0 {
+			since = l.loop.Now()
+		}
+		at = at.Min(since.Add(l.ep.cfg.Unresponsive))
+	} else if idle := l.ep.cfg.IdleTimeout; idle > 0 && l.state(l.loop.Now()).ready && l.resting() {
+		at = at.Min(l.used.Add(idle))
 	}
 	return at
 }
@@ -141,32 +167,46 @@ func (l *link) Deadline() mono.Time {
 // Flush implements loop.App.
 func (l *link) Flush() bool { return l.outlet.Run(false, l.flush) }
 
-func (l *link) flush() bool {
+func (l *link) flush() (did bool) {
 	<-l.made
-	l.peer.Lock()
-	ends, show := l.ends, l.ended
-	if c := l.conn; !l.calls && c.ready && !c.shown {
-		c.shown, show = true, append(show, c)
+	l.lock()
+	ending := l.ending && !l.dead
+	l.unlock()
+	if ending {
+		l.ep.renew(l)
 	}
-	l.ends, l.ended = false, nil
-	l.peer.Unlock()
-	for _, c := range show {
-		l.ep.show(c)
-	}
-	if ends {
-		l.ep.leave(l)
-	}
-	return l.report() || len(show) > 0
+	return l.ep.announce() || ending
 }
 
-// report calls Done for finished messages. The caller does not hold the lock.
-func (l *link) report() bool {
-	l.peer.Lock()
-	v := l.told
-	l.told = nil
-	l.peer.Unlock()
-	for _, x := range v {
-		x.f(x.s)
+// take implements sink.
+func (l *link) take(size int) (receive, verdict) {
+	r, v := l.ep.receives.take(l, size)
+	switch v {
+	case notReady:
+		l.ep.counts.refused.Add(1)
+	case tooLong:
+		l.ep.counts.tooLong.Add(1)
 	}
-	return len(v) > 0
+	return r, v
+}
+
+// giveBack implements sink. Another peer may be told of it, but not while this one is
+// locked.
+func (l *link) giveBack(r receive) {
+	if tell := l.ep.receives.giveBack(r); tell != nil {
+		l.ep.tellLater(tell)
+	}
+}
+
+// deliver implements sink.
+func (l *link) deliver(p *part) {
+	c := Completion{
+		Op: OpReceive, Context: p.r.context, From: l.remote, Data: p.r.buf[:p.bytes()],
+		Solicited: p.flags&flagSolicited != 0, slot: l.ep.receives.slots,
+	}
+	if p.flags&flagImmediate != 0 {
+		c.Immediate, c.HasImmediate = p.immediate(), true
+	}
+	l.ep.counts.received.Add(1)
+	l.ep.arrivals.add(c)
 }

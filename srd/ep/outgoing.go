@@ -1,115 +1,91 @@
 package ep
 
 import (
+	"encoding/binary"
+	"slices"
 	"time"
 
 	"github.com/srdtun/srdtun/srd"
-	"github.com/srdtun/srdtun/srd/internal/wire"
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// These are bounds that both ends use.
+// These bound how long a peer that was refused waits before it tries again on its own. The
+// responder announces a receive when there is one, so the timer is for responders that do
+// not, and for the caller's cap.
 const (
-	// MaxMessage is the most bytes of a message. Its size fits in three bytes, and is
-	// less than a window, so that no message waits for a credit that only itself could
-	// cause.
-	MaxMessage = 1 << 20
-	// window bounds the cost of pieces that a receiver has not taken yet. A path of 300
-	// Mbit/s with a round trip of 100 ms holds that many bytes in flight.
-	window = 4 << 20
-	// pieceCost is the cost of a piece in addition to its bytes: about the memory that it
-	// needs.
-	pieceCost = 128
-	// leastPiece is the shortest piece that is sent if the credit does not suffice for a
-	// longer one. Many short pieces would be expensive for both ends.
-	leastPiece = 1024
-	// reliablePiece is the longest piece of a reliable message. Every path can carry it,
-	// even if the network has changed since the piece was first sent.
-	reliablePiece = srd.BasePacket - wire.Overhead - wire.MessageOverhead
+	notReadyFirst = time.Millisecond
+	notReadyLast  = 500 * time.Millisecond
 )
 
-// letter is a message that is being sent. It is the srd.Owner of its pieces.
-type letter struct {
-	out    *outgoing
-	data   []byte
-	number uint32
-	at     int       // bytes cut so far
-	until  mono.Time // deadline; 0: reliable
-	done   func(srd.Status)
-
-	over   bool // the remaining bytes are not worth sending
-	open   int  // pieces without a status
-	cut    bool
-	status srd.Status // the worst so far
-}
-
-// Done implements srd.Owner.
-func (l *letter) Done(s srd.Status) {
-	l.open--
-	l.status = max(l.status, s)
-	l.out.settle(l)
-}
-
-// class returns the class of pieces that are sent now, which says how long they are worth
-// repairing.
-func (l *letter) class(now mono.Time) srd.Class {
-	if l.until == 0 {
-		return srd.Reliable
-	}
-	return srd.Deadline(l.until.Sub(now))
-}
-
-// outcome is a status to report to the sender of a message.
-type outcome struct {
-	f func(srd.Status)
-	s srd.Status
-}
-
-// outgoing holds the messages that one end sends: an srd.Source. It is not safe for
-// concurrent use.
+// outgoing is the send queue to one peer. It is not safe for concurrent use.
+//
+// A request waits until it may begin. Then its eager part is sent, its rest once the
+// responder has reserved a receive, and it stays open until the responder's last answer.
+// After a refusal the peer is limited: one request for each announced receive, and two for
+// each accepted one, until none is refused.
 type outgoing struct {
-	queue  []*letter
-	number uint32     // of the next message
-	held   int        // cost of messages without a status
-	due    mono.Time  // earliest deadline to check; 0: none
-	told   *[]outcome // outcomes to report
-	wake   func()     // called when a message gets a status
+	finish func(*request, Status) // reports a completion
+	refuse func()                 // counts a refusal
 
-	sent    uint64 // cost of all pieces so far
-	allowed uint64 // bound of sent
+	waiting fifo // not begun
+	active  fifo // begun, with bytes to send
+	open    map[uint32]*request
+	next    uint32    // number of the next request
+	due     mono.Time // earliest deadline; 0: none
+	pieces  int       // that the transport holds
+	broken  bool      // the transport has dropped pieces: the session has ended
+	turn    bool      // whose turn is next: active's, or waiting's
 
-	credits receipts
-	reset   bool // the transport reported that the peer is gone
+	limited bool
+	allow   int           // requests that may begin while limited
+	pause   time.Duration // before the next try
+	again   mono.Time     // when to try again; 0: not planned
 }
 
-// receipts are credits that are being sent.
-type receipts struct {
-	out   *outgoing
-	owed  bool
-	taken uint64
+// fifo is a queue of requests. It keeps its memory when it is empty.
+type fifo struct {
+	v    []*request
+	head int
 }
 
-// Done implements srd.Owner.
-func (r *receipts) Done(s srd.Status) { r.out.reset = r.out.reset || s == srd.Reset }
+func (f *fifo) len() int         { return len(f.v) - f.head }
+func (f *fifo) first() *request  { return f.v[f.head] }
+func (f *fifo) last() *request   { return f.v[len(f.v)-1] }
+func (f *fifo) rest() []*request { return f.v[f.head:] }
 
-func (o *outgoing) init(told *[]outcome, wake func()) {
-	o.allowed, o.credits.out = window, o
-	o.told, o.wake = told, wake
-}
-
-// cost returns the cost of a message without a status.
-func cost(data []byte) int { return len(data) + pieceCost }
-
-// push queues a message. If life is 0 the message is reliable.
-func (o *outgoing) push(now mono.Time, data []byte, life time.Duration, done func(srd.Status)) {
-	l := &letter{out: o, data: data, number: o.number, done: done}
-	if life > 0 {
-		l.until = now.Add(life)
-		o.expect(l.until)
+func (f *fifo) push(r *request) {
+	if f.head > 0 && len(f.v) == cap(f.v) {
+		n := copy(f.v, f.rest())
+		clear(f.v[n:])
+		f.v, f.head = f.v[:n], 0
 	}
-	o.number++
-	o.held += cost(data)
-	o.queue = append(o.queue, l)
+	f.v = append(f.v, r)
+}
+
+func (f *fifo) pop() *request {
+	r := f.first()
+	f.v[f.head] = nil
+	if f.head++; f.head == len(f.v) {
+		f.v, f.head = f.v[:0], 0
+	}
+	return r
+}
+
+func (f *fifo) remove(r *request) {
+	if i := slices.Index(f.rest(), r); i == 0 {
+		f.pop()
+	} else if i > 0 {
+		f.v = slices.Delete(f.v, f.head+i, f.head+i+1)
+	}
+}
+
+// push queues a request.
+func (o *outgoing) push(r *request) {
+	r.out = o
+	if r.until != 0 {
+		o.expect(r.until)
+	}
+	o.waiting.push(r)
 }
 
 func (o *outgoing) expect(t mono.Time) {
@@ -118,132 +94,280 @@ func (o *outgoing) expect(t mono.Time) {
 	}
 }
 
-// owe schedules a credit for the peer.
-func (o *outgoing) owe(taken uint64) { o.credits.owed, o.credits.taken = true, taken }
+// idle reports whether no request waits for the peer.
+func (o *outgoing) idle() bool { return o.waiting.len() == 0 && len(o.open) == 0 && o.pieces == 0 }
 
-// credit applies a credit from the peer. It returns false if the stated value is
-// impossible.
-func (o *outgoing) credit(taken uint64) bool {
-	if taken > o.sent {
-		return false
-	}
-	o.allowed = max(o.allowed, taken+window)
-	return true
-}
-
-// room returns how many bytes the next piece may have, and whether these are enough. It
-// always leaves enough credit for a rest.
-func (o *outgoing) room() (n int, ok bool) {
-	if len(o.queue) == 0 {
-		return 0, false
-	}
-	l := o.queue[0]
-	rest := len(l.data) - l.at
-	n = int(int64(o.allowed) - int64(o.sent) - 2*pieceCost)
-	return n, l.over || n >= min(rest, leastPiece)
+// mayBegin reports whether the next waiting request may begin.
+func (o *outgoing) mayBegin() bool {
+	return o.waiting.len() > 0 && len(o.open) < requestsMost && (!o.limited || o.allow > 0)
 }
 
 // backlog reports whether pull would return a piece.
-func (o *outgoing) backlog() bool {
-	_, ok := o.room()
-	return ok || o.credits.owed
-}
+func (o *outgoing) backlog() bool { return o.active.len() > 0 || o.mayBegin() }
 
-// pull returns the next piece, with as many bytes as most allows.
+// pull returns the next piece, with as many bytes as most allows. Requests that have begun
+// and requests that begin take turns, so a long message delays no short one.
 func (o *outgoing) pull(now mono.Time, most int) (m srd.Message, ok bool) {
-	if o.credits.owed {
-		o.credits.owed = false
-		h := header{kind: kindCredit, taken: o.credits.taken}
-		m = srd.Message{Owner: &o.credits, Class: srd.Reliable}
-		h.put(&m.Imm)
-		return m, true
-	}
 	o.expire(now)
-	room, ok := o.room()
-	if !ok {
+	begin := o.mayBegin()
+	if o.turn = !o.turn; begin && (o.turn || o.active.len() == 0) {
+		o.begin()
+		return o.cut(o.active.last(), now, most), true
+	}
+	if o.active.len() == 0 {
 		return m, false
 	}
-	l := o.queue[0]
-	if l.over {
-		return o.rest(l), true
-	}
-	n := min(most, room, len(l.data)-l.at, pieceMost)
-	if l.until == 0 {
-		n = min(n, reliablePiece)
-	}
-	h := header{kind: kindPiece, number: l.number, total: len(l.data), at: l.at, size: n}
-	m = srd.Message{Data: l.data[l.at : l.at+n], Owner: l, Class: l.class(now)}
-	h.put(&m.Imm)
-	o.sent += uint64(n + pieceCost)
-	l.open++
-	if l.at += n; l.at == len(l.data) {
-		l.cut = true
-		o.pop(0)
-	}
-	return m, true
+	return o.cut(o.active.first(), now, most), true
 }
 
-// rest ends a message whose deadline passed after a part was sent, so that the peer stops
-// waiting for more.
-func (o *outgoing) rest(l *letter) (m srd.Message) {
-	h := header{kind: kindRest, number: l.number, total: len(l.data), at: l.at}
-	m = srd.Message{Owner: l, Class: srd.Reliable}
+// begin gives the next waiting request a number.
+func (o *outgoing) begin() {
+	r := o.waiting.pop()
+	if o.limited {
+		o.allow--
+	}
+	if o.open == nil {
+		o.open = map[uint32]*request{}
+	}
+	for o.open[o.next] != nil {
+		o.next++
+	}
+	r.number, r.at, r.upto, r.unheard = o.next, 0, eager(len(r.buf)), true
+	o.open[r.number] = r
+	o.next++
+	o.list(r)
+}
+
+func (o *outgoing) list(r *request) {
+	if !r.listed {
+		r.listed = true
+		o.active.push(r)
+	}
+}
+
+func (o *outgoing) unlist(r *request) {
+	if r.listed {
+		r.listed = false
+		o.active.remove(r)
+	}
+}
+
+// cut returns the next piece of a request in active, or its rest.
+func (o *outgoing) cut(r *request, now mono.Time, most int) (m srd.Message) {
+	h := header{kind: kindPiece, flags: r.flags, number: r.number, total: len(r.buf), at: r.at}
+	m = srd.Message{Owner: r, Class: r.class(now)}
+	if r.over {
+		h.kind, m.Class = kindRest, srd.Reliable
+		r.at = len(r.buf)
+	} else {
+		h.size = min(most, r.upto-r.at, pieceMost)
+		if r.until == 0 {
+			h.size = min(h.size, reliablePiece)
+		}
+		m.Data = r.buf[r.at : r.at+h.size]
+		r.at += h.size
+	}
 	h.put(&m.Imm)
-	o.sent += uint64(h.price())
-	l.open++
-	l.cut, l.status = true, max(l.status, srd.GivenUp)
-	o.pop(0)
+	r.pieces++
+	o.pieces++
+	if !r.sendable() {
+		o.unlist(r)
+	}
 	return m
 }
 
-// expire gives up the messages that are past their deadlines.
-func (o *outgoing) expire(now mono.Time) {
-	if o.due == 0 || now < o.due {
+// answer applies a message of answers. It returns false if one of them is impossible.
+func (o *outgoing) answer(now mono.Time, b []byte, ready int) bool {
+	for ; len(b) > 0; b = b[answerLen:] {
+		r := o.open[binary.BigEndian.Uint32(b)]
+		if r == nil || !o.judge(now, r, verdict(b[answerLen-1])) {
+			return false
+		}
+	}
+	if ready > 0 && o.limited {
+		o.allow = max(o.allow, ready)
+		o.again = 0
+	}
+	return true
+}
+
+// judge applies a verdict on a request. It returns false if no honest peer gives it.
+func (o *outgoing) judge(now mono.Time, r *request, v verdict) bool {
+	told := r.at == len(r.buf)                           // the peer knows of every byte
+	asked := r.at == eager(len(r.buf)) && r.upto == r.at // it was asked for a receive
+	switch {
+	case v == granted && asked && !told:
+		r.upto = len(r.buf)
+		if r.sendable() {
+			o.list(r)
+		}
+		return true
+	case v == accepted && told, v >= notReady && v <= barred && (told || asked):
+	default:
+		return false
+	}
+	o.close(r)
+	switch v {
+	case accepted:
+		o.relax()
+		o.done(r, StatusOK)
+	case tooLong:
+		o.relax()
+		o.done(r, StatusRemoteInvalid)
+	case barred:
+		o.relax()
+		o.done(r, StatusBadDestination)
+	case notReady, gone:
+		o.refused(now, r)
+	}
+	r.recycle()
+	return true
+}
+
+// close ends a request towards the peer.
+func (o *outgoing) close(r *request) {
+	if r.unheard {
+		r.unheard = false
+		delete(o.open, r.number)
+	}
+	o.unlist(r)
+}
+
+// refused makes a refused request wait again, unless its caller wants no more of it.
+func (o *outgoing) refused(now mono.Time, r *request) {
+	if r.complete {
+		o.relax() // this end gave it up
 		return
 	}
-	o.due = 0
-	for i := 0; i < len(o.queue); {
-		switch l := o.queue[i]; {
-		case l.until == 0:
-			i++
-		case now >= l.until && l.at > 0:
-			l.over = true
-			i++
-		case now >= l.until:
-			o.pop(i)
-			l.cut, l.status = true, srd.GivenUp
-			o.settle(l)
-		default:
-			o.expect(l.until)
-			i++
+	o.refuse()
+	o.restrain(now)
+	switch {
+	case r.retries == 0:
+		o.done(r, StatusNotReady)
+	default:
+		r.retries--
+		o.waiting.push(r)
+	}
+}
+
+// relax notes that the peer has accepted a request.
+func (o *outgoing) relax() {
+	o.pause = 0
+	if o.limited {
+		if o.allow += 2; o.allow >= requestsMost {
+			o.limited = false
 		}
 	}
 }
 
-func (o *outgoing) pop(i int) {
-	copy(o.queue[i:], o.queue[i+1:])
-	o.queue[len(o.queue)-1] = nil
-	o.queue = o.queue[:len(o.queue)-1]
+// restrain notes that the peer has refused a request.
+func (o *outgoing) restrain(now mono.Time) {
+	o.limited, o.allow = true, 0
+	if o.again == 0 {
+		o.pause = min(max(2*o.pause, notReadyFirst), notReadyLast)
+		o.again = now.Add(o.pause)
+	}
 }
 
-// settle records the status of l once all its pieces have one.
-func (o *outgoing) settle(l *letter) {
-	if !l.cut || l.open > 0 {
+// done completes a request.
+func (o *outgoing) done(r *request, s Status) {
+	if !r.complete {
+		r.complete = true
+		o.finish(r, s)
+	}
+}
+
+// giveUp completes a request before the peer has answered. If it has begun, its number stays
+// open until then, and the peer is told that no more will come.
+func (o *outgoing) giveUp(r *request, s Status) {
+	o.done(r, s)
+	if !r.unheard {
+		o.waiting.remove(r)
+		r.recycle()
 		return
 	}
-	o.held -= cost(l.data)
-	o.reset = o.reset || l.status == srd.Reset
-	if l.done != nil {
-		*o.told = append(*o.told, outcome{l.done, l.status})
+	r.over = true
+	if r.sendable() {
+		o.list(r)
+	} else {
+		o.unlist(r)
 	}
-	o.wake()
 }
 
-// end resets the messages that are still queued. The transport resets its own pieces.
-func (o *outgoing) end() {
-	for _, l := range o.queue {
-		l.cut, l.status = true, srd.Reset
-		o.settle(l)
+// expire gives up the requests that are past their deadlines, and ends a pause.
+func (o *outgoing) expire(now mono.Time) {
+	if o.again != 0 && now >= o.again {
+		o.again = 0
+		o.allow = max(o.allow, 1)
 	}
-	o.queue, o.due, o.credits.owed = nil, 0, false
+	if o.due == 0 || now < o.due {
+		return
+	}
+	o.due = 0
+	for _, r := range o.all(func(r *request) bool { return r.until != 0 && !r.complete }) {
+		if now >= r.until {
+			o.giveUp(r, StatusTimedOut)
+		} else {
+			o.expect(r.until)
+		}
+	}
+}
+
+// all returns the requests that are not finished and for which f returns true. Open ones
+// come in the order of their numbers.
+func (o *outgoing) all(f func(*request) bool) (v []*request) {
+	for _, r := range o.open {
+		if f(r) {
+			v = append(v, r)
+		}
+	}
+	slices.SortFunc(v, func(a, b *request) int { return int(int32(a.number - b.number)) })
+	for _, r := range o.waiting.rest() {
+		if f(r) {
+			v = append(v, r)
+		}
+	}
+	return v
+}
+
+// flush completes the requests of a handle.
+func (o *outgoing) flush(h *Handle) {
+	for _, r := range o.all(func(r *request) bool { return r.handle == h && !r.complete }) {
+		o.giveUp(r, StatusFlushed)
+	}
+}
+
+// reset completes all requests that have begun, as the session has ended.
+func (o *outgoing) reset() { o.resetTo(StatusReset) }
+
+func (o *outgoing) resetTo(s Status) {
+	for _, r := range o.all(func(r *request) bool { return r.unheard }) {
+		o.close(r)
+		o.done(r, s)
+		r.recycle()
+	}
+	o.broken, o.limited, o.allow, o.pause, o.again = false, false, 0, 0, 0
+}
+
+// end completes all requests.
+func (o *outgoing) end(s Status) {
+	for _, r := range o.all(func(*request) bool { return true }) {
+		o.close(r)
+		o.waiting.remove(r)
+		o.done(r, s)
+		r.recycle()
+	}
+	o.limited, o.allow, o.pause, o.again, o.due = false, 0, 0, 0, 0
+}
+
+// deadline returns when expire must be called, or mono.Never.
+func (o *outgoing) deadline() mono.Time {
+	at := mono.Never
+	if o.due != 0 {
+		at = o.due
+	}
+	if o.again != 0 && o.waiting.len() > 0 {
+		at = at.Min(o.again)
+	}
+	return at
 }

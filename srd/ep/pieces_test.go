@@ -14,9 +14,11 @@ import (
 // The package comment has this layout.
 func TestHeaderGolden(t *testing.T) {
 	for want, h := range map[srd.Imm]header{
-		{1, 0, 0, 1, 2, 0x0f, 0xff, 0xff, 0, 1, 0, 4, 0}: {kind: kindPiece, number: 258, total: 1<<20 - 1, at: 256, size: 1024},
-		{2, 0, 0, 0, 1, 0, 0, 0, 5}:                      {kind: kindCredit, taken: 1<<32 + 5},
-		{3, 0, 0, 0, 7, 0, 0, 9, 0, 0, 4}:                {kind: kindRest, number: 7, total: 9, at: 4, size: 5},
+		{1, 0, 0, 1, 2, 0x7f, 0xff, 0xff, 0, 1, 0, 4, 0}:    {kind: kindPiece, number: 258, total: 1<<23 - 1, at: 256, size: 1024},
+		{0xc1, 0, 0, 0, 9, 0, 0, 8, 0, 0, 0, 0, 8}:          {kind: kindPiece, flags: flagImmediate | flagSolicited, number: 9, total: 8, size: 8},
+		{2, 1, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}:             {kind: kindAnswer, ready: 258},
+		{0x43, 0, 0, 0, 7, 0, 0, 9, 0, 0, 4, 0, 0}:          {kind: kindRest, flags: flagSolicited, number: 7, total: 9, at: 4, size: 5},
+		{3, 0xff, 0xff, 0xff, 0xff, 0x80, 0, 4, 0x80, 0, 3}: {kind: kindRest, number: 1<<32 - 1, total: totalMost, at: totalMost - 1, size: 1},
 	} {
 		var b srd.Imm
 		if h.put(&b); b != want {
@@ -30,6 +32,43 @@ func TestHeaderGolden(t *testing.T) {
 			t.Errorf("%x is %+v, %v", b, got, ok)
 		}
 	}
+	if b := appendAnswer(nil, 258, notReady); !bytes.Equal(b, []byte{0, 0, 1, 2, 3}) {
+		t.Errorf("an answer is %x", b)
+	}
+}
+
+// desk is a receiving program: posted buffers, and what came in them.
+type desk struct {
+	posted  []receive
+	out     int // receives that are reserved
+	most    int // the highest out
+	refused int
+	got     func(p *part)
+}
+
+func (d *desk) take(size int) (receive, verdict) {
+	if len(d.posted) == 0 {
+		d.refused++
+		return receive{}, notReady
+	}
+	r := d.posted[0]
+	if len(r.buf) < size {
+		return receive{}, tooLong
+	}
+	d.posted = d.posted[1:]
+	d.out++
+	d.most = max(d.most, d.out)
+	return r, accepted
+}
+
+func (d *desk) giveBack(r receive) {
+	d.out--
+	d.posted = append([]receive{r}, d.posted...)
+}
+
+func (d *desk) deliver(p *part) {
+	d.out--
+	d.got(p)
 }
 
 // exchange holds both ends, and pieces under way without order.
@@ -38,42 +77,66 @@ type exchange struct {
 	now  mono.Time
 	out  outgoing
 	in   incoming
-	told []outcome
+	desk desk
 
-	flying []srd.Message
-	sent   map[byte][]byte // by first byte
-	status map[byte]Status
-	got    map[byte]int
+	flying, back []srd.Message
+	sent         map[uint64][]byte // by context
+	status       map[uint64]Status
+	got          map[uint64]int
+	posts        int
 }
 
+const deskBuffer = 70_000
+
 func newExchange(t *rapid.T) *exchange {
-	x := &exchange{t: t, now: 1, sent: map[byte][]byte{}, status: map[byte]Status{}, got: map[byte]int{}}
-	x.out.init(&x.told, func() {})
+	x := &exchange{t: t, now: 1, sent: map[uint64][]byte{}, status: map[uint64]Status{}, got: map[uint64]int{}}
+	x.out = outgoing{refuse: func() {}, finish: func(r *request, s Status) {
+		if was, again := x.status[r.context]; again {
+			x.t.Fatalf("request %d is %v, and then %v", r.context, was, s)
+		}
+		x.status[r.context] = s
+	}}
+	x.desk.got = func(p *part) {
+		k := uint64(p.immediate())
+		if x.got[k]++; x.got[k] > 1 || !bytes.Equal(p.r.buf[:p.bytes()], x.sent[k]) {
+			x.t.Fatalf("message %d came %d times, with %d of %d bytes", k, x.got[k], p.bytes(), len(x.sent[k]))
+		}
+	}
+	x.in = incoming{from: &x.desk, holdMost: 3}
 	return x
 }
 
-func (x *exchange) push(serial byte, n int, life time.Duration) {
-	data := bytes.Repeat([]byte{serial}, n)
-	x.sent[serial] = data
-	x.out.push(x.now, data, life, func(s Status) {
-		if _, again := x.status[serial]; again {
-			x.t.Fatalf("message %d is told of twice", serial)
-		}
-		x.status[serial] = s
-	})
+func (x *exchange) push(n int, life time.Duration, retries int) {
+	k := uint64(len(x.sent))
+	x.sent[k] = bytes.Repeat([]byte{byte(k) | 1}, n)
+	o := SendOptions{Context: k, Immediate: uint32(k), HasImmediate: true, NotReady: retries}
+	r := newRequest(nil, x.sent[k], &o)
+	if life > 0 {
+		r.until = x.now.Add(life)
+	}
+	x.out.push(r)
 }
 
-// pull makes the sender send one piece.
+func (x *exchange) post() {
+	x.desk.posted = append(x.desk.posted, receive{bytes.Repeat([]byte{0xee}, deskBuffer), 0})
+	x.posts++
+}
+
+// pull makes both ends send one message.
 func (x *exchange) pull(most int) bool {
+	did := false
 	ready := x.out.backlog()
 	m, ok := x.out.pull(x.now, most)
 	if ok && !ready {
 		x.t.Fatal("a piece without a backlog")
 	}
 	if ok {
-		x.flying = append(x.flying, m)
+		x.flying, did = append(x.flying, m), true
 	}
-	return ok
+	if x.in.answers.waiting() {
+		x.back, did = append(x.back, x.in.answers.pull(most)), true
+	}
+	return did
 }
 
 // land delivers a piece, or its tombstone.
@@ -81,58 +144,78 @@ func (x *exchange) land(i int, lost bool) {
 	m := x.flying[i]
 	x.flying = append(x.flying[:i], x.flying[i+1:]...)
 	if lost = lost && m.Class != srd.Reliable; lost {
-		m.Owner.Done(srd.GivenUp)
 		m.Data = nil
 	}
 	h, ok := parse(&m.Imm, len(m.Data), lost)
-	if !ok || !x.in.add(&h, m.Data, lost) {
-		x.t.Fatalf("an honest piece is refused: %+v, %v, %d held, %d partial", h, ok, x.in.held, x.in.partial)
+	if !ok || !x.in.add(x.now, &h, m.Data, lost) {
+		x.t.Fatalf("an honest piece is refused: %+v, %v, %d parts", h, ok, len(x.in.parts))
 	}
-	if !lost {
+	if lost {
+		m.Owner.Done(srd.GivenUp)
+	} else {
 		m.Owner.Done(srd.Acknowledged)
 	}
 	x.bounds()
 }
 
+// hear delivers a message of answers.
+func (x *exchange) hear(i int) {
+	m := x.back[i]
+	x.back = append(x.back[:i], x.back[i+1:]...)
+	h, ok := parse(&m.Imm, len(m.Data), false)
+	if !ok || !x.out.answer(x.now, m.Data, h.ready) {
+		x.t.Fatalf("an honest answer is refused: %x", m.Data)
+	}
+	m.Owner.Done(srd.Acknowledged)
+}
+
 func (x *exchange) bounds() {
-	if x.in.held > window || x.in.held < 0 || x.in.partial > partialMost || x.in.partial < 0 || len(x.in.parts) > window/pieceCost {
-		x.t.Fatalf("%d held, %d partial, %d parts", x.in.held, x.in.partial, len(x.in.parts))
+	if x.in.holding != x.desk.out || x.desk.most > x.in.holdMost+1 || len(x.in.parts) > requestsMost || len(x.out.open) > requestsMost {
+		x.t.Fatalf("%d held, %d reserved, at most %d; %d parts, %d open", x.in.holding, x.desk.out, x.desk.most, len(x.in.parts), len(x.out.open))
 	}
 }
 
-// take makes the application receive.
-func (x *exchange) take() bool {
-	data, ok := x.in.next()
-	if ok {
-		serial := data[0]
-		if x.got[serial]++; x.got[serial] > 1 || !bytes.Equal(data, x.sent[serial]) {
-			x.t.Fatalf("message %d came %d times, %d of %d bytes", serial, x.got[serial], len(data), len(x.sent[serial]))
+// settle lets both ends work until nothing is under way.
+func (x *exchange) settle() {
+	for range 100_000 {
+		did := x.pull(1400)
+		for len(x.flying) > 0 {
+			x.land(0, false)
+			did = true
 		}
+		for len(x.back) > 0 {
+			x.hear(0)
+			did = true
+		}
+		if did {
+			continue
+		}
+		if x.out.idle() {
+			return
+		}
+		x.now = x.now.Add(notReadyLast)
+		x.out.expire(x.now)
+		x.in.expire(x.now)
+		x.post()
 	}
-	if x.in.owes() && !x.out.credit(x.in.taken) {
-		x.t.Fatal("an honest credit is refused")
-	}
-	return ok
+	x.t.Fatalf("requests never end: %+v", x.out)
 }
 
-// In any order, and with any pieces given up, messages arrive whole and at most once.
-// Each has one status, and both ends stay within their bounds.
-func TestPieces(t *testing.T) {
+// In any order, with any pieces given up and any receives posted, each request has one
+// completion, and its message arrives whole if that is OK. No receive is lost.
+func TestRequests(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		x := newExchange(t)
-		serial := byte(0)
 		t.Repeat(map[string]func(*rapid.T){
 			"push": func(t *rapid.T) {
-				if serial == 255 {
-					return
-				}
 				life := time.Duration(rapid.SampledFrom([]int{0, 1, 20}).Draw(t, "life")) * time.Millisecond
-				x.push(serial, rapid.SampledFrom([]int{1, 100, 1148, 1149, 70_000, MaxMessage}).Draw(t, "bytes"), life)
-				serial++
+				size := rapid.SampledFrom([]int{0, 1, 100, 1144, 1145, EagerMost - 4, EagerMost - 3, deskBuffer, deskBuffer + 1}).Draw(t, "bytes")
+				x.push(size, life, rapid.SampledFrom([]int{-1, 0, 3}).Draw(t, "retries"))
 			},
+			"post": func(*rapid.T) { x.post() },
 			"pull": func(t *rapid.T) {
 				most := rapid.SampledFrom([]int{64, 1400, 60_000}).Draw(t, "most")
-				for range rapid.IntRange(1, 200).Draw(t, "pieces") {
+				for range rapid.IntRange(1, 50).Draw(t, "pieces") {
 					x.pull(most)
 				}
 			},
@@ -141,84 +224,51 @@ func TestPieces(t *testing.T) {
 					x.land(rapid.IntRange(0, len(x.flying)-1).Draw(t, "which"), rapid.IntRange(0, 9).Draw(t, "lost") == 0)
 				}
 			},
-			"take": func(t *rapid.T) { x.take() },
-			"wait": func(t *rapid.T) { x.now = x.now.Add(time.Millisecond); x.out.expire(x.now) },
+			"hear": func(t *rapid.T) {
+				for range min(len(x.back), rapid.IntRange(0, 20).Draw(t, "messages")) {
+					x.hear(rapid.IntRange(0, len(x.back)-1).Draw(t, "which"))
+				}
+			},
+			"wait": func(*rapid.T) {
+				x.now = x.now.Add(time.Millisecond)
+				x.out.expire(x.now)
+				x.in.expire(x.now)
+			},
+			"flush": func(t *rapid.T) {
+				if rapid.IntRange(0, 9).Draw(t, "really") == 0 {
+					x.out.flush(nil)
+				}
+			},
 		})
-		// In the end all reliable messages arrive.
-		for x.take() || x.pull(1400) || len(x.flying) > 0 {
-			for len(x.flying) > 0 {
-				x.land(0, false)
+		x.settle()
+		for k, data := range x.sent {
+			s, some := x.status[k]
+			impossible := s == StatusReset || s == StatusUnresponsive || s == StatusBadDestination || s == StatusRemoteInvalid && len(data) <= deskBuffer
+			if !some || impossible || s == StatusOK && x.got[k] != 1 || (s == StatusNotReady || s == StatusRemoteInvalid) && x.got[k] > 0 {
+				t.Fatalf("request %d of %d bytes: %v (told %v), came %d times", k, len(data), s, some, x.got[k])
 			}
 		}
-		for _, o := range x.told {
-			o.f(o.s)
+		arrived := 0
+		for _, n := range x.got {
+			arrived += n
 		}
-		for i := range serial {
-			s, some := x.status[i]
-			if !some || s == srd.Acknowledged && x.got[i] != 1 || s == srd.GivenUp && x.got[i] > 0 {
-				t.Fatalf("message %d: %v, told %v, came %d times", i, s, some, x.got[i])
-			}
-		}
-		if x.out.held != 0 || x.in.held != 0 || x.in.partial != 0 || len(x.in.parts) != 0 || len(x.out.queue) != 0 {
-			t.Fatalf("left over: %+v %+v", x.out.held, x.in)
+		if len(x.in.parts) != 0 || x.desk.out != 0 || len(x.desk.posted)+arrived != x.posts || x.out.pieces != 0 || len(x.out.open) != 0 {
+			t.Fatalf("left over: %d parts, %d reserved, %d posted and %d arrived of %d, %d pieces, %d open", len(x.in.parts), x.desk.out, len(x.desk.posted), arrived, x.posts, x.out.pieces, len(x.out.open))
 		}
 	})
 }
 
-// No message from a peer takes memory beyond the bounds, or panics.
-func FuzzPieces(f *testing.F) {
-	f.Add([]byte{1, 0, 0, 1, 2, 0x0f, 0xff, 0xff, 0, 1, 0, 4, 0, 0})
-	f.Add([]byte{3, 0, 0, 0, 7, 0, 0, 9, 0, 0, 4, 0, 0, 1})
-	f.Fuzz(func(t *testing.T, b []byte) {
-		var in incoming
-		room := make([]byte, pieceMost)
-		for frame := len(srd.Imm{}) + 1; len(b) >= frame; b = b[frame:] {
-			imm := srd.Imm(b)
-			expired := b[len(imm)]&1 != 0
-			n := 0
-			if imm[0] == kindPiece && !expired {
-				n = int(imm[11])<<8 | int(imm[12])
-			}
-			h, ok := parse(&imm, n, expired)
-			if !ok || h.kind == kindCredit {
-				continue
-			}
-			if !in.add(&h, room[:n], expired) {
-				return // the connection ends
-			}
-			if in.held > window || in.partial > partialMost || in.partial < 0 {
-				t.Fatalf("%d held, %d partial", in.held, in.partial)
-			}
-			if b[len(imm)]&2 != 0 {
-				in.next()
-			}
-		}
-	})
-}
-
-// A peer that sends more than it may, or acknowledges pieces that were never sent, is
-// caught.
-func TestPiecesBeyondTheWindow(t *testing.T) {
-	var in incoming
-	h := header{kind: kindPiece, total: 1 << 15, size: 1 << 15}
-	data := make([]byte, h.size)
-	n := 0
-	for in.add(&h, data, false) {
-		h.number++
-		n++
+// After a reset no request that had begun is repeated, and requests that wait go on.
+func TestResetSparesWhatWaits(t *testing.T) {
+	told := map[uint64]Status{}
+	out := outgoing{refuse: func() {}, finish: func(r *request, s Status) { told[r.context] = s }}
+	for k := range uint64(3) {
+		out.push(newRequest(nil, make([]byte, 100), &SendOptions{Context: k}))
 	}
-	if n == 0 || in.held > window || in.held+h.price() <= window {
-		t.Errorf("%d messages, %d held", n, in.held)
-	}
-	in = incoming{}
-	for h = (header{kind: kindPiece, total: MaxMessage, size: 1}); in.add(&h, data[:1], false); h.number++ {
-		if in.partial > partialMost {
-			t.Fatalf("%d bytes for beginnings", in.partial)
-		}
-	}
-	var out outgoing
-	out.init(new([]outcome), func() {})
-	if out.credit(1) {
-		t.Error("a credit for what was never sent")
+	m, _ := out.pull(1, 1000)
+	out.reset()
+	m.Owner.Done(srd.Reset)
+	if len(told) != 1 || told[0] != StatusReset || out.waiting.len() != 2 || !out.backlog() {
+		t.Errorf("%v, %d wait", told, out.waiting.len())
 	}
 }

@@ -1,0 +1,68 @@
+package ep
+
+import (
+	"slices"
+
+	"github.com/srdtun/srdtun/srd"
+)
+
+// answers holds the verdicts for one peer that wait to be sent, and counts those that the
+// peer has not acknowledged. It is not safe for concurrent use.
+type answers struct {
+	queue  []byte // of answerLen bytes each
+	sent   int    // bytes of answers that the peer has not acknowledged
+	ready  int    // receives to announce
+	broken bool   // the transport has dropped answers: the session has ended
+	spare  []*answerMessage
+}
+
+// spareMost bounds the messages that are kept for reuse. More than a few are in flight only
+// when the network loses packets.
+const spareMost = 8
+
+// readyMost is the largest announcement.
+const readyMost = 1<<16 - 1
+
+// answerMessage is a message of answers. It is the srd.Owner of its payload.
+type answerMessage struct {
+	of *answers
+	b  []byte
+}
+
+// Done implements srd.Owner.
+func (m *answerMessage) Done(s srd.Status) {
+	m.of.broken = m.of.broken || s == srd.Reset
+	m.of.sent -= len(m.b)
+	if len(m.of.spare) < spareMost {
+		m.of.spare = append(m.of.spare, m)
+	}
+}
+
+func (a *answers) add(number uint32, v verdict) { a.queue = appendAnswer(a.queue, number, v) }
+
+// unheard returns how many answers the peer has not acknowledged.
+func (a *answers) unheard() int { return (len(a.queue) + a.sent) / answerLen }
+
+func (a *answers) waiting() bool { return len(a.queue) > 0 || a.ready > 0 }
+
+// pull returns the next message of at most most bytes. There is one.
+func (a *answers) pull(most int) srd.Message {
+	var m *answerMessage
+	if n := len(a.spare); n > 0 {
+		m, a.spare = a.spare[n-1], a.spare[:n-1]
+	} else {
+		m = &answerMessage{of: a}
+	}
+	n := min(len(a.queue), min(most, reliablePiece)/answerLen*answerLen)
+	m.b = append(m.b[:0], a.queue[:n]...)
+	a.queue = slices.Delete(a.queue, 0, n)
+	a.sent += n
+	h := header{kind: kindAnswer, ready: min(a.ready, readyMost)}
+	a.ready = 0
+	out := srd.Message{Data: m.b, Owner: m, Class: srd.Reliable}
+	h.put(&out.Imm)
+	return out
+}
+
+// reset forgets what waits. The transport tells of what was sent.
+func (a *answers) reset() { a.queue, a.ready, a.broken = nil, 0, false }

@@ -1,0 +1,96 @@
+package ep_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/srdtun/srdtun/srd/ep"
+)
+
+// BenchmarkSend sends messages in a stream, as fast as they are accepted.
+func BenchmarkSend(b *testing.B) {
+	for _, x := range []struct {
+		name string
+		size int
+	}{{"64", 64}, {"8KiB", 8 << 10}, {"1MiB", 1 << 20}} {
+		b.Run(x.name, func(b *testing.B) { stream(b, x.size) })
+	}
+}
+
+func stream(b *testing.B, size int) {
+	ctx := context.Background()
+	to2, from := open("bench"), open("bench")
+	defer to2.Close()
+	defer from.Close()
+	to2.Allow(from.PublicKey())
+	h := to(from, to2)
+	for range 256 {
+		to2.PostReceive(make([]byte, size), 0)
+	}
+	go func() {
+		batch := make([]ep.Completion, 64)
+		for {
+			n, err := to2.Receives().Wait(ctx, batch)
+			if err != nil {
+				return
+			}
+			for _, c := range batch[:n] {
+				to2.PostReceive(c.Data[:cap(c.Data)], 0)
+			}
+		}
+	}()
+	go func() {
+		batch := make([]ep.Completion, 64)
+		for {
+			if _, err := from.Sends().Wait(ctx, batch); err != nil {
+				return
+			}
+		}
+	}()
+	data := make([]byte, size)
+	b.SetBytes(int64(size))
+	b.ReportAllocs()
+	for b.Loop() {
+		if err := from.Send(ctx, h, data, ep.SendOptions{}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkPingPong measures one round trip of 64 bytes.
+func BenchmarkPingPong(b *testing.B) {
+	ctx := context.Background()
+	x, y := open("bench"), open("bench")
+	defer x.Close()
+	defer y.Close()
+	y.Allow(x.PublicKey())
+	xy := to(x, y)
+	yx, _ := y.Handle(x.PublicKey())
+	for _, e := range []*ep.Endpoint{x, y} {
+		for range 8 {
+			e.PostReceive(make([]byte, 64), 0)
+		}
+	}
+	quiet := ep.SendOptions{Quiet: true}
+	data := make([]byte, 64)
+	turn := func(e *ep.Endpoint) bool {
+		var c [1]ep.Completion
+		_, err := e.Receives().Wait(ctx, c[:])
+		if err == nil {
+			err = e.PostReceive(c[0].Data[:64], 0)
+		}
+		return err == nil
+	}
+	go func() {
+		for turn(y) {
+			y.Send(ctx, yx, data, quiet)
+		}
+	}()
+	b.ReportAllocs()
+	for b.Loop() {
+		x.Send(ctx, xy, data, quiet)
+		if !turn(x) {
+			b.Fatal("closed")
+		}
+	}
+}

@@ -1,0 +1,128 @@
+package ep
+
+import (
+	"crypto/rand"
+	"encoding/binary"
+	"net/netip"
+	"sync"
+	"time"
+
+	"github.com/srdtun/srdtun/srd"
+	"github.com/srdtun/srdtun/srd/cc"
+	"github.com/srdtun/srdtun/srd/handshake"
+	"github.com/srdtun/srdtun/srd/loop"
+	"github.com/srdtun/srdtun/srd/mono"
+	"github.com/srdtun/srdtun/srd/steer"
+)
+
+// carrier is all that this package uses of a transport to one peer. The verbs are: reach,
+// call, kick, state, leave. In the other direction the transport calls a link: Pull takes a
+// message and srd.Owner tells of it, Deliver brings one, Advance and Deadline are its time,
+// Restarted tells of another process.
+type carrier struct {
+	loop *loop.Loop
+	open *sync.RWMutex // held while the sockets are used outside of the loop, or closed
+	core *srd.Conn
+	made chan struct{} // closed when peer is set
+	peer *loop.Peer
+}
+
+// These are the UDP payloads to probe for: the payload of an Ethernet packet of 1,500 bytes.
+const (
+	packet4 = 1472
+	packet6 = 1452
+)
+
+func packet(t srd.Tuple) int {
+	if t.Remote.Addr().Is6() {
+		return packet6
+	}
+	return packet4
+}
+
+// connect gives a link its transport, which may call the link at once.
+func (e *Endpoint) connect(key PublicKey, l *link) {
+	var random [16]byte
+	rand.Read(random[:])
+	l.core = srd.New(srd.Config{
+		Identity: e.id, Remote: handshake.PublicKey(key), Offers: handshake.Hardware(), Incarnation: binary.NativeEndian.Uint64(random[:]),
+		Rand: rand.Reader, Indexes: e.loop.Indexes(), Addresses: e.loop.Addresses(), MTU: packet, Protocol: e.speaks,
+		Timestamp: func(now mono.Time) handshake.Timestamp {
+			return handshake.TimestampOf(time.Now().Add(now.Sub(e.loop.Now())))
+		},
+		Policy: steer.NewSpray(binary.NativeEndian.Uint64(random[8:])), Control: cc.New(0),
+	})
+	l.loop, l.open = e.loop, &e.sockets
+	l.peer = e.loop.Add(l.core, l)
+	close(l.made)
+}
+
+// lock locks the transport, and with it the link above.
+func (c *carrier) lock() mono.Time { return c.peer.Lock() }
+func (c *carrier) unlock()         { c.peer.Unlock() }
+
+// reach tells where the peer may be. It is locked.
+func (c *carrier) reach(now mono.Time, tuples []srd.Tuple) { c.core.SetTuples(now, tuples) }
+
+// call makes a session if there is none. It is locked.
+func (c *carrier) call(now mono.Time) { c.core.Connect(now) }
+
+// kick sends what Pull has for it. It is not locked. The sockets stay open meanwhile.
+func (c *carrier) kick() {
+	c.open.RLock()
+	c.peer.Kick()
+	c.open.RUnlock()
+}
+
+// leave says goodbye and ends the transport. All pieces get their status. It is not locked.
+func (c *carrier) leave() {
+	c.open.RLock()
+	c.loop.Remove(c.peer)
+	c.open.RUnlock()
+}
+
+// standing is the state of a transport.
+type standing struct {
+	ready    bool   // there is a session
+	foreign  bool   // the peer speaks another protocol
+	goodbyes uint64 // from the peer so far
+	heard    uint64 // bytes of the peer so far
+}
+
+// state returns the standing. It is locked.
+func (c *carrier) state(now mono.Time) standing {
+	s, n := c.core.Session(now), c.core.Stats()
+	return standing{ready: s.Ready, foreign: s.Foreign && !s.Ready, goodbyes: n.Drops[srd.DropClosed], heard: n.RxBytes}
+}
+
+// measured fills in what the transport knows. It is locked.
+func (c *carrier) measured(now mono.Time, v *HandleStats) {
+	n := c.core.Stats()
+	v.Connected = c.core.Session(now).Ready
+	v.RTT = c.core.RTT()
+	v.Window, v.InFlight, _ = c.core.Window()
+	v.Sent, v.Retransmitted, v.TxBytes, v.RxBytes = n.Sent, n.Retransmitted, n.TxBytes, n.RxBytes
+	for _, p := range c.core.Paths() {
+		v.Paths = append(v.Paths, PathStats{
+			Local: p.Tuple.Local.Addr(), Remote: p.Tuple.Remote, Active: p.State == srd.PathActive, RTT: p.RTT, InFlight: p.InFlight,
+		})
+	}
+}
+
+// tuples returns the paths from the endpoint to some addresses. Each source port has all
+// pairs of addresses before the next port begins, so the bound on paths drops ports first.
+func (e *Endpoint) tuples(addrs []netip.AddrPort) (v []srd.Tuple) {
+	for i := range e.bank.Len() {
+		for _, to := range addrs {
+			if len(e.locals) == 0 {
+				v = append(v, srd.Tuple{Sock: uint16(i), Remote: to})
+			}
+			for _, from := range e.locals {
+				if from.Addr().Is4() == to.Addr().Is4() {
+					v = append(v, srd.Tuple{Sock: uint16(i), Local: from, Remote: to})
+				}
+			}
+		}
+	}
+	return v[:min(len(v), steer.MaxPaths)]
+}

@@ -1,0 +1,115 @@
+package ep
+
+import (
+	"cmp"
+	"encoding/binary"
+	"fmt"
+	"net/netip"
+	"time"
+
+	"golang.org/x/crypto/blake2s"
+
+	"github.com/srdtun/srdtun/srd"
+	"github.com/srdtun/srdtun/srd/internal/wire"
+)
+
+// These are the bounds of messages.
+const (
+	// MaxMessage is the most bytes of a message. With immediate data its size fits in
+	// three bytes.
+	MaxMessage = 8 << 20
+	// EagerMost is how much of a message is sent before the receiver has reserved a
+	// receive for it: one message of EFA's largest packet. A refused message costs the
+	// network no more than that.
+	EagerMost = 8 << 10
+	// immediateLen is the length of immediate data. It is the beginning of the message on
+	// the wire.
+	immediateLen = 4
+	totalMost    = MaxMessage + immediateLen
+	// reliablePiece is the longest piece of a message without a deadline. Every path can
+	// carry it, even if the network has changed since the piece was first sent.
+	reliablePiece = srd.BasePacket - wire.Overhead - wire.MessageOverhead
+	// requestsMost bounds the requests to one peer that have begun and are not answered.
+	// The responder remembers about 100 bytes of each.
+	requestsMost = 1024
+	// answersMost bounds the answers for one peer that it has not acknowledged. An honest
+	// peer begins no more requests than answers arrive, so in each round trip at most
+	// requestsMost are added.
+	answersMost = 8 * requestsMost
+)
+
+// These are the defaults of Config.
+const (
+	// Sixteen random paths miss one of a fabric's four ways once in 25 times.
+	defaultPorts        = 16
+	defaultSendDepth    = 256
+	defaultReceiveDepth = 1024
+	// defaultUnresponsive is longer than the failure of a path and of its successor, and
+	// shorter than a person's patience.
+	defaultUnresponsive = 10 * time.Second
+)
+
+// depthMost bounds SendDepth and ReceiveDepth.
+const depthMost = 1 << 20
+
+// Config configures an endpoint. Key and Protocol are required.
+type Config struct {
+	Key PrivateKey // of this program; NewKey makes one
+	// Protocol names the program's protocol: both ends must have the same.
+	Protocol string
+	// Allow lists the public keys of the peers that may send without a handle to them.
+	Allow []PublicKey
+	// Port is the UDP port at which peers call this program; 0 means any free port.
+	Port uint16
+	// Local lists addresses of this host. Paths begin at each of them, and packets leave
+	// through the interface that has the address. If it is empty, the kernel chooses.
+	Local []netip.Addr
+	// Ports is the number of source ports, and so of paths between two addresses in a
+	// network with ECMP; 0 means 16.
+	Ports int
+	// SendDepth bounds the requests of a handle whose completions were not polled; 0 means
+	// 256.
+	SendDepth int
+	// ReceiveDepth bounds the receives that are posted, or whose completions were not
+	// polled; 0 means 1,024.
+	ReceiveDepth int
+	// Unresponsive is how long a peer may be silent while requests wait for it; 0 means
+	// 10 seconds.
+	Unresponsive time.Duration
+	// IdleTimeout ends the session with a peer after so long without a message. The next
+	// message makes another session. 0 means never.
+	IdleTimeout time.Duration
+	// Workers is the number of threads that carry packets; 0 means one.
+	Workers int
+}
+
+// settled returns c with its defaults, or an error for a value that makes no sense.
+func (c Config) settled() (Config, error) {
+	c.Ports = cmp.Or(c.Ports, defaultPorts)
+	c.SendDepth = cmp.Or(c.SendDepth, defaultSendDepth)
+	c.ReceiveDepth = cmp.Or(c.ReceiveDepth, defaultReceiveDepth)
+	c.Unresponsive = cmp.Or(c.Unresponsive, defaultUnresponsive)
+	c.Workers = cmp.Or(c.Workers, 1)
+	for _, d := range []struct {
+		name string
+		n    int
+	}{{"SendDepth", c.SendDepth}, {"ReceiveDepth", c.ReceiveDepth}} {
+		if d.n < 1 || d.n > depthMost {
+			return c, fmt.Errorf("ep: Config.%s is %d, want 1 to %d", d.name, d.n, depthMost)
+		}
+	}
+	if c.Unresponsive < 0 || c.IdleTimeout < 0 {
+		return c, fmt.Errorf("ep: a duration of Config is negative")
+	}
+	return c, nil
+}
+
+// protocolNumber returns the number that stands for a protocol's name in the handshake.
+func protocolNumber(name string) (uint32, error) {
+	sum := blake2s.Sum256([]byte(name))
+	n := binary.BigEndian.Uint32(sum[:])
+	if name == "" || n == 0 {
+		return 0, fmt.Errorf("ep: protocol %q: it needs a name, or another", name)
+	}
+	return n, nil
+}

@@ -1,0 +1,239 @@
+package ep
+
+import (
+	"context"
+	"net/netip"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/srdtun/srdtun/srd/mono"
+)
+
+// Handle is an address handle: a destination of messages. It costs no connection, and
+// closing it ends only its own requests, even if other handles lead to the same peer. It is
+// safe for concurrent use.
+type Handle struct {
+	ep    *Endpoint
+	key   PublicKey
+	addrs []netip.AddrPort
+	slots chan struct{} // a token for each request until its completion is polled
+	gone  chan struct{} // closed by Close
+	once  sync.Once
+	link  atomic.Pointer[link] // changes under the endpoint's lock
+}
+
+// Key returns the peer's public key.
+func (h *Handle) Key() PublicKey { return h.key }
+
+// Close completes the handle's requests with StatusFlushed. Messages that are under way may
+// still arrive. The result is always nil.
+func (h *Handle) Close() error {
+	h.once.Do(func() { close(h.gone) })
+	h.ep.drop(h)
+	return nil
+}
+
+func (h *Handle) closed() bool {
+	select {
+	case <-h.gone:
+		return true
+	default:
+		return false
+	}
+}
+
+// SendOptions are the options of a request. The zero value is a reliable message.
+type SendOptions struct {
+	// Context is returned with the completion.
+	Context uint64
+	// Timeout is how long the message is worth sending, counted from Send; at most 71
+	// minutes. 0 means as long as the peer responds.
+	Timeout time.Duration
+	// Deadline is the same as a time. The earlier of both counts. Zero means none.
+	Deadline time.Time
+	// NotReady is how many times the message is sent again after the peer has refused it
+	// because no receive was posted. 0 means any number, and negative means never.
+	NotReady int
+	// Immediate is four bytes for the receiver's completion, if HasImmediate is true.
+	Immediate    uint32
+	HasImmediate bool
+	// Solicited makes an event at a receiver that waits only for solicited messages.
+	Solicited bool
+	// Quiet makes no completion if the request succeeds.
+	Quiet bool
+	// More says that another message to the same peer follows at once. This one may wait
+	// for it.
+	More bool
+}
+
+func (o *SendOptions) retries() int {
+	switch {
+	case o.NotReady == 0:
+		return -1
+	case o.NotReady < 0:
+		return 0
+	}
+	return o.NotReady
+}
+
+// until returns the deadline on the endpoint's clock; 0: none.
+func (o *SendOptions) until(now mono.Time) (t mono.Time, err error) {
+	if o.Timeout > 0 {
+		t = now.Add(o.Timeout)
+	}
+	if !o.Deadline.IsZero() {
+		at := now.Add(time.Until(o.Deadline))
+		if t == 0 || at < t {
+			t = at
+		}
+	}
+	if o.Timeout < 0 || t != 0 && t <= now {
+		return 0, ErrDeadline
+	}
+	return t, nil
+}
+
+// Send queues a message for a handle's peer. It copies data, so the caller may change it
+// afterwards. It waits while the handle has SendDepth requests without a polled completion.
+// The errors are ErrTooLarge, ErrDeadline, ErrClosed, and that of ctx, which matters only
+// until the message is queued. The result of the request comes to Sends.
+//
+// A goroutine that both sends and polls uses TrySend.
+func (e *Endpoint) Send(ctx context.Context, h *Handle, data []byte, o SendOptions) error {
+	select {
+	case h.slots <- struct{}{}:
+	default:
+		select {
+		case h.slots <- struct{}{}:
+		case <-h.gone:
+			return ErrClosed
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return e.submit(h, data, &o, nil)
+}
+
+// TrySend is Send that returns ErrFull instead of waiting.
+func (e *Endpoint) TrySend(h *Handle, data []byte, o SendOptions) error {
+	select {
+	case h.slots <- struct{}{}:
+	default:
+		return ErrFull
+	}
+	return e.submit(h, data, &o, nil)
+}
+
+// Confirm sends a message and waits for its result, which does not come to Sends. It returns
+// nil for StatusOK, another Status, or the errors of Send. If ctx ends first, the message
+// may still be sent.
+func (e *Endpoint) Confirm(ctx context.Context, h *Handle, data []byte, o SendOptions) error {
+	select {
+	case h.slots <- struct{}{}:
+	case <-h.gone:
+		return ErrClosed
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	told := make(chan Status, 1)
+	if err := e.submit(h, data, &o, told); err != nil {
+		return err
+	}
+	select {
+	case s := <-told:
+		return s.Err()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// submit queues a request that has a slot.
+func (e *Endpoint) submit(h *Handle, data []byte, o *SendOptions, told chan Status) error {
+	r, err := e.request(h, data, o)
+	if err != nil {
+		<-h.slots
+		return err
+	}
+	r.told = told
+	l := e.queue(h, r)
+	if l == nil {
+		<-h.slots
+		r.complete = true
+		r.recycle()
+		return ErrClosed
+	}
+	if !o.More {
+		l.kick()
+	}
+	return nil
+}
+
+func (e *Endpoint) request(h *Handle, data []byte, o *SendOptions) (*request, error) {
+	if len(data) > MaxMessage {
+		return nil, ErrTooLarge
+	}
+	until, err := o.until(e.loop.Now())
+	if err != nil {
+		return nil, err
+	}
+	r := newRequest(h, data, o)
+	r.until = until
+	return r, nil
+}
+
+// queue queues a request with the handle's link, and returns nil if the handle is closed.
+func (e *Endpoint) queue(h *Handle, r *request) *link {
+	for l := h.link.Load(); ; l = e.linkOf(h) {
+		now := l.lock()
+		if !l.dead && !h.closed() {
+			l.out.push(r)
+			l.used = now
+			if l.silent == 0 {
+				l.silent = now
+			}
+			l.call(now)
+			l.unlock()
+			return l
+		}
+		l.unlock()
+		if h.closed() {
+			return nil
+		}
+	}
+}
+
+// linkOf returns the link of a handle when the one that is being made is there.
+func (e *Endpoint) linkOf(h *Handle) *link {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return h.link.Load()
+}
+
+// finish reports the result of a request. It is called under a link's lock.
+func (e *Endpoint) finish(r *request, s Status) {
+	e.counts.completed[s].Add(1)
+	switch {
+	case r.told != nil:
+		<-r.handle.slots
+		r.told <- s
+	case r.quiet && s == StatusOK:
+		<-r.handle.slots
+	default:
+		e.departures.add(Completion{Op: OpSend, Status: s, Context: r.context, Handle: r.handle, slot: r.handle.slots})
+	}
+}
+
+// addresses returns the addresses of several handles, each once.
+func addresses(all map[*Handle]bool) (v []netip.AddrPort) {
+	for h := range all {
+		for _, a := range h.addrs {
+			if !slices.Contains(v, a) {
+				v = append(v, a)
+			}
+		}
+	}
+	slices.SortFunc(v, netip.AddrPort.Compare)
+	return v
+}

@@ -1,0 +1,107 @@
+package ep
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/srdtun/srdtun/internal/keytext"
+	"github.com/srdtun/srdtun/srd/handshake"
+)
+
+// PublicKey is the name of an endpoint. A key has one spelling: ParseKey, Handle and Allow
+// refuse others with handshake.ErrSpelling, because no peer can call under them.
+type PublicKey [32]byte
+
+// errKey does not repeat the text: it may be a private key in the wrong place.
+var errKey = errors.New("ep: a key is 44 characters of base64")
+
+// ParseKey parses the text of a public key. Its errors never repeat the text.
+func ParseKey(text string) (PublicKey, error) {
+	b, err := keytext.Parse(text)
+	if err != nil {
+		return PublicKey{}, errKey
+	}
+	return PublicKey(b), handshake.CheckPublic(b)
+}
+
+// String returns the key in base64, as ParseKey reads it.
+func (k PublicKey) String() string { return keytext.Format(k) }
+
+// MarshalText implements encoding.TextMarshaler.
+func (k PublicKey) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (k *PublicKey) UnmarshalText(text []byte) (err error) {
+	*k, err = ParseKey(string(text))
+	return err
+}
+
+// PrivateKey is an endpoint's secret. It prints as "(hidden)" with every verb; only Reveal
+// returns it. The zero value is no key.
+type PrivateKey struct {
+	_ [0]func() // == would compare pointers
+
+	// For an unexported field fmt calls no method, and follows one pointer but never a
+	// second one.
+	key **[32]byte
+}
+
+// NewKey draws a private key.
+func NewKey() PrivateKey {
+	var key [32]byte
+	rand.Read(key[:]) // never fails (crypto/rand, Go 1.24)
+	return privateKey(key)
+}
+
+// ParsePrivateKey parses the text that Reveal returns. Its errors never repeat the text.
+func ParsePrivateKey(text string) (PrivateKey, error) {
+	b, err := keytext.Parse(text)
+	if err != nil || b == ([32]byte{}) {
+		return PrivateKey{}, errKey
+	}
+	return privateKey(b), nil
+}
+
+func privateKey(key [32]byte) PrivateKey {
+	p := &key
+	return PrivateKey{key: &p}
+}
+
+// identity returns the key pair.
+func (k PrivateKey) identity() (*handshake.Identity, error) {
+	if k.key == nil {
+		return nil, handshake.ErrPrivateKey
+	}
+	return handshake.NewIdentity(**k.key)
+}
+
+// Public returns the public half, or zeros for the zero key.
+func (k PrivateKey) Public() PublicKey {
+	id, err := k.identity()
+	if err != nil {
+		return PublicKey{}
+	}
+	return PublicKey(id.Public())
+}
+
+// Reveal returns the secret in base64, to store it.
+func (k PrivateKey) Reveal() string {
+	if k.key == nil {
+		return ""
+	}
+	return keytext.Format(**k.key)
+}
+
+// String hides the key.
+func (k PrivateKey) String() string { return keytext.Hidden }
+
+// GoString hides the key from %#v.
+func (k PrivateKey) GoString() string { return keytext.Hidden }
+
+// Format hides the key from every verb.
+func (k PrivateKey) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, keytext.Hidden) }
+
+// MarshalText hides the key from encoders.
+func (k PrivateKey) MarshalText() ([]byte, error) { return []byte(keytext.Hidden), nil }

@@ -1,0 +1,96 @@
+package ep
+
+import (
+	"encoding/binary"
+	"sync"
+
+	"github.com/srdtun/srdtun/srd"
+	"github.com/srdtun/srdtun/srd/mono"
+)
+
+// request is a message to send: a send work request. It is the srd.Owner of its pieces.
+type request struct {
+	out     *outgoing
+	handle  *Handle
+	buf     []byte    // a copy of the message; immediate data is in front
+	until   mono.Time // deadline; 0: none
+	flags   byte
+	quiet   bool
+	context uint64
+	told    chan Status // if not nil, gets the status instead of the queue
+
+	retries  int // refusals that remain; negative: any number
+	number   uint32
+	at       int  // bytes cut so far
+	upto     int  // bytes that may be cut
+	over     bool // the rest is not worth sending
+	listed   bool // in outgoing.active
+	unheard  bool // begun, and the responder has not answered for good
+	pieces   int  // that the transport holds
+	complete bool
+}
+
+// requests keeps finished requests with their buffers for reuse.
+var requests = sync.Pool{New: func() any { return new(request) }}
+
+// keptMost is the largest buffer that is kept for reuse.
+const keptMost = EagerMost + immediateLen
+
+// newRequest returns a request that holds a copy of data.
+func newRequest(h *Handle, data []byte, o *SendOptions) *request {
+	r := requests.Get().(*request)
+	*r = request{handle: h, buf: r.buf[:0], quiet: o.Quiet, context: o.Context, retries: o.retries()}
+	if o.HasImmediate {
+		r.flags |= flagImmediate
+		r.buf = binary.BigEndian.AppendUint32(r.buf, o.Immediate)
+	}
+	if o.Solicited {
+		r.flags |= flagSolicited
+	}
+	r.buf = append(r.buf, data...)
+	return r
+}
+
+// recycle keeps r for reuse if nothing refers to it.
+func (r *request) recycle() {
+	if !r.complete || r.unheard || r.listed || r.pieces > 0 {
+		return
+	}
+	if cap(r.buf) > keptMost {
+		r.buf = nil
+	}
+	r.handle, r.out, r.told = nil, nil, nil
+	requests.Put(r)
+}
+
+// Done implements srd.Owner.
+func (r *request) Done(s srd.Status) {
+	r.pieces--
+	r.out.pieces--
+	r.out.broken = r.out.broken || s == srd.Reset
+	switch {
+	case r.complete:
+		r.recycle()
+	case s == srd.GivenUp:
+		r.out.giveUp(r, StatusTimedOut)
+	}
+}
+
+// class returns the class of pieces that are sent now, which says how long they are worth
+// repairing.
+func (r *request) class(now mono.Time) srd.Class {
+	if r.until == 0 {
+		return srd.Reliable
+	}
+	return srd.Deadline(r.until.Sub(now))
+}
+
+// sendable reports whether Pull has something to take of r.
+func (r *request) sendable() bool {
+	if r.over {
+		// Whether an eager part that is sent whole was granted decides whether a rest is
+		// wanted: the answer is on its way.
+		return r.at < len(r.buf) && r.at > 0 && (r.at < eager(len(r.buf)) || r.upto == len(r.buf))
+	}
+	return r.at < r.upto
+}

@@ -1,0 +1,92 @@
+package ep
+
+import (
+	"net/netip"
+	"sync/atomic"
+	"time"
+)
+
+// counts are an endpoint's counters.
+type counts struct {
+	completed  [NumStatus]atomic.Uint64
+	notReady   atomic.Uint64
+	received   atomic.Uint64
+	refused    atomic.Uint64
+	tooLong    atomic.Uint64
+	violations atomic.Uint64
+}
+
+// Stats are the counters of an endpoint.
+type Stats struct {
+	Completed [NumStatus]uint64 // requests to send, by status
+	NotReady  uint64            // refusals by peers without a posted receive
+	Received  uint64            // messages
+	Refused   uint64            // messages of peers for which no receive was posted here
+	TooLong   uint64            // messages longer than the posted receive
+	// Violations counts peers' messages that break the rules of this package. Each ended a
+	// session.
+	Violations uint64
+	Posted     int // receives that no message has reserved
+	Unpolled   int // completions
+	Handles    int
+	Peers      int // keys with a handle, or allowed
+}
+
+// Stats returns the endpoint's counters.
+func (e *Endpoint) Stats() (v Stats) {
+	for s := range v.Completed {
+		v.Completed[s] = e.counts.completed[s].Load()
+	}
+	v.NotReady, v.Received, v.Refused = e.counts.notReady.Load(), e.counts.received.Load(), e.counts.refused.Load()
+	v.TooLong, v.Violations = e.counts.tooLong.Load(), e.counts.violations.Load()
+	v.Posted, v.Unpolled = e.receives.posted(), e.departures.len()+e.arrivals.len()
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, p := range e.peers {
+		v.Handles += len(p.handles)
+		if p.needed() {
+			v.Peers++
+		}
+	}
+	return v
+}
+
+// HandleStats describes the way to a handle's peer. Handles to the same peer share it.
+type HandleStats struct {
+	Connected     bool          // there is a session
+	RTT           time.Duration // smoothed, over all paths; 0: not known
+	Window        int           // congestion window in bytes
+	InFlight      int           // bytes
+	Sent          uint64        // pieces of messages, and answers
+	Retransmitted uint64
+	TxBytes       uint64 // of UDP payload
+	RxBytes       uint64
+	Waiting       int // requests that have not begun
+	Open          int // requests that the peer has not answered
+	// Credits is how many requests may begin before the peer announces more receives. It
+	// is -1 while the peer has refused none.
+	Credits int
+	Paths   []PathStats
+}
+
+// PathStats describes a path.
+type PathStats struct {
+	Local    netip.Addr // invalid: the kernel chooses
+	Remote   netip.AddrPort
+	Active   bool
+	RTT      time.Duration
+	InFlight int // bytes
+}
+
+// Stats describes the way to the handle's peer.
+func (h *Handle) Stats() (v HandleStats) {
+	l := h.link.Load()
+	now := l.lock()
+	defer l.unlock()
+	l.measured(now, &v)
+	v.Waiting, v.Open, v.Credits = l.out.waiting.len(), len(l.out.open), -1
+	if l.out.limited {
+		v.Credits = l.out.allow
+	}
+	return v
+}
