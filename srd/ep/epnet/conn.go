@@ -1,0 +1,298 @@
+package epnet
+
+import (
+	"errors"
+	"io"
+	"net"
+	"os"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/srdtun/srdtun/srd/ep"
+)
+
+// bufferMost bounds the bytes that Write has taken and that were not sent.
+const bufferMost = 256 << 10
+
+// errReset means that the peer does not know the stream, or has ended it at once.
+var errReset = os.NewSyscallError("stream", syscall.ECONNRESET)
+
+// errStopped means that the peer reads no more.
+var errStopped = os.NewSyscallError("stream", syscall.EPIPE)
+
+// conn is a stream. It implements net.Conn.
+type conn struct {
+	of     *Streams
+	key    streamKey
+	handle *ep.Handle
+
+	reading, writing deadline
+	turn             sync.Mutex // one Write at a time
+
+	mu      sync.Mutex
+	changed chan struct{} // closed when one of these has changed; nil: nobody waits
+	in      inbound
+	out     []byte // taken by Write and not sent
+	at      uint64 // offset of out
+	allowed uint64 // how far the peer lets us send
+	flight  int    // frames of data on the way
+	telling bool   // a window frame is on the way
+	ending  bool   // no more is written: an end frame follows the data
+	ended   bool   // the end frame is sent
+	gone    bool   // the end frame was accepted
+	closed  bool   // by Close
+	opened  bool   // the peer has taken the stream
+	quiet   bool   // nothing was heard since the last look of keepAlive
+	stopped bool   // the peer reads no more
+	err     error  // why the stream is broken
+}
+
+func newConn(s *Streams, key streamKey, h *ep.Handle) *conn {
+	return &conn{of: s, key: key, handle: h, allowed: window}
+}
+
+// LocalAddr implements net.Conn.
+func (c *conn) LocalAddr() net.Addr { return c.of.Addr() }
+
+// RemoteAddr implements net.Conn.
+func (c *conn) RemoteAddr() net.Addr { return Addr{Key: c.key.peer} }
+
+// SetDeadline implements net.Conn.
+func (c *conn) SetDeadline(t time.Time) error {
+	c.reading.set(t)
+	c.writing.set(t)
+	return nil
+}
+
+// SetReadDeadline implements net.Conn.
+func (c *conn) SetReadDeadline(t time.Time) error { c.reading.set(t); return nil }
+
+// SetWriteDeadline implements net.Conn.
+func (c *conn) SetWriteDeadline(t time.Time) error { c.writing.set(t); return nil }
+
+// opError makes an error like those of package net.
+func (c *conn) opError(op string, err error) error {
+	if err == nil || err == io.EOF {
+		return err
+	}
+	return &net.OpError{Op: op, Net: network, Source: c.LocalAddr(), Addr: c.RemoteAddr(), Err: err}
+}
+
+// Read implements net.Conn.
+func (c *conn) Read(b []byte) (n int, err error) {
+	err = c.await(&c.reading, func() (bool, error) {
+		switch n = c.in.take(b); {
+		case c.closed:
+			n = 0
+			return true, net.ErrClosed
+		case n > 0 || len(b) == 0:
+			c.tell()
+			return true, nil
+		case c.in.done():
+			return true, io.EOF
+		}
+		return c.err != nil, c.err
+	})
+	return n, c.opError("read", err)
+}
+
+// Write implements net.Conn.
+func (c *conn) Write(b []byte) (n int, err error) {
+	c.turn.Lock()
+	defer c.turn.Unlock()
+	for {
+		err = c.await(&c.writing, func() (bool, error) {
+			switch {
+			case c.closed || c.ending:
+				return true, net.ErrClosed
+			case c.err != nil:
+				return true, c.err
+			case c.stopped:
+				return true, errStopped
+			}
+			m := min(len(b)-n, bufferMost-len(c.out))
+			c.out = append(c.out, b[n:n+m]...)
+			n += m
+			c.pump()
+			return m > 0 || n == len(b), nil
+		})
+		if err != nil || n == len(b) {
+			return n, c.opError("write", err)
+		}
+	}
+}
+
+// CloseWrite ends the stream for the peer's reader. Reading goes on.
+func (c *conn) CloseWrite() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.ending = true
+	c.pump()
+	c.wake()
+	return nil
+}
+
+// Close implements net.Conn. What was written is still sent.
+func (c *conn) Close() error {
+	c.mu.Lock()
+	if c.closed {
+		c.mu.Unlock()
+		return c.opError("close", net.ErrClosed)
+	}
+	c.closed, c.ending = true, true
+	if !c.in.ended && c.err == nil {
+		c.send(frameStop, 0, nil)
+	}
+	c.pump()
+	c.wake()
+	over := c.over()
+	c.mu.Unlock()
+	if over {
+		c.of.forget(c)
+	}
+	return nil
+}
+
+// await calls try until it returns true or the deadline has passed. The lock is held in try.
+func (c *conn) await(d *deadline, try func() (bool, error)) error {
+	for {
+		ctx := d.ctx()
+		if err := ctx.Err(); err != nil {
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			if c.closed {
+				return net.ErrClosed
+			}
+			return err
+		}
+		c.mu.Lock()
+		if done, err := try(); done {
+			c.mu.Unlock()
+			return err
+		}
+		if c.changed == nil {
+			c.changed = make(chan struct{})
+		}
+		changed := c.changed
+		c.mu.Unlock()
+		select {
+		case <-changed:
+		case <-ctx.Done():
+		}
+	}
+}
+
+// wake makes all waiting calls try again. The lock is held.
+func (c *conn) wake() {
+	if c.changed != nil {
+		close(c.changed)
+		c.changed = nil
+	}
+}
+
+// over reports whether the stream is of no more use. The lock is held.
+func (c *conn) over() bool { return c.closed && (c.err != nil || c.gone && c.flight == 0) }
+
+// send sends a frame. The handle has slots for all frames that may be on the way. The lock is
+// held.
+func (c *conn) send(kind byte, value uint64, data []byte) {
+	f := frame{kind: kind, opener: c.key.ours, id: c.key.id, value: value, data: data}
+	if err := c.of.send(c.handle, &f, kind); err != nil {
+		c.fail(err)
+	}
+}
+
+// fail breaks the stream. The lock is held.
+func (c *conn) fail(err error) {
+	if c.err == nil {
+		c.err, c.out = err, nil
+		c.wake()
+	}
+}
+
+// pump sends what may be sent. The lock is held.
+func (c *conn) pump() {
+	for c.err == nil && len(c.out) > 0 && c.flight < flightMost && c.at < c.allowed {
+		n := min(len(c.out), segmentMost, int(c.allowed-c.at))
+		c.flight++
+		c.send(frameData, c.at, c.out[:n])
+		if c.err != nil {
+			return
+		}
+		c.at += uint64(n)
+		if c.out = c.out[n:]; len(c.out) == 0 {
+			c.out = nil
+		}
+		c.wake()
+	}
+	if c.err == nil && c.ending && !c.ended && len(c.out) == 0 {
+		c.ended = true
+		c.send(frameEnd, c.at, nil)
+	}
+}
+
+// tell tells the peer of a larger window. One such frame is on the way at a time. The lock is
+// held.
+func (c *conn) tell() {
+	if upto, worth := c.in.open(); worth && !c.telling && c.err == nil {
+		c.in.told, c.telling = upto, true
+		c.send(frameWindow, upto, nil)
+	}
+}
+
+// sent handles the result of a frame.
+func (c *conn) sent(kind byte, s ep.Status) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if s != ep.StatusOK {
+		c.fail(s)
+		return
+	}
+	switch kind {
+	case frameData:
+		c.flight--
+		c.pump()
+	case frameEnd:
+		c.gone = true
+	case frameWindow:
+		c.telling = false
+		c.tell()
+	}
+}
+
+// got handles a frame of the peer. It returns false if no honest peer sends it.
+func (c *conn) got(f *frame) (ok bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.quiet, c.opened, ok = false, true, true
+	switch f.kind {
+	case frameData:
+		if ok = c.in.add(f.value, f.data); c.closed {
+			c.in.read = c.in.ready // nobody reads it
+		}
+	case frameEnd:
+		ok = c.in.finish(f.value)
+	case frameWindow:
+		c.allowed = max(c.allowed, f.value)
+		c.pump()
+	case frameReset:
+		c.fail(errReset)
+	case frameStop:
+		c.stopped, c.out = true, nil
+		c.pump()
+	case frameOpen:
+		ok = false
+	}
+	if !ok {
+		c.send(frameReset, 0, nil)
+		c.fail(errProtocol)
+	}
+	c.wake()
+	return ok
+}
+
+var (
+	errProtocol  = errors.New("epnet: the peer sent what it must not send")
+	errListening = errors.New("epnet: there is a listener")
+)

@@ -1,0 +1,85 @@
+package epnet
+
+import (
+	"context"
+	"os"
+	"sync"
+	"time"
+)
+
+// deadline is a time that may be changed while calls wait for it. It gives waiting calls a
+// context. The zero value never passes.
+type deadline struct {
+	mu    sync.Mutex
+	timer *time.Timer
+	done  chan struct{} // closed when the time has passed
+}
+
+// set changes the time; zero means never.
+func (d *deadline) set(t time.Time) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.timer != nil && !d.timer.Stop() {
+		<-d.wait() // the old timer is closing it
+	}
+	d.timer = nil
+	if passed(d.wait()) {
+		d.done = make(chan struct{})
+	}
+	if t.IsZero() {
+		return
+	}
+	done := d.done
+	if left := time.Until(t); left > 0 {
+		d.timer = time.AfterFunc(left, func() { close(done) })
+		return
+	}
+	close(done)
+}
+
+// wait returns the channel. mu is locked.
+func (d *deadline) wait() chan struct{} {
+	if d.done == nil {
+		d.done = make(chan struct{})
+	}
+	return d.done
+}
+
+// ctx returns a context that ends with the time as it is set now. A later set does not
+// lengthen it: a call that wakes asks again.
+func (d *deadline) ctx() until {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return until{done: d.wait()}
+}
+
+func passed(c chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}
+
+// until is a context that ends when a channel is closed.
+type until struct{ done chan struct{} }
+
+var _ context.Context = until{}
+
+// Deadline implements context.Context.
+func (until) Deadline() (t time.Time, ok bool) { return t, false }
+
+// Done implements context.Context.
+func (u until) Done() <-chan struct{} { return u.done }
+
+// Value implements context.Context.
+func (until) Value(any) any { return nil }
+
+// Err implements context.Context.
+func (u until) Err() error {
+	if passed(u.done) {
+		return os.ErrDeadlineExceeded
+	}
+	return nil
+}

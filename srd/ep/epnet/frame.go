@@ -1,0 +1,58 @@
+package epnet
+
+import (
+	"encoding/binary"
+
+	"github.com/srdtun/srdtun/srd/ep"
+)
+
+// These are the kinds of frames.
+const (
+	frameOpen = 1 + iota
+	frameData
+	frameEnd
+	frameWindow
+	frameReset
+	frameStop
+	frameAlive
+	frameOpener = 0x80 // a flag: the sender has opened the stream
+)
+
+const (
+	headLen = 17
+	// segmentMost is the most bytes of data in a frame. The frame is then sent without
+	// asking the peer for a receive.
+	segmentMost = ep.EagerMost - headLen
+	// window is how many bytes a stream's receiver keeps for its program: a path of 200
+	// Mbit/s with a round trip of 20 ms holds that many.
+	window = 512 << 10
+	// flightMost bounds the frames of data that are on the way: a window of full ones.
+	flightMost = 64
+)
+
+// frame is the head of a frame, and its data.
+type frame struct {
+	kind   byte
+	opener bool // the sender has opened the stream
+	id     uint64
+	value  uint64
+	data   []byte
+}
+
+func (f *frame) append(b []byte) []byte {
+	kind := f.kind
+	if f.opener {
+		kind |= frameOpener
+	}
+	b = binary.BigEndian.AppendUint64(append(b, kind), f.id)
+	return append(binary.BigEndian.AppendUint64(b, f.value), f.data...)
+}
+
+// parseFrame parses a message. It returns false if that is no frame.
+func parseFrame(b []byte) (f frame, ok bool) {
+	if len(b) < headLen {
+		return f, false
+	}
+	f = frame{kind: b[0] &^ frameOpener, opener: b[0]&frameOpener != 0, id: binary.BigEndian.Uint64(b[1:]), value: binary.BigEndian.Uint64(b[9:]), data: b[headLen:]}
+	return f, f.kind >= frameOpen && f.kind <= frameAlive && (f.kind == frameData) == (len(f.data) > 0)
+}

@@ -1,0 +1,109 @@
+package epnet
+
+import "slices"
+
+// inbound puts the received bytes of a stream in order, in a ring of at most window bytes. It
+// is not safe for concurrent use.
+type inbound struct {
+	ring  []byte // its length is a power of two
+	read  uint64 // bytes that the program has taken
+	ready uint64 // bytes that it may take: all up to there are here
+	spans []span // beyond ready, in order, with gaps between
+	ended bool
+	end   uint64 // bytes of all, if ended
+	told  uint64 // window that the peer knows
+}
+
+// span is a row of bytes that are here.
+type span struct{ from, to uint64 }
+
+// ringFirst is the first length of a ring. Most streams carry little.
+const ringFirst = 4 << 10
+
+// add adds bytes at an offset. It returns false if an honest peer would not have sent them:
+// beyond the window or the end, or in more pieces than may be on the way.
+func (in *inbound) add(at uint64, data []byte) bool {
+	to := at + uint64(len(data))
+	if to < at || to > max(in.told, window) || in.ended && to > in.end {
+		return false
+	}
+	if at < in.ready {
+		return false // a frame comes once
+	}
+	in.grow(to)
+	for n := 0; n < len(data); {
+		n += copy(in.ring[(at+uint64(n))&uint64(len(in.ring)-1):], data[n:])
+	}
+	in.note(span{at, to})
+	return len(in.spans) <= flightMost
+}
+
+// grow makes room for the bytes up to an offset.
+func (in *inbound) grow(to uint64) {
+	need := to - in.read
+	if uint64(len(in.ring)) >= need {
+		return
+	}
+	size := max(ringFirst, len(in.ring))
+	for uint64(size) < need {
+		size *= 2
+	}
+	ring := make([]byte, size)
+	for _, s := range append(in.spans[:len(in.spans):len(in.spans)], span{in.read, in.ready}) {
+		for at := s.from; at < s.to; at++ {
+			ring[at&uint64(size-1)] = in.ring[at&uint64(len(in.ring)-1)]
+		}
+	}
+	in.ring = ring
+}
+
+// note adds a span and moves ready on.
+func (in *inbound) note(s span) {
+	i, _ := slices.BinarySearchFunc(in.spans, s.from, func(x span, from uint64) int {
+		switch {
+		case x.to < from:
+			return -1
+		case x.to == from:
+			return 0
+		}
+		return 1
+	})
+	j := i
+	for ; j < len(in.spans) && in.spans[j].from <= s.to; j++ {
+		s.from, s.to = min(s.from, in.spans[j].from), max(s.to, in.spans[j].to)
+	}
+	in.spans = slices.Replace(in.spans, i, j, s)
+	if in.spans[0].from <= in.ready {
+		in.ready = in.spans[0].to
+		in.spans = slices.Delete(in.spans, 0, 1)
+	}
+}
+
+// finish notes the end. It returns false if that contradicts what is here.
+func (in *inbound) finish(end uint64) bool {
+	if in.ended || end < in.ready || end > max(in.told, window) || len(in.spans) > 0 && end < in.spans[len(in.spans)-1].to {
+		return false
+	}
+	in.ended, in.end = true, end
+	return true
+}
+
+// take copies bytes to the program.
+func (in *inbound) take(b []byte) (n int) {
+	for n < len(b) && in.read < in.ready {
+		at := int(in.read & uint64(len(in.ring)-1))
+		m := copy(b[n:], in.ring[at:min(len(in.ring), at+int(in.ready-in.read))])
+		n += m
+		in.read += uint64(m)
+	}
+	return n
+}
+
+// done reports whether the program has taken everything.
+func (in *inbound) done() bool { return in.ended && in.read == in.end }
+
+// open returns the window to tell the peer, if it is worth a frame.
+func (in *inbound) open() (upto uint64, worth bool) {
+	upto = in.read + window
+	return upto, !in.ended && upto >= max(in.told, window)+window/4
+}

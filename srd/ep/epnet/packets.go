@@ -1,0 +1,167 @@
+package epnet
+
+import (
+	"context"
+	"errors"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/srdtun/srdtun/srd/ep"
+)
+
+const (
+	// packetMost is the longest datagram that is received, as with UDP over IPv4.
+	packetMost = 65_507
+	// packetReceives is how many datagrams wait for ReadFrom. After that their senders wait.
+	packetReceives = 64
+	// defaultLifetime is how long a datagram is worth sending.
+	defaultLifetime = time.Second
+)
+
+// errAddr means that WriteTo needs an Addr.
+var errAddr = errors.New("epnet: the address is no Addr of an endpoint")
+
+// Packets carries datagrams over an endpoint: whole, at most once, in any order. It repairs
+// lost ones until their lifetime ends. It implements net.PacketConn.
+type Packets struct {
+	e                *ep.Endpoint
+	lifetime         time.Duration
+	reading, writing deadline
+	lost             atomic.Uint64
+	done             chan struct{} // closed when completions end
+
+	mu      sync.Mutex
+	handles map[Addr]*ep.Handle
+}
+
+// NewPackets takes over an endpoint's receives and completion queues. Its Config.ReceiveDepth
+// is at least 64. A lifetime of 0 means one second, and a negative one as long as the peer
+// responds.
+func NewPackets(e *ep.Endpoint, lifetime time.Duration) (*Packets, error) {
+	if lifetime == 0 {
+		lifetime = defaultLifetime
+	}
+	p := &Packets{e: e, lifetime: max(lifetime, 0), done: make(chan struct{}), handles: map[Addr]*ep.Handle{}}
+	for range packetReceives {
+		if err := e.PostReceive(make([]byte, packetMost), 0); err != nil {
+			return nil, err
+		}
+	}
+	go p.complete()
+	return p, nil
+}
+
+// complete counts the datagrams that were lost.
+func (p *Packets) complete() {
+	defer close(p.done)
+	batch := make([]ep.Completion, 32)
+	for {
+		n, err := p.e.Sends().Wait(context.Background(), batch)
+		if err != nil {
+			return
+		}
+		p.lost.Add(uint64(n)) // quiet requests complete only when they fail
+	}
+}
+
+// Lost returns how many datagrams did not arrive, or may not have arrived.
+func (p *Packets) Lost() uint64 { return p.lost.Load() }
+
+// ReadFrom implements net.PacketConn. The address is an Addr. A datagram that is longer than
+// b is cut, as with UDP.
+func (p *Packets) ReadFrom(b []byte) (n int, addr net.Addr, err error) {
+	ctx := p.reading.ctx()
+	for {
+		if err := ctx.Err(); err != nil {
+			return 0, nil, p.opError("read", nil, err)
+		}
+		var c [1]ep.Completion
+		if _, err := p.e.Receives().Wait(ctx, c[:]); err != nil {
+			return 0, nil, p.opError("read", nil, err)
+		}
+		if c[0].Err() != nil {
+			continue
+		}
+		n = copy(b, c[0].Data)
+		// It fails only if the endpoint closes.
+		p.e.PostReceive(c[0].Data[:cap(c[0].Data)], 0)
+		return n, Addr{Key: c[0].From}, nil
+	}
+}
+
+// WriteTo implements net.PacketConn. The address is an Addr. It waits while too many datagrams
+// to that peer are under way.
+func (p *Packets) WriteTo(b []byte, addr net.Addr) (n int, err error) {
+	to, ok := addr.(Addr)
+	if !ok {
+		return 0, p.opError("write", addr, errAddr)
+	}
+	ctx := p.writing.ctx()
+	if err := ctx.Err(); err != nil {
+		return 0, p.opError("write", addr, err)
+	}
+	if len(b) > packetMost {
+		return 0, p.opError("write", addr, ep.ErrTooLarge)
+	}
+	h, err := p.handle(to)
+	if err == nil {
+		err = p.e.Send(ctx, h, b, ep.SendOptions{Quiet: true, Timeout: p.lifetime})
+	}
+	if err != nil {
+		return 0, p.opError("write", addr, err)
+	}
+	return len(b), nil
+}
+
+// handle returns the handle of an address. A program has few, as peers need to be allowed.
+func (p *Packets) handle(to Addr) (*ep.Handle, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if h := p.handles[to]; h != nil {
+		return h, nil
+	}
+	h, err := p.e.Handle(to.Key, to.places()...)
+	if err == nil {
+		p.handles[to] = h
+	}
+	return h, err
+}
+
+func (p *Packets) opError(op string, addr net.Addr, err error) error {
+	if errors.Is(err, ep.ErrClosed) {
+		err = net.ErrClosed
+	}
+	return &net.OpError{Op: op, Net: network, Source: p.LocalAddr(), Addr: addr, Err: err}
+}
+
+// Close implements net.PacketConn. It closes the endpoint. Datagrams under way are flushed.
+func (p *Packets) Close() error {
+	select {
+	case <-p.done:
+		return p.opError("close", nil, net.ErrClosed)
+	default:
+	}
+	err := p.e.Close()
+	<-p.done
+	return err
+}
+
+// LocalAddr implements net.PacketConn.
+func (p *Packets) LocalAddr() net.Addr { return Addr{Key: p.e.PublicKey()} }
+
+// SetDeadline implements net.PacketConn.
+func (p *Packets) SetDeadline(t time.Time) error {
+	p.reading.set(t)
+	p.writing.set(t)
+	return nil
+}
+
+// SetReadDeadline implements net.PacketConn.
+func (p *Packets) SetReadDeadline(t time.Time) error { p.reading.set(t); return nil }
+
+// SetWriteDeadline implements net.PacketConn.
+func (p *Packets) SetWriteDeadline(t time.Time) error { p.writing.set(t); return nil }
+
+var _ net.PacketConn = (*Packets)(nil)

@@ -1,0 +1,334 @@
+package epnet
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/binary"
+	"errors"
+	"net"
+	"net/netip"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/srdtun/srdtun/srd/ep"
+)
+
+const (
+	// receives is how many frames may wait for the goroutine that handles them.
+	receives = 256
+	// backlogMost bounds the streams that wait for Accept.
+	backlogMost = 128
+	// streamsMost bounds the streams that one peer has opened: 64 MiB of windows.
+	streamsMost = 128
+	// defaultKeepAlive is that of TCP connections in package net.
+	defaultKeepAlive = 15 * time.Second
+)
+
+// ErrRefused means that the peer accepts no stream.
+var ErrRefused = errors.New("epnet: the peer refused the stream")
+
+// streamKey names a stream at one end.
+type streamKey struct {
+	peer ep.PublicKey
+	id   uint64
+	ours bool // this end has opened it
+}
+
+// Streams carries byte streams over an endpoint. It takes over the endpoint's receives and
+// completion queues. It is safe for concurrent use.
+type Streams struct {
+	e       *ep.Endpoint
+	backlog chan *conn
+	closed  chan struct{}
+	wg      sync.WaitGroup
+	frames  sync.Pool // of *[]byte
+
+	bad atomic.Uint64
+
+	mu       sync.Mutex
+	streams  map[streamKey]*conn
+	handles  map[*ep.Handle]*conn
+	opened   map[ep.PublicKey]int        // streams that a peer has opened
+	answers  map[ep.PublicKey]*ep.Handle // see keep
+	listener *listener
+}
+
+// NewStreams takes over an endpoint. It must have room for some receives: its
+// Config.ReceiveDepth is at least 256, and its Config.SendDepth at least 128.
+func NewStreams(e *ep.Endpoint) (*Streams, error) {
+	s := &Streams{
+		e: e, backlog: make(chan *conn, backlogMost), closed: make(chan struct{}),
+		streams: map[streamKey]*conn{}, handles: map[*ep.Handle]*conn{}, opened: map[ep.PublicKey]int{}, answers: map[ep.PublicKey]*ep.Handle{},
+	}
+	s.frames.New = func() any { b := make([]byte, 0, ep.EagerMost); return &b }
+	for range receives {
+		if err := e.PostReceive(make([]byte, ep.EagerMost), 0); err != nil {
+			return nil, err
+		}
+	}
+	s.wg.Go(s.receive)
+	s.wg.Go(s.complete)
+	s.wg.Go(s.keepAlive)
+	return s, nil
+}
+
+// Addr returns this end's address.
+func (s *Streams) Addr() net.Addr { return Addr{Key: s.e.PublicKey()} }
+
+// Bad returns how many frames of peers were dropped because they break the rules or their
+// stream is unknown. A few are normal after streams end.
+func (s *Streams) Bad() uint64 { return s.bad.Load() }
+
+// Close breaks all streams and closes the endpoint.
+func (s *Streams) Close() error {
+	s.mu.Lock()
+	select {
+	case <-s.closed:
+		s.mu.Unlock()
+		return nil
+	default:
+	}
+	close(s.closed)
+	for _, c := range s.streams {
+		c.mu.Lock()
+		c.fail(net.ErrClosed)
+		c.mu.Unlock()
+	}
+	s.mu.Unlock()
+	err := s.e.Close()
+	s.wg.Wait()
+	return err
+}
+
+// Dial opens a stream to a peer, which has to be listening. Without addresses the peer is
+// reached where it calls from. The errors are those of ep.Endpoint.Send, the ep.Status of a
+// peer that is not reached, ErrRefused, or the error of ctx.
+func (s *Streams) Dial(ctx context.Context, key ep.PublicKey, addrs ...netip.AddrPort) (net.Conn, error) {
+	h, err := s.e.Handle(key, addrs...)
+	if err != nil {
+		return nil, err
+	}
+	var id [8]byte
+	rand.Read(id[:])
+	c := newConn(s, streamKey{key, binary.BigEndian.Uint64(id[:]), true}, h)
+	s.mu.Lock()
+	s.add(c)
+	s.keep(key, addrs)
+	s.mu.Unlock()
+	if err := c.dial(ctx); err != nil {
+		c.mu.Lock()
+		c.fail(err)
+		c.closed = true
+		c.mu.Unlock()
+		s.forget(c)
+		return nil, &net.OpError{Op: "dial", Net: network, Source: s.Addr(), Addr: c.RemoteAddr(), Err: err}
+	}
+	return c, nil
+}
+
+// dial waits until the peer has accepted the stream.
+func (c *conn) dial(ctx context.Context) error {
+	c.mu.Lock()
+	c.send(frameOpen, 0, nil)
+	c.mu.Unlock()
+	for {
+		c.mu.Lock()
+		err, opened := c.err, c.opened
+		if c.changed == nil {
+			c.changed = make(chan struct{})
+		}
+		changed := c.changed
+		c.mu.Unlock()
+		if err == errReset {
+			return ErrRefused
+		} else if err != nil {
+			return err
+		} else if opened {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// add enters a stream in the tables. The lock is held.
+func (s *Streams) add(c *conn) {
+	s.streams[c.key], s.handles[c.handle] = c, c
+	if !c.key.ours {
+		s.opened[c.key.peer]++
+	}
+}
+
+// forget removes a stream that is over. Its frames on the way are flushed.
+func (s *Streams) forget(c *conn) {
+	s.mu.Lock()
+	if s.streams[c.key] == c {
+		delete(s.streams, c.key)
+		delete(s.handles, c.handle)
+		if !c.key.ours {
+			if s.opened[c.key.peer]--; s.opened[c.key.peer] == 0 {
+				delete(s.opened, c.key.peer)
+			}
+		}
+	}
+	s.mu.Unlock()
+	c.handle.Close()
+}
+
+// send sends a frame. It does not wait.
+func (s *Streams) send(h *ep.Handle, f *frame, context byte) error {
+	b := s.frames.Get().(*[]byte)
+	*b = f.append((*b)[:0])
+	err := s.e.TrySend(h, *b, ep.SendOptions{Context: uint64(context)})
+	s.frames.Put(b)
+	return err
+}
+
+// receive handles the peers' frames.
+func (s *Streams) receive() {
+	batch := make([]ep.Completion, 32)
+	for {
+		n, err := s.e.Receives().Wait(context.Background(), batch)
+		if err != nil {
+			return
+		}
+		for i := range batch[:n] {
+			c := &batch[i]
+			if c.Err() != nil {
+				continue
+			}
+			s.handle(c.From, c.Data)
+			if s.e.PostReceive(c.Data[:cap(c.Data)], 0) != nil {
+				return // the endpoint closes
+			}
+		}
+	}
+}
+
+// handle handles one frame.
+func (s *Streams) handle(from ep.PublicKey, b []byte) {
+	f, ok := parseFrame(b)
+	if !ok {
+		s.bad.Add(1)
+		return
+	}
+	key := streamKey{from, f.id, !f.opener}
+	s.mu.Lock()
+	c := s.streams[key]
+	switch {
+	case c != nil:
+		s.mu.Unlock()
+		if !c.got(&f) {
+			s.bad.Add(1)
+		}
+		s.settle(c)
+		return
+	case f.kind == frameOpen && f.opener && s.accept(key):
+	case f.kind != frameReset:
+		s.bad.Add(1)
+		s.refuse(&f, from)
+	}
+	s.mu.Unlock()
+}
+
+// settle forgets a stream that is over.
+func (s *Streams) settle(c *conn) {
+	c.mu.Lock()
+	over := c.over()
+	c.mu.Unlock()
+	if over {
+		s.forget(c)
+	}
+}
+
+// accept makes a stream that a peer opens. It returns false if nobody takes it. The lock is
+// held.
+func (s *Streams) accept(key streamKey) bool {
+	if s.listener == nil || s.opened[key.peer] >= streamsMost || len(s.backlog) == backlogMost {
+		return false
+	}
+	h, err := s.e.Handle(key.peer)
+	if err != nil {
+		return false
+	}
+	c := newConn(s, key, h)
+	s.add(c)
+	c.mu.Lock()
+	c.send(frameWindow, window, nil)
+	c.mu.Unlock()
+	s.backlog <- c // there is room, as only this goroutine adds
+	return true
+}
+
+// refuse answers a frame of an unknown stream. The lock is held.
+func (s *Streams) refuse(f *frame, from ep.PublicKey) {
+	h := s.keep(from, nil)
+	if h == nil {
+		return
+	}
+	// If the handle is full, the peer ignores its resets. It gets one later.
+	s.send(h, &frame{kind: frameReset, opener: !f.opener, id: f.id}, frameReset)
+}
+
+// keep returns a handle that keeps the session with a peer when its last stream ends, or nil
+// if the endpoint is closed. The lock is held.
+func (s *Streams) keep(key ep.PublicKey, addrs []netip.AddrPort) *ep.Handle {
+	h := s.answers[key]
+	if h == nil {
+		var err error
+		if h, err = s.e.Handle(key, addrs...); err != nil {
+			return nil
+		}
+		s.answers[key] = h
+	}
+	return h
+}
+
+// complete handles the results of frames.
+func (s *Streams) complete() {
+	batch := make([]ep.Completion, 32)
+	for {
+		n, err := s.e.Sends().Wait(context.Background(), batch)
+		if err != nil {
+			return
+		}
+		for i := range batch[:n] {
+			done := &batch[i]
+			s.mu.Lock()
+			c := s.handles[done.Handle]
+			s.mu.Unlock()
+			if c != nil {
+				c.sent(byte(done.Context), done.Status)
+				s.settle(c)
+			}
+		}
+	}
+}
+
+// keepAlive asks peers that are silent whether they know the stream. A peer that died
+// without a word would otherwise keep its readers waiting.
+func (s *Streams) keepAlive() {
+	tick := time.NewTicker(defaultKeepAlive)
+	defer tick.Stop()
+	for {
+		select {
+		case <-s.closed:
+			return
+		case <-tick.C:
+		}
+		s.mu.Lock()
+		for _, c := range s.streams {
+			c.mu.Lock()
+			if c.quiet && c.err == nil {
+				c.send(frameAlive, 0, nil)
+			}
+			c.quiet = true
+			c.mu.Unlock()
+		}
+		s.mu.Unlock()
+	}
+}
