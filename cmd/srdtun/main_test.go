@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"flag"
@@ -35,6 +36,8 @@ func TestMain(m *testing.M) {
 		"silent": silent,
 		// hollow PATH REPLY listens there, and gives everybody the same reply.
 		"hollow": hollow,
+		// impostor PATH REPLY is hollow as an unprivileged user; the REPLY endless never ends.
+		"impostor": impostor,
 		// nobody COMMAND... runs a command as an unprivileged user.
 		"nobody": nobody,
 		// stubborn GRACE ignores the request to end.
@@ -200,7 +203,11 @@ func hollow() {
 		}
 		go func() {
 			for in := bufio.NewReader(c); err == nil; {
-				if _, err = in.ReadString('\n'); err == nil {
+				_, err = in.ReadString('\n')
+				for err == nil && os.Args[2] == "endless" {
+					_, err = c.Write(bytes.Repeat([]byte("x"), 1<<20))
+				}
+				if err == nil {
 					_, err = fmt.Fprintln(c, os.Args[2])
 				}
 			}

@@ -12,6 +12,16 @@ const nobodyID = 65534
 // nobody runs srdtun with the given arguments in this process, after it has given up
 // its privileges. Another user may be unable to reach the program file.
 func nobody() {
+	beNobody()
+	os.Exit(run(os.Args[1:]))
+}
+
+func impostor() {
+	beNobody()
+	hollow()
+}
+
+func beNobody() {
 	if err := syscall.Setgroups(nil); err != nil {
 		fail(err)
 	}
@@ -21,7 +31,6 @@ func nobody() {
 	if err := syscall.Setresuid(nobodyID, nobodyID, nobodyID); err != nil {
 		fail(err)
 	}
-	os.Exit(run(os.Args[1:]))
 }
 
 func fail(err error) {

@@ -27,6 +27,9 @@ var (
 // server answers first.
 const clientTimeout = 2 * connTimeout
 
+// readAtOnce is the size of a client's buffer. Few parts make up even a long reply.
+const readAtOnce = 64 << 10
+
 // exitPoll is the interval at which a wait for the daemon's end checks its context.
 const exitPoll = 50 * time.Millisecond
 
@@ -54,7 +57,7 @@ func Dial(at rundir.Place) (*Client, error) {
 	case err != nil:
 		return nil, err
 	}
-	c := &Client{at: at, conn: conn.(*net.UnixConn), r: bufio.NewReader(conn)}
+	c := &Client{at: at, conn: conn.(*net.UnixConn), r: bufio.NewReaderSize(conn, readAtOnce)}
 	if err := errors.Join(c.owned(), c.SetTimeout(clientTimeout)); err != nil {
 		conn.Close()
 		return nil, err
@@ -172,12 +175,14 @@ func (c *Client) do(req request, fds ...int) (reply, error) {
 	// A daemon that refuses the caller answers and closes without reading. So there may
 	// be a reply even after a failed write.
 	writeErr := c.write(append(line, '\n'), fds)
-	line, err = readLine(c.r, maxReply)
+	line, err = readLine(c.r, req.replyBound())
 	switch {
 	case errors.Is(err, io.EOF), errors.Is(err, unix.ECONNRESET), errors.Is(err, io.ErrUnexpectedEOF):
 		return reply{}, fmt.Errorf("%s: the connection ended during the request: the daemon has ended, or had no place left", c.at)
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return reply{}, fmt.Errorf("%s does not answer", c.at)
+	case errors.Is(err, errTooLong):
+		return reply{}, fmt.Errorf("%s: the reply is longer than %d bytes, which no daemon sends", c.at, req.replyBound())
 	case err != nil:
 		return reply{}, fmt.Errorf("%s: %w", c.at, errors.Join(err, writeErr))
 	}

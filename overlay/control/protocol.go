@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/srdtun/srdtun/internal/keytext"
@@ -20,9 +21,18 @@ const (
 	// 1 MiB. Quotes and line ends take two bytes each in JSON.
 	maxConfig = 4 << 20
 
-	// maxReply bounds the reply line that a client reads, in bytes: 256 paths of
-	// 300 bytes for each of 500 peers fit.
+	// maxReply bounds the reply line with a whole status that a client reads, in bytes: 256
+	// paths of 300 bytes for each of 500 peers fit. Replies to other requests have bounds of
+	// their own, so that an endless one takes little memory.
 	maxReply = 64 << 20
+	// maxShortReply bounds a reply without a list: an error of maxError, whose characters take six at most.
+	maxShortReply = 6*maxError + 4096
+	// maxListReply bounds 256 flows or paths of 500 bytes, 2,000 events of 1 KB, or a status
+	// without peers, which names the peers that have changed or expired.
+	maxListReply = 4 << 20
+	// maxPartReply bounds the reply with all peers' settings, or with the paths of ReachedMost
+	// peers: 4 KB for each of 4,096 peers, or 256 paths of 300 bytes and 65,536 prefixes.
+	maxPartReply = 16 << 20
 
 	// connTimeout bounds the life of a connection on the server. A reply takes well
 	// under a millisecond.
@@ -74,20 +84,45 @@ type reply struct {
 
 var errTooLong = errors.New("line too long")
 
-// readLine returns the next line of r without its newline, at most limit bytes.
+// replyBound returns the bound of a request's reply in bytes.
+func (r *request) replyBound() int {
+	switch r.Op {
+	case opVersion, opDown, opRestarting:
+		return maxShortReply
+	case opEvents, opFlows, opPing:
+		return maxListReply
+	case opChange, opConfig:
+		return maxPartReply
+	case opShow:
+		switch {
+		case r.Brief:
+			return maxListReply
+		case r.Reached, r.Peer != "":
+			return maxPartReply
+		}
+	}
+	return maxReply
+}
+
+// readLine returns the next line of r without its newline, at most limit bytes. It joins the
+// parts only when it has all, so a line that never ends takes limit bytes and no more.
 // io.EOF means that r ended before a first byte.
 func readLine(r *bufio.Reader, limit int) ([]byte, error) {
-	var line []byte
-	for {
+	var parts [][]byte
+	for n := 0; ; {
 		part, err := r.ReadSlice('\n')
-		if len(line)+len(part) > limit {
+		if n += len(part); n > limit {
 			return nil, errTooLong
 		}
-		line = append(line, part...)
+		parts = append(parts, bytes.Clone(part))
 		switch {
 		case err == nil:
-			return line[:len(line)-1], nil
-		case errors.Is(err, io.EOF) && len(line) > 0:
+			line := parts[0]
+			if len(parts) > 1 {
+				line = slices.Concat(parts...)
+			}
+			return line[:n-1], nil
+		case errors.Is(err, io.EOF) && n > 0:
 			return nil, io.ErrUnexpectedEOF
 		case !errors.Is(err, bufio.ErrBufferFull):
 			return nil, err

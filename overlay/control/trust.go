@@ -22,7 +22,8 @@ const askWait = 5 * time.Second
 func (c *Client) Service() string { return c.at.Service }
 
 // owned returns an error if the answering process cannot be the daemon. It must run as root, as
-// the caller, or as the owner of the socket's directory.
+// the caller, or as the user of the service to which the socket's directory belongs. Nobody else
+// is believed, whatever the command: a false answer to "reload" or "show" misleads as well.
 func (c *Client) owned() error {
 	cred, err := peerCredentials(c.conn)
 	if err != nil {
@@ -31,11 +32,17 @@ func (c *Client) owned() error {
 	if cred.uid == 0 || int(cred.uid) == os.Geteuid() {
 		return nil
 	}
-	owner, err := c.at.Owner()
-	if err == nil && cred.uid != owner {
-		err = fmt.Errorf("process %d of user %d, which answers for %s, %w: the directory of its socket is that of user %d", cred.pid, cred.uid, c.at, ErrUntrusted, owner)
+	if c.at.Service == "" {
+		return fmt.Errorf("process %d of user %d, which answers for %s, %w: it is neither root's, nor yours, nor a service's; to ask it, be that user", cred.pid, cred.uid, c.at, ErrUntrusted)
 	}
-	return err
+	owner, err := c.at.Owner()
+	switch {
+	case err != nil:
+		return fmt.Errorf("process %d of user %d, which answers for %s, %w: %w", cred.pid, cred.uid, c.at, ErrUntrusted, err)
+	case cred.uid != owner:
+		return fmt.Errorf("process %d of user %d, which answers for %s, %w: the directory of its socket is that of user %d", cred.pid, cred.uid, c.at, ErrUntrusted, owner)
+	}
+	return nil
 }
 
 // Trusted returns an error if the answering process must not learn a secret. Three processes may:
@@ -52,11 +59,7 @@ func (c *Client) Trusted() error {
 	if os.Geteuid() != 0 {
 		return fmt.Errorf("%s: %w: only root may do that", c.at, ErrPermission)
 	}
-	service := c.Service()
-	if service == "" {
-		return fmt.Errorf("process %d of user %d, which answers for %s, %w: it is neither root's nor a service's", cred.pid, cred.uid, c.at, ErrUntrusted)
-	}
-	unit := "srdtun@" + service + ".service"
+	unit := "srdtun@" + c.Service() + ".service" // see owned
 	pid, err := mainPID(unit)
 	if err != nil {
 		return fmt.Errorf("process %d of user %d, which answers for %s, %w: %w", cred.pid, cred.uid, c.at, ErrUntrusted, err)

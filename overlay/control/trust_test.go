@@ -94,7 +94,16 @@ func TestSecretsAreForTrustedServers(t *testing.T) {
 					t.Fatal(err)
 				}
 				got := planted(t, path, user)
-				c := dialAt(t, at)
+				c, err := Dial(at)
+				if at.Service == "" {
+					if !errors.Is(err, ErrUntrusted) {
+						t.Errorf("connected, error %v", err)
+					}
+					return
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
 				if _, err := c.Change(what); !errors.Is(err, ErrUntrusted) {
 					t.Errorf("error %v, want one that says who is not trusted", err)
 				}
@@ -384,7 +393,53 @@ func TestGroupIsLetIn(t *testing.T) {
 	}
 }
 
-// Only root, or the owner of a socket's directory, may answer at the socket.
+// A reply that never ends takes no more memory than the longest reply to that request.
+func TestEndlessRepliesTakeLittle(t *testing.T) {
+	runDir(t)
+	path, err := rundir.Path("srd0", rundir.Socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := rundir.Make(); err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.Listen("unix", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				for part := bytes.Repeat([]byte(`{"status":`), 1<<12); err == nil; {
+					_, err = c.Write(part)
+				}
+				c.Close()
+			}()
+		}
+	}()
+	for _, req := range []request{
+		{Op: opVersion}, {Op: opDown}, {Op: opRestarting}, {Op: opEvents}, {Op: opFlows}, {Op: opPing}, {Op: opChange, Change: &Change{How: HowReload}},
+		{Op: opConfig}, {Op: opShow, Brief: true}, {Op: opShow, Reached: true}, {Op: opShow, Peer: "hub"}, {Op: opShow},
+	} {
+		c := dial(t, "srd0")
+		used := allocated(func() {
+			if _, err := c.do(req); err == nil || !strings.Contains(err.Error(), "the reply is longer than") {
+				t.Errorf("%+v: %v", req, err)
+			}
+		})
+		c.Close()
+		if most := req.replyBound(); used > uint64(most+most/4+freeBytes) || most == maxReply && req != (request{Op: opShow}) {
+			t.Errorf("%+v: %d KB for a bound of %d KB", req, used>>10, most>>10)
+		}
+	}
+}
+
+// Only root, the caller, or the service to which the socket's directory belongs may answer.
 func TestOwnersAnswer(t *testing.T) {
 	const user, other = 1234, 4321
 	dir := runDir(t)

@@ -40,18 +40,30 @@ func (p Place) Socket() (string, error) {
 	return filepath.Join(Dir(), p.Service, p.Device+Socket), nil
 }
 
-// Owner returns the owner of the socket's directory.
+// Owner returns the user of the service that owns the socket's directory. It is an error if another
+// user than root and the caller could have made that directory.
 func (p Place) Owner() (uid uint32, err error) {
 	path, err := p.Socket()
 	if err != nil {
 		return 0, err
 	}
-	var st unix.Stat_t
-	if err := unix.Stat(filepath.Dir(path), &st); err != nil {
-		return 0, &os.PathError{Op: "stat", Path: filepath.Dir(path), Err: err}
+	var dir, above unix.Stat_t
+	for d, st := range map[string]*unix.Stat_t{filepath.Dir(path): &dir, Dir(): &above} {
+		if err := unix.Stat(d, st); err != nil {
+			return 0, &os.PathError{Op: "stat", Path: d, Err: err}
+		}
 	}
-	return st.Uid, nil
+	switch {
+	case above.Uid != 0 && int(above.Uid) != os.Geteuid():
+		return 0, fmt.Errorf("the run directory %s belongs to user %d", Dir(), above.Uid)
+	case above.Mode&othersWrite != 0:
+		return 0, fmt.Errorf("others may write to the run directory %s (mode %04o)", Dir(), above.Mode&0o7777)
+	}
+	return dir.Uid, nil
 }
+
+// othersWrite are the write permissions of group and others.
+const othersWrite = 0o022
 
 // All returns the places of all control sockets, sorted by device. A socket may be stale:
 // only a connection can tell.
