@@ -149,10 +149,32 @@ func (g *grants) clashes(p *Peer) (v []clash) {
 	return v
 }
 
+// noHosts are addresses that no peer can have. A route to them takes this host's own traffic.
+var noHosts = []struct {
+	prefix netip.Prefix
+	what   string
+}{
+	{netip.MustParsePrefix("0.0.0.0/8"), "addresses of this network, 0.0.0.0/8,"},
+	{netip.MustParsePrefix("127.0.0.0/8"), "loopback addresses"},
+	{netip.MustParsePrefix("169.254.0.0/16"), "link-local addresses"},
+	{netip.MustParsePrefix("224.0.0.0/4"), "multicast addresses"},
+	{netip.MustParsePrefix("255.255.255.255/32"), "the broadcast address"},
+	{netip.MustParsePrefix("::/128"), "the unspecified address"},
+	{netip.MustParsePrefix("::1/128"), "the loopback address"},
+	{netip.MustParsePrefix("::ffff:0:0/96"), "IPv4 addresses in IPv6 form"},
+	{netip.MustParsePrefix("fe80::/10"), "link-local addresses"},
+	{netip.MustParsePrefix("ff00::/8"), "multicast addresses"},
+}
+
 // takes returns the reason why no guest may have a prefix, or "".
 func (g *grants) takes(p netip.Prefix) string {
 	if p.Bits() == 0 {
 		return "is a default route, which only root may configure"
+	}
+	for _, n := range noHosts {
+		if p.Overlaps(n.prefix) {
+			return "has " + n.what + " in it"
+		}
 	}
 	granted := -1 // the length of the narrowest grant around p
 	for _, a := range g.allow {

@@ -54,9 +54,3 @@ func CheckGuest(s string) error {
 	}
 	return CheckName(s)
 }
-
-// Look returns the same text for names that can be taken for one another: without case, and with
-// one sign for O and 0, and for I, l and 1.
-func Look(name string) string { return alike.Replace(strings.ToLower(name)) }
-
-var alike = strings.NewReplacer("0", "o", "1", "l", "i", "l")

@@ -45,12 +45,13 @@ func TestNamesOfGuestsLookLikeNoOther(t *testing.T) {
 			t.Errorf("%q: %v", good, err)
 		}
 	}
-	for a, b := range map[string]string{"office": "OFFICE", "db1": "dbl", "hub0": "hubO", "mail": "ma1l", "Il": "l1"} {
+	for a, b := range map[string]string{"office": "OFFICE", "db1": "dbl", "hub0": "hubO", "mail": "ma1l", "Il": "l1", "Office": "OFFICE.", "offi-ce": "0ff1ce_", "modern": "modem",
+		"a-b": "a_b", "h.u.b": "HUB", "\u041effice": "Office", "M\u00fcller": "muller", "web": "w3b", "\uff4fffice": "office", "Off ice": "office@"} {
 		if Look(a) != Look(b) {
 			t.Errorf("%q and %q look different", a, b)
 		}
 	}
-	for a, b := range map[string]string{"db1": "db2", "a-b": "a_b", "office": "offic"} {
+	for a, b := range map[string]string{"db1": "db2", "rack1-12": "rack11-2", "10.80": "108.0", "office": "offic"} {
 		if Look(a) == Look(b) {
 			t.Errorf("%q and %q look the same", a, b)
 		}
