@@ -31,6 +31,9 @@ func Listen(path string, mode uint32, groups ...uint32) (*Listener, error) {
 	}
 	defer d.close()
 	temp := path + Temporary
+	if over := len(temp) - maxSocketPath; over > 0 {
+		return nil, fmt.Errorf("%s: %d bytes too long for the address of a socket; give a shorter directory in %s", path, over, Env)
+	}
 	if err := os.Remove(temp); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, err
 	}

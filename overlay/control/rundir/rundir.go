@@ -66,11 +66,47 @@ const (
 // Make creates the directory with mode 0755 if it is missing. Root takes back the default
 // directory: in an earlier version it belonged to the common user of all services.
 func Make() error {
+	if err := usable(); err != nil {
+		return err
+	}
 	if err := os.MkdirAll(Dir(), 0o755); err != nil || os.Geteuid() != 0 || Dir() != Default {
 		return Explain(err)
 	}
 	return os.Lchown(Default, 0, 0)
 }
+
+// usable reports why the directory that Env names cannot be the run directory. It need not exist.
+func usable() error {
+	dir := os.Getenv(Env)
+	if dir == "" {
+		return nil
+	}
+	no := func(why string) error { return fmt.Errorf("%s=%q: %s", Env, dir, why) }
+	if !filepath.IsAbs(dir) {
+		return no("not an absolute path")
+	}
+	if over := len(filepath.Join(dir, "x"+Socket+Temporary)) - maxSocketPath; over > 0 {
+		return no(fmt.Sprintf("%d bytes too long for the address of a socket in it, which has %d at most", over, maxSocketPath))
+	}
+	st, err := os.Lstat(dir)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return nil // it is made
+	case err != nil:
+		return Explain(err)
+	case st.Mode()&os.ModeSymlink != 0:
+		return no("a symbolic link, which is not followed; give the directory itself")
+	case !st.IsDir():
+		return no("not a directory")
+	case st.Mode().Perm()&0o002 != 0 && st.Mode()&os.ModeSticky == 0:
+		return no(fmt.Sprintf("any user may replace files in it (mode %04o); run: chmod o-w %s", st.Mode().Perm(), dir))
+	}
+	return nil
+}
+
+// maxSocketPath is the length of the longest path of a unix socket: sun_path less the final NUL,
+// unix(7).
+const maxSocketPath = 107
 
 // Explain adds advice to an error of making the directory, or the first file in it.
 func Explain(err error) error {

@@ -1,0 +1,39 @@
+package rundir
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// A run directory that cannot be used gets one line, which names the variable and the reason.
+func TestRunDirectoryThatCannotBeUsed(t *testing.T) {
+	dir := t.TempDir()
+	at := func(name string) string { return filepath.Join(dir, name) }
+	if err := os.WriteFile(at("file"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, mode := range map[string]os.FileMode{"open": 0o777, "fine": 0o755, "sticky": 0o777 | os.ModeSticky} {
+		if err := os.Mkdir(at(name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chmod(at(name), mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink("fine", at("link")); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{
+		"run": "not an absolute path", "./run": "not an absolute path", at("file"): "not a directory", at("file/below"): "not a directory",
+		at("open"): "any user may replace files in it (mode 0777)", at("link"): "a symbolic link",
+		"/tmp/" + strings.Repeat("x", 100): "bytes too long for the address of a socket", at("fine"): "", at("sticky"): "", at("new"): "",
+	} {
+		t.Setenv(Env, path)
+		err := Make()
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n")) {
+			t.Errorf("%s: %v, want %q", path, err, want)
+		}
+	}
+}
