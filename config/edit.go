@@ -134,11 +134,14 @@ func locateSetting(root section, key string) (spot, error) {
 	}
 	i := slices.IndexFunc(schema, func(s sectionSpec) bool { return s.name == name })
 	if i < 0 || rest == "" {
-		return spot{}, fmt.Errorf("%s is no key; keys are such as paths.policy and peer.NAME.endpoints", keytext.Quote(key))
+		return spot{}, fmt.Errorf("%s is no key; %s", keytext.Quote(key), meant(key))
 	}
 	j := slices.IndexFunc(schema[i].keys, func(s keySpec) bool { return s.name == k })
 	if j < 0 {
-		return spot{}, fmt.Errorf("%s is no key; the nearest is %s in %s", keytext.Quote(key), nearest(k, schema[i].names()), header(name))
+		return spot{}, fmt.Errorf("%s is no key; %s", keytext.Quote(key), meantIn(name, k))
+	}
+	if name == "peer" && rest == k {
+		return spot{}, fmt.Errorf("%s names no peer; write peer.NAME.%s", keytext.Quote(key), k)
 	}
 	p := spot{key: schema[i].keys[j]}
 	if name != "peer" {
@@ -151,6 +154,53 @@ func locateSetting(root section, key string) (spot, error) {
 		}
 	}
 	return p, root.doc.first()
+}
+
+// meantIn suggests a key in place of one that its section lacks.
+func meantIn(section, key string) string {
+	home, spelled := spelling(section, key)
+	switch {
+	case section == "peer" && home == "interface" && strings.HasPrefix(spelled, "private_key"):
+		return insteadOfPrivate
+	case home == section:
+		return fmt.Sprintf("the nearest is %s in %s", spelled, header(home))
+	}
+	return fmt.Sprintf("the nearest is %s in %s: %s", spelled, header(home), typed(home, "NAME", spelled))
+}
+
+// meant suggests a key in place of one whose section is missing or unknown.
+func meant(key string) string {
+	const usual = "keys are such as paths.policy and peer.NAME.endpoints"
+	section, rest, dotted := strings.Cut(key, ".")
+	if !dotted {
+		home, spelled := spelling("", key)
+		if near, is := Near(key, keysOf(home)); home == "" || !is || near != spelled {
+			return usual
+		}
+		return "write " + typed(home, "NAME", spelled)
+	}
+	last := rest[strings.LastIndexByte(rest, '.')+1:]
+	if near, is := Near(section, keysOf("")); is {
+		home, spelled := spelling(near, last)
+		if home == near && near != "peer" {
+			return "write " + typed(home, "", spelled)
+		}
+	}
+	if near, is := Near(last, keysOf("peer")); is {
+		return "write " + typed("peer", keytext.Hide(strings.TrimSuffix(key, "."+last), nil), near)
+	}
+	if home, spelled := spelling("", last); home != "" {
+		return "write " + typed(home, "NAME", spelled)
+	}
+	return usual
+}
+
+// typed is a key as Settings name it.
+func typed(section, peer, key string) string {
+	if section == "peer" {
+		return "peer." + peer + "." + key
+	}
+	return section + "." + key
 }
 
 // findPeer finds a peer's section by its name or public key.

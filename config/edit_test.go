@@ -159,3 +159,68 @@ func TestSettingByInnerAddress(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// TestSettingThatIsNoKeyIsCorrected: `set` and `check` find the section of a misplaced key with one
+// speller.
+func TestSettingThatIsNoKeyIsCorrected(t *testing.T) {
+	c := parsed(t, mainPart+"[[peer]]\nname = 'hub'\npublic_key = '$1'\n")
+	for key, want := range map[string]string{
+		"interface.policy":        `"interface.policy" is no key; the nearest is policy in [paths]: paths.policy`,
+		"interface.endpoint":      `"interface.endpoint" is no key; the nearest is endpoints in [[peer]]: peer.NAME.endpoints`,
+		"paths.listenport":        `"paths.listenport" is no key; the nearest is listen_port in [interface]: interface.listen_port`,
+		"paths.adress":            `"paths.adress" is no key; the nearest is address in [interface]: interface.address`,
+		"paths.polcy":             `"paths.polcy" is no key; the nearest is policy in [paths]`,
+		"peer.hub.address":        `"peer.hub.address" is no key; the nearest is address in [interface]: interface.address`,
+		"peer.hub.AllowedIPs":     `"peer.hub.AllowedIPs" is no key; the nearest is allowed_ips in [[peer]]`,
+		"peer.hub.keepalive":      `"peer.hub.keepalive" is no key; the nearest is persistent_keepalive in [[peer]]`,
+		"peer.hub.private_key":    `"peer.hub.private_key" is no key; ` + insteadOfPrivate,
+		"peer.endpoints":          `"peer.endpoints" names no peer; write peer.NAME.endpoints`,
+		"hub.endpoints":           `"hub.endpoints" is no key; write peer.hub.endpoints`,
+		"hub.policy":              `"hub.policy" is no key; write peer.hub.policy`,
+		"pear.hub.endpoints":      `"pear.hub.endpoints" is no key; write peer.pear.hub.endpoints`,
+		"path.policy":             `"path.policy" is no key; write paths.policy`,
+		"interfaces.adress":       `"interfaces.adress" is no key; write interface.address`,
+		"policy":                  `"policy" is no key; write paths.policy`,
+		"mtu":                     `"mtu" is no key; write interface.mtu`,
+		"allowedips":              `"allowedips" is no key; write peer.NAME.allowed_ips`,
+		"zzzzzzzzzz":              `"zzzzzzzzzz" is no key; keys are such as paths.policy and peer.NAME.endpoints`,
+		"zzzzzzzzzz.yyyyyyyyyyyy": `"zzzzzzzzzz.yyyyyyyyyyyy" is no key; keys are such as paths.policy and peer.NAME.endpoints`,
+	} {
+		if _, err := With(c, []Setting{{Key: key, Value: "1"}}); err == nil || err.Error() != want {
+			t.Errorf("%s: %v, want %s", key, err, want)
+		}
+	}
+}
+
+// TestSettingSaysWhatValueItWants: a value on a command line has no quotes, and a number no unit.
+func TestSettingSaysWhatValueItWants(t *testing.T) {
+	c := parsed(t, mainPart+"[[peer]]\nname = 'hub'\npublic_key = '$1'\n")
+	for setting, want := range map[string]string{
+		"paths.flowlet_timeout=500":         `paths.flowlet_timeout: want a time with its unit, such as "500us" or "13ms", not "500"`,
+		"paths.flowlet_timeout=1h":          `paths.flowlet_timeout: 1h0m0s is out of bounds; want 10µs to 10s`,
+		"paths.policy=5":                    `paths.policy: unknown policy "5"; known: ` + list(Policies),
+		"paths.primary=true":                `paths.primary: "true" is not listed in local`,
+		"paths.link_mbit=100M":              `paths.link_mbit: want a whole number of Mbit/s from 0 to 1000000, without quotes, not "100M"`,
+		"paths.flowcell=64k":                `paths.flowcell: want a whole number of bytes from 1500 to 67108864, without quotes, not "64k"`,
+		"paths.flowcell=64":                 `paths.flowcell: 64 is out of bounds; want 1500 to 67108864 bytes`,
+		"paths.dre_alpha=half":              `paths.dre_alpha: want a number from 0.01 to 0.99, without quotes, not "half"`,
+		"peer.hub.persistent_keepalive=25s": `peer.persistent_keepalive: want a whole number of seconds from 0 to 65535 or "off", not "25s"`,
+		"peer.hub.expires=tomorrow":         `peer.expires: "tomorrow": want a time with its zone, such as 2026-12-01T00:00:00Z`,
+		"peer.hub.expires=2026-12-01":       `peer.expires: want a time with its zone, such as 2026-12-01T00:00:00Z`,
+		"peer.hub.expires=5":                `peer.expires: want a time with its zone, such as 2026-12-01T00:00:00Z, not an integer`,
+		"peer.hub.endpoints=5":              `peer.endpoints: "5": the port is missing; want host:port`,
+		"peer.hub.allowed_ips=10":           `peer.allowed_ips: "10": not an IP prefix; want address/length`,
+		"interface.mtu=1400B":               `interface.mtu: want a whole number of bytes from 1280 to 65520, without quotes, not "1400B"`,
+	} {
+		key, value, _ := strings.Cut(setting, "=")
+		if _, err := With(c, []Setting{{Key: key, Value: value}}); err == nil || err.Error() != want {
+			t.Errorf("%s: %v, want %s", setting, err, want)
+		}
+	}
+	for _, setting := range []string{"peer.hub.name=123", "peer.hub.name=2026", `paths.policy="ecmp"`, "paths.local=192.0.2.1", "paths.local=5", "peer.hub.allowed_ips=[\"10.0.0.0/8\"]"} {
+		key, value, _ := strings.Cut(setting, "=")
+		if _, err := With(c, []Setting{{Key: key, Value: value}}); err != nil {
+			t.Errorf("%s: %v", setting, err)
+		}
+	}
+}

@@ -47,6 +47,12 @@ func (k keySpec) asTOML(value string) (string, error) {
 	}
 	var vals map[string]any
 	vals, err := decodeTOML("x = " + value + "\n")
+	if _, quoted := vals["x"].(string); err == nil && !quoted && k.isText() {
+		return inTOML(value), nil
+	}
+	if _, listed := vals["x"].([]any); err == nil && !listed && list && !strings.HasPrefix(value, `"`) && !strings.HasPrefix(value, "'") {
+		return listTOML([]string{value}), nil
+	}
 	if _, number := vals["x"].(float64); err == nil && len(vals) == 1 && (!number || k.name == "dre_alpha") {
 		return value, nil
 	}
@@ -58,6 +64,21 @@ func (k keySpec) asTOML(value string) (string, error) {
 		return listTOML(v), nil
 	}
 	return inTOML(value), nil
+}
+
+// isText reports whether every value of the key is a string.
+func (k keySpec) isText() bool {
+	return slices.Contains([]string{"text", "base64", "path"}, k.kind) || strings.HasPrefix(k.kind, "name of") || strings.HasPrefix(k.kind, "an entry") ||
+		strings.HasPrefix(k.kind, `"`) && !strings.Contains(k.kind, "number")
+}
+
+// unit is the unit of a number, for messages; "": none.
+func (k keySpec) unit() string {
+	unit, _, found := strings.Cut(k.kind, ", ")
+	if !found || strings.ContainsAny(unit, `". `) {
+		return ""
+	}
+	return unit
 }
 
 // valueAt returns the bounds of the value in the pair at an offset.

@@ -81,7 +81,7 @@ func (s section) numberOr(key string, absent, hi int64, zero string) int64 {
 	}
 	n, err := strconv.ParseUint(digits, base, 63)
 	if err != nil || int64(n) > hi {
-		s.fail(key, "want a number from 0 to %d or %q, not %s", hi, zero, quoted(text))
+		s.fail(key, "want %s or %q, not %s", s.bounds(key, 0, hi), zero, quoted(text))
 		return absent
 	}
 	return int64(n)

@@ -23,7 +23,7 @@ func (d *draft) readPaths() Paths {
 func (s section) pathMTU(key string) int {
 	n := s.number(key, 0, 0, math.MaxInt32)
 	if n > maxPathMTU || n > 0 && n < minPathMTU {
-		s.fail(key, "%d is out of bounds; want 0 or %d to %d", n, minPathMTU, maxPathMTU)
+		s.fail(key, "%d is out of bounds; want 0 or %d to %d bytes", n, minPathMTU, maxPathMTU)
 	}
 	return int(n)
 }

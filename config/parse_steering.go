@@ -26,14 +26,19 @@ func (s section) steering() Steering {
 
 // duration parses a time like "500us"; it returns 0 if the key is missing.
 func (s section) duration(key string, lo, hi time.Duration) time.Duration {
-	text := s.text(key, "")
-	if !s.has(key) || text == "" && kind(s.vals[key]) != "a string" {
+	v, ok := s.vals[key]
+	if !ok {
+		return 0
+	}
+	text, ok := v.(string)
+	if !ok {
+		s.fail(key, `want a time with its unit, such as "500us" or "13ms", not %s`, kind(v))
 		return 0
 	}
 	d, err := time.ParseDuration(text)
 	switch {
 	case err != nil:
-		s.fail(key, `want a time like "500us" or "13ms", not %s`, quoted(text))
+		s.fail(key, `want a time with its unit, such as "500us" or "13ms", not %s`, quoted(text))
 	case d < lo || d > hi:
 		s.fail(key, "%v is out of bounds; want %v to %v", d, lo, hi)
 	default:
@@ -52,9 +57,11 @@ func (s section) fraction(key string, lo, hi float64) float64 {
 	if n, whole := v.(int64); whole {
 		f, ok = float64(n), true
 	}
-	switch {
+	switch text, isText := v.(string); {
+	case isText:
+		s.fail(key, "want a number from %v to %v, without quotes, not %s", lo, hi, quoted(text))
 	case !ok:
-		s.fail(key, "want a number without quotes, not %s", kind(v))
+		s.fail(key, "want a number from %v to %v, not %s", lo, hi, kind(v))
 	case !(f >= lo && f <= hi):
 		s.fail(key, "%v is out of bounds; want %v to %v", f, lo, hi)
 	default:

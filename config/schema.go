@@ -1,6 +1,9 @@
 package config
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // names returns the names of a section's keys.
 func (s sectionSpec) names() (v []string) {
@@ -47,33 +50,61 @@ func (s section) checkKeys() {
 }
 
 func (s section) failUnknown(key string, known []string) {
-	home, spelled := elsewhere(key, known)
+	home, spelled := spelling(s.name, key)
 	switch {
 	case plain(key) == "saveconfig":
 		s.fail(key, "unknown key; %s", insteadOfSave)
-	case home != "" && kind(s.vals[key]) != "a table":
+	case s.name == "peer" && home == "interface" && strings.HasPrefix(spelled, "private_key"):
+		s.fail(key, "unknown key here; %s", insteadOfPrivate)
+	case home != s.name && kind(s.vals[key]) != "a table":
 		s.fail(key, "unknown key here; the nearest known key is %s in %s", spelled, header(home))
 	case s.name == "":
 		s.fail(key, "unknown section; the nearest known is %s", header(nearest(key, known)))
 	default:
-		s.fail(key, "unknown key; the nearest known key is %s", nearest(key, known))
+		s.fail(key, "unknown key; the nearest known key is %s", spelled)
 	}
 }
 
-// elsewhere finds the section that has a key that is unknown here, and the key's spelling
-// in that section. For a key that is a misspelling of one in this section, it returns "".
-func elsewhere(key string, known []string) (home, spelled string) {
-	same := func(k string) bool { return plain(k) == plain(key) }
-	if slices.ContainsFunc(known, same) {
-		return "", ""
+// insteadOfPrivate is the advice for a private key in a peer.
+const insteadOfPrivate = "a private key belongs in [interface] of its own host, and nowhere else; a peer has the public_key of the other end"
+
+// spelling finds the section that probably has a misspelled or misplaced key, and the key's
+// spelling there. It prefers the section where the key was found, which is "" for the document.
+func spelling(section, key string) (home, spelled string) {
+	known := keysOf(section)
+	if near, is := Near(key, known); is {
+		return section, near
 	}
+	if whole, is := partOf(key, known); is {
+		return section, whole
+	}
+	edited := len(key) + 1
 	for _, other := range schema {
-		names := other.names()
-		if i := slices.IndexFunc(names, same); i >= 0 {
-			return other.name, names[i]
+		near, is := Near(key, other.names())
+		if n := edits(plain(key), plain(near)); is && n < edited {
+			home, spelled, edited = other.name, near, n
 		}
 	}
-	return "", ""
+	if home == "" {
+		return section, nearest(key, known)
+	}
+	return home, spelled
+}
+
+// leastPart is the least length of a part of a key that stands for the key.
+const leastPart = 4
+
+// partOf returns the only known key that contains a word: persistent_keepalive for keepalive.
+func partOf(word string, known []string) (whole string, is bool) {
+	for _, k := range known {
+		if len(word) >= leastPart && strings.Contains(plain(k), plain(word)) {
+			if is {
+				return "", false
+			}
+			whole, is = k, true
+		}
+	}
+	return whole, is
 }
 
 // section returns the section with a name.

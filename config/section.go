@@ -135,15 +135,36 @@ func (s section) number(key string, absent, lo, hi int64) int64 {
 		return absent
 	}
 	n, ok := v.(int64)
-	switch {
+	switch text, isText := v.(string); {
+	case isText:
+		s.fail(key, "want %s, without quotes, not %s", s.bounds(key, lo, hi), quoted(text))
 	case !ok:
-		s.fail(key, "want a number without quotes, not %s", kind(v))
+		s.fail(key, "want %s, not %s", s.bounds(key, lo, hi), kind(v))
 	case n < lo || n > hi:
-		s.fail(key, "%d is out of bounds; want %d to %d", n, lo, hi)
+		s.fail(key, "%d is out of bounds; want %d to %d%s", n, lo, hi, s.unit(key))
 	default:
 		return n
 	}
 	return absent
+}
+
+// bounds describes the numbers that a key may have.
+func (s section) bounds(key string, lo, hi int64) string {
+	of := ""
+	if unit := s.unit(key); unit != "" {
+		of = "of" + unit + " "
+	}
+	return fmt.Sprintf("a whole number %sfrom %d to %d", of, lo, hi)
+}
+
+// unit is the unit of a key's numbers, after a space; "": none.
+func (s section) unit(key string) string {
+	for _, k := range sectionOf(s.name).keys {
+		if unit := k.unit(); k.name == key && unit != "" {
+			return " " + unit
+		}
+	}
+	return ""
 }
 
 // item is a string in a list, with its offset.

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"net/netip"
 	"slices"
 	"strconv"
 	"strings"
@@ -23,6 +24,7 @@ func (im *importer) settle() error {
 		f := im.iface.add("listen_port", "ListenPort", im.iface.line)
 		f.value, f.remark = "0", "any free port, as without ListenPort"
 	}
+	im.settleAddresses()
 	im.namePeers()
 	im.mergePeers()
 	im.settlePrefixes()
@@ -49,6 +51,45 @@ func (im *importer) settleKey() error {
 		im.note(im.keyBy.line, im.keyBy.word, "not taken over: it gives another key by a command, which import does not run; that of line %d counts", key.line)
 	}
 	return nil
+}
+
+// settleAddresses keeps one prefix length of each address: the shortest, whose network contains the
+// others. wg-quick gives the device each IPv4 address with all its lengths. For all else that is
+// listed twice it fails, as the kernel refuses it.
+func (im *importer) settleAddresses() {
+	f := im.iface.field("address")
+	if f == nil {
+		return
+	}
+	kept := map[netip.Addr]netip.Prefix{}
+	for _, i := range f.items {
+		p := i.prefix()
+		if old, is := kept[p.Addr()]; !is || p.Bits() < old.Bits() {
+			kept[p.Addr()] = p
+		}
+	}
+	taken := map[netip.Addr]bool{}
+	f.items = slices.DeleteFunc(f.items, func(i wgItem) bool {
+		p := i.prefix()
+		stays := kept[p.Addr()]
+		switch {
+		case p == stays && !taken[p.Addr()]:
+			taken[p.Addr()] = true
+			return false
+		case p == stays || p.Addr().Is6():
+			im.note(i.line, f.word, "%s is listed twice, which wg-quick refuses; %s is taken over once", p.Addr(), stays)
+		default:
+			im.note(i.line, f.word, "%s is not taken over beside %s: it is the same address, and adds no route", p, stays)
+		}
+		return true
+	})
+}
+
+// prefix is an address that wgAddresses has checked.
+func (i wgItem) prefix() netip.Prefix {
+	text, _ := strconv.Unquote(i.text)
+	p, _ := parsePrefix(text)
+	return p
 }
 
 // mergePeers merges peers with the same key. As with wg, the later section's values win,

@@ -228,3 +228,26 @@ pre_down = [["x"]]
 		t.Errorf("%s", Export(c))
 	}
 }
+
+// TestImportOfAnAddressTwice: wg-quick gives a device 10.80.0.1/24 and 10.80.0.1/32 both, which is
+// one address. Other doubles it refuses.
+func TestImportOfAnAddressTwice(t *testing.T) {
+	for _, c := range []struct{ lines, want, note string }{
+		{"Address = 10.80.0.1/24, 10.80.0.1", `["10.80.0.1/24"]`, "wg0.conf:3: Address: 10.80.0.1/32 is not taken over beside 10.80.0.1/24: it is the same address, and adds no route"},
+		{"Address = 10.80.0.1\nAddress = fd00::1/64, 10.80.0.1/24", `["fd00::1/64", "10.80.0.1/24"]`, "wg0.conf:3: Address: 10.80.0.1/32 is not taken over beside 10.80.0.1/24: it is the same address, and adds no route"},
+		{"Address = 10.80.0.1/24\nAddress = 10.80.0.1/16", `["10.80.0.1/16"]`, "wg0.conf:3: Address: 10.80.0.1/24 is not taken over beside 10.80.0.1/16: it is the same address, and adds no route"},
+		{"Address = 10.80.0.1/24, 10.80.0.1/24", `["10.80.0.1/24"]`, ""},
+		{"Address = fd00::1, fd00::1/64", `["fd00::1/64"]`, "wg0.conf:3: Address: fd00::1 is listed twice, which wg-quick refuses; fd00::1/64 is taken over once"},
+		{"Address = 10.80.0.1/24, 10.80.0.2/24", `["10.80.0.1/24", "10.80.0.2/24"]`, ""},
+	} {
+		got, err := Import("wg0.conf", []byte(withKeys("[Interface]\nPrivateKey = $0\n"+c.lines+"\n")), ImportOptions{})
+		if err != nil {
+			t.Errorf("%q: %v", c.lines, err)
+			continue
+		}
+		made, err := Parse("wg0.toml", got.Text)
+		if err != nil || listTOML(texts(made.Interface.Address)) != c.want || strings.Join(got.Notes, "\n") != c.note {
+			t.Errorf("%q: %v, %q\n%s", c.lines, err, got.Notes, got.Text)
+		}
+	}
+}
