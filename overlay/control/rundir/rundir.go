@@ -98,7 +98,7 @@ func usable() error {
 		return no("a symbolic link, which is not followed; give the directory itself")
 	case !st.IsDir():
 		return no("not a directory")
-	case st.Mode().Perm()&0o002 != 0 && st.Mode()&os.ModeSticky == 0:
+	case os.Geteuid() == 0 && st.Mode().Perm()&0o002 != 0 && st.Mode()&os.ModeSticky == 0: // only root can mend it
 		return no(fmt.Sprintf("any user may replace files in it (mode %04o); run: chmod o-w %s", st.Mode().Perm(), dir))
 	}
 	return nil
