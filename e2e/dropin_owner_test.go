@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"fmt"
+	"net/netip"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -39,7 +40,7 @@ func TestDropInDirectoryOfItsOwner(t *testing.T) {
 	if err := os.WriteFile(secret, []byte("hunter2\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	n := node(t, f.A(1), "own", tunnel.Config{Extra: "\n[peers]\ndir = \"" + dir + "\"\n"})
+	n := node(t, f.A(1), "own", tunnel.Config{Address: []netip.Prefix{netip.MustParsePrefix("10.77.0.1/24")}, Extra: "\n[peers]\ndir = \"" + dir + "\"\n"})
 	check := func() string {
 		t.Helper()
 		if err := os.WriteFile(n.File, n.Config.TOML(), 0o600); err != nil {
