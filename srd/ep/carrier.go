@@ -112,7 +112,7 @@ func (c *carrier) measured(now mono.Time, v *HandleStats) {
 // tuples returns the paths from the endpoint to some addresses. Each source port has all
 // pairs of addresses before the next port begins, so the bound on paths drops ports first.
 func (e *Endpoint) tuples(addrs []netip.AddrPort) (v []srd.Tuple) {
-	for i := range e.bank.Len() {
+	for i := range e.ports {
 		for _, to := range addrs {
 			if len(e.locals) == 0 {
 				v = append(v, srd.Tuple{Sock: uint16(i), Remote: to})

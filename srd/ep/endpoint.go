@@ -24,7 +24,9 @@ type Endpoint struct {
 	id     *handshake.Identity
 	speaks uint32
 	locals []srd.Uplink
-	bank   *udp.Bank
+	port   uint16
+	ports  int
+	bank   *udp.Bank // until Close
 	loop   *loop.Loop
 	cancel context.CancelFunc
 	ended  chan struct{} // Run has returned
@@ -91,7 +93,7 @@ func Open(cfg Config) (*Endpoint, error) {
 		return nil, err
 	}
 	e := &Endpoint{
-		cfg: cfg, id: id, speaks: speaks, locals: locals, bank: bank, loop: l, ended: make(chan struct{}),
+		cfg: cfg, id: id, speaks: speaks, locals: locals, port: bank.Socket(0).Port, ports: bank.Len(), bank: bank, loop: l, ended: make(chan struct{}),
 		receives: receives{slots: make(chan struct{}, cfg.ReceiveDepth)}, departures: newQueue(), arrivals: newQueue(),
 		peers: map[PublicKey]*peer{},
 	}
@@ -168,7 +170,7 @@ func interfaceOf(all []net.Interface, a netip.Addr) (in *net.Interface, sole boo
 func (e *Endpoint) PublicKey() PublicKey { return PublicKey(e.id.Public()) }
 
 // Port returns the UDP port at which peers call this endpoint.
-func (e *Endpoint) Port() uint16 { return e.bank.Socket(0).Port }
+func (e *Endpoint) Port() uint16 { return e.port }
 
 // Sends returns the queue of the completions of sends.
 func (e *Endpoint) Sends() *Queue { return e.departures }
@@ -266,8 +268,8 @@ func (e *Endpoint) drop(h *Handle) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	p := e.peers[h.key]
-	if p == nil || !p.handles[h] {
-		return
+	if e.closed || p == nil || !p.handles[h] {
+		return // Close has completed its requests
 	}
 	delete(p.handles, h)
 	p.link.lock()

@@ -493,3 +493,32 @@ func TestPollAllocatesNothing(t *testing.T) {
 		t.Errorf("%v allocations", n)
 	}
 }
+
+// A closed endpoint answers every call without a socket of its own.
+func TestClosedEndpoint(t *testing.T) {
+	a, b := endpoint(t, ep.Config{}), endpoint(t, ep.Config{})
+	port := a.Port()
+	h, err := a.Handle(b.PublicKey(), netip.MustParseAddrPort("127.0.0.1:9"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := a.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if got := a.Port(); got != port {
+		t.Errorf("the port was %d and is %d", port, got)
+	}
+	a.Revoke(b.PublicKey())
+	if err := a.Allow(b.PublicKey()); !errors.Is(err, ep.ErrClosed) {
+		t.Errorf("Allow: %v", err)
+	}
+	if _, err := a.Handle(b.PublicKey()); !errors.Is(err, ep.ErrClosed) {
+		t.Errorf("Handle: %v", err)
+	}
+	if err := a.TrySend(h, []byte("x"), ep.SendOptions{}); !errors.Is(err, ep.ErrClosed) {
+		t.Errorf("TrySend: %v", err)
+	}
+	a.Stats()
+	h.Stats()
+	h.Close()
+}
