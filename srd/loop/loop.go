@@ -216,7 +216,7 @@ func (l *Loop) Add(c *srd.Conn, app App) *Peer {
 // Remove ends a connection: it notifies the peer and deletes the keys.
 func (l *Loop) Remove(p *Peer) {
 	l.part(p, func() { p.removed = true }, (*srd.Conn).Close)
-	p.worker.timers.remove(p)
+	p.worker.timers.remove(l.Now(), p)
 	l.table.unbind(p.conn)
 }
 

@@ -86,7 +86,7 @@ func (p *Peer) next(o *outgoing) bool {
 	defer p.mu.Unlock()
 	o.built = p.loop.Now()
 	if p.removed || p.left || !p.conn.Next(o.built, o.train, p.app) {
-		p.arm()
+		p.arm(o.built)
 		return false
 	}
 	p.enter(o)
@@ -131,16 +131,16 @@ func (p *Peer) sendBy(s *udp.Sender) func(*outgoing) {
 
 // arm sets the timer for the earliest deadline. The peer is locked over both steps, so
 // that an older deadline cannot replace a newer one.
-func (p *Peer) arm() { p.worker.timers.set(p, p.deadline()) }
+func (p *Peer) arm(now mono.Time) { p.worker.timers.set(now, p, p.deadline(now)) }
 
-func (p *Peer) deadline() mono.Time {
+func (p *Peer) deadline(now mono.Time) mono.Time {
 	if p.removed {
 		return mono.Never
 	}
 	at, _ := p.conn.Deadline()
 	at = at.Min(p.app.Deadline())
 	if p.app.Backlog() {
-		at = at.Min(p.conn.SendDeadline(p.loop.Now(), p.app))
+		at = at.Min(p.conn.SendDeadline(now, p.app))
 	}
 	return at
 }

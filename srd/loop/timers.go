@@ -17,10 +17,10 @@ type timers struct {
 	fires mono.Time         // when the timer goes off; 0: it has gone off
 }
 
-// set sets the deadline of p to at. It moves the worker's timer only to an earlier time.
-// A timer that fires too early finds no due peer and is set again. This costs less than a
-// system call for each change of a deadline.
-func (t *timers) set(p *Peer, at mono.Time) {
+// set sets the deadline of p to at. It moves the worker's timer to an earlier time if it
+// must. It moves the timer to a later time only shortly before the timer goes off. Most
+// changes of a deadline therefore need no system call.
+func (t *timers) set(now mono.Time, p *Peer, at mono.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	switch {
@@ -34,13 +34,25 @@ func (t *timers) set(p *Peer, at mono.Time) {
 		p.at = at
 		heap.Fix((*order)(t), p.place)
 	}
-	if at < t.armed {
-		t.armed = at
-		t.arm(at)
+	if at < t.armed || t.early(now) {
+		t.armed = t.heap[0].at
+		t.arm(t.armed)
 	}
 }
 
-func (t *timers) remove(p *Peer) { t.set(p, mono.Never) }
+// aheadPart is the part of the time to the first deadline in which a timer that is set too
+// early must go off to be moved. While packets put a deadline off again and again, the
+// timer would wake the worker for nothing. On a virtual machine a wake-up costs as much as
+// a packet, and setting the timer half of that. With a quarter, the short deadline of an
+// acknowledgement and the longer one of a repair move the timer in turn for each packet.
+const aheadPart = 8
+
+// early reports whether the timer soon goes off although no deadline is near.
+func (t *timers) early(now mono.Time) bool {
+	return now < t.armed && len(t.heap) > 0 && aheadPart*t.armed.Sub(now) < t.heap[0].at.Sub(now)
+}
+
+func (t *timers) remove(now mono.Time, p *Peer) { t.set(now, p, mono.Never) }
 
 // stop makes arm do nothing from now on. The descriptor of the worker's timer may soon be
 // reused for another file.

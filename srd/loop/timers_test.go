@@ -24,10 +24,10 @@ func TestTimersAgainstTwin(t *testing.T) {
 			switch rapid.IntRange(0, 3).Draw(t, "verb") {
 			case 0, 1:
 				want[p] = now + mono.Time(rapid.IntRange(-5, 50).Draw(t, "in"))
-				h.set(p, want[p])
+				h.set(now, p, want[p])
 			case 2:
 				delete(want, p)
-				h.remove(p)
+				h.remove(now, p)
 			case 3:
 				now += mono.Time(rapid.IntRange(0, 20).Draw(t, "pass"))
 				expire(t, &h, want, now)
@@ -80,8 +80,32 @@ func check(t *rapid.T, h *timers, want map[*Peer]mono.Time, set mono.Time) {
 func TestTimersStop(t *testing.T) {
 	h := timers{armed: mono.Never, arm: func(mono.Time) { t.Error("the timer was set") }}
 	h.stop()
-	h.set(&Peer{at: mono.Never, place: -1}, 1)
+	h.set(0, &Peer{at: mono.Never, place: -1}, 1)
 	if h.due(2) == nil || h.due(2) != nil {
 		t.Error("the peer is not due once")
+	}
+}
+
+// A program that waits for each answer sends a packet every 60 us, and each packet puts the
+// deadline of a repair off. The timer then wakes nobody, and is moved for few of the packets.
+func TestPuttingOffWakesNobody(t *testing.T) {
+	set, moves, alarms := mono.Never, 0, 0
+	h := timers{armed: mono.Never, arm: func(at mono.Time) { set, moves = at, moves+1 }}
+	p := &Peer{at: mono.Never, place: -1}
+	const packets = 1000
+	for now := mono.Time(1); now < packets*60_000; now += 60_000 {
+		if set <= now {
+			alarms++
+			if h.due(now) != nil {
+				t.Fatal("a deadline that was put off is due")
+			}
+		}
+		h.set(now, p, now+500_000)
+	}
+	if alarms > 0 || moves > packets/7 {
+		t.Errorf("the timer woke the worker %d times and was moved %d times", alarms, moves)
+	}
+	if at := h.heap[0].at; h.due(at) != p {
+		t.Error("the last deadline is not due")
 	}
 }
