@@ -77,3 +77,24 @@ func TestNamesAreUnique(t *testing.T) {
 		}
 	}
 }
+
+// TestValueOfRounds: the mean over a version's networks of each network's median, over the rounds
+// that others left undisturbed.
+func TestValueOfRounds(t *testing.T) {
+	f := figure{name: "delay", lower: true}
+	network := func(version int, v ...float64) *standing {
+		n := &standing{version: version}
+		for _, x := range v {
+			n.got = append(n.got, map[string]float64{f.name: x})
+		}
+		return n
+	}
+	all := []*standing{network(0, 1, 100, 2, 3), network(1, 5, 5, 5, 5), network(0, 4, 100, 5, 6)}
+	good, foreign := quietRounds([]float64{0, 1.5, 0.1, 0.2})
+	if got := valueOf(all, 0, f, good); got != 3.5 || foreign != 0.2 {
+		t.Errorf("%v of rounds %v, others took %v", got, good, foreign)
+	}
+	if good, foreign = quietRounds([]float64{0, 1.5, 1.4}); len(good) != 3 || foreign != 1.5 {
+		t.Errorf("most rounds are disturbed: rounds %v, others took %v", good, foreign)
+	}
+}

@@ -113,6 +113,10 @@ func sendUntil(h *fabric.Host, to string, over time.Time) error {
 		return err
 	}
 	defer c.Close()
+	// What was not sent in time must not delay the next measurement.
+	if err := c.(*net.TCPConn).SetLinger(0); err != nil {
+		return err
+	}
 	if err := c.SetWriteDeadline(over); err != nil {
 		return err
 	}

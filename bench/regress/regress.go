@@ -115,10 +115,13 @@ func (o options) run(chosen []scene) error {
 
 // scene measures pairs until enough are undisturbed. Odd pairs begin with the new version.
 func (o options) scene(s scene, versions [2]version, t *table, values *os.File) error {
-	good := 0
+	good, wanted := 0, o.pairs
+	if s.stand != nil {
+		wanted = min(wanted, standingPairs)
+	}
 	all := map[string][]pair{}
-	for k := 0; good < o.pairs && k < 2*o.pairs; k++ {
-		progress(fmt.Sprintf("%s: %s: pair %d, %d of %d undisturbed", s.name, s.says, k+1, good, o.pairs))
+	for k := 0; good < wanted && k < 2*wanted; k++ {
+		progress(fmt.Sprintf("%s: %s: pair %d, %d of %d undisturbed", s.name, s.says, k+1, good, wanted))
 		got, foreign, err := s.both(versions, k%2 == 1)
 		if err != nil {
 			return err
@@ -143,8 +146,11 @@ func (o options) scene(s scene, versions [2]version, t *table, values *os.File) 
 	return nil
 }
 
-// both measures both versions, in sequence or at the same time.
+// both measures both versions: in short turns, at the same time, or in sequence.
 func (s scene) both(versions [2]version, swapped bool) (got [2]map[string]float64, foreign float64, err error) {
+	if s.stand != nil {
+		return s.alternate(versions, swapped)
+	}
 	var busy [2]float64
 	var errs [2]error
 	if s.aside {
@@ -155,16 +161,19 @@ func (s scene) both(versions [2]version, swapped bool) (got [2]map[string]float6
 		all.Wait()
 		return got, max(busy[0], busy[1]), errors.Join(errs[:]...)
 	}
-	order := []int{0, 1}
-	if swapped {
-		order = []int{1, 0}
-	}
-	for _, i := range order {
+	for _, i := range order(swapped) {
 		if got[i], busy[i], err = s.play(versions[i]); err != nil {
 			return got, 0, err
 		}
 	}
 	return got, max(busy[0], busy[1]), nil
+}
+
+func order(swapped bool) [2]int {
+	if swapped {
+		return [2]int{1, 0}
+	}
+	return [2]int{0, 1}
 }
 
 // progress shows the progress; on a terminal it rewrites one line.

@@ -17,10 +17,14 @@ type scene struct {
 	aside   bool // both versions at once: it counts bytes, and takes no processor
 	figures []figure
 	measure func(r *run) error
+	// stand, in place of measure, sets a network up, and returns a function that measures it
+	// for a moment. All networks of a pair stand at once and are measured in this many rounds.
+	stand  func(r *run) (turn func() error, err error)
+	rounds int
 }
 
 // scenes lists all scenes, in the order of the table.
-var scenes = []scene{spines, veth, asking, web, crowd, death, comeback, beside20, beside200, incast, idle, adsl, steady}
+var scenes = []scene{spines, many, veth, asking, web, crowd, death, comeback, beside20, beside200, incast, idle, adsl, steady}
 
 // run is the measurement of one version in one scene.
 type run struct {
@@ -36,22 +40,31 @@ func (s scene) play(v version) (got map[string]float64, foreign float64, err err
 	if err != nil {
 		return nil, 0, err
 	}
-	r := &run{bin: v.bin, got: map[string]float64{}}
-	defer func() {
-		if err != nil {
-			err = fmt.Errorf("%s, %s: %w", s.name, v.name, err)
-		}
-	}()
+	r := newRun(v)
 	err = s.measure(r)
 	after, readErr := others.Now()
 	foreign = after.Since(before)
+	return r.got, foreign, s.failed(v, errors.Join(err, r.end(), readErr))
+}
+
+func (s scene) failed(v version, err error) error {
+	if err != nil {
+		err = fmt.Errorf("%s, %s: %w", s.name, v.name, err)
+	}
+	return err
+}
+
+func newRun(v version) *run { return &run{bin: v.bin, got: map[string]float64{}} }
+
+// end closes what the run has set up, the newest first.
+func (r *run) end() (err error) {
 	for i := len(r.ending) - 1; i >= 0; i-- {
 		err = errors.Join(err, r.ending[i]())
 	}
-	return r.got, foreign, errors.Join(err, readErr)
+	return err
 }
 
-// atEnd registers a resource to close at the end of the run, the newest first.
+// atEnd registers a resource to close at the end of the run.
 func (r *run) atEnd(c func() error) { r.ending = append(r.ending, c) }
 
 func (r *run) set(f figure, v float64) { r.got[f.name] = v }
@@ -86,12 +99,12 @@ func (r *run) tunnelled(spec fabric.Spec) (*fabric.Fabric, error) {
 }
 
 // tunnelledVeth joins two hosts by a veth and a tunnel.
-func (r *run) tunnelledVeth() (*fabric.Direct, error) {
+func (r *run) tunnelledVeth() (*fabric.Direct, *tunnel.Pair, error) {
 	d, err := fabric.NewDirect(fabric.DirectSpec{WireLike: true})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	r.atEnd(d.Close)
-	_, err = r.pair(d.A, d.B, tunnel.Config{})
-	return d, err
+	p, err := r.pair(d.A, d.B, tunnel.Config{})
+	return d, p, err
 }

@@ -1,0 +1,141 @@
+package regress
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/srdtun/srdtun/e2e/fabric"
+	"github.com/srdtun/srdtun/e2e/tunnel"
+)
+
+const (
+	askPort  = 11111
+	askBytes = 64
+)
+
+// dialogue is a TCP connection with requests and answers of askBytes. Its ends are threads that
+// wait in the kernel, because Go's poller would add its own wake-ups to each request.
+type dialogue struct {
+	asks, answers *os.File
+}
+
+// dialogue connects a client with an address of a server that answers from now on.
+func (r *run) dialogue(client, server *fabric.Host, to netip.Addr) (d *dialogue, err error) {
+	l, err := server.Listen("tcp4", netip.AddrPortFrom(to, askPort).String())
+	if err != nil {
+		return nil, err
+	}
+	defer l.Close()
+	c, err := client.Dial("tcp4", l.Addr().String(), 10*time.Second)
+	if err != nil {
+		return nil, err
+	}
+	a, err := l.Accept()
+	if err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
+	d = &dialogue{}
+	if d.asks, err = waiting(c); err != nil {
+		return nil, err
+	}
+	r.atEnd(d.asks.Close)
+	if d.answers, err = waiting(a); err != nil {
+		return nil, err
+	}
+	go d.answer()
+	return d, nil
+}
+
+// waiting turns a connection into a file whose reads and writes wait in the kernel.
+func waiting(c net.Conn) (*os.File, error) {
+	defer c.Close()
+	f, err := c.(*net.TCPConn).File()
+	if err != nil {
+		return nil, err
+	}
+	return f, unix.SetNonblock(int(f.Fd()), false)
+}
+
+// answer sends back each request until the other end closes.
+func (d *dialogue) answer() {
+	runtime.LockOSThread()
+	defer d.answers.Close()
+	b := make([]byte, askBytes)
+	for fd := int(d.answers.Fd()); exchange(fd, b, unix.Read) == nil; {
+		if exchange(fd, b, unix.Write) != nil {
+			return
+		}
+	}
+}
+
+// ask sends requests one after the other, and returns the time of each in microseconds.
+func (d *dialogue) ask(during time.Duration) (us []float64, err error) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	b := make([]byte, askBytes)
+	fd := int(d.asks.Fd())
+	for begun := time.Now(); ; {
+		at := time.Now()
+		if at.Sub(begun) > during {
+			return us, nil
+		}
+		if err = errors.Join(exchange(fd, b, unix.Write), exchange(fd, b, unix.Read)); err != nil {
+			return us, fmt.Errorf("request: %w", err)
+		}
+		us = append(us, float64(time.Since(at).Nanoseconds())/1e3)
+	}
+}
+
+// exchange reads or writes all of b.
+func exchange(fd int, b []byte, call func(int, []byte) (int, error)) error {
+	for len(b) > 0 {
+		n, err := call(fd, b)
+		switch {
+		case err == unix.EINTR:
+		case err != nil:
+			return err
+		case n == 0:
+			return net.ErrClosed
+		default:
+			b = b[n:]
+		}
+	}
+	return nil
+}
+
+// ran returns how long the threads of both daemons have run so far, in microseconds, from
+// /proc/PID/task/TID/schedstat.
+func ran(p *tunnel.Pair) (us float64, err error) {
+	for _, n := range []*tunnel.Node{p.A, p.B} {
+		files, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", n.Pid()))
+		if err != nil {
+			return 0, err
+		}
+		for _, f := range files {
+			text, err := os.ReadFile(f)
+			if errors.Is(err, os.ErrNotExist) {
+				continue // the thread has ended
+			}
+			if err != nil {
+				return 0, err
+			}
+			ns, _, _ := strings.Cut(string(text), " ")
+			v, err := strconv.ParseFloat(ns, 64)
+			if err != nil {
+				return 0, fmt.Errorf("%s: %w", f, err)
+			}
+			us += v / 1e3
+		}
+	}
+	return us, nil
+}
