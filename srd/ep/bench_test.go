@@ -2,6 +2,7 @@ package ep_test
 
 import (
 	"context"
+	"net"
 	"testing"
 
 	"github.com/srdtun/srdtun/srd/ep"
@@ -93,4 +94,35 @@ func BenchmarkPingPong(b *testing.B) {
 			b.Fatal("closed")
 		}
 	}
+}
+
+// BenchmarkPingPongUDP is BenchmarkPingPong over plain sockets, to compare.
+func BenchmarkPingPongUDP(b *testing.B) {
+	x, y := socket(b), socket(b)
+	go func() {
+		for buf := make([]byte, 64); ; {
+			n, from, err := y.ReadFromUDPAddrPort(buf)
+			if err != nil {
+				return
+			}
+			y.WriteToUDPAddrPort(buf[:n], from)
+		}
+	}()
+	to, buf := y.LocalAddr().(*net.UDPAddr).AddrPort(), make([]byte, 64)
+	b.ReportAllocs()
+	for b.Loop() {
+		x.WriteToUDPAddrPort(buf, to)
+		if _, _, err := x.ReadFromUDPAddrPort(buf); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func socket(b *testing.B) *net.UDPConn {
+	c, err := net.ListenUDP("udp4", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { c.Close() })
+	return c
 }

@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/srdtun/srdtun/srd"
 	"github.com/srdtun/srdtun/srd/handshake"
@@ -38,6 +39,7 @@ type Endpoint struct {
 	departures *Queue // completions of sends
 	arrivals   *Queue // and of receives
 	counts     counts
+	woken      atomic.Bool // there are completions since a worker last let the program run
 
 	tell struct {
 		sync.Mutex

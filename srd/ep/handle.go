@@ -214,6 +214,7 @@ func (e *Endpoint) linkOf(h *Handle) *link {
 // finish reports the result of a request. It is called under a link's lock.
 func (e *Endpoint) finish(r *request, s Status) {
 	e.counts.completed[s].Add(1)
+	e.woken.Store(true)
 	switch {
 	case r.told != nil:
 		<-r.handle.slots

@@ -1,6 +1,7 @@
 package ep
 
 import (
+	"runtime"
 	"time"
 
 	"github.com/srdtun/srdtun/srd"
@@ -164,8 +165,15 @@ func (l *link) Deadline() mono.Time {
 	return at
 }
 
-// Flush implements loop.App.
-func (l *link) Flush() bool { return l.outlet.Run(false, l.flush) }
+// Flush implements loop.App. Then it lets the program run on this processor: the worker
+// would keep it, also while it sleeps, and the program would wait for another one.
+func (l *link) Flush() bool {
+	did := l.outlet.Run(false, l.flush)
+	if l.ep.woken.Swap(false) {
+		runtime.Gosched()
+	}
+	return did
+}
 
 func (l *link) flush() (did bool) {
 	<-l.made
@@ -209,4 +217,5 @@ func (l *link) deliver(p *part) {
 	}
 	l.ep.counts.received.Add(1)
 	l.ep.arrivals.add(c)
+	l.ep.woken.Store(true)
 }
