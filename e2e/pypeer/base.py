@@ -11,6 +11,10 @@ from peer import Peer
 
 CHECKS = []
 
+STILL = 3.0   # s without a datagram: no more come, since the daemon sends none that waited for 2 s
+MOST = 30.0   # s for the datagrams of one blast
+TRIES = 5     # of a blast whose datagrams the daemon may drop for a late peer
+
 
 def check(who):
     """Registers a check that plays the peer called who."""
@@ -42,6 +46,18 @@ class Host:
     def blast(self, peer, port, count, size, gap=100):
         self.order(blast=[peer.inner, port, count, size, gap])
 
+    def blasts(self):
+        """What became of each blast, by the helper's account."""
+        return self.order(blasts=True)
+
+    def account(self, peer):
+        """(datagrams that the daemon says it dropped or gave up, the same in words) on the way to peer."""
+        p = next(p for p in self.show()["peers"] if p["name"] == peer.name)
+        lost = sum(p["drops"].values()) + p["messages"]["given_up"]
+        paths = [(path["state"], path["srtt_us"], path["lost"], path["retransmits"]) for path in p["paths"]]
+        return lost, "drops %s, messages %s, queue %s, cwnd %d, in flight %d, waited %s, paths (state, srtt, lost, retransmits) %s" % (
+            p["drops"], p["messages"], p["queue"], p["cwnd_bytes"], p["bytes_in_flight"], p["waited_us"], paths)
+
     def show(self, daemon="auto"):
         """What the daemon says of itself: over its unix socket, which has no namespace."""
         return json.loads(subprocess.check_output([self.env["bin"], "show", self.env["daemons"][daemon]["name"], "--json"]))
@@ -60,15 +76,47 @@ def resident(pid):
         return next(int(l.split()[1]) << 10 for l in f if l.startswith("VmRSS"))
 
 
-def numbers_of(peer, port):
+def numbers_of(peer, port, since=0):
     """The numbers of the datagrams of a blast to port that were handed on, in order."""
     out = []
-    for i, p in peer.got:
+    for i, p in peer.got[since:]:
         parts = inner.udp_parts(p, bool(i.flags & 8))
         if parts and parts[1] == port:
             step = i.segment or len(parts[2])
             out += [int.from_bytes(parts[2][at:at + 4], "big") for at in range(0, len(parts[2]), step)]
     return out
+
+
+def arrivals(peer, port, want):
+    """Waits for so many datagrams of a blast to port, as long as they keep coming. Returns their numbers."""
+    numbers, seen, last = [], 0, time.time()
+
+    def over():
+        nonlocal seen, last
+        fresh = numbers_of(peer, port, seen)
+        seen = len(peer.got)
+        if fresh:
+            numbers.extend(fresh)
+            last = time.time()
+        return len(numbers) >= want or time.time() - last > STILL
+
+    peer.run(over, MOST)
+    return numbers
+
+
+def blast_arrives(peer, host, port, count, size, gap, want):
+    """Of a blast at least want datagrams arrive. On a busy machine this peer acknowledges late, and the daemon's
+    queue management may drop some. Then the daemon counts each that is missing, and another blast is sent."""
+    for left in reversed(range(TRIES)):
+        peer.got = []
+        before, was = host.account(peer)
+        host.blast(peer, port, count, size, gap)
+        got = len(arrivals(peer, port, want))
+        if got >= want:
+            return
+        after, said = host.account(peer)
+        need(left and count - got <= after - before, "%d of %d, of which the daemon counts %d as lost. Sent: %s. Before: %s. After: %s",
+             got, count, after - before, host.blasts()[-1], was, said)
 
 
 class Victim:
@@ -120,4 +168,4 @@ def now():
     return time.time()
 
 
-__all__ = ["CHECKS", "check", "need", "Host", "cpu", "resident", "numbers_of", "victim", "Deaf", "Peer", "median", "now", "wire", "inner"]
+__all__ = ["CHECKS", "check", "need", "Host", "cpu", "resident", "numbers_of", "arrivals", "blast_arrives", "victim", "Deaf", "Peer", "median", "now", "wire", "inner"]

@@ -3,7 +3,7 @@ import random
 
 import inner
 import wire
-from base import check, need, numbers_of
+from base import arrivals, check, need, numbers_of
 from conform import through
 
 
@@ -82,10 +82,10 @@ def repair_by_the_daemon(peer, host):
     peer.got = []
     peer.lose = lambda data: data[0] == wire.DATA and len(data) > 500 and dice.random() < 0.2
     host.blast(peer, 4500, 300, 700, 1000)
-    peer.run(lambda: len(numbers_of(peer, 4500)) >= 300, 2.0)
-    got = numbers_of(peer, 4500)
+    got = arrivals(peer, 4500, 300)
     # Without repair it would be 240; some are lost again and again until they are too old.
-    need(len(got) >= 285 and got == sorted(set(got)), "%d of 300, %s", len(got), "in order" if got == sorted(got) else "not in order")
+    need(len(got) >= 285 and got == sorted(set(got)), "%d of 300, %s: sent %s, %s", len(got),
+         "in order" if got == sorted(got) else "not in order", host.blasts()[-1], host.account(peer)[1])
 
 
 @check("p5")
@@ -121,5 +121,6 @@ def tombstone(peer, host):
     host.blast(peer, 4600, 100, 300, 20_000)
     need(peer.run(lambda: peer.tombs, 5.0), "no tombstone; the message came %d times", len(met))
     need(peer.tombs[0] == (doomed, met[0]), "tombstone %s, want %d %s", peer.tombs[0], doomed, met[0])
-    need(peer.run(lambda: len(numbers_of(peer, 4600)) == 99, 3.0), "%d datagrams, want all others", len(numbers_of(peer, 4600)))
+    got = arrivals(peer, 4600, 99)
+    need(len(got) == 99, "%d datagrams, want all others: sent %s, %s", len(got), host.blasts()[-1], host.account(peer)[1])
     return "a message lost %d times is given up" % len(met)

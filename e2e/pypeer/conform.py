@@ -5,7 +5,7 @@ import time
 
 import inner
 import wire
-from base import check, need, numbers_of
+from base import blast_arrives, check, need
 from crypto import AES128, AES256, CHACHA
 
 
@@ -143,9 +143,7 @@ def validation_both_ways(peer, host):
         peer.validate(peer.open())
     through(peer, 2)
     need(peer.run(lambda: all(peer.heard(wire.CHALLENGE, s) for s in peer.socks[1:]), 2.0), "not every port was challenged")
-    host.blast(peer, 4700, 400, 900, 500)
-    peer.run(lambda: len(numbers_of(peer, 4700)) >= 395, 3.0)
-    need(len(numbers_of(peer, 4700)) >= 395, "%d of 400", len(numbers_of(peer, 4700)))
+    blast_arrives(peer, host, 4700, count=400, size=900, gap=500, want=395)
     need(all(peer.heard(wire.MESSAGE, s) for s in peer.socks), "data does not use every path")
 
 

@@ -39,6 +39,9 @@ def main():
                 pass
         failed += line.startswith("FAIL")
         print("%s (%.1f s)" % (line.rstrip(": "), time.time() - began), flush=True)
+    broken = [b for b in host.blasts() if b["failed"]]
+    print("%s blasts-are-sent: %s" % ("FAIL" if broken else "ok", broken or "no blast ended early"))
+    failed += bool(broken)
     return 1 if failed else 0
 
 

@@ -1,6 +1,7 @@
 """Runs beside the daemon: sends datagrams into the tunnel on demand, answers them, and reads counters.
 
-Commands are JSON in datagrams to port 9000; "blast" [address, port, count, size, microseconds between]."""
+Commands are JSON in datagrams to port 9000; "blast" [address, port, count, size, microseconds between],
+"blasts" what became of each blast."""
 import json
 import socket
 import subprocess
@@ -10,17 +11,36 @@ import time
 
 PORT = 9000
 
+BLASTS = []  # what became of each blast, in the order of their beginnings
 
-def blast(s, address, port, count, size, gap):
-    due = time.time()
+
+def blast(s, said, address, port, count, size, gap):
+    due = time.monotonic()
     for i in range(count):
         try:
             s.sendto(i.to_bytes(4, "big") + bytes(size - 4), (address, port))
-        except OSError:
-            pass
+            said["sent"] += 1
+        except OSError as e:
+            said["refused"] += 1
+            said["refusal"] = str(e)
         due += gap / 1e6
-        if due > time.time():
-            time.sleep(due - time.time())
+        wait = due - time.monotonic()  # one look at the clock: it may pass due before a second one
+        if wait > 0:
+            time.sleep(wait)
+
+
+def begin_blast(s, address, port, count, size, gap):
+    """Sends a blast in a thread. If the thread ends early, the figures say why."""
+    said = {"port": port, "count": count, "sent": 0, "refused": 0, "failed": ""}
+    BLASTS.append(said)
+
+    def run():
+        try:
+            blast(s, said, address, port, count, size, gap)
+        except Exception as e:
+            said["failed"] = repr(e)
+
+    threading.Thread(target=run, daemon=True).start()
 
 
 def main():
@@ -34,8 +54,10 @@ def main():
             continue
         order = json.loads(data)
         if "blast" in order:
-            threading.Thread(target=blast, args=(s, *order["blast"]), daemon=True).start()
+            begin_blast(s, *order["blast"])
             answer = {}
+        elif "blasts" in order:
+            answer = BLASTS
         elif "run" in order:
             p = subprocess.run(order["run"], capture_output=True, text=True)
             answer = {"out": p.stdout[-50000:], "err": p.stderr[-2000:]}
