@@ -2,6 +2,7 @@ package srd
 
 import (
 	"io"
+	"net/netip"
 	"time"
 
 	"github.com/srdtun/srdtun/srd/cc"
@@ -10,7 +11,7 @@ import (
 	"github.com/srdtun/srdtun/srd/steer"
 )
 
-// Config is what a Conn is made of. All fields but PSK, Addresses, Class, Keepalive, Eager,
+// Config is what a Conn is made of. All fields but PSK, Addresses, Afford, Class, Keepalive, Eager,
 // KeyLife, KeyPackets, Granularity, HostDelay, Features and Protocol are needed.
 type Config struct {
 	Identity    *handshake.Identity
@@ -22,6 +23,9 @@ type Config struct {
 	Rand        io.Reader        // of keys and of all that a peer must not foresee; it does not fail
 	Indexes     Indexes
 	Addresses   Addresses // where the peer is; nil: nobody wants to know
+	// Afford is asked before an initiation or a challenge of n bytes goes to an address that is not
+	// proven; nil: always. It bounds what a peer of an untrusted user has sent to strangers.
+	Afford func(now mono.Time, to netip.Addr, n int) bool
 	// Timestamp maps the monotonic clock to the wall clock's TAI64N stamp.
 	Timestamp func(mono.Time) handshake.Timestamp
 	// MTU returns the UDP payload bytes worth probing for towards an address.

@@ -26,6 +26,7 @@ const (
 	DropLiar                   // initiation of a peer that has lied, before its wait is over
 	DropProtocol               // handshake with a peer that speaks another protocol
 	DropWithdrawn              // came from an address that was withdrawn, while another works
+	DropCallLimit              // handshake or challenge not sent: guests have sent too much
 	NumReasons
 )
 
@@ -33,7 +34,7 @@ var reasonNames = [NumReasons]string{
 	"none", "malformed", "replay", "duplicate_message", "message_beyond_window", "bad_slot",
 	"path_limit", "candidate_limit", "unproven_address", "challenge_limit", "invalid_ack", "session_expired", "handshake_replay", "handshake_mismatch", "handshake_copy",
 	"peer_restarted", "closed", "stray_cookie", "liar_waits", "other_protocol",
-	"endpoint_removed",
+	"endpoint_removed", "call_limit",
 }
 
 // Meant reports whether drops for this reason belong to a connection that is well. A message is

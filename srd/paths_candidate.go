@@ -45,6 +45,15 @@ func (ps *paths) pay(addr netip.Addr, n int) bool {
 	return false
 }
 
+// affords reports whether n bytes may be sent to addr, which is proven or was configured.
+func (ps *paths) affords(now mono.Time, addr netip.Addr, n int) bool {
+	if ps.cfg.Afford == nil || ps.trusts(addr) || ps.cfg.Afford(now, addr, n) {
+		return true
+	}
+	ps.drop(DropCallLimit)
+	return false
+}
+
 // heardOn takes it that p came where we have no path.
 func (ps *paths) heardOn(now mono.Time, w *whence, p *Packet) {
 	addr := p.Tuple.Remote.Addr()

@@ -22,6 +22,10 @@ func (ps *paths) nextProbe(now mono.Time, t *Train) bool {
 		if !ok {
 			continue
 		}
+		if !p.validated && !ps.affords(now, p.tuple.Remote.Addr(), size) {
+			p.probe.next = now.Add(wait)
+			continue
+		}
 		if p.unopened() {
 			ps.openedOne(now)
 		}

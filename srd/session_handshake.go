@@ -59,7 +59,8 @@ func (s *session) hurry(now mono.Time, to Tuple) {
 }
 
 // attempt sends an initiation to targets, with the time of day if there is no token. The
-// more there were before, the longer it is given.
+// more there were before, the longer it is given. An attempt that may go nowhere has its time
+// too, and the next one may go out.
 func (s *session) attempt(now mono.Time, targets []Tuple, token [16]byte, before int) (attempt, bool) {
 	s.stamps(s.cfg.Remote).Expire(now)
 	local := s.self.reserve()
@@ -72,12 +73,15 @@ func (s *session) attempt(now mono.Time, targets []Tuple, token [16]byte, before
 		s.drop(DropHandshakeBad)
 		return attempt{}, false
 	}
+	var on []Tuple
 	for _, t := range targets {
-		s.out = append(s.out, rawPacket{t, msg})
+		if s.paths.affords(now, t.Remote.Addr(), len(msg)) {
+			s.out, on = append(s.out, rawPacket{t, msg}), append(on, t)
+		}
 	}
 	wait := min(retryFirst<<min(before, 8), retryMost)
 	end := now.Add(wait + time.Duration(s.rng.Int64N(int64(wait/4))))
-	return attempt{hs: hs, index: local, on: targets, begun: now, end: end}, true
+	return attempt{hs: hs, index: local, on: on, begun: now, end: end}, true
 }
 
 // stamps returns what stamps the packets to the peer.

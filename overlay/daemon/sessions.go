@@ -30,6 +30,7 @@ type sessions struct {
 	id      *handshake.Identity
 	loop    *loop.Loop
 	verbose bool
+	calls   guestCalls
 }
 
 // newPeer makes a connection for a configured peer. It sends no packet yet.
@@ -58,13 +59,16 @@ func (s *sessions) newPeer(all *config.Config, c *config.Peer, policy steer.Poli
 		Rand:        rand.Reader,
 		Indexes:     s.loop.Indexes(),
 		Addresses:   s.loop.Addresses(),
-		Timestamp:   s.timestamp,
-		MTU:         s.uplinks.payload,
-		Policy:      policy,
-		Class:       s.uplinks.classes.class,
-		Control:     p.steering.control,
-		Keepalive:   c.PersistentKeepalive,
-		HostDelay:   s.loop.HostDelay,
+		Afford: func(now mono.Time, to netip.Addr, n int) bool {
+			return !p.cfg().Guest || s.calls.take(now, to, n)
+		},
+		Timestamp: s.timestamp,
+		MTU:       s.uplinks.payload,
+		Policy:    policy,
+		Class:     s.uplinks.classes.class,
+		Control:   p.steering.control,
+		Keepalive: c.PersistentKeepalive,
+		HostDelay: s.loop.HostDelay,
 	})
 	p.link = s.loop.Add(conn, p)
 	p.out.link = p.link

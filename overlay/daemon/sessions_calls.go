@@ -1,0 +1,86 @@
+package daemon
+
+import (
+	"net/netip"
+	"sync"
+	"time"
+
+	"github.com/srdtun/srdtun/srd/mono"
+)
+
+// Bounds of what guests have sent to addresses that are not proven: handshakes and first
+// challenges. Each new peer is called several times in its first second. Without a bound, an owner
+// who replaces his peers all the time floods the addresses that he names. Payload bytes count.
+const (
+	// calleeBurst is for one address: 64 guests (config.maxGuestsAtAddress) call it once on
+	// eight paths.
+	calleeBurst = 128 << 10
+	// calleeRate is what comes back to it in a second: one such call each 8 s.
+	calleeRate = 16 << 10
+	// guestsBurst is for all addresses: 4,096 guests call on eight paths once.
+	guestsBurst = 8 << 20
+	// guestsRate is what comes back to it in a second. A fleet of a thousand members, all away,
+	// is still called.
+	guestsRate = 64 << 10
+	// mostCallees bounds the addresses whose accounts are kept: a mebibyte. An account is kept
+	// until it is full again, which takes 15 ms after one handshake.
+	mostCallees = 1 << 14
+	// sweepEvery is the interval at which full accounts are forgotten: the look at all of them
+	// takes a millisecond at most.
+	sweepEvery = time.Second
+)
+
+// guestCalls is what guests may still have sent to addresses that are not proven. It outlives the
+// peers, since their owner can replace them at any time. Any goroutine may use it.
+type guestCalls struct {
+	mu  sync.Mutex
+	all account
+	to  map[netip.Addr]account
+
+	swept mono.Time // when full accounts were last forgotten
+}
+
+// account is what was spent, at a time. The zero value has spent nothing.
+type account struct {
+	spent float64 // bytes
+	at    mono.Time
+}
+
+// after returns an account at a later time, after some bytes a second came back.
+func (a account) after(now mono.Time, rate float64) account {
+	if now > a.at {
+		a.spent, a.at = max(0, a.spent-rate*now.Sub(a.at).Seconds()), now
+	}
+	return a
+}
+
+// take takes n bytes to an address, if both accounts have them.
+func (g *guestCalls) take(now mono.Time, to netip.Addr, n int) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	to = to.Unmap().WithZone("")
+	all, one := g.all.after(now, guestsRate), g.to[to].after(now, calleeRate)
+	all.spent, one.spent = all.spent+float64(n), one.spent+float64(n)
+	if all.spent > guestsBurst || one.spent > calleeBurst || !g.room(now, to) {
+		return false
+	}
+	g.all, g.to[to] = all, one
+	return true
+}
+
+// room makes room for an account. Those that are full again are forgotten.
+func (g *guestCalls) room(now mono.Time, to netip.Addr) bool {
+	if g.to == nil {
+		g.to = map[netip.Addr]account{}
+	}
+	if now.Sub(g.swept) >= sweepEvery {
+		g.swept = now
+		for addr, a := range g.to {
+			if a.after(now, calleeRate).spent == 0 {
+				delete(g.to, addr)
+			}
+		}
+	}
+	_, has := g.to[to]
+	return has || len(g.to) < mostCallees
+}
