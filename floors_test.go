@@ -28,7 +28,7 @@ var floors = [][]string{
 	{"overlay/daemon/internal"},
 	{"overlay/daemon"},
 	{"cmd/srdtun/internal"},
-	{"cmd/srdtun"},
+	{"cmd/srdtun", "cmd/srdperf"},
 	// Beside the house: the packages above do not know these.
 	{"fleet"},
 	{"e2e"},

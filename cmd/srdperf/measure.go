@@ -1,0 +1,177 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/srdtun/srdtun/srd/ep"
+)
+
+// batchMost is the number of completions that are polled at once.
+const batchMost = 64
+
+// extent says how much to send: a number of messages to each destination, or a time.
+type extent struct {
+	messages int
+	time     time.Duration // 0: messages counts
+}
+
+// tally is what an endpoint has measured.
+type tally struct {
+	hist histogram
+	took time.Duration
+	each []uint64 // completed messages to each destination
+}
+
+// stream sends messages from one endpoint to several destinations.
+type stream struct {
+	e       *ep.Endpoint
+	to      []*ep.Handle
+	data    []byte
+	depth   int // messages on the way to each destination
+	started [][]time.Time
+	free    [][]int // slots of started, for each destination
+	sent    []int
+}
+
+func newStream(e *ep.Endpoint, to []*ep.Handle, size, depth int) *stream {
+	s := &stream{e: e, to: to, data: make([]byte, size), depth: depth, sent: make([]int, len(to))}
+	for range to {
+		s.started = append(s.started, make([]time.Time, depth))
+		free := make([]int, depth)
+		for i := range free {
+			free[i] = i
+		}
+		s.free = append(s.free, free)
+	}
+	return s
+}
+
+// run keeps depth messages on the way to each destination. If ctx ends, it returns what is
+// complete by then.
+func (s *stream) run(ctx context.Context, x extent) (*tally, error) {
+	t := &tally{each: make([]uint64, len(s.to))}
+	clear(s.sent)
+	begin := time.Now()
+	batch := make([]ep.Completion, batchMost)
+	for open := 0; ; {
+		more := ctx.Err() == nil && (x.time == 0 || time.Since(begin) < x.time)
+		for i := range s.to {
+			n, err := s.fill(i, more, x)
+			if err != nil {
+				return nil, err
+			}
+			open += n
+		}
+		if open == 0 {
+			break
+		}
+		n, err := s.e.Sends().Wait(ctx, batch)
+		if ctx.Err() != nil {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		open -= n
+		if err := s.done(t, batch[:n]); err != nil {
+			return nil, err
+		}
+	}
+	t.took = time.Since(begin)
+	return t, nil
+}
+
+// fill sends to one destination until depth messages are on the way.
+func (s *stream) fill(i int, more bool, x extent) (n int, err error) {
+	for more && len(s.free[i]) > 0 && (x.time > 0 || s.sent[i] < x.messages) {
+		last := len(s.free[i]) - 1
+		slot := s.free[i][last]
+		s.free[i] = s.free[i][:last]
+		s.started[i][slot] = time.Now()
+		o := ep.SendOptions{Context: uint64(i*s.depth + slot)}
+		if err := s.e.TrySend(s.to[i], s.data, o); err != nil {
+			return n, err
+		}
+		s.sent[i]++
+		n++
+	}
+	return n, nil
+}
+
+func (s *stream) done(t *tally, batch []ep.Completion) error {
+	now := time.Now()
+	for k := range batch {
+		c := &batch[k]
+		if c.Status != ep.StatusOK {
+			return explain(c.Status, c.Handle, len(s.data))
+		}
+		i, slot := int(c.Context)/s.depth, int(c.Context)%s.depth
+		t.hist.add(now.Sub(s.started[i][slot]))
+		t.each[i]++
+		s.free[i] = append(s.free[i], slot)
+	}
+	return nil
+}
+
+// explain returns the error of a message.
+func explain(s ep.Status, h *ep.Handle, size int) error {
+	switch s {
+	case ep.StatusRemoteInvalid:
+		return fmt.Errorf("%v does not take %d bytes: start srdperf serve with --size %d", h.Key(), size, size)
+	case ep.StatusUnresponsive:
+		return fmt.Errorf("%v does not answer: is srdperf serve running at this address, with this key?", h.Key())
+	}
+	return fmt.Errorf("%v: %w", h.Key(), s)
+}
+
+// rally sends one message after another, each when the echo of the last one is here.
+func rally(ctx context.Context, e *ep.Endpoint, h *ep.Handle, size int, x extent) (*tally, error) {
+	failed, cancel := context.WithCancelCause(ctx)
+	var watching sync.WaitGroup
+	defer watching.Wait()
+	defer cancel(nil)
+	watching.Go(func() { watch(failed, cancel, e, size) })
+	t := &tally{each: make([]uint64, 1)}
+	out, in, begin := make([]byte, size), make([]byte, size), time.Now()
+	for x.time > 0 && time.Since(begin) < x.time || x.time == 0 && t.each[0] < uint64(x.messages) {
+		start := time.Now()
+		err := turn(failed, e, h, out, in)
+		if ctx.Err() != nil {
+			break // what was measured counts
+		}
+		if cause := context.Cause(failed); cause != nil {
+			err = cause
+		}
+		if err != nil {
+			return nil, err
+		}
+		t.hist.add(time.Since(start))
+		t.each[0]++
+	}
+	t.took = time.Since(begin)
+	return t, nil
+}
+
+// turn sends a message and waits for its echo.
+func turn(ctx context.Context, e *ep.Endpoint, h *ep.Handle, out, in []byte) error {
+	if err := e.PostReceive(in, 0); err != nil {
+		return err
+	}
+	if err := e.Send(ctx, h, out, ep.SendOptions{Quiet: true, Immediate: echo, HasImmediate: true}); err != nil {
+		return err
+	}
+	var c [1]ep.Completion
+	_, err := e.Receives().Wait(ctx, c[:])
+	return err
+}
+
+// watch ends a rally when a message fails.
+func watch(ctx context.Context, cancel context.CancelCauseFunc, e *ep.Endpoint, size int) {
+	var c [1]ep.Completion
+	if _, err := e.Sends().Wait(ctx, c[:]); err == nil {
+		cancel(explain(c[0].Status, c[0].Handle, size))
+	}
+}

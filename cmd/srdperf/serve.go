@@ -1,0 +1,202 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/netip"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/srdtun/srdtun/srd/ep"
+)
+
+// echo is the immediate of a message that the server sends back.
+const echo = 1
+
+// addrsMost bounds the addresses that serve prints: a host with many containers has dozens.
+const addrsMost = 8
+
+// socketFlags are the flags of every endpoint.
+type socketFlags struct {
+	local   []string
+	ports   int
+	workers int
+}
+
+func (f *socketFlags) add(to *pflag.FlagSet) {
+	to.StringSliceVar(&f.local, "local", nil, "addresses of this host to use; none: the kernel chooses")
+	to.IntVar(&f.ports, "ports", 0, "source ports, and so paths between two addresses; 0: 16")
+	to.IntVar(&f.workers, "workers", 1, "threads that carry packets")
+}
+
+// open opens an endpoint.
+func (f *socketFlags) open(cfg ep.Config) (*ep.Endpoint, error) {
+	for _, text := range f.local {
+		a, err := netip.ParseAddr(text)
+		if err != nil {
+			return nil, usagef("--local %s: it is not an address", text)
+		}
+		cfg.Local = append(cfg.Local, a)
+	}
+	cfg.Protocol, cfg.Ports, cfg.Workers = protocol, f.ports, f.workers
+	return ep.Open(cfg)
+}
+
+type serveFlags struct {
+	socketFlags
+	port     uint16
+	size     string
+	receives int
+	of       string
+}
+
+func serveCommand() *cobra.Command {
+	var f serveFlags
+	c := &cobra.Command{
+		Use:   "serve",
+		Short: "Accept messages, and send back those of pingpong",
+		Long: `Accept messages, and send back those of pingpong. Prints KEY@ADDR for the other commands.
+The key is new at each start. Up to 64 clients may measure at the same time.
+
+For "srdperf many" the second server and the next ones are started with --clients-of and
+the line of the first.`,
+		Args: takes(0, 0),
+		RunE: func(c *cobra.Command, _ []string) error {
+			return serve(c.Context(), f, c.OutOrStdout(), c.ErrOrStderr())
+		},
+	}
+	f.add(c.Flags())
+	c.Flags().Uint16Var(&f.port, "port", 0, "UDP port; 0: any free port")
+	c.Flags().StringVar(&f.size, "size", "1M", "longest message")
+	c.Flags().StringVar(&f.of, "clients-of", "", "KEY@ADDR of another server, whose clients may measure here")
+	c.Flags().IntVar(&f.receives, "receives", 256, "receives that are posted: with --size, the memory that clients can use")
+	return c
+}
+
+func serve(ctx context.Context, f serveFlags, out, note io.Writer) error {
+	size, err := parseSize(f.size)
+	if err != nil {
+		return err
+	}
+	if f.receives < 1 || f.receives > depthMost {
+		return usagef("--receives %d is not between 1 and %d", f.receives, depthMost)
+	}
+	e, err := f.open(ep.Config{Key: ep.NewKey(), Port: f.port, ReceiveDepth: f.receives})
+	if err != nil {
+		return err
+	}
+	defer e.Close()
+	if err := f.allow(e); err != nil {
+		return err
+	}
+	for range f.receives {
+		if err := e.PostReceive(make([]byte, size), 0); err != nil {
+			return err
+		}
+	}
+	addrs, err := f.addresses(e.Port())
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(out, target{e.PublicKey(), addrs})
+	s := server{e: e, clients: map[ep.PublicKey]*ep.Handle{}}
+	err = s.run(ctx)
+	fmt.Fprintf(note, "%d messages, %d bytes, %d echoes; %d clients\n", s.messages, s.bytes, s.echoes, len(s.clients))
+	return err
+}
+
+// allow lets the clients of this server, or of another one, send.
+func (f *serveFlags) allow(e *ep.Endpoint) error {
+	server := e.PublicKey()
+	if f.of != "" {
+		t, err := parseTarget(f.of)
+		if err != nil {
+			return err
+		}
+		server = t.key
+	}
+	for i := range clientsMost {
+		key, err := clientKey(server, i)
+		if err == nil {
+			err = e.Allow(key.Public())
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// addresses returns where clients reach this host.
+func (f *serveFlags) addresses(port uint16) (v []netip.AddrPort, err error) {
+	for _, text := range f.local {
+		v = append(v, netip.AddrPortFrom(netip.MustParseAddr(text), port)) // open has parsed it
+	}
+	if len(v) > 0 {
+		return v, nil
+	}
+	all, err := net.InterfaceAddrs()
+	if err != nil {
+		return nil, err
+	}
+	for _, a := range all {
+		if p, err := netip.ParsePrefix(a.String()); err == nil && p.Addr().IsGlobalUnicast() && len(v) < addrsMost {
+			v = append(v, netip.AddrPortFrom(p.Addr(), port))
+		}
+	}
+	if len(v) == 0 {
+		v = []netip.AddrPort{netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), port)}
+	}
+	return v, nil
+}
+
+// server answers clients.
+type server struct {
+	e       *ep.Endpoint
+	clients map[ep.PublicKey]*ep.Handle // at most clientsMost
+
+	messages, bytes, echoes uint64
+}
+
+// run serves until ctx ends.
+func (s *server) run(ctx context.Context) error {
+	batch, done := make([]ep.Completion, 64), make([]ep.Completion, 64)
+	for {
+		n, err := s.e.Receives().Wait(ctx, batch)
+		if errors.Is(err, context.Canceled) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		for i := range batch[:n] {
+			if err := s.serve(&batch[i]); err != nil {
+				return err
+			}
+		}
+		for s.e.Sends().Poll(done) > 0 { // echoes that failed: their clients are gone
+		}
+	}
+}
+
+func (s *server) serve(c *ep.Completion) error {
+	s.messages++
+	s.bytes += uint64(len(c.Data))
+	h := s.clients[c.From]
+	if h == nil {
+		var err error
+		if h, err = s.e.Handle(c.From); err != nil {
+			return err
+		}
+		s.clients[c.From] = h
+	}
+	// A client that does not take its echoes gets no more. It must not delay the others.
+	if c.HasImmediate && c.Immediate == echo && s.e.TrySend(h, c.Data, ep.SendOptions{Quiet: true}) == nil {
+		s.echoes++
+	}
+	return s.e.PostReceive(c.Data[:cap(c.Data)], 0)
+}
