@@ -18,14 +18,24 @@ type DirectSpec struct {
 	// With WireLike, packets of MTU size cross the cables, as a network card sends them.
 	// Otherwise a veth carries whole super-frames of 64 KB.
 	WireLike bool
+	// Switch puts a bridge into the only cable. Its ports are SwitchToA and SwitchToB, where a
+	// test can limit what passes.
+	Switch bool
 }
 
-// Direct consists of two hosts joined by cables without a rate limit, and nothing between them.
-// Cable k, from 0, is "eth<k>" at both ends, with 10.1.<k+1>.1/24 at A and 10.1.<k+1>.2/24 at
-// B.
+// SwitchToA and SwitchToB are the ports of a Direct's switch.
+const (
+	SwitchToA = "toA"
+	SwitchToB = "toB"
+)
+
+// Direct consists of two hosts joined by cables without a rate limit, and at most a switch
+// between them. Cable k, from 0, is "eth<k>" at both ends, with 10.1.<k+1>.1/24 at A and
+// 10.1.<k+1>.2/24 at B.
 type Direct struct {
-	Spec DirectSpec
-	A, B *Host
+	Spec   DirectSpec
+	A, B   *Host
+	Switch *Namespace // nil: there is none
 
 	all       []*Namespace
 	closeOnce sync.Once
@@ -39,6 +49,9 @@ func NewDirect(spec DirectSpec) (*Direct, error) {
 	}
 	if spec.Links < 1 || spec.Links > maxLinks {
 		return nil, fmt.Errorf("fabric: Links = %d, want 1..%d", spec.Links, maxLinks)
+	}
+	if spec.Switch && spec.Links > 1 {
+		return nil, fmt.Errorf("fabric: a switch has one cable to each host, not %d", spec.Links)
 	}
 	if os.Geteuid() != 0 {
 		return nil, errors.New("fabric: namespaces can be made by root only")
@@ -66,6 +79,11 @@ func (d *Direct) build(prefix string) (err error) {
 	if d.B, err = d.host(prefix+"B", 2); err != nil {
 		return err
 	}
+	if d.Spec.Switch {
+		if d.Switch, err = d.namespace(prefix + "S"); err != nil {
+			return err
+		}
+	}
 	if err := d.plug(); err != nil {
 		return err
 	}
@@ -79,10 +97,7 @@ func (d *Direct) build(prefix string) (err error) {
 
 // host makes one end. The last number of its addresses is last.
 func (d *Direct) host(name string, last int) (*Host, error) {
-	n, err := newNamespace(name)
-	if n != nil {
-		d.all = append(d.all, n)
-	}
+	n, err := d.namespace(name)
 	if err != nil {
 		return nil, err
 	}
@@ -93,13 +108,18 @@ func (d *Direct) host(name string, last int) (*Host, error) {
 	return h, n.setSysctl(hostSysctl)
 }
 
+// namespace makes a namespace that Close removes.
+func (d *Direct) namespace(name string) (*Namespace, error) {
+	n, err := newNamespace(name)
+	if n != nil {
+		d.all = append(d.all, n)
+	}
+	return n, err
+}
+
 // plug creates the cables and gives both ends their addresses.
 func (d *Direct) plug() error {
-	var cables batch
-	for k := range d.Spec.Links {
-		cables.add("link add eth%d netns %s type veth peer name eth%d netns %s", k, d.A.Name, k, d.B.Name)
-	}
-	if err := cables.apply("ip", nil); err != nil {
+	if err := d.cables(); err != nil {
 		return err
 	}
 	for _, h := range []*Host{d.A, d.B} {
@@ -121,4 +141,26 @@ func (d *Direct) plug() error {
 		}
 	}
 	return nil
+}
+
+func (d *Direct) cables() error {
+	var b batch
+	if d.Switch == nil {
+		for k := range d.Spec.Links {
+			b.add("link add eth%d netns %s type veth peer name eth%d netns %s", k, d.A.Name, k, d.B.Name)
+		}
+		return b.apply("ip", nil)
+	}
+	b.add("link add eth0 netns %s type veth peer name %s netns %s", d.A.Name, SwitchToA, d.Switch.Name)
+	b.add("link add eth0 netns %s type veth peer name %s netns %s", d.B.Name, SwitchToB, d.Switch.Name)
+	if err := b.apply("ip", nil); err != nil {
+		return err
+	}
+	var inside batch
+	inside.add("link add switch0 type bridge")
+	inside.add("link set switch0 up")
+	for _, port := range []string{SwitchToA, SwitchToB} {
+		inside.add("link set %s master switch0 up", port)
+	}
+	return inside.apply("ip", d.Switch)
 }

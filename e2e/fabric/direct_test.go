@@ -37,11 +37,30 @@ func TestDirect(t *testing.T) {
 	}
 }
 
+// TestDirectSwitch sends through the switch, and sees the packets at its ports.
+func TestDirectSwitch(t *testing.T) {
+	d, err := NewDirect(DirectSpec{WireLike: true, Switch: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { d.Close() })
+	if _, err := d.Switch.Run("tc", "qdisc", "add", "dev", SwitchToB, "root", "tbf", "rate", "8kbit", "burst", "50", "limit", "60"); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.A.pingOnce(d.B.V4[0]); err == nil {
+		t.Error("a port that takes nothing larger than 60 bytes lets a ping pass")
+	}
+}
+
 func TestDirectBounds(t *testing.T) {
 	for _, links := range []int{-1, maxLinks + 1} {
 		if d, err := NewDirect(DirectSpec{Links: links}); err == nil {
 			d.Close()
 			t.Errorf("%d links are accepted", links)
 		}
+	}
+	if d, err := NewDirect(DirectSpec{Links: 2, Switch: true}); err == nil {
+		d.Close()
+		t.Error("a switch with two cables to each host is accepted")
 	}
 }
