@@ -1,0 +1,74 @@
+package cloud
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/srdtun/srdtun/e2e/fabric"
+)
+
+func TestMain(m *testing.M) {
+	if err := fabric.Guard(); err != nil {
+		panic(err)
+	}
+	os.Exit(m.Run())
+}
+
+var small = Caps{TupleMbit: 5, HostMbit: 50, Packets: 8000, NewTuples: 40}
+
+// TestCapsHold offers more than each limit, which must hold, with a queue and without.
+func TestCapsHold(t *testing.T) {
+	for _, c := range []Caps{small, {5, 50, 8000, 40, true}} {
+		n, err := New(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { n.Close() })
+		if err := n.Check(); err != nil {
+			t.Errorf("%v: %v", c, err)
+		}
+	}
+}
+
+// TestCapThatDoesNotCapIsFound removes the limits one after the other. Each check must find
+// its own.
+func TestCapThatDoesNotCapIsFound(t *testing.T) {
+	n, err := New(small)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { n.Close() })
+	n.removed(t, n.A.Namespace, "tc", "qdisc", "del", "dev", "eth0", "root")
+	n.removed(t, n.Switch, "nft", "flush", "ruleset")
+	got := n.Check()
+	if got == nil {
+		t.Fatal("nothing is limited, and nothing is found")
+	}
+	for _, what := range []string{"bits of a tuple", "bits of the host", "packets of the host", "new tuples of the host"} {
+		if !strings.Contains(got.Error(), "does not limit: "+what) {
+			t.Errorf("%s: not found:\n%v", what, got)
+		}
+	}
+}
+
+func (n *Network) removed(t *testing.T, where *fabric.Namespace, tool string, args ...string) {
+	if _, err := where.Run(tool, args...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestVerdict(t *testing.T) {
+	for _, x := range []struct {
+		limit, offered, got float64
+		says                string
+	}{
+		{100, 200, 101, ""}, {100, 200, 120, "does not limit"}, {100, 200, 50, "too tight"},
+		{100, 90, 88, ""}, {100, 90, 10, "too tight"}, {100, 105, 104, ""},
+	} {
+		err := verdict("x", x.limit, x.offered, x.got)
+		if (err == nil) != (x.says == "") || err != nil && !strings.Contains(err.Error(), x.says) {
+			t.Errorf("%+v: %v", x, err)
+		}
+	}
+}

@@ -1,0 +1,193 @@
+package cloud
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"net"
+	"slices"
+	"time"
+)
+
+// Port is where the server of the loads listens.
+const Port = 5210
+
+// A connection begins with an order of 16 bytes. A positive answer size asks for requests of
+// requestSize bytes, each answered with that many bytes. Otherwise the client sends for the
+// given time, and the server then tells what it has received, and in what time.
+const (
+	orderSize   = 16
+	requestSize = 64
+	chunk       = 128 << 10
+	mostAnswer  = 1 << 24
+	// patience is how much longer than the set time a load may take.
+	patience = 20 * time.Second
+)
+
+// mostTime bounds a load, so that a stranger's order does not hold a connection for days.
+const mostTime = 10 * time.Minute
+
+// Serve answers loads until the listener is closed. A connection that fails ends alone.
+func Serve(l net.Listener) error {
+	for {
+		c, err := l.Accept()
+		if err != nil {
+			return err
+		}
+		go func() {
+			defer c.Close()
+			_ = serve(c)
+		}()
+	}
+}
+
+func serve(c net.Conn) error {
+	var order [orderSize]byte
+	if err := c.SetDeadline(time.Now().Add(patience)); err != nil {
+		return err
+	}
+	if _, err := io.ReadFull(c, order[:]); err != nil {
+		return err
+	}
+	answer, during := binary.BigEndian.Uint64(order[:]), time.Duration(binary.BigEndian.Uint64(order[8:]))
+	if answer > mostAnswer || during < 0 || during > mostTime {
+		return errors.New("no order")
+	}
+	if err := c.SetDeadline(time.Now().Add(during + patience)); err != nil {
+		return err
+	}
+	if answer > 0 {
+		return answerAll(c, int(answer))
+	}
+	return swallow(c, during)
+}
+
+func answerAll(c net.Conn, size int) error {
+	request, answer := make([]byte, requestSize), make([]byte, size)
+	for {
+		if _, err := io.ReadFull(c, request); err != nil {
+			return err
+		}
+		if _, err := c.Write(answer); err != nil {
+			return err
+		}
+	}
+}
+
+// swallow reads for the given time.
+func swallow(c net.Conn, during time.Duration) error {
+	begun, received, buf := time.Now(), uint64(0), make([]byte, chunk)
+	if err := c.SetReadDeadline(begun.Add(during)); err != nil {
+		return err
+	}
+	for {
+		k, err := c.Read(buf)
+		received += uint64(k)
+		if err != nil {
+			var t net.Error
+			if !errors.As(err, &t) || !t.Timeout() {
+				return err
+			}
+			break
+		}
+	}
+	var reply [orderSize]byte
+	binary.BigEndian.PutUint64(reply[:], received)
+	binary.BigEndian.PutUint64(reply[8:], uint64(time.Since(begun)))
+	_, err := c.Write(reply[:])
+	return err
+}
+
+// Dial connects to the server of the loads.
+type Dial func() (net.Conn, error)
+
+func order(dial Dial, answer int, during time.Duration) (net.Conn, error) {
+	c, err := dial()
+	if err != nil {
+		return nil, err
+	}
+	var o [orderSize]byte
+	binary.BigEndian.PutUint64(o[:], uint64(answer))
+	binary.BigEndian.PutUint64(o[8:], uint64(during))
+	if err = c.SetDeadline(time.Now().Add(during + patience)); err == nil {
+		_, err = c.Write(o[:])
+	}
+	if err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
+	return c, nil
+}
+
+// Bulk sends over that many connections at once. It returns the Mbit/s that the server has
+// received, from the first connection on.
+func Bulk(dial Dial, flows int, during time.Duration) (mbit float64, err error) {
+	each, errs, done := make([]float64, flows), make([]error, flows), make(chan int, flows)
+	for i := range flows {
+		go func() {
+			each[i], errs[i] = bulk(dial, during)
+			done <- i
+		}()
+	}
+	for range flows {
+		mbit += each[<-done]
+	}
+	return mbit, errors.Join(errs...)
+}
+
+func bulk(dial Dial, during time.Duration) (mbit float64, err error) {
+	c, err := order(dial, 0, during)
+	if err != nil {
+		return 0, err
+	}
+	defer c.Close()
+	go func() {
+		buf := make([]byte, chunk)
+		for {
+			if _, err := c.Write(buf); err != nil {
+				return // the server has ended it, or the end below
+			}
+		}
+	}()
+	var reply [orderSize]byte
+	if _, err := io.ReadFull(c, reply[:]); err != nil {
+		return 0, fmt.Errorf("the server's count: %w", err)
+	}
+	if t, ok := c.(*net.TCPConn); ok {
+		_ = t.SetLinger(0) // what is still queued is nobody's any more
+	}
+	received, took := binary.BigEndian.Uint64(reply[:]), time.Duration(binary.BigEndian.Uint64(reply[8:]))
+	if received == 0 || took <= 0 {
+		return 0, errors.New("nothing was received")
+	}
+	return float64(received) * 8 / 1e6 / took.Seconds(), nil
+}
+
+// Times are percentiles of the times of requests, in milliseconds.
+type Times struct{ P50, P99 float64 }
+
+// Requests sends requests of 64 bytes over one connection. Each is sent after the answer, of
+// the given size, to the one before.
+func Requests(dial Dial, answer int, during time.Duration) (Times, error) {
+	c, err := order(dial, answer, during)
+	if err != nil {
+		return Times{}, err
+	}
+	defer c.Close()
+	request, buf := make([]byte, requestSize), make([]byte, answer)
+	var took []float64
+	for begun := time.Now(); time.Since(begun) < during; {
+		at := time.Now()
+		if _, err := c.Write(request); err != nil {
+			return Times{}, err
+		}
+		if _, err := io.ReadFull(c, buf); err != nil {
+			return Times{}, fmt.Errorf("an answer: %w", err)
+		}
+		took = append(took, time.Since(at).Seconds()*1e3)
+	}
+	slices.Sort(took)
+	at := func(q float64) float64 { return took[max(0, int(math.Ceil(q*float64(len(took))))-1)] }
+	return Times{at(0.5), at(0.99)}, nil
+}
