@@ -20,6 +20,8 @@ type bench struct {
 	seconds int
 	out     *recorder
 	screen  *progress
+	police  bool            // "bench cloud" drops the excess of a tuple at once
+	checked map[string]bool // networks whose limits hold
 }
 
 // value is one measured value.
@@ -39,11 +41,14 @@ func (b *bench) visit(v visit) (err error) {
 		b.screen.failed(v, row, err)
 		return b.out.add(record{Round: v.round, Net: v.net.name, Kind: v.kind.name, Row: row, Error: firstLineOf(err)})
 	}
-	s, err := newSite(v.net)
+	s, err := b.newSite(v.net)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.close()) }()
+	if err := b.check(s); err != nil {
+		return err
+	}
 	l, err := v.kind.start(b, s)
 	if l != nil && l.close != nil {
 		defer func() { err = errors.Join(err, l.close()) }()
@@ -61,6 +66,19 @@ func (b *bench) visit(v visit) (err error) {
 			}
 		}
 	}
+	return nil
+}
+
+// check checks the limits of a network once. Nothing is measured if one of them does not hold.
+func (b *bench) check(s *site) error {
+	if s.check == nil || b.checked[s.net.name] {
+		return nil
+	}
+	if err := s.check(); err != nil {
+		return err
+	}
+	fmt.Printf("%s: its limits hold\n", s.net.name)
+	b.checked[s.net.name] = true
 	return nil
 }
 
@@ -132,6 +150,8 @@ func (b *bench) row(s *site, l *link, row string) ([]value, error) {
 		return b.requestsBesideBulk(s, l)
 	case rowWebsearch, rowBatch, rowIncast2M, rowIncast64K:
 		return b.strain(s, l, row)
+	case rowFlow1, rowFlow8, rowFetch, rowAsk:
+		return b.cloud(s, l, row)
 	}
 	return nil, fmt.Errorf("no row is called %q", row)
 }

@@ -33,6 +33,8 @@ type about struct {
 	Versions map[string]string `json:"versions"`
 	Rounds   int               `json:"rounds"`
 	Seconds  int               `json:"seconds"` // of each measurement
+	Cloud    bool              `json:"cloud,omitempty"`
+	Police   bool              `json:"police,omitempty"`
 }
 
 type firstLine struct {

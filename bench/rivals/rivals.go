@@ -26,25 +26,35 @@ type options struct {
 	from                string
 	only                string
 	reps, secs          int
-	strain              bool
+	matrix              []entry
+	picture             string // the ending of the picture's name
+	cloud, real, police bool   // of "bench cloud"
 }
 
-// Main is "bench rivals".
-func Main(args []string) error {
-	var o options
-	f := flag.NewFlagSet("bench rivals", flag.ContinueOnError)
+// flags are those of all comparisons.
+func (o *options) flags(f *flag.FlagSet, out string) {
 	f.StringVar(&o.srdtun, "bin", "bin/srdtun", "the srdtun to measure")
 	f.StringVar(&o.plot, "plot", "bin/srdplot", "the srdplot to draw with")
 	f.StringVar(&o.tools, "tools", "out/bench-tools", "the `folder` for the programs that are built to compare with")
 	f.StringVar(&o.nebulaSource, "nebula-source", "", "build nebula from this `folder` of its source, not from its newest release")
-	f.StringVar(&o.out, "o", "out/bench", "write `NAME`.md, NAME.png and NAME.jsonl")
+	f.StringVar(&o.out, "o", out, "write `NAME`.md, NAME"+o.picture+" and NAME.jsonl")
 	f.StringVar(&o.from, "from", "", "measure nothing; write table and picture of the values in this `file`")
-	f.StringVar(&o.only, "only", "", "measure only these networks, kinds or rows: a `list` divided by commas of\n"+strings.Join(names(matrix), " "))
-	f.BoolVar(&o.strain, "strain", false, "measure completion times on a fabric under strain instead; -only knows\n"+strings.Join(names(strainMatrix), " "))
+	f.StringVar(&o.only, "only", "", "measure only these networks, kinds or rows: a `list` divided by commas of\n"+strings.Join(names(o.matrix), " "))
 	f.IntVar(&o.reps, "reps", 5, "`rounds`; each visits everything once")
 	f.IntVar(&o.secs, "secs", 5, "`seconds` of each measurement")
+}
+
+// Main is "bench rivals".
+func Main(args []string) error {
+	o := options{matrix: matrix, picture: ".png"}
+	f := flag.NewFlagSet("bench rivals", flag.ContinueOnError)
+	o.flags(f, "out/bench")
+	strain := f.Bool("strain", false, "measure completion times on a fabric under strain instead; -only knows\n"+strings.Join(names(strainMatrix), " "))
 	if err := f.Parse(args); err != nil {
 		return err
+	}
+	if *strain {
+		o.matrix = strainMatrix
 	}
 	if f.NArg() > 0 || o.reps < 1 || o.secs < 1 {
 		f.Usage()
@@ -67,15 +77,11 @@ func (o options) run() error {
 		}
 		return o.write(a, gather(all))
 	}
-	all := matrix
-	if o.strain {
-		all = strainMatrix
-	}
-	entries, err := choose(all, o.only)
+	entries, err := choose(o.matrix, o.only)
 	if err != nil {
 		return err
 	}
-	b, a, err := o.prepare(entries)
+	b, a, entries, err := o.prepare(entries)
 	if err != nil {
 		return err
 	}
@@ -98,29 +104,35 @@ func (o options) run() error {
 	return nil
 }
 
-// prepare builds the rivals and opens the file of values.
-func (o options) prepare(entries []entry) (*bench, about, error) {
-	if os.Geteuid() != 0 {
-		return nil, about{}, errors.New("namespaces can be made by root only")
+// prepare builds the rivals and opens the file of values. It leaves out the kinds whose
+// programs cannot be had, and says so.
+func (o options) prepare(entries []entry) (b *bench, a about, able []entry, err error) {
+	if os.Geteuid() != 0 && !o.real {
+		return nil, a, nil, errors.New("namespaces can be made by root only")
 	}
 	var kinds []string
 	for _, e := range entries {
 		kinds = append(kinds, e.kind.name)
 	}
-	t, err := install(o.tools, o.nebulaSource, kinds)
-	if err != nil {
-		return nil, about{}, err
+	t := &tools{missing: map[string]error{}}
+	scratch := ""
+	if !o.real {
+		if t, err = install(o.tools, o.nebulaSource, kinds); err != nil {
+			return nil, a, nil, err
+		}
+		if scratch, err = fabric.Scratch(); err != nil {
+			return nil, a, nil, err
+		}
 	}
-	scratch, err := fabric.Scratch()
-	if err != nil {
-		return nil, about{}, err
+	if able = t.able(entries); len(able) == 0 {
+		return nil, a, nil, errors.New("nothing is left to measure")
 	}
-	a := about{time.Now().UTC().Format("2006-01-02 15:04 UTC"), machine(), kernel(), t.versions(o.srdtun, kinds), o.reps, o.secs}
+	a = about{time.Now().UTC().Format("2006-01-02 15:04 UTC"), machine(), kernel(), t.versions(o.srdtun, kinds), o.reps, o.secs, o.cloud, o.police}
 	out, err := newRecorder(o.out+".jsonl", a)
 	if err != nil {
-		return nil, about{}, err
+		return nil, a, nil, err
 	}
-	return &bench{srdtun: o.srdtun, tools: t, scratch: scratch, seconds: o.secs, out: out}, a, nil
+	return &bench{srdtun: o.srdtun, tools: t, scratch: scratch, seconds: o.secs, out: out, police: o.police, checked: map[string]bool{}}, a, able, nil
 }
 
 // write writes the table and the picture, and prints the table.
@@ -130,13 +142,13 @@ func (o options) write(a about, r results) error {
 	if err := os.WriteFile(o.out+".md", []byte(text), 0o644); err != nil {
 		return err
 	}
-	drawn, err := draw(o.plot, o.out+".png", a, r)
+	drawn, err := draw(o.plot, o.out+o.picture, a, r)
 	if err != nil {
 		return err
 	}
 	fmt.Printf("table %s.md, values %s.jsonl", o.out, o.out)
 	if drawn {
-		fmt.Printf(", picture %s.png", o.out)
+		fmt.Printf(", picture %s%s", o.out, o.picture)
 	}
 	fmt.Println()
 	return nil

@@ -22,12 +22,18 @@ type site struct {
 	a, b  *fabric.Host
 	more  []*fabric.Host    // that send to B, A among them; nil: A alone
 	port  *fabric.Namespace // the leaf whose port to B has a limit; nil: no limit
+	check func() error      // of the network's limits; nil: there is nothing to check
 	close func() error
 }
 
-func newSite(n network) (*site, error) {
-	if n == slowSpine || n == onePort {
+func (b *bench) newSite(n network) (*site, error) {
+	switch n {
+	case slowSpine, onePort:
 		return newStrainSite(n)
+	case cloud500, cloud2000:
+		return newCloudSite(n, b.police)
+	case instances:
+		return &site{net: n, close: func() error { return nil }}, nil
 	}
 	if n.links == 0 {
 		f, err := fabric.New(fabric.Spec{Spines: spines, RateMbit: rateMbit, Addrs: mptcpAddrs})

@@ -21,6 +21,9 @@ const (
 	kpps     = "kpackets_per_s"
 	p50us    = "p50_us"
 	p99us    = "p99_us"
+	mbit     = "mbit_per_s"
+	p50ms    = "p50_ms"
+	p99ms    = "p99_ms"
 	rowIdle  = "idle" // not to be chosen: it costs nothing
 )
 
@@ -42,6 +45,12 @@ var metrics = []metric{
 	{rowIdle, rssMiB, "memory of the larger daemon, idle, MiB", true},
 	{rowTCP1, rssMiB, "… with one TCP flow, MiB", true},
 	{rowTCP8, rssMiB, "… with eight TCP flows, MiB", true},
+	{rowFlow1, mbit, "one TCP flow, Mbit/s", false},
+	{rowFlow8, mbit, "eight TCP flows, Mbit/s", false},
+	{rowFetch, p50ms, "requests for 64 KB, one after the other: p50, ms", true},
+	{rowFetch, p99ms, "… p99, ms", true},
+	{rowAsk, p50us, "requests for 64 bytes: p50, us", true},
+	{rowAsk, p99us, "… p99, us", true},
 	{rowWebsearch, "mean_ms", "web-search flows at 60 %: mean, ms", true},
 	{rowWebsearch, "p99_ms", "… p99, ms", true},
 	{rowWebsearch, "small_mean_ms", "… of those below 100 KB: mean, ms", true},
@@ -84,13 +93,15 @@ var tables = []table{
 	{"Four paths of 100 Mbit/s: " + fourLinks.title, fourLinks, []kind{plainTCP, mptcp, wireguardGo, srdtun}, wireguardGo, nil, nil},
 	{"A spine at a quarter: " + slowSpine.title, slowSpine, []kind{plainTCP, mptcp, wireguardGo, srdtun}, plainTCP, nil, nil},
 	{"Many to one: " + onePort.title, onePort, []kind{plainTCP, mptcp, wireguardGo, srdtun}, plainTCP, nil, nil},
+	{"A cloud, 1:100: " + cloud500.title, cloud500, cloudKinds, plainTCP, nil, nil},
+	{"A cloud, 1:100: " + cloud2000.title, cloud2000, cloudKinds, plainTCP, nil, nil},
 }
 
 // report returns the whole report, in Markdown.
 func report(a about, r results) string {
 	var b strings.Builder
 	a.heading(&b)
-	for _, t := range tables {
+	for _, t := range append(slices.Clip(tables), r.instanceTable()) {
 		t.write(&b, r)
 	}
 	r.notes(&b)
@@ -101,6 +112,10 @@ func (a about) heading(b *strings.Builder) {
 	fmt.Fprintf(b, "%s; %s; Linux %s\n\n", a.Date, a.Machine, a.Kernel)
 	for _, name := range slices.Sorted(maps.Keys(a.Versions)) {
 		fmt.Fprintf(b, "- %s: %s\n", name, a.Versions[name])
+	}
+	if a.Cloud {
+		a.cloudHeading(b)
+		return
 	}
 	fmt.Fprintf(b, "\nMedian [least..most] of %d rounds of %d s for each measurement; each round visits everything once. "+
 		"Ratios are of values of the same round. Both ends share the machine. "+

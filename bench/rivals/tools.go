@@ -33,10 +33,12 @@ const oldestTried = 4
 type tools struct {
 	wireguard, wireguardTS, nebula, nebulaCert string
 	notes                                      map[string]string // by title: remarks
+	missing                                    map[string]error  // by the name of a kind: why it cannot run
 }
 
 // install builds the programs of the kinds into dir. Nebula is built from the folder
-// nebulaSource. If that is empty, its newest release is built.
+// nebulaSource. If that is empty, its newest release is built. A program that cannot be built
+// here is taken from PATH.
 func install(dir, nebulaSource string, kinds []string) (*tools, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -44,35 +46,80 @@ func install(dir, nebulaSource string, kinds []string) (*tools, error) {
 	}
 	t := &tools{
 		wireguard: filepath.Join(dir, "wireguard"), wireguardTS: filepath.Join(dir, "wireguard-go"),
-		nebula: filepath.Join(dir, "nebula"), nebulaCert: filepath.Join(dir, "nebula-cert"), notes: map[string]string{},
+		nebula: filepath.Join(dir, "nebula"), nebulaCert: filepath.Join(dir, "nebula-cert"),
+		notes: map[string]string{}, missing: map[string]error{},
 	}
 	goCommand, err := findGo()
-	if err != nil {
-		return nil, err
-	}
 	b := builder{goCommand, dir}
-	if slices.Contains(kinds, wireguardGo.name) {
-		if err := b.newest(t, wireguardGo.title, wireguardModule, ""); err != nil {
-			return nil, err
+	need := func(k kind, build func() error, paths map[string]*string) {
+		if !slices.Contains(kinds, k.name) {
+			return
+		}
+		buildErr := err
+		if buildErr == nil {
+			buildErr = build()
+		}
+		if buildErr != nil {
+			buildErr = t.fromPath(k, buildErr, paths)
+		}
+		if buildErr != nil {
+			t.missing[k.name] = buildErr
 		}
 	}
-	if slices.Contains(kinds, wireguardTS.name) {
-		if err := b.pinned(t); err != nil {
-			return nil, err
+	need(wireguardGo, func() error { return b.newest(t, wireguardGo.title, wireguardModule, "") }, map[string]*string{"wireguard-go": &t.wireguard})
+	need(wireguardTS, func() error { return b.pinned(t) }, nil)
+	need(nebula, func() error {
+		if nebulaSource != "" {
+			return b.source(t, nebulaSource)
 		}
-	}
-	switch {
-	case !slices.Contains(kinds, nebula.name):
-	case nebulaSource != "":
-		if err := b.source(t, nebulaSource); err != nil {
-			return nil, err
-		}
-	default:
-		if err := b.newest(t, nebula.title, nebulaModule, "/cmd/nebula", "/cmd/nebula-cert"); err != nil {
-			return nil, err
-		}
-	}
+		return b.newest(t, nebula.title, nebulaModule, "/cmd/nebula", "/cmd/nebula-cert")
+	}, map[string]*string{"nebula": &t.nebula, "nebula-cert": &t.nebulaCert})
+	t.look()
 	return t, nil
+}
+
+// fromPath takes programs from PATH, for buildErr. It returns buildErr if they are not there.
+func (t *tools) fromPath(k kind, buildErr error, paths map[string]*string) error {
+	if len(paths) == 0 {
+		return buildErr
+	}
+	for name, path := range paths {
+		found, err := exec.LookPath(name)
+		if err != nil {
+			return buildErr
+		}
+		*path = found
+	}
+	t.notes[k.title] = "the one that is installed: " + lastLine(buildErr)
+	return nil
+}
+
+// mptcpSwitch says whether the kernel has MPTCP, and is 1 if it is on.
+const mptcpSwitch = "/proc/sys/net/mptcp/enabled"
+
+// look looks for what kinds need beside their programs.
+func (t *tools) look() {
+	if _, err := exec.LookPath("wg"); err != nil {
+		t.missing[wireguardGo.name], t.missing[wireguardTS.name] = err, err
+	}
+	if _, err := os.Stat(mptcpSwitch); err != nil {
+		t.missing[mptcp.name] = err
+	}
+}
+
+// able returns the entries whose kinds can run, and prints the others.
+func (t *tools) able(entries []entry) (able []entry) {
+	said := map[string]bool{}
+	for _, e := range entries {
+		err := t.missing[e.kind.name]
+		if err == nil {
+			able = append(able, e)
+		} else if !said[e.kind.name] {
+			said[e.kind.name] = true
+			fmt.Printf("%s is left out: %s\n", e.kind.title, lastLine(err))
+		}
+	}
+	return able
 }
 
 // findGo also looks in Go's usual folder, because sudo removes it from PATH.

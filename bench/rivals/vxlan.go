@@ -19,8 +19,7 @@ const (
 // vxlanA and vxlanB are the addresses of A and B inside the VXLAN.
 var vxlanA, vxlanB = netip.MustParseAddr("10.88.0.1"), netip.MustParseAddr("10.88.0.2")
 
-// bulkInVXLAN measures one bulk flow in a VXLAN on top of the link. The VXLAN has no outer
-// checksums, as in container networks.
+// bulkInVXLAN measures one bulk flow in a VXLAN on top of the link.
 func (b *bench) bulkInVXLAN(s *site, l *link) ([]value, error) {
 	from, err := sourceOf(s.a, l.to)
 	if err != nil {
@@ -41,14 +40,8 @@ func (b *bench) bulkInVXLAN(s *site, l *link) ([]value, error) {
 	}{{s.a, from, l.to, vxlanA}, {s.b, l.to, from, vxlanB}}
 	for _, e := range ends {
 		defer e.host.Run("ip", "link", "del", vxlanDevice)
-		for _, command := range []string{
-			fmt.Sprintf("link add %s type vxlan id 7 dstport 4789 noudpcsum local %s remote %s", vxlanDevice, e.local, e.peer),
-			fmt.Sprintf("addr add %s/24 dev %s", e.own, vxlanDevice),
-			fmt.Sprintf("link set %s mtu %d up", vxlanDevice, below-vxlanHeaders),
-		} {
-			if _, err := e.host.Run("ip", strings.Fields(command)...); err != nil {
-				return nil, err
-			}
+		if err := plugVXLAN(e.host, e.local, e.peer, e.own, "dstport 4789", below); err != nil {
+			return nil, err
 		}
 	}
 	if err := reach(s.a, vxlanB); err != nil {
@@ -57,6 +50,21 @@ func (b *bench) bulkInVXLAN(s *site, l *link) ([]value, error) {
 	inside := *l
 	inside.to, inside.dev = vxlanB, vxlanDevice
 	return b.bulk(s, &inside, 1)
+}
+
+// plugVXLAN makes one end of a VXLAN without outer checksums, as in container networks. below
+// is the MTU of what carries it.
+func plugVXLAN(h *fabric.Host, local, peer, own netip.Addr, ports string, below int) error {
+	for _, command := range []string{
+		fmt.Sprintf("link add %s type vxlan id 7 %s noudpcsum local %s remote %s", vxlanDevice, ports, local, peer),
+		fmt.Sprintf("addr add %s/24 dev %s", own, vxlanDevice),
+		fmt.Sprintf("link set %s mtu %d up", vxlanDevice, below-vxlanHeaders),
+	} {
+		if _, err := h.Run("ip", strings.Fields(command)...); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // sourceOf returns the source address that h uses towards another address.
