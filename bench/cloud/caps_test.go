@@ -57,18 +57,3 @@ func (n *Network) removed(t *testing.T, where *fabric.Namespace, tool string, ar
 		t.Fatal(err)
 	}
 }
-
-func TestVerdict(t *testing.T) {
-	for _, x := range []struct {
-		limit, offered, got float64
-		says                string
-	}{
-		{100, 200, 101, ""}, {100, 200, 120, "does not limit"}, {100, 200, 50, "too tight"},
-		{100, 90, 88, ""}, {100, 90, 10, "too tight"}, {100, 105, 104, ""},
-	} {
-		err := verdict("x", x.limit, x.offered, x.got)
-		if (err == nil) != (x.says == "") || err != nil && !strings.Contains(err.Error(), x.says) {
-			t.Errorf("%+v: %v", x, err)
-		}
-	}
-}

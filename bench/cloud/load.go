@@ -8,6 +8,7 @@ import (
 	"math"
 	"net"
 	"slices"
+	"sync"
 	"time"
 )
 
@@ -96,7 +97,15 @@ func swallow(c net.Conn, during time.Duration) error {
 	var reply [orderSize]byte
 	binary.BigEndian.PutUint64(reply[:], received)
 	binary.BigEndian.PutUint64(reply[8:], uint64(time.Since(begun)))
-	_, err := c.Write(reply[:])
+	if _, err := c.Write(reply[:]); err != nil {
+		return err
+	}
+	// The client ends the connection. If the server closed it with unread data, the reset could
+	// overtake the reply.
+	if err := c.SetReadDeadline(time.Now().Add(patience)); err != nil {
+		return err
+	}
+	_, err := io.Copy(io.Discard, c)
 	return err
 }
 
@@ -121,27 +130,36 @@ func order(dial Dial, answer int, during time.Duration) (net.Conn, error) {
 }
 
 // Bulk sends over that many connections at once. It returns the Mbit/s that the server has
-// received, from the first connection on.
+// received, from the first connection to the end of the last.
 func Bulk(dial Dial, flows int, during time.Duration) (mbit float64, err error) {
-	each, errs, done := make([]float64, flows), make([]error, flows), make(chan int, flows)
+	received, ends, errs := make([]uint64, flows), make([]time.Duration, flows), make([]error, flows)
+	begun := time.Now()
+	var wg sync.WaitGroup
 	for i := range flows {
-		go func() {
-			each[i], errs[i] = bulk(dial, during)
-			done <- i
-		}()
+		wg.Go(func() { received[i], ends[i], errs[i] = bulk(dial, begun, during) })
 	}
-	for range flows {
-		mbit += each[<-done]
+	wg.Wait()
+	total := uint64(0)
+	for _, n := range received {
+		total += n
 	}
-	return mbit, errors.Join(errs...)
-}
-
-func bulk(dial Dial, during time.Duration) (mbit float64, err error) {
-	c, err := order(dial, 0, during)
-	if err != nil {
+	if err := errors.Join(errs...); err != nil {
 		return 0, err
 	}
+	if total == 0 {
+		return 0, errors.New("nothing was received")
+	}
+	return float64(total) * 8 / 1e6 / slices.Max(ends).Seconds(), nil
+}
+
+// bulk returns what the server has received, and when it ended, since begun.
+func bulk(dial Dial, begun time.Time, during time.Duration) (received uint64, end time.Duration, err error) {
+	c, err := order(dial, 0, during)
+	if err != nil {
+		return 0, 0, err
+	}
 	defer c.Close()
+	start := time.Since(begun)
 	go func() {
 		buf := make([]byte, chunk)
 		for {
@@ -152,16 +170,13 @@ func bulk(dial Dial, during time.Duration) (mbit float64, err error) {
 	}()
 	var reply [orderSize]byte
 	if _, err := io.ReadFull(c, reply[:]); err != nil {
-		return 0, fmt.Errorf("the server's count: %w", err)
+		return 0, 0, fmt.Errorf("the server's count: %w", err)
 	}
 	if t, ok := c.(*net.TCPConn); ok {
-		_ = t.SetLinger(0) // what is still queued is nobody's any more
+		_ = t.SetLinger(0) // what is still queued is of no use
 	}
 	received, took := binary.BigEndian.Uint64(reply[:]), time.Duration(binary.BigEndian.Uint64(reply[8:]))
-	if received == 0 || took <= 0 {
-		return 0, errors.New("nothing was received")
-	}
-	return float64(received) * 8 / 1e6 / took.Seconds(), nil
+	return received, start + took, nil
 }
 
 // Times are percentiles of the times of requests, in milliseconds.
