@@ -49,7 +49,7 @@ func cloudPanels(n network, what string) []panel {
 
 // cloudFigure is drawn of what "bench cloud" has measured.
 func cloudFigure(a about, r results) picture.Figure {
-	f := picture.Figure{Subtitle: a.subtitle("")}
+	f := picture.Figure{Subtitle: a.subtitle("; light bars: in clear")}
 	if own := r.instanceTable(); own.kinds != nil {
 		f.Title = "Between two instances"
 		f.Panels = drawn(r, cloudPanels(instances, ""), own.kinds)

@@ -61,14 +61,14 @@ func drawn(r results, panels []panel, kinds []kind) (all []picture.Panel) {
 
 // shortTitle is a title short enough to fit beside a bar.
 func shortTitle(k kind) string {
-	return strings.NewReplacer("kernel MPTCP", "MPTCP, in clear", "no tunnel", "no tunnel, in clear", "IPsec's shape", "IPsec's shape, in clear").Replace(k.title)
+	return strings.NewReplacer("kernel MPTCP", "MPTCP, in clear").Replace(k.title)
 }
 
 func tone(k kind) picture.Tone {
 	switch k.name {
 	case srdtun.name:
 		return picture.Own
-	case plainTCP.name, mptcp.name:
+	case plainTCP.name, mptcp.name, oneTuple.name:
 		return picture.Orient
 	}
 	return picture.Other

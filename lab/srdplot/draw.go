@@ -68,8 +68,11 @@ func (f Figure) SVG() ([]byte, error) {
 	}
 	var out bytes.Buffer
 	_, err := c.WriteTo(&out)
-	return out.Bytes(), err
+	return bytes.ReplaceAll(out.Bytes(), []byte("font-family:"+svgFont), []byte("font-family:"+svgFont+svgFonts)), err
 }
+
+// A reader may lack the typeface of the picture. Arial and Helvetica have the same widths.
+const svgFont, svgFonts = "Liberation Sans", ",Arial,Helvetica,sans-serif"
 
 // size returns width and height.
 func (f Figure) size() (w, h vg.Length) {
