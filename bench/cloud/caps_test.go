@@ -20,20 +20,24 @@ var small = Caps{TupleMbit: 5, HostMbit: 50, Packets: 8000, NewTuples: 40}
 // TestCapsHold offers more than each limit, which must hold, with a queue and without.
 func TestCapsHold(t *testing.T) {
 	for _, c := range []Caps{small, {5, 50, 8000, 40, true}} {
-		n, err := New(c)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { n.Close() })
-		if err := n.Check(); err != nil {
-			t.Errorf("%v: %v", c, err)
-		}
+		t.Run(c.String(), func(t *testing.T) {
+			t.Parallel()
+			n, err := New(c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { n.Close() })
+			if err := n.Check(); err != nil {
+				t.Error(err)
+			}
+		})
 	}
 }
 
 // TestCapThatDoesNotCapIsFound removes the limits one after the other. Each check must find
 // its own.
 func TestCapThatDoesNotCapIsFound(t *testing.T) {
+	t.Parallel()
 	n, err := New(small)
 	if err != nil {
 		t.Fatal(err)

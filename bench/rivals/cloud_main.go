@@ -21,7 +21,7 @@ func Cloud(args []string) error {
 	if len(args) == 1 && args[0] == "serve" {
 		return listenAll()
 	}
-	o := options{matrix: cloudMatrix, cloud: true, picture: ".svg"}
+	o := options{matrix: cloudMatrix, cloud: true, picture: ".png"}
 	f := flag.NewFlagSet("bench cloud", flag.ContinueOnError)
 	f.Usage = func() {
 		fmt.Fprintln(f.Output(), cloudUsage)

@@ -9,17 +9,36 @@ import (
 	"github.com/srdtun/srdtun/scripts/picture"
 )
 
-// cloudHeading says how the values of "bench cloud" were measured.
-func (a about) cloudHeading(b *strings.Builder) {
+// cloudHeading says how the values of "bench cloud" were measured. Between instances no limit
+// is known.
+func (a about) cloudHeading(b *strings.Builder, r results) {
 	fmt.Fprintf(b, "\nMedian [least..most] of %d rounds of %d s for each measurement; each round visits everything once. "+
 		"Ratios are of values of the same round. A flow's rate is of TCP's payload, from its first packet on. "+
 		"Requests go over one connection, each after the answer to the one before.\n", a.Rounds, a.Seconds)
+	rebuilt := false
 	for _, n := range []network{cloud500, cloud2000} {
+		if !r.has(n) {
+			continue
+		}
 		c := caps[n.name]
 		c.Police = a.Police
 		fmt.Fprintf(b, "\n%s: %s.", n.name, c)
+		rebuilt = true
 	}
-	fmt.Fprintf(b, "\n\nMPTCP has 8 subflows. %s is VXLAN with one source port: one 5-tuple, carried by the kernel, in clear. nebula and the others in user space encrypt.\n", oneTuple.title)
+	if !rebuilt {
+		return
+	}
+	fmt.Fprintf(b, "\n\nBoth ends share the machine. MPTCP has 8 subflows. %s is VXLAN with one source port: one 5-tuple, carried by the kernel, in clear. nebula and the others in user space encrypt.\n", oneTuple.title)
+}
+
+// has says whether anything was measured on a network.
+func (r results) has(n network) bool {
+	for k := range r.values {
+		if k.net == n.name {
+			return true
+		}
+	}
+	return false
 }
 
 // instanceTable is of the kinds that were measured between instances.

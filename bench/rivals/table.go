@@ -100,7 +100,7 @@ var tables = []table{
 // report returns the whole report, in Markdown.
 func report(a about, r results) string {
 	var b strings.Builder
-	a.heading(&b)
+	a.heading(&b, r)
 	for _, t := range append(slices.Clip(tables), r.instanceTable()) {
 		t.write(&b, r)
 	}
@@ -108,13 +108,13 @@ func report(a about, r results) string {
 	return b.String()
 }
 
-func (a about) heading(b *strings.Builder) {
+func (a about) heading(b *strings.Builder, r results) {
 	fmt.Fprintf(b, "%s; %s; Linux %s\n\n", a.Date, a.Machine, a.Kernel)
 	for _, name := range slices.Sorted(maps.Keys(a.Versions)) {
 		fmt.Fprintf(b, "- %s: %s\n", name, a.Versions[name])
 	}
 	if a.Cloud {
-		a.cloudHeading(b)
+		a.cloudHeading(b, r)
 		return
 	}
 	fmt.Fprintf(b, "\nMedian [least..most] of %d rounds of %d s for each measurement; each round visits everything once. "+
