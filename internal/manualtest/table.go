@@ -53,6 +53,8 @@ var Table = []Run{
 	{"docs/events.md", "journalctl", ByCommands, ""},
 	{"docs/events.md", "2026-11-22 14:16", "", "lines of a log; each kind of them has its test in overlay/daemon"},
 
+	{"docs/cloud.md", "bench cloud serve", "", "needs two instances; TestInstancesAreNamed of bench/rivals reads such arguments"},
+
 	{"docs/fleet.md", "etcd  <---->", "", "a drawing"},
 	{"docs/fleet.md", "make deb", "make test-package", "it installs packages of another version, with dpkg"},
 	{"docs/fleet.md", "srdtun-etcd fleetkey", "TestFleetCommands", ""},
