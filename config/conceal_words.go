@@ -41,6 +41,19 @@ func SecretKeys(text string) (keys []Secret) {
 	return keys
 }
 
+// SecretValues returns the words at the place of a private or preshared key, in a text that may be
+// broken. A key that lost some characters is still a secret.
+func SecretValues(text string) (words []string) {
+	for line := range strings.Lines(text) {
+		m := keyLine.FindStringSubmatch(strings.TrimSpace(line))
+		if m == nil || edits(plain(m[2]), "privatekey") > slips && edits(plain(m[2]), "presharedkey") > slips {
+			continue
+		}
+		words = append(words, fields(m[3])...)
+	}
+	return words
+}
+
 // secretWords returns the secret words of a hidden text, and their parts. A word is secret by
 // its position (after "user:", before "@host", after "token=" or "--password"), or if it
 // looks random.

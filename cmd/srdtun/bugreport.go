@@ -60,6 +60,7 @@ type bugReport struct {
 	out    bytes.Buffer
 	public map[string]bool // public keys
 	secret map[string]bool // secret keys of this host's configurations
+	pieces keytext.Pieces  // of secret keys, and of what is in their places
 	words  map[string]bool // secret words of the configuration, to hide everywhere
 	shown  string          // the files as shown
 }
@@ -96,7 +97,8 @@ func writeReport(arg string) []byte {
 	r.section("%q", journal)
 	_, _ = r.out.Write(withoutOthers(output(journal)))
 	maps.DeleteFunc(r.public, func(key string, _ bool) bool { return r.secret[key] })
-	return redact(append(files, r.scrubbed(withoutOutput(r.out.Bytes()))...), r.public)
+	text := append(files, r.scrubbed(withoutOutput(r.out.Bytes()))...)
+	return redact([]byte(r.pieces.Hide(string(text))), r.public)
 }
 
 func (r *bugReport) section(format string, args ...any) {

@@ -1,9 +1,11 @@
 package main
 
 import (
+	"encoding/hex"
 	"maps"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/srdtun/srdtun/config"
 	"github.com/srdtun/srdtun/internal/bounded"
@@ -48,6 +50,9 @@ func (r *bugReport) noteText(text []byte) {
 	for _, s := range config.SecretKeys(string(text)) {
 		r.noteSecret(s)
 	}
+	for _, word := range config.SecretValues(string(text)) {
+		r.pieces.Add(word)
+	}
 }
 
 // noteKeys notes the keys of a valid configuration, which may be in files of their own, and the
@@ -70,10 +75,21 @@ func (r *bugReport) noteKeys(c *config.Config) {
 	}
 }
 
-// noteSecret notes a secret key in both spellings of a private key.
+// urlAlphabet is the other alphabet of base64.
+var urlAlphabet = strings.NewReplacer("+", "-", "/", "_")
+
+// noteSecret notes a secret key in both spellings of a private key, and its pieces.
 func (r *bugReport) noteSecret(s config.Secret) {
-	if !s.IsZero() {
-		r.secret[s.Reveal()], r.secret[s.Clamped().Reveal()] = true, true
+	if s.IsZero() {
+		return
+	}
+	for _, key := range []config.Secret{s, s.Clamped()} {
+		r.secret[key.Reveal()] = true
+		raw := key.Bytes()
+		digits := hex.EncodeToString(raw[:])
+		for _, form := range []string{key.Reveal(), urlAlphabet.Replace(key.Reveal()), digits, strings.ToUpper(digits)} {
+			r.pieces.Add(form)
+		}
 	}
 }
 

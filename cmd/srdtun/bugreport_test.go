@@ -1,7 +1,10 @@
 package main
 
 import (
+	"encoding/base64"
+	"encoding/hex"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -40,7 +43,7 @@ func TestBugreportHasNoSecrets(t *testing.T) {
 func TestRedact(t *testing.T) {
 	k := "xTIBA5rboUvnH4htodjb6e697QjLERt1NAB4mZqp8Dg="
 	for in, want := range map[string]string{
-		"a " + k + " b": "a (hidden) b", "x" + k: "(hidden)", k + k: "(hidden)(hidden)", k[:43]: "(hidden)", k[:40]: "(hidden)", k[:39]: k[:39],
+		"a " + k + " b": "a (hidden) b", "x" + k: "(hidden)", k + k: "(hidden)(hidden)", k[:43]: "(hidden)", k[:40]: "(hidden)", k[:39]: "(hidden)", k[:27]: "(hidden)", k[:21]: k[:21],
 		strings.Repeat("09af", 16): "(hidden)", strings.NewReplacer("+", "-", "/", "_").Replace(k[:42]): "(hidden)",
 	} {
 		if got := string(redact([]byte(in), nil)); got != want {
@@ -85,6 +88,38 @@ func TestBugreportKnowsSecretsOfOtherFiles(t *testing.T) {
 	}
 	if !strings.Contains(got, public) {
 		t.Errorf("the public key is missing:\n%s", got)
+	}
+}
+
+// Pieces of a secret are hidden, in whatever file and form they are repeated, and so is what has
+// the place of a key but not its length.
+func TestBugreportHidesPiecesOfKeys(t *testing.T) {
+	const key, cut, shared = "yAnz5TF+lXXJte14tji3zlMNq+hd2rYUIgJBgB3fBmk=", "aaaabbbbccccddddeeeeffff", "IFJzPPIGXtmFkLdYtIjZyqHbRUtSJWYeVOf4rvxIE3g="
+	raw, err := base64.StdEncoding.DecodeString(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	digits := hex.EncodeToString(raw)
+	dir := t.TempDir()
+	t.Setenv(configDirEnv, filepath.Join(dir, "etc"))
+	names := []string{key[:16], key[5:32], key[8:44], "x" + key[10:26] + "x", digits[3:19], cut[:20], shared[20:40]}
+	lab := "[interface]\nname = 'srdnone'\nprivate_key = '" + key + "'\n"
+	for i, n := range names {
+		lab += fmt.Sprintf("[[peer]]\nname = '%s'\npublic_key = 'x%d'\n", n, i)
+	}
+	for name, text := range map[string]string{"lab.toml": lab, "etc/broken.toml": "[interface\nprivate_key = '" + cut + "'\npreshard_key = " + shared + "\n"} {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755), os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got := string(writeReport(filepath.Join(dir, "lab.toml")))
+	for _, n := range names {
+		if strings.Contains(got, n) {
+			t.Errorf("%q is in it", n)
+		}
+	}
+	if !strings.Contains(got, "name = '(hidden)'") {
+		t.Errorf("the names are not shown:\n%s", got)
 	}
 }
 

@@ -18,6 +18,9 @@ const (
 	// longRun is the least length of a key without gaps: 32 bytes are 43 characters of base64,
 	// or 64 hexadecimal digits. A key that lost some characters is still a secret.
 	longRun = 40
+	// leastRun is the least length of a part of a key without gaps. Such a part is shorter than
+	// longRun, so it must also look drawn at random as a whole.
+	leastRun = 22
 	// leastDrawn is the least length of a key in groups. It is shorter than longRun, since
 	// groups at both ends may look like words.
 	leastDrawn = 28
@@ -34,6 +37,8 @@ const (
 var (
 	// longRuns match long runs in both alphabets of base64, with directories in front.
 	longRuns = regexp.MustCompile(`[A-Za-z0-9+/_-]{40,}={0,2}`)
+	// shortRuns match those and the parts of them.
+	shortRuns = regexp.MustCompile(`[A-Za-z0-9+/_-]{22,}`)
 	// words match runs of base64.
 	words = regexp.MustCompile(`[A-Za-z0-9+/=]+`)
 	// gaps match the separators of groups.
@@ -45,15 +50,16 @@ var (
 // Hide replaces each part of a text that has the shape of a key. A key for which public returns
 // true stays, if it stands whole; a nil public hides all.
 func Hide(text string, public func(key string) bool) string {
-	if len(text) < leastDrawn {
+	if len(text) < leastRun {
 		return text
 	}
-	return hideGroups(longRuns.ReplaceAllStringFunc(text, func(run string) string {
+	text = hideGroups(longRuns.ReplaceAllStringFunc(text, func(run string) string {
 		if public != nil && public(run) {
 			return run
 		}
 		return hideRun(run)
 	}))
+	return shortRuns.ReplaceAllStringFunc(text, hidePart)
 }
 
 // quotedBytes bounds a quoted word, so that a message stays one readable line.
@@ -112,6 +118,51 @@ func hideRun(run string) string {
 		return run
 	}
 	return run[:start] + Hidden + run[end:]
+}
+
+// hidePart hides the part of a run from its first to its last drawn word, if that may be a part
+// of a key.
+func hidePart(run string) string {
+	if len(run) >= longRun {
+		return run // longRuns has matched it
+	}
+	parts := strings.FieldsFunc(run, between)
+	first, last := len(parts), -1
+	for i, p := range parts {
+		if !isWord(p) {
+			first, last = min(first, i), i
+		}
+	}
+	if last < 0 {
+		return run
+	}
+	start, end := span(run, parts, first, last)
+	if end-start < leastRun || !mixed(run[start:end]) {
+		return run
+	}
+	return run[:start] + Hidden + run[end:]
+}
+
+// mixed reports whether small letters, capitals and others follow each other as if drawn at random.
+// Then the class changes after three of five characters on average; a name of several words changes
+// it twice a word.
+func mixed(text string) bool {
+	changes, small, large := 0, 0, 0
+	var last int
+	for i, c := range []byte(text) {
+		class := 0
+		switch {
+		case 'a' <= c && c <= 'z':
+			class, small = 1, small+1
+		case 'A' <= c && c <= 'Z':
+			class, large = 2, large+1
+		}
+		if i > 0 && class != last {
+			changes++
+		}
+		last = class
+	}
+	return small >= 3 && large >= 3 && 10*changes >= 4*len(text)
 }
 
 // between reports whether r separates the parts of a path or a name.

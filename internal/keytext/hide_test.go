@@ -87,3 +87,24 @@ func FuzzHide(f *testing.F) {
 		}
 	})
 }
+
+// A part of a key of 27 characters or more is hidden, nearly always: some look like words.
+func TestPartsOfKeysAreHidden(t *testing.T) {
+	draw := rand.New(rand.NewChaCha8([32]byte{1}))
+	shown, all := 0, 0
+	for range 2000 {
+		var raw [Bytes]byte
+		for i := range raw {
+			raw[i] = byte(draw.Uint32())
+		}
+		n := 27 + draw.IntN(10)
+		at := draw.IntN(43 - n)
+		part := Format(raw)[at : at+n]
+		if all++; strings.Contains(Hide("no key at line 3: "+part+" (5 bytes)", nil), part) {
+			shown++
+		}
+	}
+	if 50*shown > all {
+		t.Errorf("%d of %d parts are shown", shown, all)
+	}
+}
