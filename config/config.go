@@ -182,4 +182,6 @@ type Peer struct {
 	Expires             time.Time      // end of its validity; zero: never
 	File                string         // its drop-in file; "": the configuration itself
 	Guest               bool           // its drop-in file belongs to another user than root and the daemon's
+
+	lines peerLines // of its drop-in file
 }

@@ -14,7 +14,7 @@ import (
 // line with file, line and key. At most mostDoubts of one kind are listed. The host's clock says
 // now, and the host has the addresses own.
 func (c *Config) Doubts(now time.Time, own []netip.Addr) []error {
-	d := &doubter{c: c, now: now, own: own, marks: map[string]*doubted{}, told: map[doubtKind]int{}}
+	d := &doubter{c: c, now: now, own: own, told: map[doubtKind]int{}}
 	d.prefixes = prefixOwners(c)
 	const open = "others may read it (mode bits %04o): accepted, since the platform has set its mode; whoever runs in this container can read the key"
 	if c.wide != 0 {
@@ -38,19 +38,48 @@ func (c *Config) Doubts(now time.Time, own []netip.Addr) []error {
 // thousand.
 const mostDoubts = 8
 
+// widestBlock is the length of the prefixes that stand for a default route: its halves and
+// quarters. Each has some address that no peer can have.
+const widestBlock = 2
+
 // doubtKind is a key of root's peers, or of guests. Guests' doubts hide none of root's.
 type doubtKind struct {
 	key   string
 	guest bool
 }
 
-// doubter examines a configuration, and reads its files for line numbers.
+// peerLines are the lines in a drop-in file that doubts may name. They are noted when the file is
+// read: its owner can put a link to another file in its place at any time.
+type peerLines struct{ allowedIPs, endpoints, expires int32 }
+
+func linesOf(s section) peerLines {
+	line := func(key string) int32 { return int32(s.doc.lines.line(s.off(key))) }
+	if s.doc == nil {
+		return peerLines{}
+	}
+	return peerLines{line("allowed_ips"), line("endpoints"), line("expires")}
+}
+
+// of returns the line of a key; 0: not known.
+func (l peerLines) of(key string) int {
+	switch key {
+	case "allowed_ips":
+		return int(l.allowedIPs)
+	case "endpoints":
+		return int(l.endpoints)
+	case "expires":
+		return int(l.expires)
+	}
+	return 0
+}
+
+// doubter examines a configuration, and reads the file itself for line numbers.
 type doubter struct {
 	c        *Config
 	now      time.Time
 	own      []netip.Addr
 	prefixes map[netip.Prefix]int // allowed IPs and the indices of their peers
-	marks    map[string]*doubted  // by file
+	text     *doubted             // of the configuration itself, once it was read
 	told     map[doubtKind]int
 	seen     map[string]int // peers of a file so far
 	all      []error
@@ -87,6 +116,9 @@ func (d *doubter) peer(i int) {
 		d.doubt(p, at, "allowed_ips", "there are none: nothing is sent to this peer, and nothing it sends is taken")
 	}
 	for _, a := range p.AllowedIPs {
+		if what := unusable(a); what != "" && a.Bits() > widestBlock && !p.Guest {
+			d.doubt(p, at, "allowed_ips", "%s has %s in it, which no peer can have: packets to them do not enter the tunnel, or this host loses its own; want the networks behind the peer", a, what)
+		}
 		for _, own := range d.c.Interface.Address {
 			// A prefix as wide as the tunnel's network is intended, because that peer
 			// forwards packets.
@@ -149,7 +181,9 @@ func (d *doubter) doubt(p *Peer, at int, key, format string, args ...any) {
 		return
 	}
 	e := &Error{File: cmp.Or(p.File, d.c.File), Key: "peer." + key, Msg: fmt.Sprintf(format, args...), Peer: p.Title()}
-	if f := d.file(cmp.Or(p.File, d.c.copy, d.c.File)); f != nil {
+	if p.File != "" {
+		e.Line = p.lines.of(key)
+	} else if f := d.file(cmp.Or(d.c.copy, d.c.File)); f.root != nil {
 		e.Line = f.lines.line(f.root.key("peer").item(at).key(key).off)
 	}
 	if p.Guest {
@@ -159,16 +193,15 @@ func (d *doubter) doubt(p *Peer, at int, key, format string, args ...any) {
 	d.all = append(d.all, e)
 }
 
-// file reads a file for its line numbers; it returns nil if the file cannot be read any more.
+// file reads the configuration for its line numbers. There are none if it cannot be read any more.
 func (d *doubter) file(name string) *doubted {
-	f, ok := d.marks[name]
-	if !ok {
+	if d.text == nil {
+		d.text = &doubted{}
 		if text, err := bounded.Regular(name, MaxFileBytes); err == nil {
-			f = &doubted{locate(string(text)).root, newLineIndex(string(text))}
+			d.text = &doubted{locate(string(text)).root, newLineIndex(string(text))}
 		}
-		d.marks[name] = f
 	}
-	return f
+	return d.text
 }
 
 // Doubt records a doubt about a key of a section such as "interface".

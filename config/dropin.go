@@ -66,22 +66,37 @@ func WithDropIns(c *Config) (with *Config, faults []error, err error) {
 // CheckDropIns reads c's drop-in directory like the daemon, and returns its first fault
 // as an error.
 func CheckDropIns(c *Config) (with *Config, err error) {
-	with, faults, err := WithDropIns(c)
-	switch {
-	case err != nil:
-		if ofKey(err) {
-			return nil, err
-		}
-		return nil, c.fault("peers", "dir", "%v", err)
-	case len(faults) > 0:
-		faults = RootsFirst(faults)
-		var whole *DirFault
-		if errors.As(faults[0], &whole) {
-			return nil, c.fault("peers", "dir", "%s: %v", whole.Dir, whole.Err)
-		}
-		return nil, faults[0]
+	with, guests, err := JudgeDropIns(c)
+	if err == nil && len(guests) > 0 {
+		err = guests[0]
+	}
+	if err != nil {
+		return nil, err
 	}
 	return with, nil
+}
+
+// JudgeDropIns is CheckDropIns, but faults of guests are no error: the daemon starts without their
+// files.
+func JudgeDropIns(c *Config) (with *Config, guests []error, err error) {
+	with, faults, err := WithDropIns(c)
+	if err != nil {
+		if ofKey(err) {
+			return nil, nil, err
+		}
+		return nil, nil, c.fault("peers", "dir", "%v", err)
+	}
+	for _, f := range RootsFirst(faults) {
+		if !OfGuest(f) {
+			return nil, nil, f
+		}
+		var whole *DirFault
+		if errors.As(f, &whole) {
+			f = c.fault("peers", "dir", "%s: %v", whole.Dir, whole.Err)
+		}
+		guests = append(guests, f)
+	}
+	return with, guests, nil
 }
 
 // DropInFault turns an error of With into a fault that names its key. A fault of the
@@ -312,6 +327,6 @@ func (d *DropIns) readFile(dir *peerDir, f place) (p Peer, at section, err error
 		return Peer{}, at, wrong(errors.New("has no [[peer]]"))
 	}
 	uid, ok := ownerOf(info)
-	p.File, p.Guest = file, !ok || !self(uid)
+	p.File, p.Guest, p.lines = file, !ok || !self(uid), linesOf(at)
 	return p, at, root.doc.first()
 }

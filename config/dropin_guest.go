@@ -166,15 +166,23 @@ var noHosts = []struct {
 	{netip.MustParsePrefix("ff00::/8"), "multicast addresses"},
 }
 
+// unusable says which addresses in a prefix no peer can have; "": there are none.
+func unusable(p netip.Prefix) string {
+	for _, n := range noHosts {
+		if p.Overlaps(n.prefix) {
+			return n.what
+		}
+	}
+	return ""
+}
+
 // takes returns the reason why no guest may have a prefix, or "".
 func (g *grants) takes(p netip.Prefix) string {
 	if p.Bits() == 0 {
 		return "is a default route, which only root may configure"
 	}
-	for _, n := range noHosts {
-		if p.Overlaps(n.prefix) {
-			return "has " + n.what + " in it"
-		}
+	if what := unusable(p); what != "" {
+		return "has " + what + " in it"
 	}
 	granted := -1 // the length of the narrowest grant around p
 	for _, a := range g.allow {

@@ -183,7 +183,7 @@ func TestDropInsAgain(t *testing.T) {
 
 // TestAlikeSeesAllKeys: a key of a peer that is added is compared, or this fails.
 func TestAlikeSeesAllKeys(t *testing.T) {
-	if n := reflect.TypeFor[Peer]().NumField(); n != 10 {
+	if n := reflect.TypeFor[Peer]().NumField(); n != 11 { // the last one is lines, which is no key
 		t.Errorf("a peer has %d fields: does alike compare them?", n)
 	}
 	a := parsed(t, withKeys(everything)).Peers[0]
@@ -432,6 +432,52 @@ func TestRootsDropInsComeFirst(t *testing.T) {
 		got, faults, err := d.With(c, changed)
 		if err != nil || len(got.Peers) != 1 || got.Peers[0].Name != "roots" || len(faults) != 1 {
 			t.Fatalf("%+v, %v, %v", got, faults, err)
+		}
+	}
+}
+
+// A doubt names the line that was read, and no file is opened again by its name: its owner may have
+// put a link in its place meanwhile.
+func TestDoubtsOpenNoDropInAgain(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "a.toml")
+	text := "[[peer]]\n# x\npublic_key = 'xTIBA5rboUvnH4htodjb6e697QjLERt1NAB4mZqp8Dg='\nallowed_ips = '224.0.0.0/24'\n\nendpoints = '10.9.0.7:1'\n"
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c := parsed(t, "[interface]\naddress = '10.9.0.1/24'\nprivate_key = 'oD1r4LpO1DCso8wyo3uhFx/dZW5TY3VxK7QRfwNYDHY='\n[peers]\ndir = '"+dir+"'\n")
+	with, faults, err := WithDropIns(c)
+	if err != nil || len(faults) > 0 {
+		t.Fatal(err, faults)
+	}
+	for _, later := range []string{text, "\n\n\n\n" + text, ""} {
+		if err := os.WriteFile(file, []byte(later), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, d := range with.Doubts(time.Now(), nil) {
+			got = append(got, d.Error())
+		}
+		if len(got) != 2 || !strings.HasPrefix(got[0], file+":4: peer.allowed_ips: 224.0.0.0/24 has multicast addresses in it") || !strings.HasPrefix(got[1], file+":6: peer.endpoints: 10.9.0.7") {
+			t.Errorf("%q", got)
+		}
+	}
+}
+
+// A prefix of root's with addresses that no peer can have is a doubt, as a guest's is refused.
+func TestUnusablePrefixesAreDoubts(t *testing.T) {
+	doubts := func(prefix string) int {
+		c := parsed(t, "[interface]\naddress = '10.9.0.1/24'\nprivate_key = 'oD1r4LpO1DCso8wyo3uhFx/dZW5TY3VxK7QRfwNYDHY='\n[[peer]]\npublic_key = 'xTIBA5rboUvnH4htodjb6e697QjLERt1NAB4mZqp8Dg='\nallowed_ips = '"+prefix+"'\n")
+		return len(c.Doubts(time.Now(), nil))
+	}
+	for _, p := range []string{"224.0.0.0/4", "239.1.2.3/32", "127.0.0.0/8", "127.0.0.53/32", "126.0.0.0/7", "255.255.255.255/32", "169.254.0.0/16", "0.0.0.0/8", "0.0.0.0/32", "::/128", "::1/128", "fe80::/10", "fe80::1/128", "ff00::/8", "ff02::1/128"} {
+		if doubts(p) != 1 {
+			t.Errorf("%s: %d doubts", p, doubts(p))
+		}
+	}
+	for _, p := range []string{"0.0.0.0/0", "::/0", "0.0.0.0/1", "128.0.0.0/1", "::/1", "8000::/1", "10.0.0.0/8", "2000::/3", "fd00::/8", "192.168.0.0/16"} {
+		if doubts(p) != 0 {
+			t.Errorf("%s: %d doubts", p, doubts(p))
 		}
 	}
 }

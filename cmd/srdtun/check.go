@@ -17,7 +17,7 @@ func checkCommand() *cobra.Command {
 		Short: "Check a configuration",
 		Long: `Check a configuration and the files of its [peers] dir. The first fault is printed with
 file, line and key. A running daemon ignores a wrong file of that directory and keeps all
-other peers.
+other peers. A wrong file of the directory's owner, if that is not root, is a warning.
 
 A line that ends with "(warning)" is about a value that is valid but looks like a mistake on
 this host; the exit code stays 0. If root checks a file of the service srdtun@NAME, there is
@@ -29,15 +29,31 @@ a warning for each file, program and port that the service cannot use.`,
 			if err != nil {
 				return err
 			}
-			if c, err = config.CheckDropIns(c); err != nil {
+			c, guests, err := config.JudgeDropIns(c)
+			if err != nil {
 				return err
 			}
+			warnGuests(guests)
 			for _, d := range slices.Concat(daemon.Doubts(c, time.Now()), conflicts(c), unitOf(c.File).doubts(c)) {
 				fmt.Fprintf(os.Stderr, "srdtun: %v (warning)\n", d)
 			}
 			_, err = fmt.Printf("%s: ok: interface %s, %s\n", c.File, c.Interface.Name, peersOf(c))
 			return err
 		},
+	}
+}
+
+// mostGuestFaults bounds the lines about an owner's files: he chooses their number.
+const mostGuestFaults = 20
+
+// warnGuests prints what is wrong with the drop-in files of another user. The daemon leaves them
+// out, and he must not be able to make a check of root's fail.
+func warnGuests(faults []error) {
+	for _, f := range faults[:min(len(faults), mostGuestFaults)] {
+		fmt.Fprintf(os.Stderr, "srdtun: %v: left out (warning)\n", f)
+	}
+	if n := len(faults) - mostGuestFaults; n > 0 {
+		fmt.Fprintf(os.Stderr, "srdtun: %d more files of [peers] dir are left out (warning)\n", n)
 	}
 }
 
