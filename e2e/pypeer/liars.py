@@ -130,9 +130,11 @@ def number_that_was_left_out(peer, host):
         real(s, frm, data)
 
     peer.data_packet = watch
-    host.blast(peer, 4950, 30000, 1100, 60)
-    if not peer.run(lambda: gaps, 6.0):
-        return "no number was left out of %s" % nexts
+    for _ in range(5):  # a daemon leaves out one of 8,192 numbers at least, but how many a blast takes is the queue's affair
+        host.blast(peer, 4950, 30000, 1100, 60)
+        if peer.run(lambda: gaps, 6.0):
+            break
+    need(gaps, "no number was left out of %s", nexts)
     slot, pn = gaps[-1]
     peer.auto_answer = peer.auto_ack = False
     peer.run(timeout=0.1)
