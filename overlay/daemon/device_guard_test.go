@@ -97,7 +97,7 @@ func TestWhatIsTakenAwayComesBack(t *testing.T) {
 			until(t, "all to be there", func() bool { return slices.Equal(outside(t), was) })
 			time.Sleep(3 * settle)
 			if n := r.count(events.RoutesRestored); n != 1 || r.count(events.RoutesLost) > 0 {
-				t.Errorf("told %d times: %q", n, texts(r.story))
+				t.Errorf("told %d times: %q", n, texts(r.server.log))
 			}
 			r.cancel()
 			r.wait()

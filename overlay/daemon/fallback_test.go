@@ -104,7 +104,7 @@ func TestFallbacksAreTold(t *testing.T) {
 		return err == nil && st.Device.WrittenFrames >= 100
 	})
 	if n := a.count(events.Fallback); n != len(missing)+1 {
-		t.Errorf("told %q", texts(a.story))
+		t.Errorf("told %q", texts(a.server.log))
 	}
 	for _, r := range []*running{a, b} {
 		r.cancel()
@@ -153,7 +153,7 @@ func TestHandoverThatFailsIsTold(t *testing.T) {
 		if part != "" {
 			r.said(events.Fallback, part)
 		} else if n := r.count(events.Fallback); n > 0 {
-			t.Errorf("told %q", texts(r.story))
+			t.Errorf("told %q", texts(r.server.log))
 		}
 	}
 	end(upWith(t, Options{Config: parse(t), Store: &keeper{expected: true, fail: unix.ENOBUFS}}),

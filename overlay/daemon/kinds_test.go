@@ -244,7 +244,7 @@ func TestWrongDropInIsTold(t *testing.T) {
 	put("second.toml", "[[peer]]\npublic_key = 'y'\n")
 	r.said(events.DropInRefused, "left out: "+dir+"/second.toml:2: peer.public_key: ")
 	if n := r.count(events.DropInRefused); n != 2 {
-		t.Errorf("told %q", texts(r.story))
+		t.Errorf("told %q", texts(r.server.log))
 	}
 	r.cancel()
 	r.wait()

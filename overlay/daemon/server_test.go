@@ -98,9 +98,10 @@ func (r *running) said(kind events.Kind, part string) events.Event {
 	return events.Event{}
 }
 
-// count returns the number of events of that kind.
+// count returns the number of events of that kind so far. It reads the daemon's own log, because a
+// goroutine passes events on, and under load the latest are not there yet.
 func (r *running) count(kind events.Kind) (n int) {
-	for _, e := range r.story.after(0).Events {
+	for _, e := range r.server.log.after(0).Events {
 		if e.Kind == kind {
 			n++
 		}

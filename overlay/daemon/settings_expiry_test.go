@@ -63,7 +63,7 @@ func TestPeersGoWhenTheirTimeIsOver(t *testing.T) {
 	}
 	want("after a reload", "near")
 	if n := r.count(events.PeerExpired); n != 3 {
-		t.Errorf("told %d times: %q", n, texts(r.story))
+		t.Errorf("told %d times: %q", n, texts(r.server.log))
 	}
 
 	clock.set(0)
@@ -117,7 +117,7 @@ func TestPeerComesBackAfterAChangeThatFailed(t *testing.T) {
 		t.Errorf("one that can does not come back: %v", got)
 	}
 	if n := r.count(events.ConfigRefused); n != 1 {
-		t.Errorf("told %d times: %q", n, texts(r.story))
+		t.Errorf("told %d times: %q", n, texts(r.server.log))
 	}
 	if _, err := ask(t, control.Change{How: control.HowSet, Settings: []control.Setting{{Key: "peer.near.allowed_ips", Value: "10.80.0.2/32"}}}); err != nil {
 		t.Fatal(err)
@@ -143,7 +143,7 @@ func TestEndIsToldWhenItHasHappened(t *testing.T) {
 	_, err := s.apply(&want)
 	s.mu.Unlock()
 	if n := r.count(events.PeerExpired); err == nil || n != 0 {
-		t.Errorf("%v, told %d times: %q", err, n, texts(r.story))
+		t.Errorf("%v, told %d times: %q", err, n, texts(r.server.log))
 	}
 	r.cancel()
 	r.wait()
