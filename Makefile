@@ -49,7 +49,7 @@ TESTSUM   = $(BIN)/testsum
 # go build that shows how far it is: the first one takes minutes.
 BUILD     = GO='$(GO)' scripts/build.sh
 
-.PHONY: help build build-agents build-etcd check gofmt model test test-all test-unit test-threads soak acceptance mutate ablate count hostdelay plaintcp test-lab test-bench test-agents test-k8s test-e2e e2e-side e2e-alone e2e-long bench-stages fuzz demo lab compare compare-fabric bench strain cloud apps blackhole regress bin-bench srdsim srdplot results drills install uninstall man dist deb rpm release test-release test-package lint lint-all clean packages packages-demo packages-bench packages-apps testsum
+.PHONY: help build build-agents build-etcd check gofmt model test test-all test-unit test-threads soak acceptance mutate ablate count hostdelay plaintcp test-lab test-bench test-examples test-agents test-k8s test-e2e e2e-side e2e-alone e2e-long bench-stages fuzz demo lab compare compare-fabric bench strain cloud apps blackhole regress bin-bench srdsim srdplot results drills install uninstall man dist deb rpm release test-release test-package lint lint-all clean packages packages-demo packages-bench packages-apps testsum
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -74,7 +74,7 @@ test: packages ## before each commit: lint, unit, race, 500 seeds, end to end (r
 test-all: packages ## everything, before a release (root, 50 minutes)
 	@$(MAKE) --no-print-directory build build-agents testsum
 	@scripts/beside.sh '$(MAKE) --no-print-directory e2e-side' 'scripts/model.sh quick && $(MAKE) --no-print-directory lint-all test-unit test-threads'
-	@$(MAKE) --no-print-directory soak test-lab test-bench test-agents e2e-alone e2e-long test-package
+	@$(MAKE) --no-print-directory soak test-lab test-bench test-examples test-agents e2e-alone e2e-long test-package
 
 test-unit: packages testsum ## unit and simulation tests and fuzz seeds, with the race detector
 	$(TESTSUM) -go $(GO) -- -vet=off -timeout 10m $(SOLO) $(SINGLE) $(SIM)
@@ -128,6 +128,9 @@ test-lab: testsum ## the tests of the laboratory, a module of its own
 
 test-bench: testsum ## the tests of what measures, a module of its own
 	cd bench && $(abspath $(TESTSUM)) -go $(GO) -- ./...
+
+test-examples: testsum ## the examples, modules of their own
+	cd examples/grpc && $(abspath $(TESTSUM)) -go $(GO) -- ./...
 
 test-agents: testsum ## the tests of the fleet and its agents, a module of its own
 	cd fleet && CGO_ENABLED=1 $(abspath $(TESTSUM)) -go $(GO) -- -race $$($(GO) -C fleet list ./... | grep -v -e k8s -e 'cmd$$')
@@ -288,6 +291,7 @@ lint-all: lint ## go vet also for 32 bits, and of the other modules
 	GOARCH=386 $(GO) vet ./...
 	cd lab && $(GO) vet ./...
 	cd bench && $(GO) vet ./...
+	cd examples/grpc && $(GO) vet ./...
 	cd fleet && $(GO) vet ./...
 
 gofmt:

@@ -35,6 +35,7 @@ var floors = [][]string{
 	{"scripts", "packaging"},
 	{"lab"},
 	{"bench"},
+	{"examples"},
 }
 
 // floorOf returns the floor of a package, by the longest entry that contains it; -1:

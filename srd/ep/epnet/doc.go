@@ -3,6 +3,7 @@
 //
 // Streams carries many streams over one endpoint. A stream is a net.Conn: ordered, reliable,
 // with deadlines and a graceful Close, so net/http and other protocols run over it unchanged.
+// The folder examples/grpc has a server and a client of gRPC.
 // Streams of different peers, and of one peer, do not wait for each other.
 //
 // # On the wire
