@@ -363,6 +363,44 @@ func TestChangeReachesTheHandler(t *testing.T) {
 }
 
 // A configuration of the greatest length arrives whole.
+// slow is a handler whose changes take as long as a connection may live.
+type slow struct {
+	*recorder
+	server *Server
+}
+
+func (s *slow) Change(c Change) (Changed, error) {
+	s.server.places.mu.Lock()
+	defer s.server.places.mu.Unlock()
+	for p := range s.server.places.taken {
+		if err := p.SetDeadline(time.Unix(1, 0)); err != nil {
+			return Changed{}, err
+		}
+	}
+	return s.recorder.Change(c)
+}
+
+// TestSlowChangeIsAnswered: on a busy machine a change of many prefixes takes longer than the
+// life of a connection. The client learns that the change was made.
+func TestSlowChangeIsAnswered(t *testing.T) {
+	runDir(t)
+	h := &slow{recorder: newRecorder()}
+	s, err := Listen("srd0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.server = s
+	serveUntilEnd(t, s, h)
+	c := dial(t, "srd0")
+	if got, err := c.Change(Change{How: HowSet, Settings: []Setting{{"a", "b"}}}); err != nil || len(got.Differences) != 1 {
+		t.Errorf("%+v, %v", got, err)
+	}
+	// The connection ends all the same.
+	if _, err := c.Show(); err == nil {
+		t.Error("the connection lives on")
+	}
+}
+
 func TestLongConfig(t *testing.T) {
 	runDir(t)
 	start(t, "srd0", newRecorder())

@@ -171,9 +171,14 @@ func (c *place) idle(is bool) {
 	}
 }
 
-// Write implements io.Writer. A client that does not read is idle.
+// Write implements io.Writer. A client that does not read is idle. The daemon's work on the
+// request may have taken all of the connection's time, and the client must know its outcome. So a
+// reply has time of its own. The end of the requests stays where it is.
 func (c *place) Write(b []byte) (int, error) {
 	c.idle(true)
+	if err := c.SetWriteDeadline(time.Now().Add(connTimeout)); err != nil {
+		return 0, err
+	}
 	return c.UnixConn.Write(b)
 }
 

@@ -34,8 +34,8 @@ const (
 	// peers: 4 KB for each of 4,096 peers, or 256 paths of 300 bytes and 65,536 prefixes.
 	maxPartReply = 16 << 20
 
-	// connTimeout bounds the life of a connection on the server. A reply takes well
-	// under a millisecond.
+	// connTimeout bounds the time for requests of a connection on the server, and then the
+	// time for its last reply. A reply takes well under a millisecond.
 	connTimeout = 5 * time.Second
 )
 
