@@ -137,7 +137,11 @@ func (s *State) planPolicy(mark uint32, defaults []netip.Prefix, link netlink.Li
 			continue
 		}
 		if index, name := heir(dst.Addr().Is6()); index != 0 && index != s.index {
-			s.Warnings = append(s.Warnings, overtakes(name, link.Attrs().Name))
+			warning := overtakes(name, link.Attrs().Name)
+			if halves(dst.Addr().Is6()) {
+				warning = keepsAll(name, link.Attrs().Name)
+			}
+			s.Warnings = append(s.Warnings, warning)
 		}
 		route, rules, err := s.policy.steps(dst, link)
 		if err != nil {
@@ -158,6 +162,12 @@ func (s *State) planPolicy(mark uint32, defaults []netip.Prefix, link netlink.Li
 // another tunnel's.
 func overtakes(former, link string) string {
 	return former + " had the default route: what has no route of its own goes through " + link + " now, until that is taken down"
+}
+
+// keepsAll returns the warning that another tunnel's routes take precedence over this tunnel's
+// default route.
+func keepsAll(other, link string) string {
+	return other + " has routes for all addresses that are narrower than a default route: what has no other route stays in " + other + ", and does not go through " + link + ", until those routes are gone"
 }
 
 // Revert undoes Apply's changes, last change first. A change that is gone already, for

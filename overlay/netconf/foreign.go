@@ -51,6 +51,22 @@ func heir(v6 bool) (index int, name string) {
 	return v[0].LinkIndex, name
 }
 
+// halves says whether default traffic follows routes of the main table that are narrower than a
+// default route, such as 0.0.0.0/1 and 128.0.0.0/1. Such routes come before ours: the rules for a
+// default route skip only routes of length 0 there.
+func halves(v6 bool) bool {
+	to := nowhere[0]
+	if v6 {
+		to = nowhere[1]
+	}
+	v, err := netlink.RouteGetWithOptions(to.AsSlice(), &netlink.RouteGetOptions{FIBMatch: true})
+	if err != nil || len(v) == 0 || v[0].Dst == nil || v[0].Table != tableMain {
+		return false
+	}
+	bits, _ := v[0].Dst.Mask.Size()
+	return bits > 0
+}
+
 // Overtaken returns the tunnel that carries the traffic of one of our default routes, or ""
 // if none does. If no tunnel carries the traffic, another program removed our rules, and
 // Restore adds them again.

@@ -83,3 +83,24 @@ func TestLinesAreNoTunnels(t *testing.T) {
 		t.Errorf("%q has the number of no interface", v)
 	}
 }
+
+// Another VPN has the two halves of all addresses in the main table. They are narrower than our
+// default route, so the traffic stays there, and the warning says so.
+func TestHalvesOfAnotherKeepTheTraffic(t *testing.T) {
+	host(t)
+	other := tun(t, "other0")
+	for _, half := range prefixes("0.0.0.0/1", "128.0.0.0/1", "::/1", "8000::/1") {
+		must(t, (routeStep{Prefix: half, Table: tableMain, Link: "other0", Index: other.Attrs().Index}).do(new(netlink.Handle)))
+	}
+	tun(t, "srd0")
+	s, err := Apply(Plan{Link: "srd0", StateFile: stateFile(t, "srd0"), Routes: prefixes("0.0.0.0/0", "::/0")})
+	must(t, err)
+	if v := s.Overtaken(); v != "other0" {
+		t.Errorf("the traffic goes to %q", v)
+	}
+	const want = "what has no other route stays in other0, and does not go through srd0"
+	if got := strings.Join(s.Warnings, "\n"); strings.Count(got, want) != 2 || strings.Contains(got, "goes through srd0 now") {
+		t.Errorf("warnings %q", got)
+	}
+	must(t, s.Revert())
+}
