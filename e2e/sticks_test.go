@@ -15,6 +15,11 @@ import (
 // stickMbit is the rate of one LTE stick, each way.
 const stickMbit = 10
 
+// stickBurst is what a stick may send at once after a pause: 52 ms at its rate. On a busy machine
+// the daemon and iperf run that late. With less, a stick would lose capacity for good, and the
+// test would measure the machine.
+const stickBurst = "64k"
+
 // stickAddr is the host's address behind each stick: most sticks of one maker give the same.
 const stickAddr = "192.168.8.100"
 
@@ -26,12 +31,12 @@ func plugStick(t *testing.T, f *fabric.Fabric, i int, addr string) {
 	do(t, a, fmt.Sprintf(`ip link add u%d type veth peer name lan netns %s
 		ip addr add %s/24 dev u%[1]d
 		ip link set u%[1]d up
-		tc qdisc replace dev u%[1]d root tbf rate %[4]dmbit burst 16k limit 100k`, i, stick.Name, addr, stickMbit))
+		tc qdisc replace dev u%[1]d root tbf rate %[4]dmbit burst %[5]s limit 100k`, i, stick.Name, addr, stickMbit, stickBurst))
 	do(t, stick, fmt.Sprintf(`sysctl -qw net.ipv4.ip_forward=1
 		ip addr add 192.168.8.1/24 dev lan
 		ip link set lan up
-		tc qdisc replace dev lan root tbf rate %dmbit burst 16k limit 100k
-		nft 'add table ip nat; delete table ip nat; table ip nat { chain out { type nat hook postrouting priority srcnat; oifname eth0 masquerade; }; }'`, stickMbit))
+		tc qdisc replace dev lan root tbf rate %dmbit burst %s limit 100k
+		nft 'add table ip nat; delete table ip nat; table ip nat { chain out { type nat hook postrouting priority srcnat; oifname eth0 masquerade; }; }'`, stickMbit, stickBurst))
 	do(t, a, fmt.Sprintf("ip route add default via 192.168.8.1 dev u%d metric %d", i, 100*i))
 }
 
