@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"net"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"github.com/srdtun/srdtun/config"
+	"github.com/srdtun/srdtun/overlay/frame"
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
@@ -196,4 +198,30 @@ func TestOwnAddressIsReachable(t *testing.T) {
 			t.Errorf("%s: not %v", a, want)
 		}
 	}
+}
+
+// A peer that forges the source of an inner packet causes no ICMP error to that source, whether it
+// is this end's, another peer's or a stranger's address.
+func TestForgedSourceIsNotAnswered(t *testing.T) {
+	runDir(t)
+	r := up(t, parse(t))
+	p := r.server.running.peers()[0]
+	sources := []string{"10.80.0.1", "10.80.0.3", "10.80.0.99", "192.0.2.1", "8.8.8.8"}
+	for _, src := range sources {
+		for _, dst := range []string{"10.80.0.99", "10.80.0.3", src} {
+			f := r.server.device.tun.Pool().Get(28)
+			copy(f.Data, []byte{0x45, 0, 0, 28, 0, 1, 0, 0, 64, 17, 12: 0, 27: 0})
+			copy(f.Data[12:], netip.MustParseAddr(src).AsSlice())
+			copy(f.Data[16:], netip.MustParseAddr(dst).AsSlice())
+			binary.BigEndian.PutUint16(f.Data[24:], 8)
+			if kept := p.delivery.filter(r.server.sessions.loop.Now(), []*frame.Frame{f}); len(kept) != 0 {
+				t.Errorf("from %s to %s: written to the device", src, dst)
+			}
+		}
+	}
+	if n, sent := p.delivery.forged.Load(), r.server.ingress.rejects.sent.Load(); n != uint64(3*len(sources)) || sent != 0 {
+		t.Errorf("%d refused, %d answers", n, sent)
+	}
+	r.cancel()
+	r.wait()
 }

@@ -43,11 +43,12 @@ const (
 // UnreachableLen returns the length of the ICMP error for the packet b, or 0 if no error may be
 // sent. Parse has stored the description of b in in. RFC 1122 section 3.2.2 and RFC 4443 section
 // 2.4 (e) forbid errors about ICMP errors, multicasts, broadcasts and later fragments. They also
-// forbid errors to a source that is not a single host. The caller checks for broadcast addresses of
+// forbid errors to a source that is not a single host. A packet whose source is its destination is
+// forged, and the error would come from the address to which it goes. The caller checks for broadcast addresses of
 // subnets.
 func UnreachableLen(b []byte, in *Info) int {
 	switch {
-	case !singleHost(in.Src) || in.Dst.IsMulticast() || in.Dst == broadcast || in.laterFragment(b) || in.isError(b):
+	case !singleHost(in.Src) || in.Src == in.Dst || in.Dst.IsMulticast() || in.Dst == broadcast || in.laterFragment(b) || in.isError(b):
 		return 0
 	case in.Version == 4:
 		return min(ipv4HeaderLen+icmpHeaderLen+len(b), unreachable4Most)

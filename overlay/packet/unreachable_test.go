@@ -126,6 +126,8 @@ func TestUnreachableIsSilent(t *testing.T) {
 		"no source of IPv6":                  withAddr(tcp6, 8, "::"),
 		"source loopback of IPv6":            withAddr(tcp6, 8, "::1"),
 		"source multicast of IPv6":           withAddr(tcp6, 8, "ff02::1"),
+		"source is destination":              withAddr(withAddr(tcp4, 12, "192.0.2.9"), 16, "192.0.2.9"),
+		"source is destination of IPv6":      withAddr(withAddr(tcp6, 8, "2001:db8::9"), 24, "2001:db8::9"),
 		"source mapped":                      withAddr(tcp6, 8, "::ffff:10.0.0.1"),
 		"an unreachable":                     icmpPacket(false, 3),
 		"source quench":                      icmpPacket(false, 4),
