@@ -110,18 +110,13 @@ func (s *settings) wanted(c control.Change) (*config.Config, error) {
 
 // report logs differences, and returns them for the caller.
 func (s *settings) report(diff []config.Change) []control.Difference {
-	v := make([]control.Difference, len(diff))
 	var own []string
 	var guests []config.Change
-	for i, c := range diff {
-		v[i] = control.Difference{Text: c.String(), Key: c.Key, Live: c.Live}
-		if !c.Live {
-			v[i].Text = "! " + v[i].Text[len("~ "):] + " (needs a restart)"
-		}
+	for _, c := range diff {
 		if c.Guest {
 			guests = append(guests, c)
 		} else {
-			own = append(own, v[i].Text)
+			own = append(own, difference(c).Text)
 		}
 	}
 	for _, text := range own[:min(len(own), reportMost)] {
@@ -131,7 +126,7 @@ func (s *settings) report(diff []config.Change) []control.Difference {
 		s.log.tell(events.ConfigChanged, "more", "changed: %d more", n)
 	}
 	s.reportGuests(guests)
-	return v
+	return differences(diff)
 }
 
 // reportMost bounds the log lines of one change. Thousands of peers may be added at once.
