@@ -155,7 +155,7 @@ func (d *doubter) outer(p *Peer, at int) {
 		for bits := addr.BitLen(); bits > 0; bits-- {
 			prefix, _ := addr.Prefix(bits)
 			if owner, in := d.prefixes[prefix]; in {
-				d.doubt(p, at, "endpoints", "%s is in %s, which goes through the tunnel to %s: nothing passes, unless this host has a narrower route to it",
+				d.doubt(p, at, "endpoints", "%s is in %s, which goes through the tunnel to %s: nothing passes, unless this host has a narrower route to it; leave the address out of allowed_ips there",
 					e.Host, prefix, d.c.Peers[owner].Title())
 				break
 			}

@@ -124,6 +124,7 @@ func TestSecondHalvesAreRefused(t *testing.T) {
 	first, second := both(t, f, halves, func(c *client) { halves(c); ownMark(c) }, 1)
 	first.detach(t)
 	second.write(t)
+	wants(t, "check", cli(t, f.A(1), "check", second.File), "peer.allowed_ips: the start would fail now: route 0.0.0.0/1: the main routing table has one already, by "+first.Name)
 	out, err := f.A(1).Run("sh", "-c", `exec "$@" 2>&1`, "sh", bin, "up", "-d", second.File)
 	if err == nil || !strings.Contains(out, "by "+first.Name) {
 		t.Errorf("%v: %s", err, out)
@@ -131,6 +132,29 @@ func TestSecondHalvesAreRefused(t *testing.T) {
 	if !answers(f.A(1), first.inner) {
 		t.Error("nothing passes the first one")
 	}
+}
+
+// TestNarrowPrefixAroundAnEndpointIsNamed has a second tunnel with a prefix around the address of the
+// first one's server. No mark helps there: the lines name the peer whose prefix has to go.
+func TestNarrowPrefixAroundAnEndpointIsNamed(t *testing.T) {
+	side(t)
+	f := network(t, fabric.Spec{HostsB: 2})
+	host := f.A(1)
+	around := netip.PrefixFrom(f.B(1).Addr4(), 31).Masked()
+	first, second := both(t, f, none, func(c *client) { c.Config.Peers[0].AllowedIPs = []netip.Prefix{around} }, 2)
+	second.Config.Peers[0].Name = "greedy"
+	first.detach(t)
+	if !answers(host, first.inner) {
+		t.Fatal("nothing passes the first one")
+	}
+	second.write(t)
+	const names = " is in allowed_ips of its peer greedy: leave their addresses out there"
+	wants(t, "check", cli(t, host, "check", second.File), around.String()+names)
+	wants(t, "up -d", second.detach(t), around.String()+names)
+	wants(t, "doctor", cli(t, host, "doctor", second.File), around.String()+names)
+	await(t, "event of the first", func() bool {
+		return strings.Contains(cli(t, host, "events", first.Name), "go into the tunnel "+second.Name+", whose default route, narrower prefix or rules")
+	})
 }
 
 // TestForeignTunnelIsToldInBothOrders has another VPN's device beside a tunnel of ours.

@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"cmp"
 	"fmt"
 	"net"
 	"net/netip"
@@ -35,17 +36,71 @@ func DoubtRoutes(c *config.Config, others []*control.Status) (all []error) {
 		}
 	}
 	marked := netconf.MarkedPackets(plan.OuterMark(), c.Interface.Name)
+	own := ownersOf(c)
 	for _, o := range marked {
 		if netconf.Tunnel(o.Interface()) == "" && plan.Takes(o) {
-			all = append(all, c.Doubt("peer", "allowed_ips", "%s", taken(o.What, c.Interface.Name)))
+			all = append(all, c.Doubt("peer", "allowed_ips", "%s", taken(o, c.Interface.Name, own)))
 		}
 	}
 	for _, o := range outerOf(c.Interface.Name, others, marked) {
 		if plan.Takes(o) {
-			all = append(all, c.Doubt("peer", "allowed_ips", "%s", taken(o.What, c.Interface.Name)))
+			all = append(all, c.Doubt("peer", "allowed_ips", "%s", taken(o, c.Interface.Name, own)))
 		}
 	}
+	refused := plan.Existing()
+	for _, err := range refused[:min(len(refused), refusedTold)] {
+		all = append(all, c.Doubt("peer", "allowed_ips", "the start would fail now: %v", err))
+	}
 	return all
+}
+
+// refusedTold bounds the lines about routes that another interface has.
+const refusedTold = 8
+
+// owner is a peer with its allowed IPs.
+type owner struct {
+	title    string
+	prefixes []netip.Prefix
+}
+
+func ownersOf(c *config.Config) (v []owner) {
+	for i := range c.Peers {
+		v = append(v, owner{c.Peers[i].Title(), c.Peers[i].AllowedIPs})
+	}
+	return v
+}
+
+// ownersIn returns the peers of a running interface.
+func ownersIn(name string, others []*control.Status) (v []owner) {
+	for _, st := range others {
+		if st.Interface != name {
+			continue
+		}
+		for i := range st.Peers {
+			p := &st.Peers[i]
+			o := owner{title: cmp.Or(p.Name, p.PublicKey)}
+			for _, text := range p.AllowedIPs {
+				if a, err := netip.ParsePrefix(text); err == nil {
+					o.prefixes = append(o.prefixes, a)
+				}
+			}
+			v = append(v, o)
+		}
+	}
+	return v
+}
+
+// takerOf returns the narrowest prefix around an address, unless that is a default route, and the
+// peer that has it.
+func takerOf(owners []owner, to netip.Addr) (prefix netip.Prefix, title string) {
+	for _, o := range owners {
+		for _, a := range o.prefixes {
+			if a.Bits() > max(0, prefix.Bits()) && a.Contains(to) {
+				prefix, title = a, o.title
+			}
+		}
+	}
+	return prefix, title
 }
 
 // wouldEnter names the tunnel that packets from the uplinks of c to an address would enter; "":
@@ -76,8 +131,9 @@ func Enters(name string, others []*control.Status) (lines []string) {
 	if err != nil {
 		return nil
 	}
+	own := ownersIn(name, others)
 	for _, o := range outerOf(name, others, netconf.MarkedPackets(0, name)) {
-		if line := taken(o.What, name); o.Interface() == link.Index && !slices.Contains(lines, line) {
+		if line := taken(o, name, own); o.Interface() == link.Index && !slices.Contains(lines, line) {
 			lines = append(lines, line)
 		}
 	}
@@ -111,13 +167,16 @@ func outerOf(name string, others []*control.Status, marked []netconf.Outer) (v [
 }
 
 // taken and intoAnother are the lines about packets of others in this tunnel, and about this
-// tunnel's in another.
-func taken(what, by string) string {
-	return fmt.Sprintf("%s go into %s; give both tunnels one mark, or take one down (docs/guide.md)", what, by)
+// tunnel's in another. A mark helps only against a default route.
+func taken(o netconf.Outer, by string, own []owner) string {
+	if prefix, title := takerOf(own, o.Destination()); title != "" {
+		return fmt.Sprintf("%s go into %s, for %s is in allowed_ips of its peer %s: leave their addresses out there, or write 0.0.0.0/0 or ::/0 in place of halves (docs/guide.md)", o.What, by, prefix, title)
+	}
+	return fmt.Sprintf("%s go into %s; give both tunnels one mark, or take one down (docs/guide.md)", o.What, by)
 }
 
 func intoAnother(to, name string) string {
-	return fmt.Sprintf("packets to its endpoint %s go into the tunnel %s, whose default route or rules have taken them over; if that is meant, name %s in paths.local", to, name, name)
+	return fmt.Sprintf("packets to its endpoint %s go into the tunnel %s, whose default route, narrower prefix or rules have taken them over; leave the address out of its allowed_ips, or, if that is meant, name %s in paths.local", to, name, name)
 }
 
 // namesInterface reports whether entries of paths.local have an interface, or one of its addresses.

@@ -65,6 +65,10 @@ func (ep *endpoints) reportLoop(w target) {
 	at, line := w.remote.String(), ""
 	switch name, own := ep.uplinks.tunnelTo(w.remote); {
 	case own:
+		if prefix, title := takerOf(ownersOf(ep.running.cfg()), w.remote.Addr()); title != "" {
+			line = fmt.Sprintf("the route to its endpoint %s leads into %s itself, for %s is in allowed_ips of the peer %s: leave the address out there, or give this host a narrower route", at, name, prefix, title)
+			break
+		}
 		line = fmt.Sprintf("the route to its endpoint %s leads into %s itself: a wide allowed_ips or another route has taken it over", at, name)
 	case name != "":
 		line = intoAnother(at, name)
@@ -112,21 +116,21 @@ func prefixed(text, line string) string {
 // enter this one.
 func (ep *endpoints) reportTaken() {
 	name, index := ep.device.tun.Name(), ep.device.net.Index()
-	found := map[string]bool{}
+	found := map[string]netconf.Outer{}
 	for _, o := range netconf.MarkedPackets(ep.sockets.mark.Load(), name) {
 		if o.Interface() == index {
-			found[o.What] = true
+			found[o.What] = o
 		}
 	}
-	for what := range found {
-		k, line := condition{kind: events.OuterTaken, subject: what}, taken(what, name)
+	for what, o := range found {
+		k, line := condition{kind: events.OuterTaken, subject: what}, taken(o, name, ownersOf(ep.running.cfg()))
 		if ep.conditions.set(k, true) {
 			ep.log.tell(events.OuterTaken, what, "%s", line)
 		}
 		ep.standing.set(k, line)
 	}
 	for k := range ep.conditions {
-		if k.kind == events.OuterTaken && !found[k.subject] {
+		if _, still := found[k.subject]; k.kind == events.OuterTaken && !still {
 			ep.conditions.set(k, false)
 			ep.standing.set(k, "")
 			ep.log.tell(events.OuterFree, k.subject, "%s do not go into %s any more", k.subject, name)

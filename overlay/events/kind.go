@@ -124,7 +124,7 @@ var All = []About{
 	{WayBack, Notice, NoWay, "this host can reach the peer again", nothing},
 	{RoutingLoop, Warning, RoutingLoop, "the route to an endpoint leads into the tunnel itself, or into another one that paths.local does not name", "add a route for the endpoint, or use a narrower allowed_ips; if another tunnel shall carry this one, name it in paths.local, else take it down or give it a mark (see docs/guide.md)"},
 	{LoopGone, Notice, RoutingLoop, "the route to the endpoint is right again", nothing},
-	{OuterTaken, Warning, OuterTaken, "this tunnel's routes or rules take the outer packets of another VPN, which they know by its mark: that VPN is dead, or goes through this one", "give both tunnels one mark (`fwmark`), or take one down (see docs/guide.md)"},
+	{OuterTaken, Warning, OuterTaken, "this tunnel's routes or rules take the outer packets of another VPN, which they know by its mark: that VPN is dead, or goes through this one", "leave the addresses that the event names out of `allowed_ips`, give both tunnels one mark (`fwmark`) if both have default routes, or take one down (see docs/guide.md)"},
 	{OuterFree, Notice, OuterTaken, "the outer packets of the other VPN go out again", nothing},
 	{DefaultTaken, Warning, DefaultTaken, "another tunnel has taken over the default route", "nothing, if you meant that; else take the other tunnel down, or start it before this one"},
 	{DefaultBack, Notice, DefaultTaken, "this tunnel has the default route again", nothing},

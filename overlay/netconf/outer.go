@@ -86,6 +86,9 @@ func describe(tunnel string, mark uint32) string {
 	return fmt.Sprintf("packets with the mark %#x, which a rule keeps out of tunnels,", mark)
 }
 
+// Destination returns the address to which the packets go, or one that stands for any.
+func (o Outer) Destination() netip.Addr { return o.to() }
+
 // to is a destination for a question to the kernel.
 func (o Outer) to() netip.Addr {
 	switch {

@@ -153,12 +153,17 @@ func (e *RouteError) Unwrap() error { return e.err }
 func (s routeStep) do(nl *netlink.Handle) error {
 	err := nl.RouteAdd(s.route())
 	if errors.Is(err, unix.EEXIST) {
-		return &RouteError{s.Prefix, fmt.Errorf("route %s: %s has one already, by %s: %w", s.Prefix, tableName(s.Table), s.owner(nl), err)}
+		return s.exists(s.owner(nl))
 	}
 	if err != nil {
 		return &RouteError{s.Prefix, fmt.Errorf("route %s in %s: %w", s.Prefix, tableName(s.Table), err)}
 	}
 	return nil
+}
+
+// exists is the error of a route that an interface has already.
+func (s routeStep) exists(by string) *RouteError {
+	return &RouteError{s.Prefix, fmt.Errorf("route %s: %s has one already, by %s: %w", s.Prefix, tableName(s.Table), by, unix.EEXIST)}
 }
 
 // tableName returns the name of a routing table for messages: rt_tables(5) has names for
