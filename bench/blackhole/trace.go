@@ -201,9 +201,9 @@ func grown(now, was map[string]uint64) (s string) {
 	return s
 }
 
-// sumUp says which window limited a connection in a span. An empty queue in front of the tunnel
-// means that the inner connection's own window was the limit; sumUp prints the share of such
-// readings. It also prints the share of readings in which the tunnel's window was full.
+// sumUp says which window limited a connection in a span. If the queue in front of the tunnel is
+// empty, the inner connection's own window is the limit. sumUp prints the share of such readings,
+// and of readings with a full window of the tunnel.
 func sumUp(v []look) string {
 	if len(v) < 2 {
 		return "no looks"

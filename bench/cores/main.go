@@ -1,6 +1,6 @@
-// Package cores measures how many processors one peer can use: the rate of one to many workers
-// at each end, what a train costs, and how long threads wait for each other. One thread at a
-// time works on a peer's state, and one writes a flow's frames to the device.
+// Package cores measures how many processors one peer can use. It has the rate for one to many
+// workers at each end, the cost of a train, and the time that threads wait for each other. One
+// thread at a time works on a peer's state, and one writes a flow's frames to the device.
 //
 //	sudo bin/bench cores -workers 1,2,4,8,16
 package cores

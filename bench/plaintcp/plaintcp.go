@@ -4,11 +4,11 @@
 //
 //	bench plaintcp [-bin FILE] [-o FILE] [CASE...]
 //
-// Each case is one network of tbf links of 100 Mbit/s without delay, and up to two groups of
-// flows (iperf3, CUBIC) that begin at once. A group may be inside the tunnel. A line of the
-// record has the case, the run, the group, a key and its values: "mbit" is the goodput at the
-// server, "cwnd" the first flow's window in segments, both for each 250 ms. "resent" is the
-// number of segments that the group sent again, "flows" the goodput of each flow over all.
+// Each case is one network of tbf links of 100 Mbit/s without delay. Up to two groups of flows
+// (iperf3, CUBIC) begin at once, and a group may be inside the tunnel. A line of the record has the
+// case, the run, the group, a key and its values. For each 250 ms "mbit" has the goodput at the
+// server, and "cwnd" the first flow's window in segments. "resent" is the number of segments that
+// the group sent again, and "flows" the goodput of each flow over the whole run.
 package plaintcp
 
 import (
@@ -49,8 +49,8 @@ const (
 	deep  = 2500 << 10 // 200 ms
 )
 
-// besideRuns is how often flows beside a tunnel are played: their shares depend on who is
-// first, and on the spines of the plain flows.
+// besideRuns is the number of runs with flows beside a tunnel. Their shares depend on the first
+// flow to start, and on the spines that the plain flows use.
 const besideRuns = 4
 
 var sites = []site{

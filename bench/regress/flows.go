@@ -113,7 +113,7 @@ func sendUntil(h *fabric.Host, to string, over time.Time) error {
 		return err
 	}
 	defer c.Close()
-	// What was not sent in time must not delay the next measurement.
+	// Unsent data must not delay the next measurement.
 	if err := c.(*net.TCPConn).SetLinger(0); err != nil {
 		return err
 	}

@@ -17,9 +17,9 @@ var (
 	instances = network{"instances", "two instances of a cloud", 0, true}
 )
 
-// caps are 1:100 of what EC2 gives a 5-tuple, and of its instances with 50 and 200 Gbit/s. EC2
-// does not publish its limits for packets and new tuples; docs/cloud.md says what is known.
-// The packets of a card fill it when they have 1,250 bytes.
+// caps are 1:100 of EC2's limits for a 5-tuple, and for instances with 50 and 200 Gbit/s. EC2 does
+// not publish its limits for packets and new tuples; docs/cloud.md says what is known. The packets
+// of a card fill it when they have 1,250 bytes.
 var caps = map[string]cloud.Caps{
 	cloud500.name:  {TupleMbit: 50, HostMbit: 500, Packets: 50_000, NewTuples: 200},
 	cloud2000.name: {TupleMbit: 50, HostMbit: 2000, Packets: 200_000, NewTuples: 200},

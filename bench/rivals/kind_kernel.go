@@ -18,9 +18,9 @@ func startPlain(_ *bench, s *site) (*link, error) {
 // mptcpSubflows is larger than the number of subflows that any network here can use.
 const mptcpSubflows = "8"
 
-// startMPTCP tells the kernel of all addresses. If the hosts are joined by cables, B announces
-// its addresses, and A makes one subflow to each, over the cable that the route names. On the
-// fabric each address of A makes a subflow to two addresses of B: eight 5-tuples for ECMP.
+// startMPTCP tells the kernel of all addresses. If cables join the hosts, A makes one subflow to
+// each address that B announces, over the cable of the route. On the fabric each address of A makes
+// a subflow to two addresses of B: eight 5-tuples for ECMP.
 func startMPTCP(_ *bench, s *site) (*link, error) {
 	l := &link{to: s.b.Addr4(), dev: "eth0", wrap: []string{"mptcpize", "run"}}
 	for _, h := range []*fabric.Host{s.a, s.b} {

@@ -31,7 +31,7 @@ type options struct {
 	cloud, real, police bool   // of "bench cloud"
 }
 
-// flags are those of all comparisons.
+// flags adds the flags that all comparisons have.
 func (o *options) flags(f *flag.FlagSet, out string) {
 	f.StringVar(&o.srdtun, "bin", "bin/srdtun", "the srdtun to measure")
 	f.StringVar(&o.plot, "plot", "bin/srdplot", "the srdplot to draw with")

@@ -97,7 +97,7 @@ func (t *tools) fromPath(k kind, buildErr error, paths map[string]*string) error
 // mptcpSwitch says whether the kernel has MPTCP, and is 1 if it is on.
 const mptcpSwitch = "/proc/sys/net/mptcp/enabled"
 
-// look looks for what kinds need beside their programs.
+// look notes which kinds cannot run, because wg(8) or the kernel's MPTCP is missing.
 func (t *tools) look() {
 	if _, err := exec.LookPath("wg"); err != nil {
 		t.missing[wireguardGo.name], t.missing[wireguardTS.name] = err, err
