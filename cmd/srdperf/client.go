@@ -36,7 +36,7 @@ type clientFlags struct {
 	histogram bool
 }
 
-// command makes a command with its flags. The defaults of f are those of the flags.
+// command makes a command with its flags. The values of f are the defaults.
 func (f clientFlags) command(use, short string, most int) *cobra.Command {
 	f.mode, _, _ = strings.Cut(use, " ")
 	c := &cobra.Command{
@@ -192,8 +192,8 @@ func (f *clientFlags) row(ctx context.Context, to []target, size int) (result, e
 	return r, nil
 }
 
-// sender opens an endpoint. Its key is that of a client of the first target. Other targets
-// allow this client by --clients-of.
+// sender opens an endpoint. It uses the key of one client of the first target. Other targets allow
+// this client by --clients-of.
 func (f *clientFlags) sender(to []target, number int) (s sender, err error) {
 	key, err := clientKey(to[0].key, number)
 	if err != nil {

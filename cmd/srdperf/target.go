@@ -12,7 +12,7 @@ import (
 	"github.com/srdtun/srdtun/srd/ep"
 )
 
-// protocol is the name of what srdperf speaks.
+// protocol is the name of srdperf's protocol.
 const protocol = "srdperf/1"
 
 // clientsMost bounds the clients of a server: each costs it the state of a peer.

@@ -14,7 +14,7 @@ import (
 // A secret key may stand where a public key belongs, also another interface's. So a report first
 // looks for the secrets of all configurations, and hides them everywhere.
 
-// maxConfigurations bounds the configurations that are looked through: those of one host.
+// maxConfigurations bounds the configurations that a report looks through; one host has fewer.
 const maxConfigurations = 64
 
 // noteSecrets notes the secret keys in the configuration that was read from file, and in those

@@ -24,11 +24,11 @@ func interfaces() (all []*control.Status) {
 	return all
 }
 
-// conflicts returns the outer packets that c sends, or would send, into a tunnel, and those of
-// others that its interface takes, or would take.
+// conflicts returns the conflicts of c with other tunnels, now or after its start. Its outer
+// packets may enter a tunnel, or its interface may take another tunnel's outer packets.
 func conflicts(c *config.Config) []error { return daemon.DoubtRoutes(c, interfaces()) }
 
-// runningConflicts returns those of all running interfaces.
+// runningConflicts returns the conflicts of all running interfaces.
 func runningConflicts() (lines []string) {
 	all := interfaces()
 	for _, st := range all {
@@ -37,7 +37,7 @@ func runningConflicts() (lines []string) {
 	return lines
 }
 
-// conflictsOf returns those of one running interface.
+// conflictsOf returns the conflicts of one running interface.
 func conflictsOf(st *control.Status, all []*control.Status) (lines []string) {
 	for _, line := range slices.Concat(st.Conflicts, daemon.Enters(st.Interface, all)) {
 		lines = append(lines, st.Interface+": "+line)

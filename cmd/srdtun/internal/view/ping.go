@@ -90,8 +90,8 @@ func (e *echoes) times() string {
 	return fmt.Sprintf("min/avg/max %s/%s/%s", Micros(e.min), Micros(e.sum/int64(e.got)), Micros(e.max))
 }
 
-// Summary prints the result of all rounds, a line for each path, in lines of at most width
-// characters; with 0 they may have any length.
+// Summary prints the result of all rounds, a line for each path. A line has at most width
+// characters; 0 means any length.
 func (p *Pinged) Summary(out io.Writer, width int) error {
 	w := bufio.NewWriter(out)
 	t := table{columns: []column{
