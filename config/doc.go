@@ -1,9 +1,9 @@
 // Package config turns one TOML file into a typed and validated configuration.
 //
-// The keys are those of wg(8) and wg-quick(8) in snake case, and further keys for a
-// multipath tunnel. Reading is strict: an unknown key, a wrong type, a value out of
-// bounds, or a contradiction makes the whole file invalid. One [Error] then names the
-// file, the line and the key. Users of a valid Config need no further checks.
+// The keys have the names of wg(8) and wg-quick(8) in snake case. Further keys are for a multipath
+// tunnel. Reading is strict: an unknown key, a wrong type, a value out of bounds, or a
+// contradiction makes the whole file invalid. One [Error] then names the file, the line and the
+// key. Users of a valid Config need no further checks.
 //
 //	[interface]
 //	name                  text, default: the file name without its extension

@@ -116,8 +116,9 @@ func (d *peerDir) list(known func(file string) fs.FileInfo) ([]place, error) {
 }
 
 const (
-	// maxDropIns bounds all files of another user's directory in bytes, as reading them takes time
-	// and their peers take memory: 4 KiB for each of maxPeers. A file of a fleet's agent has about 1 KiB.
+	// maxDropIns bounds all files of another user's directory in bytes: 4 KiB for each of maxPeers.
+	// Reading them takes time, and their peers take memory. A file of a fleet's agent has about 1
+	// KiB.
 	maxDropIns = 4096 * maxPeers
 	// maxEntries bounds the names in a directory of any kind, since its owner could make
 	// millions. Each drop-in file may have an editor's copy and a temporary file beside it.
@@ -232,8 +233,8 @@ var (
 	errNotRegular = errors.New("not a regular file")
 )
 
-// openNoFollow opens a file of the directory itself. os.Root would follow links within the
-// directory, whatever the flags.
+// openNoFollow opens a file of the directory itself. os.Root follows links within the directory
+// with any flags.
 func (d *peerDir) openNoFollow(name string) (*os.File, error) {
 	dir, err := d.root.Open(".")
 	if err != nil {

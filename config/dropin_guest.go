@@ -32,8 +32,8 @@ type Around struct {
 	Ends map[Key][]netip.Addr // where root's peers are, by their names or their last packets
 }
 
-// HostAddresses returns the addresses of this host's interfaces. If the kernel does not tell
-// them, those of the configuration are left.
+// HostAddresses returns the addresses of this host's interfaces. If the kernel fails to list them,
+// the result is empty.
 func HostAddresses() (v []netip.Addr) {
 	all, _ := net.InterfaceAddrs()
 	for _, a := range all {
@@ -239,8 +239,8 @@ func OfGuest(err error) bool {
 	return errors.As(err, &guest) || errors.As(err, &dir)
 }
 
-// RootsFirst returns faults with those of guests at the end. So guests cannot hide any other fault
-// where a list is cut.
+// RootsFirst moves the faults of guests to the end. So guests cannot hide any other fault where a
+// list is cut.
 func RootsFirst(faults []error) []error {
 	var own, guests []error
 	for _, f := range faults {

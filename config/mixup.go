@@ -1,8 +1,8 @@
 package config
 
-// A key has one role. Somebody may paste a key where another one belongs: then a secret key is
-// shown as a public one, or a preshared key adds no secret. The checks here find that among all
-// keys that they see. Their messages never repeat a key.
+// A key has one role. If somebody pastes it for another role, everybody may see a secret key, or a
+// preshared key adds no secret. The checks here compare all keys that they see. Their messages
+// never repeat a key.
 
 // roles are the known keys, each with its role.
 type roles struct {

@@ -19,8 +19,8 @@ func nearest(key string, known []string) string {
 	return best
 }
 
-// Near returns the known word of which word is probably a misspelling. They differ by at
-// most a third of word's letters, or by one letter. known may be empty.
+// Near returns the known word that was probably meant by word. They differ by at most a third of
+// word's letters, or by one letter. known may be empty.
 func Near(word string, known []string) (string, bool) {
 	if len(known) == 0 {
 		return "", false

@@ -95,7 +95,7 @@ func (s section) fail(key, format string, args ...any) {
 	s.failAt(s.off(key), key, format, args...)
 }
 
-// failAt records a fault of a key at a given offset, for instance that of an element.
+// failAt records a fault of a key at a given offset, for instance an element's offset.
 func (s section) failAt(off int, key, format string, args ...any) {
 	if s.name != "" {
 		key = s.name + "." + key

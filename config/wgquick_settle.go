@@ -53,9 +53,9 @@ func (im *importer) settleKey() error {
 	return nil
 }
 
-// settleAddresses keeps one prefix length of each address: the shortest, whose network contains the
-// others. wg-quick gives the device each IPv4 address with all its lengths. For all else that is
-// listed twice it fails, as the kernel refuses it.
+// settleAddresses keeps the shortest prefix length of each address: its network contains the
+// others. wg-quick gives the device each IPv4 address with all its lengths. If anything else is
+// listed twice, wg-quick fails, because the kernel refuses it.
 func (im *importer) settleAddresses() {
 	f := im.iface.field("address")
 	if f == nil {
