@@ -166,8 +166,8 @@ func confine(name string, pid int, bytes int) (undo func() error, err error) {
 	return nil, all
 }
 
-// ownGroup returns this process's control group: that of one controller in version 1, or for ""
-// that of version 2 (cgroups(7)).
+// ownGroup returns this process's control group for one controller of version 1, or for "" its
+// group in version 2 (cgroups(7)).
 func ownGroup(controller string) string {
 	b, _ := os.ReadFile("/proc/self/cgroup") // without it the root is tried
 	for line := range strings.Lines(string(b)) {

@@ -14,7 +14,7 @@ import (
 	"github.com/srdtun/srdtun/e2e/tunnel"
 )
 
-// tapeMost bounds the number of recorded frames: those of a minute.
+// tapeMost bounds the number of recorded frames: a minute has fewer.
 const tapeMost = 500_000
 
 // tape records the UDP packets of two hosts on a cable, and plays them back.

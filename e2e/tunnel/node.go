@@ -40,8 +40,9 @@ type Node struct {
 	Name   string // of its interface
 	File   string // its TOML file
 	Config Config
-	// RunDir is the folder of the daemon's socket; "": that of all daemons. Commands for other
-	// interfaces look into that one, and a daemon that they ask is not idle.
+	// RunDir is the folder of the daemon's socket; "": the folder that all daemons share. Commands
+	// for other interfaces ask every daemon in the shared folder, and a daemon that answers is not
+	// idle.
 	RunDir string
 
 	PublicKey string
