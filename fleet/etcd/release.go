@@ -10,8 +10,8 @@ import (
 	"github.com/srdtun/srdtun/fleet/agent"
 )
 
-// leaveSpare is a margin in addition to a third of the lease, the agent's pause between
-// renewals, because etcd and the host may be busy.
+// leaveSpare is a margin beside the agent's pause between renewals, a third of the lease. etcd and
+// the host may be busy.
 const leaveSpare = time.Second
 
 // removed is a record that has been removed.
