@@ -1,5 +1,5 @@
-// Package bounded reads files up to a number of bytes, so that the author of a file
-// cannot choose how much memory its reader uses.
+// Package bounded reads files up to a number of bytes. So the author of a file cannot choose how
+// much memory a reader uses.
 package bounded
 
 import (

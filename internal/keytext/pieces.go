@@ -5,8 +5,8 @@ import "strings"
 // LeastPiece is the least length of a piece of a known secret that is hidden: 96 bits of a key.
 const LeastPiece = 16
 
-// Pieces hides known secrets, and their pieces of at least LeastPiece characters, whatever is around
-// them. The zero value knows none.
+// Pieces hides known secrets, and their pieces of at least LeastPiece characters, in any text. The
+// zero value knows none.
 type Pieces struct{ known map[string]struct{} }
 
 // Add notes a secret. One shorter than LeastPiece has no pieces.

@@ -32,8 +32,7 @@ type Run struct {
 	Why   string // reason, or a limit of By
 }
 
-// ByCommands is the test that runs the documents' commands unchanged, first those of the
-// guide.
+// ByCommands is the test that runs the documents' commands unchanged, the guide first.
 const ByCommands = "TestDocumentCommands"
 
 // inConfig is the test that reads configurations with the real parser.

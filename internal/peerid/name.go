@@ -28,8 +28,8 @@ var (
 	errKey      = errors.New("a name cannot look like a public key: a key stands for the peer that has it")
 )
 
-// CheckName reports why a text cannot name a peer: it looks like an address, a prefix, an
-// endpoint or a key, or it has characters that cannot be seen.
+// CheckName reports why a text cannot name a peer. A name must not look like an address, a prefix,
+// an endpoint or a key, and must not have invisible characters.
 func CheckName(s string) error {
 	given := s
 	s = strings.TrimSpace(s)

@@ -3,9 +3,9 @@ package peerid
 import "strings"
 
 // Look returns one skeleton for all names that can be taken for one another, as Unicode Technical
-// Standard 39 does, and more. It drops case and punctuation, writes digits as the letters for which
-// they stand, and other alphabets' letters as those of ASCII that look like them. Punctuation
-// between two digits stays as one sign: 1-12 and 11-2 are different numbers.
+// Standard 39 does, and more. It drops case and punctuation. It replaces digits, and letters of
+// other alphabets, by the ASCII letters that they look like. Punctuation between two digits stays
+// as one sign: 1-12 and 11-2 are different numbers.
 func Look(name string) string {
 	var b strings.Builder
 	digit, apart := false, false
