@@ -24,7 +24,7 @@ type HostModel struct {
 // Ideal is the host without delays, a network interface that runs the transport itself.
 var Ideal = &HostModel{Name: "ideal"}
 
-// usualHosts are for plans that name none: what ships.
+// usualHosts are for plans that name none. The daemon is the product.
 var usualHosts = []string{"daemon"}
 
 // recorded are the tables of "bench hostdelay" by their names in plans.

@@ -29,9 +29,9 @@ type filePlan struct {
 	faults []Fault
 }
 
-// fromFile converts a fault plan of package workload into faults of this network. At most
-// most cables fail; 0 means as many as the plan says. The flows are those of the case, in
-// the order of their starts.
+// fromFile converts a fault plan of package workload into faults of this network. At most most
+// cables fail; 0 means as many as the plan says. flows has the flows of the case, in the order of
+// their starts.
 func fromFile(f *workload.Faults, most int, n *Network, flows []*Flow, rng *rand.Rand) []Fault {
 	p := &filePlan{Network: n, stop: f.Stop, most: most, rng: rng}
 	p.cables(&f.Cable, flows)

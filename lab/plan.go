@@ -77,8 +77,8 @@ type TransportPlan struct {
 	Unordered bool     `toml:"unordered"` // a tunnel delivers inner packets in the order of arrival
 	MinRTO    Duration `toml:"min_rto"`
 	Subflows  int      `toml:"subflows"`
-	// Packet, Every and From are for kind datagrams: the size of a datagram, the time between two
-	// of a flow, and the time from which they count.
+	// Packet, Every and From are for kind datagrams. Packet is a datagram's size, and Every the
+	// time between two datagrams of a flow. Datagrams before From are not counted.
 	Packet  int      `toml:"packet"`
 	Every   Duration `toml:"every"`
 	From    Duration `toml:"from"`

@@ -76,9 +76,8 @@ func newSRDEnd(h, remote *srdHost) (*srdEnd, error) {
 	return e, nil
 }
 
-// tuples returns all tuples to the peer: each port of this end to the peer's first port,
-// from each address of this end to each of the peer's. As in the daemon, the ports are
-// outermost.
+// tuples returns all tuples to the peer: every pair of addresses, with each port of this end and
+// the peer's first port. As in the daemon, the ports are outermost.
 func (e *srdEnd) tuples() (v []srd.Tuple) {
 	for n := range e.host.srd.cfg.Ports {
 		for _, to := range e.remote.Addrs() {

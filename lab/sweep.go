@@ -33,12 +33,11 @@ type Point struct {
 	Known map[string]Ratio
 }
 
-// Ratio compares completion times with TCP's on the same network with the same seed, as the
-// median over all seeds. Mean is the ratio of a run's mean times, and Max is the ratio of
-// its longest flows. The longest flow over all seeds would depend on chance, such as a
-// host's pause of a millisecond or a TCP timeout of 200 ms. Cliff is the mean time in round
-// trips, divided by that of the point before it in its series. Zero means that there is no
-// such point.
+// Ratio compares completion times with TCP's on the same network with the same seed, as the median
+// over all seeds. Mean is the ratio of a run's mean times, and Max is the ratio of its longest
+// flows. The longest flow over all seeds would depend on chance: a host's pause of a millisecond,
+// or a TCP timeout of 200 ms. Cliff is the mean time in round trips, divided by the mean time of
+// the series' point before. Zero means that there is no such point.
 type Ratio struct{ Mean, Max, Cliff float64 }
 
 // ordinary returns a point that differs in one respect from the common base: a small fabric

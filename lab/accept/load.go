@@ -7,7 +7,7 @@ import (
 	"github.com/srdtun/srdtun/lab"
 )
 
-// This load consists of many small UDP flows, like those of calls and games.
+// This load consists of many small UDP flows, like calls and games.
 const (
 	loadFlows  = 64
 	loadRate   = 5000 // packets a second, of all flows together

@@ -10,7 +10,7 @@ import (
 type scene struct {
 	name    string
 	figures []figure
-	// host is the kind of its hosts; "": that of the command line.
+	// host is the kind of its hosts; "": the kind of the command line.
 	host string
 	// cost estimates the processor time of a seed in seconds, because the longest scenes are
 	// started first.

@@ -14,7 +14,7 @@ type profile struct {
 	name  string
 	a, b  lab.UplinkPlan
 	lossy bool // more than one packet in a hundred is lost, or delays vary by as much as they are
-	// alone lists the paths of which either may be the better one.
+	// alone lists the paths that may be the better one of the two.
 	alone string
 	limit time.Duration
 	skip  time.Duration

@@ -1,7 +1,6 @@
-// Package compare runs path policies, TCP and MPTCP in the same situations. It compares the
-// completion times of each system with those of the best one. The evaluations of CONGA
-// (Alizadeh et al., SIGCOMM 2014, section 5) and LetFlow (Vanini et al., NSDI 2017, section
-// 5) do the same.
+// Package compare runs path policies, TCP and MPTCP in the same situations. It divides the
+// completion times of each system by the best system's. The evaluations of CONGA (Alizadeh et al.,
+// SIGCOMM 2014, section 5) and LetFlow (Vanini et al., NSDI 2017, section 5) do the same.
 //
 //	system.go   the compared systems      cell.go    one situation, as a plan of package lab
 //	fair.go     a bound for all fair systems

@@ -106,8 +106,7 @@ func (f *figure) addSamples(c *caseResults) {
 	}
 }
 
-// line returns the name of the case's line, or "" if it has none. A second kind of hosts has a
-// line of its own.
+// line returns the name of the case's line, or "". A second kind of hosts has a line of its own.
 func (p *planResults) line(c *caseResults) string {
 	n := c.runs[0].Line
 	if n != "" && !p.drawn(c) {

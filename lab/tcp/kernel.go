@@ -72,8 +72,8 @@ func (u *use) sent(limited bool, b *scoreboard) {
 	}
 }
 
-// usesWindow reports whether the window may grow: it held data back. In slow start Linux lets
-// it be twice the bytes in flight, of which there were out (tcp_is_cwnd_limited).
+// usesWindow reports whether the window may grow: it held data back. In slow start Linux lets it
+// grow to twice the bytes in flight, out (tcp_is_cwnd_limited).
 func (c *Conn) usesWindow(out int64) bool {
 	if !c.cfg.Kernel {
 		return c.limited

@@ -14,11 +14,11 @@ const (
 	// kernelAlpha makes the estimate of Reno's window grow as slowly as fits kernelBeta. Linux
 	// keeps it above the window before the reduction. Section 4.3 has 1 there.
 	kernelAlpha = 8.0 / 15
-	// kernelLeast is the fewest acknowledged segments for a segment more, which bounds the
-	// growth to half the window in a round trip (section 4.4).
+	// kernelLeast is the least number of acknowledged segments that add one segment to the window.
+	// So the window grows by at most half in a round trip (section 4.4).
 	kernelLeast = 2
-	// kernelSearch is the most of them as long as no loss has shown a maximum, and
-	// kernelPlateau has so many windows of them at or above the curve.
+	// kernelSearch is the highest number as long as no loss has shown a maximum. At or above the
+	// curve the number is kernelPlateau windows.
 	kernelSearch  = 20
 	kernelPlateau = 100
 	// kernelEvery is how long a rate of growth holds if the window stays the same.
@@ -86,7 +86,7 @@ func (c *kernelCubic) curve(t time.Duration) float64 {
 func (c *kernelCubic) avoid(w *window, bytes int64, now mono.Time, _ time.Duration) {
 	segs, acked := math.Floor(w.cwnd/w.mss), math.Ceil(float64(bytes)/w.mss)
 	c.update(segs, acked, now)
-	// What an earlier, smaller rate left is not spent at once.
+	// Segments that were acknowledged while growth was slower add one segment at most.
 	grown := 0.0
 	if c.owed >= c.each {
 		c.owed, grown = 0, 1

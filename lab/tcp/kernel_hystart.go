@@ -33,9 +33,9 @@ type trains struct {
 	samples int
 }
 
-// sample takes the round trip of the newest acknowledged segment, and reports whether slow
-// start is to end. una is acknowledged, nxt is sent. large means that the window is in slow
-// start and large enough to be judged. train is offloads.
+// sample takes the round trip of the newest acknowledged segment, and reports whether slow start is
+// to end. All below una is acknowledged, and all below nxt is sent. large means slow start with a
+// window of at least trainWindow. train is the result of offloads.
 func (s *trains) sample(d time.Duration, now mono.Time, una, nxt int64, large bool, train time.Duration) bool {
 	if s.least == 0 || d < s.least {
 		s.least = d

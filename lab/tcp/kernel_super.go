@@ -6,9 +6,9 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// Super-segments: Linux sends several segments at once even if the interface cuts them in
-// software. It holds a small one back for the next acknowledgement (net/ipv4/tcp_output.c:
-// tcp_tso_autosize and tcp_tso_should_defer). Its bursts are those of Linux without pacing.
+// Super-segments: Linux sends several segments at once even if the interface cuts them in software.
+// It holds a small one back for the next acknowledgement (net/ipv4/tcp_output.c: tcp_tso_autosize
+// and tcp_tso_should_defer). Its bursts are as in Linux without pacing.
 const (
 	superMost  = 64 << 10
 	superLeast = 2                 // segments
@@ -50,8 +50,8 @@ func superSize(rate float64, least time.Duration, mss float64) int {
 	return max(int(min(bytes, superMost)/mss), superLeast)
 }
 
-// held reports whether data wait for an acknowledgement that is due soon. room is the free
-// window in bytes, most the size of a super-segment.
+// held reports whether data wait for the next acknowledgement, due soon. room is the free window in
+// bytes. most is the size of a super-segment.
 func held(now, sent, oldest mono.Time, smoothed time.Duration, room, most, window float64) bool {
 	switch {
 	case now.Sub(sent) > superWait:
