@@ -125,9 +125,10 @@ func (c *place) rank() int {
 	return 0
 }
 
-// mayLeave reports whether c may give way to n. Among users of one rank only one with most
-// places loses any: an idle connection if it has no fewer places than the user of n, a request in
-// progress if it has more. A user's own idle connection always makes room.
+// mayLeave reports whether c may give way to n. Among users of one rank, only a user with the most
+// places loses one. An idle connection gives way if its user has no fewer places than n's user. A
+// request in progress gives way if its user has more. A user's own idle connection always makes
+// room.
 func (c *place) mayLeave(n *place, have map[uint32]int, most int) bool {
 	theirs, wants := have[c.cred.uid], have[n.cred.uid]
 	switch {

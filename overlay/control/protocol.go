@@ -21,17 +21,17 @@ const (
 	// 1 MiB. Quotes and line ends take two bytes each in JSON.
 	maxConfig = 4 << 20
 
-	// maxReply bounds the reply line with a whole status that a client reads, in bytes: 256
-	// paths of 300 bytes for each of 500 peers fit. Replies to other requests have bounds of
-	// their own, so that an endless one takes little memory.
+	// maxReply bounds, in bytes, the line of a reply with a whole status. It has room for 500 peers
+	// with 256 paths of 300 bytes. Replies to other requests have bounds of their own, so that an
+	// endless one takes little memory.
 	maxReply = 64 << 20
 	// maxShortReply bounds a reply without a list: an error of maxError, whose characters take six at most.
 	maxShortReply = 6*maxError + 4096
-	// maxListReply bounds 256 flows or paths of 500 bytes, 2,000 events of 1 KB, or a status
-	// without peers, which names the peers that have changed or expired.
+	// maxListReply is for replies with 256 flows or paths of 500 bytes, or 2,000 events of 1 KB. A
+	// status without peers, with the names of changed and expired ones, has the same bound.
 	maxListReply = 4 << 20
-	// maxPartReply bounds the reply with all peers' settings, or with the paths of ReachedMost
-	// peers: 4 KB for each of 4,096 peers, or 256 paths of 300 bytes and 65,536 prefixes.
+	// maxPartReply is for a reply with the settings of 4,096 peers, 4 KB each. The paths of
+	// ReachedMost peers also fit: 256 paths of 300 bytes, and 65,536 prefixes.
 	maxPartReply = 16 << 20
 
 	// connTimeout bounds the time for requests of a connection on the server, and then the
@@ -104,9 +104,9 @@ func (r *request) replyBound() int {
 	return maxReply
 }
 
-// readLine returns the next line of r without its newline, at most limit bytes. It joins the
-// parts only when it has all, so a line that never ends takes limit bytes and no more.
-// io.EOF means that r ended before a first byte.
+// readLine returns the next line of r without its newline, at most limit bytes. It joins the parts
+// at the end, so a line without an end takes at most limit bytes. io.EOF means that r ended before
+// a first byte.
 func readLine(r *bufio.Reader, limit int) ([]byte, error) {
 	var parts [][]byte
 	for n := 0; ; {

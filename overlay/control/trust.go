@@ -21,9 +21,9 @@ const askWait = 5 * time.Second
 // root's directory.
 func (c *Client) Service() string { return c.at.Service }
 
-// owned returns an error if the answering process cannot be the daemon. It must run as root, as
-// the caller, or as the user of the service to which the socket's directory belongs. Nobody else
-// is believed, whatever the command: a false answer to "reload" or "show" misleads as well.
+// owned returns an error if the answering process cannot be the daemon. It must run as root, as the
+// caller, or as the user of the service to which the socket's directory belongs. This holds for all
+// commands: a false answer to "reload" or "show" misleads as well.
 func (c *Client) owned() error {
 	cred, err := peerCredentials(c.conn)
 	if err != nil {

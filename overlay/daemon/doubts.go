@@ -106,9 +106,9 @@ type outcome struct {
 // mostWarned bounds the refused drop-in files that one answer lists.
 const mostWarned = 20
 
-// warnings returns the warnings for the caller of a change. A reload has all that check would
-// print. A change of single keys has those that it causes, and those about its keys; they name
-// no file, as the value is in none.
+// warnings returns the warnings for the caller of a change. A reload has all warnings of "srdtun
+// check". A change of single keys has the warnings that it causes, and all about its keys. They
+// name no file, because the value is in no file.
 func (s *settings) warnings(c control.Change, before *config.Config, done outcome) (v []string) {
 	for _, f := range config.RootsFirst(done.faults)[:min(len(done.faults), mostWarned)] {
 		v = append(v, f.Error())

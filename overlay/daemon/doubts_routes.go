@@ -12,9 +12,9 @@ import (
 	"github.com/srdtun/srdtun/overlay/netconf"
 )
 
-// DoubtRoutes returns what the start of c would do to outer packets, or what the routes of this
-// host would do to its own: a tunnel inside a tunnel that nobody asked for. others are the
-// interfaces that run. For an interface that runs itself its status tells.
+// DoubtRoutes warns of a tunnel inside a tunnel that nobody asked for. The start of c would take
+// other tunnels' outer packets, or the host's routes would take the outer packets of c. others are
+// the running interfaces. If c runs, the warnings come from its status.
 func DoubtRoutes(c *config.Config, others []*control.Status) (all []error) {
 	if i := slices.IndexFunc(others, func(st *control.Status) bool { return st.Interface == c.Interface.Name }); i >= 0 {
 		for _, line := range others[i].Conflicts {
@@ -90,8 +90,8 @@ func ownersIn(name string, others []*control.Status) (v []owner) {
 	return v
 }
 
-// takerOf returns the narrowest prefix around an address, unless that is a default route, and the
-// peer that has it.
+// takerOf returns the narrowest prefix around an address, and its peer. Default routes do not
+// count.
 func takerOf(owners []owner, to netip.Addr) (prefix netip.Prefix, title string) {
 	for _, o := range owners {
 		for _, a := range o.prefixes {
@@ -140,8 +140,8 @@ func Enters(name string, others []*control.Status) (lines []string) {
 	return lines
 }
 
-// outerOf returns the outer packets of other interfaces whose mark is not among marked: of each
-// peer's paths that follow the routes, the first to each address.
+// outerOf returns the outer packets of other interfaces with a mark that is not in marked. It takes
+// each peer's paths that follow the routes, the first path to each address.
 func outerOf(name string, others []*control.Status, marked []netconf.Outer) (v []netconf.Outer) {
 	for _, st := range others {
 		if slices.ContainsFunc(marked, func(o netconf.Outer) bool { return o.Mark == st.FwMark }) {

@@ -45,7 +45,7 @@ func (ep *endpoints) checkRoutes() {
 	ep.reportTaken()
 }
 
-// reportSelf reports a peer's endpoint that is one of this daemon's own sockets.
+// reportSelf reports that a peer's endpoint is a socket of this daemon.
 func (ep *endpoints) reportSelf(w target) {
 	at := w.remote.String()
 	self := ep.uplinks.host.owns(srd.UplinkOf(w.remote.Addr(), 0)) && ep.sockets.bank.HasPort(w.remote.Port())

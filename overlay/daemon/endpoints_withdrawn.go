@@ -31,7 +31,7 @@ func (r *remote) withdraw(endpoints []config.Endpoint, remotes []netip.AddrPort)
 	return !slices.Equal(before, r.withdrawn)
 }
 
-// addresses returns the addresses of an endpoint: its own, or those of its name.
+// addresses returns the address of an endpoint, or the addresses of its name.
 func (r *remote) addresses(e config.Endpoint) []netip.AddrPort {
 	if a, ok := e.Addr(); ok {
 		return []netip.AddrPort{a}

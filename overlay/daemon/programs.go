@@ -23,8 +23,8 @@ type programs struct {
 	resolver string        // the program that set the host's resolvers; "": not set
 }
 
-// begin runs the part of the start that comes after the tunnel carries packets, because
-// commands may use the tunnel. finish must be called afterwards, even if begin failed half way.
+// begin sets the resolvers and runs post_up once the tunnel carries packets, because commands may
+// use it. finish must be called afterwards, even if begin failed half way.
 func (p *programs) begin(ctx context.Context) error {
 	p.device.awaitBindable(ctx)
 	if err := p.useDNS(ctx); err != nil {

@@ -175,7 +175,7 @@ func (s *server) run(asked context.Context, o Options) (err error) {
 			o.Warned(s.startWarnings())
 		}
 		if o.Ready != nil {
-			// Who waits for the start then learns of outer packets that go astray.
+			// So the command that waits for the start can print where outer packets go astray.
 			select {
 			case <-s.endpoints.placedFirst:
 			case <-ctx.Done():

@@ -8,9 +8,9 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// Bounds of what guests have sent to addresses that are not proven: handshakes and first
-// challenges. Each new peer is called several times in its first second. Without a bound, an owner
-// who replaces his peers all the time floods the addresses that he names. Payload bytes count.
+// These bounds limit the handshakes and first challenges to unproven addresses that guests name.
+// Each new peer is called several times in its first second. Without a bound, an owner who replaces
+// his peers all the time floods the addresses that he names. Payload bytes count.
 const (
 	// calleeBurst is for one address: 64 guests (config.maxGuestsAtAddress) call it once on
 	// eight paths.

@@ -13,7 +13,7 @@ import (
 const (
 	// differencesBytes bounds their texts together.
 	differencesBytes = 2 << 20
-	// guestDifferences bounds those of guests: an owner may change 4,096 peers at once.
+	// guestDifferences bounds the changes of guests: an owner may change 4,096 peers at once.
 	guestDifferences = 20
 	// guestDifferenceBytes bounds the text of one, since a guest's file has up to 64 KiB.
 	guestDifferenceBytes = 1 << 10

@@ -135,9 +135,9 @@ func quietDir(ctx context.Context, w *fsnotify.Watcher, dir string, changed map[
 	return true, nil
 }
 
-// withDropIns returns c with the peers of the watched directory. If c names another directory,
-// it is used from the next start on. changed names the changed files; nil means that any file
-// may have changed.
+// withDropIns returns c with the peers of the watched directory. If c names another directory, that
+// one is used from the next start on. changed has the names of the changed files, or is nil if any
+// file may have changed.
 func (s *settings) withDropIns(c *config.Config, changed map[string]bool) (*config.Config, []error, error) {
 	here := *c
 	if c == s.file {

@@ -68,8 +68,8 @@ func (each counters) all() map[string]uint64 {
 	return c
 }
 
-// happened returns the counters that are not zero. No map has the others for a moment: a hub
-// has a thousand peers, each with dozens of counters, and most of those are zero.
+// happened returns the counters that are not zero. The zeros never get into a map: a hub has a
+// thousand peers with dozens of counters, and most are zero.
 func (each counters) happened() map[string]uint64 {
 	c := map[string]uint64{}
 	each(func(name string, n uint64) {

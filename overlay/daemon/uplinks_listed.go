@@ -9,9 +9,9 @@ import (
 	"github.com/srdtun/srdtun/srd"
 )
 
-// listed holds the addresses of the entries of paths.local. Nothing else may carry packets: a
-// peer that goes on with an address taken out of the file, or calls another one, gets no answer
-// there. It would come from that address. listed is safe for concurrent use.
+// listed holds the addresses of the entries of paths.local. No other address may carry packets. If
+// a peer goes on with an address that left the file, or calls an unlisted one, the answer would
+// come from there. So there is no answer. listed is safe for concurrent use.
 type listed struct {
 	addrs atomic.Pointer[[]netip.Addr] // nil: paths.local is empty, and all may
 

@@ -9,9 +9,8 @@ import (
 	"github.com/vishvananda/netlink"
 )
 
-// tunnelTo names the tunnel that packets to r would go into, from any of their uplinks. The
-// result own is true if it is this daemon's tunnel. The name is "" if the packets go into no
-// tunnel.
+// tunnelTo names the tunnel that packets to r would go into, from any of their uplinks. own means
+// this daemon's tunnel. The name is "" if the packets go into no tunnel.
 func (ul *uplinks) tunnelTo(r netip.AddrPort) (name string, own bool) {
 	from := ul.sourcesFor(r)
 	if len(from) == 0 {

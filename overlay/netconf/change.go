@@ -9,9 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Change replaces the interface's addresses, routes and policy rules by those of another
-// plan. It first adds new settings, then removes old ones, and does not touch common
-// ones. Link, MTU, table and mark must be the same as in Apply's plan.
+// Change gives the interface the addresses, routes and policy rules of another plan. It first adds
+// new settings, then removes old ones, and does not touch common ones. Link, MTU, table and mark
+// must be the same as in Apply's plan.
 //
 // If the plan needs a new mark for outer packets, Change calls marked with it before it
 // makes the first route. If a step or marked fails, all settings stay as they were.

@@ -11,8 +11,8 @@ import (
 // metric6 is the metric that the kernel gives to an IPv6 route without one (IP6_RT_PRIO_USER).
 const metric6 = 1024
 
-// Existing returns an error for each route of a plan, not carried out yet, that the kernel would
-// refuse now, because another interface has it.
+// Existing returns an error for each route that the kernel would refuse now, because another
+// interface has it. The plan is not carried out yet.
 func (p Plan) Existing() (all []*RouteError) {
 	table := cmp.Or(p.Table.ID, tableMain)
 	plain, _ := p.routes()

@@ -21,10 +21,10 @@ type Outer struct {
 // kernel, and a host has a handful.
 const rulesMost = 64
 
-// MarkedPackets returns the packets that a policy rule of this host keeps out of a tunnel by
-// their mark. Those are the outer packets of VPNs: wg-quick(8) and srdtun have "not from all
-// fwmark MARK lookup TABLE", Tailscale has "from all fwmark MARK lookup main". own is the mark
-// of the asking tunnel's packets, and name its interface.
+// MarkedPackets returns the packets that a policy rule of this host keeps out of a tunnel by their
+// mark. VPNs protect their outer packets so. wg-quick(8) and srdtun have "not from all fwmark MARK
+// lookup TABLE"; Tailscale has "from all fwmark MARK lookup main". own is the mark of the asking
+// tunnel's packets. name is its interface.
 func MarkedPackets(own uint32, name string) (v []Outer) {
 	for _, f := range families {
 		rules, _ := dump(func() ([]netlink.Rule, error) { return netlink.RuleList(f) }) // without a family it has no rules
@@ -39,8 +39,8 @@ func MarkedPackets(own uint32, name string) (v []Outer) {
 	return v
 }
 
-// markedBy returns the packets that a rule keeps out of a tunnel. What is the interface of the
-// rule's table.
+// markedBy returns the packets that a rule keeps out of a tunnel. Its What names the tunnel of the
+// rule's table, if there is one.
 func markedBy(r netlink.Rule, family int) (Outer, bool) {
 	if r.Mark == 0 || r.Src != nil || r.Dst != nil || r.IifName != "" {
 		return Outer{}, false
@@ -58,7 +58,7 @@ func markedBy(r netlink.Rule, family int) (Outer, bool) {
 	return o, !r.Invert
 }
 
-// defaultOf returns the interface of a table's default route; 0: it has none.
+// defaultOf returns the interface of a table's default route, or 0.
 func defaultOf(table, family int) int {
 	routes, _ := dump(func() ([]netlink.Route, error) {
 		return netlink.RouteListFiltered(family, &netlink.Route{Table: table}, netlink.RT_FILTER_TABLE)

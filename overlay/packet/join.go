@@ -23,12 +23,11 @@ const (
 // Payload returns how many bytes follow the transport header.
 func (in *Info) Payload() int { return in.TotalLen - in.HeaderLen - in.L4HeaderLen }
 
-// Joinable reports whether the packet b, whose headers in describes, can join a
-// super-frame, and of which kind. It accepts plain TCP segments with data, and UDP
-// datagrams. An IPv4 packet must have no options and forbid fragments: otherwise its
-// identification would matter (RFC 6864 section 4). Joining replaces the checksums, so
-// Joinable checks them first: the IPv4 header's always, the transport's unless it is
-// partial. A packet that Validate would refuse is not joinable.
+// Joinable reports whether the packet b can join a super-frame, and the frame's kind. in describes
+// the headers of b. It accepts plain TCP segments with data, and UDP datagrams. An IPv4 packet must
+// have no options and forbid fragments: otherwise its identification would matter (RFC 6864 section
+// 4). Joining replaces the checksums, so Joinable checks them first: the IPv4 header's always, the
+// transport's unless it is partial. A packet that Validate would refuse is not joinable.
 func Joinable(b []byte, in *Info, facts frame.Facts) (frame.GSO, bool) {
 	if facts.GSO != frame.GSONone || facts.GSOSize != 0 || in.Fragment || in.Routed || in.L4HeaderLen == 0 || in.Payload() == 0 {
 		return frame.GSONone, false

@@ -23,10 +23,9 @@ const (
 	failingTargets = 2 * intervalPart / alonePart
 )
 
-// Aim returns the target and the interval for a tunnel with this smoothed round trip (0:
-// unknown). The interval covers the inner connections' round trips (RFC 8289 section
-// 4.3), and the target is a part of it. failing means that one of the tunnel's paths has
-// just fallen silent.
+// Aim returns the target and the interval for a tunnel with this smoothed round trip (0: unknown).
+// The interval covers the inner connections' round trips (RFC 8289, section 4.3). The target is a
+// part of the interval. failing means that one of the tunnel's paths has just fallen silent.
 func Aim(rtt time.Duration, failing bool) (target, interval time.Duration) {
 	interval = max(DefaultInterval, intervalRounds*rtt)
 	target = interval / intervalPart

@@ -36,12 +36,11 @@ const (
 	// DefaultQuantum is a compromise: a full super-frame costs eight rounds, and a turn
 	// allows five small packets.
 	DefaultQuantum = 8 << 10
-	// DefaultAlone lets a single flow keep the network full after CUBIC reduces its window
-	// by three tenths. It does so even if the inner round trip is twice the usual 10 ms, as
-	// on a link with losses. At 400 Mbit/s, 500 KB are then in flight, and a backlog x of
-	// 930 KB is enough, because 0.7 (x + 500 KB) is twice that. Above 1.6 Gbit/s this
-	// backlog's delay is below the target, and a larger one would leave the processor's
-	// cache.
+	// DefaultAlone lets a single flow keep the network full after CUBIC reduces its window by three
+	// tenths. It does so even if the inner round trip is twice the usual 10 ms, as on a link with
+	// losses. At 400 Mbit/s, 500 KB are then in flight. A backlog of 930 KB is enough: 0.7 (930 KB
+	// + 500 KB) is twice the 500 KB. Above 1.6 Gbit/s this backlog's delay is below the target, and
+	// a larger one would leave the processor's cache.
 	DefaultAlone = 1 << 20
 )
 

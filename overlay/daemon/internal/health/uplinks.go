@@ -20,8 +20,8 @@ type UplinkNews struct {
 	Gone bool // the host does not have it any more
 }
 
-// Look takes the uplinks with working paths of any peer, and the uplinks without working
-// paths. owns tells whether an uplink belongs to this host.
+// Look takes the uplinks with working paths to any peer (yes), and the uplinks without (no). owns
+// tells whether an uplink belongs to this host.
 func (u *Uplinks) Look(yes, no map[srd.Uplink]bool, owns func(srd.Uplink) bool) (v []UplinkNews) {
 	if u.up == nil {
 		u.up, u.dead = map[srd.Uplink]bool{}, map[srd.Uplink]int{}

@@ -120,8 +120,8 @@ func groupLimit(root string) (least int64, ok bool) {
 }
 
 // leastAbove returns the smallest value of these files in the group at path and the groups above
-// it. In a container the path may be the host's path, which does not exist here; then the top of
-// the tree is the container's own group.
+// it. A container may see the host's path, which does not exist in it. Then the top of the tree is
+// the container's own group.
 func leastAbove(top, path string, files ...string) int64 {
 	least := int64(math.MaxInt64)
 	for dir := filepath.Clean("/" + path); ; dir = filepath.Dir(dir) {
