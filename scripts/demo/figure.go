@@ -8,8 +8,8 @@ import (
 	"github.com/srdtun/srdtun/scripts/picture"
 )
 
-// labelFrom is the time, in seconds, at which a label begins, in the healthy part before the
-// outage. srdplot moves the label up or down so that it hides as little as possible.
+// labelFrom is the second at which a label begins, before the outage. srdplot moves the label up or
+// down so that it hides little.
 const labelFrom = 0.4
 
 // notedStall is the shortest stall that the picture describes in words. The words are just

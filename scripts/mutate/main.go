@@ -6,8 +6,8 @@
 //
 //	mutate [-go GO] [-seeds N] [-only REGEXP] [-from N] [-to N] [-trust] [-list]
 //
-// The whole run takes a quarter of an hour. It can be run in parts: -from and -to choose bugs
-// by their number in the list, and -trust leaves out the run without any bug.
+// The whole run takes a quarter of an hour. To run it in parts, choose bugs by their numbers in the
+// list (-from, -to), and leave out the run without any bug (-trust).
 package main
 
 import (
