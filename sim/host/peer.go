@@ -13,9 +13,8 @@ import (
 )
 
 const (
-	// trainsPerTurn is more than the number of bursts that a turn can send: a full outbox of
-	// messages, a full queue of acknowledgements, and all replies and probes. If there are
-	// more, the loop is endless.
+	// trainsPerTurn exceeds the bursts of any turn: a full outbox, a full queue of
+	// acknowledgements, all replies and probes. If there are more, the loop is endless.
 	trainsPerTurn = 2 * srd.OutboxLimit
 	// closeLookEvery is the number of turns between checks of a connection's whole state,
 	// which take longer.

@@ -238,8 +238,8 @@ func (s *Stream) Undelivered(first int) (n, example int) {
 	return missing(s.fates, first, delivered)
 }
 
-// missing counts the messages from first on that have none of the given fates. It returns
-// the number of the first of them, or -1.
+// missing counts the messages from first on without any of the given fates. It also returns the
+// first such message's number, or -1.
 func missing(fates []fate, first int, of fate) (n, example int) {
 	example = -1
 	for i := first; i < len(fates); i++ {

@@ -99,7 +99,7 @@ func (t *Tunnel) inner(size, serial int) []byte {
 	return b
 }
 
-// Withdraw implements App. A frame of which a part has been cut is kept.
+// Withdraw implements App. It keeps a frame if a part of it was already taken.
 func (t *Tunnel) Withdraw() { t.Queue.Flush(nil) }
 
 // Backlog implements srd.Source, as Stream has it.

@@ -235,9 +235,9 @@ func (p *plan) drawLimits() {
 	}
 }
 
-// shortestLife is the shortest lifetime of keys that srd allows. leastRoom is enough for a
-// few of the largest frames, in bytes. leastPackets lets keys outlive the challenges on all
-// paths, which take some hundred packets.
+// shortestLife is the shortest lifetime of keys that srd allows. leastRoom, in bytes, is enough for
+// a few of the largest frames. The challenges on all paths take some hundred packets, and
+// leastPackets lets keys outlive them.
 const (
 	leastPackets  = 500
 	longestJitter = 20 * time.Millisecond

@@ -115,9 +115,9 @@ func (s *Speeds) of(seeds []uint64, kind string) (d distribution) {
 	return d
 }
 
-// Judge prints the distribution beside the recorded one of the same seeds. It returns an
-// error if the transport has become slower than the slack allows. What has become faster by
-// more is to be recorded.
+// Judge prints the distribution beside the recorded one of the same seeds. It returns an error if
+// the transport has become slower than the slack allows. If it has become faster by more than the
+// slack, Judge asks to record the new distribution.
 func (s *Speeds) Judge(w io.Writer) error {
 	was, version, err := recorded()
 	if err != nil {
