@@ -39,6 +39,8 @@ var (
 	longRuns = regexp.MustCompile(`[A-Za-z0-9+/_-]{40,}={0,2}`)
 	// shortRuns match those and the parts of them.
 	shortRuns = regexp.MustCompile(`[A-Za-z0-9+/_-]{22,}`)
+	// parts match the words of a path or a name.
+	parts = regexp.MustCompile(`[^/_-]+`)
 	// words match runs of base64.
 	words = regexp.MustCompile(`[A-Za-z0-9+/=]+`)
 	// gaps match the separators of groups.
@@ -53,12 +55,12 @@ func Hide(text string, public func(key string) bool) string {
 	if len(text) < leastRun {
 		return text
 	}
-	text = hideGroups(longRuns.ReplaceAllStringFunc(text, func(run string) string {
+	text = longRuns.ReplaceAllStringFunc(hideGroups(text), func(run string) string {
 		if public != nil && public(run) {
 			return run
 		}
 		return hideRun(run)
-	}))
+	})
 	return shortRuns.ReplaceAllStringFunc(text, hidePart)
 }
 
@@ -100,47 +102,35 @@ func isWord(text string) bool {
 // hideRun hides a long run, unless it is a path or a name of several words. Such a name may
 // have a key in it.
 func hideRun(run string) string {
-	parts := strings.FieldsFunc(run, between)
-	if len(parts) == 1 {
+	if parts.FindString(run) == run {
 		return Hidden
 	}
-	first, last, drawn := len(parts), -1, 0
-	for i, p := range parts {
-		if !isWord(p) || len(p) >= longRun {
-			first, last, drawn = min(first, i), i, drawn+len(p)
-		}
-	}
-	if last < 0 {
-		return run
-	}
-	start, end := span(run, parts, first, last)
-	if end-start < leastDrawn || 2*drawn < end-start {
-		return run
-	}
-	return run[:start] + Hidden + run[end:]
+	return hideRow(run, func(row string, drawn int) bool { return len(row) >= leastDrawn && 2*drawn >= len(row) })
 }
 
-// hidePart hides the part of a run from its first to its last drawn word, if that may be a part
-// of a key.
+// hidePart hides what may be a part of a key.
 func hidePart(run string) string {
 	if len(run) >= longRun {
 		return run // longRuns has matched it
 	}
-	parts := strings.FieldsFunc(run, between)
-	first, last := len(parts), -1
-	for i, p := range parts {
-		if !isWord(p) {
-			first, last = min(first, i), i
+	return hideRow(run, func(row string, _ int) bool { return len(row) >= leastRun && mixed(row) })
+}
+
+// hideRow hides the row from the first to the last drawn word of a run, if it passes as a key. Drawn
+// words have so many characters altogether.
+func hideRow(run string, isKey func(row string, drawn int) bool) string {
+	all := parts.FindAllStringIndex(run, -1)
+	size := func(i int) int { return all[i][1] - all[i][0] }
+	first, last, drawn := len(all), -1, 0
+	for i, p := range all {
+		if !isWord(run[p[0]:p[1]]) || size(i) >= longRun {
+			first, last, drawn = min(first, i), i, drawn+size(i)
 		}
 	}
-	if last < 0 {
+	if last < 0 || !isKey(run[all[first][0]:all[last][1]], drawn) {
 		return run
 	}
-	start, end := span(run, parts, first, last)
-	if end-start < leastRun || !mixed(run[start:end]) {
-		return run
-	}
-	return run[:start] + Hidden + run[end:]
+	return run[:all[first][0]] + Hidden + run[all[last][1]:]
 }
 
 // mixed reports whether small letters, capitals and others follow each other as if drawn at random.
@@ -163,22 +153,6 @@ func mixed(text string) bool {
 		last = class
 	}
 	return small >= 3 && large >= 3 && 10*changes >= 4*len(text)
-}
-
-// between reports whether r separates the parts of a path or a name.
-func between(r rune) bool { return r == '/' || r == '-' || r == '_' }
-
-// span returns where the parts first to last are in a run.
-func span(run string, parts []string, first, last int) (start, end int) {
-	at := 0
-	for i, p := range parts[:last+1] {
-		at += strings.Index(run[at:], p)
-		if i == first {
-			start = at
-		}
-		at += len(p)
-	}
-	return start, at
 }
 
 // group is a word that may be one group of a key.
@@ -210,6 +184,8 @@ func hideGroups(text string) string {
 		if isKey(text, all[:n]) {
 			out.WriteString(text[shown:all[0].start] + Hidden)
 			shown = all[n-1].end
+		} else {
+			n = max(1, n-1) // the last word may be the first group of a key
 		}
 		all = all[n:]
 	}
@@ -219,6 +195,11 @@ func hideGroups(text string) string {
 // chain returns how many words, from the first, may be groups of one key. Each is drawn, or as
 // long as the previous one: by chance, some groups look like words.
 func chain(text string, all []group) int {
+	if len(all) > 1 { // directories in front of the first group are no part of it
+		if n := all[1].len(); all[0].len() > n && strings.IndexByte("/=", text[all[0].end-n-1]) >= 0 {
+			all[0].start = all[0].end - n
+		}
+	}
 	if all[0].len() >= longRun || !all[0].drawn && (len(all) < 2 || all[1].len() != all[0].len()) {
 		return 1
 	}
