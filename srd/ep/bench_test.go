@@ -126,3 +126,48 @@ func socket(b *testing.B) *net.UDPConn {
 	b.Cleanup(func() { c.Close() })
 	return c
 }
+
+// BenchmarkWrite and BenchmarkRead move bytes of a region, with 16 requests under way.
+func BenchmarkWrite(b *testing.B) { remote(b, ep.AccessWrite) }
+
+func BenchmarkRead(b *testing.B) { remote(b, ep.AccessRead) }
+
+func remote(b *testing.B, access ep.Access) {
+	for _, x := range []struct {
+		name string
+		size int
+	}{{"64", 64}, {"1MiB", 1 << 20}} {
+		b.Run(x.name, func(b *testing.B) {
+			ctx := context.Background()
+			owner, user := open("bench"), open("bench")
+			defer owner.Close()
+			defer user.Close()
+			owner.Allow(user.PublicKey())
+			h := to(user, owner)
+			region, err := owner.Register(user.PublicKey(), make([]byte, x.size), access)
+			if err != nil {
+				b.Fatal(err)
+			}
+			batch, data := make([]ep.Completion, 16), make([]byte, x.size)
+			b.SetBytes(int64(x.size))
+			b.ReportAllocs()
+			for open := 0; b.Loop(); open++ {
+				if open >= 16 {
+					n, err := user.Sends().Wait(ctx, batch)
+					if err != nil || batch[0].Err() != nil {
+						b.Fatal(err, batch[0].Err())
+					}
+					open -= n
+				}
+				if access == ep.AccessWrite {
+					err = user.Write(ctx, h, region.Remote(0), data, ep.SendOptions{})
+				} else {
+					err = user.Read(ctx, h, region.Remote(0), data, ep.SendOptions{})
+				}
+				if err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

@@ -21,6 +21,11 @@
 // message finds no buffer is told so, sends no more, and goes on when a receive is posted:
 // nothing is lost, unless the sender limits it by SendOptions.NotReady or by a deadline.
 //
+// Register opens memory to one peer: Write puts bytes there, and Read gets them, in one request
+// of any size, without a receive and without the program's work. The bytes of a request
+// land out of order, and its completion comes when all are there. Bounds and rights are
+// checked before the first byte, and Region.Close takes the memory back at any time.
+//
 // A Queue returns completions in batches: Poll does not wait and does not allocate, Event is
 // a channel to wait on beside others, and Wait is both. With Solicited only those messages
 // make an event whose senders ask for it.
@@ -35,18 +40,24 @@
 //
 // Each piece is a message of package srd. Its immediate has 13 bytes, big endian:
 //
-//	0  1  low four bits: 1: a piece; 2: answers; 3: the rest of the message, without its bytes
-//	      0x80: the message begins with four bytes of immediate data; 0x40: it is solicited
+//	0  1  low four bits: 1: a piece; 2: answers; 3: the rest of the message, without its bytes;
+//	      4: a read; 5: a piece of what is read
+//	      0x80: the message begins with four bytes of immediate data; 0x40: it is solicited;
+//	      0x20: it is written to a region
 //	1  4  number of the request, counted by its sender
 //	5  3  bytes of the whole message
 //	8  3  offset of the piece in it
-//	11 2  bytes of the piece; zero for the rest
+//	11 2  bytes of the piece; zero for the rest and for a read
+//
+// The payload of a read, and of each piece of a write that begins in the first 8,192 bytes,
+// begins with 16 bytes: the key of the region, and an offset in it. Pieces of what is read
+// have the read's number, and answer it.
 //
 // In answers two bytes follow the first: how many receives were posted after a refusal. Ten
 // zeros end them. The payload is a row of answers, five bytes each: the number of a request,
 // and the verdict. 1: accepted; 2: a receive is reserved, send what is beyond the first
 // 8,192 bytes; 3: no receive is posted; 4: the message is longer than the receive; 5: the
-// sender has given up a part; 6: the sender's key was revoked.
+// sender has given up a part; 6: the sender's key was revoked; 7: there is no such region.
 //
 // Each verdict but 2 ends the request. A responder answers when it has all of the message,
 // or all of its first 8,192 bytes, or a rest. A sender that gives up a message of which it

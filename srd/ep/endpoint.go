@@ -19,7 +19,7 @@ import (
 // Endpoint holds a program's sockets and threads, its posted receives and its completion
 // queues. It is safe for concurrent use.
 //
-// Lock order: mu, then a link's lock, then the leaves: receives, queues, tell.
+// Lock order: mu, then a link's lock, then the leaves: receives, regions, queues, tell.
 type Endpoint struct {
 	cfg    Config
 	id     *handshake.Identity
@@ -36,6 +36,7 @@ type Endpoint struct {
 	sockets sync.RWMutex // see carrier.open
 
 	receives   receives
+	regions    regions
 	departures *Queue // completions of sends
 	arrivals   *Queue // and of receives
 	counts     counts
@@ -376,7 +377,7 @@ func (e *Endpoint) detach(l *link, s Status) (waiting []*request) {
 	l.in.reset()
 	l.out.resetTo(s)
 	waiting = slices.Clone(l.out.waiting.rest())
-	l.out.waiting = fifo{}
+	l.out.waiting = fifo[*request]{}
 	l.unlock()
 	e.receives.forget(l)
 	l.leave()

@@ -201,3 +201,50 @@ func ExampleEndpoint_Revoke() {
 	// <nil>
 	// true
 }
+
+// A peer may write to memory that was registered for it, and read it. The key of the region
+// is sent to the peer as a message; here both ends are in one program. Immediate data tell
+// the owner of the memory that all bytes are there.
+func ExampleEndpoint_Write() {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	writer, owner := open("memory/1"), open("memory/1")
+	defer writer.Close()
+	defer owner.Close()
+	owner.Allow(writer.PublicKey())
+	memory := []byte("0123456789")
+	region, _ := owner.Register(writer.PublicKey(), memory, ep.AccessWrite)
+	defer region.Close()
+	owner.PostReceive(nil, 0) // for the immediate data
+
+	h := to(writer, owner)
+	writer.Write(ctx, h, region.Remote(4), []byte("abc"), ep.SendOptions{Immediate: 1, HasImmediate: true})
+	var c [1]ep.Completion
+	owner.Receives().Wait(ctx, c[:])
+	fmt.Println(string(memory), c[0].Bytes, "bytes written")
+
+	writer.Sends().Wait(ctx, c[:]) // of the write
+	writer.Write(ctx, h, region.Remote(8), []byte("abc"), ep.SendOptions{})
+	writer.Sends().Wait(ctx, c[:])
+	fmt.Println(c[0].Err())
+	// Output:
+	// 0123abc789 3 bytes written
+	// ep: remote invalid
+}
+
+// The owner of the memory does nothing for a read.
+func ExampleEndpoint_Read() {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	reader, owner := open("memory/1"), open("memory/1")
+	defer reader.Close()
+	defer owner.Close()
+	owner.Allow(reader.PublicKey())
+	region, _ := owner.Register(reader.PublicKey(), []byte("0123456789"), ep.AccessRead)
+
+	reader.Read(ctx, to(reader, owner), region.Remote(4), make([]byte, 3), ep.SendOptions{})
+	var c [1]ep.Completion
+	reader.Sends().Wait(ctx, c[:])
+	fmt.Println(string(c[0].Data), c[0].Err())
+	// Output: 456 <nil>
+}

@@ -22,6 +22,7 @@ func TestExamplesOfTheDocument(t *testing.T) {
 	for _, m := range program.FindAllStringSubmatch(string(text), -1) {
 		want[m[1]] = strings.ReplaceAll(m[2], " ", "")
 	}
+	place := string(Remote{Key: 0x0123456789abcdef, Offset: 4096}.append(nil))
 	row := appendAnswer(appendAnswer(nil, 7, granted), 8, accepted)
 	for _, x := range []struct {
 		name string
@@ -31,6 +32,9 @@ func TestExamplesOfTheDocument(t *testing.T) {
 		{"PIECE", header{kind: kindPiece, flags: flagSolicited, number: 7, total: 8195, at: 8192, size: 3}, "srd"},
 		{"REST", header{kind: kindRest, flags: flagSolicited, number: 7, total: 8195, at: 8192, size: 3}, ""},
 		{"ANSWERS", header{kind: kindAnswer, ready: 1}, string(row)},
+		{"WRITE", header{kind: kindPiece, flags: flagWrite, number: 9, total: 3, size: 3}, place + "srd"},
+		{"READ", header{kind: kindRead, number: 10, total: 3}, place},
+		{"REPLY", header{kind: kindReply, number: 10, total: 3, size: 3}, "srd"},
 	} {
 		var b srd.Imm
 		x.h.put(&b)
@@ -41,7 +45,7 @@ func TestExamplesOfTheDocument(t *testing.T) {
 			t.Errorf("%s parses as %+v, %v; want %+v", x.name, h, ok, x.h)
 		}
 	}
-	if len(want) != 3 {
-		t.Errorf("%d examples in the document, want 3", len(want))
+	if len(want) != 6 {
+		t.Errorf("%d examples in the document, want 6", len(want))
 	}
 }

@@ -102,43 +102,53 @@ func (o *SendOptions) until(now mono.Time) (t mono.Time, err error) {
 //
 // A goroutine that both sends and polls uses TrySend.
 func (e *Endpoint) Send(ctx context.Context, h *Handle, data []byte, o SendOptions) error {
+	if err := h.acquire(ctx); err != nil {
+		return err
+	}
+	return e.submit(h, work{OpSend, data, Remote{}}, &o, nil)
+}
+
+// acquire waits for a slot.
+func (h *Handle) acquire(ctx context.Context) error {
+	if h.tryAcquire() {
+		return nil
+	}
 	select {
 	case h.slots <- struct{}{}:
-	default:
-		select {
-		case h.slots <- struct{}{}:
-		case <-h.gone:
-			return ErrClosed
-		case <-ctx.Done():
-			return ctx.Err()
-		}
+		return nil
+	case <-h.gone:
+		return ErrClosed
+	case <-ctx.Done():
+		return ctx.Err()
 	}
-	return e.submit(h, data, &o, nil)
+}
+
+func (h *Handle) tryAcquire() bool {
+	select {
+	case h.slots <- struct{}{}:
+		return true
+	default:
+		return false
+	}
 }
 
 // TrySend is Send that returns ErrFull instead of waiting.
 func (e *Endpoint) TrySend(h *Handle, data []byte, o SendOptions) error {
-	select {
-	case h.slots <- struct{}{}:
-	default:
+	if !h.tryAcquire() {
 		return ErrFull
 	}
-	return e.submit(h, data, &o, nil)
+	return e.submit(h, work{OpSend, data, Remote{}}, &o, nil)
 }
 
 // Confirm sends a message and waits for its result, which does not come to Sends. It returns
 // nil for StatusOK, another Status, or the errors of Send. If ctx ends first, the message
 // may still be sent.
 func (e *Endpoint) Confirm(ctx context.Context, h *Handle, data []byte, o SendOptions) error {
-	select {
-	case h.slots <- struct{}{}:
-	case <-h.gone:
-		return ErrClosed
-	case <-ctx.Done():
-		return ctx.Err()
+	if err := h.acquire(ctx); err != nil {
+		return err
 	}
 	told := make(chan Status, 1)
-	if err := e.submit(h, data, &o, told); err != nil {
+	if err := e.submit(h, work{OpSend, data, Remote{}}, &o, told); err != nil {
 		return err
 	}
 	select {
@@ -149,9 +159,16 @@ func (e *Endpoint) Confirm(ctx context.Context, h *Handle, data []byte, o SendOp
 	}
 }
 
+// work is what a request is about: the message to send or to write, or the buffer of a read.
+type work struct {
+	op   Op
+	data []byte
+	at   Remote
+}
+
 // submit queues a request that has a slot.
-func (e *Endpoint) submit(h *Handle, data []byte, o *SendOptions, told chan Status) error {
-	r, err := e.request(h, data, o)
+func (e *Endpoint) submit(h *Handle, w work, o *SendOptions, told chan Status) error {
+	r, err := e.request(h, w, o)
 	if err != nil {
 		<-h.slots
 		return err
@@ -170,15 +187,23 @@ func (e *Endpoint) submit(h *Handle, data []byte, o *SendOptions, told chan Stat
 	return nil
 }
 
-func (e *Endpoint) request(h *Handle, data []byte, o *SendOptions) (*request, error) {
-	if len(data) > MaxMessage {
+func (e *Endpoint) request(h *Handle, w work, o *SendOptions) (*request, error) {
+	if len(w.data) > MaxMessage {
 		return nil, ErrTooLarge
 	}
 	until, err := o.until(e.loop.Now())
 	if err != nil {
 		return nil, err
 	}
-	r := newRequest(h, data, o)
+	var r *request
+	switch w.op {
+	case OpRead:
+		r = newRead(h, w.at, w.data, o)
+	case OpWrite:
+		r = newWrite(h, w.at, w.data, o)
+	default:
+		r = newRequest(h, w.data, o)
+	}
 	r.until = until
 	return r, nil
 }
@@ -222,7 +247,7 @@ func (e *Endpoint) finish(r *request, s Status) {
 	case r.quiet && s == StatusOK:
 		<-r.handle.slots
 	default:
-		e.departures.add(Completion{Op: OpSend, Status: s, Context: r.context, Handle: r.handle, slot: r.handle.slots})
+		e.departures.add(Completion{Op: r.op, Status: s, Context: r.context, Handle: r.handle, Data: r.dest, slot: r.handle.slots})
 	}
 }
 

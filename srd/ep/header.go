@@ -11,6 +11,8 @@ const (
 	kindPiece  = 1
 	kindAnswer = 2
 	kindRest   = 3
+	kindRead   = 4 // asks for bytes of a region
+	kindReply  = 5 // a piece of these bytes
 	kindMask   = 0x0f
 )
 
@@ -18,10 +20,11 @@ const (
 const (
 	flagImmediate = 0x80 // the message begins with its immediate data
 	flagSolicited = 0x40
-	flagMask      = flagImmediate | flagSolicited
+	flagWrite     = 0x20 // the message goes to a region
+	flagMask      = flagImmediate | flagSolicited | flagWrite
 )
 
-// header is the immediate of a piece, a rest or an answer.
+// header is the immediate of a message of the transport.
 type header struct {
 	kind   byte
 	flags  byte
@@ -44,9 +47,18 @@ func (h *header) put(b *srd.Imm) {
 	binary.BigEndian.PutUint32(b[1:], h.number)
 	put24(b[5:], h.total)
 	put24(b[8:], h.at)
-	if h.kind == kindPiece {
+	if h.kind == kindPiece || h.kind == kindReply {
 		binary.BigEndian.PutUint16(b[11:], uint16(h.size))
 	}
+}
+
+// prefix returns how many bytes of a piece's payload are a Remote. Each piece of a write that
+// may come first says where the write goes.
+func (h *header) prefix() int {
+	if h.kind == kindPiece && h.flags&flagWrite != 0 && h.at < EagerMost {
+		return remoteLen
+	}
+	return 0
 }
 
 // parse parses the immediate of a message with n bytes, or of a tombstone if expired is
@@ -66,7 +78,13 @@ func parse(b *srd.Imm, n int, expired bool) (h header, ok bool) {
 	case kindPiece:
 		h.size = int(binary.BigEndian.Uint16(b[11:]))
 		whole := h.size > 0 || h.total == 0
-		return h, fits && (expired || n == h.size) && h.at+h.size <= h.total && whole
+		return h, fits && (expired || n == h.size+h.prefix()) && h.at+h.size <= h.total && whole
+	case kindRead:
+		return h, fits && h.flags == 0 && !expired && n == remoteLen && h.at == 0
+	case kindReply:
+		h.size = int(binary.BigEndian.Uint16(b[11:]))
+		whole := h.size > 0 || h.total == 0
+		return h, fits && h.flags == 0 && !expired && n == h.size && h.at+h.size <= h.total && whole
 	}
 	return h, false
 }
@@ -85,6 +103,7 @@ const (
 	tooLong                     // longer than the posted receive
 	gone                        // the sender gave up a part
 	barred                      // the responder has revoked the sender's key
+	denied                      // there is no such region, or not so long
 )
 
 // answerLen is the length of an answer: the request's number and the verdict.

@@ -146,7 +146,8 @@ func TestLiesInAnswers(t *testing.T) {
 		"accepted without the rest":       {50_000, 100, appendAnswer(nil, 0, accepted)},
 		"answered twice":                  {100, 1, appendAnswer(appendAnswer(nil, 0, accepted), 0, accepted)},
 		"no verdict":                      {100, 1, appendAnswer(nil, 0, 0)},
-		"a verdict of another version":    {100, 1, appendAnswer(nil, 0, barred+1)},
+		"a verdict of another version":    {100, 1, appendAnswer(nil, 0, denied+1)},
+		"denied though it is no write":    {100, 1, appendAnswer(nil, 0, denied)},
 		"gone though nothing was missing": {5000, 1, appendAnswer(nil, 0, gone)},
 	} {
 		out := outgoing{refuse: func() {}, finish: func(*request, Status) {}}
@@ -199,21 +200,46 @@ func TestLiesInAnnouncements(t *testing.T) {
 func FuzzPieces(f *testing.F) {
 	f.Add([]byte{1, 0, 0, 1, 2, 0x0f, 0xff, 0xff, 0, 1, 0, 4, 0, 0})
 	f.Add([]byte{3, 0, 0, 0, 7, 0, 0, 9, 0, 0, 4, 0, 0, 1})
+	f.Add([]byte{0x21, 0, 0, 0, 9, 0, 0, 9, 0, 0, 0, 0, 9, 0})
+	f.Add([]byte{0xa1, 0, 0, 0, 9, 0, 0, 9, 0, 0, 0, 0, 3, 0, 0xa1, 0, 0, 0, 9, 0, 0, 9, 0, 0, 3, 0, 6, 0})
+	f.Add([]byte{4, 0, 0, 0, 9, 0, 8, 0, 0, 0, 0, 0, 0, 2})
 	f.Add([]byte{0xc1, 0, 0, 0, 7, 0, 0, 4, 0, 0, 0, 0, 4, 0})
 	f.Fuzz(func(t *testing.T, b []byte) {
 		in, d := victim(8, 4096)
-		d.got = func(p *part) { d.posted = append(d.posted, p.r) }
-		room := make([]byte, pieceMost)
+		d.got = func(p *part) {
+			if p.reserved {
+				d.posted = append(d.posted, p.r)
+			}
+		}
+		room := make([]byte, pieceMost+remoteLen)
+		region := d.region(8192, AccessRead|AccessWrite)
 		now := mono.Time(1)
 		for frame := len(srd.Imm{}) + 1; len(b) >= frame; b = b[frame:] {
 			imm := srd.Imm(b)
 			expired := b[len(imm)]&1 != 0
 			n := 0
-			if imm[0]&kindMask == kindPiece && !expired {
+			switch kind := imm[0] & kindMask; {
+			case kind == kindPiece && !expired:
 				n = int(imm[11])<<8 | int(imm[12])
+				if imm[0]&flagWrite != 0 && get24(imm[8:]) < EagerMost {
+					n += remoteLen
+				}
+			case kind == kindRead:
+				n = remoteLen
 			}
 			h, ok := parse(&imm, n, expired)
-			if !ok || h.kind == kindAnswer {
+			if !ok || h.kind == kindAnswer || h.kind == kindReply {
+				continue
+			}
+			Remote{Key: region.key, Offset: uint64(b[len(imm)]) << 5}.append(room[:0])
+			if h.kind == kindRead {
+				if !in.read(&h, room[:n]) {
+					in.reset()
+					break
+				}
+				for m, ok := in.reads.pull(1000); ok; m, ok = in.reads.pull(1000) {
+					m.Owner.Done(srd.Acknowledged)
+				}
 				continue
 			}
 			now = now.Add(assemblyMost / 4)

@@ -24,13 +24,15 @@ type incoming struct {
 	waits   bool      // a message was refused because of holdMost
 	stale   mono.Time // when to look for messages without progress; 0: never
 	answers answers
+	reads   replies
 	edges   maphash.Seed
 }
 
-// sink is where messages go: the endpoint's receives and its completion queue.
+// sink is where messages go: the endpoint's receives, its regions and its completion queue.
 type sink interface {
 	take(size int) (receive, verdict)
 	giveBack(receive)
+	find(at Remote, size int, access Access) *Region
 	deliver(p *part)
 }
 
@@ -43,6 +45,8 @@ type part struct {
 	dead     bool // the sender gave up a part, or made no progress
 	ends     bool // a rest has come: no request for a receive will
 	r        receive
+	region   *Region // not nil: the message goes there
+	to       Remote  // where, if it is a write
 	imm      [immediateLen]byte
 	total    int
 	seen     int    // bytes that came or were given up
@@ -55,12 +59,17 @@ func eager(total int) int { return min(total, EagerMost) }
 
 // add adds a piece or a rest. It returns false if an honest peer would not have sent it.
 func (in *incoming) add(now mono.Time, h *header, data []byte, expired bool) bool {
+	var to *Remote
+	if n := h.prefix(); n > 0 && !expired {
+		at := remoteOf(data)
+		to, data = &at, data[n:]
+	}
 	p := in.parts[h.number]
 	if p == nil {
 		if len(in.parts) >= requestsMost || in.answers.unheard() >= answersMost {
 			return false
 		}
-		p = in.begin(now, h)
+		p = in.begin(now, h, to)
 	}
 	if p.flags != h.flags || p.total != h.total || p.seen+h.size > p.total {
 		return false
@@ -71,8 +80,11 @@ func (in *incoming) add(now mono.Time, h *header, data []byte, expired bool) boo
 		in.kill(p)
 	case !p.granted && h.at+h.size > eager(p.total):
 		return false
-	case p.reserved:
-		p.place(h.at, data)
+	case p.region != nil && to != nil && p.to != *to:
+		return false
+	case p.verdict == accepted && !p.dead && !p.place(h.at, data):
+		p.verdict = denied
+		in.release(p)
 	}
 	p.seen += h.size
 	p.touched = now
@@ -80,8 +92,9 @@ func (in *incoming) add(now mono.Time, h *header, data []byte, expired bool) boo
 	return in.settle(h.number, p)
 }
 
-// begin reserves a receive for a new message.
-func (in *incoming) begin(now mono.Time, h *header) *part {
+// begin finds the place of a new message. A write whose first piece says where it goes has a
+// Remote.
+func (in *incoming) begin(now mono.Time, h *header, to *Remote) *part {
 	p := &in.single
 	if h.size < h.total {
 		p = new(part)
@@ -95,19 +108,68 @@ func (in *incoming) begin(now mono.Time, h *header) *part {
 	}
 	switch {
 	case in.barred:
-	case in.holding >= in.holdMost:
-		p.verdict, in.waits = notReady, true
+	case h.flags&flagWrite != 0:
+		p.verdict = in.aim(now, p, to)
 	default:
-		p.r, p.verdict = in.from.take(p.bytes())
-	}
-	if p.reserved = p.verdict == accepted; p.reserved {
-		in.holding++
-		if in.stale == 0 {
-			in.stale = now.Add(assemblyMost)
-		}
+		p.verdict = in.reserve(now, p, p.bytes())
 	}
 	return p
 }
+
+// aim finds the region of a write. A write with immediate data also takes a receive.
+func (in *incoming) aim(now mono.Time, p *part, to *Remote) verdict {
+	if to == nil {
+		return gone // what came first is no piece
+	}
+	p.to, p.region = *to, in.from.find(*to, p.bytes(), AccessWrite)
+	switch {
+	case p.region == nil:
+		return denied
+	case p.flags&flagImmediate != 0:
+		return in.reserve(now, p, 0)
+	}
+	return accepted
+}
+
+// reserve takes a receive of at least size bytes.
+func (in *incoming) reserve(now mono.Time, p *part, size int) (v verdict) {
+	if in.holding >= in.holdMost {
+		in.waits = true
+		return notReady
+	}
+	if p.r, v = in.from.take(size); v != accepted {
+		return v
+	}
+	p.reserved = true
+	in.holding++
+	if in.stale == 0 {
+		in.stale = now.Add(assemblyMost)
+	}
+	return v
+}
+
+// read begins to serve a read. It returns false if an honest peer would not have sent it.
+func (in *incoming) read(h *header, data []byte) bool {
+	if in.parts[h.number] != nil || in.reads.open[h.number] != nil || in.answers.unheard() >= answersMost {
+		return false
+	}
+	at := remoteOf(data)
+	switch region := in.from.find(at, h.total, AccessRead); {
+	case in.barred:
+		in.answers.add(h.number, barred)
+	case region == nil:
+		in.answers.add(h.number, denied)
+	case len(in.reads.open) >= requestsMost:
+		// An honest peer begins so many if acknowledgements of replies are under way.
+		in.answers.add(h.number, notReady)
+	default:
+		in.reads.denied = in.deny
+		in.reads.add(h.number, region, at.Offset, h.total)
+	}
+	return true
+}
+
+func (in *incoming) deny(number uint32) { in.answers.add(number, denied) }
 
 // bytes returns the length of the message without its immediate data.
 func (p *part) bytes() int {
@@ -117,16 +179,22 @@ func (p *part) bytes() int {
 	return p.total
 }
 
-// place copies a piece to its place.
-func (p *part) place(at int, data []byte) {
+// place copies a piece to its place. It returns false if that has been taken back.
+func (p *part) place(at int, data []byte) bool {
 	if p.flags&flagImmediate != 0 {
 		if at < immediateLen {
 			n := copy(p.imm[at:], data)
-			data, at = data[n:], at+n
+			if data, at = data[n:], at+n; at < immediateLen {
+				return true
+			}
 		}
 		at -= immediateLen
 	}
+	if p.region != nil {
+		return p.region.put(p.to.Offset+uint64(at), data)
+	}
 	copy(p.r.buf[at:], data)
+	return true
 }
 
 // cover notes which bytes of a message a piece has. Pieces with size bytes altogether cover
@@ -189,7 +257,9 @@ func (in *incoming) settle(number uint32, p *part) bool {
 	delete(in.parts, number)
 	if v == accepted {
 		in.from.deliver(p)
-		in.unreserve(p)
+		if p.reserved {
+			in.unreserve(p)
+		}
 	}
 	in.answers.add(number, v)
 	return true
@@ -221,6 +291,7 @@ func (in *incoming) reset() {
 	}
 	in.parts, in.stale = nil, 0
 	in.answers.reset()
+	in.reads.reset()
 }
 
 func (p *part) immediate() uint32 { return binary.BigEndian.Uint32(p.imm[:]) }

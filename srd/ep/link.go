@@ -29,6 +29,7 @@ type link struct {
 	in       incoming
 	dead     bool // another link has taken its place
 	ending   bool // another link is to take its place
+	serve    bool // whose turn is next: a reply's, or a request's
 	goodbyes uint64
 	heard    uint64
 	silent   mono.Time // since when nothing was heard while requests wait; 0: none waits
@@ -53,11 +54,28 @@ func (l *link) Pull(now mono.Time, most int) (srd.Message, bool) {
 	case l.in.answers.waiting() && most >= answerLen:
 		return l.in.answers.pull(most), true
 	}
-	return l.out.pull(now, most)
+	// Requests and replies take turns.
+	if l.serve = !l.serve; l.serve {
+		if m, ok := l.in.reads.pull(most); ok {
+			return m, true
+		}
+	}
+	if m, ok := l.out.pull(now, most); ok {
+		return m, true
+	}
+	if m, ok := l.in.reads.pull(most); ok {
+		return m, true
+	}
+	if l.in.answers.waiting() && most >= answerLen { // a reply was denied meanwhile
+		return l.in.answers.pull(most), true
+	}
+	return srd.Message{}, false
 }
 
 // Backlog implements loop.App.
-func (l *link) Backlog() bool { return !l.ending && (l.in.answers.waiting() || l.out.backlog()) }
+func (l *link) Backlog() bool {
+	return !l.ending && (l.in.answers.waiting() || l.out.backlog() || l.in.reads.active.len() > 0)
+}
 
 // Deliver implements loop.App.
 func (l *link) Deliver(now mono.Time, m *srd.Message) {
@@ -69,6 +87,11 @@ func (l *link) Deliver(now mono.Time, m *srd.Message) {
 	case !ok:
 	case h.kind == kindAnswer:
 		ok = l.out.answer(now, m.Data, h.ready)
+	case h.kind == kindReply:
+		ok = l.out.reply(&h, m.Data)
+	case h.kind == kindRead:
+		l.used = now
+		ok = l.in.read(&h, m.Data)
 	default:
 		l.used = now
 		ok = l.in.add(now, &h, m.Data, m.Expired)
@@ -123,17 +146,20 @@ func (l *link) Advance(now mono.Time) {
 }
 
 // broken reports whether the transport has dropped something: the session has ended.
-func (l *link) broken() bool { return l.out.broken || l.in.answers.broken }
+func (l *link) broken() bool { return l.out.broken || l.in.answers.broken || l.in.reads.broken }
 
 // resting reports whether nothing is under way in either direction.
 func (l *link) resting() bool {
-	return l.out.idle() && len(l.in.parts) == 0 && l.in.answers.unheard() == 0
+	return l.idle() && len(l.in.parts) == 0 && l.in.answers.unheard() == 0
 }
+
+// idle reports whether nothing waits for the peer.
+func (l *link) idle() bool { return l.out.idle() && l.in.reads.idle() }
 
 // listen notes whether the peer is silent although requests wait for it.
 func (l *link) listen(now mono.Time, s *standing) {
 	switch {
-	case l.out.idle():
+	case l.idle():
 		l.silent = 0
 	case l.silent == 0 || s.heard != l.heard:
 		l.silent = now
@@ -153,7 +179,7 @@ func (l *link) Deadline() mono.Time {
 	if l.in.stale != 0 {
 		at = at.Min(l.in.stale)
 	}
-	if !l.out.idle() {
+	if !l.idle() {
 		since := l.silent
 		if since == 0 {
 			since = l.loop.Now()
@@ -206,16 +232,39 @@ func (l *link) giveBack(r receive) {
 	}
 }
 
+// find implements sink.
+func (l *link) find(at Remote, size int, access Access) *Region {
+	r := l.ep.regions.find(l.remote, at, size, access)
+	switch {
+	case r == nil:
+		l.ep.counts.denied.Add(1)
+	case access == AccessRead:
+		l.ep.counts.read.Add(1)
+	}
+	return r
+}
+
 // deliver implements sink.
 func (l *link) deliver(p *part) {
+	if p.region != nil {
+		l.ep.counts.written.Add(1)
+		if !p.reserved {
+			return
+		}
+	}
 	c := Completion{
-		Op: OpReceive, Context: p.r.context, From: l.remote, Data: p.r.buf[:p.bytes()],
+		Op: OpReceive, Context: p.r.context, From: l.remote,
 		Solicited: p.flags&flagSolicited != 0, slot: l.ep.receives.slots,
 	}
 	if p.flags&flagImmediate != 0 {
 		c.Immediate, c.HasImmediate = p.immediate(), true
 	}
-	l.ep.counts.received.Add(1)
+	if p.region != nil {
+		c.Op, c.Data, c.Region, c.Bytes = OpWritten, p.r.buf[:0], p.region, p.bytes()
+	} else {
+		c.Data = p.r.buf[:p.bytes()]
+		l.ep.counts.received.Add(1)
+	}
 	l.ep.arrivals.add(c)
 	l.ep.woken.Store(true)
 }

@@ -2,6 +2,7 @@ package ep
 
 import (
 	"encoding/binary"
+	"hash/maphash"
 	"slices"
 	"time"
 
@@ -27,56 +28,20 @@ type outgoing struct {
 	finish func(*request, Status) // reports a completion
 	refuse func()                 // counts a refusal
 
-	waiting fifo // not begun
-	active  fifo // begun, with bytes to send
+	waiting fifo[*request] // not begun
+	active  fifo[*request] // begun, with bytes to send
 	open    map[uint32]*request
 	next    uint32    // number of the next request
 	due     mono.Time // earliest deadline; 0: none
 	pieces  int       // that the transport holds
 	broken  bool      // the transport has dropped pieces: the session has ended
 	turn    bool      // whose turn is next: active's, or waiting's
+	edges   maphash.Seed
 
 	limited bool
 	allow   int           // requests that may begin while limited
 	pause   time.Duration // before the next try
 	again   mono.Time     // when to try again; 0: not planned
-}
-
-// fifo is a queue of requests. It keeps its memory when it is empty.
-type fifo struct {
-	v    []*request
-	head int
-}
-
-func (f *fifo) len() int         { return len(f.v) - f.head }
-func (f *fifo) first() *request  { return f.v[f.head] }
-func (f *fifo) last() *request   { return f.v[len(f.v)-1] }
-func (f *fifo) rest() []*request { return f.v[f.head:] }
-
-func (f *fifo) push(r *request) {
-	if f.head > 0 && len(f.v) == cap(f.v) {
-		n := copy(f.v, f.rest())
-		clear(f.v[n:])
-		f.v, f.head = f.v[:n], 0
-	}
-	f.v = append(f.v, r)
-}
-
-func (f *fifo) pop() *request {
-	r := f.first()
-	f.v[f.head] = nil
-	if f.head++; f.head == len(f.v) {
-		f.v, f.head = f.v[:0], 0
-	}
-	return r
-}
-
-func (f *fifo) remove(r *request) {
-	if i := slices.Index(f.rest(), r); i == 0 {
-		f.pop()
-	} else if i > 0 {
-		f.v = slices.Delete(f.v, f.head+i, f.head+i+1)
-	}
 }
 
 // push queues a request.
@@ -109,6 +74,9 @@ func (o *outgoing) backlog() bool { return o.active.len() > 0 || o.mayBegin() }
 // and requests that begin take turns, so a long message delays no short one.
 func (o *outgoing) pull(now mono.Time, most int) (m srd.Message, ok bool) {
 	o.expire(now)
+	if most <= remoteLen {
+		return m, false
+	}
 	begin := o.mayBegin()
 	if o.turn = !o.turn; begin && (o.turn || o.active.len() == 0) {
 		o.begin()
@@ -132,7 +100,10 @@ func (o *outgoing) begin() {
 	for o.open[o.next] != nil {
 		o.next++
 	}
-	r.number, r.at, r.upto, r.unheard = o.next, 0, eager(len(r.buf)), true
+	r.number, r.at, r.upto, r.unheard, r.seen, r.edges = o.next, 0, eager(len(r.buf)), true, 0, 0
+	if r.heads = r.heads[:0]; r.pieces > 0 {
+		r.heads = nil // the transport still holds pieces of the last try
+	}
 	o.open[r.number] = r
 	o.next++
 	o.list(r)
@@ -156,16 +127,16 @@ func (o *outgoing) unlist(r *request) {
 func (o *outgoing) cut(r *request, now mono.Time, most int) (m srd.Message) {
 	h := header{kind: kindPiece, flags: r.flags, number: r.number, total: len(r.buf), at: r.at}
 	m = srd.Message{Owner: r, Class: r.class(now)}
-	if r.over {
+	switch {
+	case r.op == OpRead:
+		h.kind, h.total = kindRead, r.total
+		m.Data = r.buf
+		r.at = len(r.buf)
+	case r.over:
 		h.kind, m.Class = kindRest, srd.Reliable
 		r.at = len(r.buf)
-	} else {
-		h.size = min(most, r.upto-r.at, pieceMost)
-		if r.until == 0 {
-			h.size = min(h.size, reliablePiece)
-		}
-		m.Data = r.buf[r.at : r.at+h.size]
-		r.at += h.size
+	default:
+		o.carve(r, &h, &m, most)
 	}
 	h.put(&m.Imm)
 	r.pieces++
@@ -174,6 +145,50 @@ func (o *outgoing) cut(r *request, now mono.Time, most int) (m srd.Message) {
 		o.unlist(r)
 	}
 	return m
+}
+
+// carve cuts a piece of at most most bytes.
+func (o *outgoing) carve(r *request, h *header, m *srd.Message, most int) {
+	n := h.prefix()
+	if r.until == 0 {
+		most = min(most, reliablePiece)
+	}
+	h.size = min(most-n, r.upto-r.at, pieceMost-n)
+	m.Data = r.buf[r.at : r.at+h.size]
+	if n > 0 {
+		m.Data = r.prefixed(m.Data)
+	}
+	r.at += h.size
+}
+
+// reply takes a piece of what a read asked for. It returns false if an honest peer would not
+// have sent it.
+func (o *outgoing) reply(h *header, data []byte) bool {
+	r := o.open[h.number]
+	if r == nil || r.op != OpRead || r.at == 0 || h.total != r.total || r.seen+h.size > r.total {
+		return false
+	}
+	if !r.complete {
+		copy(r.dest[h.at:], data)
+	}
+	r.seen += h.size
+	if h.size < h.total {
+		if o.edges == (maphash.Seed{}) {
+			o.edges = maphash.MakeSeed()
+		}
+		r.edges += maphash.Comparable(o.edges, h.at) - maphash.Comparable(o.edges, h.at+h.size)
+	}
+	if r.seen < r.total {
+		return true
+	}
+	if r.edges != 0 && r.edges != maphash.Comparable(o.edges, 0)-maphash.Comparable(o.edges, r.total) {
+		return false
+	}
+	o.close(r)
+	o.relax()
+	o.done(r, StatusOK)
+	r.recycle()
+	return true
 }
 
 // answer applies a message of answers. It returns false if one of them is impossible.
@@ -196,13 +211,18 @@ func (o *outgoing) judge(now mono.Time, r *request, v verdict) bool {
 	told := r.at == len(r.buf)                           // the peer knows of every byte
 	asked := r.at == eager(len(r.buf)) && r.upto == r.at // it was asked for a receive
 	switch {
+	case r.op == OpRead:
+		// Its replies accept it. After their first byte it is refused only for good.
+		if !told || v != denied && v != barred && (v != notReady || r.seen > 0) {
+			return false
+		}
 	case v == granted && asked && !told:
 		r.upto = len(r.buf)
 		if r.sendable() {
 			o.list(r)
 		}
 		return true
-	case v == accepted && told, v >= notReady && v <= barred && (told || asked):
+	case v == accepted && told, (v >= notReady && v <= barred || v == denied && r.op == OpWrite) && (told || asked):
 	default:
 		return false
 	}
@@ -211,7 +231,7 @@ func (o *outgoing) judge(now mono.Time, r *request, v verdict) bool {
 	case accepted:
 		o.relax()
 		o.done(r, StatusOK)
-	case tooLong:
+	case tooLong, denied:
 		o.relax()
 		o.done(r, StatusRemoteInvalid)
 	case barred:
@@ -274,6 +294,7 @@ func (o *outgoing) done(r *request, s Status) {
 	if !r.complete {
 		r.complete = true
 		o.finish(r, s)
+		r.dest = nil
 	}
 }
 

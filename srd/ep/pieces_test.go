@@ -39,6 +39,7 @@ func TestHeaderGolden(t *testing.T) {
 
 // desk is a receiving program: posted buffers, and what came in them.
 type desk struct {
+	regions regions
 	posted  []receive
 	out     int // receives that are reserved
 	most    int // the highest out
@@ -61,13 +62,28 @@ func (d *desk) take(size int) (receive, verdict) {
 	return r, accepted
 }
 
+// owner is the peer for which the regions of a desk are.
+var owner = PublicKey{1}
+
+func (d *desk) region(size int, access Access) *Region {
+	r := &Region{of: &d.regions, peer: owner, access: access, buf: make([]byte, size)}
+	d.regions.add(r)
+	return r
+}
+
+func (d *desk) find(at Remote, size int, access Access) *Region {
+	return d.regions.find(owner, at, size, access)
+}
+
 func (d *desk) giveBack(r receive) {
 	d.out--
 	d.posted = append([]receive{r}, d.posted...)
 }
 
 func (d *desk) deliver(p *part) {
-	d.out--
+	if p.reserved {
+		d.out--
+	}
 	d.got(p)
 }
 
@@ -136,6 +152,9 @@ func (x *exchange) pull(most int) bool {
 	if x.in.answers.waiting() {
 		x.back, did = append(x.back, x.in.answers.pull(most)), true
 	}
+	if m, ok := x.in.reads.pull(most); ok {
+		x.back, did = append(x.back, m), true
+	}
 	return did
 }
 
@@ -147,7 +166,12 @@ func (x *exchange) land(i int, lost bool) {
 		m.Data = nil
 	}
 	h, ok := parse(&m.Imm, len(m.Data), lost)
-	if !ok || !x.in.add(x.now, &h, m.Data, lost) {
+	if ok && h.kind == kindRead {
+		ok = x.in.read(&h, m.Data)
+	} else if ok {
+		ok = x.in.add(x.now, &h, m.Data, lost)
+	}
+	if !ok {
 		x.t.Fatalf("an honest piece is refused: %+v, %v, %d parts", h, ok, len(x.in.parts))
 	}
 	if lost {
@@ -158,12 +182,17 @@ func (x *exchange) land(i int, lost bool) {
 	x.bounds()
 }
 
-// hear delivers a message of answers.
+// hear delivers a message of answers, or a piece of a reply.
 func (x *exchange) hear(i int) {
 	m := x.back[i]
 	x.back = append(x.back[:i], x.back[i+1:]...)
 	h, ok := parse(&m.Imm, len(m.Data), false)
-	if !ok || !x.out.answer(x.now, m.Data, h.ready) {
+	if ok && h.kind == kindReply {
+		ok = x.out.reply(&h, m.Data)
+	} else if ok {
+		ok = x.out.answer(x.now, m.Data, h.ready)
+	}
+	if !ok {
 		x.t.Fatalf("an honest answer is refused: %x", m.Data)
 	}
 	m.Owner.Done(srd.Acknowledged)
@@ -271,4 +300,85 @@ func TestResetSparesWhatWaits(t *testing.T) {
 	if len(told) != 1 || told[0] != StatusReset || out.waiting.len() != 2 || !out.backlog() {
 		t.Errorf("%v, %d wait", told, out.waiting.len())
 	}
+}
+
+// The same for writes and reads: each has one completion. The bytes of those that succeed are
+// right, and no byte is written beside them or after their region was closed.
+func TestWritesAndReads(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		const size, slots = 20_000, 8
+		x := newExchange(t)
+		x.desk.got = func(*part) {}
+		region := x.desk.region(size*slots, AccessRead|AccessWrite)
+		original := bytes.Repeat([]byte{0xaa}, size*slots)
+		copy(region.buf, original)
+		was := original
+		ops, written := map[uint64]*request{}, map[int]bool{}
+		dests := map[uint64][]byte{}
+		t.Repeat(map[string]func(*rapid.T){
+			"write": func(t *rapid.T) {
+				slot := len(written)
+				if slot == slots/2 {
+					return
+				}
+				written[slot] = true
+				o := SendOptions{Context: uint64(len(ops))}
+				r := newWrite(nil, region.Remote(slot*size), bytes.Repeat([]byte{0xbb}, rapid.IntRange(0, size).Draw(t, "bytes")), &o)
+				if rapid.Bool().Draw(t, "deadline") {
+					r.until = x.now.Add(time.Millisecond)
+				}
+				ops[o.Context] = r
+				x.out.push(r)
+			},
+			"read": func(t *rapid.T) {
+				o := SendOptions{Context: uint64(len(ops))}
+				dest := make([]byte, rapid.IntRange(0, size).Draw(t, "bytes"))
+				r := newRead(nil, region.Remote((slots/2)*size), dest, &o)
+				ops[o.Context], dests[o.Context] = r, dest
+				x.out.push(r)
+			},
+			"pull": func(t *rapid.T) {
+				most := rapid.SampledFrom([]int{64, 1400, 60_000}).Draw(t, "most")
+				for range rapid.IntRange(1, 50).Draw(t, "pieces") {
+					x.pull(most)
+				}
+			},
+			"land": func(t *rapid.T) {
+				for range min(len(x.flying), rapid.IntRange(0, 100).Draw(t, "pieces")) {
+					x.land(rapid.IntRange(0, len(x.flying)-1).Draw(t, "which"), rapid.IntRange(0, 9).Draw(t, "lost") == 0)
+				}
+			},
+			"hear": func(t *rapid.T) {
+				for range min(len(x.back), rapid.IntRange(0, 20).Draw(t, "messages")) {
+					x.hear(rapid.IntRange(0, len(x.back)-1).Draw(t, "which"))
+				}
+			},
+			"wait": func(*rapid.T) {
+				x.now = x.now.Add(time.Millisecond)
+				x.out.expire(x.now)
+			},
+			"close": func(t *rapid.T) {
+				if rapid.IntRange(0, 9).Draw(t, "really") == 0 && !region.closed {
+					region.Close()
+					was = bytes.Clone(region.buf)
+				}
+			},
+		})
+		x.settle()
+		if region.closed && !bytes.Equal(was, region.buf) {
+			t.Fatal("bytes were written after Close")
+		}
+		if !bytes.Equal(region.buf[slots/2*size:], original[slots/2*size:]) {
+			t.Fatal("bytes were written beside the writes")
+		}
+		for k := range ops {
+			s, some := x.status[k]
+			if dest := dests[k]; !some || s == StatusOK && dest != nil && !bytes.Equal(dest, original[:len(dest)]) {
+				t.Fatalf("request %d: %v (told %v)", k, s, some)
+			}
+		}
+		if len(x.in.parts) != 0 || !x.in.reads.idle() || x.out.pieces != 0 || len(x.out.open) != 0 {
+			t.Fatalf("left over: %d parts, %d replies, %d pieces, %d open", len(x.in.parts), len(x.in.reads.open), x.out.pieces, len(x.out.open))
+		}
+	})
 }

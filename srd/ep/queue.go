@@ -12,6 +12,11 @@ type Op uint8
 const (
 	OpSend Op = iota
 	OpReceive
+	OpWrite
+	OpRead
+	// OpWritten is in Receives: a peer has written to a region, and has sent immediate data.
+	// It has taken a posted receive, without a byte in it.
+	OpWritten
 )
 
 // Completion is the result of one work request.
@@ -19,18 +24,22 @@ type Completion struct {
 	Op      Op
 	Status  Status
 	Context uint64 // of the SendOptions, or of PostReceive
-	// Handle is the destination of a send. It is nil for a receive.
+	// Handle is the destination of a request. It is nil for a receive.
 	Handle *Handle
-	// From is the sender of a received message.
+	// From is the sender of a received message or write.
 	From PublicKey
 	// Data is the message in the posted buffer, and then the program's again. If a receive
-	// was flushed, Data is the whole buffer. It is nil for a send.
+	// was flushed, Data is the whole buffer. Of a read it is the buffer. It is nil for a send
+	// and a write.
 	Data []byte
 	// Immediate is the immediate data of a received message, if HasImmediate is true.
 	Immediate    uint32
 	HasImmediate bool
 	// Solicited says that the sender asked for an event.
 	Solicited bool
+	// Region is where a peer has written, and Bytes how much. They are set with OpWritten.
+	Region *Region
+	Bytes  int
 
 	// slot returns the request's place in its queue when it is polled.
 	slot chan struct{}

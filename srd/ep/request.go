@@ -8,11 +8,16 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// request is a message to send: a send work request. It is the srd.Owner of its pieces.
+// request is a work request: a message to send, a write or a read. It is the srd.Owner of its
+// pieces.
 type request struct {
+	op      Op
 	out     *outgoing
 	handle  *Handle
-	buf     []byte    // a copy of the message; immediate data is in front
+	buf     []byte    // a copy of the message; immediate data is in front. Of a read: the Remote
+	to      Remote    // of a write
+	heads   []byte    // copies of the pieces of a write that begin with the Remote
+	dest    []byte    // of a read; nil when it is complete
 	until   mono.Time // deadline; 0: none
 	flags   byte
 	quiet   bool
@@ -28,6 +33,11 @@ type request struct {
 	unheard  bool // begun, and the responder has not answered for good
 	pieces   int  // that the transport holds
 	complete bool
+
+	// These fields are those of a read.
+	total int
+	seen  int    // bytes that came
+	edges uint64 // see incoming.cover
 }
 
 // requests keeps finished requests with their buffers for reuse.
@@ -39,7 +49,7 @@ const keptMost = EagerMost + immediateLen
 // newRequest returns a request that holds a copy of data.
 func newRequest(h *Handle, data []byte, o *SendOptions) *request {
 	r := requests.Get().(*request)
-	*r = request{handle: h, buf: r.buf[:0], quiet: o.Quiet, context: o.Context, retries: o.retries()}
+	*r = request{handle: h, buf: r.buf[:0], heads: r.heads[:0], quiet: o.Quiet, context: o.Context, retries: o.retries()}
 	if o.HasImmediate {
 		r.flags |= flagImmediate
 		r.buf = binary.BigEndian.AppendUint32(r.buf, o.Immediate)
@@ -51,6 +61,20 @@ func newRequest(h *Handle, data []byte, o *SendOptions) *request {
 	return r
 }
 
+// newWrite returns a request that writes a copy of data.
+func newWrite(h *Handle, to Remote, data []byte, o *SendOptions) *request {
+	r := newRequest(h, data, o)
+	r.op, r.flags, r.to = OpWrite, r.flags|flagWrite, to
+	return r
+}
+
+// newRead returns a request that fills dest.
+func newRead(h *Handle, from Remote, dest []byte, o *SendOptions) *request {
+	r := newRequest(h, nil, o)
+	r.op, r.flags, r.buf, r.dest, r.total = OpRead, 0, from.append(r.buf[:0]), dest, len(dest)
+	return r
+}
+
 // recycle keeps r for reuse if nothing refers to it.
 func (r *request) recycle() {
 	if !r.complete || r.unheard || r.listed || r.pieces > 0 {
@@ -58,6 +82,9 @@ func (r *request) recycle() {
 	}
 	if cap(r.buf) > keptMost {
 		r.buf = nil
+	}
+	if cap(r.heads) > 2*keptMost {
+		r.heads = nil
 	}
 	r.handle, r.out, r.told = nil, nil, nil
 	requests.Put(r)
@@ -76,10 +103,17 @@ func (r *request) Done(s srd.Status) {
 	}
 }
 
+// prefixed returns a piece of a write with the Remote in front.
+func (r *request) prefixed(piece []byte) []byte {
+	at := len(r.heads)
+	r.heads = append(r.to.append(r.heads), piece...)
+	return r.heads[at:]
+}
+
 // class returns the class of pieces that are sent now, which says how long they are worth
 // repairing.
 func (r *request) class(now mono.Time) srd.Class {
-	if r.until == 0 {
+	if r.until == 0 || r.op == OpRead {
 		return srd.Reliable
 	}
 	return srd.Deadline(r.until.Sub(now))

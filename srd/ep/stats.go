@@ -14,6 +14,9 @@ type counts struct {
 	refused    atomic.Uint64
 	tooLong    atomic.Uint64
 	violations atomic.Uint64
+	written    atomic.Uint64
+	read       atomic.Uint64
+	denied     atomic.Uint64
 }
 
 // Stats are the counters of an endpoint.
@@ -23,6 +26,9 @@ type Stats struct {
 	Received  uint64            // messages
 	Refused   uint64            // messages of peers for which no receive was posted here
 	TooLong   uint64            // messages longer than the posted receive
+	Written   uint64            // writes of peers to regions
+	Read      uint64            // reads of peers that were begun
+	Denied    uint64            // writes and reads of peers for which there is no region
 	// Violations counts peers' messages that break the rules of this package. Each ended a
 	// session.
 	Violations uint64
@@ -39,6 +45,7 @@ func (e *Endpoint) Stats() (v Stats) {
 	}
 	v.NotReady, v.Received, v.Refused = e.counts.notReady.Load(), e.counts.received.Load(), e.counts.refused.Load()
 	v.TooLong, v.Violations = e.counts.tooLong.Load(), e.counts.violations.Load()
+	v.Written, v.Read, v.Denied = e.counts.written.Load(), e.counts.read.Load(), e.counts.denied.Load()
 	v.Posted, v.Unpolled = e.receives.posted(), e.departures.len()+e.arrivals.len()
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -33,8 +33,8 @@ const (
 	// StatusNotReady: the peer has refused the message more often than the caller allows,
 	// because no receive was posted.
 	StatusNotReady
-	// StatusRemoteInvalid: the message is longer than the peer's posted receive, or the
-	// peer breaks the rules of this package.
+	// StatusRemoteInvalid: the message is longer than the peer's posted receive, the peer has
+	// no such region for this endpoint, or it breaks the rules of this package.
 	StatusRemoteInvalid
 	// StatusUnresponsive: nothing was heard of the peer for Config.Unresponsive.
 	StatusUnresponsive

@@ -1,0 +1,108 @@
+package ep
+
+import (
+	"sync"
+
+	"github.com/srdtun/srdtun/srd"
+)
+
+// replies sends one peer the bytes that it reads. It is not safe for concurrent use.
+//
+// The peer may be hostile. Each read costs a reply of some 80 bytes, and there are at most
+// requestsMost. The bytes are copied when a path has room for them, so their memory is
+// bounded by the transport's window.
+type replies struct {
+	open   map[uint32]*reply
+	active fifo[*reply] // with bytes to send
+	broken bool         // the transport has dropped a piece: the session has ended
+	denied func(number uint32)
+}
+
+// reply is the answer to a read: pieces with its number.
+type reply struct {
+	of      *replies
+	number  uint32
+	region  *Region
+	from    uint64
+	total   int
+	at      int // bytes cut so far
+	pieces  int // that the transport holds
+	revoked bool
+}
+
+// replyPiece is the srd.Owner of a piece of a reply.
+type replyPiece struct {
+	of *reply
+	b  [reliablePiece]byte
+}
+
+// replyPieces keeps pieces for reuse.
+var replyPieces = sync.Pool{New: func() any { return new(replyPiece) }}
+
+// spareReplies keeps replies that have ended for reuse.
+var spareReplies = sync.Pool{New: func() any { return new(reply) }}
+
+func (s *replies) idle() bool { return len(s.open) == 0 }
+
+// add begins a reply. The caller has checked the bounds.
+func (s *replies) add(number uint32, region *Region, from uint64, total int) {
+	if s.open == nil {
+		s.open = map[uint32]*reply{}
+	}
+	r := spareReplies.Get().(*reply)
+	*r = reply{of: s, number: number, region: region, from: from, total: total}
+	s.open[number] = r
+	s.active.push(r)
+}
+
+// pull returns the next piece. Replies take turns, so a long one delays no short one.
+func (s *replies) pull(most int) (m srd.Message, ok bool) {
+	for s.active.len() > 0 {
+		r := s.active.pop()
+		p := replyPieces.Get().(*replyPiece)
+		size := min(most, len(p.b), r.total-r.at)
+		if !r.region.get(r.from+uint64(r.at), p.b[:size]) {
+			replyPieces.Put(p)
+			r.revoked = true
+			r.settle()
+			continue
+		}
+		p.of = r
+		h := header{kind: kindReply, number: r.number, total: r.total, at: r.at, size: size}
+		m = srd.Message{Data: p.b[:size], Owner: p, Class: srd.Reliable}
+		h.put(&m.Imm)
+		r.pieces++
+		if r.at += size; r.at < r.total {
+			s.active.push(r)
+		}
+		return m, true
+	}
+	return m, false
+}
+
+// Done implements srd.Owner.
+func (p *replyPiece) Done(st srd.Status) {
+	r := p.of
+	p.of = nil
+	replyPieces.Put(p)
+	r.pieces--
+	r.of.broken = r.of.broken || st == srd.Reset
+	r.settle()
+}
+
+// settle ends a reply that has nothing under way. A reader whose region was closed is told
+// only then, so no piece comes after that verdict.
+func (r *reply) settle() {
+	if r.pieces > 0 || !r.revoked && r.at < r.total || r.of.open[r.number] != r {
+		return
+	}
+	delete(r.of.open, r.number)
+	if r.revoked {
+		r.of.denied(r.number)
+	}
+	r.of, r.region = nil, nil
+	spareReplies.Put(r)
+}
+
+// reset forgets all replies. The transport tells of their pieces.
+func (s *replies) reset() { s.open, s.active, s.broken = nil, fifo[*reply]{}, false }

@@ -1,0 +1,161 @@
+package ep
+
+import (
+	"crypto/rand"
+	"encoding/binary"
+	"errors"
+	"sync"
+
+	"github.com/srdtun/srdtun/srd/handshake"
+)
+
+// Access says what a peer may do with a region.
+type Access uint8
+
+// These are the rights. They can be combined.
+const (
+	AccessRead Access = 1 << iota
+	AccessWrite
+)
+
+// errAccess means that a region would be of no use.
+var errAccess = errors.New("ep: a region needs AccessRead, AccessWrite or both")
+
+// Remote is a place in a region of a peer.
+type Remote struct {
+	Key    uint64 // of the region
+	Offset uint64 // of the first byte in it
+}
+
+// remoteLen is the length of a Remote on the wire.
+const remoteLen = 16
+
+func (r Remote) append(b []byte) []byte {
+	return binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(b, r.Key), r.Offset)
+}
+
+// remoteOf reads a Remote from at least remoteLen bytes.
+func remoteOf(b []byte) Remote {
+	return Remote{Key: binary.BigEndian.Uint64(b), Offset: binary.BigEndian.Uint64(b[8:])}
+}
+
+// Region is memory that one peer may read or write with Read and Write. It is safe for
+// concurrent use.
+type Region struct {
+	of     *regions
+	key    uint64
+	peer   PublicKey
+	access Access
+
+	mu     sync.Mutex // held while a byte is copied from or to the memory
+	buf    []byte
+	closed bool
+}
+
+// Register lets one peer use buf. The peer needs the region's key, which the program tells
+// it. The key is a random number of 64 bits and is of use to this peer alone, so neither a
+// guess nor a stranger who learns the key reaches the memory. The errors are ErrClosed,
+// handshake.ErrSpelling, and one for an access of zero.
+//
+// The peer's bytes arrive in any order and at any time. The program reads them after a
+// completion: its own, or a message of the peer.
+func (e *Endpoint) Register(peer PublicKey, buf []byte, access Access) (*Region, error) {
+	if err := handshake.CheckPublic(handshake.PublicKey(peer)); err != nil {
+		return nil, err
+	}
+	if access == 0 || access&^(AccessRead|AccessWrite) != 0 {
+		return nil, errAccess
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.closed {
+		return nil, ErrClosed
+	}
+	r := &Region{of: &e.regions, peer: peer, access: access, buf: buf}
+	e.regions.add(r)
+	return r, nil
+}
+
+// Remote returns the place in the region that a peer gives to Read and Write.
+func (r *Region) Remote(offset int) Remote { return Remote{Key: r.key, Offset: uint64(offset)} }
+
+// Len returns the number of bytes of the region.
+func (r *Region) Len() int { return len(r.buf) }
+
+// Close takes the region back. After it returns, no byte of the memory is written or read.
+// Requests that are under way end with StatusRemoteInvalid. The result is always nil.
+func (r *Region) Close() error {
+	r.of.remove(r)
+	r.mu.Lock()
+	r.closed = true
+	r.mu.Unlock()
+	return nil
+}
+
+// put copies bytes into the region. It returns false if the region is closed. The caller has
+// checked the bounds.
+func (r *Region) put(at uint64, data []byte) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed {
+		return false
+	}
+	copy(r.buf[at:], data)
+	return true
+}
+
+// get copies bytes out of the region. It returns false if the region is closed. The caller
+// has checked the bounds.
+func (r *Region) get(at uint64, data []byte) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed {
+		return false
+	}
+	copy(data, r.buf[at:])
+	return true
+}
+
+// regions holds the regions of an endpoint by their keys. It is safe for concurrent use, and
+// its lock is a leaf.
+type regions struct {
+	mu sync.RWMutex
+	of map[uint64]*Region
+}
+
+// add gives a region its key.
+func (rs *regions) add(r *Region) {
+	rs.mu.Lock()
+	defer rs.mu.Unlock()
+	if rs.of == nil {
+		rs.of = map[uint64]*Region{}
+	}
+	for r.key == 0 || rs.of[r.key] != nil {
+		var random [8]byte
+		rand.Read(random[:])
+		r.key = binary.BigEndian.Uint64(random[:])
+	}
+	rs.of[r.key] = r
+}
+
+func (rs *regions) remove(r *Region) {
+	rs.mu.Lock()
+	defer rs.mu.Unlock()
+	if rs.of[r.key] == r {
+		delete(rs.of, r.key)
+	}
+}
+
+// find returns the region that a peer may use for size bytes at a place, or nil.
+func (rs *regions) find(peer PublicKey, at Remote, size int, access Access) *Region {
+	rs.mu.RLock()
+	r := rs.of[at.Key]
+	rs.mu.RUnlock()
+	if r == nil || r.peer != peer || r.access&access == 0 {
+		return nil
+	}
+	if n := uint64(len(r.buf)); at.Offset > n || uint64(size) > n-at.Offset {
+		return nil
+	}
+	return r
+}
