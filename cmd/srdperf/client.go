@@ -51,9 +51,9 @@ func (f clientFlags) command(use, short string, most int) *cobra.Command {
 	f.add(v)
 	v.StringSliceVarP(&f.sizes, "size", "s", f.sizes, "sizes of messages, as in 64,4K,1M")
 	v.IntVarP(&f.messages, "iters", "n", f.messages, "messages to each destination")
-	v.IntVarP(&f.warmup, "warmup", "w", f.warmup, "messages before, which are not measured")
+	v.IntVarP(&f.warmup, "warmup", "w", f.warmup, "messages sent before the measurement")
 	v.DurationVarP(&f.time, "duration", "D", 0, "how long to measure, instead of --iters")
-	v.IntVar(&f.client, "client", 0, "number of the first client, 0 to 63: clients at the same time need different ones")
+	v.IntVar(&f.client, "client", 0, "number of the first client, 0 to 63; clients that run at the same time need different numbers")
 	v.BoolVar(&f.json, "json", false, "print a line of JSON for each size")
 	v.BoolVarP(&f.histogram, "histogram", "H", false, "draw the latencies")
 	if f.mode != "pingpong" {

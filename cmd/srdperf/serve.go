@@ -58,8 +58,8 @@ func serveCommand() *cobra.Command {
 	var f serveFlags
 	c := &cobra.Command{
 		Use:   "serve",
-		Short: "Accept messages, and send back those of pingpong",
-		Long: `Accept messages, and send back those of pingpong. Prints KEY@ADDR for the other commands.
+		Short: "Accept messages, and answer each message of pingpong",
+		Long: `Accept messages, and answer each message of pingpong. Prints KEY@ADDR for the other commands.
 The key is new at each start. Up to 64 clients may measure at the same time.
 
 For "srdperf many" the second server and the next ones are started with --clients-of and

@@ -32,7 +32,7 @@ const toolOutput = 256 << 10
 func bugreportCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "bugreport NAME|FILE",
-		Short: "Print all that whoever helps needs to know, without secrets",
+		Short: "Print the facts for a bug report, without secrets",
 		Long: `Print a report for somebody who helps you: versions, the configuration, the state
 of the interface and its peers, events, the findings of doctor and netcheck, addresses and
 routes of this host, and the latest lines of the service's journal.

@@ -63,9 +63,9 @@ func peersOf(c *config.Config) string {
 	case len(c.Peers) > 0:
 		return count(len(c.Peers), "peer")
 	case c.PeersDir != "":
-		return "no peers but those of files in " + c.PeersDir
+		return "no peers except from files in " + c.PeersDir
 	}
-	return "no peers yet: add a [[peer]] for whom to talk to"
+	return "no peers yet: add a [[peer]]"
 }
 
 // count is a number and its noun: "1 peer", "2 peers".

@@ -11,7 +11,7 @@ import (
 func showconfCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "showconf NAME|FILE",
-		Short: "Print the configuration that runs, with its keys",
+		Short: "Print the running configuration, with its keys",
 		Long: `Print the configuration that runs as a file: with its secret keys, and without the
 peers of drop-in files. For root only.`,
 		Args:              takes(1, 1),
@@ -35,7 +35,7 @@ func showconf(arg string) error {
 func syncconfCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "syncconf NAME FILE",
-		Short: "Have a running interface take over a file that is not its own",
+		Short: "Apply another file to a running interface",
 		Long: `Have a running interface take over another file than its own, as reload does with its
 own, which is not changed: "reload" goes back to it.`,
 		Args:              takes(2, 2),

@@ -30,7 +30,7 @@ func eventsCommand() *cobra.Command {
 	var f eventsFlags
 	c := &cobra.Command{
 		Use:   "events NAME|FILE",
-		Short: "Show what happened to a running interface",
+		Short: "Show the events of a running interface",
 		Long: `Show the events of a running interface: sessions, silent peers, uplinks, addresses,
 routes, refused strangers. The daemon keeps its newest 1,000 events; its log has
 them too.
@@ -45,7 +45,7 @@ Each line is time, level, kind and text. --json prints one object a line.
 	}
 	c.Flags().BoolVarP(&f.follow, "follow", "f", false, "wait for more, until interrupted")
 	c.Flags().BoolVar(&f.json, "json", false, "print JSON, one object a line")
-	c.Flags().StringVar(&f.since, "since", "", "leave out what happened before this `TIME`, or longer ago than that")
+	c.Flags().StringVar(&f.since, "since", "", "leave out events before this `TIME`, or older than this duration")
 	return c
 }
 

@@ -19,7 +19,7 @@ func importCommand() *cobra.Command {
 	var noHooks bool
 	c := &cobra.Command{
 		Use:   "import FILE",
-		Short: "Make a configuration of a file of wg-quick's",
+		Short: "Convert a file of wg-quick into a configuration",
 		Long: `Convert a wg-quick file, such as /etc/wireguard/wg0.conf, to a configuration with
 the same meaning. Without ListenPort any free port is used. If two peers have the same
 prefix, the later one gets it. PreUp, PostUp, PreDown and PostDown become commands, with a

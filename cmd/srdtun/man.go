@@ -106,8 +106,8 @@ func manOverview(root *cobra.Command) []byte {
 	p.Section("FILES")
 	for _, f := range [][2]string{
 		{defaultConfigDir + "/NAME.toml", "the configuration of interface NAME, see srdtun.toml(5)"},
-		{"/run/srdtun/NAME.sock", "the control socket; that of a service is /run/srdtun/SERVICE/NAME.sock, and for the group srdtun"},
-		{"/run/srdtun/NAME.peers", "where peers were that no endpoint leads to, for the next process; srdtun down removes it. A service has it in /var/lib/private/srdtun/SERVICE"},
+		{"/run/srdtun/NAME.sock", "the control socket; a service has it in /run/srdtun/SERVICE, for the group srdtun"},
+		{"/run/srdtun/NAME.peers", "the last addresses of peers without endpoints, for the next process; srdtun down removes it. A service has it in /var/lib/private/srdtun/SERVICE"},
 		{"srdtun@NAME.service", "runs it under systemd, as the user srdtun-NAME: systemctl enable --now srdtun@NAME"},
 	} {
 		fmt.Fprintf(p, ".TP\n\\fI%s\\fR\n%s\n", manpage.Roff(f[0]), manpage.Roff(f[1]))

@@ -27,7 +27,7 @@ func netcheckCommand() *cobra.Command {
 	var file string
 	c := &cobra.Command{
 		Use:   "netcheck NAME|FILE [PEER]",
-		Short: "Say what the network does to the paths to a peer",
+		Short: "Check the network on the paths to a peer",
 		Long: `Test the network paths to a peer, or to all peers: which paths work, how many
 equal-cost ways routers report, the path MTU, losses, ECN, blocked ports, and whether one
 system call can send many packets. The interface must be running; the peer needs no
@@ -54,7 +54,7 @@ probed with packets of one byte that expire on the way, unless --quick is given.
 				return err
 			}
 			if there != nil && !slices.ContainsFunc(peers, func(p control.Peer) bool { return p.PublicKey == there.PublicKey }) {
-				return usagef("%s is not of a peer that is looked at: no peer has the key of that end", file)
+				return usagef("%s is of another peer: no peer here has the key of that end", file)
 			}
 			return runNetcheck(r.Status, peers, there, quick)
 		},

@@ -17,7 +17,7 @@ import (
 func reloadCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "reload NAME|FILE",
-		Short: "Have a running interface take over its changed file",
+		Short: "Apply the changed file to a running interface",
 		Long: `Apply the changed file to a running interface, and print the differences.
 
 Peers, addresses, routes, endpoints, policies, keys and keepalives follow the file. A peer

@@ -39,7 +39,7 @@ Policies: ` + strings.Join(config.Policies, ", ") + ".",
 		ValidArgsFunction: completeSet,
 		RunE:              func(_ *cobra.Command, args []string) error { return set(args[0], args[1:], save) },
 	}
-	c.Flags().BoolVar(&save, "save", false, "also write it to the file, whose comments stay")
+	c.Flags().BoolVar(&save, "save", false, "also write the change to the file, and keep its comments")
 	return c
 }
 
@@ -74,7 +74,7 @@ func parseSettings(args []string) (v []config.Setting, err error) {
 	for _, s := range args {
 		one, ok := splitSetting(s)
 		if !ok {
-			return nil, usagef("%s is no KEY=VALUE; %s", keytext.Quote(s), hint(s))
+			return nil, usagef("%s is not KEY=VALUE; %s", keytext.Quote(s), hint(s))
 		}
 		if strings.HasSuffix(one.Key, ".policy") && !slices.Contains(config.Policies, one.Value) && one.Value != "" {
 			return nil, usagef("no path policy is named %s; there are %s", keytext.Quote(one.Value), strings.Join(config.Policies, ", "))

@@ -47,7 +47,7 @@ func fileNamed(name string) string {
 
 // errAmbiguous is the error for a name of two interfaces.
 func errAmbiguous(name string, all []rundir.Place) error {
-	return usagef("%s stands for two interfaces that run: %s and %s; name the other word for the one that is meant, or its file", name, all[0], all[1])
+	return usagef("%s stands for two running interfaces: %s and %s; give the other word of the pair, or the file", name, all[0], all[1])
 }
 
 // only returns the single place with a daemon. It is an error if several have one.

@@ -56,7 +56,7 @@ terminal, or on a dumb one, a screen is printed each second.`,
 		RunE:              func(_ *cobra.Command, args []string) error { return top(args[0], f) },
 	}
 	c.Flags().BoolVarP(&f.batch, "batch", "b", false, "print screens one after the other")
-	c.Flags().IntVarP(&f.frames, "number", "n", 0, "end after so many screens in batch mode; 0: never")
+	c.Flags().IntVarP(&f.frames, "number", "n", 0, "end after this many screens in batch mode; 0: never")
 	c.Flags().BoolVar(&f.ascii, "ascii", false, "draw with ASCII alone, as where the locale is not UTF-8")
 	return c
 }

@@ -53,8 +53,8 @@ start. The log is NAME.log in the run directory (/run/srdtun), and "events" show
 	flags.BoolVarP(&f.detach, "detach", "d", false, "run in the background, return once the interface is up")
 	flags.IntVar(&f.readyFD, "ready-fd", 0, "report to the starting process on this descriptor")
 	flags.StringVar(&f.log, "log", "", logline.Usage)
-	flags.BoolVarP(&f.verbose, "verbose", "v", false, "log also what is of use only when looking for faults")
-	flags.StringVar(&f.logFile, "log-file", "", "log to this file, which is kept short")
+	flags.BoolVarP(&f.verbose, "verbose", "v", false, "also log details for finding faults")
+	flags.StringVar(&f.logFile, "log-file", "", "log to this file, and keep it short")
 	flags.StringVar(&f.pprof, "pprof", "", "serve profiles on this unix socket")
 	flags.StringVar(&f.cpu, "cpuprofile", "", "record a CPU profile to this file")
 	for _, name := range []string{"ready-fd", "log-file", "pprof", "cpuprofile"} {
@@ -178,7 +178,7 @@ func hooksCommand() *cobra.Command {
 func received(log *slog.Logger) *handover.Bundle {
 	b, err := handover.NewStore().Receive()
 	if err != nil {
-		log.Warn(fmt.Sprintf("what the process before has left is not used: %v", err))
+		log.Warn(fmt.Sprintf("the state of the previous process is not used: %v", err))
 	}
 	return b
 }

@@ -36,7 +36,7 @@ exit code is 3 without the interface and 1 without the session.`,
 
 func wait(arg, peer string, timeout time.Duration) error {
 	if timeout < 0 {
-		return usagef("a timeout is not negative")
+		return usagef("a timeout must not be negative")
 	}
 	for end := time.Now().Add(timeout); ; time.Sleep(waitPoll) {
 		err := sessionNow(arg, peer)

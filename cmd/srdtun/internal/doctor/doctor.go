@@ -67,7 +67,7 @@ func tun(f *Facts, _ Plan) Finding {
 		v.Level, v.Saw, v.Why = Fault, "there is no /dev/net/tun", "no tunnel starts without it"
 		v.Advice = "modprobe tun; in a container: --device /dev/net/tun"
 	case TunRefused:
-		v.Level, v.Saw = Fault, fmt.Sprintf("/dev/net/tun, mode %04o, may not be opened", f.TunMode)
+		v.Level, v.Saw = Fault, fmt.Sprintf("this user may not open /dev/net/tun (mode %04o)", f.TunMode)
 		v.Why, v.Advice = "no tunnel starts without it", "chmod 666 /dev/net/tun, as udev has it, or run as root"
 	}
 	return v
@@ -135,7 +135,7 @@ func buffers(f *Facts, _ Plan) Finding {
 		}
 		return v
 	}
-	v.Level, v.Why = Warning, "a process without CAP_NET_ADMIN gets no larger ones: bursts are dropped while it waits for a processor"
+	v.Level, v.Why = Warning, "a process without CAP_NET_ADMIN gets no larger buffers: bursts are dropped while it waits for a processor"
 	v.Advice = fmt.Sprintf("sysctl -w net.core.rmem_max=%d net.core.wmem_max=%d", wantReceive, wantSend)
 	return v
 }
@@ -167,10 +167,10 @@ func clock(f *Facts, _ Plan) Finding {
 	switch {
 	case f.ClockSynchronised:
 	case f.Container: // a container cannot set the clock
-		v.Saw = "it is that of the machine below this container, which does not say that it is synchronised"
+		v.Saw = "it is the host's, and this container cannot see whether the host synchronises it"
 	default:
 		v.Level, v.Saw = Warning, "nobody keeps it synchronised"
-		v.Why = "handshakes carry the time; one that goes back over a restart needs a round trip more, and logs of two hosts cannot be compared"
+		v.Why = "handshakes carry the time: if it goes back over a restart, a handshake takes a round trip more; and logs of two hosts cannot be compared"
 		v.Advice = "apt install chrony, or systemctl enable --now systemd-timesyncd"
 	}
 	return v
@@ -188,7 +188,7 @@ func conntrack(f *Facts, p Plan) Finding {
 	v.Saw = fmt.Sprintf("%d of %d entries", f.Conntrack, f.ConntrackMost)
 	if float64(f.Conntrack) > nearlyFull*float64(f.ConntrackMost) {
 		v.Level = Warning
-		v.Why = fmt.Sprintf("each path is an entry, %d to a peer's address; when the table is full, new ones are dropped", max(1, p.SourcePorts))
+		v.Why = fmt.Sprintf("each path takes an entry, %d for each address of a peer; when the table is full, new paths are dropped", max(1, p.SourcePorts))
 		v.Advice = fmt.Sprintf("sysctl -w net.netfilter.nf_conntrack_max=%d, or notrack for UDP port %d", 4*f.ConntrackMost, p.ListenPort)
 	}
 	return v
@@ -198,7 +198,7 @@ func conntrack(f *Facts, p Plan) Finding {
 const strict = 1
 
 func reversePath(f *Facts, p Plan) Finding {
-	v := Finding{Check: "reverse path filter", Saw: "it drops nothing that several uplinks need"}
+	v := Finding{Check: "reverse path filter", Saw: "it drops no packets of further uplinks"}
 	var bad []string
 	for _, i := range p.Uplinks {
 		// The kernel uses the higher of the two values (ip-sysctl).
@@ -208,7 +208,7 @@ func reversePath(f *Facts, p Plan) Finding {
 	}
 	if len(p.Uplinks) > 1 && len(bad) > 0 {
 		v.Level, v.Saw = Warning, "strict on "+strings.Join(bad, ", ")
-		v.Why = "what arrives on an uplink that the routes do not prefer is dropped"
+		v.Why = "packets that arrive on an uplink without the best route are dropped"
 		v.Advice = "sysctl -w net.ipv4.conf." + bad[0] + ".rp_filter=2, and the same for the others"
 	}
 	return v
@@ -219,10 +219,10 @@ func reversePath(f *Facts, p Plan) Finding {
 // 3.2.2.2). By default the kernel accepts redirects that seem to come from a gateway of
 // the host; this is not reported.
 func redirects(f *Facts, _ Plan) Finding {
-	v := Finding{Check: "ICMP redirects", Saw: "none is believed, or only a gateway's"}
+	v := Finding{Check: "ICMP redirects", Saw: "none is accepted, or only a gateway's"}
 	if f.Redirects {
-		v.Level, v.Saw = Warning, "one of anybody on the link is believed"
-		v.Why = "it moves the way to a peer, for all paths at once"
+		v.Level, v.Saw = Warning, "they are accepted from anybody on the link"
+		v.Why = "a redirect changes the route to a peer, for all paths at once"
 		v.Advice = "sysctl -w net.ipv4.conf.all.accept_redirects=0 net.ipv4.conf.all.secure_redirects=1"
 	}
 	return v
@@ -235,7 +235,7 @@ func multipath(f *Facts, _ Plan) Finding {
 	}
 	v.Saw = fmt.Sprintf("fib_multipath_hash_policy %d (IPv4), %d (IPv6)", f.MultipathHash[0], f.MultipathHash[1])
 	if f.MultipathHash[0] != 1 || f.MultipathHash[1] != 1 {
-		v.Level, v.Why = Warning, "if this host is a router of a tunnel's packets with equal-cost routes, source ports do not spread"
+		v.Level, v.Why = Warning, "if this host forwards a tunnel's packets over equal-cost routes, source ports do not spread them"
 		v.Advice = "sysctl -w net.ipv4.fib_multipath_hash_policy=1 net.ipv6.fib_multipath_hash_policy=1"
 	}
 	return v
@@ -245,7 +245,7 @@ func ipv6(f *Facts, _ Plan) Finding {
 	v := Finding{Check: "IPv6", Saw: "it is there"}
 	if !f.IPv6 {
 		v.Level, v.Saw = Warning, "it is switched off"
-		v.Why, v.Advice = "peers are reached over IPv4 only, and no inner IPv6 address can be had", "sysctl -w net.ipv6.conf.all.disable_ipv6=0, if you want it"
+		v.Why, v.Advice = "peers are reached over IPv4 only, and the tunnel can have no IPv6 address", "sysctl -w net.ipv6.conf.all.disable_ipv6=0, if you want it"
 	}
 	return v
 }

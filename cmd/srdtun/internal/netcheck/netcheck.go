@@ -69,7 +69,7 @@ func session(p *control.Peer) doctor.Finding {
 	switch {
 	case p.LatestHandshakeUnixS == 0:
 		v.Level, v.Saw, v.Why = doctor.Fault, "there was no handshake yet", "nothing passes"
-		v.Advice = "is the peer up, is its public key the one here, does UDP pass to its port? A ping makes a handshake begin"
+		v.Advice = "is the peer up, is its public key right here, does UDP pass to its port? A ping starts a handshake"
 	case p.SilentSinceUnixS != 0:
 		v.Level, v.Saw, v.Why = doctor.Fault, "the peer does not answer any more", "nothing passes"
 		v.Advice = "is the peer up, and has its address changed?"
@@ -96,8 +96,8 @@ func paths(p *control.Peer) doctor.Finding {
 	case active == 0:
 		v.Level, v.Why, v.Advice = doctor.Fault, "nothing passes", "see the session above"
 	case active < all:
-		v.Level, v.Why = doctor.Warning, "what was sent on the others got lost, or was not answered"
-		v.Advice = "srdtun show tells which; addresses that are all down point at a link, single ports at a filter"
+		v.Level, v.Why = doctor.Warning, "packets on the other paths got lost, or had no answer"
+		v.Advice = "see srdtun show: if all paths of an address are down, look for a link; if single ports are down, look for a filter"
 	}
 	return v
 }
@@ -121,7 +121,7 @@ func ports(p *control.Peer) doctor.Finding {
 	}
 	v := doctor.Finding{Check: "source ports", Saw: fmt.Sprintf("%d of %d pass", n, len(seen))}
 	if n > 0 && n < len(seen) {
-		v.Level, v.Why = doctor.Warning, "the others meet a dead link among equal-cost ways, or a filter or NAT that takes few ports"
+		v.Level, v.Why = doctor.Warning, "the other ports meet a dead link among equal-cost ways, or a filter or NAT that lets few ports pass"
 		v.Advice = "if they change from time to time, look for the link; if they do not, allow UDP from any port, or set paths.port_range"
 	}
 	return v
@@ -131,13 +131,13 @@ func width(w Ways) doctor.Finding {
 	v := doctor.Finding{Check: "equal-cost ways", Saw: fmt.Sprintf("%v: at least %d", w.Pair, w.N)}
 	switch {
 	case w.Err != nil:
-		v.Saw = fmt.Sprintf("%v: not to be traced: %v", w.Pair, w.Err)
+		v.Saw = fmt.Sprintf("%v: cannot be traced: %v", w.Pair, w.Err)
 	case w.N == 0:
-		v.Saw = fmt.Sprintf("%v: no router answers; they are on one link, or a filter takes the answers", w.Pair)
+		v.Saw = fmt.Sprintf("%v: no router answers: the ends are on one link, or a filter drops the answers", w.Pair)
 	case w.N == 1:
 		v.Saw = fmt.Sprintf("%v: one is seen", w.Pair)
-		v.Why = "more source ports do not spread over more links, if the routers tell all"
-		v.Advice = "if there should be several, do the routers hash ports (Linux: fib_multipath_hash_policy=1)?"
+		v.Why = "more source ports do not use more links, if all routers answered"
+		v.Advice = "if there are several links, do the routers hash ports (Linux: fib_multipath_hash_policy=1)?"
 	}
 	return v
 }
@@ -171,11 +171,11 @@ func mtu(p *control.Peer) doctor.Finding {
 		v.Saw = "not known yet"
 	case least < most:
 		v.Saw = fmt.Sprintf("%d to %d, least from %v", least, most, at)
-		v.Level, v.Why = doctor.Warning, "large inner packets take more packets on the smaller ones"
-		v.Advice = "is a link on that way set otherwise than the rest? srdtun show paths has the MTU of each"
+		v.Level, v.Why = doctor.Warning, "the path with the smallest MTU sets the packet size for all paths"
+		v.Advice = "has a link of that path a smaller MTU? srdtun show paths has the MTU of each path"
 	case most <= baseMTU:
 		v.Level, v.Why = doctor.Warning, "packets above that do not pass: each inner packet of 1,500 bytes takes two"
-		v.Advice = "a tunnel or a filter on the way makes it small; look for its MTU"
+		v.Advice = "a tunnel on the way, or a filter, lets no larger packets pass; look for its MTU"
 	case most < ethernetMTU:
 		v.Why = "a tunnel on the way takes its part"
 	}
@@ -186,12 +186,12 @@ func mtu(p *control.Peer) doctor.Finding {
 // that is no endpoint. This end cannot see changes of ports, because a peer uses many:
 // rewritten checks them.
 func translated(p *control.Peer) doctor.Finding {
-	v := doctor.Finding{Check: "address translation", Saw: "the peer is where its endpoints say"}
+	v := doctor.Finding{Check: "address translation", Saw: "the peer is at its configured endpoints"}
 	want := map[netip.Addr]bool{}
 	for _, e := range p.Endpoints {
 		a, err := netip.ParseAddrPort(e)
 		if err != nil {
-			v.Saw = "an endpoint is a name, so that addresses say nothing"
+			v.Saw = "an endpoint is a name, so addresses cannot be compared"
 			return v
 		}
 		want[a.Addr()] = true
@@ -201,15 +201,15 @@ func translated(p *control.Peer) doctor.Finding {
 		return v
 	}
 	if active, _ := states(p); active == 0 {
-		v.Saw = "not known: the peer answers from nowhere"
+		v.Saw = "not known: the peer does not answer"
 		return v
 	}
 	for i := range p.Paths {
 		path := &p.Paths[i]
 		if pair, ok := pairOf(path); ok && path.State == control.PathActive && !want[pair.Remote.Addr()] {
-			v.Saw = fmt.Sprintf("the peer is at %v as well, which is none of its endpoints", pair.Remote.Addr())
-			v.Why = "another of its addresses, which is no fault; or a NAT in front of it, which forgets idle mappings"
-			v.Advice = "behind a NAT: persistent_keepalive = 25 at that end, if it is to be called while idle"
+			v.Saw = fmt.Sprintf("the peer is also at %v, which is not among its endpoints", pair.Remote.Addr())
+			v.Why = "the peer has another address, which is no fault; or it is behind a NAT, which forgets idle mappings"
+			v.Advice = "behind a NAT: persistent_keepalive = 25 at the peer, so that it can be reached while idle"
 			return v
 		}
 	}
@@ -240,7 +240,7 @@ func loss(p *control.Peer) doctor.Finding {
 		by[name].sent += path.SentPackets
 		by[name].lost += path.Lost
 	}
-	v := doctor.Finding{Check: "loss", Level: doctor.Unknown, Saw: "too few packets were sent to see", Advice: "send traffic through the tunnel for some seconds, then look again"}
+	v := doctor.Finding{Check: "loss", Level: doctor.Unknown, Saw: "too few packets were sent to judge", Advice: "send traffic through the tunnel for some seconds, then look again"}
 	worst := muchLoss
 	for _, name := range names {
 		t := by[name]
@@ -265,7 +265,7 @@ const fewMarked = 20
 // ecn checks the ECN marks of packets that came on paths. Queues use these marks to
 // signal congestion.
 func ecn(paths []control.Path) doctor.Finding {
-	v := doctor.Finding{Check: "ECN in", Saw: "too few packets came to see"}
+	v := doctor.Finding{Check: "ECN in", Saw: "too few packets arrived to judge"}
 	judged, bleached, from := 0, 0, []string{}
 	for _, path := range paths {
 		if path.ReceivedPackets < fewMarked {
@@ -281,8 +281,8 @@ func ecn(paths []control.Path) doctor.Finding {
 	}
 	switch {
 	case bleached > 0:
-		v.Level, v.Saw = doctor.Warning, fmt.Sprintf("on %d of %d paths packets come without the mark that all peers send, from %s", bleached, judged, strings.Join(from, ", "))
-		v.Why, v.Advice = "queues on the way drop where they could mark", "a router on the way clears the ECN bits (RFC 3168 forbids it)"
+		v.Level, v.Saw = doctor.Warning, fmt.Sprintf("on %d of %d paths packets arrive without the ECN mark that every peer sets, from %s", bleached, judged, strings.Join(from, ", "))
+		v.Why, v.Advice = "queues on the way drop packets that they could mark", "a router on the way clears the ECN bits (RFC 3168 forbids it)"
 	case judged > 0:
 		v.Saw = fmt.Sprintf("its marks arrive on all of %d paths", judged)
 	}
@@ -298,7 +298,7 @@ func trains(st *control.Status) doctor.Finding {
 		v.Level, v.Saw = doctor.Warning, "the device or the route refuses UDP segmentation"
 		v.Why, v.Advice = "each packet costs a system call", "ethtool -K DEVICE tx-udp-segmentation on; IPsec and some tunnels refuse it"
 	case !st.Receives.Merged:
-		v.Level, v.Saw = doctor.Warning, "the kernel does not merge what arrives"
+		v.Level, v.Saw = doctor.Warning, "the kernel does not merge arriving packets"
 		v.Why, v.Advice = "each packet costs a system call", "Linux 5.0 or newer has UDP_GRO"
 	}
 	return v
@@ -310,7 +310,7 @@ const refusedBeforeUs = "kernel_filter_or_full_buffer"
 // refused checks for packets that reached the host but not the daemon: garbage, or packets
 // that overflowed the receive buffers.
 func refused(st *control.Status) doctor.Finding {
-	v := doctor.Finding{Check: "receiving", Saw: "nothing that came to this host was dropped before the daemon saw it"}
+	v := doctor.Finding{Check: "receiving", Saw: "no arriving packet was dropped before the daemon saw it"}
 	n, got := st.Drops[refusedBeforeUs], uint64(0)
 	for _, w := range st.Workers {
 		got += w.RxPackets
@@ -318,20 +318,20 @@ func refused(st *control.Status) doctor.Finding {
 	if n == 0 {
 		return v
 	}
-	v.Saw = fmt.Sprintf("%d packets were refused as garbage, or did not fit the receive buffers; %d were taken", n, got)
+	v.Saw = fmt.Sprintf("%d packets were refused as garbage, or did not fit the receive buffers; %d were accepted", n, got)
 	if n > fewPackets && float64(n) > muchLoss*float64(got) {
-		v.Level, v.Why = doctor.Warning, "what did not fit has to be repaired"
-		v.Advice = "srdtun doctor looks at the buffers; if they are well, somebody floods the port, which costs little"
+		v.Level, v.Why = doctor.Warning, "packets that did not fit must be repaired"
+		v.Advice = "srdtun doctor checks the buffers; if they are large enough, somebody floods the port, which costs little"
 	}
 	return v
 }
 
 func dropped(st *control.Status) doctor.Finding {
-	v := doctor.Finding{Check: "sending", Saw: "nothing was dropped on the way out of this host"}
+	v := doctor.Finding{Check: "sending", Saw: "no packet was dropped on the way out of this host"}
 	if n := st.Sends.NoBuffer + st.Sends.TooBig + st.Sends.Failed; n > 0 {
 		v.Saw = fmt.Sprintf("%d packets were dropped on the way out: %d for want of room, %d too big, %d otherwise", n, st.Sends.NoBuffer, st.Sends.TooBig, st.Sends.Failed)
 		if n > fewPackets && n*100 > st.Sends.Packets {
-			v.Level, v.Why, v.Advice = doctor.Warning, "they have to be repaired", "a device's queue or MTU, or a firewall of this host"
+			v.Level, v.Why, v.Advice = doctor.Warning, "these packets must be repaired", "a device's queue or MTU, or a firewall of this host"
 		}
 	}
 	return v

@@ -50,8 +50,8 @@ func TestNothingIsKnownYet(t *testing.T) {
 	}
 	want := []string{
 		"session: there was no handshake yet", "paths: none yet; they are opened when something is sent",
-		"system calls: none has carried data yet; srdtun doctor tries one on this host", "sending: nothing was dropped on the way out of this host",
-		"receiving: nothing that came to this host was dropped before the daemon saw it",
+		"system calls: none has carried data yet; srdtun doctor tries one on this host", "sending: no packet was dropped on the way out of this host",
+		"receiving: no arriving packet was dropped before the daemon saw it",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
@@ -63,7 +63,7 @@ func TestNothingIsKnownYet(t *testing.T) {
 		p.Paths[i].State, p.Paths[i].SentPackets, p.Paths[i].Lost = control.PathDown, 5, 5
 	}
 	for _, f := range Judge(st, p, nil, nil) {
-		if want := map[string]string{"loss": "too few packets were sent to see", "address translation": "not known: the peer answers from nowhere"}[f.Check]; want != "" && f.Saw != want {
+		if want := map[string]string{"loss": "too few packets were sent to judge", "address translation": "not known: the peer does not answer"}[f.Check]; want != "" && f.Saw != want {
 			t.Errorf("%+v, want %q", f, want)
 		}
 	}
@@ -102,7 +102,7 @@ func TestFindings(t *testing.T) {
 		{"a full buffer", func(st *control.Status, _ *control.Peer) {
 			st.Drops = map[string]uint64{refusedBeforeUs: 5000}
 			st.Workers = []control.Worker{{RxPackets: 100_000}, {RxPackets: 10_000}}
-		}, "receiving", doctor.Warning, "5000 packets were refused as garbage, or did not fit the receive buffers; 110000 were taken"},
+		}, "receiving", doctor.Warning, "5000 packets were refused as garbage, or did not fit the receive buffers; 110000 were accepted"},
 		{"some garbage", func(st *control.Status, _ *control.Peer) {
 			st.Drops = map[string]uint64{refusedBeforeUs: 1001}
 			st.Workers = []control.Worker{{RxPackets: 1e6}}
@@ -110,7 +110,7 @@ func TestFindings(t *testing.T) {
 		{"behind a NAT", func(_ *control.Status, p *control.Peer) {
 			p.Endpoints = []string{"203.0.113.9:51820"}
 			p.Paths[5].Remote = "198.18.0.7:4001"
-		}, "address translation", doctor.OK, "at 198.18.0.7 as well"},
+		}, "address translation", doctor.OK, "also at 198.18.0.7"},
 		{"named", func(_ *control.Status, p *control.Peer) { p.Endpoints = []string{"db.example:51820"} }, "address translation", doctor.OK, "a name"},
 		{"small", func(_ *control.Status, p *control.Peer) {
 			for i := range p.Paths {
@@ -127,7 +127,7 @@ func TestFindings(t *testing.T) {
 			for i := range 8 {
 				p.Paths[i].ReceivedNotECT = p.Paths[i].ReceivedPackets
 			}
-		}, "ECN in", doctor.Warning, "on 8 of 16 paths packets come without the mark that all peers send, from 203.0.113.9"},
+		}, "ECN in", doctor.Warning, "on 8 of 16 paths packets arrive without the ECN mark that every peer sets, from 203.0.113.9"},
 		{"some other sender", func(_ *control.Status, p *control.Peer) { p.Paths[0].ReceivedNotECT = 9 }, "ECN in", doctor.OK, "on all of 16 paths"},
 		{"young", func(_ *control.Status, p *control.Peer) {
 			for i := range p.Paths {
@@ -207,18 +207,18 @@ func TestWhatThePeerSees(t *testing.T) {
 			for i := range 3 {
 				there.Peers[1].Paths[i].Remote = fmt.Sprintf("192.0.2.1:%d", 1024+i)
 			}
-		}, doctor.OK, "the peer sees 192.0.2.1:1024, and 2 more that are none of this end's; 14 are"},
-		{"another address", "ports on the way", func(there *control.Status) { there.Peers[1].Paths[5].Remote = "198.18.0.7:5005" }, doctor.OK, "198.18.0.7:5005, and 0 more"},
+		}, doctor.OK, "the peer sees 192.0.2.1:1024 and 2 more addresses and ports that this end does not have; 14 are"},
+		{"another address", "ports on the way", func(there *control.Status) { there.Peers[1].Paths[5].Remote = "198.18.0.7:5005" }, doctor.OK, "198.18.0.7:5005 and 0 more"},
 		{"a path of before", "ports on the way", func(there *control.Status) {
 			there.Peers[1].Paths[5].Remote, there.Peers[1].Paths[5].State = "198.18.0.7:5005", control.PathDown
 		}, doctor.OK, "from 16 addresses"},
 		{"a zone that draws", "ports on the way", func(there *control.Status) {
 			there.Peers[1].Paths[5].Remote = "[fe80::1%\n\x1b]0;owned\a]:5005"
-		}, doctor.OK, "the peer sees [fe80::1]:5005, and 0 more"},
+		}, doctor.OK, "the peer sees [fe80::1]:5005 and 0 more"},
 		{"a zone that draws", "ECN out", func(there *control.Status) {
 			there.Peers[1].Paths[5].Remote, there.Peers[1].Paths[5].ReceivedNotECT = "[fe80::1%\n\x1b]0;owned\a]:5005", 500
 		}, doctor.Warning, "from fe80::1"},
-		{"somebody else", "ports on the way", func(there *control.Status) { there.PublicKey = here }, doctor.Warning, "not that of this peer"},
+		{"somebody else", "ports on the way", func(there *control.Status) { there.PublicKey = here }, doctor.Warning, "is another peer's"},
 		{"marks", "ECN out", func(*control.Status) {}, doctor.OK, "at the peer: its marks arrive on all of 16 paths"},
 		{"no marks", "ECN out", func(there *control.Status) { there.Peers[1].Paths[3].ReceivedNotECT = 500 }, doctor.Warning, "at the peer: on 1 of 16 paths"},
 	} {

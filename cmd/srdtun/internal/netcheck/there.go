@@ -13,7 +13,7 @@ import (
 // marks reach the peer. Only the peer's own status shows this.
 
 // unseen is the finding if the peer's status is missing.
-const unseen = "not to be seen from here; --there FILE compares with the peer's own show --json"
+const unseen = "not visible from here; --there FILE compares with the peer's own show --json"
 
 // rewritten checks whether packets reach the peer with the address and port that they
 // left with.
@@ -24,7 +24,7 @@ func rewritten(st *control.Status, p *control.Peer, there *control.Status) docto
 	}
 	i := indexOf(there, st.PublicKey)
 	if there.PublicKey != p.PublicKey || i < 0 {
-		v.Level, v.Saw = doctor.Warning, "what is given as the peer's status is not that of this peer, or has no peer with this end's key"
+		v.Level, v.Saw = doctor.Warning, "the given status is another peer's, or has no peer with this end's key"
 		v.Why, v.Advice = "there is nothing to compare", "srdtun show NAME --json at the peer"
 		return v
 	}
@@ -55,9 +55,9 @@ func rewritten(st *control.Status, p *control.Peer, there *control.Status) docto
 	case len(others) == 0:
 		v.Saw = fmt.Sprintf("the peer sees packets from %d addresses and ports, all of them this end's own", len(same))
 	default:
-		v.Saw = fmt.Sprintf("the peer sees %v, and %d more that are none of this end's; %d are", first, len(others)-1, len(same))
-		v.Why = "a NAT on the way gives addresses or ports of its own, and forgets those that are idle"
-		v.Advice = "persistent_keepalive = 25 here, if this end is to be called while idle"
+		v.Saw = fmt.Sprintf("the peer sees %v and %d more addresses and ports that this end does not have; %d are this end's", first, len(others)-1, len(same))
+		v.Why = "a NAT on the way gives addresses or ports of its own, and forgets idle ones"
+		v.Advice = "persistent_keepalive = 25 here, so that the peer can reach this end while idle"
 	}
 	return v
 }

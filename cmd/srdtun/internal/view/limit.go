@@ -18,7 +18,7 @@ func LimitedBy(p *control.Peer) string {
 	case p.SilentSinceUnixS != 0:
 		return "the peer: it does not answer"
 	case p.Cipher == "" && p.Queue.Frames > 0:
-		return "the session: the peer is being called"
+		return "the session: a handshake has begun"
 	case p.Cipher == "":
 		return "nothing: there is no session, and nothing to send"
 	case p.Recent.OverUs <= 0:
@@ -52,7 +52,7 @@ func largest(r *control.Recent) (limit string, us int64) {
 }
 
 var limitName = map[string]string{
-	"data":   "nothing: applications send less than fits",
+	"data":   "nothing: applications send less than the paths can carry",
 	"window": "congestion window",
 	"pacing": "pacing",
 	"paths":  "paths",
@@ -117,9 +117,9 @@ func Troubles(st *control.Status, now time.Time) (v []string) {
 		case p.SilentSinceUnixS != 0:
 			v = append(v, fmt.Sprintf("peer %s: no answer for %s", Title(p), Duration(max(0, now.Sub(time.Unix(p.SilentSinceUnixS, 0))))))
 		case p.Cipher == "" && p.PersistentKeepaliveS > 0 && len(p.Endpoints) > 0 && st.UptimeS > sessionWaitS:
-			v = append(v, fmt.Sprintf("peer %s: no session, though it is kept alive", Title(p)))
+			v = append(v, fmt.Sprintf("peer %s: no session, although it has a keepalive", Title(p)))
 		case p.Cipher == "" && p.TxBytes > 0 && p.RxBytes == 0:
-			v = append(v, fmt.Sprintf("peer %s: called, and no answer yet", Title(p)))
+			v = append(v, fmt.Sprintf("peer %s: no answer to handshakes yet", Title(p)))
 		default:
 			v = append(v, deadPaths(p)...)
 		}

@@ -121,7 +121,7 @@ func TestLimitedBy(t *testing.T) {
 	}{
 		{func(*control.Peer) {}, "congestion window, 62% of the last 1.3 s: queue 3.1ms, aim 2.0ms"},
 		{func(p *control.Peer) { p.PathQueueUs = 0 }, "congestion window, 62% of the last 1.3 s: 2.00 MiB"},
-		{func(p *control.Peer) { p.Recent.WaitedUs = map[string]uint64{"data": 1_300_000} }, "nothing: applications send less than fits, 100% of the last 1.3 s"},
+		{func(p *control.Peer) { p.Recent.WaitedUs = map[string]uint64{"data": 1_300_000} }, "nothing: applications send less than the paths can carry, 100% of the last 1.3 s"},
 		{func(p *control.Peer) { p.Recent.WaitedUs = map[string]uint64{"pacing": 900_000} }, "pacing, 69% of the last 1.3 s to 1.25 Gbit/s"},
 		{func(p *control.Peer) { p.Recent.WaitedUs = map[string]uint64{"paths": 900_000} }, "paths, 69% of the last 1.3 s: 60 of 64 up"},
 		{func(p *control.Peer) { p.Recent.WaitedUs = map[string]uint64{"outbox": 900_000} }, "acknowledgements, 69% of the last 1.3 s: too many messages wait"},
@@ -130,7 +130,7 @@ func TestLimitedBy(t *testing.T) {
 			p.Recent.WaitedUs = map[string]uint64{"data": 500_000, "pacing": 450_000, "window": 350_000}
 		}, "pacing, 35% of the last 1.3 s to 1.25 Gbit/s"},
 		{func(p *control.Peer) { p.SilentSinceUnixS = 1 }, "the peer: it does not answer"},
-		{func(p *control.Peer) { p.Cipher = "" }, "the session: the peer is being called"},
+		{func(p *control.Peer) { p.Cipher = "" }, "the session: a handshake has begun"},
 		{func(p *control.Peer) { p.Cipher, p.Queue.Frames = "", 0 }, "nothing: there is no session, and nothing to send"},
 		{func(p *control.Peer) { p.Recent.OverUs = 0 }, "not known yet"},
 	} {
@@ -160,7 +160,7 @@ func TestTroubles(t *testing.T) {
 		{func(st *control.Status) {}, "peer hub: 2 of 4 paths from 192.0.2.1 to 198.51.100.10 down"},
 		{func(st *control.Status) { st.Peers[0].Paths = st.Peers[0].Paths[:4] }, ""},
 		{func(st *control.Status) { st.Peers[0].SilentSinceUnixS = now.Unix() - 9 }, "peer hub: no answer for 9 seconds"},
-		{func(st *control.Status) { st.Peers[0].Cipher = "" }, "peer hub: no session, though it is kept alive"},
+		{func(st *control.Status) { st.Peers[0].Cipher = "" }, "peer hub: no session, although it has a keepalive"},
 		{func(st *control.Status) {
 			st.Peers[0].Cipher, st.Peers[0].PersistentKeepaliveS, st.Peers[0].Paths = "", 0, nil
 		}, ""},
