@@ -82,7 +82,7 @@ func (s *census) clashes(p *Peer) (v []clash) {
 	case dup:
 		note("public_key", allOfIt, "belongs to another peer already, in %s", from)
 	case !p.PublicKey.usable():
-		note("public_key", allOfIt, "is no usable key: it gives the same secret to everyone")
+		note("public_key", allOfIt, "is not a usable key: it gives the same secret to everyone")
 	}
 	if why := s.roles.wrongShared(p); why != "" && wrong == "" {
 		note("preshared_key", allOfIt, "%s", why)

@@ -141,7 +141,7 @@ func (d *draft) checkPeerKeys() {
 		case dup:
 			s.fail("public_key", "belongs to %s already", d.which(before))
 		case !p.PublicKey.usable():
-			s.fail("public_key", "is no usable key: it gives the same secret to everyone")
+			s.fail("public_key", "is not a usable key: it gives the same secret to everyone")
 		}
 		if why := keys.wrongShared(&p); why != "" && wrong == "" {
 			s.fail(s.either("preshared_key"), "%s", why)

@@ -16,7 +16,7 @@ import (
 func (c *Config) Doubts(now time.Time, own []netip.Addr) []error {
 	d := &doubter{c: c, now: now, own: own, told: map[doubtKind]int{}}
 	d.prefixes = prefixOwners(c)
-	const open = "others may read it (mode bits %04o): accepted, since the platform has set its mode; whoever runs in this container can read the key"
+	const open = "others may read it (mode bits %04o): accepted, since the platform has set its mode; every user in this container can read the key"
 	if c.wide != 0 {
 		d.all = append(d.all, &Error{File: c.File, Msg: fmt.Sprintf(open, c.wide)})
 	}
@@ -109,11 +109,11 @@ func (d *doubter) peer(i int) {
 	at := d.seen[p.File]
 	d.seen[p.File]++
 	if p.Expired(d.now) {
-		d.doubt(p, at, "expires", "expired at %s: it is no peer any more", p.Expires.Format(time.RFC3339))
+		d.doubt(p, at, "expires", "expired at %s: it is not a peer any more", p.Expires.Format(time.RFC3339))
 		return
 	}
 	if len(p.AllowedIPs) == 0 {
-		d.doubt(p, at, "allowed_ips", "there are none: nothing is sent to this peer, and nothing it sends is taken")
+		d.doubt(p, at, "allowed_ips", "there are none: no packet is sent to this peer, and none from it is accepted")
 	}
 	for _, a := range p.AllowedIPs {
 		if what := unusable(a); what != "" && a.Bits() > widestBlock && !p.Guest {

@@ -310,7 +310,7 @@ func (d *DropIns) readFile(dir *peerDir, f place) (p Peer, at section, err error
 	root.checkKeys()
 	for _, s := range schema {
 		if root.has(s.name) && s.name != "peer" {
-			root.fail(s.name, "has no place in a drop-in file, which has one [[peer]]")
+			root.fail(s.name, "is not allowed in a drop-in file, which has one [[peer]]")
 		}
 	}
 	sections := root.sections("peer", 1)

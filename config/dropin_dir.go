@@ -229,7 +229,7 @@ func (d *peerDir) open(name string) (*os.File, error) {
 }
 
 var (
-	errLink       = errors.New("is a link, which is followed in a directory of root's only")
+	errLink       = errors.New("is a link; links are followed only in root's directories")
 	errNotRegular = errors.New("not a regular file")
 )
 
@@ -349,12 +349,12 @@ func (s section) owner(key string) string {
 	switch n, err := strconv.ParseInt(name, 10, 64); {
 	case !s.has(key):
 	case !s.has("dir"):
-		s.fail(key, "says whose files of dir count, and there is no dir")
+		s.fail(key, "names the owner of files in dir, and there is no dir")
 	case name == "" && kind(s.vals[key]) != "a string": // text has told that
 	case err == nil && (n < 0 || n > maxUID):
 		s.fail(key, "there is no user %d; want a number up to %d, or a name", n, int64(maxUID))
 	case err != nil && !validUser(name):
-		s.fail(key, "%s is no user; want a name or a number", quoted(name))
+		s.fail(key, "%s is not a user; want a name or a number", quoted(name))
 	}
 	return name
 }

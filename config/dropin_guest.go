@@ -207,7 +207,7 @@ func (g *grants) takes(p netip.Prefix) string {
 		return fmt.Sprintf("has %s in it, an address of this host", a)
 	}
 	if a, is := within(g.ends, p); is {
-		return fmt.Sprintf("has %s in it, where another peer is reached", a)
+		return fmt.Sprintf("has %s in it, the endpoint of another peer", a)
 	}
 	return ""
 }
@@ -330,7 +330,7 @@ const maxAllow = 256
 // allow reads what the owner's files may hold.
 func (s section) allow(key string) []netip.Prefix {
 	if s.has(key) && !s.has("owner") {
-		s.fail(key, "says what the files of owner may hold, and there is no owner")
+		s.fail(key, "limits the files of owner, and there is no owner")
 		return nil
 	}
 	if list, ok := s.vals[key].([]any); ok && len(list) == 0 {

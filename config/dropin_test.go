@@ -62,7 +62,7 @@ func TestDropIns(t *testing.T) {
 		`3.toml:3: peer.allowed_ips: 10.0.0.2/32 belongs to another peer already, in ` + dir + "/1.toml",
 		`4.toml:2: peer.public_key: belongs to another peer already, in ` + dir + "/1.toml",
 		`5.toml:3: peer: more than 1 of them`,
-		`6.toml:1: interface: has no place in a drop-in file, which has one [[peer]]`,
+		`6.toml:1: interface: is not allowed in a drop-in file, which has one [[peer]]`,
 		`7.toml: has no [[peer]]`,
 		`8.toml:1: peer.public_key: is missing`,
 		`8a.toml:2: peer.name: a name cannot be an address: an address stands for the peer that it belongs to`,
@@ -349,13 +349,13 @@ func TestOwnerCannotHaveFilesRead(t *testing.T) {
 		t.Fatalf("%+v, %v", got, err)
 	}
 	want := []string{
-		"a.toml: is a link, which is followed in a directory of root's only",
-		"b.toml: is a link, which is followed in a directory of root's only",
-		"c.toml: is a link, which is followed in a directory of root's only",
+		"a.toml: is a link; links are followed only in root's directories",
+		"b.toml: is a link; links are followed only in root's directories",
+		"c.toml: is a link; links are followed only in root's directories",
 		"d.toml: not a regular file",
 		"e.toml: has several names (hard links)",
 		"f.toml:3: peer.preshared_key_file: only a file of root's, in a directory of root's, may name a file; give preshared_key itself",
-		"h.toml: is a link, which is followed in a directory of root's only",
+		"h.toml: is a link; links are followed only in root's directories",
 	}
 	for i, err := range faults {
 		if i >= len(want) || err.Error() != in(want[i]) {

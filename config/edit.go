@@ -134,11 +134,11 @@ func locateSetting(root section, key string) (spot, error) {
 	}
 	i := slices.IndexFunc(schema, func(s sectionSpec) bool { return s.name == name })
 	if i < 0 || rest == "" {
-		return spot{}, fmt.Errorf("%s is no key; %s", keytext.Quote(key), meant(key))
+		return spot{}, fmt.Errorf("%s is not a key; %s", keytext.Quote(key), meant(key))
 	}
 	j := slices.IndexFunc(schema[i].keys, func(s keySpec) bool { return s.name == k })
 	if j < 0 {
-		return spot{}, fmt.Errorf("%s is no key; %s", keytext.Quote(key), meantIn(name, k))
+		return spot{}, fmt.Errorf("%s is not a key; %s", keytext.Quote(key), meantIn(name, k))
 	}
 	if name == "peer" && rest == k {
 		return spot{}, fmt.Errorf("%s names no peer; write peer.NAME.%s", keytext.Quote(key), k)
@@ -170,7 +170,7 @@ func meantIn(section, key string) string {
 
 // meant suggests a key in place of one whose section is missing or unknown.
 func meant(key string) string {
-	const usual = "keys are such as paths.policy and peer.NAME.endpoints"
+	const usual = "keys look like paths.policy and peer.NAME.endpoints"
 	section, rest, dotted := strings.Cut(key, ".")
 	if !dotted {
 		home, spelled := spelling("", key)

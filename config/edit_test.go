@@ -60,9 +60,9 @@ func TestEdit(t *testing.T) {
 
 func TestEditFaults(t *testing.T) {
 	for _, e := range []struct{ doc, key, value, want string }{
-		{commented, "", "1", `"" is no key`},
-		{commented, "policy", "1", `"policy" is no key`},
-		{commented, "paths.polcy", "1", `"paths.polcy" is no key; the nearest is policy in [paths]`},
+		{commented, "", "1", `"" is not a key`},
+		{commented, "policy", "1", `"policy" is not a key`},
+		{commented, "paths.polcy", "1", `"paths.polcy" is not a key; the nearest is policy in [paths]`},
 		{commented, "peer.c.policy", "ecmp", `no peer is named "c"`},
 		{commented, "peer..policy", "ecmp", `no peer is named ""`},
 		{commented, "paths.policy", "a\nb", `policy: a value has one line`},
@@ -165,26 +165,26 @@ func TestSettingByInnerAddress(t *testing.T) {
 func TestSettingThatIsNoKeyIsCorrected(t *testing.T) {
 	c := parsed(t, mainPart+"[[peer]]\nname = 'hub'\npublic_key = '$1'\n")
 	for key, want := range map[string]string{
-		"interface.policy":        `"interface.policy" is no key; the nearest is policy in [paths]: paths.policy`,
-		"interface.endpoint":      `"interface.endpoint" is no key; the nearest is endpoints in [[peer]]: peer.NAME.endpoints`,
-		"paths.listenport":        `"paths.listenport" is no key; the nearest is listen_port in [interface]: interface.listen_port`,
-		"paths.adress":            `"paths.adress" is no key; the nearest is address in [interface]: interface.address`,
-		"paths.polcy":             `"paths.polcy" is no key; the nearest is policy in [paths]`,
-		"peer.hub.address":        `"peer.hub.address" is no key; the nearest is address in [interface]: interface.address`,
-		"peer.hub.AllowedIPs":     `"peer.hub.AllowedIPs" is no key; the nearest is allowed_ips in [[peer]]`,
-		"peer.hub.keepalive":      `"peer.hub.keepalive" is no key; the nearest is persistent_keepalive in [[peer]]`,
-		"peer.hub.private_key":    `"peer.hub.private_key" is no key; ` + insteadOfPrivate,
+		"interface.policy":        `"interface.policy" is not a key; the nearest is policy in [paths]: paths.policy`,
+		"interface.endpoint":      `"interface.endpoint" is not a key; the nearest is endpoints in [[peer]]: peer.NAME.endpoints`,
+		"paths.listenport":        `"paths.listenport" is not a key; the nearest is listen_port in [interface]: interface.listen_port`,
+		"paths.adress":            `"paths.adress" is not a key; the nearest is address in [interface]: interface.address`,
+		"paths.polcy":             `"paths.polcy" is not a key; the nearest is policy in [paths]`,
+		"peer.hub.address":        `"peer.hub.address" is not a key; the nearest is address in [interface]: interface.address`,
+		"peer.hub.AllowedIPs":     `"peer.hub.AllowedIPs" is not a key; the nearest is allowed_ips in [[peer]]`,
+		"peer.hub.keepalive":      `"peer.hub.keepalive" is not a key; the nearest is persistent_keepalive in [[peer]]`,
+		"peer.hub.private_key":    `"peer.hub.private_key" is not a key; ` + insteadOfPrivate,
 		"peer.endpoints":          `"peer.endpoints" names no peer; write peer.NAME.endpoints`,
-		"hub.endpoints":           `"hub.endpoints" is no key; write peer.hub.endpoints`,
-		"hub.policy":              `"hub.policy" is no key; write peer.hub.policy`,
-		"pear.hub.endpoints":      `"pear.hub.endpoints" is no key; write peer.pear.hub.endpoints`,
-		"path.policy":             `"path.policy" is no key; write paths.policy`,
-		"interfaces.adress":       `"interfaces.adress" is no key; write interface.address`,
-		"policy":                  `"policy" is no key; write paths.policy`,
-		"mtu":                     `"mtu" is no key; write interface.mtu`,
-		"allowedips":              `"allowedips" is no key; write peer.NAME.allowed_ips`,
-		"zzzzzzzzzz":              `"zzzzzzzzzz" is no key; keys are such as paths.policy and peer.NAME.endpoints`,
-		"zzzzzzzzzz.yyyyyyyyyyyy": `"zzzzzzzzzz.yyyyyyyyyyyy" is no key; keys are such as paths.policy and peer.NAME.endpoints`,
+		"hub.endpoints":           `"hub.endpoints" is not a key; write peer.hub.endpoints`,
+		"hub.policy":              `"hub.policy" is not a key; write peer.hub.policy`,
+		"pear.hub.endpoints":      `"pear.hub.endpoints" is not a key; write peer.pear.hub.endpoints`,
+		"path.policy":             `"path.policy" is not a key; write paths.policy`,
+		"interfaces.adress":       `"interfaces.adress" is not a key; write interface.address`,
+		"policy":                  `"policy" is not a key; write paths.policy`,
+		"mtu":                     `"mtu" is not a key; write interface.mtu`,
+		"allowedips":              `"allowedips" is not a key; write peer.NAME.allowed_ips`,
+		"zzzzzzzzzz":              `"zzzzzzzzzz" is not a key; keys look like paths.policy and peer.NAME.endpoints`,
+		"zzzzzzzzzz.yyyyyyyyyyyy": `"zzzzzzzzzz.yyyyyyyyyyyy" is not a key; keys look like paths.policy and peer.NAME.endpoints`,
 	} {
 		if _, err := With(c, []Setting{{Key: key, Value: "1"}}); err == nil || err.Error() != want {
 			t.Errorf("%s: %v, want %s", key, err, want)

@@ -16,7 +16,7 @@ const (
 
 // errLinkLocal refuses link-local addresses: each is valid on one link only, but all
 // uplinks use the same endpoint addresses.
-var errLinkLocal = errors.New("a link-local address is no endpoint; give one that routes lead to")
+var errLinkLocal = errors.New("a link-local address cannot be an endpoint; give one that routes lead to")
 
 // Endpoint is a UDP address at which a peer may be reached.
 type Endpoint struct {

@@ -32,7 +32,7 @@ func LoadCopy(file, from string) (*Config, error) {
 // copy does not change with the original.
 func (c *Config) Reread() (*Config, error) {
 	if c.copy != "" {
-		return nil, fmt.Errorf("this service has a copy of %s, made when it was started; systemctl reload hands over another", c.File)
+		return nil, fmt.Errorf("this service has a copy of %s, made when it was started; systemctl reload gives it a new copy", c.File)
 	}
 	return Load(c.File)
 }

@@ -87,7 +87,7 @@ func (s section) words(key string, list []any, at *mark) []string {
 		case len(word) > maxWord || strings.ContainsRune(word, 0):
 			s.failAt(off, key, "a word has at most %d bytes, and none of them is zero", maxWord)
 		case i == 0 && (word == "" || strings.ContainsAny(word, " \t\n")):
-			s.failAt(off, key, `the first word is no program; each word is a string of its own, as in ["ip", "link"]`)
+			s.failAt(off, key, `the first word is not a program; each word is a string of its own, as in ["ip", "link"]`)
 		default:
 			argv = append(argv, word)
 			continue

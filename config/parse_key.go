@@ -63,7 +63,7 @@ func (s section) secretFile(key, fileKey string) Secret {
 		return Secret{}
 	}
 	if s.doc.sealed {
-		s.fail(fileKey, "no file is read for a configuration that was handed over; give the key itself")
+		s.fail(fileKey, "a configuration that was handed over reads no file; give the key itself")
 		return Secret{}
 	}
 	if s.doc.guest {

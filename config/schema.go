@@ -117,7 +117,7 @@ func (s section) section(name string) section {
 		part.checkKeys()
 	case []map[string]any:
 		if name == "peers" {
-			s.fail(name, "want [[peer]], for one peer; [peers] says where files of others are")
+			s.fail(name, "want [[peer]], for one peer; [peers] names a directory of peer files")
 			break
 		}
 		s.fail(name, "want one table %s, not %s", header(name), kind(v))

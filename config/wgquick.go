@@ -44,7 +44,7 @@ func Import(file string, data []byte, o ImportOptions) (*Imported, error) {
 		im.opt.Name = strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))
 	}
 	if err := checkOwnName(im.opt.Name); err != nil {
-		return nil, im.fail(0, "", "its name is to be the interface's: %v; give another with -o NAME.toml", err)
+		return nil, im.fail(0, "", "its name becomes the interface's name: %v; give another with -o NAME.toml", err)
 	}
 	if err := im.readAll(data); err != nil {
 		return nil, err
@@ -156,7 +156,7 @@ func (im *importer) readAll(data []byte) error {
 	case bytes.HasPrefix(data, []byte{0xff, 0xfe}), bytes.HasPrefix(data, []byte{0xfe, 0xff}):
 		return im.fail(0, "", "is UTF-16 text; save it as UTF-8")
 	case bytes.IndexByte(data, 0) >= 0:
-		return im.fail(1+bytes.Count(data[:bytes.IndexByte(data, 0)], []byte{'\n'}), "", "has a zero byte: this is no text")
+		return im.fail(1+bytes.Count(data[:bytes.IndexByte(data, 0)], []byte{'\n'}), "", "has a zero byte: this is not a text")
 	}
 	for text := range strings.Lines(strings.TrimPrefix(string(data), "\ufeff")) {
 		if im.line++; im.line > maxWGLines {
@@ -218,7 +218,7 @@ func (im *importer) begin(text, note string) error {
 	case "[peer]":
 		s.name = "peer"
 	default:
-		return im.fail(im.line, "", "%s is no section of wg-quick(8)", quoted(redacted(text)))
+		return im.fail(im.line, "", "%s is not a section of wg-quick(8)", quoted(redacted(text)))
 	}
 	im.place(s)
 	if note = strings.TrimSpace(note); note != "" {
@@ -244,7 +244,7 @@ func (im *importer) pair(name, value string) error {
 	switch {
 	case !ok:
 		near := wgNearest(name)
-		return im.fail(im.line, shownWord(name), "is no key of wg-quick(8); the nearest is %s", near)
+		return im.fail(im.line, shownWord(name), "is not a key of wg-quick(8); the nearest is %s", near)
 	case k.section != im.at.name:
 		return im.fail(im.line, k.word, "belongs in [%s]", strings.ToUpper(k.section[:1])+k.section[1:])
 	case value == "" && !k.empty:

@@ -182,7 +182,7 @@ func TestUnknownKeysAreNamed(t *testing.T) {
 		wgPairs[2].private[:20]: hidden,
 	} {
 		_, err := importText("wg0.conf", withKeys("[Interface]\nPrivateKey = $0\n"+name+" = 1\n"))
-		if err == nil || !strings.HasPrefix(err.Error(), "wg0.conf:3: "+want+": is no key of wg-quick(8)") {
+		if err == nil || !strings.HasPrefix(err.Error(), "wg0.conf:3: "+want+": is not a key of wg-quick(8)") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -359,7 +359,7 @@ Endpoint = b.example:2
 	}
 	want := []string{
 		"wg0.conf:4: MTU: is given again, after line 3; the later counts, as with wg-quick",
-		"wg0.conf:12: [Peer]: has the key of that of line 5; the later counts, as with wg",
+		"wg0.conf:12: [Peer]: has the key of the peer of line 5; the later one counts, as with wg",
 	}
 	if !slices.Equal(got.Notes, want) {
 		t.Errorf("%q", got.Notes)

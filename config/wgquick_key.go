@@ -112,7 +112,7 @@ func wgNearest(name string) string {
 func wgKeyText(_ *importer, value string) (string, error) {
 	k, err := ParseSecret(value)
 	if err == nil && k.IsZero() {
-		err = errors.New("is no key: it is all zeros")
+		err = errors.New("is not a key: it is all zeros")
 	}
 	return inTOML(value), err
 }
@@ -129,7 +129,7 @@ func wgPreshared(_ *importer, value string) (string, error) {
 func wgPort(_ *importer, value string) (string, error) {
 	port, err := parsePort(value)
 	if err != nil {
-		return "", fmt.Errorf("%s is no port; want a number from 0 to 65535", quoted(value))
+		return "", fmt.Errorf("%s is not a port; want a number from 0 to 65535", quoted(value))
 	}
 	return strconv.Itoa(int(port)), nil
 }
@@ -144,9 +144,9 @@ func wgMTU(im *importer, value string) (string, error) {
 	n, err := strconv.ParseUint(value, 0, 31) // ip(8) accepts hexadecimal too
 	switch {
 	case err != nil || n < leastMTU || n > maxMTU:
-		return "", fmt.Errorf("%s is no MTU; want a number from %d to %d", quoted(value), leastMTU, maxMTU)
+		return "", fmt.Errorf("%s is not an MTU; want a number from %d to %d", quoted(value), leastMTU, maxMTU)
 	case n < minMTU:
-		im.note(im.line, "MTU", "%d is raised to %d, which IPv6 needs; srdtun cuts packets to what the network outside carries", n, minMTU)
+		im.note(im.line, "MTU", "%d is raised to %d, which IPv6 needs; srdtun cuts packets to the size that the network outside carries", n, minMTU)
 		n = minMTU
 	}
 	return strconv.FormatUint(n, 10), nil
@@ -162,7 +162,7 @@ func wgMark(_ *importer, value string) (string, error) {
 	}
 	n, err := strconv.ParseUint(digits, base, 32)
 	if err != nil {
-		return "", fmt.Errorf("%s is no mark; want off or a number from 0 to 0xffffffff", quoted(value))
+		return "", fmt.Errorf("%s is not a mark; want off or a number from 0 to 0xffffffff", quoted(value))
 	}
 	if base == 16 {
 		return fmt.Sprintf("0x%x", n), nil
@@ -214,7 +214,7 @@ func wgKeepalive(_ *importer, value string) (string, error) {
 	}
 	n, err := strconv.ParseUint(value, 10, 16)
 	if err != nil || value[0] == '+' {
-		return "", fmt.Errorf("%s is no interval; want off or a number of seconds from 0 to %d", quoted(value), maxKeepaliveSeconds)
+		return "", fmt.Errorf("%s is not an interval; want off or a number of seconds from 0 to %d", quoted(value), maxKeepaliveSeconds)
 	}
 	return strconv.FormatUint(n, 10), nil
 }

@@ -48,7 +48,7 @@ func (im *importer) settleKey() error {
 	case key == nil:
 		return im.fail(im.iface.line, "PrivateKey", "is missing in [Interface]")
 	case im.keyBy != nil:
-		im.note(im.keyBy.line, im.keyBy.word, "not taken over: it gives another key by a command, which import does not run; that of line %d counts", key.line)
+		im.note(im.keyBy.line, im.keyBy.word, "not taken over: it gives another key by a command, which import does not run; the key of line %d counts", key.line)
 	}
 	return nil
 }
@@ -103,7 +103,7 @@ func (im *importer) mergePeers() {
 			first[key] = p
 			return false
 		}
-		im.note(p.line, "[Peer]", "has the key of that of line %d; the later counts, as with wg", old.line)
+		im.note(p.line, "[Peer]", "has the key of the peer of line %d; the later one counts, as with wg", old.line)
 		old.drop("allowed_ips")
 		for _, f := range p.fields {
 			if f.key == "name" && old.field("name") != nil {
@@ -135,7 +135,7 @@ func (im *importer) settlePrefixes() {
 				return false
 			}
 			text, _ := strconv.Unquote(i.text)
-			im.note(i.line, "AllowedIPs", "%s goes to the peer of line %d; of two that have it the later counts, as with wg", text, later.line)
+			im.note(i.line, "AllowedIPs", "%s goes to the peer of line %d; if two peers have it, the later one counts, as with wg", text, later.line)
 			return true
 		})
 	}

@@ -91,17 +91,17 @@ func TestImportFaults(t *testing.T) {
 	for _, c := range []struct{ doc, want string }{
 		{"", "wg0.conf: PrivateKey: is missing: there is no [Interface]"},
 		{"PrivateKey = x\n", "wg0.conf:1: want Key = Value in a section"},
-		{"[Interface]\n[Server]\n", `wg0.conf:2: "[Server]" is no section of wg-quick(8)`},
+		{"[Interface]\n[Server]\n", `wg0.conf:2: "[Server]" is not a section of wg-quick(8)`},
 		{"[Interface]\nPrivateKey\n", "wg0.conf:2: want Key = Value in a section"},
-		{"[Interface]\nMTUU = 4\n", "wg0.conf:2: MTUU: is no key of wg-quick(8); the nearest is MTU"},
-		{"[Interface]\nExcludedIPs = 10.0.0.0/8\n", "wg0.conf:2: ExcludedIPs: is no key of wg-quick(8); the nearest is AllowedIPs"},
+		{"[Interface]\nMTUU = 4\n", "wg0.conf:2: MTUU: is not a key of wg-quick(8); the nearest is MTU"},
+		{"[Interface]\nExcludedIPs = 10.0.0.0/8\n", "wg0.conf:2: ExcludedIPs: is not a key of wg-quick(8); the nearest is AllowedIPs"},
 		{"[Interface]\nEndpoint = a:1\n", "wg0.conf:2: Endpoint: belongs in [Peer]"},
 		{"[Interface]\n[Peer]\nPostUp = a\n", "wg0.conf:3: PostUp: belongs in [Interface]"},
-		{"[Interface]\nPrivateKey = $0\nMTU = 7\n", `wg0.conf:3: MTU: "7" is no MTU; want a number from 576 to 65520`},
-		{"[Interface]\nMTU = \"1420\"\n", `wg0.conf:2: MTU: "\"1420\"" is no MTU; want a number from 576 to 65520`},
+		{"[Interface]\nPrivateKey = $0\nMTU = 7\n", `wg0.conf:3: MTU: "7" is not an MTU; want a number from 576 to 65520`},
+		{"[Interface]\nMTU = \"1420\"\n", `wg0.conf:2: MTU: "\"1420\"" is not an MTU; want a number from 576 to 65520`},
 		{"[Interface]\nListenPort =\n", "wg0.conf:2: ListenPort: is empty; give a value, or leave the line out"},
-		{"[Interface]\nListenPort = 70000\n", `wg0.conf:2: ListenPort: "70000" is no port; want a number from 0 to 65535`},
-		{"[Interface]\nFwMark = blue\n", `wg0.conf:2: FwMark: "blue" is no mark; want off or a number from 0 to 0xffffffff`},
+		{"[Interface]\nListenPort = 70000\n", `wg0.conf:2: ListenPort: "70000" is not a port; want a number from 0 to 65535`},
+		{"[Interface]\nFwMark = blue\n", `wg0.conf:2: FwMark: "blue" is not a mark; want off or a number from 0 to 0xffffffff`},
 		{"[Interface]\nTable = lan\n", `wg0.conf:2: Table: no routing table of this host has the name "lan" (/etc/iproute2/rt_tables); want off, auto, a number from 1 to 4294967295 or such a name`},
 		{"[Interface]\nSaveConfig = maybe\n", `wg0.conf:2: SaveConfig: "maybe" is neither true nor false`},
 		{"[Interface]\nDNS = 10.0.0.300\n", `wg0.conf:2: DNS: "10.0.0.300": neither an address nor a search domain`},
@@ -109,7 +109,7 @@ func TestImportFaults(t *testing.T) {
 		{"[Interface]\nAddress = 10.0.0.x\n", `wg0.conf:2: Address: "10.0.0.x": not an IP prefix; want address/length`},
 		{"[Interface]\nPrivateKey =\n", "wg0.conf:2: PrivateKey: is empty; give a value, or leave the line out"},
 		{"[Interface]\nPrivateKey = $0x\n", "wg0.conf:2: PrivateKey: not a key: want 44 characters of base64 that stand for 32 bytes, as wg prints them"},
-		{"[Interface]\nMTU = $0\n", `wg0.conf:2: MTU: "(hidden)" is no MTU; want a number from 576 to 65520`},
+		{"[Interface]\nMTU = $0\n", `wg0.conf:2: MTU: "(hidden)" is not an MTU; want a number from 576 to 65520`},
 		{"[Interface]\nAddress = $0\n", `wg0.conf:2: Address: "(hidden)": not an IP prefix; want address/length`},
 		{"[Interface]\nPrivateKey = $0\n[Peer]\nPublicKey = $own\n", "wg0.conf:4: PublicKey: is this interface's own key"},
 		{"[Interface]\nPrivateKey = $0\n[Peer]\nPublicKey = $1\nEndpoint = 192.0.2.1:1\nAllowedIPs = 192.0.2.1\n", "wg0.conf:5: Endpoint: 192.0.2.1 is among AllowedIPs: the way to it would be the tunnel itself"},
@@ -119,7 +119,7 @@ func TestImportFaults(t *testing.T) {
 		{"[Interface]\nPrivateKey = $0\n[Peer]\nEndpoint = a\n", `wg0.conf:4: Endpoint: "a": the port is missing; want host:port`},
 		{"[Interface]\nPrivateKey = $0\n[Peer]\nEndpoint = a:1\n", "wg0.conf:3: PublicKey: is missing in this [Peer]"},
 		{"[Interface]\nPrivateKey = $0\n[Peer]\nPublicKey = $1\nPresharedKey =\n", "wg0.conf:5: PresharedKey: is empty; give a value, or leave the line out"},
-		{"[Interface]\nPrivateKey = $0\n[Peer]\nPublicKey = $1\nPersistentKeepalive = often\n", `wg0.conf:5: PersistentKeepalive: "often" is no interval; want off or a number of seconds from 0 to 65535`},
+		{"[Interface]\nPrivateKey = $0\n[Peer]\nPublicKey = $1\nPersistentKeepalive = often\n", `wg0.conf:5: PersistentKeepalive: "often" is not an interval; want off or a number of seconds from 0 to 65535`},
 		{"\xff\xfe[\x00I\x00", "wg0.conf: is UTF-16 text; save it as UTF-8"},
 		{"[Interface]\nPostUp = a\xff\n", "wg0.conf:2: PostUp: is not UTF-8 text"},
 		{"[Interface]\nPostUp = " + strings.Repeat("a", maxWord) + "\n", "wg0.conf:2: PostUp: is longer than 4088 bytes; put it into a script"},
@@ -161,7 +161,7 @@ func TestImportOfNamesWithInvisibleParts(t *testing.T) {
 // The fault of an impossible interface name is in words of the file, not of the result.
 func TestImportOfLongFileName(t *testing.T) {
 	_, err := importText("provider-se-got-001.conf", withKeys("[Interface]\nPrivateKey = $0\n"))
-	if want := `provider-se-got-001.conf: its name is to be the interface's: an interface name has at most 15 bytes, "provider-se-got-001" has more; give another with -o NAME.toml`; err == nil || err.Error() != want {
+	if want := `provider-se-got-001.conf: its name becomes the interface's name: an interface name has at most 15 bytes, "provider-se-got-001" has more; give another with -o NAME.toml`; err == nil || err.Error() != want {
 		t.Errorf("%v", err)
 	}
 }
