@@ -36,7 +36,7 @@ func TestRestoredMachineMakesNewSessions(t *testing.T) {
 			}
 			time.Sleep(20 * time.Millisecond)
 		}
-		if !strings.Contains(n.Log(), "made anew") {
+		if !strings.Contains(n.Log(), "start anew") {
 			t.Errorf("%s does not say it: %s", n.Name, n.Log())
 		}
 	}

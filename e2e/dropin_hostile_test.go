@@ -219,7 +219,7 @@ func TestGuestTakesNoTraffic(t *testing.T) {
 	reload(t, n, []tunnel.Peer{main, wide})
 	wantPeerNames(t, n, "the file takes prefixes", "office", "wide", "good")
 	wantLog(t, n, "left out: "+dir.file("good2.toml"))
-	wantLog(t, n, "198.18.0.0/24 has 198.18.0.7 in it, where another peer is reached")
+	wantLog(t, n, "198.18.0.0/24 has 198.18.0.7 in it, the endpoint of another peer")
 	// So does a command of root's.
 	add2 := filepath.Join(t.TempDir(), "add.toml")
 	if err := os.WriteFile(add2, []byte(guest(t, "added", "10.64.0.0/16", "10.64.0.1/32")), 0o600); err != nil {

@@ -78,7 +78,7 @@ func TestTwoTunnelsWithDefaultRoutes(t *testing.T) {
 	taken := says(t, first.Node, "default-taken: .* through "+second.Name+" now")
 	second.start(t)
 	await(t, "line that says that the first one had the default route", func() bool {
-		return strings.Contains(second.Log(), "host-setting: "+first.Name+" had the default route: what has no route of its own goes through "+second.Name+" now")
+		return strings.Contains(second.Log(), "host-setting: "+first.Name+" had the default route: packets without a narrower route go through "+second.Name+" now")
 	})
 	taken()
 	for _, to := range []string{first.inner, second.inner, wideWorld} {

@@ -65,7 +65,7 @@ func TestNATForgetsWithKeepalive(t *testing.T) {
 		}
 	}
 	// One of the NAT's ports may by chance be one of this end's own.
-	netcheckThere(t, p.A, p.B, `ok +ports on the way +the peer sees 10\.[0-9.]+:4\d{4}, and \d+ more that are none of this end's; [0-3] are`)
+	netcheckThere(t, p.A, p.B, `ok +ports on the way +the peer sees 10\.[0-9.]+:4\d{4} and \d+ more addresses and ports that this end does not have; [0-3] are`)
 }
 
 // TestNATForgetsAnIdleTunnel lets the NAT give new ports to an idle tunnel. Host A's next
