@@ -6,7 +6,7 @@ import "strings"
 // the calls in these documents against the commands, but do not run their blocks.
 var forDevelopers = map[string]string{
 	"CHANGELOG.md":       "what was",
-	"HACKING.md":         "for who works on srdtun; the targets of make and the programs' commands are checked",
+	"HACKING.md":         "for people who work on srdtun; the targets of make and the programs' commands are checked",
 	"docs/api.md":        "a library; its example is that of srd/ep",
 	"docs/congestion.md": "formulas, and how its picture was made",
 	"docs/core.md":       "drawings and a formula",
@@ -78,7 +78,7 @@ var Table = []Run{
 
 	{"docs/policies.md", "[paths]", ByCommands, "its configuration: " + inConfig},
 	{"docs/policies.md", "─", "", "a drawing"},
-	{"docs/policies.md", "make compare", "", "measures for minutes; whoever doubts the figures runs it"},
+	{"docs/policies.md", "make compare", "", "measures for minutes; run it to check the figures"},
 
 	{"docs/reload.md", "srdtun reload lab", ByCommands, ""},
 	{"docs/reload.md", "~ paths.policy", "TestScripts", "the form of the lines"},
