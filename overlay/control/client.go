@@ -195,7 +195,7 @@ func (c *Client) do(req request, fds ...int) (reply, error) {
 	}
 	r, err := c.parse(line)
 	if err == nil && !r.answers(req.Op) {
-		return reply{}, fmt.Errorf("%s: the reply does not have what was asked for (%s)", c.at, req.Op)
+		return reply{}, fmt.Errorf("%s: the reply lacks the requested part (%s)", c.at, req.Op)
 	}
 	return r, err
 }

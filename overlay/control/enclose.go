@@ -44,7 +44,7 @@ func disclose(f *os.File) (*Change, error) {
 		return nil, err
 	}
 	if !st.Mode().IsRegular() || st.Size() > maxConfig {
-		return nil, fmt.Errorf("what came with the request is no file of at most %d bytes", maxConfig)
+		return nil, fmt.Errorf("the file of the request is missing, or has more than %d bytes", maxConfig)
 	}
 	text, err := io.ReadAll(io.NewSectionReader(f, 0, maxConfig))
 	if err != nil {

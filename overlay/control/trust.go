@@ -40,7 +40,7 @@ func (c *Client) owned() error {
 	case err != nil:
 		return fmt.Errorf("process %d of user %d, which answers for %s, %w: %w", cred.pid, cred.uid, c.at, ErrUntrusted, err)
 	case cred.uid != owner:
-		return fmt.Errorf("process %d of user %d, which answers for %s, %w: the directory of its socket is that of user %d", cred.pid, cred.uid, c.at, ErrUntrusted, owner)
+		return fmt.Errorf("process %d of user %d, which answers for %s, %w: the directory of its socket belongs to user %d", cred.pid, cred.uid, c.at, ErrUntrusted, owner)
 	}
 	return nil
 }

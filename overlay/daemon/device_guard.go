@@ -55,7 +55,7 @@ func (d *device) guard(ctx context.Context) {
 	for ctx.Err() == nil {
 		w, err := d.net.Watch()
 		if err != nil {
-			d.log.tell(events.Fallback, "guard", "nobody tells when others remove routes: %v", err)
+			d.log.tell(events.Fallback, "guard", "the kernel does not report when others remove routes: %v", err)
 			d.restore(&g)
 			pause(ctx, guardLook)
 			continue
@@ -118,9 +118,9 @@ func (d *device) tellRestored(name string, r netconf.Restored, g *guarding) {
 	}
 	switch {
 	case len(r.Back) > 0:
-		d.log.tell(events.RoutesRestored, "", "%s: somebody removed, and this put back: %s", name, some(r.Back))
+		d.log.tell(events.RoutesRestored, "", "%s: put back after another program removed it: %s", name, some(r.Back))
 	case g.lost == "" && before != "":
-		d.log.tell(events.RoutesRestored, "", "%s: all is there again", name)
+		d.log.tell(events.RoutesRestored, "", "%s: all settings are there again", name)
 	}
 	if g.lost != "" && (g.lost != before || len(r.Back) > 0) {
 		d.log.tell(events.RoutesLost, "", "%s: not put back: %s", name, g.lost)

@@ -144,9 +144,9 @@ func (ep *endpoints) reportDefault() {
 	switch {
 	case !ep.conditions.set(condition{kind: events.DefaultTaken}, by != ""):
 	case by != "":
-		ep.log.tell(events.DefaultTaken, "", "what has no route of its own goes through %s now, whose rules or narrower routes come first, and not through %s", by, ep.device.tun.Name())
+		ep.log.tell(events.DefaultTaken, "", "packets without a narrower route go through %s now, whose rules or narrower routes come first, and not through %s", by, ep.device.tun.Name())
 	default:
-		ep.log.tell(events.DefaultBack, "", "what has no route of its own goes through %s again", ep.device.tun.Name())
+		ep.log.tell(events.DefaultBack, "", "packets without a narrower route go through %s again", ep.device.tun.Name())
 	}
 }
 

@@ -76,7 +76,7 @@ func TestFallbacksAreTold(t *testing.T) {
 	a, b := up(t, parse(t)), up(t, other(t))
 	missing := []string{
 		"srdd0: without UDP segmentation offload: ", "srdd0: without UDP tunnel segmentation offload: ", "(UDP_GRO)",
-		"a restored copy of this machine would not be noticed: ", "nobody tells when others remove routes: ",
+		"a restored copy of this machine would not be noticed: ", "the kernel does not report when others remove routes: ",
 	}
 	for _, part := range missing {
 		a.said(events.Fallback, part)
@@ -160,7 +160,7 @@ func TestHandoverThatFailsIsTold(t *testing.T) {
 		"the next process will not take over device and sockets: "+unix.ENOBUFS.Error())
 	k := &keeper{expected: true}
 	end(upWith(t, Options{Config: parse(t), Store: k}), "")
-	end(upWith(t, Options{Config: parse(t, "source_ports = 4", "source_ports = 5"), Before: k.got}), "device and sockets are made anew: "+errOtherSetup.Error())
+	end(upWith(t, Options{Config: parse(t, "source_ports = 4", "source_ports = 5"), Before: k.got}), "device and sockets are created anew: "+errOtherSetup.Error())
 	sameState(t, run, before)
 }
 
@@ -178,7 +178,7 @@ func TestPlacesThatFailAreTold(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := up(t, parse(t))
-	if e := r.said(events.Fallback, "peers without endpoints are not called where they were: "); e.Level != events.Warning {
+	if e := r.said(events.Fallback, "the last addresses of peers without endpoints are not used: "); e.Level != events.Warning {
 		t.Errorf("%+v", e)
 	}
 	r.cancel()

@@ -175,7 +175,7 @@ func TestWarningsOfTheStart(t *testing.T) {
 		Confine: func() error { return errors.New("no privileges to give up") },
 	})
 	r.said(events.HostSetting, "rp_filter is strict on srdw0")
-	r.said(events.HostSetting, "metrics: whoever can reach 10.80.0.1:9586 sees it")
+	r.said(events.HostSetting, "metrics has no password: everybody who can reach 10.80.0.1:9586 can read it")
 	r.said(events.PrivilegesKept, "no privileges to give up")
 	r.cancel()
 	r.wait()

@@ -62,7 +62,7 @@ func (m *monitor) listen(table string, at config.Listen) (l net.Listener, err er
 		return nil, m.running.cfg().Fault(table, "listen", "nobody can listen there (%w)", err)
 	}
 	if at.TCP.IsValid() && !at.TCP.Addr().IsLoopback() {
-		m.log.tell(events.HostSetting, table, "%s: whoever can reach %v sees it: it has no password", table, l.Addr())
+		m.log.tell(events.HostSetting, table, "%s has no password: everybody who can reach %v can read it", table, l.Addr())
 	}
 	return l, nil
 }

@@ -204,15 +204,15 @@ func (rs *restart) digest() (string, error) {
 // fails, it closes all descriptors. Closing them also removes the device.
 func (rs *restart) adopt() {
 	if err := rs.takeOver(); err != nil {
-		rs.log.tell(events.Fallback, "handover", "device and sockets are made anew: %v", err)
+		rs.log.tell(events.Fallback, "handover", "device and sockets are created anew: %v", err)
 		err = rs.dropAdopted()
 		if err != nil {
-			rs.log.tell(events.Fallback, "handover", "closing those of the process before: %v", err)
+			rs.log.tell(events.Fallback, "handover", "closing the previous process's device and sockets: %v", err)
 		}
 	}
 }
 
-var errOtherSetup = errors.New("the configuration asks for other ones than the process before had")
+var errOtherSetup = errors.New("the configuration needs others than the previous process had")
 
 func (rs *restart) takeOver() error {
 	b := rs.inherited

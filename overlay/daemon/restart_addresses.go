@@ -30,7 +30,7 @@ func (rs *restart) loadLastKnown() {
 	rs.lastKnown.known = map[string][]netip.AddrPort{}
 	peers, err := handover.ReadPlaces(rs.running.cfg().Interface.Name)
 	if err != nil {
-		rs.log.tell(events.Fallback, "places", "peers without endpoints are not called where they were: %v", err)
+		rs.log.tell(events.Fallback, "places", "the last addresses of peers without endpoints are not used: %v", err)
 	}
 	for _, p := range peers {
 		rs.lastKnown.known[p.Key] = p.Addresses[:min(len(p.Addresses), lastKnownMost)]

@@ -12,7 +12,7 @@ import (
 
 // reincarnate forgets the keys of all peers at once. New handshakes follow.
 func (s *settings) reincarnate() {
-	s.log.tell(events.MachineCopied, "", "this machine is a copy, or was restored from one: all sessions are made anew")
+	s.log.tell(events.MachineCopied, "", "this machine is a copy, or was restored from one: all sessions start anew")
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	peers := s.running.peers()

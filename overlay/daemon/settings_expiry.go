@@ -45,7 +45,7 @@ func (s *settings) lapse(over []config.Peer) {
 			filed = keysOf(s.file)
 		}
 		s.expired[p.PublicKey] = expiredPeer{p.Name, p.Expires, filed[p.PublicKey]}
-		s.log.teller(p.Guest)(events.PeerExpired, p.PublicKey.String(), "peer %s expired at %s: it is no peer any more", p.Title(), p.Expires.Format(time.RFC3339))
+		s.log.teller(p.Guest)(events.PeerExpired, p.PublicKey.String(), "peer %s expired at %s: it is not a peer any more", p.Title(), p.Expires.Format(time.RFC3339))
 	}
 }
 
@@ -126,7 +126,7 @@ func (s *settings) compareTimes() error {
 		text = err.Error()
 	}
 	if text != "" && text != s.untimed {
-		s.log.tell(events.ConfigRefused, "expires", "peers do not come and go with their times yet: %s", text)
+		s.log.tell(events.ConfigRefused, "expires", "peers are not added and removed at their times yet: %s", text)
 	}
 	s.untimed = text
 	return err

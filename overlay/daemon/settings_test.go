@@ -152,7 +152,7 @@ func TestRefusedChanges(t *testing.T) {
 	}{
 		{"nonsense", control.Change{How: control.HowReload, Config: "x"}, "srdd0.toml:1: ", true},
 		{"a peer twice", control.Change{How: control.HowSync, Config: text + strings.Replace(far(t), key(t, 4), key(t, 2), 1)}, "belongs to the peer of line", true},
-		{"somebody's file", control.Change{How: control.HowReload, Config: strings.Replace(text, "private_key = ", "private_key_file = '/etc/shadow' # ", 1)}, "no file is read", true},
+		{"somebody's file", control.Change{How: control.HowReload, Config: strings.Replace(text, "private_key = ", "private_key_file = '/etc/shadow' # ", 1)}, "reads no file", true},
 		{"a route that is taken", control.Change{How: control.HowReload, Config: strings.Replace(text, `, "fd81::/64"`, "", 1) + far(t)}, "the main routing table has one already, by srdd9", false},
 		{"prefix of another", control.Change{How: control.HowAdd, Config: strings.Replace(far(t), "10.82.0.0/16", "10.81.0.0/16", 1)}, "10.81.0.0/16 belongs to peer near already", true},
 		{"more than peers", control.Change{How: control.HowAdd, Config: "[paths]\n"}, "only [[peer]] can be added", true},

@@ -10,7 +10,7 @@ const ipv6Sockets = "ipv6-sockets"
 // tellIPv6 reports missing IPv6 sockets.
 func (s *sockets) tellIPv6() {
 	if err := s.bank.WithoutIPv6(); err != nil {
-		s.log.tell(events.HostSetting, ipv6Sockets, "there are no sockets of IPv6 (%v): peers are reached over IPv4 alone until there are", err)
+		s.log.tell(events.HostSetting, ipv6Sockets, "there are no IPv6 sockets (%v): peers are reached over IPv4 only until there are", err)
 	}
 }
 
@@ -27,10 +27,10 @@ func (s *sockets) regainIPv6(join func() error) {
 		return // reported at the start
 	}
 	if err := join(); err != nil {
-		s.log.tell(events.HostSetting, ipv6Sockets, "nothing that comes over IPv6 is read: %v", err)
+		s.log.tell(events.HostSetting, ipv6Sockets, "packets that arrive over IPv6 are not read: %v", err)
 		return
 	}
-	s.log.tell(events.HostMended, ipv6Sockets, "there are sockets of IPv6 now: peers are reached over IPv6 too")
+	s.log.tell(events.HostMended, ipv6Sockets, "there are IPv6 sockets now: peers are reached over IPv6 too")
 }
 
 // setMark changes the mark of outer packets.

@@ -72,8 +72,8 @@ func TestSet(t *testing.T) {
 		{"paths.policy", "prest", "ecmp", "presto", `paths.policy: unknown policy "prest"; known: spray, ecmp`},
 		{"peer.far.policy", "ecmp", "ecmp", "presto", `no peer is named "far"`},
 		{"interface.mtu", "9000", "ecmp", "presto", `interface.mtu cannot be changed while running: change it in srdd0.toml, and restart`},
-		{"peer.named.nam", "x", "ecmp", "presto", `"peer.named.nam" is no key; the nearest is name in [[peer]]`},
-		{"", "", "ecmp", "presto", `"" is no key`},
+		{"peer.named.nam", "x", "ecmp", "presto", `"peer.named.nam" is not a key; the nearest is name in [[peer]]`},
+		{"", "", "ecmp", "presto", `"" is not a key`},
 	} {
 		_, err := c.Change(control.Change{How: control.HowSet, Settings: []control.Setting{{Key: step.key, Value: step.value}}})
 		if (err == nil) != (step.fault == "") || err != nil && !strings.Contains(err.Error(), step.fault) {

@@ -162,7 +162,7 @@ func (l *limits) all(now time.Time) (v []Event) {
 func (s *limit) release() Event {
 	e := *s.held
 	if e.LeftOut = s.count; s.count > 0 {
-		e.Text += fmt.Sprintf(" (changes before it that were not told: %d)", s.count)
+		e.Text += fmt.Sprintf(" (earlier changes that were not reported: %d)", s.count)
 	}
 	s.held, s.count = nil, 0
 	return e

@@ -30,7 +30,7 @@ func inherited() (fds map[string][]int, err error) {
 	}
 	count, bad := strconv.Atoi(asked)
 	if bad != nil || count < 0 || count > maxFDs {
-		return nil, fmt.Errorf("%s=%s is no number from 0 to %d", countEnv, keytext.Quote(asked), maxFDs)
+		return nil, fmt.Errorf("%s=%s is not a number from 0 to %d", countEnv, keytext.Quote(asked), maxFDs)
 	}
 	for i := range count {
 		name := "" // is closed

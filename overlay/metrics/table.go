@@ -37,10 +37,10 @@ func define(name string, kind prometheus.ValueType, labels []string, help string
 
 // These are the metrics of the interface.
 var (
-	info           = define("info", gauge, []string{"interface", "version", "public_key", "cipher"}, "1; which program runs, and as whom.")
+	info           = define("info", gauge, []string{"interface", "version", "public_key", "cipher"}, "1; the program's version and key.")
 	uptime         = define("uptime_seconds", gauge, ofInterface, "Time since the start of the daemon.")
 	mtu            = define("mtu_bytes", gauge, ofInterface, "MTU inside the tunnel.")
-	drops          = define("drops_total", counter, ofReason, "Packets and frames dropped, over all peers, for each reason that there is.")
+	drops          = define("drops_total", counter, ofReason, "Packets and frames dropped, over all peers, by reason.")
 	readFrames     = define("device_read_frames_total", counter, ofInterface, "Frames that the host sent into the tunnel; super-frames count once.")
 	readBytes      = define("device_read_bytes_total", counter, ofInterface, "Bytes that the host sent into the tunnel.")
 	writtenFrames  = define("device_written_frames_total", counter, ofInterface, "Frames that the host got out of the tunnel; super-frames count once.")
@@ -51,9 +51,9 @@ var (
 	workerReceived = define("worker_received_packets_total", counter, []string{"interface", "worker"}, "UDP packets that a thread received.")
 
 	enaEligible = define("ena_srd_eligible_tx_pkts_total", counter, ofInterface, "Frames from the host that a peer takes, sent or not.")
-	enaTx       = define("ena_srd_tx_pkts_total", counter, ofInterface, "Of those, the ones handed to the transport.")
+	enaTx       = define("ena_srd_tx_pkts_total", counter, ofInterface, "Frames from the host that were handed to the transport.")
 	enaRx       = define("ena_srd_rx_pkts_total", counter, ofInterface, "Frames that came by the transport, complete and in order.")
-	enaUse      = define("ena_srd_resource_utilization", gauge, ofInterface, "Percent of the memory that the queue or the order of one peer may take: of the fullest.")
+	enaUse      = define("ena_srd_resource_utilization", gauge, ofInterface, "Use of the fullest queue or reordering buffer of a peer, in percent of its bound.")
 )
 
 // These are the metrics of a peer. The first three have the names of WireGuard's exporters,
@@ -64,9 +64,9 @@ var (
 	receivedBytes = define("received_bytes_total", counter, ofPeer, "UDP payload received from the peer.")
 	handshake     = define("latest_handshake_seconds", gauge, ofPeer, "Unix time of the latest handshake; 0 without one.")
 
-	peerInfo  = define("peer_info", gauge, append(ofPeer[:3:3], "endpoint", "cipher", "policy"), "1; where the peer is, and how packets go to it.")
+	peerInfo  = define("peer_info", gauge, append(ofPeer[:3:3], "endpoint", "cipher", "policy"), "1; the peer's address, cipher and path policy.")
 	session   = define("session", gauge, ofPeer, "1 with valid keys, else 0.")
-	silent    = define("silent_seconds", gauge, ofPeer, "How long nothing that was sent has been answered; 0: it has, or was sent less than 5 s ago.")
+	silent    = define("silent_seconds", gauge, ofPeer, "Time since the first packet without an answer, from 5 s on; else 0.")
 	paths     = define("paths", gauge, append(ofPeer[:3:3], "state"), "Paths in each state: active, suspect, down, candidate.")
 	rtt       = define("rtt_seconds", gauge, ofPeer, "Smoothed round-trip time, the mean of the active paths by their weight.")
 	rttWorst  = define("rtt_worst_seconds", gauge, ofPeer, "The same of the slowest active path.")
@@ -80,19 +80,19 @@ var (
 	messages      = define("messages_sent_total", counter, ofPeer, "Messages sent for the first time; a message is what a packet carries of a frame.")
 	acked         = define("messages_acked_total", counter, ofPeer, "Messages acknowledged.")
 	retransmitted = define("messages_retransmitted_total", counter, ofPeer, "Messages sent again.")
-	spurious      = define("packets_spuriously_lost_total", counter, ofPeer, "Packets taken to be lost that had arrived.")
-	givenUp       = define("messages_given_up_total", counter, ofPeer, "Messages left to the inner transport to repair.")
+	spurious      = define("packets_spuriously_lost_total", counter, ofPeer, "Packets declared lost that had arrived.")
+	givenUp       = define("messages_given_up_total", counter, ofPeer, "Messages given up; the inner transport must repair them.")
 	duplicates    = define("messages_duplicate_total", counter, ofPeer, "Messages received again and discarded.")
 
-	heldFrames = define("order_held_frames", gauge, ofPeer, "Frames that wait for one before them.")
-	reordered  = define("order_reordered_frames_total", counter, ofPeer, "Frames that had to wait for one before them.")
-	held       = define("order_held_seconds_total", counter, ofPeer, "How long these waited, all together.")
-	timedOut   = define("order_timeouts_total", counter, ofPeer, "Gaps that were not waited for any longer.")
+	heldFrames = define("order_held_frames", gauge, ofPeer, "Frames that wait for an earlier frame.")
+	reordered  = define("order_reordered_frames_total", counter, ofPeer, "Frames that had to wait for an earlier frame.")
+	held       = define("order_held_seconds_total", counter, ofPeer, "Total time for which frames waited for an earlier frame.")
+	timedOut   = define("order_timeouts_total", counter, ofPeer, "Gaps in a flow that were given up after the longest wait.")
 
 	queueFrames = define("queue_frames", gauge, ofPeer, "Frames that wait to be sent.")
 	queueBytes  = define("queue_bytes", gauge, ofPeer, "Bytes that wait to be sent.")
 	queueMarks  = define("queue_marks_total", counter, ofPeer, "Inner packets marked CE.")
-	peerDrops   = define("peer_drops_total", counter, append(ofPeer[:3:3], "reason"), "Drops of one peer, for each reason that has happened.")
+	peerDrops   = define("peer_drops_total", counter, append(ofPeer[:3:3], "reason"), "Drops of one peer, by reason.")
 )
 
 // These are the metrics of a path, if they are configured.

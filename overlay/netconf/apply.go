@@ -161,13 +161,13 @@ func (s *State) planPolicy(mark uint32, defaults []netip.Prefix, link netlink.Li
 // overtakes returns the warning that this tunnel's default route takes precedence over
 // another tunnel's.
 func overtakes(former, link string) string {
-	return former + " had the default route: what has no route of its own goes through " + link + " now, until that is taken down"
+	return former + " had the default route: packets without a narrower route go through " + link + " now, until that is taken down"
 }
 
 // keepsAll returns the warning that another tunnel's routes take precedence over this tunnel's
 // default route.
 func keepsAll(other, link string) string {
-	return other + " has routes for all addresses that are narrower than a default route: what has no other route stays in " + other + ", and does not go through " + link + ", until those routes are gone"
+	return other + " has routes for all addresses that are narrower than a default route: packets without another route stay in " + other + ", and do not go through " + link + ", until those routes are gone"
 }
 
 // Revert undoes Apply's changes, last change first. A change that is gone already, for

@@ -98,7 +98,7 @@ func TestHalvesOfAnotherKeepTheTraffic(t *testing.T) {
 	if v := s.Overtaken(); v != "other0" {
 		t.Errorf("the traffic goes to %q", v)
 	}
-	const want = "what has no other route stays in other0, and does not go through srd0"
+	const want = "packets without another route stay in other0, and do not go through srd0"
 	if got := strings.Join(s.Warnings, "\n"); strings.Count(got, want) != 2 || strings.Contains(got, "goes through srd0 now") {
 		t.Errorf("warnings %q", got)
 	}

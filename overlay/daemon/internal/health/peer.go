@@ -105,7 +105,7 @@ func (w *Peer) sessions(now mono.Time, s *Sample) {
 	fresh := s.Session.Since != before.Session.Since
 	switch {
 	case s.Session.Ready && before.Session.Ready && s.Restarts != before.Restarts:
-		w.say(events.PeerRestarted, "its process is another one than before; session up again", "cipher", fmt.Sprint(s.Session.Cipher))
+		w.say(events.PeerRestarted, "its daemon was started anew; session up again", "cipher", fmt.Sprint(s.Session.Cipher))
 	case s.Session.Ready && !before.Session.Ready:
 		w.say(events.SessionUp, fmt.Sprintf("session up (%v, %s called)", s.Session.Cipher, caller(s.Session.Initiator)),
 			"cipher", fmt.Sprint(s.Session.Cipher), "initiator", fmt.Sprint(s.Session.Initiator))
@@ -210,7 +210,7 @@ func (w *Peer) places(s *Sample) {
 	case !overlap(at, w.at):
 		w.say(events.PeerMoved, fmt.Sprintf("it is at %s now, and was at %s", events.List(at), events.List(w.at)), "to", events.List(at), "from", events.List(w.at))
 	case !overlap(ports, w.ports):
-		w.say(events.PeerRebound, fmt.Sprintf("all its ports at %s are others now, as behind a NAT that forgot it", events.List(at)))
+		w.say(events.PeerRebound, fmt.Sprintf("all its ports at %s have changed, as behind a NAT that forgot its mappings", events.List(at)))
 	default:
 		return
 	}
@@ -311,7 +311,7 @@ func (w *Peer) sizes(now mono.Time, s *Sample) {
 		w.tooSmall, w.small = false, s.TooSmall
 	case s.TooSmall != w.small && !w.tooSmall:
 		w.tooSmall = true
-		w.say(events.PathMTUTooLow, fmt.Sprintf("small packets pass, and none of %d bytes: the path MTU is below what every path must carry", srd.BasePacket+headersIPv4))
+		w.say(events.PathMTUTooLow, fmt.Sprintf("small packets pass, and none of %d bytes: the path MTU is below the minimum for every path", srd.BasePacket+headersIPv4))
 	}
 	if sized && least != w.newMTU {
 		w.newMTU, w.mtuSince = least, now

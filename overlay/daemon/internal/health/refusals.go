@@ -16,12 +16,12 @@ const (
 
 // refusalReasons maps the reported reasons to a text for people.
 var refusalReasons = map[srd.EndpointReason]string{
-	srd.EndUnknownType: "packets that are none of this protocol's version",
+	srd.EndUnknownType: "packets of another protocol or another version",
 	srd.EndBadMAC:      "handshakes for another host's public key",
 	srd.EndBadInit:     "handshakes that do not decrypt",
-	srd.EndUnknownPeer: "handshakes of a key that is no peer's",
-	srd.EndUnderLoad:   "handshakes that were asked for a cookie, as there are very many",
-	srd.EndBudget:      "handshakes for which there was no time, as there are very many",
+	srd.EndUnknownPeer: "handshakes of a key that no peer has",
+	srd.EndUnderLoad:   "handshakes that must repeat with a cookie, because very many come",
+	srd.EndBudget:      "handshakes beyond the processor time for them, because very many come",
 }
 
 // Refusals counts refused packets since the last report. The zero value has reported nothing.
