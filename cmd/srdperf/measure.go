@@ -18,7 +18,7 @@ type extent struct {
 	time     time.Duration // 0: messages counts
 }
 
-// tally is what an endpoint has measured.
+// tally holds the measurements of an endpoint.
 type tally struct {
 	hist histogram
 	took time.Duration
@@ -49,8 +49,8 @@ func newStream(e *ep.Endpoint, to []*ep.Handle, size, depth int) *stream {
 	return s
 }
 
-// run keeps depth messages on the way to each destination. If ctx ends, it returns what is
-// complete by then.
+// run keeps depth messages on the way to each destination. If ctx ends, it returns the complete
+// part.
 func (s *stream) run(ctx context.Context, x extent) (*tally, error) {
 	t := &tally{each: make([]uint64, len(s.to))}
 	clear(s.sent)

@@ -39,7 +39,7 @@ type latency struct {
 	Max  int64 `json:"max"`
 }
 
-// newResult makes a row from what several endpoints have measured at the same time.
+// newResult makes a row from the simultaneous measurements of several endpoints.
 func newResult(mode string, size, depth int, all []*tally) result {
 	r := result{Mode: mode, Size: size, Depth: depth}
 	var h histogram

@@ -51,8 +51,8 @@ func parseTarget(text string) (t target, err error) {
 }
 
 // clientKey returns the key of a server's client, made from the server's key. Strangers and
-// observers do not see the server's key, as no packet has it in the clear. So those who were
-// told the server's KEY@ADDR are its clients.
+// observers do not see the server's key, as no packet has it in the clear. So everybody who knows
+// the server's KEY@ADDR can be its client.
 func clientKey(server ep.PublicKey, number int) (ep.PrivateKey, error) {
 	b := append([]byte("srdperf client"), server[:]...)
 	sum := blake2s.Sum256(binary.BigEndian.AppendUint32(b, uint32(number)))

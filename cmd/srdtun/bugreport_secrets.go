@@ -17,8 +17,8 @@ import (
 // maxConfigurations bounds the configurations that a report looks through; one host has fewer.
 const maxConfigurations = 64
 
-// noteSecrets notes the secret keys in the configuration that was read from file, and in those
-// beside it and in the usual directory. Faulty files may have secrets, too.
+// noteSecrets notes the secret keys in the configuration that was read from file, in the files
+// beside it, and in the usual directory. Faulty files may have secrets, too.
 func (r *bugReport) noteSecrets(file, from string) {
 	files := []string{file, from}
 	for _, dir := range []string{filepath.Dir(file), configDir()} {
@@ -45,7 +45,7 @@ func (r *bugReport) noteSecrets(file, from string) {
 	maps.DeleteFunc(r.public, func(key string, _ bool) bool { return r.secret[key] })
 }
 
-// noteText notes what has the place of a secret key in a text.
+// noteText notes the values of secret keys in a text.
 func (r *bugReport) noteText(text []byte) {
 	for _, s := range config.SecretKeys(string(text)) {
 		r.noteSecret(s)

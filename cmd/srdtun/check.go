@@ -46,8 +46,8 @@ a warning for each file, program and port that the service cannot use.`,
 // mostGuestFaults bounds the lines about an owner's files: he chooses their number.
 const mostGuestFaults = 20
 
-// warnGuests prints what is wrong with the drop-in files of another user. The daemon leaves them
-// out, and he must not be able to make a check of root's fail.
+// warnGuests prints the faults of another user's drop-in files. The daemon leaves these files out,
+// and their owner must not be able to make root's check fail.
 func warnGuests(faults []error) {
 	for _, f := range faults[:min(len(faults), mostGuestFaults)] {
 		fmt.Fprintf(os.Stderr, "srdtun: %v: left out (warning)\n", f)

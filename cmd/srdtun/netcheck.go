@@ -89,7 +89,7 @@ func statusOf(file string) (*control.Status, error) {
 	return st, nil
 }
 
-// peersNamed returns the peer that the argument who names, if there is one.
+// peersNamed returns the peer named by who, or nil.
 func peersNamed(st *control.Status, who string) []control.Peer {
 	if p := st.Find(who); p != nil {
 		return []control.Peer{*p}
