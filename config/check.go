@@ -70,8 +70,8 @@ func (d *draft) checkLocals() {
 	}
 }
 
-// checkWeights checks that weights, if given, match the entries of local, and that
-// primary is one of these.
+// checkWeights checks that there is a weight for each entry of local, and that primary is such an
+// entry.
 func (d *draft) checkWeights() {
 	have, want := len(d.cfg.Paths.Steering.Weights), len(d.cfg.Paths.Local)
 	if d.paths.has("weights") && have != want {

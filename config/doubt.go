@@ -42,7 +42,8 @@ const mostDoubts = 8
 // quarters. Each has some address that no peer can have.
 const widestBlock = 2
 
-// doubtKind is a key of root's peers, or of guests. Guests' doubts hide none of root's.
+// doubtKind is a key of root's peers, or of guests. So guests' doubts hide no doubt about root's
+// peers.
 type doubtKind struct {
 	key   string
 	guest bool

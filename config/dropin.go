@@ -117,11 +117,11 @@ func ofKey(err error) bool {
 	return errors.As(err, &e) && e.Key != ""
 }
 
-// With returns c with the present peers of its drop-in directory. A file is left out if
-// it is invalid, or contradicts the configuration or an earlier file. Each such file has
-// one error in faults. Root's files come first, then the owner's, both in the order of
-// their names. With assumes that files for which changed is false are unchanged; a nil
-// changed stands for true.
+// With returns c with the present peers of its drop-in directory. A file is left out if it is
+// invalid, or contradicts the configuration or an earlier file. Each such file has one error in
+// faults. Root's files come first, then the owner's, both in the order of their names. A file
+// counts as unchanged if changed returns false for its name. A nil changed means that all files may
+// have changed.
 //
 // If the directory cannot be read at all, that is an error. But if its owner is another user,
 // he must not be able to stop a change or a start. Then the peers of the last reading stay, and

@@ -166,7 +166,7 @@ func (f place) rank() int {
 	return 1
 }
 
-// guests reports whether a file is another user's than root's and this process's.
+// guests reports whether a file's owner is neither root nor this process's user.
 func (d *peerDir) guests(f place) bool {
 	if f.info == nil {
 		return !d.trusted

@@ -32,7 +32,7 @@ const (
 	errPublicInShared  = `is a public key as well, which is no secret: draw a preshared key with "srdtun genpsk", the same for both ends`
 )
 
-// wrongPublic returns why a peer's public key is none, or "".
+// wrongPublic returns why a peer's public key is another kind of key, or "".
 func (r *roles) wrongPublic(p *Peer) string {
 	k := p.PublicKey
 	switch {
@@ -44,7 +44,7 @@ func (r *roles) wrongPublic(p *Peer) string {
 	return ""
 }
 
-// wrongShared returns why a peer's preshared key is none, or "".
+// wrongShared returns why a peer's preshared key is another kind of key, or "".
 func (r *roles) wrongShared(p *Peer) string {
 	k := Key(p.PresharedKey.Bytes())
 	switch {
