@@ -141,7 +141,8 @@ func (n *Node) up() []string {
 	return []string{"up", n.File}
 }
 
-// ProfileSocket is where the daemon serves profiles if its configuration has them.
+// ProfileSocket is the path of the socket on which the daemon serves profiles, if they are
+// configured.
 func (n *Node) ProfileSocket() string { return n.File + ".pprof" }
 
 // listenReady opens the socket to which sd_notify(3) writes.
