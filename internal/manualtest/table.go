@@ -38,7 +38,7 @@ const ByCommands = "TestDocumentCommands"
 // inConfig is the test that reads configurations with the real parser.
 const inConfig = "TestConfigurationsInDocuments"
 
-// Table has a row for every block of code of the documents for users.
+// Table has a row for every block of code in the documents for users.
 var Table = []Run{
 	{"docs/guide.md", "", ByCommands, "its configurations: " + inConfig},
 
