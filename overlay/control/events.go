@@ -26,7 +26,7 @@ type Happened struct {
 	Events []events.Event `json:"events"` // oldest first
 }
 
-// Events asks for the events after the one with that number; 0: all kept events.
+// Events asks for the events after that number; 0: all kept events.
 func (c *Client) Events(after uint64) (*Happened, error) {
 	r, err := c.do(request{Op: opEvents, After: after})
 	if err != nil {

@@ -51,8 +51,8 @@ func (d *device) open() (err error) {
 	return nil
 }
 
-// holderOf names the daemon that has a device: a service, where this one was started by hand,
-// or the other way round. Each has a run directory of its own, so no lock excludes the other.
+// holderOf names the daemon that has a device. One of the two daemons is a service, and the other
+// was started by hand: with different run directories, no lock excludes the other.
 func holderOf(name string) string {
 	there := func(path ...string) bool {
 		_, err := os.Lstat(filepath.Join(path...) + rundir.Socket)

@@ -76,8 +76,8 @@ func bareExec(err error) error {
 	return err
 }
 
-// tellDoubts reports the doubts about c, without the doubts that before raised already. It
-// leaves out doubts that prevent the start, or that have their own event.
+// tellDoubts reports the doubts about c that before did not have. It leaves out doubts that prevent
+// the start, or that have their own event.
 func (s *settings) tellDoubts(c, before *config.Config) {
 	known := map[string]bool{}
 	if before != nil {

@@ -166,8 +166,8 @@ func outerOf(name string, others []*control.Status, marked []netconf.Outer) (v [
 	return v
 }
 
-// taken and intoAnother are the lines about packets of others in this tunnel, and about this
-// tunnel's in another. A mark helps only against a default route.
+// taken is the line about another tunnel's packets in this tunnel, and intoAnother about this
+// tunnel's packets in another. A mark helps only against a default route.
 func taken(o netconf.Outer, by string, own []owner) string {
 	if prefix, title := takerOf(own, o.Destination()); title != "" {
 		return fmt.Sprintf("%s go into %s, for %s is in allowed_ips of its peer %s: leave their addresses out there, or write 0.0.0.0/0 or ::/0 in place of halves (docs/guide.md)", o.What, by, prefix, title)

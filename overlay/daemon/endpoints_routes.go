@@ -85,8 +85,8 @@ func (ep *endpoints) reportLoop(w target) {
 	}
 }
 
-// forgetTargets ends the conditions of addresses that are endpoints no more. Nothing else
-// would: only endpoints are looked at.
+// forgetTargets ends the conditions of addresses that are not endpoints any more. Other functions
+// check endpoints only.
 func (ep *endpoints) forgetTargets() {
 	for k := range ep.conditions {
 		if k.kind != events.RoutingLoop && k.kind != events.EndpointSelf {

@@ -7,9 +7,9 @@ import (
 	"github.com/srdtun/srdtun/config"
 )
 
-// withdraw notes the addresses of p's endpoints that the configuration had and has no more.
-// remotes are its present addresses. A name that stands for other addresses withdraws nothing:
-// its old address works until it falls silent. It returns true after a change.
+// withdraw notes the addresses of endpoints that were removed from the configuration. remotes are
+// the present addresses. If a name gets other addresses, nothing is withdrawn: the old address
+// works until it falls silent. It returns true after a change.
 func (r *remote) withdraw(endpoints []config.Endpoint, remotes []netip.AddrPort) (changed bool) {
 	before := slices.Clone(r.withdrawn)
 	for _, e := range r.configured {
@@ -25,7 +25,7 @@ func (r *remote) withdraw(endpoints []config.Endpoint, remotes []netip.AddrPort)
 	r.withdrawn = slices.DeleteFunc(r.withdrawn, func(a netip.Addr) bool {
 		return slices.ContainsFunc(remotes, func(e netip.AddrPort) bool { return e.Addr() == a })
 	})
-	// The newest stay, as their paths are the likeliest to be there.
+	// The newest stay: their paths most probably still exist.
 	r.withdrawn = r.withdrawn[max(0, len(r.withdrawn)-provenMost):]
 	r.configured = endpoints
 	return !slices.Equal(before, r.withdrawn)

@@ -15,22 +15,21 @@ const (
 	// calleeBurst is for one address: 64 guests (config.maxGuestsAtAddress) call it once on
 	// eight paths.
 	calleeBurst = 128 << 10
-	// calleeRate is what comes back to it in a second: one such call each 8 s.
+	// calleeRate is the allowance that one address regains in a second: such a call every 8 s.
 	calleeRate = 16 << 10
 	// guestsBurst is for all addresses: 4,096 guests call on eight paths once.
 	guestsBurst = 8 << 20
-	// guestsRate is what comes back to it in a second. A fleet of a thousand members, all away,
-	// is still called.
+	// guestsRate is the allowance that all addresses together regain in a second. It suffices to
+	// call a fleet of a thousand absent members.
 	guestsRate = 64 << 10
-	// mostCallees bounds the addresses whose accounts are kept: a mebibyte. An account is kept
-	// until it is full again, which takes 15 ms after one handshake.
+	// mostCallees bounds the accounts, which take about a mebibyte. An account is deleted when
+	// nothing is spent any more, 15 ms after one handshake.
 	mostCallees = 1 << 14
-	// sweepEvery is the interval at which full accounts are forgotten: the look at all of them
-	// takes a millisecond at most.
+	// sweepEvery is the interval of deletion. Checking all accounts takes a millisecond at most.
 	sweepEvery = time.Second
 )
 
-// guestCalls is what guests may still have sent to addresses that are not proven. It outlives the
+// guestCalls accounts for the bytes that guests caused to unproven addresses. It outlives the
 // peers, since their owner can replace them at any time. Any goroutine may use it.
 type guestCalls struct {
 	mu  sync.Mutex
@@ -40,13 +39,13 @@ type guestCalls struct {
 	swept mono.Time // when full accounts were last forgotten
 }
 
-// account is what was spent, at a time. The zero value has spent nothing.
+// account holds the bytes spent until a time. The zero value has spent nothing.
 type account struct {
 	spent float64 // bytes
 	at    mono.Time
 }
 
-// after returns an account at a later time, after some bytes a second came back.
+// after returns the account at a later time. It regains rate bytes a second.
 func (a account) after(now mono.Time, rate float64) account {
 	if now > a.at {
 		a.spent, a.at = max(0, a.spent-rate*now.Sub(a.at).Seconds()), now
@@ -54,7 +53,7 @@ func (a account) after(now mono.Time, rate float64) account {
 	return a
 }
 
-// take takes n bytes to an address, if both accounts have them.
+// take spends n bytes to an address, if the bounds of that address and of all addresses allow it.
 func (g *guestCalls) take(now mono.Time, to netip.Addr, n int) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -68,7 +67,7 @@ func (g *guestCalls) take(now mono.Time, to netip.Addr, n int) bool {
 	return true
 }
 
-// room makes room for an account. Those that are full again are forgotten.
+// room reports whether there is room for an account, and deletes accounts without spent bytes.
 func (g *guestCalls) room(now mono.Time, to netip.Addr) bool {
 	if g.to == nil {
 		g.to = map[netip.Addr]account{}

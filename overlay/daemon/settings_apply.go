@@ -122,8 +122,8 @@ func (s *settings) swap(next *snapshot, policies []steer.Policy) {
 }
 
 const (
-	// manyPeers are the peers whose memory is returned to the kernel when they go. Without
-	// traffic the runtime would keep it for minutes.
+	// After the removal of manyPeers peers, their memory is returned to the kernel. Without traffic
+	// the runtime would keep it for minutes.
 	manyPeers = 256
 	// returnAfter is the wait until the memory of their connections is free.
 	returnAfter = 5 * time.Second

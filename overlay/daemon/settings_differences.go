@@ -19,8 +19,8 @@ const (
 	guestDifferenceBytes = 1 << 10
 )
 
-// differences returns changes for the caller of a change. Those that have no room are counted in
-// one line.
+// differences returns changes for the caller of a change. One line counts the changes that have no
+// room.
 func differences(diff []config.Change) (v []control.Difference) {
 	guests, left, bytes := 0, 0, 0
 	live := true

@@ -79,15 +79,16 @@ func (s *settings) watchDir(ctx context.Context, dir string) error {
 
 // Bounds of the time for a directory whose owner changes it all the time.
 const (
-	// restShare times of the latest reading are without one: a tenth of a processor at most.
+	// After a reading, the next one waits for restShare times its duration. So readings take a
+	// tenth of a processor at most.
 	restShare = 9
-	// restMost bounds that time: a change that root makes must not wait for long.
+	// restMost bounds that wait, because root's change must not wait for long.
 	restMost = 10 * time.Second
-	// floodEvents are the events after which all files are read again, after a moment in which
-	// no event is read. A fleet's agent causes six for each file.
+	// floodEvents is the number of events after which the watch ends, and all files are read again.
+	// A fleet's agent causes six for each file.
 	floodEvents = 8192
-	// recheckEvery is the interval of checks of guests whose files have not changed. This host may
-	// have another address since, or a peer of root's may be elsewhere.
+	// recheckEvery is the interval of checks of guests whose files have not changed. This host, or
+	// one of root's peers, may have got another address.
 	recheckEvery = 10 * time.Second
 )
 
@@ -214,8 +215,8 @@ func withFiles(runs, before, after *config.Config) *config.Config {
 	return &next
 }
 
-// faultsAtOnce bounds the lines about files of one reading, root's and guests' apart. Their owner
-// chooses the names, and each name takes a place in the log's own limits.
+// faultsAtOnce bounds the lines about root's files in one reading, and about guests' files. The
+// owner chooses the names, and each name takes a place in the log's own limits.
 const faultsAtOnce = 20
 
 // tellFaults reports each fault of drop-in files once. The caller holds mu.

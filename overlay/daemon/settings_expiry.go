@@ -151,7 +151,8 @@ func (s *settings) keepTimes() error {
 
 // returning returns the removed peers that are not expired any more: the clock was set back, or
 // their file grants a later time. It reads them from the files, so a peer that has been deleted
-// from the files stays away. A time of `set` that no file has goes on to hold. The caller holds mu.
+// from the files stays away. Peers whose expired time is in no file stay removed. The caller holds
+// mu.
 func (s *settings) returning() (back []config.Peer) {
 	now, left := s.clock(), expiredPeers{}
 	runs := keysOf(s.running.cfg())

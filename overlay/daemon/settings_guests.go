@@ -35,7 +35,8 @@ func (s *settings) carry(want *config.Config) (diff []config.Change, out []confi
 		out = append(out, bad)
 		want = config.Without(want, out)
 	}
-	// No single guest is known for it. New ones give way first, then all.
+	// The error names no single guest. So first new and changed guests are left out, then all
+	// guests.
 	runs := map[config.Key]*config.Peer{}
 	for i := range s.running.cfg().Peers {
 		runs[s.running.cfg().Peers[i].PublicKey] = &s.running.cfg().Peers[i]
@@ -56,8 +57,8 @@ func (s *settings) carry(want *config.Config) (diff []config.Change, out []confi
 	return nil, nil, err
 }
 
-// spare leaves out guests for whose routes the start has failed: one whose route is known, or
-// all. It reports whether there was one.
+// spare leaves out guests after their routes made the start fail: the guest in the error, or else
+// all guests. It reports whether there was any.
 func (s *settings) spare(err error) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -104,8 +105,8 @@ func reasons(out []config.LeftOut) (faults []error) {
 	return faults
 }
 
-// sparing makes a change of root's to c. If a guest contradicts it, the guest gives way later:
-// see carry.
+// sparing applies root's change to c. If a guest contradicts the change, carry leaves the guest out
+// later.
 func sparing(c *config.Config, change func(*config.Config) (*config.Config, error)) (*config.Config, error) {
 	next, err := change(c)
 	if err == nil {

@@ -97,10 +97,10 @@ func (ul *uplinks) configured() [][]srd.Uplink {
 	return v
 }
 
-// moved maps the uplinks of paths to their current ones. An uplink remains the same if its
-// address moved to another interface, or if its interface got another number. But if it has
-// gone, an interface that always had the same address does not replace it. An uplink is also
-// gone if paths.local has its address no more.
+// moved maps the uplinks of paths to their current ones. An uplink remains the same if its address
+// moved to another interface, or if its interface got another number. But if it has gone, an
+// interface that always had the same address does not replace it. An uplink is also gone if its
+// address was removed from paths.local.
 func (ul *uplinks) moved(paths []srd.PathInfo) func(srd.Uplink) (u srd.Uplink, ok bool) {
 	now := map[srd.Uplink]srd.Uplink{} // invalid: gone
 	for i := range paths {
@@ -211,7 +211,7 @@ func uplinkText(u srd.Uplink, name string) string {
 	return u.Addr().String() + " (" + name + ")"
 }
 
-// uplinkName writes u as a unique name. An uplink of one interface has the interface in it, as
+// uplinkName writes u as a unique name. If the uplink has one interface, the name contains it, as
 // in ss(8).
 func uplinkName(u srd.Uplink, name string) string {
 	if u.Link() == 0 || name == "" {

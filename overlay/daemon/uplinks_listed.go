@@ -20,11 +20,11 @@ type listed struct {
 	told   int          // of called
 }
 
-// calledMost bounds the addresses to tell of. A host has few, and an uplink's address is one.
+// calledMost bounds the reported addresses. A host has few.
 const calledMost = 64
 
-// set takes the uplinks of all entries of paths.local over, and reports whether they changed.
-// all is nil if paths.local is empty.
+// set stores the addresses of all entries of paths.local, and reports whether they changed. all is
+// nil if paths.local is empty.
 func (l *listed) set(all [][]srd.Uplink) (changed bool) {
 	var next *[]netip.Addr
 	if len(all) > 0 {
@@ -54,13 +54,13 @@ func (l *listed) has(a netip.Addr) bool {
 	return v == nil || slices.Contains(*v, a.WithZone(""))
 }
 
-// bars notes an address that a packet came to and that is not listed. It returns false for all
-// others.
+// bars reports whether packets to an address are dropped, because it is not listed. It notes such
+// an address.
 func (l *listed) bars(a netip.Addr) bool {
 	if l.has(a) {
 		return false
 	}
-	// The next packet notes it where this one finds the lock taken.
+	// If the lock is taken, the next packet notes the address.
 	if l.mu.TryLock() {
 		if a = a.WithZone(""); len(l.called) < calledMost && !slices.Contains(l.called, a) {
 			l.called = append(l.called, a)
@@ -70,7 +70,7 @@ func (l *listed) bars(a netip.Addr) bool {
 	return true
 }
 
-// news returns the addresses that packets came to for the first time.
+// news returns the unlisted addresses noted since the last call.
 func (l *listed) news() []netip.Addr {
 	l.mu.Lock()
 	defer l.mu.Unlock()

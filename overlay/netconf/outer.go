@@ -17,8 +17,8 @@ type Outer struct {
 	What string // a name for messages
 }
 
-// rulesMost bounds the marks of one family that are looked at. Each is a question to the
-// kernel, and a host has a handful.
+// rulesMost bounds the checked marks of one address family. Each is a question to the kernel, and a
+// host has a handful.
 const rulesMost = 64
 
 // MarkedPackets returns the packets that a policy rule of this host keeps out of a tunnel by their

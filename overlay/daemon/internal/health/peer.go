@@ -183,9 +183,9 @@ func tallies(paths []srd.PathInfo) map[srd.Uplink]tally {
 // counts as current. It is longer than a sending peer leaves any of its paths unused.
 const heardWithin = 5 * time.Second
 
-// places reports the peer's addresses when none of them is a reported address. A reported
-// address stays one while paths to it are active. So a peer that uses two addresses in turn
-// does not seem to move all the time.
+// places reports the peer's addresses if all of them are new. A reported address counts as current
+// while paths to it are active. So a peer that uses two addresses in turn does not seem to move all
+// the time.
 func (w *Peer) places(s *Sample) {
 	var newest mono.Time
 	for i := range s.Paths {
@@ -270,7 +270,8 @@ func (w *Peer) losses(gone map[srd.Uplink]bool) {
 	}
 }
 
-// backText names the paths of an uplink that is down: all does not count them.
+// backText is the text when all paths work again. others are the paths of an uplink that is down;
+// all does not count them.
 func backText(all, others int) string {
 	if others > 0 {
 		return fmt.Sprintf("all %d paths but the %d of an uplink that is down work", all+others, others)
