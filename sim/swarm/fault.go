@@ -61,12 +61,12 @@ type Fault struct {
 	Spine int // the cable's other end
 	Value int // see below
 
-	// For OneWayDown and Brownout the value is a direction: 0 outwards, 1 back. For Flap
-	// and CrashLoop it is the period in ms. For ShrinkMTU it is the number of bytes
-	// outwards; if negative, in the other direction. For Rebind, 1 means a move to another
-	// address. For Restart and ClockStep it is the error of the wall clock in ms. For
-	// Detour it is the additional delay in us. For Policy it is the number of the policy.
-	// For Readdress, one in that many ports is kept; 0: none.
+	// For OneWayDown and Brownout the value is a direction: 0 outwards, 1 back. For Flap and
+	// CrashLoop it is the period in ms. For ShrinkMTU it is the number of bytes outwards; if
+	// negative, in the other direction. For Rebind, 1 means a move to another address. For Restart
+	// and ClockStep it is the error of the wall clock in ms. For Detour it is the additional delay
+	// in us. For Policy it is the number of the policy. For Readdress one port in that many stays; 0:
+	// none.
 }
 
 // String describes the fault in one line.
