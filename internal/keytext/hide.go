@@ -18,6 +18,8 @@ const (
 	// longRun is the least length of a key without gaps: 32 bytes are 43 characters of base64,
 	// or 64 hexadecimal digits. A key that lost some characters is still a secret.
 	longRun = 40
+	// keyText is the length of a key as it is written; it ends with "=".
+	keyText = (Bytes + 2) / 3 * 4
 	// leastRun is the least length of a part of a key without gaps. Such a part is shorter than
 	// longRun, so it must also look drawn at random as a whole.
 	leastRun = 22
@@ -29,22 +31,23 @@ const (
 	leastColons = 33
 	// leastGroup is the least length of a group, unless all groups have the same length.
 	leastGroup = 4
-	// leastShare is such that at least a fourth of the groups must look drawn. Of groups of four
-	// hexadecimal digits, a third looks like words and numbers.
-	leastShare = 4
+	// leastShare is such that at least an eighth of the groups must look drawn. Of groups of four
+	// hexadecimal digits, a third looks like words and numbers: so do 15 of 16 once in 10^6 keys.
+	leastShare = 8
 )
 
 var (
-	// longRuns match long runs in both alphabets of base64, with directories in front.
-	longRuns = regexp.MustCompile(`[A-Za-z0-9+/_-]{40,}={0,2}`)
-	// shortRuns match those and the parts of them.
-	shortRuns = regexp.MustCompile(`[A-Za-z0-9+/_-]{22,}`)
+	// runs match keys without gaps and parts of them, in both alphabets of base64, with directories
+	// in front.
+	runs = regexp.MustCompile(`[A-Za-z0-9+/_-]{22,}={0,2}`)
 	// parts match the words of a path or a name.
 	parts = regexp.MustCompile(`[^/_-]+`)
 	// words match runs of base64.
 	words = regexp.MustCompile(`[A-Za-z0-9+/=]+`)
 	// gaps match the separators of groups.
 	gaps = regexp.MustCompile(`^[ \t_.,:|-]{1,2}$`)
+	// rests match a hidden part of base64url, and the rest that is long enough for a piece of a key.
+	rests = regexp.MustCompile(`(?:[A-Za-z0-9_-]{15,}[-_])?\(hidden\)(?:[-_][A-Za-z0-9_-]{15,}=*)?`)
 	// wordLike matches words, abbreviations and numbers, also several in one.
 	wordLike = regexp.MustCompile(`^(?:[A-Z]?[a-z]*|(?:[A-Z]?[a-z]+|[A-Z]{2,}s?)+|[A-Z]*)[0-9]*$`)
 )
@@ -55,13 +58,13 @@ func Hide(text string, public func(key string) bool) string {
 	if len(text) < leastRun {
 		return text
 	}
-	text = longRuns.ReplaceAllStringFunc(hideGroups(text), func(run string) string {
+	text = runs.ReplaceAllStringFunc(hideGroups(text), func(run string) string {
 		if public != nil && public(run) {
 			return run
 		}
-		return hideRun(run)
+		return hidePart(hideRun(run))
 	})
-	return shortRuns.ReplaceAllStringFunc(text, hidePart)
+	return rests.ReplaceAllString(text, Hidden)
 }
 
 // quotedBytes bounds a quoted word, so that a message stays one readable line.
@@ -102,7 +105,13 @@ func isWord(text string) bool {
 // hideRun hides a long run, unless it is a path or a name of several words. Such a name may
 // have a key in it.
 func hideRun(run string) string {
-	if parts.FindString(run) == run {
+	if len(run) < longRun {
+		return run
+	}
+	if at := len(run) - keyText; at >= 0 && run[len(run)-1] == '=' && (at == 0 || parts.FindString(run[at-1:at]) == "") {
+		return run[:at] + Hidden // that has the length and the end of a key
+	}
+	if parts.FindString(run) == run || mixed(run, 5) {
 		return Hidden
 	}
 	return hideRow(run, func(row string, drawn int) bool { return len(row) >= leastDrawn && 2*drawn >= len(row) })
@@ -110,10 +119,10 @@ func hideRun(run string) string {
 
 // hidePart hides what may be a part of a key.
 func hidePart(run string) string {
-	if len(run) >= longRun {
-		return run // longRuns has matched it
+	if mixed(run, 5) {
+		return Hidden
 	}
-	return hideRow(run, func(row string, _ int) bool { return len(row) >= leastRun && mixed(row) })
+	return hideRow(run, func(row string, _ int) bool { return len(row) >= leastRun && mixed(row, 4) })
 }
 
 // hideRow hides the row from the first to the last drawn word of a run, if it passes as a key. Drawn
@@ -135,8 +144,8 @@ func hideRow(run string, isKey func(row string, drawn int) bool) string {
 
 // mixed reports whether small letters, capitals and others follow each other as if drawn at random.
 // Then the class changes after three of five characters on average; a name of several words changes
-// it twice a word.
-func mixed(text string) bool {
+// it twice a word. It must change after so many tenths of the characters.
+func mixed(text string, tenths int) bool {
 	changes, small, large := 0, 0, 0
 	var last int
 	for i, c := range []byte(text) {
@@ -152,21 +161,22 @@ func mixed(text string) bool {
 		}
 		last = class
 	}
-	return small >= 3 && large >= 3 && 10*changes >= 4*len(text)
+	return small >= 3 && large >= 3 && 10*changes >= tenths*len(text)
 }
 
 // group is a word that may be one group of a key.
 type group struct {
 	start, end int
 	drawn      bool // no person would write it
+	path       bool // it begins as a path does
 }
 
 func groupsOf(text string) []group {
 	at := words.FindAllStringIndex(text, -1)
 	all := make([]group, len(at))
 	for i, w := range at {
-		all[i] = group{start: w[0], end: w[1]}
-		for _, part := range strings.FieldsFunc(text[w[0]:w[1]], func(r rune) bool { return strings.ContainsRune("/+=", r) }) {
+		all[i] = group{start: w[0], end: w[1], path: text[w[0]] == '/'}
+		for _, part := range strings.FieldsFunc(text[w[0]:w[1]], func(r rune) bool { return strings.ContainsRune("/=", r) }) {
 			all[i].drawn = all[i].drawn || !isWord(part)
 		}
 	}
@@ -174,6 +184,9 @@ func groupsOf(text string) []group {
 }
 
 func (g group) len() int { return g.end - g.start }
+
+// long reports whether a group is longer than words are.
+func (g group) long() bool { return !g.path && g.len() >= LeastPiece }
 
 // hideGroups hides keys that were typed in groups, with the same separator between them.
 func hideGroups(text string) string {
@@ -192,26 +205,36 @@ func hideGroups(text string) string {
 	return out.String() + text[shown:]
 }
 
-// chain returns how many words, from the first, may be groups of one key. Each is drawn, or as
-// long as the previous one: by chance, some groups look like words.
+// chain returns how many words, from the first, may be groups of one key.
 func chain(text string, all []group) int {
-	if len(all) > 1 { // directories in front of the first group are no part of it
-		if n := all[1].len(); all[0].len() > n && strings.IndexByte("/=", text[all[0].end-n-1]) >= 0 {
-			all[0].start = all[0].end - n
-		}
-	}
-	if all[0].len() >= longRun || !all[0].drawn && (len(all) < 2 || all[1].len() != all[0].len()) {
+	if len(all) < 2 {
 		return 1
 	}
+	// Directories in front of the first group are no part of it.
+	if n := all[1].len(); all[0].len() > n && strings.IndexByte("/=", text[all[0].end-n-1]) >= 0 {
+		all[0].start = all[0].end - n
+	}
 	for i := 1; i < len(all); i++ {
-		g, last := all[i], all[i-1]
-		gap := text[last.end:g.start]
-		fits := g.len() == last.len() || g.drawn && g.len() >= leastGroup && last.len() >= leastGroup
-		if !fits || g.len() >= longRun || !gaps.MatchString(gap) || i > 1 && !sameGap(gap, text[all[0].end:all[1].start]) {
+		gap := text[all[i-1].end:all[i].start]
+		fits := all[i-1].joins(all[i], gap) && (i > 1 || all[0].drawn || all[0].len() == all[1].len() || all[0].long())
+		if !fits || !gaps.MatchString(gap) || i > 1 && !sameGap(gap, text[all[0].end:all[1].start]) {
 			return i
 		}
 	}
 	return len(all)
+}
+
+// joins reports whether next may be the group behind g. By chance, some groups look like words, so one
+// of the same length need not be drawn, nor one that is long for a word. Unequal groups with - or _
+// between may be one word of base64url, which hideRun takes whole.
+func (g group) joins(next group, gap string) bool {
+	switch {
+	case g.len() >= longRun || next.len() >= longRun:
+		return false
+	case g.len() == next.len() || g.long() && next.long():
+		return true
+	}
+	return next.drawn && next.len() >= leastGroup && g.len() >= leastGroup && !strings.ContainsAny(gap, "-_")
 }
 
 // sameGap compares two separators without their blanks.
@@ -238,5 +261,5 @@ func isKey(text string, all []group) bool {
 	if all[0].len() < leastGroup { // too short to look like anything
 		return !isWord(joined)
 	}
-	return leastShare*drawn >= len(all)
+	return leastShare*drawn >= len(all) || mixed(joined, 4)
 }
