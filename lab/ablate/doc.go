@@ -179,11 +179,13 @@ func writeDoc(o *options, now string) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# Rules, and what each buys\n\n"+
 		"Written by `make ablate` on %s; don't edit it. Each rule was switched off by itself (lab/ablate/rules.go has the\n"+
-		"edits), and the same %d seeds were played with and without it. **Buys** is the goal that becomes worst without the\n"+
-		"rule, **costs** the one that becomes better, each with the standard error of its mean, and only if it is more than three\n"+
-		"of these. A rule is kept when it buys %g %% of any goal, and what comes after that is not played; else if seeds of the\n"+
-		"swarm **fail** without it (1 to %d, and all that failed once), or tests of simulated networks and links, or of\n"+
-		"connections seen from outside, or of liars. **Delete** says that nothing here needs it. **Of** is the version that was played.\n\n",
+		"edits), and the same %d seeds were played with and without it.\n\n"+
+		"- **buys**: the goal that suffers most without the rule. **costs**: the goal that gains most. Each has the standard\n"+
+		"  error of its mean, and is left out below three of these errors.\n"+
+		"- **verdict**: a rule that buys %g %% of any goal is kept, without further runs. Any other rule is kept if seeds of the\n"+
+		"  swarm **fail** without it (1 to %d, and all that failed before), or tests of networks, of connections or of liars.\n"+
+		"  **Delete** means that nothing here needs the rule.\n"+
+		"- **of**: the version that was played.\n\n",
 		time.Now().UTC().Format(time.DateOnly), o.seeds, 100*worthKeeping, soakSeeds)
 	b.WriteString("| rule | equation | constants | source | buys | costs | fail | verdict | of |\n| --- | --- | --- | --- | --- | --- | --- | --- | --- |\n")
 	for _, r := range rules {
