@@ -20,7 +20,7 @@ type Caps struct {
 	HostMbit  int // of a host's network card
 	Packets   int // a second, of a host
 	NewTuples int // a second, of a host
-	// Police drops at once what a tuple sends above its rate. Otherwise it is queued for up to
+	// Police drops at once all packets of a tuple above its rate. Otherwise it is queued for up to
 	// tupleBurst, and dropped then, as EC2 does.
 	Police bool
 }
@@ -51,7 +51,7 @@ const (
 // spares are further addresses of each host. MPTCP makes its subflows between addresses.
 const spares = 3
 
-// Network consists of two hosts and a switch that limits what passes.
+// Network consists of two hosts and a switch that enforces the limits.
 type Network struct {
 	*fabric.Direct
 	Caps Caps

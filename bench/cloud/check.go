@@ -13,7 +13,7 @@ import (
 	"github.com/srdtun/srdtun/e2e/meter"
 )
 
-// Settings of the check. It offers more than each limit, and looks at what arrives.
+// Settings of the check. It offers more than each limit, and counts the arrivals.
 const (
 	checkTime = time.Second
 	checkPort = 5209

@@ -16,8 +16,8 @@ import (
 const Port = 5210
 
 // A connection begins with an order of 16 bytes. A positive answer size asks for requests of
-// requestSize bytes, each answered with that many bytes. Otherwise the client sends for the
-// given time, and the server then tells what it has received, and in what time.
+// requestSize bytes, each answered with that many bytes. Otherwise the client sends for the given
+// time. Then the server reports the received bytes, and the time.
 const (
 	orderSize   = 16
 	requestSize = 64
@@ -152,7 +152,7 @@ func Bulk(dial Dial, flows int, during time.Duration) (mbit float64, err error) 
 	return float64(total) * 8 / 1e6 / slices.Max(ends).Seconds(), nil
 }
 
-// bulk returns what the server has received, and when it ended, since begun.
+// bulk returns the bytes that the server received, and the time from begun to the end.
 func bulk(dial Dial, begun time.Time, during time.Duration) (received uint64, end time.Duration, err error) {
 	c, err := order(dial, 0, during)
 	if err != nil {

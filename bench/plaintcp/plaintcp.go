@@ -1,6 +1,5 @@
-// Package plaintcp records what the kernel's TCP does, for the model in the simulator
-// (lab/tcp/testdata/linux.txt, lab/testdata/beside.txt). The command needs root, for
-// namespaces.
+// Package plaintcp records the behaviour of the kernel's TCP, for the model in the simulator
+// (lab/tcp/testdata/linux.txt, lab/testdata/beside.txt). The command needs root, for namespaces.
 //
 //	bench plaintcp [-bin FILE] [-o FILE] [CASE...]
 //
@@ -124,7 +123,7 @@ func kernel() string {
 	return unix.ByteSliceToString(u.Release[:])
 }
 
-// play builds the network, runs all groups at once and writes what they got.
+// play builds the network, runs all groups at once, and writes their results.
 func (s site) play(w io.Writer, bin string, run int) (err error) {
 	f, err := fabric.New(fabric.Spec{Spines: s.spines, LimitBytes: s.limit})
 	if err != nil {

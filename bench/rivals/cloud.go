@@ -18,7 +18,7 @@ var (
 )
 
 // caps are 1:100 of EC2's limits for a 5-tuple, and for instances with 50 and 200 Gbit/s. EC2 does
-// not publish its limits for packets and new tuples; docs/cloud.md says what is known. The packets
+// not publish its limits for packets and new tuples; docs/cloud.md has the known ones. The packets
 // of a card fill it when they have 1,250 bytes.
 var caps = map[string]cloud.Caps{
 	cloud500.name:  {TupleMbit: 50, HostMbit: 500, Packets: 50_000, NewTuples: 200},

@@ -66,7 +66,7 @@ func cloudPanels(n network, what string) []panel {
 	}
 }
 
-// cloudFigure is drawn of what "bench cloud" has measured.
+// cloudFigure draws the results of "bench cloud".
 func cloudFigure(a about, r results) picture.Figure {
 	f := picture.Figure{Subtitle: a.subtitle("; light bars: in clear")}
 	if own := r.instanceTable(); own.kinds != nil {
