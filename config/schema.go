@@ -91,7 +91,7 @@ func spelling(section, key string) (home, spelled string) {
 	return home, spelled
 }
 
-// leastPart is the least length of a part of a key that stands for the key.
+// leastPart is the least length of a word that stands for a key which contains it.
 const leastPart = 4
 
 // partOf returns the only known key that contains a word: persistent_keepalive for keepalive.
