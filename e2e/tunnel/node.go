@@ -125,7 +125,7 @@ func (n *Node) Start() error {
 	return n.awaitReady(ready)
 }
 
-// env returns what the node's programs have in their environment beside this one's.
+// env returns the additional environment of the node's programs.
 func (n *Node) env() []string {
 	if n.RunDir == "" {
 		return nil
