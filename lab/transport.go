@@ -40,7 +40,7 @@ type Stats struct {
 	// space.
 	Overflow uint64 `json:"overflow,omitempty"`
 	NoBuffer uint64 `json:"no_buffer,omitempty"`
-	// LeastPacket is the UDP payload of a full packet, on the path in use with the smallest.
+	// LeastPacket is the smallest UDP payload of a full packet among the paths in use.
 	LeastPacket int `json:"least_packet,omitempty"`
 	// Datagrams counts what happened to datagrams; nil means that there are none.
 	Datagrams *DatagramStats `json:"datagrams,omitempty"`

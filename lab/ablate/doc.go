@@ -68,8 +68,8 @@ func meanOf(v []float64) (mean, err float64) {
 	return mean, math.Sqrt(squares / (n - 1) / n)
 }
 
-// extremes returns the certain changes that speak most for a rule and most against it, if
-// there are any.
+// extremes returns the largest certain gain by a rule, and the largest certain loss. Either is nil
+// if there is none.
 func extremes(v []change) (best, worst *change) {
 	for i := range v {
 		c := &v[i]

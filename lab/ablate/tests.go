@@ -26,9 +26,9 @@ const (
 	ofLiars = "^(TestScriptHoldHidesNoQueue|TestScriptLiesAboutHoldsFillNoBuffer|TestScriptClockHidesLittle)$"
 )
 
-// playTests runs the tests of user-visible behaviour: of simulated networks and links, of
-// liars, and of connections from outside. Any other test inside srd may belong to the rule
-// itself, and would be removed with it. It stops after the first group with failures.
+// playTests runs the tests of user-visible behaviour: of simulated networks and links, of liars,
+// and of connections from outside. Any other test in srd may test the rule itself; such a test
+// would go with the rule. It stops after the first group with failures.
 func playTests(ctx context.Context, f *field.Field, o *options, rule string) error {
 	outside, err := testsOf(filepath.Join(f.Dir, "srd"), "srd_test")
 	if err != nil {

@@ -24,8 +24,8 @@ const (
 	deepQueue = 2500 << 10
 	// These are the bounds around a fair share.
 	fairLeast, fairMost = 0.5, 2
-	// policedLeast is the share that a plain flow must keep behind a policer, where no
-	// sender can see a queue.
+	// policedLeast is the share that a plain flow must keep behind a policer. No sender can see a
+	// queue there.
 	policedLeast = 0.3
 	// idleLink is the largest share of the links that all flows together may leave unused.
 	idleLink = 0.15

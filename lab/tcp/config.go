@@ -9,7 +9,7 @@ import (
 // Algorithm is a congestion control.
 type Algorithm uint8
 
-// These are the algorithms. LIA is chosen by NewMulti, unless Config.Uncoupled.
+// These are the algorithms. NewMulti chooses LIA, unless Config.Uncoupled is set.
 const (
 	Cubic Algorithm = iota // RFC 9438
 	Reno                   // RFC 5681
