@@ -143,7 +143,7 @@ func (s *settings) changedByRoot(want *config.Config) error {
 	return nil
 }
 
-// around returns this host's addresses, and those where root's peers are.
+// around returns this host's addresses, and the present addresses of root's peers.
 func (s *settings) around() config.Around {
 	ends := map[config.Key][]netip.Addr{}
 	for _, p := range s.running.peers() {

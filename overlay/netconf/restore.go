@@ -76,7 +76,7 @@ func (s *State) Restore() (r Restored) {
 	return r
 }
 
-// placed derives from the error of an addition whether the setting had been missing.
+// placed takes the result of adding a setting, and reports whether the setting was missing before.
 func placed(err error) (missing bool, _ error) {
 	if errors.Is(err, unix.EEXIST) {
 		return false, nil

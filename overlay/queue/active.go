@@ -34,7 +34,7 @@ func (a *active) add(now mono.Time, fl *flow, n int, period time.Duration) {
 	fl.sent += x
 }
 
-// equal returns the count of the current period.
+// equal returns the number of equal flows in the current period.
 func (a *active) equal() float64 {
 	if a.squares == 0 {
 		return 0
