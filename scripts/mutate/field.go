@@ -95,7 +95,7 @@ func (f *field) test() (v verdict, err error) {
 	return v, nil
 }
 
-// slower begins the line that says so of all seeds together.
+// slower begins the line of a run whose seeds together are slower.
 const slower = "races are slower"
 
 // read extracts the seed and the breach from the output of soak.

@@ -62,8 +62,7 @@ func sendDatagrams() (*datagrams, error) {
 	return d, nil
 }
 
-// lost ends the series. It returns the number of datagrams that were sent, and of those that
-// did not arrive.
+// lost ends the series. It returns the number of sent datagrams, and of lost ones.
 func (d *datagrams) lost() (sent, lost int64) {
 	d.end.Store(true)
 	time.Sleep(time.Second) // for datagrams in flight
