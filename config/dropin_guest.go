@@ -327,7 +327,7 @@ func PartGuests(c *Config, stays func(*Peer) bool) (rest *Config, others []Peer)
 // maxAllow bounds the list of [peers] allow. Each prefix of a guest is compared with all.
 const maxAllow = 256
 
-// allow reads what the owner's files may hold.
+// allow reads the prefixes that the owner's files may have.
 func (s section) allow(key string) []netip.Prefix {
 	if s.has(key) && !s.has("owner") {
 		s.fail(key, "limits the files of owner, and there is no owner")
@@ -336,14 +336,5 @@ func (s section) allow(key string) []netip.Prefix {
 	if list, ok := s.vals[key].([]any); ok && len(list) == 0 {
 		s.fail(key, "must not be empty; leave the key out, or owner")
 	}
-	var prefixes []netip.Prefix
-	for _, it := range s.items(key, maxAllow) {
-		prefix, err := parsePrefix(it.text)
-		if err != nil {
-			s.failAt(it.off, key, "%v", err)
-			continue
-		}
-		prefixes = append(prefixes, prefix.Masked())
-	}
-	return prefixes
+	return s.prefixes(key, maxAllow)
 }

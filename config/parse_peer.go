@@ -18,7 +18,7 @@ func readPeer(s section, policy string) Peer {
 		PublicKey:           s.publicKey("public_key"),
 		PresharedKey:        s.secret("preshared_key"),
 		Endpoints:           s.endpoints("endpoints"),
-		AllowedIPs:          s.allowedIPs("allowed_ips"),
+		AllowedIPs:          s.prefixes("allowed_ips", maxAllowedIPs),
 		Policy:              s.oneOf("policy", policy, Policies...),
 		PersistentKeepalive: time.Duration(seconds) * time.Second,
 		Expires:             s.time("expires"),
@@ -58,11 +58,11 @@ func (s section) endpoints(key string) []Endpoint {
 	return endpoints
 }
 
-// allowedIPs reads prefixes and masks host bits, as wg(8) does. The check for duplicates
-// relies on the order of the elements in the file.
-func (s section) allowedIPs(key string) []netip.Prefix {
+// prefixes reads at most most prefixes and masks host bits, as wg(8) does. The check for
+// duplicates relies on the order of the elements in the file.
+func (s section) prefixes(key string, most int) []netip.Prefix {
 	var prefixes []netip.Prefix
-	for _, it := range s.items(key, maxAllowedIPs) {
+	for _, it := range s.items(key, most) {
 		prefix, err := parsePrefix(it.text)
 		if err != nil {
 			s.failAt(it.off, key, "%v", err)
