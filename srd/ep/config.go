@@ -73,6 +73,10 @@ type Config struct {
 	// ReceiveDepth bounds the receives that are posted, or whose completions were not
 	// polled; 0 means 1,024.
 	ReceiveDepth int
+	// PeerReceives bounds the messages of one peer that were received and for which the
+	// program has not called Completion.Release. More are refused as if no receive were
+	// posted. Messages with immediate data are not counted. 0 means no bound.
+	PeerReceives int
 	// Unresponsive is how long a peer may be silent while requests wait for it; 0 means
 	// 10 seconds.
 	Unresponsive time.Duration
@@ -97,6 +101,9 @@ func (c Config) settled() (Config, error) {
 		if d.n < 1 || d.n > depthMost {
 			return c, fmt.Errorf("ep: Config.%s is %d, want 1 to %d", d.name, d.n, depthMost)
 		}
+	}
+	if c.PeerReceives < 0 || c.PeerReceives > depthMost {
+		return c, fmt.Errorf("ep: Config.PeerReceives is %d, want 0 to %d", c.PeerReceives, depthMost)
 	}
 	if c.Unresponsive < 0 || c.IdleTimeout < 0 {
 		return c, fmt.Errorf("ep: a duration of Config is negative")

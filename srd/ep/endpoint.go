@@ -57,7 +57,8 @@ type peer struct {
 	allowed bool
 	revoked bool
 	handles map[*Handle]bool
-	link    *link // nil: not needed
+	link    *link  // nil: not needed
+	quota   *quota // nil: no bound
 }
 
 func (p *peer) needed() bool { return p.allowed || len(p.handles) > 0 }
@@ -185,7 +186,7 @@ func (e *Endpoint) Receives() *Queue { return e.arrivals }
 // which they were posted. The buffer belongs to the endpoint until its completion was
 // polled. It returns ErrFull or ErrClosed.
 func (e *Endpoint) PostReceive(buf []byte, context uint64) error {
-	tell, err := e.receives.post(receive{buf, context})
+	tell, err := e.receives.post(receive{buf: buf, context: context})
 	if tell != nil {
 		tell.announce(1)
 	}
@@ -249,6 +250,9 @@ func (e *Endpoint) peer(key PublicKey) *peer {
 	p := e.peers[key]
 	if p == nil {
 		p = &peer{handles: map[*Handle]bool{}}
+		if most := e.cfg.PeerReceives; most > 0 {
+			p.quota = &quota{most: most}
+		}
 		e.peers[key] = p
 	}
 	return p
@@ -258,7 +262,7 @@ func (e *Endpoint) peer(key PublicKey) *peer {
 // caller holds mu.
 func (e *Endpoint) reach(key PublicKey, p *peer) {
 	if p.link == nil {
-		p.link = e.newLink(key, p.revoked)
+		p.link = e.newLink(key, p.revoked, p.quota)
 	}
 	tuples := e.tuples(addresses(p.handles))
 	now := p.link.lock()
@@ -380,6 +384,9 @@ func (e *Endpoint) detach(l *link, s Status) (waiting []*request) {
 	l.out.waiting = fifo[*request]{}
 	l.unlock()
 	e.receives.forget(l)
+	if l.quota != nil {
+		l.quota.forget(l)
+	}
 	l.leave()
 	return waiting
 }

@@ -11,7 +11,7 @@ import (
 func victim(posted, size int) (*incoming, *desk) {
 	d := &desk{got: func(*part) {}}
 	for range posted {
-		d.posted = append(d.posted, receive{make([]byte, size), 0})
+		d.posted = append(d.posted, receive{buf: make([]byte, size)})
 	}
 	return &incoming{from: d, holdMost: max(1, posted/2)}, d
 }

@@ -30,7 +30,7 @@ type incoming struct {
 
 // sink is where messages go: the endpoint's receives, its regions and its completion queue.
 type sink interface {
-	take(size int) (receive, verdict)
+	take(size int, counts bool) (receive, verdict)
 	giveBack(receive)
 	find(at Remote, size int, access Access) *Region
 	deliver(p *part)
@@ -137,7 +137,7 @@ func (in *incoming) reserve(now mono.Time, p *part, size int) (v verdict) {
 		in.waits = true
 		return notReady
 	}
-	if p.r, v = in.from.take(size); v != accepted {
+	if p.r, v = in.from.take(size, p.flags&flagImmediate == 0); v != accepted {
 		return v
 	}
 	p.reserved = true

@@ -22,6 +22,7 @@ type link struct {
 	ep     *Endpoint
 	remote PublicKey
 	outlet loop.Outlet // of flush
+	quota  *quota      // nil: no bound
 	hungry bool        // in receives.hungry, under its lock
 
 	// These fields are protected by the carrier's lock.
@@ -37,8 +38,8 @@ type link struct {
 }
 
 // newLink makes a link.
-func (e *Endpoint) newLink(key PublicKey, barred bool) *link {
-	l := &link{ep: e, remote: key, used: e.loop.Now()}
+func (e *Endpoint) newLink(key PublicKey, barred bool, q *quota) *link {
+	l := &link{ep: e, remote: key, quota: q, used: e.loop.Now()}
 	l.made = make(chan struct{})
 	l.out = outgoing{finish: e.finish, refuse: func() { e.counts.notReady.Add(1) }}
 	l.in = incoming{from: l, holdMost: max(1, e.cfg.ReceiveDepth/2), barred: barred}
@@ -213,8 +214,19 @@ func (l *link) flush() (did bool) {
 }
 
 // take implements sink.
-func (l *link) take(size int) (receive, verdict) {
+func (l *link) take(size int, counts bool) (receive, verdict) {
+	counts = counts && l.quota != nil
+	if counts && !l.quota.take(l) {
+		l.ep.counts.refused.Add(1)
+		return receive{}, notReady
+	}
 	r, v := l.ep.receives.take(l, size)
+	switch {
+	case counts && v == accepted:
+		r.quota = l.quota
+	case counts:
+		l.quota.give() // nobody waits: take has just succeeded
+	}
 	switch v {
 	case notReady:
 		l.ep.counts.refused.Add(1)
@@ -227,6 +239,12 @@ func (l *link) take(size int) (receive, verdict) {
 // giveBack implements sink. Another peer may be told of it, but not while this one is
 // locked.
 func (l *link) giveBack(r receive) {
+	if q := r.quota; q != nil {
+		r.quota = nil
+		if tell := q.give(); tell != nil {
+			l.ep.tellLater(tell)
+		}
+	}
 	if tell := l.ep.receives.giveBack(r); tell != nil {
 		l.ep.tellLater(tell)
 	}
@@ -254,7 +272,7 @@ func (l *link) deliver(p *part) {
 	}
 	c := Completion{
 		Op: OpReceive, Context: p.r.context, From: l.remote,
-		Solicited: p.flags&flagSolicited != 0, slot: l.ep.receives.slots,
+		Solicited: p.flags&flagSolicited != 0, slot: l.ep.receives.slots, quota: p.r.quota,
 	}
 	if p.flags&flagImmediate != 0 {
 		c.Immediate, c.HasImmediate = p.immediate(), true

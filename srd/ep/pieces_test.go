@@ -47,7 +47,7 @@ type desk struct {
 	got     func(p *part)
 }
 
-func (d *desk) take(size int) (receive, verdict) {
+func (d *desk) take(size int, _ bool) (receive, verdict) {
 	if len(d.posted) == 0 {
 		d.refused++
 		return receive{}, notReady
@@ -134,7 +134,7 @@ func (x *exchange) push(n int, life time.Duration, retries int) {
 }
 
 func (x *exchange) post() {
-	x.desk.posted = append(x.desk.posted, receive{bytes.Repeat([]byte{0xee}, deskBuffer), 0})
+	x.desk.posted = append(x.desk.posted, receive{buf: bytes.Repeat([]byte{0xee}, deskBuffer)})
 	x.posts++
 }
 

@@ -2,7 +2,9 @@ package ep
 
 import (
 	"context"
-	"sync"
+	"sync/atomic"
+
+	"github.com/srdtun/srdtun/internal/cq"
 )
 
 // Op is the kind of a work request.
@@ -43,6 +45,21 @@ type Completion struct {
 
 	// slot returns the request's place in its queue when it is polled.
 	slot chan struct{}
+	// quota has counted a received message.
+	quota *quota
+}
+
+// Release takes a received message from the count of Config.PeerReceives. The program calls
+// it once for a message, at any time, if that bound is set.
+func (c *Completion) Release() {
+	if c.quota == nil {
+		return
+	}
+	tell := c.quota.give()
+	c.quota = nil
+	if tell != nil {
+		tell.announce(1)
+	}
 }
 
 // Err returns nil if the request succeeded, otherwise its status.
@@ -51,122 +68,59 @@ func (c *Completion) Err() error { return c.Status.Err() }
 // Queue holds the completions of sends or of receives, in order. The depths of Config bound
 // it. It is safe for concurrent use.
 type Queue struct {
-	event chan struct{}
-	done  chan struct{} // closed with the endpoint
-
-	mu        sync.Mutex
-	ring      []Completion // its length is a power of two
-	head, n   int
-	solicited bool // only solicited completions and failures make an event
+	q         *cq.Queue[Completion]
+	solicited atomic.Bool // only solicited completions and failures make an event
 }
 
-func newQueue() *Queue {
-	return &Queue{event: make(chan struct{}, 1), done: make(chan struct{})}
-}
+func newQueue() *Queue { return &Queue{q: cq.New[Completion]()} }
 
 // Poll moves the oldest completions into v and returns how many there were. It neither
 // waits nor allocates.
 func (q *Queue) Poll(v []Completion) int {
-	n, _ := q.poll(v)
+	n, _ := q.q.Poll(v)
+	free(v[:n])
 	return n
 }
 
-func (q *Queue) poll(v []Completion) (n int, more bool) {
-	q.mu.Lock()
-	for n < len(v) && q.n > 0 {
-		c := &q.ring[q.head]
-		v[n], *c = *c, Completion{}
-		q.head = (q.head + 1) & (len(q.ring) - 1)
-		q.n--
-		n++
-	}
-	more = q.n > 0
-	q.mu.Unlock()
-	for i := range v[:n] {
+// free returns the places of completions that were polled.
+func free(v []Completion) {
+	for i := range v {
 		<-v[i].slot
 		v[i].slot = nil
 	}
-	return n, more
 }
 
 // Event returns a channel that has a token after a completion was added. One token may
 // stand for many completions: poll until none is left.
-func (q *Queue) Event() <-chan struct{} { return q.event }
+func (q *Queue) Event() <-chan struct{} { return q.q.Event() }
 
 // Solicited chooses what makes an event. If only is true, these are solicited messages and
 // failures. Otherwise each completion makes one.
 func (q *Queue) Solicited(only bool) {
-	q.mu.Lock()
-	q.solicited = only
-	pending := !only && q.n > 0
-	q.mu.Unlock()
-	if pending {
-		q.signal()
+	q.solicited.Store(only)
+	if !only && q.len() > 0 {
+		q.q.Signal()
 	}
 }
 
 // Wait is Poll that waits for an event if there is no completion. It returns ErrClosed when
 // the endpoint is closed and no completion is left, or the error of ctx.
 func (q *Queue) Wait(ctx context.Context, v []Completion) (int, error) {
-	if len(v) == 0 {
-		return 0, nil
-	}
-	for {
-		if n, more := q.poll(v); n > 0 {
-			if more {
-				q.signal() // other goroutines may wait
-			}
-			return n, nil
-		}
-		select {
-		case <-q.event:
-		case <-ctx.Done():
-			return 0, ctx.Err()
-		case <-q.done:
-			if n, _ := q.poll(v); n > 0 {
-				return n, nil
-			}
-			return 0, ErrClosed
-		}
-	}
-}
-
-func (q *Queue) signal() {
-	select {
-	case q.event <- struct{}{}:
-	default:
-	}
+	n, err := q.q.Wait(ctx, v, ErrClosed)
+	free(v[:n])
+	return n, err
 }
 
 // add appends a completion. Its slot has room for it by then.
 func (q *Queue) add(c Completion) {
-	q.mu.Lock()
-	if q.n == len(q.ring) {
-		q.grow()
+	q.q.Add(c)
+	if !q.solicited.Load() || c.Solicited || c.Status != StatusOK {
+		q.q.Signal()
 	}
-	q.ring[(q.head+q.n)&(len(q.ring)-1)] = c
-	q.n++
-	event := !q.solicited || c.Solicited || c.Status != StatusOK
-	q.mu.Unlock()
-	if event {
-		q.signal()
-	}
-}
-
-func (q *Queue) grow() {
-	ring := make([]Completion, max(16, 2*len(q.ring)))
-	for i := range q.n {
-		ring[i] = q.ring[(q.head+i)&(len(q.ring)-1)]
-	}
-	q.ring, q.head = ring, 0
 }
 
 // close ends Wait. Nothing is added after it.
-func (q *Queue) close() { close(q.done) }
+func (q *Queue) close() { q.q.Close() }
 
 // len returns the number of completions.
-func (q *Queue) len() int {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	return q.n
-}
+func (q *Queue) len() int { return q.q.Len() }

@@ -6,6 +6,7 @@ import "sync"
 type receive struct {
 	buf     []byte
 	context uint64
+	quota   *quota // that has counted the message in it
 }
 
 // receives holds the posted buffers of an endpoint, which all peers share, and the peers
