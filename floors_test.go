@@ -19,6 +19,7 @@ var floors = [][]string{
 	{"srd/udp", "srd/liar"},
 	{"srd/loop"},
 	{"srd/ep"},
+	{"srd/msg"},
 	// The overlay's pure parts.
 	{"overlay/budget", "overlay/frame", "overlay/packet", "overlay/merge", "overlay/route", "overlay/order", "overlay/queue", "overlay/flows"},
 	{"sim"},

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
-	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -375,20 +374,20 @@ func (e *Endpoint) replace(key PublicKey, p *peer) {
 
 // detach ends a link. It completes the requests that have begun, and returns the others.
 // The caller holds mu.
-func (e *Endpoint) detach(l *link, s Status) (waiting []*request) {
+func (e *Endpoint) detach(l *link, s Status) []*request {
 	l.lock()
 	l.dead = true
 	l.in.reset()
 	l.out.resetTo(s)
-	waiting = slices.Clone(l.out.waiting.rest())
-	l.out.waiting = fifo[*request]{}
+	held := l.out.waiting.all()
+	l.out.waiting = waiting{}
 	l.unlock()
 	e.receives.forget(l)
 	if l.quota != nil {
 		l.quota.forget(l)
 	}
 	l.leave()
-	return waiting
+	return held
 }
 
 // Close ends the endpoint: it says goodbye to all peers, and completes all requests and

@@ -22,13 +22,13 @@ const (
 //
 // A request waits until it may begin. Then its eager part is sent, its rest once the
 // responder has reserved a receive, and it stays open until the responder's last answer.
-// After a refusal the peer is limited: one request for each announced receive, and two for
-// each accepted one, until none is refused.
+// After a refusal the peer is limited: one message for each announced receive, and two for
+// each accepted one, until none is refused. Reads and writes are not.
 type outgoing struct {
 	finish func(*request, Status) // reports a completion
 	refuse func()                 // counts a refusal
 
-	waiting fifo[*request] // not begun
+	waiting waiting        // not begun
 	active  fifo[*request] // begun, with bytes to send
 	open    map[uint32]*request
 	next    uint32    // number of the next request
@@ -64,8 +64,10 @@ func (o *outgoing) idle() bool { return o.waiting.len() == 0 && len(o.open) == 0
 
 // mayBegin reports whether the next waiting request may begin.
 func (o *outgoing) mayBegin() bool {
-	return o.waiting.len() > 0 && len(o.open) < requestsMost && (!o.limited || o.allow > 0)
+	return len(o.open) < requestsMost && o.waiting.may(o.credits())
 }
+
+func (o *outgoing) credits() bool { return !o.limited || o.allow > 0 }
 
 // backlog reports whether pull would return a piece.
 func (o *outgoing) backlog() bool { return o.active.len() > 0 || o.mayBegin() }
@@ -90,8 +92,8 @@ func (o *outgoing) pull(now mono.Time, most int) (m srd.Message, ok bool) {
 
 // begin gives the next waiting request a number.
 func (o *outgoing) begin() {
-	r := o.waiting.pop()
-	if o.limited {
+	r := o.waiting.pop(o.credits())
+	if o.limited && !r.free() {
 		o.allow--
 	}
 	if o.open == nil {
@@ -266,6 +268,7 @@ func (o *outgoing) refused(now mono.Time, r *request) {
 		o.done(r, StatusNotReady)
 	default:
 		r.retries--
+		r.refused = true
 		o.waiting.push(r)
 	}
 }
@@ -343,7 +346,7 @@ func (o *outgoing) all(f func(*request) bool) (v []*request) {
 		}
 	}
 	slices.SortFunc(v, func(a, b *request) int { return int(int32(a.number - b.number)) })
-	for _, r := range o.waiting.rest() {
+	for _, r := range o.waiting.all() {
 		if f(r) {
 			v = append(v, r)
 		}
@@ -387,7 +390,7 @@ func (o *outgoing) deadline() mono.Time {
 	if o.due != 0 {
 		at = o.due
 	}
-	if o.again != 0 && o.waiting.len() > 0 {
+	if o.again != 0 && o.waiting.bound.len() > 0 {
 		at = at.Min(o.again)
 	}
 	return at

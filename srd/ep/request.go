@@ -25,6 +25,7 @@ type request struct {
 	told    chan Status // if not nil, gets the status instead of the queue
 
 	retries  int // refusals that remain; negative: any number
+	refused  bool
 	number   uint32
 	at       int  // bytes cut so far
 	upto     int  // bytes that may be cut

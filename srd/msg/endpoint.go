@@ -1,0 +1,266 @@
+package msg
+
+import (
+	"context"
+	"encoding/binary"
+	"net/netip"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	cryptorand "crypto/rand"
+
+	"github.com/srdtun/srdtun/srd/ep"
+)
+
+// Endpoint sends and receives tagged messages. It is safe for concurrent use.
+//
+// Lock order: mu, then the locks of package ep, which does not call back.
+type Endpoint struct {
+	cfg        Config
+	e          *ep.Endpoint
+	sends      *Queue
+	receives   *Queue
+	slots      chan struct{} // a token for each receive until its completion is polled
+	scratch    sync.Pool     // of *[]byte: frames to send
+	wg         sync.WaitGroup
+	stop       chan struct{} // closed by Close
+	bad        atomic.Uint64
+	unexpected atomic.Uint64
+
+	mu     sync.Mutex
+	closed bool
+	match  matcher
+	pairs  map[ep.PublicKey]*pair
+	ops    []op     // that the endpoint below has; its context is the index
+	free   []uint32 // of ops
+	offers map[uint32]*offer
+	number uint32 // of the last offer
+	timer  *time.Timer
+	spare  []*message // for reuse
+	idle   []*receive // for reuse
+}
+
+// spareMost bounds the messages and receives that are kept for reuse.
+const spareMost = 256
+
+// pair is what an endpoint knows of a peer. Endpoint.mu protects it.
+type pair struct {
+	key  ep.PublicKey
+	back *ep.Handle // for reads and answers; nil: not needed yet
+
+	out    orderOut
+	opened chan struct{} // has a token when out has room again
+	in     orderIn
+
+	unexpected []*message
+	loose      int                 // messages that are kept, and that ep does not count
+	offered    map[uint32]struct{} // numbers of the peer's offers that are not done
+
+	reading  int     // reads under way
+	pulls    []*pull // with bytes to read
+	controls []control
+}
+
+// Open opens an endpoint.
+func Open(cfg Config) (*Endpoint, error) {
+	cfg, err := cfg.settled()
+	if err != nil {
+		return nil, err
+	}
+	e, err := ep.Open(cfg.below())
+	if err != nil {
+		return nil, err
+	}
+	m := &Endpoint{
+		cfg: cfg, e: e, sends: newQueue(), receives: newQueue(), slots: make(chan struct{}, cfg.Endpoint.ReceiveDepth), stop: make(chan struct{}),
+		pairs: map[ep.PublicKey]*pair{}, offers: map[uint32]*offer{},
+	}
+	m.scratch.New = func() any { b := make([]byte, 0, ep.EagerMost); return &b }
+	for range frames {
+		if err := e.PostReceive(make([]byte, ep.EagerMost), 0); err != nil {
+			e.Close()
+			return nil, err
+		}
+	}
+	m.wg.Go(m.arrivals)
+	m.wg.Go(m.departures)
+	return m, nil
+}
+
+// PublicKey returns the key by which peers know this endpoint.
+func (m *Endpoint) PublicKey() ep.PublicKey { return m.e.PublicKey() }
+
+// Port returns the UDP port at which peers call this endpoint.
+func (m *Endpoint) Port() uint16 { return m.e.Port() }
+
+// Allow lets a peer send, as ep.Endpoint.Allow.
+func (m *Endpoint) Allow(key ep.PublicKey) error { return m.e.Allow(key) }
+
+// Revoke takes back Allow, as ep.Endpoint.Revoke. Messages that have come stay.
+func (m *Endpoint) Revoke(key ep.PublicKey) { m.e.Revoke(key) }
+
+// Sends returns the queue of the completions of sends.
+func (m *Endpoint) Sends() *Queue { return m.sends }
+
+// Receives returns the queue of the completions of receives.
+func (m *Endpoint) Receives() *Queue { return m.receives }
+
+// Handle makes a handle, as ep.Endpoint.Handle.
+func (m *Endpoint) Handle(key ep.PublicKey, addrs ...netip.AddrPort) (*Handle, error) {
+	below, err := m.e.Handle(key, addrs...)
+	if err != nil {
+		return nil, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return &Handle{of: m, pair: m.pair(key), below: below, slots: make(chan struct{}, m.cfg.Endpoint.SendDepth), gone: make(chan struct{})}, nil
+}
+
+// pair returns what is known of a peer. The lock is held.
+func (m *Endpoint) pair(key ep.PublicKey) *pair {
+	p := m.pairs[key]
+	if p == nil {
+		var random [8]byte
+		cryptorand.Read(random[:])
+		p = &pair{key: key, opened: make(chan struct{}, 1), out: orderOut{epoch: binary.BigEndian.Uint64(random[:])}}
+		m.pairs[key] = p
+	}
+	return p
+}
+
+// Close ends the endpoint. All sends and receives that are not complete get
+// ep.StatusFlushed. Their completions can still be polled.
+func (m *Endpoint) Close() error {
+	m.mu.Lock()
+	if m.closed {
+		m.mu.Unlock()
+		return nil
+	}
+	m.closed = true
+	close(m.stop)
+	if m.timer != nil {
+		m.timer.Stop()
+	}
+	m.mu.Unlock()
+	err := m.e.Close()
+	m.wg.Wait()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, o := range m.offers {
+		m.settle(o, ep.StatusFlushed)
+	}
+	for _, p := range m.pairs {
+		m.abandon(p)
+	}
+	for _, r := range m.match.posted {
+		m.giveUp(r, ep.StatusFlushed)
+	}
+	m.match.posted = nil
+	m.sends.q.Close()
+	m.receives.q.Close()
+	return err
+}
+
+// batchMost is how many completions of the endpoint below are handled at once.
+const batchMost = 64
+
+// arrivals handles the frames of peers.
+func (m *Endpoint) arrivals() {
+	batch := make([]ep.Completion, batchMost)
+	for {
+		n, err := m.e.Receives().Wait(context.Background(), batch)
+		if err != nil {
+			return
+		}
+		m.mu.Lock()
+		for i := range batch[:n] {
+			if c := &batch[i]; c.Status == ep.StatusOK {
+				m.frame(c)
+			}
+		}
+		m.mu.Unlock()
+		for i := range batch[:n] {
+			if c := &batch[i]; m.e.PostReceive(c.Data[:cap(c.Data)], 0) != nil {
+				break // the endpoint closes
+			}
+		}
+	}
+}
+
+// frame handles one frame. The lock is held.
+func (m *Endpoint) frame(c *ep.Completion) {
+	p := m.pair(c.From)
+	if c.HasImmediate {
+		if kind, result, ok := parseControl(c.Data); !ok || c.Op != ep.OpReceive || !m.control(p, kind, result, c.Immediate) {
+			m.bad.Add(1)
+		}
+		return
+	}
+	h, data, ok := parseHead(c.Data)
+	if _, again := p.offered[h.number]; !ok || h.kind == kindOffer && again {
+		m.bad.Add(1)
+		c.Release()
+		return
+	}
+	x := m.message()
+	*x = message{pair: p, head: h, data: data, place: *c}
+	x.place.Data = nil
+	if h.kind == kindOffer {
+		if p.offered == nil {
+			p.offered = map[uint32]struct{}{}
+		}
+		p.offered[h.number] = struct{}{}
+	}
+	if !h.ordered {
+		m.arrive(x)
+		return
+	}
+	run, ok := p.in.admit(h.epoch, h.seq, x)
+	if !ok {
+		m.bad.Add(1)
+		m.forget(x)
+	}
+	for _, r := range run {
+		m.arrive(r)
+	}
+	if ok && p.in.held[h.seq] == x {
+		x.keep()
+		p.loosen(x)
+	}
+}
+
+// loosen takes a message that is held back from the count of package ep, so that the
+// messages that it waits for have a place. Each peer may have orderWindow of them.
+func (p *pair) loosen(x *message) {
+	if p.loose < orderWindow {
+		p.loose++
+		x.loose = true
+		x.place.Release()
+	}
+}
+
+// message returns a message for reuse. The lock is held.
+func (m *Endpoint) message() *message {
+	if n := len(m.spare); n > 0 {
+		x := m.spare[n-1]
+		m.spare = m.spare[:n-1]
+		return x
+	}
+	return new(message)
+}
+
+// forget frees a message of which nothing is needed any more. The lock is held.
+func (m *Endpoint) forget(x *message) {
+	if x.loose {
+		x.pair.loose--
+	}
+	x.place.Release()
+	if x.head.kind == kindOffer {
+		delete(x.pair.offered, x.head.number)
+	}
+	*x = message{}
+	if len(m.spare) < spareMost {
+		m.spare = append(m.spare, x)
+	}
+}

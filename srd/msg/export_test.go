@@ -1,0 +1,24 @@
+package msg
+
+// Probe asks the peers at once whether they still know the offers.
+func (m *Endpoint) Probe() { m.probe() }
+
+// Kept returns how many messages of peers are kept.
+func (m *Endpoint) Kept() (n int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, p := range m.pairs {
+		n += len(p.unexpected) + len(p.in.held)
+	}
+	return n
+}
+
+// Answers returns how many answers wait for peers.
+func (m *Endpoint) Answers() (n int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, p := range m.pairs {
+		n += len(p.controls)
+	}
+	return n
+}

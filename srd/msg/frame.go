@@ -1,0 +1,121 @@
+package msg
+
+import (
+	"encoding/binary"
+
+	"github.com/srdtun/srdtun/srd/ep"
+)
+
+// These are the kinds of frames. Each frame is one message of package ep.
+const (
+	kindEager   = 1 // a message with its bytes
+	kindOffer   = 2 // a message whose bytes the receiver reads
+	kindDone    = 3 // the receiver has read them; its number is immediate data
+	kindProbe   = 4 // does the receiver still know the message? Its number is immediate data
+	kindMask    = 0x0f
+	flagOrdered = 0x80
+	flagImm     = 0x40
+	flagMask    = flagOrdered | flagImm
+)
+
+// These are the lengths of the parts of a frame.
+const (
+	headLen    = 1 + 8
+	orderLen   = 8 + 4
+	immLen     = 4
+	offerLen   = 4 + 8 + 8
+	headMost   = headLen + orderLen + immLen
+	eagerMost  = ep.EagerMost - headMost
+	controlLen = 2
+)
+
+// These are the results in a done frame.
+const (
+	doneRead    = 0 // the bytes were read, or the program does not want them
+	doneUnknown = 1 // this process does not know the message
+)
+
+// head is what a frame says of a message.
+type head struct {
+	kind    byte
+	tag     uint64
+	ordered bool
+	epoch   uint64 // of the order
+	seq     uint32 // in the epoch
+	hasImm  bool
+	imm     uint32
+
+	// These fields are those of an offer.
+	number uint32 // chosen by the sender
+	size   uint64
+	key    uint64 // of the region with the bytes
+}
+
+func (h *head) append(b []byte) []byte {
+	kind := h.kind
+	if h.ordered {
+		kind |= flagOrdered
+	}
+	if h.hasImm {
+		kind |= flagImm
+	}
+	b = binary.BigEndian.AppendUint64(append(b, kind), h.tag)
+	if h.ordered {
+		b = binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint64(b, h.epoch), h.seq)
+	}
+	if h.hasImm {
+		b = binary.BigEndian.AppendUint32(b, h.imm)
+	}
+	if h.kind == kindOffer {
+		b = binary.BigEndian.AppendUint32(b, h.number)
+		b = binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(b, h.size), h.key)
+	}
+	return b
+}
+
+// parseHead parses a frame of a message. It returns the message's bytes, and false if the
+// frame is invalid.
+func parseHead(b []byte) (h head, data []byte, ok bool) {
+	if len(b) < headLen {
+		return h, nil, false
+	}
+	h.kind = b[0] & kindMask
+	h.ordered, h.hasImm = b[0]&flagOrdered != 0, b[0]&flagImm != 0
+	h.tag = binary.BigEndian.Uint64(b[1:])
+	if b[0]&^(kindMask|flagMask) != 0 || h.kind != kindEager && h.kind != kindOffer {
+		return h, nil, false
+	}
+	b = b[headLen:]
+	if h.ordered {
+		if len(b) < orderLen {
+			return h, nil, false
+		}
+		h.epoch, h.seq, b = binary.BigEndian.Uint64(b), binary.BigEndian.Uint32(b[8:]), b[orderLen:]
+	}
+	if h.hasImm {
+		if len(b) < immLen {
+			return h, nil, false
+		}
+		h.imm, b = binary.BigEndian.Uint32(b), b[immLen:]
+	}
+	if h.kind == kindEager {
+		return h, b, true
+	}
+	if len(b) != offerLen {
+		return h, nil, false
+	}
+	h.number, h.size, h.key = binary.BigEndian.Uint32(b), binary.BigEndian.Uint64(b[4:]), binary.BigEndian.Uint64(b[12:])
+	return h, nil, h.size <= MaxMessage
+}
+
+// appendControl appends a frame about an offer.
+func appendControl(b []byte, kind, result byte) []byte { return append(b, kind, result) }
+
+// parseControl parses a frame that has come with immediate data.
+func parseControl(b []byte) (kind, result byte, ok bool) {
+	if len(b) != controlLen {
+		return 0, 0, false
+	}
+	kind, result = b[0], b[1]
+	return kind, result, kind == kindDone && result <= doneUnknown || kind == kindProbe && result == 0
+}

@@ -1,0 +1,65 @@
+package msg
+
+import (
+	"bytes"
+	"encoding/hex"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// example is an example in docs/wire.md: a name and a frame.
+var example = regexp.MustCompile(`(?m)^    tagged ([A-Z]+) +([0-9a-f ]+)$`)
+
+func TestExamplesOfTheDocument(t *testing.T) {
+	text, err := os.ReadFile("../../docs/wire.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{}
+	for _, m := range example.FindAllStringSubmatch(string(text), -1) {
+		want[m[1]] = strings.ReplaceAll(m[2], " ", "")
+	}
+	heads := map[string]head{
+		"EAGER":   {kind: kindEager, tag: 5},
+		"ORDERED": {kind: kindEager, tag: 5, ordered: true, epoch: 0x1122334455667788, seq: 2, hasImm: true, imm: 9},
+		"OFFER":   {kind: kindOffer, tag: 5, number: 3, size: 1 << 20, key: 0x0123456789abcdef},
+	}
+	for name, h := range heads {
+		b := h.append(nil)
+		if h.kind == kindEager {
+			b = append(b, "srd"...)
+		}
+		if got := hex.EncodeToString(b); got != want[name] {
+			t.Errorf("%s is %s, the document says %s", name, got, want[name])
+		}
+		if back, data, ok := parseHead(b); !ok || back != h || h.kind == kindEager && string(data) != "srd" {
+			t.Errorf("%s parses as %+v, %q, %v", name, back, data, ok)
+		}
+	}
+	for name, c := range map[string][2]byte{"DONE": {kindDone, doneRead}, "UNKNOWN": {kindDone, doneUnknown}, "PROBE": {kindProbe, 0}} {
+		b := appendControl(nil, c[0], c[1])
+		if got := hex.EncodeToString(b); got != want[name] {
+			t.Errorf("%s is %s, the document says %s", name, got, want[name])
+		}
+		if kind, result, ok := parseControl(b); !ok || kind != c[0] || result != c[1] {
+			t.Errorf("%s parses as %d, %d, %v", name, kind, result, ok)
+		}
+	}
+	if len(want) != len(heads)+3 {
+		t.Errorf("%d examples in the document, want %d", len(want), len(heads)+3)
+	}
+}
+
+// No frame panics, and each has one spelling.
+func FuzzFrames(f *testing.F) {
+	f.Add([]byte{1, 0, 0, 0, 0, 0, 0, 0, 5, 's'})
+	f.Add(append([]byte{0xc2}, make([]byte, headMost-1+offerLen)...))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		parseControl(b)
+		if h, data, ok := parseHead(b); ok && !bytes.Equal(append(h.append(nil), data...), b) {
+			t.Fatalf("%x is %+v", b, h)
+		}
+	})
+}

@@ -1,0 +1,253 @@
+package msg_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"testing"
+	"time"
+
+	"github.com/srdtun/srdtun/srd/ep"
+	"github.com/srdtun/srdtun/srd/msg"
+)
+
+// liar is a peer that sends any frames.
+type liar struct {
+	*ep.Endpoint
+	h *ep.Handle
+}
+
+func newLiar(t *testing.T, key ep.PrivateKey, b *msg.Endpoint) *liar {
+	t.Helper()
+	e, err := ep.Open(ep.Config{Key: key, Protocol: "test over srd/msg 1", Ports: 4, SendDepth: 1 << 14})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { e.Close() })
+	if err := b.Allow(e.PublicKey()); err != nil {
+		t.Fatal(err)
+	}
+	h, err := e.Handle(b.PublicKey(), local(b.Port()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &liar{e, h}
+}
+
+// eager makes a frame of a message. With an epoch it is ordered.
+func eager(tag, epoch uint64, seq uint32, data []byte) []byte {
+	b := []byte{1}
+	if epoch != 0 {
+		b[0] |= 0x80
+	}
+	b = binary.BigEndian.AppendUint64(b, tag)
+	if epoch != 0 {
+		b = binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint64(b, epoch), seq)
+	}
+	return append(b, data...)
+}
+
+// offered makes a frame of an offer.
+func offered(number uint32, size, key uint64) []byte {
+	b := binary.BigEndian.AppendUint64([]byte{2}, 0)
+	b = binary.BigEndian.AppendUint32(b, number)
+	return binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(b, size), key)
+}
+
+// exchange sends messages between honest peers, which notice nothing of the liar.
+func exchange(t *testing.T, ctx context.Context, c, b *msg.Endpoint, h *msg.Handle) {
+	t.Helper()
+	for _, size := range []int{100, 100_000} {
+		receive(t, b, msg.Match{From: c.PublicKey(), Tag: 1}, size, 99)
+		send(t, ctx, h, 1, sequence(size), msg.Options{})
+		if got := next(t, ctx, b.Receives()); got.Err != nil || got.From != c.PublicKey() || !bytes.Equal(got.Data, sequence(size)) {
+			t.Fatalf("an honest message: %v, %d bytes", got.Err, len(got.Data))
+		}
+		if got := next(t, ctx, c.Sends()); got.Err != nil {
+			t.Fatal(got.Err)
+		}
+	}
+}
+
+// A peer sends messages that no receive takes, without end, and again with a new session. Its
+// budget is kept, and others notice nothing.
+func TestTagFlood(t *testing.T) {
+	ctx := background(t)
+	const unexpected, window = 32, 256
+	b, c := endpoint(t, msg.Config{Unexpected: unexpected}), endpoint(t, msg.Config{})
+	h := joined(t, c, b)
+	key := ep.NewKey()
+	full := make([]byte, 8000)
+	for name, frame := range map[string]func(i int) []byte{
+		"tags":   func(i int) []byte { return eager(uint64(i), 0, 0, full) },
+		"offers": func(i int) []byte { return offered(uint32(i)+1, 1<<29, 7) },
+		"a gap":  func(i int) []byte { return eager(9, 5, uint32(1+i%window), full) },
+		"epochs": func(i int) []byte { return eager(9, uint64(6+i/100), uint32(1+i%100), full) },
+	} {
+		l := newLiar(t, key, b)
+		for i := range 2000 {
+			if err := l.TrySend(l.h, frame(i), ep.SendOptions{Quiet: true}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		waitFor(t, ctx, func() bool { return b.Stats().Below.Refused > 0 })
+		for range 10 {
+			exchange(t, ctx, c, b, h)
+			if n := b.Kept(); n > unexpected+window {
+				t.Fatalf("%s: %d messages are kept", name, n)
+			}
+		}
+		l.Close()
+	}
+}
+
+// Frames that no honest peer sends are counted, and take nothing.
+func TestLiesInFrames(t *testing.T) {
+	ctx := background(t)
+	b, c := endpoint(t, msg.Config{}), endpoint(t, msg.Config{})
+	h := joined(t, c, b)
+	l := newLiar(t, ep.NewKey(), b)
+	bad := [][]byte{
+		nil, {1}, {0, 0, 0, 0, 0, 0, 0, 0, 0}, append([]byte{0x21}, make([]byte, 8)...),
+		append([]byte{0x81}, make([]byte, 8+11)...), append([]byte{0x41}, make([]byte, 8+3)...),
+		append([]byte{2}, make([]byte, 8+19)...), append([]byte{2}, make([]byte, 8+21)...),
+		offered(1, msg.MaxMessage+1, 7), offered(1, 1<<63, 7),
+		{3, 0}, {4, 0},
+	}
+	for _, frame := range bad {
+		if err := l.Confirm(ctx, l.h, frame, ep.SendOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	control := [][]byte{nil, {3}, {3, 2}, {4, 1}, {5, 0}, {3, 0, 0}}
+	for _, frame := range control {
+		if err := l.Confirm(ctx, l.h, frame, ep.SendOptions{HasImmediate: true}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// An offer with a number that is in use, and an ordered message that has come.
+	for _, frame := range [][]byte{offered(5, 10_000, 7), offered(5, 10_000, 7), eager(9, 3, 0, nil), eager(9, 3, 0, nil), eager(9, 3, 300, nil)} {
+		if err := l.Confirm(ctx, l.h, frame, ep.SendOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := uint64(len(bad) + len(control) + 3)
+	waitFor(t, ctx, func() bool { return b.Stats().Bad == want })
+	if n := b.Kept(); n != 2 {
+		t.Errorf("%d messages are kept, want 2", n)
+	}
+	exchange(t, ctx, c, b, h)
+}
+
+// An offer of bytes that are not there fails at its receive alone.
+func TestFalseOffer(t *testing.T) {
+	ctx := background(t)
+	b, c := endpoint(t, msg.Config{}), endpoint(t, msg.Config{})
+	h := joined(t, c, b)
+	l := newLiar(t, ep.NewKey(), b)
+	region, err := l.Register(b.PublicKey(), make([]byte, 10), ep.AccessRead)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, key := range []uint64{7, region.Remote(0).Key} {
+		if err := l.Confirm(ctx, l.h, offered(uint32(i), 3<<20, key), ep.SendOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		receive(t, b, msg.Match{}, 3<<20, uint64(i))
+		if got := next(t, ctx, b.Receives()); got.Err != ep.StatusRemoteInvalid || got.Context != uint64(i) {
+			t.Errorf("%v", got.Err)
+		}
+	}
+	exchange(t, ctx, c, b, h)
+}
+
+// A peer says that another peer's message, or one that it was not offered, is read.
+func TestLiesAboutOffers(t *testing.T) {
+	ctx := background(t)
+	b, c := endpoint(t, msg.Config{}), endpoint(t, msg.Config{})
+	l := newLiar(t, ep.NewKey(), b)
+	bc := joined(t, b, c)
+	send(t, ctx, bc, 1, sequence(100_000), msg.Options{})
+	arrived(t, ctx, c, 1)
+	for number := range uint32(100) {
+		if err := l.Confirm(ctx, l.h, []byte{3, 0}, ep.SendOptions{Immediate: number, HasImmediate: true}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	waitFor(t, ctx, func() bool { return b.Stats().Bad == 1 })
+	if b.Sends().Poll(make([]msg.Completion, 1)) > 0 || b.Stats().Offers != 1 {
+		t.Error("believed")
+	}
+	receive(t, c, msg.Match{Tag: 1}, 100_000, 0)
+	if got := next(t, ctx, c.Receives()); got.Err != nil {
+		t.Error(got.Err)
+	}
+	if got := next(t, ctx, b.Sends()); got.Err != nil {
+		t.Error(got.Err)
+	}
+}
+
+// A peer asks for messages without end and takes no answer. The answers are bounded.
+func TestProbeFlood(t *testing.T) {
+	ctx := background(t)
+	b, c := endpoint(t, msg.Config{}), endpoint(t, msg.Config{})
+	h := joined(t, c, b)
+	l := newLiar(t, ep.NewKey(), b)
+	for i := range 5000 {
+		o := ep.SendOptions{Immediate: uint32(i), HasImmediate: true, Quiet: true}
+		if err := l.Send(ctx, l.h, []byte{4, 0}, o); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := l.Confirm(ctx, l.h, eager(0, 0, 0, nil), ep.SendOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if n := b.Answers(); n == 0 || n > 1024 {
+		t.Errorf("%d answers wait", n)
+	}
+	exchange(t, ctx, c, b, h)
+}
+
+// The receiver of an offer restarts, and knows nothing of it. Its sender hears that.
+func TestReceiverOfAnOfferRestarts(t *testing.T) {
+	ctx := background(t)
+	key := ep.NewKey()
+	a := endpoint(t, msg.Config{})
+	b := endpoint(t, msg.Config{Endpoint: ep.Config{Key: key}})
+	h := joined(t, a, b)
+	send(t, ctx, h, 1, make([]byte, 100_000), msg.Options{})
+	arrived(t, ctx, b, 1)
+	a.Probe()
+	time.Sleep(50 * time.Millisecond)
+	if a.Sends().Poll(make([]msg.Completion, 1)) > 0 {
+		t.Error("the receiver knows it, and it has ended")
+	}
+	port := b.Port()
+	b.Close()
+	endpoint(t, msg.Config{Endpoint: ep.Config{Key: key, Port: port, Allow: []ep.PublicKey{a.PublicKey()}}})
+	var c [1]msg.Completion
+	waitFor(t, ctx, func() bool {
+		a.Probe()
+		time.Sleep(20 * time.Millisecond)
+		return a.Sends().Poll(c[:]) > 0
+	})
+	if c[0].Err != ep.StatusReset {
+		t.Errorf("got %v", c[0].Err)
+	}
+}
+
+// A receiver that is dead ends an offer as it ends other requests.
+func TestReceiverOfAnOfferDies(t *testing.T) {
+	ctx := background(t)
+	a := endpoint(t, msg.Config{Endpoint: ep.Config{Unresponsive: 300 * time.Millisecond}})
+	b := endpoint(t, msg.Config{})
+	h := joined(t, a, b)
+	send(t, ctx, h, 1, make([]byte, 100_000), msg.Options{})
+	arrived(t, ctx, b, 1)
+	b.Close()
+	waitFor(t, ctx, func() bool { return !h.Stats().Connected })
+	a.Probe()
+	if c := next(t, ctx, a.Sends()); c.Err != ep.StatusUnresponsive && c.Err != ep.StatusReset {
+		t.Errorf("got %v", c.Err)
+	}
+}

@@ -1,0 +1,206 @@
+package msg
+
+import (
+	"slices"
+	"time"
+
+	"github.com/srdtun/srdtun/srd/ep"
+)
+
+const (
+	// readMost is the most bytes of one read: a message that is longer is read in several.
+	readMost = 1 << 20
+	// readsMost bounds the reads from one peer that are under way: 16 MiB are more than a path
+	// of 10 Gbit/s holds in 10 ms.
+	readsMost = 16
+	// controlsMost bounds the answers for one peer that wait for a place below. A peer that
+	// has so many wait does not take its answers. It asks again.
+	controlsMost = 1024
+	// probeAfter is how often the sender of a long message asks whether its receiver still
+	// knows it.
+	probeAfter = 5 * time.Second
+)
+
+// pull is a long message whose bytes are being read.
+type pull struct {
+	message *message
+	receive *receive
+	dest    []byte
+	at      int // bytes asked for
+	open    int // reads under way
+	err     error
+}
+
+// control is a frame about an offer.
+type control struct {
+	kind, result byte
+	number       uint32
+}
+
+// pull begins to read a message. The lock is held.
+func (m *Endpoint) pull(p *pull) {
+	pr := p.message.pair
+	pr.pulls = append(pr.pulls, p)
+	m.pump(pr)
+}
+
+// pump sends what waits for a peer: answers, and reads. The lock is held.
+func (m *Endpoint) pump(p *pair) {
+	if m.closed {
+		return
+	}
+	if p.back == nil {
+		back, err := m.e.Handle(p.key)
+		if err != nil {
+			return // the endpoint closes
+		}
+		p.back = back
+	}
+	for len(p.controls) > 0 && m.tell(p, p.controls[0]) {
+		p.controls = slices.Delete(p.controls, 0, 1)
+	}
+	for len(p.pulls) > 0 && p.reading < readsMost {
+		x := p.pulls[0]
+		if x.err == nil && x.at < len(x.dest) {
+			if !m.read(p, x) {
+				return // another completion calls pump again
+			}
+		}
+		if x.err != nil || x.at == len(x.dest) {
+			p.pulls = slices.Delete(p.pulls, 0, 1)
+			if x.open == 0 {
+				m.pulled(x)
+			}
+		}
+	}
+}
+
+// read asks for the next bytes of a message. The lock is held.
+func (m *Endpoint) read(p *pair, x *pull) bool {
+	n := min(readMost, len(x.dest)-x.at)
+	i := m.begin(op{kind: opRead, pull: x, pair: p})
+	from := ep.Remote{Key: x.message.head.key, Offset: uint64(x.at)}
+	switch err := m.e.TryRead(p.back, from, x.dest[x.at:x.at+n], ep.SendOptions{Context: uint64(i)}); err {
+	case nil:
+		x.at += n
+		x.open++
+		p.reading++
+		return true
+	case ep.ErrFull:
+		m.end(i)
+		return false
+	default:
+		m.end(i)
+		x.err = err
+		return true
+	}
+}
+
+// readSome handles the result of a read. The lock is held.
+func (m *Endpoint) readSome(x *pull, c *ep.Completion) {
+	p := x.message.pair
+	p.reading--
+	x.open--
+	if x.err == nil {
+		x.err = c.Err()
+	}
+	if x.open == 0 && !slices.Contains(p.pulls, x) {
+		m.pulled(x)
+	}
+	if m.closed {
+		m.abandon(p)
+		return
+	}
+	m.pump(p)
+}
+
+// abandon completes the messages whose bytes will not be read. The lock is held.
+func (m *Endpoint) abandon(p *pair) {
+	for _, x := range p.pulls {
+		x.err = ep.StatusFlushed
+		if x.open == 0 {
+			m.pulled(x)
+		}
+	}
+	p.pulls = nil
+}
+
+// pulled completes a long message, and tells its sender. The lock is held.
+func (m *Endpoint) pulled(x *pull) {
+	p, number := x.message.pair, x.message.head.number
+	m.received(x.message, x.receive, x.dest, x.err)
+	if !m.closed {
+		m.answer(p, control{kindDone, doneRead, number})
+	}
+}
+
+// answer sends a control frame when there is a place for it. The lock is held.
+func (m *Endpoint) answer(p *pair, c control) {
+	if len(p.controls) < controlsMost {
+		p.controls = append(p.controls, c)
+	}
+	if len(p.controls) == 1 {
+		m.pump(p)
+	}
+}
+
+// tell sends a control frame. It returns false if there is no place for it. The lock is held.
+func (m *Endpoint) tell(p *pair, c control) bool {
+	var b [controlLen]byte
+	i := m.begin(op{kind: c.kind, pair: p, number: c.number})
+	o := ep.SendOptions{Context: uint64(i), Immediate: c.number, HasImmediate: true}
+	err := m.e.TrySend(p.back, appendControl(b[:0], c.kind, c.result), o)
+	if err != nil {
+		m.end(i)
+	}
+	return err != ep.ErrFull
+}
+
+// control handles a control frame of a peer. It returns false if no honest peer sends it. The
+// lock is held.
+func (m *Endpoint) control(p *pair, kind, result byte, number uint32) bool {
+	if kind == kindProbe {
+		if _, known := p.offered[number]; !known && !m.closed {
+			m.answer(p, control{kindDone, doneUnknown, number})
+		}
+		return true
+	}
+	o := m.offers[number]
+	if o == nil {
+		return true // it has ended at this end
+	}
+	if o.handle.pair != p {
+		return false
+	}
+	if o.read = true; result == doneUnknown {
+		o.err = ep.StatusReset
+	}
+	if o.accepted {
+		m.settle(o, o.err)
+	}
+	return true
+}
+
+// watch has the offers probed while there are some. The lock is held.
+func (m *Endpoint) watch() {
+	if m.timer == nil {
+		m.timer = time.AfterFunc(probeAfter, m.probe)
+	} else if len(m.offers) == 1 {
+		m.timer.Reset(probeAfter)
+	}
+}
+
+// probe asks for the offers of which nothing was heard since the last time.
+func (m *Endpoint) probe() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.closed || len(m.offers) == 0 {
+		return
+	}
+	for _, o := range m.offers {
+		if o.accepted {
+			m.answer(o.handle.pair, control{kindProbe, 0, o.number})
+		}
+	}
+	m.timer.Reset(probeAfter)
+}

@@ -1,0 +1,239 @@
+package msg
+
+import "github.com/srdtun/srdtun/srd/ep"
+
+// Receive posts a buffer for one message that match takes. If such messages have come, it
+// gets the oldest. The buffer belongs to the endpoint until the completion was polled. The
+// errors are ep.ErrFull and ep.ErrClosed.
+func (m *Endpoint) Receive(match Match, buf []byte, context uint64) error {
+	return m.post(receive{match: match, buf: buf, context: context})
+}
+
+// ReceiveMulti posts a buffer for several messages. Each has a completion with its place in
+// the buffer, which begins at a multiple of 64 bytes. The buffer takes messages until fewer
+// than least bytes are left, or one does not fit, or it is canceled. Its last completion is
+// OpReleased.
+func (m *Endpoint) ReceiveMulti(match Match, buf []byte, least int, context uint64) error {
+	return m.post(receive{match: match, buf: buf, context: context, multi: true, least: least})
+}
+
+func (m *Endpoint) post(r receive) error {
+	select {
+	case m.slots <- struct{}{}:
+	default:
+		return ep.ErrFull
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.closed {
+		<-m.slots
+		return ep.ErrClosed
+	}
+	p := m.receive()
+	*p = r
+	for {
+		x := m.match.find(&p.match)
+		switch {
+		case x == nil:
+			m.match.posted = append(m.match.posted, p)
+			return nil
+		case !p.fits(x.size()):
+			m.release(p)
+			return nil
+		}
+		m.take(x)
+		if over := m.deliver(x, p); over {
+			return nil
+		}
+	}
+}
+
+// receive returns a receive for reuse. The lock is held.
+func (m *Endpoint) receive() *receive {
+	if n := len(m.idle); n > 0 {
+		r := m.idle[n-1]
+		m.idle = m.idle[:n-1]
+		return r
+	}
+	return new(receive)
+}
+
+// take takes an unexpected message. The lock is held.
+func (m *Endpoint) take(x *message) {
+	m.match.remove(x)
+	m.unexpected.Add(^uint64(0))
+}
+
+// arrive gives a message to the receive that takes it. The lock is held.
+func (m *Endpoint) arrive(x *message) {
+	if r := m.match.arrive(x, m.release); r != nil {
+		m.deliver(x, r)
+	} else {
+		m.unexpected.Add(1)
+	}
+}
+
+// deliver puts a message into a receive. It reports whether the receive takes no more. The
+// lock is held.
+func (m *Endpoint) deliver(x *message, r *receive) (over bool) {
+	n := x.size()
+	dest := r.room(n)
+	r.open++
+	over = !r.multi || r.retired
+	if r.multi && r.retired {
+		m.match.retire(r)
+	}
+	if x.head.kind == kindOffer {
+		m.pull(&pull{message: x, receive: r, dest: dest})
+		return over
+	}
+	copy(dest, x.data)
+	m.received(x, r, dest, nil)
+	return over
+}
+
+// received completes a message in a receive, and frees both. The lock is held.
+func (m *Endpoint) received(x *message, r *receive, data []byte, err error) {
+	c := Completion{
+		Op: OpReceive, Err: err, Context: r.context, From: x.pair.key, Tag: x.head.tag, Data: data, Size: x.size(),
+		Immediate: x.head.imm, HasImmediate: x.head.hasImm,
+	}
+	if err == nil && len(data) < c.Size {
+		c.Err = ErrTruncated
+	}
+	if !r.multi {
+		c.slot = m.slots
+	}
+	m.receives.add(c)
+	m.forget(x)
+	r.open--
+	switch {
+	case !r.multi:
+		m.recycle(r)
+	case r.retired:
+		m.release(r)
+	}
+}
+
+// release completes a receive for several messages that takes no more, when the bytes of all
+// are here. The lock is held.
+func (m *Endpoint) release(r *receive) {
+	r.retired = true
+	if r.open > 0 {
+		return
+	}
+	m.receives.add(Completion{Op: OpReleased, Context: r.context, Data: r.buf, slot: m.slots})
+	m.recycle(r)
+}
+
+// giveUp completes a posted receive that gets no message. The lock is held.
+func (m *Endpoint) giveUp(r *receive, err error) {
+	if r.multi {
+		m.release(r)
+		return
+	}
+	m.receives.add(Completion{Op: OpReceive, Err: err, Context: r.context, Data: r.buf, slot: m.slots})
+	m.recycle(r)
+}
+
+func (m *Endpoint) recycle(r *receive) {
+	*r = receive{}
+	if len(m.idle) < spareMost {
+		m.idle = append(m.idle, r)
+	}
+}
+
+// Cancel takes back the oldest posted receive with this context. The receive completes with
+// ErrCanceled, or with OpReleased if it is for several messages. Cancel returns false if there
+// is none: it has matched a message by then.
+func (m *Endpoint) Cancel(context uint64) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	r := m.match.cancel(context)
+	if r != nil {
+		m.giveUp(r, ErrCanceled)
+	}
+	return r != nil
+}
+
+// Envelope describes a message that has come.
+type Envelope struct {
+	From         ep.PublicKey
+	Tag          uint64
+	Size         int
+	Immediate    uint32
+	HasImmediate bool
+}
+
+func (x *message) envelope() Envelope {
+	return Envelope{From: x.pair.key, Tag: x.head.tag, Size: x.size(), Immediate: x.head.imm, HasImmediate: x.head.hasImm}
+}
+
+// Peek describes the message that Receive would get at once. It returns false if there is none.
+func (m *Endpoint) Peek(match Match) (Envelope, bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	x := m.match.find(&match)
+	if x == nil {
+		return Envelope{}, false
+	}
+	return x.envelope(), true
+}
+
+// Claimed is a message that no other receive gets.
+type Claimed struct {
+	Envelope
+	of *Endpoint
+	x  *message // nil: taken
+}
+
+// Claim is Peek that takes the message. It counts towards Config.Unexpected until Receive or
+// Discard.
+func (m *Endpoint) Claim(match Match) (*Claimed, bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	x := m.match.find(&match)
+	if x == nil {
+		return nil, false
+	}
+	m.take(x)
+	return &Claimed{Envelope: x.envelope(), of: m, x: x}, true
+}
+
+// Receive puts the message into a buffer, and completes as Endpoint.Receive does. The errors
+// are ep.ErrFull and ep.ErrClosed, also if the message was taken before.
+func (c *Claimed) Receive(buf []byte, context uint64) error {
+	m := c.of
+	select {
+	case m.slots <- struct{}{}:
+	default:
+		return ep.ErrFull
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.closed || c.x == nil {
+		<-m.slots
+		return ep.ErrClosed
+	}
+	r := m.receive()
+	*r = receive{buf: buf, context: context}
+	x := c.x
+	c.x = nil
+	m.deliver(x, r)
+	return nil
+}
+
+// Discard drops the message. Its sender's completion is that of a message that was received.
+func (c *Claimed) Discard() {
+	m := c.of
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	x := c.x
+	if c.x = nil; x == nil {
+		return
+	}
+	if x.head.kind == kindOffer && !m.closed {
+		m.answer(x.pair, control{kindDone, doneRead, x.head.number})
+	}
+	m.forget(x)
+}

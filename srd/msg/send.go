@@ -1,0 +1,311 @@
+package msg
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"github.com/srdtun/srdtun/srd/ep"
+)
+
+// Handle is a destination of messages. It is safe for concurrent use.
+type Handle struct {
+	of    *Endpoint
+	pair  *pair
+	below *ep.Handle
+	slots chan struct{} // a token for each send until its completion is polled
+	gone  chan struct{} // closed by Close
+	once  sync.Once
+}
+
+// Options are the options of a send.
+type Options struct {
+	// Context is returned with the completion.
+	Context uint64
+	// Ordered messages to a peer are matched in the order in which they were sent. Others
+	// have no order, and do not wait for them.
+	Ordered bool
+	// Immediate is four bytes for the receiver's completion, if HasImmediate is true.
+	Immediate    uint32
+	HasImmediate bool
+}
+
+// errOrder means that too many ordered messages are under way.
+var errOrder = errors.New("msg: too many ordered messages are under way")
+
+// Key returns the peer's public key.
+func (h *Handle) Key() ep.PublicKey { return h.pair.key }
+
+// Stats describes the way to the peer.
+func (h *Handle) Stats() ep.HandleStats { return h.below.Stats() }
+
+// Close completes the handle's sends with ep.StatusFlushed. The result is always nil.
+func (h *Handle) Close() error {
+	h.once.Do(func() { close(h.gone) })
+	h.below.Close()
+	h.of.mu.Lock()
+	defer h.of.mu.Unlock()
+	for _, o := range h.of.offers {
+		if o.handle == h && o.accepted {
+			h.of.settle(o, ep.StatusFlushed)
+		}
+	}
+	return nil
+}
+
+// Send sends a message. data belongs to the endpoint until the completion was polled. Send
+// waits while the handle has SendDepth sends without a polled completion, or more than 256
+// ordered messages to the peer are under way. Its errors are ErrTooLarge, ep.ErrClosed, and
+// that of ctx.
+func (h *Handle) Send(ctx context.Context, tag uint64, data []byte, o Options) error {
+	select {
+	case h.slots <- struct{}{}:
+	case <-h.gone:
+		return ep.ErrClosed
+	case <-h.of.stop:
+		return ep.ErrClosed
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	for {
+		err := h.submit(tag, data, &o)
+		if err == nil {
+			return nil
+		}
+		if err != errOrder {
+			<-h.slots
+			return err
+		}
+		select {
+		case <-h.pair.opened:
+			continue
+		case <-h.gone:
+			err = ep.ErrClosed
+		case <-h.of.stop:
+			err = ep.ErrClosed
+		case <-ctx.Done():
+			err = ctx.Err()
+		}
+		<-h.slots
+		return err
+	}
+}
+
+// TrySend is Send that returns ep.ErrFull instead of waiting.
+func (h *Handle) TrySend(tag uint64, data []byte, o Options) error {
+	select {
+	case h.slots <- struct{}{}:
+	default:
+		return ep.ErrFull
+	}
+	err := h.submit(tag, data, &o)
+	if err != nil {
+		<-h.slots
+	}
+	if err == errOrder {
+		return ep.ErrFull
+	}
+	return err
+}
+
+// op is what the endpoint below is doing.
+type op struct {
+	kind    byte // of the frame, or opRead
+	handle  *Handle
+	context uint64
+	ordered bool
+	epoch   uint64
+	seq     uint32
+	offer   *offer
+	pull    *pull
+	pair    *pair
+	number  uint32 // of a probe
+}
+
+const opRead = 0xff
+
+// offer is a long message that its receiver reads.
+type offer struct {
+	number   uint32
+	handle   *Handle
+	context  uint64
+	region   *ep.Region
+	accepted bool  // the frame was
+	read     bool  // the receiver is done
+	err      error // if it is, why it failed
+}
+
+// begin returns the index of a new op. The lock is held.
+func (m *Endpoint) begin(o op) uint32 {
+	if n := len(m.free); n > 0 {
+		i := m.free[n-1]
+		m.free = m.free[:n-1]
+		m.ops[i] = o
+		return i
+	}
+	m.ops = append(m.ops, o)
+	return uint32(len(m.ops) - 1)
+}
+
+// end frees an op. The lock is held.
+func (m *Endpoint) end(i uint32) op {
+	o := m.ops[i]
+	m.ops[i] = op{}
+	m.free = append(m.free, i)
+	return o
+}
+
+// submit sends the frame of a message that has a slot.
+func (h *Handle) submit(tag uint64, data []byte, o *Options) error {
+	if len(data) > MaxMessage {
+		return ErrTooLarge
+	}
+	m := h.of
+	f := head{kind: kindEager, tag: tag, ordered: o.Ordered, hasImm: o.HasImmediate, imm: o.Immediate}
+	if len(data) > m.cfg.Eager {
+		f.kind, f.size = kindOffer, uint64(len(data))
+	}
+	i, err := h.prepare(&f, data, o)
+	if err != nil {
+		return err
+	}
+	b := m.scratch.Get().(*[]byte)
+	*b = f.append((*b)[:0])
+	if f.kind == kindEager {
+		*b = append(*b, data...)
+	}
+	err = m.e.TrySend(h.below, *b, ep.SendOptions{Context: uint64(i)})
+	m.scratch.Put(b)
+	if err == nil {
+		return nil
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.ordered(m.ops[i], false)
+	if x := m.end(i).offer; x != nil {
+		delete(m.offers, x.number)
+		x.region.Close()
+	}
+	return err
+}
+
+// prepare enters a message in the tables, and completes its frame.
+func (h *Handle) prepare(f *head, data []byte, o *Options) (i uint32, err error) {
+	m := h.of
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.closed {
+		return 0, ep.ErrClosed
+	}
+	if f.ordered && h.pair.out.full() {
+		return 0, errOrder
+	}
+	x := op{kind: f.kind, handle: h, context: o.Context, ordered: f.ordered, pair: h.pair}
+	if f.kind == kindOffer {
+		if x.offer, err = m.offer(h, data, o.Context); err != nil {
+			return 0, err
+		}
+		f.number, f.key = x.offer.number, x.offer.region.Remote(0).Key
+	}
+	if f.ordered {
+		f.epoch, f.seq = h.pair.out.take()
+		x.epoch, x.seq = f.epoch, f.seq
+		h.pair.open()
+	}
+	return m.begin(x), nil
+}
+
+// open wakes a Send that waits for room in the order, if there is some. The lock is held.
+func (p *pair) open() {
+	if p.out.full() {
+		return
+	}
+	select {
+	case p.opened <- struct{}{}:
+	default:
+	}
+}
+
+// offer opens a long message to its receiver. The lock is held.
+func (m *Endpoint) offer(h *Handle, data []byte, context uint64) (*offer, error) {
+	region, err := m.e.Register(h.pair.key, data, ep.AccessRead)
+	if err != nil {
+		return nil, err
+	}
+	for m.number++; m.offers[m.number] != nil; m.number++ {
+	}
+	o := &offer{number: m.number, handle: h, context: context, region: region}
+	m.offers[o.number] = o
+	m.watch()
+	return o, nil
+}
+
+// departures handles the results of what the endpoint below has done.
+func (m *Endpoint) departures() {
+	batch := make([]ep.Completion, batchMost)
+	for {
+		n, err := m.e.Sends().Wait(context.Background(), batch)
+		if err != nil {
+			return
+		}
+		m.mu.Lock()
+		for i := range batch[:n] {
+			m.departed(m.end(uint32(batch[i].Context)), &batch[i])
+		}
+		m.mu.Unlock()
+	}
+}
+
+// departed handles the result of an op. The lock is held.
+func (m *Endpoint) departed(o op, c *ep.Completion) {
+	m.ordered(o, c.Status == ep.StatusOK)
+	switch o.kind {
+	case kindEager:
+		m.sends.add(Completion{Op: OpSend, Err: c.Err(), Context: o.context, Handle: o.handle, slot: o.handle.slots})
+	case kindOffer:
+		o.offer.accepted = true
+		switch {
+		case c.Status != ep.StatusOK:
+			m.settle(o.offer, c.Err())
+		case o.offer.read:
+			m.settle(o.offer, o.offer.err)
+		case o.handle.closed():
+			m.settle(o.offer, ep.StatusFlushed)
+		}
+	case opRead:
+		m.readSome(o.pull, c)
+	case kindProbe:
+		if x := m.offers[o.number]; x != nil && c.Status != ep.StatusOK {
+			m.settle(x, c.Err())
+		}
+		m.pump(o.pair)
+	case kindDone:
+		m.pump(o.pair)
+	}
+}
+
+func (h *Handle) closed() bool {
+	select {
+	case <-h.gone:
+		return true
+	default:
+		return false
+	}
+}
+
+// ordered notes the result of an ordered message. The lock is held.
+func (m *Endpoint) ordered(o op, ok bool) {
+	if o.ordered && o.pair.out.done(o.epoch, o.seq, ok) {
+		o.pair.open()
+	}
+}
+
+// settle completes the send of an offer. The lock is held.
+func (m *Endpoint) settle(o *offer, err error) {
+	if m.offers[o.number] != o {
+		return
+	}
+	delete(m.offers, o.number)
+	o.region.Close()
+	m.sends.add(Completion{Op: OpSend, Err: err, Context: o.context, Handle: o.handle, slot: o.handle.slots})
+}
