@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/srdtun/srdtun/srd/ep"
+	"github.com/srdtun/srdtun/srd/msg"
 )
 
 // These bound the options: a slip of the hand must not use all memory.
@@ -34,6 +35,7 @@ type clientFlags struct {
 	time      time.Duration
 	json      bool
 	histogram bool
+	ordered   bool
 }
 
 // command makes a command with its flags. The values of f are the defaults.
@@ -59,6 +61,9 @@ func (f clientFlags) command(use, short string, most int) *cobra.Command {
 	if f.mode != "pingpong" {
 		v.IntVarP(&f.depth, "depth", "d", f.depth, "messages on the way to each destination")
 	}
+	if f.mode == "tagged" {
+		v.BoolVar(&f.ordered, "ordered", false, "messages are matched in the order in which they were sent")
+	}
 	if f.mode == "incast" {
 		v.IntVar(&f.senders, "senders", f.senders, "endpoints that send")
 	}
@@ -78,6 +83,21 @@ func bandwidthCommand() *cobra.Command {
 func rateCommand() *cobra.Command {
 	return clientFlags{sizes: []string{"64"}, messages: 200000, warmup: 1000, depth: 128, senders: 1}.
 		command("rate KEY@ADDR", "Measure small messages per second", 1)
+}
+
+func writeCommand() *cobra.Command {
+	return clientFlags{sizes: []string{"64K"}, messages: 10000, warmup: 100, depth: 64, senders: 1}.
+		command("write KEY@ADDR", "Write to the server's memory", 1)
+}
+
+func readCommand() *cobra.Command {
+	return clientFlags{sizes: []string{"64K"}, messages: 10000, warmup: 100, depth: 64, senders: 1}.
+		command("read KEY@ADDR", "Read the server's memory", 1)
+}
+
+func taggedCommand() *cobra.Command {
+	return clientFlags{sizes: []string{"64K"}, messages: 10000, warmup: 100, depth: 64, senders: 1}.
+		command("tagged KEY@ADDR", "Send tagged messages, to srdperf serve --tagged", 1)
 }
 
 func incastCommand() *cobra.Command {
@@ -129,6 +149,18 @@ func parseSize(text string) (int, error) {
 type sender struct {
 	e  *ep.Endpoint
 	to []*ep.Handle
+	// These are instead of them for tagged messages.
+	m      *msg.Endpoint
+	tagged []*msg.Handle
+}
+
+func (s *sender) close() {
+	if s.e != nil {
+		s.e.Close()
+	}
+	if s.m != nil {
+		s.m.Close()
+	}
 }
 
 // measure runs a command for each size.
@@ -169,7 +201,7 @@ func (f *clientFlags) row(ctx context.Context, to []target, size int) (result, e
 	var senders []sender
 	defer func() {
 		for _, s := range senders {
-			s.e.Close()
+			s.close()
 		}
 	}()
 	for i := range f.senders {
@@ -199,7 +231,14 @@ func (f *clientFlags) sender(to []target, number int) (s sender, err error) {
 	if err != nil {
 		return s, err
 	}
-	if s.e, err = f.open(ep.Config{Key: key, SendDepth: f.depth, Unresponsive: patience}); err != nil {
+	cfg, err := f.config(ep.Config{Key: key, SendDepth: f.depth, Unresponsive: patience})
+	if err != nil {
+		return s, err
+	}
+	if f.mode == "tagged" {
+		return f.openTagged(cfg, to)
+	}
+	if s.e, err = ep.Open(cfg); err != nil {
 		return s, err
 	}
 	for _, t := range to {
@@ -218,7 +257,31 @@ func (f *clientFlags) one(ctx context.Context, s sender, size int, x extent) (*t
 	if f.mode == "pingpong" {
 		return rally(ctx, s.e, s.to[0], size, x)
 	}
-	return newStream(s.e, s.to, size, f.depth).run(ctx, x)
+	m, err := f.mover(ctx, s, size)
+	if err != nil {
+		return nil, err
+	}
+	return newStream(m, len(s.to)+len(s.tagged), size, f.depth).run(ctx, x)
+}
+
+// mover returns what the command's requests are.
+func (f *clientFlags) mover(ctx context.Context, s sender, size int) (mover, error) {
+	data := make([]byte, size)
+	if s.m != nil {
+		return &tagged{m: s.m, to: s.tagged, data: data, o: msg.Options{Ordered: f.ordered}, batch: make([]msg.Completion, batchMost)}, nil
+	}
+	m := &messages{e: s.e, to: s.to, data: data, batch: make([]ep.Completion, batchMost)}
+	switch f.mode {
+	case "write":
+		m.op = ep.OpWrite
+	case "read":
+		m.op = ep.OpRead
+	default:
+		return m, nil
+	}
+	var err error
+	m.at, err = remotes(ctx, s)
+	return m, err
 }
 
 // together calls f for all senders at the same time, and returns the first error.

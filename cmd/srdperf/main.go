@@ -4,6 +4,8 @@
 //	srdperf serve                       prints KEY@ADDR
 //	srdperf pingpong KEY@ADDR           round trips
 //	srdperf bandwidth KEY@ADDR          bytes per second; rate: messages per second
+//	srdperf write KEY@ADDR              bytes per second to the server's memory; read: from it
+//	srdperf tagged KEY@ADDR             tagged messages, to srdperf serve --tagged
 //	srdperf incast KEY@ADDR             many endpoints send to one
 //	srdperf many KEY@ADDR KEY@ADDR..    one endpoint sends to many
 package main
@@ -68,7 +70,7 @@ the host has several. Give this line to another command on the other host. Who k
 line may measure; others get no answer.
 
 A latency is the time until the peer has accepted the message into a posted receive; of
-pingpong, until the echo is here. Ctrl-C ends a run and prints what was measured.`,
+pingpong, until the echo is here; of read, until the bytes are here. Ctrl-C ends a run and prints what was measured.`,
 		SilenceErrors:     true,
 		SilenceUsage:      true,
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
@@ -81,7 +83,7 @@ pingpong, until the echo is here. Ctrl-C ends a run and prints what was measured
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
-	root.AddCommand(serveCommand(), pingpongCommand(), bandwidthCommand(), rateCommand(), incastCommand(), manyCommand())
+	root.AddCommand(serveCommand(), pingpongCommand(), bandwidthCommand(), rateCommand(), writeCommand(), readCommand(), taggedCommand(), incastCommand(), manyCommand())
 	return root
 }
 

@@ -77,6 +77,8 @@ func TestCommandsCountWhatTheyMeasure(t *testing.T) {
 		{"rate", []int{64}, 1, 50},
 		{"incast --senders 3", []int{64 << 10}, 3, 150},
 		{"many " + second, []int{64 << 10}, 2, 100},
+		{"write --size 0,64K", []int{0, 64 << 10}, 1, 50},
+		{"read --size 0,64K", []int{0, 64 << 10}, 1, 50},
 	} {
 		args := strings.Fields(x.args)
 		mode, rest := args[0], args[1:]
@@ -100,6 +102,25 @@ func TestCommandsCountWhatTheyMeasure(t *testing.T) {
 	stop()
 	if !strings.Contains(note.String(), " 165 echoes; 3 clients") {
 		t.Errorf("the server says %q", note.String())
+	}
+}
+
+func TestTaggedMessages(t *testing.T) {
+	line, note, stop := startServer(t, "--tagged")
+	for _, order := range []string{"", "--ordered"} {
+		args := []string{"tagged", line, "--iters", "50", "--warmup", "5", "--size", "64,64K"}
+		if order != "" {
+			args = append(args, order)
+		}
+		for i, r := range rows(t, args...) {
+			if r.Mode != "tagged" || r.Size != []int{64, 64 << 10}[i] || r.Messages != 50 || r.Flows != 1 {
+				t.Errorf("%+v", r)
+			}
+		}
+	}
+	stop()
+	if want := "220 messages, 7216000 bytes, 0 longer"; !strings.Contains(note.String(), want) {
+		t.Errorf("the server says %q, want %s", note.String(), want)
 	}
 }
 
@@ -152,6 +173,9 @@ func TestFaultsAreOneLine(t *testing.T) {
 		{"rate " + line + " --depth 0", exitUsage, "--depth 0 is not between"},
 		{"incast " + line + " --senders 65", exitUsage, "--senders 65 is not between"},
 		{"rate " + line + " --local x", exitUsage, "--local x"},
+		{"write " + line + " --size 65K --iters 1", exitFailure, "start srdperf serve with --size 66560"},
+		{"read " + line + " --size 65K --iters 1", exitFailure, "start srdperf serve with --size 66560"},
+		{"tagged " + line + " --iters 1", exitFailure, "srdperf tagged needs serve --tagged"},
 		{"rate " + line + " --size 65K --iters 1", exitFailure, "start srdperf serve with --size 66560"},
 	} {
 		var out, fault bytes.Buffer

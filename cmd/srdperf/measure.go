@@ -27,17 +27,17 @@ type tally struct {
 
 // stream sends messages from one endpoint to several destinations.
 type stream struct {
-	e       *ep.Endpoint
-	to      []*ep.Handle
-	data    []byte
+	m       mover
+	to      int // destinations
+	size    int
 	depth   int // messages on the way to each destination
 	started [][]time.Time
 	free    [][]int // slots of started, for each destination
 	sent    []int
 }
 
-func newStream(e *ep.Endpoint, to []*ep.Handle, size, depth int) *stream {
-	s := &stream{e: e, to: to, data: make([]byte, size), depth: depth, sent: make([]int, len(to))}
+func newStream(m mover, to, size, depth int) *stream {
+	s := &stream{m: m, to: to, size: size, depth: depth, sent: make([]int, to)}
 	for range to {
 		s.started = append(s.started, make([]time.Time, depth))
 		free := make([]int, depth)
@@ -52,10 +52,10 @@ func newStream(e *ep.Endpoint, to []*ep.Handle, size, depth int) *stream {
 // run keeps depth messages on the way to each destination. If ctx ends, it returns the complete
 // part.
 func (s *stream) run(ctx context.Context, x extent) (*tally, error) {
-	t := &tally{each: make([]uint64, len(s.to))}
+	t := &tally{each: make([]uint64, s.to)}
 	clear(s.sent)
 	begin := time.Now()
-	batch := make([]ep.Completion, batchMost)
+	batch := make([]outcome, batchMost)
 	for open := 0; ; {
 		more := ctx.Err() == nil && (x.time == 0 || time.Since(begin) < x.time)
 		for i := range s.to {
@@ -68,7 +68,7 @@ func (s *stream) run(ctx context.Context, x extent) (*tally, error) {
 		if open == 0 {
 			break
 		}
-		n, err := s.e.Sends().Wait(ctx, batch)
+		n, err := s.m.wait(ctx, batch)
 		if ctx.Err() != nil {
 			break
 		}
@@ -91,8 +91,7 @@ func (s *stream) fill(i int, more bool, x extent) (n int, err error) {
 		slot := s.free[i][last]
 		s.free[i] = s.free[i][:last]
 		s.started[i][slot] = time.Now()
-		o := ep.SendOptions{Context: uint64(i*s.depth + slot)}
-		if err := s.e.TrySend(s.to[i], s.data, o); err != nil {
+		if err := s.m.begin(i, uint64(i*s.depth+slot)); err != nil {
 			return n, err
 		}
 		s.sent[i]++
@@ -101,14 +100,14 @@ func (s *stream) fill(i int, more bool, x extent) (n int, err error) {
 	return n, nil
 }
 
-func (s *stream) done(t *tally, batch []ep.Completion) error {
+func (s *stream) done(t *tally, batch []outcome) error {
 	now := time.Now()
 	for k := range batch {
 		c := &batch[k]
-		if c.Status != ep.StatusOK {
-			return explain(c.Status, c.Handle, len(s.data))
+		i, slot := int(c.context)/s.depth, int(c.context)%s.depth
+		if c.err != nil {
+			return explain(c.err, s.m.key(i), s.size)
 		}
-		i, slot := int(c.Context)/s.depth, int(c.Context)%s.depth
 		t.hist.add(now.Sub(s.started[i][slot]))
 		t.each[i]++
 		s.free[i] = append(s.free[i], slot)
@@ -117,14 +116,16 @@ func (s *stream) done(t *tally, batch []ep.Completion) error {
 }
 
 // explain returns the error of a message.
-func explain(s ep.Status, h *ep.Handle, size int) error {
-	switch s {
+func explain(err error, to ep.PublicKey, size int) error {
+	switch err {
 	case ep.StatusRemoteInvalid:
-		return fmt.Errorf("%v does not take %d bytes: start srdperf serve with --size %d", h.Key(), size, size)
+		return fmt.Errorf("%v does not take %d bytes: start srdperf serve with --size %d", to, size, size)
 	case ep.StatusUnresponsive:
-		return fmt.Errorf("%v does not answer: is srdperf serve running at this address, with this key?", h.Key())
+		return fmt.Errorf("%v does not answer: is srdperf serve running at this address, with this key?", to)
+	case ep.StatusBadDestination:
+		return fmt.Errorf("%v does not measure this: srdperf tagged needs serve --tagged, and other commands need serve without it", to)
 	}
-	return fmt.Errorf("%v: %w", h.Key(), s)
+	return fmt.Errorf("%v: %w", to, err)
 }
 
 // rally sends one message after another, each when the echo of the last one is here.
@@ -172,6 +173,6 @@ func turn(ctx context.Context, e *ep.Endpoint, h *ep.Handle, out, in []byte) err
 func watch(ctx context.Context, cancel context.CancelCauseFunc, e *ep.Endpoint, size int) {
 	var c [1]ep.Completion
 	if _, err := e.Sends().Wait(ctx, c[:]); err == nil {
-		cancel(explain(c[0].Status, c[0].Handle, size))
+		cancel(explain(c[0].Status, c[0].Handle.Key(), size))
 	}
 }

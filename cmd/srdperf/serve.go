@@ -33,17 +33,17 @@ func (f *socketFlags) add(to *pflag.FlagSet) {
 	to.IntVar(&f.workers, "workers", 1, "threads that carry packets")
 }
 
-// open opens an endpoint.
-func (f *socketFlags) open(cfg ep.Config) (*ep.Endpoint, error) {
+// config completes the configuration of an endpoint.
+func (f *socketFlags) config(cfg ep.Config) (ep.Config, error) {
 	for _, text := range f.local {
 		a, err := netip.ParseAddr(text)
 		if err != nil {
-			return nil, usagef("--local %s: it is not an address", text)
+			return cfg, usagef("--local %s: it is not an address", text)
 		}
 		cfg.Local = append(cfg.Local, a)
 	}
 	cfg.Protocol, cfg.Ports, cfg.Workers = protocol, f.ports, f.workers
-	return ep.Open(cfg)
+	return cfg, nil
 }
 
 type serveFlags struct {
@@ -52,6 +52,7 @@ type serveFlags struct {
 	size     string
 	receives int
 	of       string
+	tagged   bool
 }
 
 func serveCommand() *cobra.Command {
@@ -73,7 +74,8 @@ the line of the first.`,
 	c.Flags().Uint16Var(&f.port, "port", 0, "UDP port; 0: any free port")
 	c.Flags().StringVar(&f.size, "size", "1M", "longest message")
 	c.Flags().StringVar(&f.of, "clients-of", "", "KEY@ADDR of another server, whose clients may measure here")
-	c.Flags().IntVar(&f.receives, "receives", 256, "receives that are posted: with --size, the memory that clients can use")
+	c.Flags().BoolVar(&f.tagged, "tagged", false, "accept the tagged messages of srdperf tagged, and nothing else")
+	c.Flags().IntVar(&f.receives, "receives", 256, "receives that are posted: with --size, the memory that clients can use, beside one region of --size bytes for each client")
 	return c
 }
 
@@ -85,12 +87,19 @@ func serve(ctx context.Context, f serveFlags, out, note io.Writer) error {
 	if f.receives < 1 || f.receives > depthMost {
 		return usagef("--receives %d is not between 1 and %d", f.receives, depthMost)
 	}
-	e, err := f.open(ep.Config{Key: ep.NewKey(), Port: f.port, ReceiveDepth: f.receives})
+	cfg, err := f.config(ep.Config{Key: ep.NewKey(), Port: f.port, ReceiveDepth: f.receives})
+	if err != nil {
+		return err
+	}
+	if f.tagged {
+		return serveTagged(ctx, f, cfg, size, out, note)
+	}
+	e, err := ep.Open(cfg)
 	if err != nil {
 		return err
 	}
 	defer e.Close()
-	if err := f.allow(e); err != nil {
+	if err := f.allow(e.PublicKey(), e.Allow); err != nil {
 		return err
 	}
 	for range f.receives {
@@ -103,15 +112,14 @@ func serve(ctx context.Context, f serveFlags, out, note io.Writer) error {
 		return err
 	}
 	fmt.Fprintln(out, target{e.PublicKey(), addrs})
-	s := server{e: e, clients: map[ep.PublicKey]*ep.Handle{}}
+	s := server{e: e, size: size, clients: map[ep.PublicKey]*ep.Handle{}, regions: map[ep.PublicKey]*ep.Region{}}
 	err = s.run(ctx)
 	fmt.Fprintf(note, "%d messages, %d bytes, %d echoes; %d clients\n", s.messages, s.bytes, s.echoes, len(s.clients))
 	return err
 }
 
 // allow lets the clients of this server, or of another one, send.
-func (f *serveFlags) allow(e *ep.Endpoint) error {
-	server := e.PublicKey()
+func (f *serveFlags) allow(server ep.PublicKey, let func(ep.PublicKey) error) error {
 	if f.of != "" {
 		t, err := parseTarget(f.of)
 		if err != nil {
@@ -122,7 +130,7 @@ func (f *serveFlags) allow(e *ep.Endpoint) error {
 	for i := range clientsMost {
 		key, err := clientKey(server, i)
 		if err == nil {
-			err = e.Allow(key.Public())
+			err = let(key.Public())
 		}
 		if err != nil {
 			return err
@@ -157,7 +165,9 @@ func (f *serveFlags) addresses(port uint16) (v []netip.AddrPort, err error) {
 // server answers clients.
 type server struct {
 	e       *ep.Endpoint
+	size    int
 	clients map[ep.PublicKey]*ep.Handle // at most clientsMost
+	regions map[ep.PublicKey]*ep.Region // of clients that asked for one
 
 	messages, bytes, echoes uint64
 }
@@ -193,6 +203,11 @@ func (s *server) serve(c *ep.Completion) error {
 			return err
 		}
 		s.clients[c.From] = h
+	}
+	if c.HasImmediate && c.Immediate == wantRegion {
+		if err := s.grant(h); err != nil {
+			return err
+		}
 	}
 	// A client that does not take its echoes gets no more. It must not delay the others.
 	if c.HasImmediate && c.Immediate == echo && s.e.TrySend(h, c.Data, ep.SendOptions{Quiet: true}) == nil {

@@ -1,0 +1,77 @@
+package main
+
+import (
+	"context"
+
+	"github.com/srdtun/srdtun/srd/ep"
+	"github.com/srdtun/srdtun/srd/msg"
+)
+
+// outcome is the result of a request.
+type outcome struct {
+	context uint64
+	err     error
+}
+
+// mover begins requests to destinations, and tells of their results.
+type mover interface {
+	begin(to int, context uint64) error
+	wait(ctx context.Context, v []outcome) (int, error)
+	key(to int) ep.PublicKey
+}
+
+// messages sends messages, or writes to or reads from regions.
+type messages struct {
+	e     *ep.Endpoint
+	to    []*ep.Handle
+	op    ep.Op
+	data  []byte
+	at    []ep.Remote // of each destination, for writes and reads
+	batch []ep.Completion
+}
+
+func (m *messages) begin(to int, context uint64) error {
+	o := ep.SendOptions{Context: context}
+	switch m.op {
+	case ep.OpWrite:
+		return m.e.TryWrite(m.to[to], m.at[to], m.data, o)
+	case ep.OpRead:
+		return m.e.TryRead(m.to[to], m.at[to], m.data, o)
+	}
+	return m.e.TrySend(m.to[to], m.data, o)
+}
+
+func (m *messages) wait(ctx context.Context, v []outcome) (int, error) {
+	n, err := m.e.Sends().Wait(ctx, m.batch[:len(v)])
+	for i := range n {
+		v[i] = outcome{m.batch[i].Context, m.batch[i].Err()}
+	}
+	return n, err
+}
+
+func (m *messages) key(to int) ep.PublicKey { return m.to[to].Key() }
+
+// tagged sends tagged messages.
+type tagged struct {
+	m     *msg.Endpoint
+	to    []*msg.Handle
+	data  []byte
+	o     msg.Options
+	batch []msg.Completion
+}
+
+func (m *tagged) begin(to int, context uint64) error {
+	o := m.o
+	o.Context = context
+	return m.to[to].TrySend(uint64(to), m.data, o)
+}
+
+func (m *tagged) wait(ctx context.Context, v []outcome) (int, error) {
+	n, err := m.m.Sends().Wait(ctx, m.batch[:len(v)])
+	for i := range n {
+		v[i] = outcome{m.batch[i].Context, m.batch[i].Err}
+	}
+	return n, err
+}
+
+func (m *tagged) key(to int) ep.PublicKey { return m.to[to].Key() }
