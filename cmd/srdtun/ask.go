@@ -112,7 +112,7 @@ func placesToAsk() (places []rundir.Place, silent []error, err error) {
 		case len(of) == 1 && of[0] == p:
 			places = append(places, p)
 		case len(of) > 1 && of[0] == p:
-			silent = append(silent, fmt.Errorf("srdtun@%s is left out: it has %d sockets, and none is known to be its own", p.Service, len(of)))
+			silent = append(silent, fmt.Errorf("srdtun@%s is left out: it has %d sockets, and srdtun cannot tell which is its own", p.Service, len(of)))
 		}
 	}
 	return places, silent, err

@@ -109,7 +109,7 @@ func (r *bugReport) section(format string, args ...any) {
 // of the device and of the service's unit, and the first fault in the files.
 func (r *bugReport) configuration(arg string) (plan doctor.Plan, device, unit string, wrong error) {
 	plan = doctor.Plan{SourcePorts: config.DefaultSourcePorts, ListenPort: config.DefaultListenPort}
-	r.section("configuration (without comments, secrets, words of commands, and what is not understood)")
+	r.section("configuration (without comments, secrets, words of commands, and lines that srdtun does not understand)")
 	file, from, err := configFile(arg)
 	if err != nil {
 		return plan, arg, arg, err

@@ -89,7 +89,7 @@ func (u *serviceUnit) doubts(c *config.Config) (all []error) {
 		return nil
 	}
 	if u.user != "" && !userName.MatchString(u.user) {
-		all = append(all, fmt.Errorf("%s: %s cannot run as %q, which is no name of a user: systemctl daemon-reload has srdtun-generator give it another", c.File, u.name, u.user))
+		all = append(all, fmt.Errorf("%s: %s cannot run as %q, which is not a name of a user: after systemctl daemon-reload, srdtun-generator gives it another", c.File, u.name, u.user))
 	}
 	for _, k := range c.KeyFiles() {
 		base := filepath.Base(k.Path)
@@ -98,7 +98,7 @@ func (u *serviceUnit) doubts(c *config.Config) (all []error) {
 			all = append(all, c.DoubtFile(k, "systemd does not hand it to %s: put the key in the file itself, or add to the unit (systemctl edit %s): LoadCredential=%s:%s",
 				u.name, u.name, base, k.Path))
 		case !k.Relative && u.barred(k.Path) != "":
-			all = append(all, c.DoubtFile(k, "the user of %s cannot read it (%s): put the key in the file itself, or name it without a directory and have LoadCredential=%s:%s in the unit",
+			all = append(all, c.DoubtFile(k, "the user of %s cannot read it (%s): put the key in the file itself, or name it without a directory and add LoadCredential=%s:%s in the unit",
 				u.name, u.barred(k.Path), base, k.Path))
 		}
 	}
@@ -110,7 +110,7 @@ func (u *serviceUnit) doubts(c *config.Config) (all []error) {
 	all = append(all, u.doubtHooks(c)...)
 	for _, l := range []struct{ table, file string }{{"metrics", c.Metrics.Listen.Unix}, {"dashboard", c.Dashboard.Listen.Unix}} {
 		if why := u.hides(filepath.Dir(l.file)); l.file != "" && why != "" {
-			all = append(all, c.Doubt(l.table, "listen", "nobody else will see this socket of %s (%s): put it below /run/srdtun", u.name, why))
+			all = append(all, c.Doubt(l.table, "listen", "no other process will see this socket of %s (%s): put it below /run/srdtun", u.name, why))
 		}
 	}
 	if p := c.Interface.ListenPort; p != 0 && p < unprivileged && !strings.Contains(u.capabilities, "cap_net_bind_service") {

@@ -14,7 +14,7 @@ import (
 func doctorCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "doctor [NAME|FILE]",
-		Short: "Look at this host and say what to change",
+		Short: "Check this host, and say what to change",
 		Long: `Check this host: report settings that prevent a tunnel or slow it down, and how to
 change them. With a NAME, check its configuration too. Nothing is changed. The exit code
 is 1 if something would prevent the start.`,

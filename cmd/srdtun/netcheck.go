@@ -84,7 +84,7 @@ func statusOf(file string) (*control.Status, error) {
 	}
 	st := new(control.Status)
 	if err := json.Unmarshal(text, st); err != nil {
-		return nil, usagef("%s is not what show NAME --json prints: %v", file, err)
+		return nil, usagef("%s is not output of show NAME --json: %v", file, err)
 	}
 	return st, nil
 }

@@ -97,7 +97,7 @@ func checkFree(socket string) error {
 	case err != nil:
 		return err
 	case st.Mode().Type() != fs.ModeSocket:
-		return fmt.Errorf("%s is there already, and no socket", socket)
+		return fmt.Errorf("%s exists, and is not a socket", socket)
 	}
 	c, err := net.Dial("unix", socket)
 	if err != nil {

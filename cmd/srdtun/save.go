@@ -103,7 +103,7 @@ func ownDirectory(dir string) error {
 	}
 	st, ok := info.Sys().(*syscall.Stat_t)
 	if !ok || !info.IsDir() || int(st.Uid) != os.Geteuid() && st.Uid != 0 || info.Mode().Perm()&othersWrite != 0 {
-		return errors.New("its directory is not this user's alone: change it where the file comes from")
+		return errors.New("other users may write to its directory: change the file at its origin")
 	}
 	return nil
 }

@@ -57,7 +57,7 @@ terminal, or on a dumb one, a screen is printed each second.`,
 	}
 	c.Flags().BoolVarP(&f.batch, "batch", "b", false, "print screens one after the other")
 	c.Flags().IntVarP(&f.frames, "number", "n", 0, "end after this many screens in batch mode; 0: never")
-	c.Flags().BoolVar(&f.ascii, "ascii", false, "draw with ASCII alone, as where the locale is not UTF-8")
+	c.Flags().BoolVar(&f.ascii, "ascii", false, "draw with ASCII only, the default if the locale is not UTF-8")
 	return c
 }
 

@@ -116,7 +116,7 @@ func segmentation(f *Facts, _ Plan) Finding {
 	}
 	if len(missing) > 0 {
 		v.Level, v.Saw = Warning, "not for "+strings.Join(missing, " and ")
-		v.Why, v.Advice = "each packet costs a system call: a third of the throughput", "Linux 5.0 or newer; under gVisor and the like there is none"
+		v.Why, v.Advice = "each packet costs a system call: a third of the throughput", "Linux 5.0 or newer; gVisor and similar kernels have none"
 	}
 	return v
 }

@@ -92,7 +92,7 @@ func paths(p *control.Peer) doctor.Finding {
 	v := doctor.Finding{Check: "paths", Saw: fmt.Sprintf("%d of %d work", active, all)}
 	switch {
 	case all == 0:
-		v.Saw = "none yet; they are opened when something is sent"
+		v.Saw = "none yet; paths open when something is sent"
 	case active == 0:
 		v.Level, v.Why, v.Advice = doctor.Fault, "nothing passes", "see the session above"
 	case active < all:

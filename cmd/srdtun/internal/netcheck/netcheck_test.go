@@ -49,7 +49,7 @@ func TestNothingIsKnownYet(t *testing.T) {
 		got = append(got, f.Check+": "+f.Saw)
 	}
 	want := []string{
-		"session: there was no handshake yet", "paths: none yet; they are opened when something is sent",
+		"session: there was no handshake yet", "paths: none yet; paths open when something is sent",
 		"system calls: none has carried data yet; srdtun doctor tries one on this host", "sending: no packet was dropped on the way out of this host",
 		"receiving: no arriving packet was dropped before the daemon saw it",
 	}
