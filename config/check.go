@@ -203,7 +203,7 @@ func (d *draft) checkOuterRoutes() {
 
 // loopOf is the fault of an endpoint that loopsBack returns.
 func loopOf(p *Peer, j int) string {
-	return p.Endpoints[j].Host + " is among allowed_ips: the way to it would be the tunnel itself"
+	return p.Endpoints[j].Host + " is among allowed_ips: the route to it would be the tunnel itself"
 }
 
 // loopsBack returns a peer's first endpoint that its allowed IPs hold as a single

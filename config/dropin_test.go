@@ -354,7 +354,7 @@ func TestOwnerCannotHaveFilesRead(t *testing.T) {
 		"c.toml: is a link; links are followed only in root's directories",
 		"d.toml: not a regular file",
 		"e.toml: has several names (hard links)",
-		"f.toml:3: peer.preshared_key_file: only a file of root's, in a directory of root's, may name a file; give preshared_key itself",
+		"f.toml:3: peer.preshared_key_file: only root's file in root's directory may name a file; give preshared_key itself",
 		"h.toml: is a link; links are followed only in root's directories",
 	}
 	for i, err := range faults {

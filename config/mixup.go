@@ -29,7 +29,7 @@ const (
 	errPrivateInPublic = "is this interface's private key: put the other end's public key there, and draw a new private key here, if anybody has seen the file"
 	errSharedInPublic  = "is a preshared_key as well, so one of the two is wrong; draw another preshared key, if anybody has seen it here"
 	errPrivateInShared = `is this interface's private key: draw a preshared key with "srdtun genpsk", the same for both ends`
-	errPublicInShared  = `is a public key as well, which is no secret: draw a preshared key with "srdtun genpsk", the same for both ends`
+	errPublicInShared  = `is a public key as well, and so not secret: draw a preshared key with "srdtun genpsk", the same for both ends`
 )
 
 // wrongPublic returns why a peer's public key is another kind of key, or "".

@@ -67,7 +67,7 @@ func (s section) secretFile(key, fileKey string) Secret {
 		return Secret{}
 	}
 	if s.doc.guest {
-		s.fail(fileKey, "only a file of root's, in a directory of root's, may name a file; give %s itself", key)
+		s.fail(fileKey, "only root's file in root's directory may name a file; give %s itself", key)
 		return Secret{}
 	}
 	path, from := s.doc.keyFile(name)

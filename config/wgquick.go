@@ -262,7 +262,7 @@ func (im *importer) pair(name, value string) error {
 		return im.fail(im.line, k.word, "%v", err)
 	}
 	if old := im.at.field(k.key); old != nil && old.value != text {
-		im.note(im.line, k.word, "is given again, after line %d; the later counts, as with wg-quick", old.line)
+		im.note(im.line, k.word, "is given again, after line %d; the later one counts, as with wg-quick", old.line)
 	}
 	im.at.drop(k.key)
 	if text != "" {

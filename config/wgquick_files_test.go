@@ -240,7 +240,7 @@ func TestImportWithoutHooks(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := "# post_up = [\n#     [\"sh\", \"-c\", \"set -e; a; b\"],\n#     [\"c\"],\n# ]\n[interface]\n"
-	if !strings.HasPrefix(string(got.Text), want) || len(got.Notes) != 1 || got.Notes[0] != "wg0.conf:3: PostUp: left out, as --no-hooks says" {
+	if !strings.HasPrefix(string(got.Text), want) || len(got.Notes) != 1 || got.Notes[0] != "wg0.conf:3: PostUp: left out because of --no-hooks" {
 		t.Errorf("%s\n%q", got.Text, got.Notes)
 	}
 }
@@ -258,7 +258,7 @@ func TestKeyThatAHookGives(t *testing.T) {
 		}
 	}
 	_, err := importText("wg0.conf", doc+"wg set %i private-key <(pass WireGuard/private-keys/%i)\n")
-	if want := "wg0.conf:2: PreUp: gives the private key by a command, which import does not run; write the key to a file of root's with mode 0600 and say here: wg set %i private-key FILE"; err == nil || err.Error() != want {
+	if want := "wg0.conf:2: PreUp: gives the private key by a command, which import does not run; write the key to root's file with mode 0600 and say here: wg set %i private-key FILE"; err == nil || err.Error() != want {
 		t.Errorf("%v", err)
 	}
 }
@@ -358,7 +358,7 @@ Endpoint = b.example:2
 		t.Errorf("%+v", c.Peers)
 	}
 	want := []string{
-		"wg0.conf:4: MTU: is given again, after line 3; the later counts, as with wg-quick",
+		"wg0.conf:4: MTU: is given again, after line 3; the later one counts, as with wg-quick",
 		"wg0.conf:12: [Peer]: has the key of the peer of line 5; the later one counts, as with wg",
 	}
 	if !slices.Equal(got.Notes, want) {

@@ -156,7 +156,7 @@ func counted(word string, n int) string {
 
 // remarkUnwanted keeps commands as comments that the user can uncomment.
 func (im *importer) remarkUnwanted(f *wgField) {
-	im.note(f.items[0].line, f.word, "left out, as --no-hooks says")
+	im.note(f.items[0].line, f.word, "left out because of --no-hooks")
 	for _, l := range f.lines() {
 		im.iface.remarks = append(im.iface.remarks, l.text)
 	}

@@ -206,7 +206,7 @@ func wgSave(im *importer, value string) (string, error) {
 }
 
 // insteadOfSave names the replacement of SaveConfig.
-const insteadOfSave = "srdtun set --save writes what it changes to the file"
+const insteadOfSave = "srdtun set --save writes its changes to the file"
 
 func wgKeepalive(_ *importer, value string) (string, error) {
 	if strings.EqualFold(value, "off") {

@@ -44,7 +44,7 @@ func (im *importer) settleKey() error {
 		im.note(file.line, file.word, "the private key is read from the file %s", file.value)
 		im.iface.drop("private_key")
 	case key == nil && im.keyBy != nil:
-		return im.fail(im.keyBy.line, im.keyBy.word, `gives the private key by a command, which import does not run; write the key to a file of root's with mode 0600 and say here: wg set %%i private-key FILE`)
+		return im.fail(im.keyBy.line, im.keyBy.word, `gives the private key by a command, which import does not run; write the key to root's file with mode 0600 and say here: wg set %%i private-key FILE`)
 	case key == nil:
 		return im.fail(im.iface.line, "PrivateKey", "is missing in [Interface]")
 	case im.keyBy != nil:

@@ -32,7 +32,7 @@ PersistentKeepalive = 25
 const wgImported = `# my laptop
 # and so on
 # SaveConfig = true
-#   ^ not taken over: srdtun set --save writes what it changes to the file
+#   ^ not taken over: srdtun set --save writes its changes to the file
 [interface]
 private_key = "$0"
 address = ["10.0.0.2/24", "fd00::2/64", "192.0.2.3"]
@@ -112,7 +112,7 @@ func TestImportFaults(t *testing.T) {
 		{"[Interface]\nMTU = $0\n", `wg0.conf:2: MTU: "(hidden)" is not an MTU; want a number from 576 to 65520`},
 		{"[Interface]\nAddress = $0\n", `wg0.conf:2: Address: "(hidden)": not an IP prefix; want address/length`},
 		{"[Interface]\nPrivateKey = $0\n[Peer]\nPublicKey = $own\n", "wg0.conf:4: PublicKey: is this interface's own key"},
-		{"[Interface]\nPrivateKey = $0\n[Peer]\nPublicKey = $1\nEndpoint = 192.0.2.1:1\nAllowedIPs = 192.0.2.1\n", "wg0.conf:5: Endpoint: 192.0.2.1 is among AllowedIPs: the way to it would be the tunnel itself"},
+		{"[Interface]\nPrivateKey = $0\n[Peer]\nPublicKey = $1\nEndpoint = 192.0.2.1:1\nAllowedIPs = 192.0.2.1\n", "wg0.conf:5: Endpoint: 192.0.2.1 is among AllowedIPs: the route to it would be the tunnel itself"},
 		{"# mine\n[Interface]\nPostUp = x\n\nPrivateKey = $0\n[Peer]\n# one\nPublicKey = $1\n\n[Peer]\nEndpoint = a:1\nAllowedIPs = 10.0.0.0/8,\nAllowedIPs = 10.0.0.0/99\nPublicKey = $2\n",
 			`wg0.conf:13: AllowedIPs: "10.0.0.0/99": the prefix length must be a number from 0 to 32`},
 		{"[Interface]\nPrivateKey = $0\n[Peer]\nEndpoint = a:1,b:2\n", `wg0.conf:4: Endpoint: "a:1,b:2": want one host:port; a peer of wg's has no second`},
