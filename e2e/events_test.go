@@ -265,7 +265,7 @@ func TestLogTellsOfSmallPackets(t *testing.T) {
 	_, a, _ := one(t, func(a, b *tunnel.Node) {
 		do(t, b.Host, "nft 'table ip small { chain i { type filter hook input priority 0; ip length > 1100 drop; }; }'")
 	})
-	hasSaid(t, a, "path-mtu-too-low: peer b: small packets pass, and none of 1228 bytes", 0)
+	hasSaid(t, a, "path-mtu-too-low: peer b: small packets pass, but none of 1228 bytes", 0)
 }
 
 // TestLogTellsOfAWrongPresharedKey gives two ends different keys.
@@ -287,7 +287,7 @@ func TestLogTellsOfAMove(t *testing.T) {
 	for end := time.Now().Add(sayWait); !strings.Contains(b.Log(), "session-up: ") && time.Now().Before(end); {
 		time.Sleep(50 * time.Millisecond)
 	}
-	gone, here := says(t, a, `uplink-down: uplink 10\.1\.1\.1 \(eth0\): it is no address of this host`), says(t, a, `uplink-up: uplink 10\.1\.1\.81 \(eth0\)`)
+	gone, here := says(t, a, `uplink-down: uplink 10\.1\.1\.1 \(eth0\): this host does not have it any more`), says(t, a, `uplink-up: uplink 10\.1\.1\.81 \(eth0\)`)
 	moved := says(t, b, `peer-moved: peer a: it is at 10\.1\.1\.81 now, and was at 10\.1\.1\.1$`)
 	renumber(t, d.A, "10.1.1.1", "10.1.1.81")
 	here()
