@@ -47,7 +47,7 @@ func stamp(t time.Time) string {
 func parseStamp(s string) (time.Time, error) {
 	t, err := time.Parse(stampLayout, s)
 	if err != nil || stamp(t) != s {
-		return time.Time{}, fmt.Errorf("%.40q is no time such as %s", s, stampLayout)
+		return time.Time{}, fmt.Errorf("%.40q is not a time such as %s", s, stampLayout)
 	}
 	return t, nil
 }

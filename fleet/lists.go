@@ -118,7 +118,7 @@ func ParseDenyList(data []byte) (*DenyList, error) {
 		var before time.Time
 		if len(words) == 3 && words[1] == "before" {
 			if before, err = time.Parse(time.RFC3339, words[2]); err != nil {
-				return fmt.Errorf("%q is no time such as 2026-01-31T12:00:00Z", words[2])
+				return fmt.Errorf("%q is not a time such as 2026-01-31T12:00:00Z", words[2])
 			}
 		} else if len(words) != 1 {
 			return errors.New("want KEY, or KEY before TIME, or: * before TIME")

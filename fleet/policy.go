@@ -39,7 +39,7 @@ func (a *member) older(b *member) int {
 }
 
 // errNoPolicy means that a member is neither listed nor signed.
-var errNoPolicy = errors.New("neither the allow list nor a signature of the fleet's key admits it")
+var errNoPolicy = errors.New("neither the allow list nor a grant of the fleet's key admits it")
 
 // Judge returns nil if the policy admits a record now, or the reason of its refusal.
 func (p *Policy) Judge(r *Record, now time.Time) error {
@@ -83,7 +83,7 @@ func (p *Policy) judge(r *Record, now time.Time) (right, error) {
 func bounds(r *Record, allowed, nets []netip.Prefix) error {
 	for _, p := range r.AllowedIPs {
 		if !within(allowed, p) {
-			return fmt.Errorf("it claims %v, which it was not given", p)
+			return fmt.Errorf("it claims %v, which it may not have", p)
 		}
 	}
 	for _, e := range r.Endpoints {

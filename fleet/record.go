@@ -103,7 +103,7 @@ func decode(data []byte, v any) error {
 		return errors.New("not the JSON of a member: " + shown(err.Error()))
 	}
 	if _, err := d.Token(); err != io.EOF {
-		return errors.New("something stands behind the JSON")
+		return errors.New("there is text after the JSON")
 	}
 	return nil
 }

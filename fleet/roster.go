@@ -325,7 +325,7 @@ func (r *Roster) leaveOutInner() {
 			}
 			inner |= 1 << i
 			if m.inner&(1<<i) == 0 {
-				r.told.say(fmt.Sprintf("%s: its endpoint %v is left out: %s has it among its allowed IPs, so the way to it would be the tunnel", name, e, other.rec.Name), r.now)
+				r.told.say(fmt.Sprintf("%s: its endpoint %v is left out: %s has it among its allowed IPs, so the route to it would be the tunnel", name, e, other.rec.Name), r.now)
 			}
 		}
 		if inner != m.inner {

@@ -136,12 +136,12 @@ func TestStolenPassword(t *testing.T) {
 			r := *thief
 			r.AllowedIPs = prefixes("10.80.0.1/32")
 			return &r
-		}, "not given"},
+		}, "may not have"},
 		{"all", func() *Record {
 			r := *thief
 			r.AllowedIPs, r.Endpoints = prefixes("0.0.0.0/0"), nil
 			return &r
-		}, "not given"},
+		}, "may not have"},
 		{"an older right", func() *Record {
 			g := *thief.Grant
 			g.Issued = t0.Add(-time.Hour)

@@ -128,14 +128,14 @@ func ParseEndpoint(s string) (netip.AddrPort, error) {
 	}
 	e, err := netip.ParseAddrPort(s)
 	if err != nil {
-		return e, fmt.Errorf("%q is no address with a port", s)
+		return e, fmt.Errorf("%q is not an address with a port", s)
 	}
 	a := e.Addr()
 	switch {
 	case a.Is4In6(), a.Zone() != "", e.Port() == 0:
 		return e, fmt.Errorf("%q: want a plain address and a port from 1", s)
 	case a.IsUnspecified(), a.IsMulticast(), a.IsLoopback(), a.IsLinkLocalUnicast(), a == netip.AddrFrom4([4]byte{255, 255, 255, 255}):
-		return e, fmt.Errorf("%q is no address of another host", s)
+		return e, fmt.Errorf("%q is not an address of another host", s)
 	}
 	return e, nil
 }

@@ -79,7 +79,7 @@ func Leave(ctx context.Context, s Store, name string) error {
 		sign, err := r.Sign(ctx)
 		switch {
 		case err != nil:
-			return fmt.Errorf("the record is removed, and it is not known whether %s's agent puts it back: %w", name, err)
+			return fmt.Errorf("the record is removed; it is not known whether %s's agent puts it back: %w", name, err)
 		case sign != "":
 			return fmt.Errorf("the agent of %s runs, and %s: stop it first, on its host", name, sign)
 		case !time.Now().Before(end):

@@ -104,7 +104,7 @@ func (s *store) restore(ctx context.Context, c *agent.Claim, id clientv3.LeaseID
 	if got, err := s.client.Get(ctx, s.prefix+c.Name); err == nil && len(got.Kvs) == 1 && bytes.Equal(got.Kvs[0].Value, c.Record) && got.Kvs[0].Lease == int64(id) {
 		return nil
 	}
-	c.Log.Warn("somebody else changed or removed this host's record; it is put back")
+	c.Log.Warn("another client changed or removed this host's record; it is put back")
 	_, err := s.client.Put(ctx, s.prefix+c.Name, string(c.Record), clientv3.WithLease(id))
 	return err
 }

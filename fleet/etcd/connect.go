@@ -47,17 +47,17 @@ type connection struct {
 func (c *connection) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringSliceVar(&c.endpoints, "endpoints", []string{"http://127.0.0.1:2379"}, "where etcd is")
-	f.StringVar(&c.cacert, "cacert", "", "`file` with the certificates that etcd's is checked against")
+	f.StringVar(&c.cacert, "cacert", "", "`file` with the certificates to check etcd's certificate")
 	f.StringVar(&c.cert, "cert", "", "`file` with this client's certificate")
-	f.StringVar(&c.key, "key", "", "`file` with the key of that certificate")
+	f.StringVar(&c.key, "key", "", "`file` with the key of the client's certificate")
 	f.StringVar(&c.user, "user", "", "user of etcd")
 	f.StringVar(&c.passwordFile, "password-file", "", "`file` with the password, on its first line")
-	f.StringVar(&c.prefix, "prefix", "/srdtun/fleet/", "what keys begin with; a member's key has its name behind it")
+	f.StringVar(&c.prefix, "prefix", "/srdtun/fleet/", "beginning of all keys; a member's key ends with its name")
 }
 
 // joinFlags are the flags of join only.
 func (c *connection) joinFlags(cmd *cobra.Command) {
-	cmd.Flags().DurationVar(&c.lease, "lease", defaultLease, "how long a member that says nothing is still one, 3s to 10s")
+	cmd.Flags().DurationVar(&c.lease, "lease", defaultLease, "time after which a silent member is removed, 3s to 10s")
 }
 
 // dial creates a client. It does not wait for a connection, because etcd may be down.

@@ -32,7 +32,7 @@ of the other members in the daemon's directory of drop-in peers.
 The record is made of the host's grant (--grant), or of its line in the allow
 list. A member that is stopped is one until its lease is over: a restart is
 not seen by the others.`,
-		Members: "List the records in etcd, and the policy's word on each",
+		Members: "List the records in etcd, and whether the policy admits each",
 		Leave: `leave removes the record of a member, without waiting for its lease. Stop its
 agent first: one that runs puts its record back, and leave fails. It waits for
 as long as an agent is silent, some seconds, to be sure that none runs.`,

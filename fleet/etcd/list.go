@@ -57,7 +57,7 @@ func (p *pager) next(ctx context.Context) (page *clientv3.GetResponse, err error
 	}
 	// A single value can be longer than etcd usually allows. Then the key alone is enough.
 	if page, err = p.get(ctx, 1, clientv3.WithKeysOnly()); tooLong(err) {
-		return nil, fmt.Errorf("a key is longer than %d bytes: remove what begins with %.80q", maxAnswer, p.from)
+		return nil, fmt.Errorf("a key is longer than %d bytes: remove the one that begins with %.80q", maxAnswer, p.from)
 	} else if err != nil {
 		return nil, err
 	}

@@ -77,7 +77,7 @@ The record is made of the host's grant (--grant), or of its line in the allow
 list, under the Node's name. It stays when join is stopped: a restart is not
 seen by the others. A Node that is deleted is no member any more. A Node whose
 name is an IP address is the member node_ADDRESS, as node_10.0.0.5.`,
-		Members: "List the records of the Nodes, and the policy's word on each",
+		Members: "List the records of the Nodes, and whether the policy admits each",
 		Leave: `leave removes the record of a Node. Stop its agent first: one that runs puts its
 record back, and leave fails. It waits for as long as an agent may take for that,
 some seconds.`,

@@ -50,8 +50,8 @@ func manPage(root *cobra.Command) []byte {
 	p.Section("FILES")
 	for _, f := range [][2]string{
 		{"/var/lib/srdtun-fleet/NAME", "the directory of drop-in peers that " + name + "@NAME.service keeps, for [peers] dir"},
-		{"/etc/srdtun-fleet/NAME.env", "what the service is told: OPTIONS= and MEMBER="},
-		{name + "@NAME.service", "runs join under systemd, as the user _srdtun-fleet-NAME, whom [peers] owner names"},
+		{"/etc/srdtun-fleet/NAME.env", "settings of the service: OPTIONS= and MEMBER="},
+		{name + "@NAME.service", "runs join under systemd, as the user _srdtun-fleet-NAME, the [peers] owner"},
 	} {
 		fmt.Fprintf(p, ".TP\n\\fI%s\\fR\n%s\n", manpage.Roff(f[0]), manpage.Roff(f[1]))
 	}

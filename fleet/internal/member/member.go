@@ -67,8 +67,8 @@ func policyFlags(c *cobra.Command, p *agent.Files) {
 	f := c.Flags()
 	f.StringVar(&p.Allow, "allow", "", "`file` with the members that are allowed: NAME KEY PREFIXES")
 	f.StringVar(&p.Keys, "fleet-key", "", "`file` with the public keys that sign grants")
-	f.StringVar(&p.Deny, "deny", "", "`file` with public keys that are denied, whatever else is said")
-	f.StringVar(&p.Fleet, "fleet", "fleet", "the fleet's `name`, which grants must be for")
+	f.StringVar(&p.Deny, "deny", "", "`file` with public keys that are always denied")
+	f.StringVar(&p.Fleet, "fleet", "fleet", "the fleet's `name`, as in the grants")
 }
 
 // Self holds this host's description of itself.
@@ -85,8 +85,8 @@ const defaultPort = 51820
 func (s *Self) Flags(c *cobra.Command) {
 	f := c.Flags()
 	f.StringVar(&s.Grant, "grant", "", "`file` with this host's grant, from sign, or a directory that has it as NAME.grant")
-	f.StringSliceVar(&s.Addresses, "address", nil, "`ADDRESS` or ADDRESS:PORT, [ADDRESS]:PORT for IPv6, where the daemon of this host is reached; none: it calls the others")
-	f.Uint16Var(&s.Port, "port", defaultPort, "of an --address without one")
+	f.StringSliceVar(&s.Addresses, "address", nil, "`ADDRESS` or ADDRESS:PORT, [ADDRESS]:PORT for IPv6, at which the others call this host's daemon; none: it calls them")
+	f.Uint16Var(&s.Port, "port", defaultPort, "port port port port port of an --address without one")
 }
 
 // Record makes the record from the host's grant, or from its line in the allow list. This
@@ -127,7 +127,7 @@ func (s *Self) Record(name string, policy fleet.Policy) (*fleet.Record, error) {
 		return nil, err
 	}
 	if err := policy.Judge(record, time.Now()); err != nil {
-		return nil, fmt.Errorf("the own policy refuses the record of this host: %w", err)
+		return nil, fmt.Errorf("this host's own policy refuses its record: %w", err)
 	}
 	return record, nil
 }
@@ -152,7 +152,7 @@ func (s *Self) endpoint(text string) (netip.AddrPort, error) {
 	}
 	if i := strings.LastIndexByte(text, ':'); i >= 0 {
 		if a, aerr := netip.ParseAddr(text[:i]); aerr == nil && a.Is6() {
-			return e, fmt.Errorf("%q is no address with a port; write [%s]:%s", text, text[:i], text[i+1:])
+			return e, fmt.Errorf("%q is not an address with a port; write [%s]:%s", text, text[:i], text[i+1:])
 		}
 	}
 	return e, err

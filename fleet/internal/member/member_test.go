@@ -13,10 +13,10 @@ func TestAddressOfANode(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		"fd00::1:51820": `"fd00::1:51820" is no address with a port; write [fd00::1]:51820`,
-		"node7:51820":   `"node7:51820" is no address with a port`,
-		"node7":         `"node7" is no address with a port`,
-		"::1":           `"[::1]:51821" is no address of another host`,
+		"fd00::1:51820": `"fd00::1:51820" is not an address with a port; write [fd00::1]:51820`,
+		"node7:51820":   `"node7:51820" is not an address with a port`,
+		"node7":         `"node7" is not an address with a port`,
+		"::1":           `"[::1]:51821" is not an address of another host`,
 	} {
 		if _, err := s.endpoint(text); err == nil || err.Error() != want {
 			t.Errorf("%s: %v", text, err)

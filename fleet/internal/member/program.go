@@ -50,7 +50,7 @@ func (p *Program) joinCommand() *cobra.Command {
 	var j joining
 	c := &cobra.Command{
 		Use:   "join " + p.Argument,
-		Short: "Be a member, and keep the others as peers, until it is stopped",
+		Short: "Join the fleet, and keep the other members as peers, until stopped",
 		Long:  p.Join,
 		Args:  takes(1),
 		RunE:  func(_ *cobra.Command, args []string) error { return j.join(p, p.member(args[0])) },

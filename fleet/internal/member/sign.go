@@ -63,12 +63,13 @@ func (p *Program) signCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "sign NAME",
 		Short: "Sign a grant for a member, into LEDGER/NAME.grant",
-		Long: `sign writes a grant: that NAME with its public key is a member, and which
-prefixes it may have. It belongs on that member (join --grant), and is no secret.
+		Long: `sign writes a grant. It says that NAME with its public key is a member, and
+which prefixes it may have. The grant belongs on that member (join --grant), and
+is not secret.
 
-The ledger is a directory with all grants that were signed. What overlaps a
-grant of another name there is not signed. A grant that is signed anew keeps
-the day on which it was issued, which decides between two that overlap.`,
+The ledger is a directory with all signed grants. sign refuses a grant that
+overlaps another name's grant in the ledger. A renewed grant keeps its day of
+issue, which decides between two grants that overlap.`,
 		Args: takes(1),
 		RunE: func(_ *cobra.Command, args []string) error { return s.sign(p.member(args[0]), time.Now()) },
 	}
@@ -78,7 +79,7 @@ the day on which it was issued, which decides between two that overlap.`,
 	f.StringVar(&s.public, "public-key", "", "the member's public `key`, as srdtun init or srdtun pubkey prints it")
 	f.StringSliceVar(&s.allowed, "allowed-ips", nil, "`prefixes` that the member may have")
 	f.StringSliceVar(&s.within, "within", nil, "`networks` that its endpoints must be in; none: anywhere")
-	f.DurationVar(&s.expires, "expires", 0, "how long the grant is good; 0: for ever")
+	f.DurationVar(&s.expires, "expires", 0, "validity of the grant; 0: for ever")
 	f.StringVar(&s.ledger, "ledger", ".", "`directory` of all grants")
 	return c
 }
@@ -179,7 +180,7 @@ func readFleetKey(file string) (ed25519.PrivateKey, error) {
 	}
 	seed, err := base64.StdEncoding.DecodeString(strings.TrimSpace(string(data)))
 	if err != nil || len(seed) != ed25519.SeedSize {
-		return nil, fmt.Errorf("%s: not a key of fleetkey's", file)
+		return nil, fmt.Errorf("%s: not a key from fleetkey", file)
 	}
 	return ed25519.NewKeyFromSeed(seed), nil
 }
