@@ -7,7 +7,7 @@ import "strings"
 var forDevelopers = map[string]string{
 	"CHANGELOG.md":       "what was",
 	"HACKING.md":         "for people who work on srdtun; the targets of make and the programs' commands are checked",
-	"docs/api.md":        "a library; its example is that of srd/ep",
+	"docs/api.md":        "a library; the test of srd/ep runs its example",
 	"docs/congestion.md": "formulas, and how its picture was made",
 	"docs/core.md":       "drawings and a formula",
 	"docs/decisions.md":  "a table, and how git shows older ones",
@@ -60,9 +60,9 @@ var Table = []Run{
 	{"docs/fleet.md", "srdtun-etcd sign", "TestFleetCommands", ""},
 	{"docs/fleet.md", "[interface]", inConfig, ""},
 	{"docs/fleet.md", "sudo systemctl enable", "TestFleetJoins", "a join with other names and without certificates; nothing there needs systemd"},
-	{"docs/fleet.md", "# name  public key", "TestListsInDocument", "the list; the join is that of TestFleetJoins with another policy"},
-	{"docs/fleet.md", "srdtun-etcd members", "", "its flags stand for those of the join above it"},
-	{"docs/fleet.md", `{"version":1`, "", "a record; those of tests are in fleet/testdata"},
+	{"docs/fleet.md", "# name  public key", "TestListsInDocument", "the list; TestFleetJoins runs the join with another policy"},
+	{"docs/fleet.md", "srdtun-etcd members", "", "its flags replace flags of the join above it"},
+	{"docs/fleet.md", `{"version":1`, "", "a record; fleet/testdata has the tests' records"},
 	{"docs/fleet.md", "Node's annotation", "", "a drawing"},
 	{"docs/fleet.md", "srdtun-k8s join", "make test-k8s", "needs an API server"},
 
