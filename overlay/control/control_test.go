@@ -419,10 +419,10 @@ func TestBadRequests(t *testing.T) {
 		{"hello\n", "not understood"},
 		{`{"op":"show","all":1}` + "\n", `unknown field`},
 		{`{"op":"show"} {}` + "\n", "more than one value"},
-		{`{"op":"change"}` + "\n", "what is to be changed"},
+		{`{"op":"change"}` + "\n", "it names no change"},
 		{strings.Repeat(" ", maxRequest) + "\n", "longer than 65536"},
 		{`{"op":"change","enclosed":true}` + "\n", "no file came"},
-		{`{"op":"change","enclosed":true,"change":{"how":"reload"}}` + "\n", "what is to be changed"},
+		{`{"op":"change","enclosed":true,"change":{"how":"reload"}}` + "\n", "it names no change"},
 		{`{"op":"change","change":{"how":"sync","config":"x"}}` + "\n", "a configuration comes as a file"},
 	} {
 		c, err := net.Dial("unix", filepath.Join(dir, "srd0.sock"))

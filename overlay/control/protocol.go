@@ -142,7 +142,7 @@ func parseRequest(line []byte) (request, error) {
 		return req, nil
 	case opChange:
 		if (req.Change == nil) != req.Enclosed {
-			return request{}, errors.New("request is not understood: what is to be changed?")
+			return request{}, errors.New("request is not understood: it names no change")
 		}
 		if req.Change != nil && req.Change.secret() {
 			return request{}, errors.New("request is not understood: a configuration comes as a file")

@@ -180,7 +180,7 @@ type Messages struct {
 	Acked         uint64 `json:"acked"`          // by the peer
 	Retransmitted uint64 `json:"retransmitted"`  // copies sent again
 	Spurious      uint64 `json:"spurious"`       // packets declared lost that had arrived
-	GivenUp       uint64 `json:"given_up"`       // left to the inner transport
+	GivenUp       uint64 `json:"given_up"`       // given up; the inner transport must repair them
 	NeverRepaired uint64 `json:"never_repaired"` // of these, messages sent only once
 	Duplicates    uint64 `json:"duplicates"`     // received again and discarded
 }
@@ -193,7 +193,7 @@ type Order struct {
 	DeliveredFrames   uint64 `json:"delivered_frames"`    // since the start
 	ReorderedFrames   uint64 `json:"reordered_frames"`    // of these, frames that waited for an earlier one
 	HeldUs            uint64 `json:"held_us"`             // total waiting time of these frames
-	ReleasedByTimeout uint64 `json:"released_by_timeout"` // gaps not waited for any longer
+	ReleasedByTimeout uint64 `json:"released_by_timeout"` // gaps given up after the longest wait
 	LongestHoldUs     int64  `json:"longest_hold_us"`     // since the start
 }
 

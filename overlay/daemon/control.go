@@ -100,7 +100,7 @@ func (s *server) Ping(ctx context.Context, peer string, every bool) (control.Pin
 // Flows implements control.Handler.
 func (s *server) Flows(ctx context.Context, d time.Duration) (control.Flows, error) {
 	if !s.ingress.flows.take(ctx) {
-		return control.Flows{}, errors.New("flows are being counted for somebody else; try again")
+		return control.Flows{}, errors.New("another command is counting flows; try again")
 	}
 	defer s.ingress.flows.asked.Unlock()
 	c := &flowCount{table: flows.New(maphash.MakeSeed())}

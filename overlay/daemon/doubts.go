@@ -28,7 +28,7 @@ func Doubts(c *config.Config, now time.Time) []error {
 	for _, l := range missingLocals(c.Paths.Local) {
 		why := "has no address here now"
 		if _, err := netip.ParseAddr(l); err == nil {
-			why = "is no address of this host now"
+			why = "is not an address of this host now"
 		} else if _, err := net.InterfaceByName(l); err != nil {
 			why = "has no address here, for this host has no such interface now"
 		}

@@ -17,7 +17,7 @@ func TestMissingLocalsAreDoubts(t *testing.T) {
 	}
 	want := []string{
 		"paths.local: nosuchif has no address here, for this host has no such interface now; its paths begin when it has",
-		"paths.local: 192.0.2.77 is no address of this host now; its paths begin when it has",
+		"paths.local: 192.0.2.77 is not an address of this host now; its paths begin when it has",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)

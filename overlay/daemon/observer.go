@@ -124,7 +124,7 @@ func (o *observer) tellUplinks(yes, no map[srd.Uplink]bool) {
 		case n.Gone && o.uplinks.has(n.Of.At(0)):
 			o.log.tell(events.UplinkDown, subject, "uplink %s: the interface has this address no more", at)
 		case n.Gone:
-			o.log.tell(events.UplinkDown, subject, "uplink %s: it is no address of this host any more", at)
+			o.log.tell(events.UplinkDown, subject, "uplink %s: this host does not have it any more", at)
 		default:
 			o.log.tell(events.UplinkDown, subject, "uplink %s: no path from it works", at)
 		}

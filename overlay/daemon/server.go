@@ -254,7 +254,7 @@ func (s *server) open() (err error) {
 		}
 	}
 	if !s.sockets.bank.GRO() {
-		s.log.tell(events.Fallback, "gro", "the kernel does not merge what is received (UDP_GRO), which is slower")
+		s.log.tell(events.Fallback, "gro", "the kernel does not merge received packets (UDP_GRO), which is slower")
 	}
 	s.sessions.loop, err = loop.New(loop.Config{
 		Bank:     s.sockets.bank,

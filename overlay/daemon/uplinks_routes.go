@@ -73,7 +73,7 @@ func (ul *uplinks) noRouteBy(name string, remote netip.Addr) string {
 	switch {
 	case err != nil || len(routes) == 0:
 		return name + " has no route to " + remote.String() +
-			"; give it one, as by: ip route add default via GATEWAY dev " + name + " metric 2000"
+			"; give it one, for instance: ip route add default via GATEWAY dev " + name + " metric 2000"
 	case routes[0].LinkIndex != link.Attrs().Index:
 		return name + " has several IPv6 addresses, and packets to " + remote.String() +
 			" leave by another interface; name one address and give it a rule: ip -6 rule add from ADDRESS table TABLE"

@@ -46,7 +46,7 @@ func Handler(f *Feed) http.Handler {
 		a, known := assets[r.URL.Path]
 		switch {
 		case r.URL.Path == "/stream" && foreign(r):
-			http.Error(w, "only for the page itself", http.StatusForbidden)
+			http.Error(w, "only for the dashboard's page", http.StatusForbidden)
 		case r.URL.Path == "/stream":
 			stream(w, r, f)
 		case known:

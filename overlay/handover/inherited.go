@@ -79,12 +79,12 @@ func unfit(name string, fd int) string {
 	switch name {
 	case nameTUN:
 		if queue, err := unix.NewIfreq("srd"); err != nil || unix.IoctlIfreq(fd, unix.TUNGETIFF, queue) != nil {
-			return "it is no queue of a TUN device"
+			return "it is not a queue of a TUN device"
 		}
 	case nameUDP:
 		kind, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_PROTOCOL)
 		if err != nil || kind != unix.IPPROTO_UDP {
-			return "it is no UDP socket"
+			return "it is not a UDP socket"
 		}
 	}
 	return ""

@@ -47,7 +47,7 @@ var (
 	writtenBytes   = define("device_written_bytes_total", counter, ofInterface, "Bytes that the host got out of the tunnel.")
 	trains         = define("udp_trains_total", counter, ofInterface, "Send calls; each carries a run of packets or one.")
 	packets        = define("udp_sent_packets_total", counter, ofInterface, "UDP packets sent.")
-	unsegmented    = define("udp_unsegmented_trains_total", counter, ofInterface, "Runs sent packet by packet, as route or device refused UDP segmentation.")
+	unsegmented    = define("udp_unsegmented_trains_total", counter, ofInterface, "Runs sent packet by packet, because the route or device refused UDP segmentation.")
 	workerReceived = define("worker_received_packets_total", counter, []string{"interface", "worker"}, "UDP packets that a thread received.")
 
 	enaEligible = define("ena_srd_eligible_tx_pkts_total", counter, ofInterface, "Frames from the host that a peer takes, sent or not.")
@@ -77,7 +77,7 @@ var (
 	delivered = define("delivered_bytes_per_second", gauge, ofPeer, "Acknowledged, over some 200 ms.")
 	waited    = define("waited_seconds_total", counter, append(ofPeer[:3:3], "limit"), "How long each limit held back sending: data (nothing to send), window, pacing, paths, outbox.")
 
-	messages      = define("messages_sent_total", counter, ofPeer, "Messages sent for the first time; a message is what a packet carries of a frame.")
+	messages      = define("messages_sent_total", counter, ofPeer, "Messages sent for the first time; a message is a frame's part in one packet.")
 	acked         = define("messages_acked_total", counter, ofPeer, "Messages acknowledged.")
 	retransmitted = define("messages_retransmitted_total", counter, ofPeer, "Messages sent again.")
 	spurious      = define("packets_spuriously_lost_total", counter, ofPeer, "Packets declared lost that had arrived.")
@@ -106,5 +106,5 @@ var (
 	pathSentBytes   = define("path_sent_bytes_total", counter, ofPath, "Bytes sent.")
 	pathLost        = define("path_lost_packets_total", counter, ofPath, "Packets declared lost.")
 	pathRepairs     = define("path_repair_packets_total", counter, ofPath, "Packets sent that repaired a loss elsewhere.")
-	pathsLeftOut    = define("paths_left_out", gauge, ofInterface, "Paths without series, as there are more than 4,096.")
+	pathsLeftOut    = define("paths_left_out", gauge, ofInterface, "Paths without series, because there are more than 4,096.")
 )

@@ -82,7 +82,7 @@ func recoverFile(path string) error {
 		return fmt.Errorf("state of an earlier run: %w", err)
 	}
 	if err := l.remove(); err != nil {
-		return fmt.Errorf("removing what an earlier run left behind: %w", err)
+		return fmt.Errorf("removing the settings of an earlier run: %w", err)
 	}
 	return os.Remove(path)
 }

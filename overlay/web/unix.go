@@ -84,7 +84,7 @@ func checkStale(path string) error {
 	case err != nil:
 		return &os.PathError{Op: "listen", Path: path, Err: err}
 	case st.Mode&unix.S_IFMT != unix.S_IFSOCK:
-		return fmt.Errorf("%s is there already, and is no socket", path)
+		return fmt.Errorf("%s exists, and is not a socket", path)
 	}
 	c, err := rundir.Dial(path, knockWait)
 	switch {
@@ -95,5 +95,5 @@ func checkStale(path string) error {
 	case !errors.Is(err, unix.EAGAIN): // this one means a live socket with a full queue
 		return err
 	}
-	return fmt.Errorf("somebody listens on %s already", path)
+	return fmt.Errorf("another process listens on %s", path)
 }

@@ -79,11 +79,11 @@ func TestUnixSocketReplacesStaleSocketsAlone(t *testing.T) {
 		want  string
 	}{
 		"stale":   {stale, ""},
-		"file":    {func(p string) error { return os.WriteFile(p, []byte("x"), 0o600) }, "no socket"},
-		"link":    {func(p string) error { return os.Symlink(victim, p) }, "no socket"},
-		"nothing": {func(p string) error { return os.Symlink(filepath.Join(dir, "none"), p) }, "no socket"},
-		"pipe":    {func(p string) error { return unix.Mkfifo(p, 0o600) }, "no socket"},
-		"folder":  {func(p string) error { return os.Mkdir(p, 0o700) }, "no socket"},
+		"file":    {func(p string) error { return os.WriteFile(p, []byte("x"), 0o600) }, "not a socket"},
+		"link":    {func(p string) error { return os.Symlink(victim, p) }, "not a socket"},
+		"nothing": {func(p string) error { return os.Symlink(filepath.Join(dir, "none"), p) }, "not a socket"},
+		"pipe":    {func(p string) error { return unix.Mkfifo(p, 0o600) }, "not a socket"},
+		"folder":  {func(p string) error { return os.Mkdir(p, 0o700) }, "not a socket"},
 	} {
 		for _, at := range []string{path, path + ".new"} {
 			if err := c.plant(at); err != nil {
@@ -117,7 +117,7 @@ func TestUnixSocketOfAnotherStays(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if l, err := ListenUnix(path); err == nil || !strings.Contains(err.Error(), "already") {
+	if l, err := ListenUnix(path); err == nil || !strings.Contains(err.Error(), "another process listens") {
 		t.Errorf("%v, %v", l, err)
 	}
 	if err := os.Remove(path); err != nil {

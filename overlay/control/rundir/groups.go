@@ -13,7 +13,7 @@ import (
 // another group. An access control list can, acl(5), and the user stays outside of the group.
 
 // ErrGroups means that a socket was made, but groups cannot use it.
-var ErrGroups = errors.New("groups cannot be let in")
+var ErrGroups = errors.New("members of groups cannot be admitted")
 
 // The kernel's form of the list in an extended attribute: a version, then entries of tag,
 // permissions and identity, sorted by tag (linux/posix_acl_xattr.h).

@@ -48,7 +48,7 @@ func Listen(path string, mode uint32, groups ...uint32) (*Listener, error) {
 	closed := s.admit(groups)
 	err = unix.Renameat(d.fd, filepath.Base(temp), d.fd, filepath.Base(path))
 	if err == nil && !d.has(path, s.inode) {
-		err = errors.New("somebody else changes the directory")
+		err = errors.New("another process changes the directory")
 	}
 	if err != nil {
 		unix.Close(s.inode)

@@ -35,7 +35,7 @@ func (p Place) Socket() (string, error) {
 		return filepath.Join(Dir(), p.Device+Socket), nil
 	}
 	if p.Service != filepath.Base(p.Service) || strings.HasPrefix(p.Service, ".") {
-		return "", fmt.Errorf("%q is no name of a service", p.Service)
+		return "", fmt.Errorf("%q is not a name of a service", p.Service)
 	}
 	return filepath.Join(Dir(), p.Service, p.Device+Socket), nil
 }

@@ -312,7 +312,7 @@ func (w *Peer) sizes(now mono.Time, s *Sample) {
 		w.tooSmall, w.small = false, s.TooSmall
 	case s.TooSmall != w.small && !w.tooSmall:
 		w.tooSmall = true
-		w.say(events.PathMTUTooLow, fmt.Sprintf("small packets pass, and none of %d bytes: the path MTU is below the minimum for every path", srd.BasePacket+headersIPv4))
+		w.say(events.PathMTUTooLow, fmt.Sprintf("small packets pass, but none of %d bytes does: the path MTU is below the minimum for every path", srd.BasePacket+headersIPv4))
 	}
 	if sized && least != w.newMTU {
 		w.newMTU, w.mtuSince = least, now
