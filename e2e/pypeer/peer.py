@@ -26,6 +26,7 @@ class Peer:
         self.there = d["inner"]
         self.address = me["address"]
         self.offers = 7
+        self.protocol = 0
         self.incarnation = random.getrandbits(64)
         self.attempts, self.sessions, self.use = {}, {}, None  # use: the session that seals
         self.clock = 0
@@ -87,7 +88,7 @@ class Peer:
         index = random.getrandbits(32)
         how.setdefault("timestamp", max(time.time(), self.clock + 1e-6))
         self.clock = how["timestamp"]
-        a = wire.Initiator(self.static, self.daemon, self.psk, index, self.incarnation, self.offers, cookie=self.cookie, **how)
+        a = wire.Initiator(self.static, self.daemon, self.psk, index, self.incarnation, self.offers, cookie=self.cookie, protocol=self.protocol, **how)
         self.attempts[index] = a
         for o in on:
             o.sendto(a.msg, self.endpoint)
@@ -214,6 +215,10 @@ class Peer:
         while self.first in self.above:
             self.above.remove(self.first)
             self.first += 1
+        self.carried(kind, n, v)
+
+    def carried(self, kind, n, v):
+        """A message that came for the first time: a part of a tunnel's frame."""
         i = v[1]
         key = (i.slot, i.seq)
         if kind == wire.TOMBSTONE:

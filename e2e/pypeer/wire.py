@@ -32,11 +32,15 @@ def token_of(cookie, ephemeral):
     return MAC(MAC(cookie, b"srdtun token"), ephemeral)
 
 
+class OtherProtocol(Exception):
+    """The responder speaks another protocol above the transport."""
+
+
 class Initiator:
     """One attempt: what goes out, and at most one session."""
 
-    def __init__(self, static, remote, psk, index, incarnation, offers, cookie=None, token=False, timestamp=None):
-        self.static, self.remote, self.psk, self.index, self.offers = static, remote, psk, index, offers
+    def __init__(self, static, remote, psk, index, incarnation, offers, cookie=None, token=False, timestamp=None, protocol=0):
+        self.static, self.remote, self.psk, self.index, self.offers, self.protocol = static, remote, psk, index, offers, protocol
         self.e = Key()
         header = struct.pack(">B3xI", INITIATION, index)
         n = self.noise = Noise(header, remote)
@@ -47,7 +51,7 @@ class Initiator:
         n.mixkey(static.dh(remote))
         when = bytes(12) if token else tai64n(timestamp if timestamp is not None else time.time())
         proof = token_of(cookie, self.e.public) if token else bytes(16)
-        hello = n.seal(when + proof + struct.pack(">QB8x", incarnation, offers))
+        hello = n.seal(when + proof + struct.pack(">QBI4x", incarnation, offers, protocol))
         self.msg = stamp(header + self.e.public + s + hello, remote, cookie)
         self.mac1 = self.msg[-32:-16]
 
@@ -64,9 +68,11 @@ class Initiator:
         n.mixkey(self.e.dh(e))
         n.mixkey(self.static.dh(e))
         n.mixpsk(self.psk)
-        incarnation, cipher, again = struct.unpack(">QBI8x", n.open(msg[44:81]))
+        incarnation, cipher, again, protocol = struct.unpack(">QBII4x", n.open(msg[44:81]))
         if again != sender or not self.offers & BIT[cipher]:
             raise ValueError("index or cipher not confirmed")
+        if protocol != self.protocol:
+            raise OtherProtocol(protocol)
         there, back = split(n.ck, b"", 2)
         return Session(self.index, sender, DataKey(there, n.h, cipher, 1), DataKey(back, n.h, cipher, 2), cipher, True, incarnation, time.time())
 
