@@ -46,10 +46,10 @@ type Region struct {
 	key    uint64
 	peer   PublicKey
 	access Access
+	size   int
 
-	mu     sync.Mutex // held while a byte is copied from or to the memory
-	buf    []byte
-	closed bool
+	mu  sync.Mutex // held while a byte is copied from or to the memory
+	buf []byte     // nil: closed
 }
 
 // Register lets one peer use buf. The peer needs the region's key, which the program tells
@@ -71,7 +71,10 @@ func (e *Endpoint) Register(peer PublicKey, buf []byte, access Access) (*Region,
 	if e.closed {
 		return nil, ErrClosed
 	}
-	r := &Region{of: &e.regions, peer: peer, access: access, buf: buf}
+	if buf == nil {
+		buf = []byte{}
+	}
+	r := &Region{of: &e.regions, peer: peer, access: access, size: len(buf), buf: buf[:len(buf):len(buf)]}
 	e.regions.add(r)
 	return r, nil
 }
@@ -80,14 +83,15 @@ func (e *Endpoint) Register(peer PublicKey, buf []byte, access Access) (*Region,
 func (r *Region) Remote(offset int) Remote { return Remote{Key: r.key, Offset: uint64(offset)} }
 
 // Len returns the number of bytes of the region.
-func (r *Region) Len() int { return len(r.buf) }
+func (r *Region) Len() int { return r.size }
 
-// Close takes the region back. After it returns, no byte of the memory is written or read.
-// Requests that are under way end with StatusRemoteInvalid. The result is always nil.
+// Close takes the region back. After it returns, no byte of the memory is written or read,
+// and nothing refers to it. Requests that are under way end with StatusRemoteInvalid. The
+// result is always nil.
 func (r *Region) Close() error {
 	r.of.remove(r)
 	r.mu.Lock()
-	r.closed = true
+	r.buf = nil // a peer that does not end its writes must not keep the memory alive
 	r.mu.Unlock()
 	return nil
 }
@@ -97,7 +101,7 @@ func (r *Region) Close() error {
 func (r *Region) put(at uint64, data []byte) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.closed {
+	if r.buf == nil {
 		return false
 	}
 	copy(r.buf[at:], data)
@@ -109,7 +113,7 @@ func (r *Region) put(at uint64, data []byte) bool {
 func (r *Region) get(at uint64, data []byte) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.closed {
+	if r.buf == nil {
 		return false
 	}
 	copy(data, r.buf[at:])
@@ -154,7 +158,7 @@ func (rs *regions) find(peer PublicKey, at Remote, size int, access Access) *Reg
 	if r == nil || r.peer != peer || r.access&access == 0 {
 		return nil
 	}
-	if n := uint64(len(r.buf)); at.Offset > n || uint64(size) > n-at.Offset {
+	if n := uint64(r.size); at.Offset > n || uint64(size) > n-at.Offset {
 		return nil
 	}
 	return r

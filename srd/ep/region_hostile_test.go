@@ -65,7 +65,7 @@ func TestWriteOutsideTheRegion(t *testing.T) {
 	} {
 		in, d := victim(1, size)
 		memory := make([]byte, 3*size)
-		r := &Region{of: &d.regions, peer: x.peer, access: x.access, buf: memory[size : 2*size : 2*size]}
+		r := &Region{of: &d.regions, peer: x.peer, access: x.access, size: size, buf: memory[size : 2*size : 2*size]}
 		d.regions.add(r)
 		if x.closed {
 			r.Close()
@@ -94,6 +94,7 @@ func TestWriteOutsideTheRegion(t *testing.T) {
 func TestRegionClosesUnderAWrite(t *testing.T) {
 	in, d := victim(0, 0)
 	r := d.region(20_000, AccessWrite)
+	memory := r.buf
 	at := r.Remote(0)
 	for from := 0; from < EagerMost; from += 1024 {
 		h, b := piece(at, 20_000, from, 1024)
@@ -109,7 +110,10 @@ func TestRegionClosesUnderAWrite(t *testing.T) {
 	if !in.add(1, h, b, false) || verdictOf(in) != denied {
 		t.Errorf("verdict %d", verdictOf(in))
 	}
-	if r.buf[EagerMost-1] != 0xff || !bytes.Equal(r.buf[EagerMost:], make([]byte, 20_000-EagerMost)) {
+	if r.buf != nil {
+		t.Error("a write keeps the memory alive")
+	}
+	if memory[EagerMost-1] != 0xff || !bytes.Equal(memory[EagerMost:], make([]byte, 20_000-EagerMost)) {
 		t.Error("bytes were written after Close")
 	}
 }

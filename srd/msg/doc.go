@@ -18,7 +18,8 @@
 // sender's memory into the buffer, without a copy between, and tells the sender. So the
 // sender's completion says of a short message that the peer's endpoint has it, and of a long
 // one that the bytes were read, or are not wanted. The sender's buffer belongs to the endpoint
-// until then. No peer ever writes to this program's memory, and it reads what is sent to it.
+// until then. No peer ever writes to this program's memory, and it reads what is sent to it. A
+// peer that offers bytes and does not send them keeps a receive for a minute.
 //
 // Peek and Claim look at unexpected messages. Cancel takes back a receive that has not matched.
 // ReceiveMulti posts one buffer for many messages.

@@ -25,6 +25,7 @@ type Endpoint struct {
 	scratch    sync.Pool     // of *[]byte: frames to send
 	wg         sync.WaitGroup
 	stop       chan struct{} // closed by Close
+	readFor    time.Duration // readForMost
 	bad        atomic.Uint64
 	unexpected atomic.Uint64
 
@@ -73,7 +74,7 @@ func Open(cfg Config) (*Endpoint, error) {
 		return nil, err
 	}
 	m := &Endpoint{
-		cfg: cfg, e: e, sends: newQueue(), receives: newQueue(), slots: make(chan struct{}, cfg.Endpoint.ReceiveDepth), stop: make(chan struct{}),
+		cfg: cfg, e: e, sends: newQueue(), receives: newQueue(), slots: make(chan struct{}, cfg.Endpoint.ReceiveDepth), stop: make(chan struct{}), readFor: readForMost,
 		pairs: map[ep.PublicKey]*pair{}, offers: map[uint32]*offer{},
 	}
 	m.scratch.New = func() any { b := make([]byte, 0, ep.EagerMost); return &b }
@@ -148,7 +149,9 @@ func (m *Endpoint) Close() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, o := range m.offers {
-		m.settle(o, ep.StatusFlushed)
+		if o.accepted { // otherwise Send returns an error
+			m.settle(o, ep.StatusFlushed)
+		}
 	}
 	for _, p := range m.pairs {
 		m.abandon(p)

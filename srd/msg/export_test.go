@@ -1,7 +1,12 @@
 package msg
 
+import "time"
+
 // Probe asks the peers at once whether they still know the offers.
 func (m *Endpoint) Probe() { m.probe() }
+
+// ReadFor sets how long a read may take.
+func (m *Endpoint) ReadFor(d time.Duration) { m.readFor = d }
 
 // Kept returns how many messages of peers are kept.
 func (m *Endpoint) Kept() (n int) {

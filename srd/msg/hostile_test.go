@@ -252,3 +252,27 @@ func TestReceiverOfAnOfferDies(t *testing.T) {
 		t.Errorf("got %v", c.Err)
 	}
 }
+
+// A peer offers bytes and then sends nothing. Its receive ends, and the buffer is the
+// program's again.
+func TestOfferThatIsNotSent(t *testing.T) {
+	ctx := background(t)
+	patient := ep.Config{Unresponsive: time.Hour}
+	a, b := endpoint(t, msg.Config{Endpoint: patient}), endpoint(t, msg.Config{Endpoint: patient})
+	b.ReadFor(200 * time.Millisecond)
+	way := newGate(t, local(b.Port()))
+	if err := b.Allow(a.PublicKey()); err != nil {
+		t.Fatal(err)
+	}
+	h, err := a.Handle(b.PublicKey(), way.addr())
+	if err != nil {
+		t.Fatal(err)
+	}
+	send(t, ctx, h, 0, make([]byte, 100_000), msg.Options{})
+	arrived(t, ctx, b, 1)
+	way.shut.Store(true)
+	receive(t, b, msg.Match{}, 100_000, 0)
+	if c := next(t, ctx, b.Receives()); c.Err != ep.StatusTimedOut {
+		t.Errorf("got %v", c.Err)
+	}
+}

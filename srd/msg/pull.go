@@ -9,10 +9,13 @@ import (
 
 const (
 	// readMost is the most bytes of one read: a message that is longer is read in several.
-	readMost = 1 << 20
-	// readsMost bounds the reads from one peer that are under way: 16 MiB are more than a path
-	// of 10 Gbit/s holds in 10 ms.
+	readMost = 256 << 10
+	// readsMost bounds the reads from one peer that are under way: 4 MiB are what a path of 3
+	// Gbit/s holds in 10 ms.
 	readsMost = 16
+	// readForMost is how long a read may take: a peer that offers bytes and does not send them
+	// gets no receive for longer. A peer with less than 0.6 Mbit/s is too slow for that.
+	readForMost = time.Minute
 	// controlsMost bounds the answers for one peer that wait for a place below. A peer that
 	// has so many wait does not take its answers. It asks again.
 	controlsMost = 1024
@@ -80,7 +83,7 @@ func (m *Endpoint) read(p *pair, x *pull) bool {
 	n := min(readMost, len(x.dest)-x.at)
 	i := m.begin(op{kind: opRead, pull: x, pair: p})
 	from := ep.Remote{Key: x.message.head.key, Offset: uint64(x.at)}
-	switch err := m.e.TryRead(p.back, from, x.dest[x.at:x.at+n], ep.SendOptions{Context: uint64(i)}); err {
+	switch err := m.e.TryRead(p.back, from, x.dest[x.at:x.at+n], ep.SendOptions{Context: uint64(i), Timeout: m.readFor}); err {
 	case nil:
 		x.at += n
 		x.open++

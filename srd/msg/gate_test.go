@@ -1,0 +1,61 @@
+package msg_test
+
+import (
+	"net"
+	"net/netip"
+	"sync"
+	"sync/atomic"
+	"testing"
+)
+
+// gate passes UDP packets between one socket and a server until it is shut.
+type gate struct {
+	front, back *net.UDPConn
+	shut        atomic.Bool
+	client      atomic.Pointer[netip.AddrPort] // where the last packet came from
+}
+
+func newGate(t *testing.T, server netip.AddrPort) *gate {
+	t.Helper()
+	front, err := net.ListenUDP("udp", net.UDPAddrFromAddrPort(local(0)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	back, err := net.DialUDP("udp", nil, net.UDPAddrFromAddrPort(server))
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := &gate{front: front, back: back}
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for b := make([]byte, 1<<16); ; {
+			n, from, err := front.ReadFromUDPAddrPort(b)
+			if err != nil {
+				return
+			}
+			g.client.Store(&from)
+			if !g.shut.Load() {
+				back.Write(b[:n])
+			}
+		}
+	})
+	wg.Go(func() {
+		for b := make([]byte, 1<<16); ; {
+			n, err := back.Read(b)
+			if err != nil {
+				return
+			}
+			if to := g.client.Load(); to != nil && !g.shut.Load() {
+				front.WriteToUDPAddrPort(b[:n], *to)
+			}
+		}
+	})
+	t.Cleanup(func() {
+		front.Close()
+		back.Close()
+		wg.Wait()
+	})
+	return g
+}
+
+func (g *gate) addr() netip.AddrPort { return g.front.LocalAddr().(*net.UDPAddr).AddrPort() }
