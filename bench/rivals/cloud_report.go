@@ -41,7 +41,7 @@ func (r results) has(n network) bool {
 	return false
 }
 
-// instanceTable is of the kinds that were measured between instances.
+// instanceTable has the kinds that were measured between instances.
 func (r results) instanceTable() table {
 	kinds := map[string]kind{}
 	for k := range r.values {
