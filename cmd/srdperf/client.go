@@ -264,7 +264,7 @@ func (f *clientFlags) one(ctx context.Context, s sender, size int, x extent) (*t
 	return newStream(m, len(s.to)+len(s.tagged), size, f.depth).run(ctx, x)
 }
 
-// mover returns what the command's requests are.
+// mover returns the kind of request that the command sends.
 func (f *clientFlags) mover(ctx context.Context, s sender, size int) (mover, error) {
 	data := make([]byte, size)
 	if s.m != nil {
