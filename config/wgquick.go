@@ -136,7 +136,7 @@ func (s *wgSection) drop(key string) {
 	}
 }
 
-// inQuotes matches a value of the file as the function quoted prints it.
+// inQuotes matches a value that quoted has printed.
 var inQuotes = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
 
 // fail returns the error for a line. It hides values in the message, because one may be a
