@@ -195,7 +195,8 @@ func (e *srdEnd) flow(id int) *srdFlow {
 	panic("lab: message of no flow")
 }
 
-// again returns n bytes that were given up to their flow, to be sent again.
+// again gives n bytes back to the flow, to be sent again. The transport had given up their
+// messages.
 func (f *srdFlow) again(n int64) {
 	if f.left == 0 {
 		f.end.ring = append(f.end.ring, f)

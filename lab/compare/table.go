@@ -116,9 +116,9 @@ func names(s []*Group) (v []string) {
 	return v
 }
 
-// Table writes the ratios as Markdown. Each scenario and workload has a row for each load
-// and a column for each system. A cell is "mean / 99th percentile" of completion times over
-// the best ones. ">" marks systems with open flows.
+// Table writes the ratios as Markdown. Each scenario and workload has a row for each load and a
+// column for each system. A cell has the mean and the 99th percentile of completion times, each
+// divided by the best system's. ">" marks systems with open flows.
 func Table(w io.Writer, all []*Group) {
 	for _, s := range sections(all) {
 		systems := names(s)
