@@ -42,8 +42,8 @@ func FlowOf(b []byte, in *Info, key FlowKey) (hash uint32, proto uint8) {
 	return h.end(in, 0), in.Proto
 }
 
-// mayTunnel reports whether the outer header can be a known tunnel's. For most packets
-// this makes a look at the payload unnecessary.
+// mayTunnel reports whether the outer header can be a known tunnel's. So most packets need no look
+// at their payload.
 func mayTunnel(in *Info) bool {
 	switch in.Proto {
 	case ProtoUDP:

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The user of a service is only in its own group, so chown(2) cannot give a socket to
-// another group. An access control list can, acl(5), and the user stays outside of the group.
+// The user of a service is only in its own group, so chown(2) cannot give a socket to another
+// group. An access control list (acl(5)) can, and the user need not be in the group.
 
 // ErrGroups means that a socket was made, but groups cannot use it.
 var ErrGroups = errors.New("members of groups cannot be admitted")
