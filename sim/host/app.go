@@ -25,8 +25,8 @@ type App interface {
 	Withdraw()
 	// Begun returns how many items have been numbered so far.
 	Begun() int
-	// Undelivered returns how many items from number first on have not arrived, and the
-	// first of them.
+	// Undelivered counts the items from number first on that have not arrived, and returns the
+	// first such item.
 	Undelivered(first int) (n, example int)
 	// Dropped returns how many items were dropped on purpose before they were pulled.
 	Dropped() int

@@ -18,8 +18,8 @@ import (
 const (
 	// innerFlows is the number of inner flows in a tunnel.
 	innerFlows = 6
-	// innerHeader is the number of bytes of an inner packet before its numbered payload:
-	// IPv4, UDP, and sender, generation and serial number.
+	// innerHeader is the number of bytes of an inner packet before its numbered payload. They are
+	// IPv4, UDP, and the sender, generation and serial number.
 	innerHeader = net.HeaderIPv4 + net.HeaderUDP + 11
 	// innerScale multiplies the sizes of a batch's messages, so that a frame has several
 	// messages.
