@@ -91,7 +91,7 @@ func (t *turns) ring() []byte {
 	return r
 }
 
-// clear takes back the ring of an empty shelf.
+// clear empties a shelf that holds nothing, and keeps its ring for another one.
 func (t *turns) clear(s *shelf) {
 	if len(t.rings) < keepRings {
 		t.rings = append(t.rings, s.ring)

@@ -29,9 +29,9 @@ const restAfter = 40 * time.Millisecond
 // the scheduler is not told of short sleeps. A signal ends such a sleep, so a garbage
 // collection does not wait for it.
 //
-// A goroutine in a short sleep occupies one of Go's processors (GOMAXPROCS). All other
-// goroutines need at least one more. If there are no more processors than waiters, the
-// scheduler is told of all sleeps.
+// A goroutine in a short sleep occupies one of Go's processors (GOMAXPROCS). All other goroutines
+// need at least one more. If there are no more processors than waiters, the waiters announce all
+// sleeps to the scheduler.
 //
 // Long sleeps use Go's own poller, which does not wake the monitor, unlike the end of a
 // system call. The poller watches gate, an epoll descriptor that contains the waiter's
