@@ -195,9 +195,9 @@ class Program(Peer):
     # Tagged messages.
 
     def tagged(self, tag, data, ordered=None):
-        """Sends an eager one; ordered is (epoch, number)."""
+        """Sends an eager one; ordered is (epoch, number, base)."""
         head = struct.pack(">BQ", 1 | (0x80 if ordered else 0), tag)
-        return self.message_to(head + (struct.pack(">QI", *ordered) if ordered else b"") + data)
+        return self.message_to(head + (struct.pack(">QIB", ordered[0], ordered[1], ordered[1] - ordered[2]) if ordered else b"") + data)
 
     def offer(self, tag, number, data):
         """Sends an offer of bytes, and lets the other end read them."""

@@ -161,7 +161,7 @@ def another_protocol_makes_no_session(world):
 def tagged_messages_are_accepted(world):
     p = world.client(TAGGED)
     sent = [p.tagged(i, os.urandom(1000)) for i in range(10)]
-    sent += [p.tagged(5, os.urandom(10), ordered=(77, i)) for i in (3, 0, 2, 1)]
+    sent += [p.tagged(5, os.urandom(10), ordered=(77, i, 0)) for i in (3, 0, 2, 1)]
     need(p.finished(*sent) == [ACCEPTED] * 14, "verdicts %s", [r.result for r in sent])
     return p
 

@@ -10,7 +10,8 @@
 // message that matches.
 //
 // Messages have no order, unless Options.Ordered asks for it. The ordered messages to a peer
-// are matched in the order in which they were sent. The bytes of a long message may arrive
+// are matched in the order in which they were sent. One that failed is left out; if it comes
+// nevertheless, it has no order. The bytes of a long message may arrive
 // later than those of its successor, so completions have no order.
 //
 // A short message is eager: its bytes are sent at once. Of a message longer than Config.Eager
@@ -64,15 +65,17 @@
 //
 //	0 1  1: a message; 2: an offer. 0x80: ordered; 0x40: with immediate data
 //	1 8  tag
-//	     if ordered: 8 bytes: the epoch; 4 bytes: the number in it, from 0
+//	     if ordered: 8 bytes: the epoch; 4 bytes: the number in it, from 0; 1 byte: the lowest
+//	     number without a result is so many below it
 //	     4 bytes of immediate data, if there are some
 //	     of a message: its bytes
 //	     of an offer: 4 bytes: its number; 8: the size; 8: the key of a region with the bytes
 //
-// Frames about an offer have its number as immediate data of package ep. They have two bytes.
-// 3 0: it was read, or is not wanted. 3 1: it is not known here. 4 0: is it still known?
+// Control frames have immediate data of package ep, and two bytes. About the offer of that
+// number: 3 0: it was read, or is not wanted. 3 1: it is not known here. 4 0: is it still known?
+// 5 0 and an epoch: the ordered messages with numbers below the immediate data come no more.
 //
-// A sender of ordered messages begins a new epoch, with any other number, after one of them
-// has failed. The receiver then waits no more for those that are missing. It has at most 256
-// accepted messages beyond one that is not.
+// A process draws an epoch for each peer. A message has a result when it was accepted or has
+// failed, and the receiver waits for no number below those without one. A number is less than
+// 256 above the lowest one without a result.
 package msg

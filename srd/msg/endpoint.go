@@ -52,6 +52,7 @@ type pair struct {
 
 	out    orderOut
 	opened chan struct{} // has a token when out has room again
+	skips  bool          // the peer is to be told that out has moved
 	in     orderIn
 
 	unexpected []*message
@@ -195,7 +196,7 @@ func (m *Endpoint) arrivals() {
 func (m *Endpoint) frame(c *ep.Completion) {
 	p := m.pair(c.From)
 	if c.HasImmediate {
-		if kind, result, ok := parseControl(c.Data); !ok || c.Op != ep.OpReceive || !m.control(p, kind, result, c.Immediate) {
+		if f, ok := parseControl(c.Data, c.Immediate); !ok || c.Op != ep.OpReceive || !m.control(p, f) {
 			m.bad.Add(1)
 		}
 		return
@@ -219,7 +220,7 @@ func (m *Endpoint) frame(c *ep.Completion) {
 		m.arrive(x)
 		return
 	}
-	run, ok := p.in.admit(h.epoch, h.seq, x)
+	run, ok := p.in.admit(h.epoch, h.seq, h.seq-uint32(h.behind), x)
 	if !ok {
 		m.bad.Add(1)
 		m.forget(x)

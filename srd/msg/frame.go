@@ -12,6 +12,7 @@ const (
 	kindOffer   = 2 // a message whose bytes the receiver reads
 	kindDone    = 3 // the receiver has read them; its number is immediate data
 	kindProbe   = 4 // does the receiver still know the message? Its number is immediate data
+	kindSkip    = 5 // ordered messages below the immediate data come no more
 	kindMask    = 0x0f
 	flagOrdered = 0x80
 	flagImm     = 0x40
@@ -21,12 +22,13 @@ const (
 // These are the lengths of the parts of a frame.
 const (
 	headLen    = 1 + 8
-	orderLen   = 8 + 4
+	orderLen   = 8 + 4 + 1
 	immLen     = 4
 	offerLen   = 4 + 8 + 8
 	headMost   = headLen + orderLen + immLen
 	eagerMost  = ep.EagerMost - headMost
 	controlLen = 2
+	skipLen    = controlLen + 8
 )
 
 // These are the results in a done frame.
@@ -42,6 +44,7 @@ type head struct {
 	ordered bool
 	epoch   uint64 // of the order
 	seq     uint32 // in the epoch
+	behind  byte   // the lowest number without a result is so many below
 	hasImm  bool
 	imm     uint32
 
@@ -61,7 +64,7 @@ func (h *head) append(b []byte) []byte {
 	}
 	b = binary.BigEndian.AppendUint64(append(b, kind), h.tag)
 	if h.ordered {
-		b = binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint64(b, h.epoch), h.seq)
+		b = append(binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint64(b, h.epoch), h.seq), h.behind)
 	}
 	if h.hasImm {
 		b = binary.BigEndian.AppendUint32(b, h.imm)
@@ -90,7 +93,7 @@ func parseHead(b []byte) (h head, data []byte, ok bool) {
 		if len(b) < orderLen {
 			return h, nil, false
 		}
-		h.epoch, h.seq, b = binary.BigEndian.Uint64(b), binary.BigEndian.Uint32(b[8:]), b[orderLen:]
+		h.epoch, h.seq, h.behind, b = binary.BigEndian.Uint64(b), binary.BigEndian.Uint32(b[8:]), b[12], b[orderLen:]
 	}
 	if h.hasImm {
 		if len(b) < immLen {
@@ -108,14 +111,39 @@ func parseHead(b []byte) (h head, data []byte, ok bool) {
 	return h, nil, h.size <= MaxMessage
 }
 
-// appendControl appends a frame about an offer.
-func appendControl(b []byte, kind, result byte) []byte { return append(b, kind, result) }
+// control is a frame about an offer, or about the order.
+type control struct {
+	kind, result byte
+	number       uint32 // of the offer, or the base of the order; immediate data of package ep
+	epoch        uint64 // of the order
+}
 
-// parseControl parses a frame that has come with immediate data.
-func parseControl(b []byte) (kind, result byte, ok bool) {
-	if len(b) != controlLen {
-		return 0, 0, false
+func (c *control) append(b []byte) []byte {
+	b = append(b, c.kind, c.result)
+	if c.kind == kindSkip {
+		b = binary.BigEndian.AppendUint64(b, c.epoch)
 	}
-	kind, result = b[0], b[1]
-	return kind, result, kind == kindDone && result <= doneUnknown || kind == kindProbe && result == 0
+	return b
+}
+
+// parseControl parses a frame that has come with immediate data. It returns false if the frame
+// is invalid.
+func parseControl(b []byte, number uint32) (c control, ok bool) {
+	if len(b) < controlLen {
+		return c, false
+	}
+	c = control{kind: b[0], result: b[1], number: number}
+	switch c.kind {
+	case kindDone:
+		return c, len(b) == controlLen && c.result <= doneUnknown
+	case kindProbe:
+		return c, len(b) == controlLen && c.result == 0
+	case kindSkip:
+		if len(b) != skipLen || c.result != 0 {
+			return c, false
+		}
+		c.epoch = binary.BigEndian.Uint64(b[controlLen:])
+		return c, true
+	}
+	return c, false
 }

@@ -23,7 +23,7 @@ func TestExamplesOfTheDocument(t *testing.T) {
 	}
 	heads := map[string]head{
 		"EAGER":   {kind: kindEager, tag: 5},
-		"ORDERED": {kind: kindEager, tag: 5, ordered: true, epoch: 0x1122334455667788, seq: 2, hasImm: true, imm: 9},
+		"ORDERED": {kind: kindEager, tag: 5, ordered: true, epoch: 0x1122334455667788, seq: 2, behind: 1, hasImm: true, imm: 9},
 		"OFFER":   {kind: kindOffer, tag: 5, number: 3, size: 1 << 20, key: 0x0123456789abcdef},
 	}
 	for name, h := range heads {
@@ -38,17 +38,20 @@ func TestExamplesOfTheDocument(t *testing.T) {
 			t.Errorf("%s parses as %+v, %q, %v", name, back, data, ok)
 		}
 	}
-	for name, c := range map[string][2]byte{"DONE": {kindDone, doneRead}, "UNKNOWN": {kindDone, doneUnknown}, "PROBE": {kindProbe, 0}} {
-		b := appendControl(nil, c[0], c[1])
+	for name, c := range map[string]control{
+		"DONE": {kind: kindDone}, "UNKNOWN": {kind: kindDone, result: doneUnknown}, "PROBE": {kind: kindProbe},
+		"SKIP": {kind: kindSkip, epoch: 0x1122334455667788},
+	} {
+		b := c.append(nil)
 		if got := hex.EncodeToString(b); got != want[name] {
 			t.Errorf("%s is %s, the document says %s", name, got, want[name])
 		}
-		if kind, result, ok := parseControl(b); !ok || kind != c[0] || result != c[1] {
-			t.Errorf("%s parses as %d, %d, %v", name, kind, result, ok)
+		if back, ok := parseControl(b, 0); !ok || back != c {
+			t.Errorf("%s parses as %+v, %v", name, back, ok)
 		}
 	}
-	if len(want) != len(heads)+3 {
-		t.Errorf("%d examples in the document, want %d", len(want), len(heads)+3)
+	if len(want) != len(heads)+4 {
+		t.Errorf("%d examples in the document, want %d", len(want), len(heads)+4)
 	}
 }
 
@@ -57,7 +60,9 @@ func FuzzFrames(f *testing.F) {
 	f.Add([]byte{1, 0, 0, 0, 0, 0, 0, 0, 5, 's'})
 	f.Add(append([]byte{0xc2}, make([]byte, headMost-1+offerLen)...))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		parseControl(b)
+		if c, ok := parseControl(b, 0); ok && !bytes.Equal(c.append(nil), b) {
+			t.Fatalf("%x is %+v", b, c)
+		}
 		if h, data, ok := parseHead(b); ok && !bytes.Equal(append(h.append(nil), data...), b) {
 			t.Fatalf("%x is %+v", b, h)
 		}

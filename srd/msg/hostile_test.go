@@ -42,7 +42,7 @@ func eager(tag, epoch uint64, seq uint32, data []byte) []byte {
 	}
 	b = binary.BigEndian.AppendUint64(b, tag)
 	if epoch != 0 {
-		b = binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint64(b, epoch), seq)
+		b = append(binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint64(b, epoch), seq), byte(min(seq, 255)))
 	}
 	return append(b, data...)
 }
@@ -109,7 +109,7 @@ func TestLiesInFrames(t *testing.T) {
 	l := newLiar(t, ep.NewKey(), b)
 	bad := [][]byte{
 		nil, {1}, {0, 0, 0, 0, 0, 0, 0, 0, 0}, append([]byte{0x21}, make([]byte, 8)...),
-		append([]byte{0x81}, make([]byte, 8+11)...), append([]byte{0x41}, make([]byte, 8+3)...),
+		append([]byte{0x81}, make([]byte, 8+12)...), append([]byte{0x41}, make([]byte, 8+3)...),
 		append([]byte{2}, make([]byte, 8+19)...), append([]byte{2}, make([]byte, 8+21)...),
 		offered(1, msg.MaxMessage+1, 7), offered(1, 1<<63, 7),
 		{3, 0}, {4, 0},
@@ -119,22 +119,22 @@ func TestLiesInFrames(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	control := [][]byte{nil, {3}, {3, 2}, {4, 1}, {5, 0}, {3, 0, 0}}
+	control := [][]byte{nil, {3}, {3, 2}, {4, 1}, {5, 0}, {6, 0}, {3, 0, 0}, append([]byte{5, 1}, make([]byte, 8)...)}
 	for _, frame := range control {
 		if err := l.Confirm(ctx, l.h, frame, ep.SendOptions{HasImmediate: true}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	// An offer with a number that is in use, and an ordered message that has come.
-	for _, frame := range [][]byte{offered(5, 10_000, 7), offered(5, 10_000, 7), eager(9, 3, 0, nil), eager(9, 3, 0, nil), eager(9, 3, 300, nil)} {
+	// An offer with a number that is in use, and an ordered message that is held.
+	for _, frame := range [][]byte{offered(5, 10_000, 7), offered(5, 10_000, 7), eager(9, 3, 0, nil), eager(9, 3, 2, nil), eager(9, 3, 2, nil)} {
 		if err := l.Confirm(ctx, l.h, frame, ep.SendOptions{}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	want := uint64(len(bad) + len(control) + 3)
+	want := uint64(len(bad) + len(control) + 2)
 	waitFor(t, ctx, func() bool { return b.Stats().Bad == want })
-	if n := b.Kept(); n != 2 {
-		t.Errorf("%d messages are kept, want 2", n)
+	if n := b.Kept(); n != 3 {
+		t.Errorf("%d messages are kept, want 3", n)
 	}
 	exchange(t, ctx, c, b, h)
 }

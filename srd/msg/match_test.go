@@ -118,56 +118,70 @@ func TestMatchIgnoresBits(t *testing.T) {
 	}
 }
 
-// Messages in any order of arrival come out in order, and all of them, also over a failure.
+// Messages in any order of arrival come out in order, and all of them: also if sessions end,
+// and what was under way fails, and if the receiver is another process.
 func TestOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		out, in := orderOut{epoch: 7}, orderIn{}
 		type sent struct {
-			epoch uint64
-			seq   uint32
-			x     *message
+			seq    uint32
+			behind byte
+			x      *message
 		}
 		var flying []sent
 		var got []uint64
-		var n uint64
-		failed := map[uint64]bool{}
-		land := func(t *rapid.T, i int) {
-			s := flying[i]
-			flying = slices.Delete(flying, i, i+1)
-			run, ok := in.admit(s.epoch, s.seq, s.x)
-			if !ok {
-				t.Fatal("an honest message is refused")
-			}
+		n, lost := 0, 0
+		take := func(run []*message) {
 			for _, x := range run {
 				got = append(got, x.head.tag)
 			}
-			out.done(s.epoch, s.seq, true)
 		}
 		t.Repeat(map[string]func(*rapid.T){
 			"send": func(t *rapid.T) {
-				if out.full() {
-					return
+				for range rapid.IntRange(1, 100).Draw(t, "messages") {
+					if out.full() {
+						return
+					}
+					seq, behind := out.take()
+					flying = append(flying, sent{seq, behind, &message{head: head{tag: uint64(n)}}})
+					n++
 				}
-				e, s := out.take()
-				x := &message{head: head{tag: n}}
-				n++
-				flying = append(flying, sent{e, s, x})
 			},
 			"land": func(t *rapid.T) {
-				if len(flying) > 0 {
-					land(t, rapid.IntRange(0, len(flying)-1).Draw(t, "which"))
+				for range min(len(flying), rapid.IntRange(0, 100).Draw(t, "messages")) {
+					i := rapid.IntRange(0, len(flying)-1).Draw(t, "which")
+					s := flying[i]
+					flying = slices.Delete(flying, i, i+1)
+					run, ok := in.admit(out.epoch, s.seq, s.seq-uint32(s.behind), s.x)
+					if !ok {
+						t.Fatal("an honest message is refused")
+					}
+					take(run)
+					out.done(s.seq)
 				}
 			},
-			// A session ends: all that is under way fails.
 			"fail": func(t *rapid.T) {
 				if rapid.IntRange(0, 9).Draw(t, "really") > 0 {
 					return
 				}
 				for _, s := range flying {
-					failed[s.x.head.tag] = true
-					out.done(s.epoch, s.seq, false)
+					out.done(s.seq)
 				}
+				lost += len(flying)
 				flying = nil
+				take(in.skip(out.epoch, out.base))
+				if len(in.held) > 0 {
+					t.Fatalf("%d messages wait for what failed", len(in.held))
+				}
+			},
+			"restart": func(t *rapid.T) {
+				if rapid.IntRange(0, 9).Draw(t, "really") == 0 {
+					for _, s := range flying {
+						out.done(s.seq)
+					}
+					lost += len(flying) + len(in.held)
+					flying, in = nil, orderIn{}
+				}
 			},
 			"": func(t *rapid.T) {
 				if !slices.IsSorted(got) {
@@ -178,14 +192,41 @@ func TestOrder(t *testing.T) {
 				}
 			},
 		})
-		for len(flying) > 0 {
-			land(t, len(flying)-1)
+		for _, s := range flying {
+			run, _ := in.admit(out.epoch, s.seq, s.seq-uint32(s.behind), s.x)
+			take(run)
 		}
-		e, s := out.take()
-		flying = append(flying, sent{e, s, &message{head: head{tag: n}}})
-		land(t, 0)
-		if !slices.IsSorted(got) || len(got)+len(failed) != int(n)+1 {
-			t.Fatalf("%d of %d came, %d failed: %v", len(got), n+1, len(failed), got)
+		if !slices.IsSorted(got) || len(got)+lost != n {
+			t.Fatalf("%d of %d came, %d are lost: %v", len(got), n, lost, got)
 		}
 	})
+}
+
+// What comes of a message that has failed has no order, and no base makes the receiver work
+// without end.
+func TestOrderTakesAnyBase(t *testing.T) {
+	in := orderIn{}
+	for _, x := range []struct {
+		epoch     uint64
+		seq, base uint32
+		run       int
+		ok        bool
+	}{
+		{1, 5, 4, 0, true},            // 4 may come
+		{1, 6, 1 << 31 >> 1, 2, true}, // it does not; 5 goes on, and 6 is late
+		{1, 1 << 31, 1<<31 - 1, 0, true},
+		{1, 1<<31 + 300, 1<<31 + 60, 1, true}, // no honest distance
+		{2, 0, 0, 2, true},                    // another process
+		{1, 7, 0, 1, true},                    // late of the one before
+		{2, 300, 0, 0, false},
+		{2, 1<<32 - 1, 0, 1, true}, // late
+	} {
+		run, ok := in.admit(x.epoch, x.seq, x.base, &message{})
+		if len(run) != x.run || ok != x.ok {
+			t.Errorf("%+v: %d messages, %v", x, len(run), ok)
+		}
+	}
+	if run := in.skip(1, 1<<20); len(run) > 0 {
+		t.Error("a skip of another epoch")
+	}
 }

@@ -1,37 +1,29 @@
 package msg
 
-// orderWindow bounds the ordered messages to a peer beyond the first one that it has not
-// accepted, and so the messages that its end holds back until an earlier one comes.
+// orderWindow bounds the ordered messages to a peer beyond the first one without a result, and
+// so the messages that its end holds back until an earlier one comes.
 const orderWindow = 256
 
-// orderOut numbers the ordered messages to a peer. After a failure a new epoch begins, since
-// the number of the failed message may never come. It is not safe for concurrent use.
+// orderOut numbers the ordered messages to a peer. It is not safe for concurrent use.
 type orderOut struct {
-	epoch      uint64
-	next, base uint32 // the next number, and the lowest that was not accepted
-	accepted   [orderWindow]bool
+	epoch      uint64 // random: another process of this end has another one
+	next, base uint32 // the next number, and the lowest without a result
+	over       [orderWindow]bool
 }
 
 func (o *orderOut) full() bool { return o.next-o.base >= orderWindow }
 
-// take returns the place of the next message.
-func (o *orderOut) take() (epoch uint64, seq uint32) {
+// take returns the number of the next message, and how many below it the base is.
+func (o *orderOut) take() (seq uint32, behind byte) {
 	o.next++
-	return o.epoch, o.next - 1
+	return o.next - 1, byte(o.next - 1 - o.base)
 }
 
-// done notes the result of a message. It reports whether there is more room.
-func (o *orderOut) done(epoch uint64, seq uint32, ok bool) (more bool) {
-	if epoch != o.epoch {
-		return false
-	}
-	if !ok {
-		*o = orderOut{epoch: o.epoch + 1}
-		return true
-	}
-	o.accepted[seq%orderWindow] = true
-	for o.base != o.next && o.accepted[o.base%orderWindow] {
-		o.accepted[o.base%orderWindow] = false
+// done notes that a message has a result. It reports whether there is more room.
+func (o *orderOut) done(seq uint32) (more bool) {
+	o.over[seq%orderWindow] = true
+	for o.base != o.next && o.over[o.base%orderWindow] {
+		o.over[o.base%orderWindow] = false
 		o.base++
 		more = true
 	}
@@ -47,42 +39,81 @@ type orderIn struct {
 	run         []*message
 }
 
-// admit takes a message. It returns the messages whose turn has come, until the next call. It
-// returns false if no honest peer sends the message. A message of the epoch before is late,
-// because another one failed: it has no order.
-func (o *orderIn) admit(epoch uint64, seq uint32, m *message) (run []*message, ok bool) {
+// admit takes a message. Messages with numbers below base come no more: they have failed, or
+// another process of this end has them. It returns the messages whose turn has come, until the
+// next call. It returns false if no honest peer sends the message. A message below base that
+// comes nevertheless has no order.
+func (o *orderIn) admit(epoch uint64, seq, base uint32, m *message) (run []*message, ok bool) {
 	o.run = o.run[:0]
 	switch {
-	case o.known && epoch == o.last && epoch != o.epoch:
+	case o.known && epoch == o.epoch:
+		o.advance(base)
+	case o.known && epoch == o.last:
 		o.run = append(o.run, m)
 		return o.run, true
-	case !o.known:
-		o.known, o.epoch, o.last = true, epoch, epoch
-	case epoch != o.epoch:
-		o.skip()
-		o.epoch, o.last, o.next = epoch, o.epoch, 0
+	default:
+		o.flush()
+		o.known, o.last, o.epoch, o.next = true, o.epoch, epoch, base
 	}
-	if seq-o.next >= orderWindow || o.held[seq] != nil {
+	switch ahead := int32(seq - o.next); {
+	case ahead < 0:
+		o.run = append(o.run, m)
+		return o.run, true
+	case ahead >= orderWindow || o.held[seq] != nil:
 		return o.run, false
 	}
 	if o.held == nil {
 		o.held = map[uint32]*message{}
 	}
 	o.held[seq] = m
-	for h := o.held[o.next]; h != nil; h = o.held[o.next] {
-		delete(o.held, o.next)
-		o.next++
-		o.run = append(o.run, h)
-	}
+	o.follow()
 	return o.run, true
 }
 
-// skip appends what is held to run, in order, as what is missing failed.
-func (o *orderIn) skip() {
+// skip notes that the messages below base come no more. It returns those whose turn has come.
+func (o *orderIn) skip(epoch uint64, base uint32) []*message {
+	o.run = o.run[:0]
+	if o.known && epoch == o.epoch {
+		o.advance(base)
+		o.follow()
+	}
+	return o.run
+}
+
+// advance passes the numbers below base.
+func (o *orderIn) advance(base uint32) {
+	ahead := int32(base - o.next)
+	if ahead <= 0 {
+		return
+	}
+	if ahead >= orderWindow {
+		o.flush()
+	}
+	for ; len(o.held) > 0 && o.next != base; o.next++ {
+		o.release()
+	}
+	o.next = base
+}
+
+// follow passes the numbers that are here.
+func (o *orderIn) follow() {
+	for o.held[o.next] != nil {
+		o.release()
+		o.next++
+	}
+}
+
+// flush passes all that is held.
+func (o *orderIn) flush() {
 	for ; len(o.held) > 0; o.next++ {
-		if h := o.held[o.next]; h != nil {
-			delete(o.held, o.next)
-			o.run = append(o.run, h)
-		}
+		o.release()
+	}
+}
+
+// release gives out the next message, if it is here.
+func (o *orderIn) release() {
+	if h := o.held[o.next]; h != nil {
+		delete(o.held, o.next)
+		o.run = append(o.run, h)
 	}
 }

@@ -34,12 +34,6 @@ type pull struct {
 	err     error
 }
 
-// control is a frame about an offer.
-type control struct {
-	kind, result byte
-	number       uint32
-}
-
 // pull begins to read a message. The lock is held.
 func (m *Endpoint) pull(p *pull) {
 	pr := p.message.pair
@@ -61,6 +55,9 @@ func (m *Endpoint) pump(p *pair) {
 	}
 	for len(p.controls) > 0 && m.tell(p, p.controls[0]) {
 		p.controls = slices.Delete(p.controls, 0, 1)
+	}
+	if p.skips && m.tell(p, control{kind: kindSkip, number: p.out.base, epoch: p.out.epoch}) {
+		p.skips = false
 	}
 	for len(p.pulls) > 0 && p.reading < readsMost {
 		x := p.pulls[0]
@@ -133,7 +130,7 @@ func (m *Endpoint) pulled(x *pull) {
 	p, number := x.message.pair, x.message.head.number
 	m.received(x.message, x.receive, x.dest, x.err)
 	if !m.closed {
-		m.answer(p, control{kindDone, doneRead, number})
+		m.answer(p, control{kind: kindDone, number: number})
 	}
 }
 
@@ -149,10 +146,10 @@ func (m *Endpoint) answer(p *pair, c control) {
 
 // tell sends a control frame. It returns false if there is no place for it. The lock is held.
 func (m *Endpoint) tell(p *pair, c control) bool {
-	var b [controlLen]byte
+	var b [skipLen]byte
 	i := m.begin(op{kind: c.kind, pair: p, number: c.number})
 	o := ep.SendOptions{Context: uint64(i), Immediate: c.number, HasImmediate: true}
-	err := m.e.TrySend(p.back, appendControl(b[:0], c.kind, c.result), o)
+	err := m.e.TrySend(p.back, c.append(b[:0]), o)
 	if err != nil {
 		m.end(i)
 	}
@@ -161,21 +158,27 @@ func (m *Endpoint) tell(p *pair, c control) bool {
 
 // control handles a control frame of a peer. It returns false if no honest peer sends it. The
 // lock is held.
-func (m *Endpoint) control(p *pair, kind, result byte, number uint32) bool {
-	if kind == kindProbe {
-		if _, known := p.offered[number]; !known && !m.closed {
-			m.answer(p, control{kindDone, doneUnknown, number})
+func (m *Endpoint) control(p *pair, c control) bool {
+	switch c.kind {
+	case kindProbe:
+		if _, known := p.offered[c.number]; !known && !m.closed {
+			m.answer(p, control{kind: kindDone, result: doneUnknown, number: c.number})
+		}
+		return true
+	case kindSkip:
+		for _, x := range p.in.skip(c.epoch, c.number) {
+			m.arrive(x)
 		}
 		return true
 	}
-	o := m.offers[number]
+	o := m.offers[c.number]
 	if o == nil {
 		return true // it has ended at this end
 	}
 	if o.handle.pair != p {
 		return false
 	}
-	if o.read = true; result == doneUnknown {
+	if o.read = true; c.result == doneUnknown {
 		o.err = ep.StatusReset
 	}
 	if o.accepted {
@@ -202,7 +205,7 @@ func (m *Endpoint) probe() {
 	}
 	for _, o := range m.offers {
 		if o.accepted {
-			m.answer(o.handle.pair, control{kindProbe, 0, o.number})
+			m.answer(o.handle.pair, control{kind: kindProbe, number: o.number})
 		}
 	}
 	m.timer.Reset(probeAfter)

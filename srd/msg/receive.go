@@ -233,7 +233,7 @@ func (c *Claimed) Discard() {
 		return
 	}
 	if x.head.kind == kindOffer && !m.closed {
-		m.answer(x.pair, control{kindDone, doneRead, x.head.number})
+		m.answer(x.pair, control{kind: kindDone, number: x.head.number})
 	}
 	m.forget(x)
 }

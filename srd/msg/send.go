@@ -114,7 +114,6 @@ type op struct {
 	handle  *Handle
 	context uint64
 	ordered bool
-	epoch   uint64
 	seq     uint32
 	offer   *offer
 	pull    *pull
@@ -208,8 +207,9 @@ func (h *Handle) prepare(f *head, data []byte, o *Options) (i uint32, err error)
 		f.number, f.key = x.offer.number, x.offer.region.Remote(0).Key
 	}
 	if f.ordered {
-		f.epoch, f.seq = h.pair.out.take()
-		x.epoch, x.seq = f.epoch, f.seq
+		f.epoch = h.pair.out.epoch
+		f.seq, f.behind = h.pair.out.take()
+		x.seq = f.seq
 		h.pair.open()
 	}
 	return m.begin(x), nil
@@ -281,6 +281,10 @@ func (m *Endpoint) departed(o op, c *ep.Completion) {
 		m.pump(o.pair)
 	case kindDone:
 		m.pump(o.pair)
+	case kindSkip:
+		// The next session has a reader. If the peer is away, the next ordered message tells it.
+		o.pair.skips = o.pair.skips || c.Status == ep.StatusReset
+		m.pump(o.pair)
 	}
 }
 
@@ -293,10 +297,18 @@ func (h *Handle) closed() bool {
 	}
 }
 
-// ordered notes the result of an ordered message. The lock is held.
+// ordered notes the result of an ordered message. If it failed, the peer may wait for it. The
+// lock is held.
 func (m *Endpoint) ordered(o op, ok bool) {
-	if o.ordered && o.pair.out.done(o.epoch, o.seq, ok) {
+	if !o.ordered {
+		return
+	}
+	if o.pair.out.done(o.seq) {
 		o.pair.open()
+	}
+	if !ok {
+		o.pair.skips = true
+		m.pump(o.pair)
 	}
 }
 
