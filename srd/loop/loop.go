@@ -61,6 +61,10 @@ type Config struct {
 	// such an address are dropped, because any answer would leave from it. It is called for
 	// each datagram, at any time. If it is nil, no address is barred.
 	Barred func(netip.Addr) bool
+	// Leaves reports whether packets may leave from a local address now. A thread may lose its
+	// processor after it has built a train, and the address may be taken away meanwhile. It is called
+	// for each train, at any time. If it is nil, packets may leave from all.
+	Leaves func(netip.Addr) bool
 	// Alive is called whenever a worker runs. It returns the time at which the process last
 	// resumed after a long stop, or 0 if it never stopped. Messages that waited in the
 	// sockets during a stop are delivered as stale. If Alive is nil, stops are ignored.
@@ -73,8 +77,8 @@ type Loop struct {
 	clock clock
 	table table
 
-	inner, barred func(netip.Addr) bool
-	alive         func(mono.Time) mono.Time
+	inner, barred, leaves func(netip.Addr) bool
+	alive                 func(mono.Time) mono.Time
 
 	endLock  sync.Mutex
 	endpoint *srd.Endpoint
@@ -98,6 +102,7 @@ type Drops struct {
 	OutOfTurn    atomic.Uint64 // packets of a peer that needs more than its share of a worker's time
 	Inner        atomic.Uint64 // datagrams to an inner address of the application
 	Barred       atomic.Uint64 // datagrams to a barred local address
+	Withheld     atomic.Uint64 // packets from a local address that was taken away since they were built
 	Stopped      atomic.Uint64 // trains built before the process was stopped
 }
 
@@ -109,7 +114,7 @@ func New(cfg Config) (*Loop, error) {
 	if cfg.Workers < 1 || cfg.Workers > MaxWorkers {
 		return nil, fmt.Errorf("loop: %d workers, want 1 to %d", cfg.Workers, MaxWorkers)
 	}
-	l := &Loop{bank: cfg.Bank, endpoint: cfg.Endpoint, inner: cfg.Inner, barred: cfg.Barred, alive: cfg.Alive, floods: newFloods(cfg.Bank)}
+	l := &Loop{bank: cfg.Bank, endpoint: cfg.Endpoint, inner: cfg.Inner, barred: cfg.Barred, leaves: cfg.Leaves, alive: cfg.Alive, floods: newFloods(cfg.Bank)}
 	l.clock.begin(bootTime)
 	l.table.init()
 	l.endpoint.Prefer(l.table.known)

@@ -118,7 +118,7 @@ func (p *Peer) sendBy(s *udp.Sender) func(*outgoing) {
 			p.loop.Drops.Stopped.Add(1)
 			return
 		}
-		if !s.Send(o.train) {
+		if p.loop.withholds(o.train.Tuple.Local, o.train.Packets()) || !s.Send(o.train) {
 			return
 		}
 		p.mu.Lock()
@@ -127,6 +127,16 @@ func (p *Peer) sendBy(s *udp.Sender) func(*outgoing) {
 			p.conn.Refused(p.loop.Now(), o.train.Tuple)
 		}
 	}
+}
+
+// withholds reports, and counts, that packets from a local address must not leave any more. The
+// connection has closed the path, or will in a moment, and sends its messages again on another.
+func (l *Loop) withholds(from srd.Uplink, packets int) bool {
+	if l.leaves == nil || !from.IsValid() || l.leaves(from.Addr()) {
+		return false
+	}
+	l.Drops.Withheld.Add(uint64(packets))
+	return true
 }
 
 // arm sets the timer for the earliest deadline. The peer is locked over both steps, so

@@ -1,6 +1,7 @@
 package loop
 
 import (
+	"net/netip"
 	"slices"
 	"testing"
 	"time"
@@ -57,6 +58,28 @@ func TestTrainsFromBeforeAStop(t *testing.T) {
 	}
 	try(10*time.Millisecond, 0)
 	try(trainAge+time.Second, 1)
+}
+
+// A train built before its local address was taken away is not sent after that, and counted, however
+// long its thread was without a processor.
+func TestTrainsFromARemovedLocal(t *testing.T) {
+	a, _ := newHosts(t, 1)
+	here, gone := netip.MustParseAddr("127.0.0.1"), netip.MustParseAddr("127.0.0.2")
+	l := &Loop{bank: a.loop.bank, leaves: func(addr netip.Addr) bool { return addr == here }}
+	l.clock.begin(bootTime)
+	out := (&Peer{loop: l}).sendBy(udp.NewSender(l.bank, &l.Sends))
+	for _, k := range []struct {
+		local    srd.Uplink
+		withheld uint64
+	}{{srd.UplinkOf(gone, 0), 1}, {srd.UplinkOf(gone, 1), 1}, {srd.UplinkOf(here, 0), 0}, {srd.Uplink{}, 0}} {
+		sent, withheld := l.Sends.Packets.Load(), l.Drops.Withheld.Load()
+		to := netip.AddrPortFrom(here, 9)
+		out(&outgoing{train: srd.Raw(srd.Tuple{Local: k.local, Remote: to}, []byte{0}), built: l.Now()})
+		sent, withheld = l.Sends.Packets.Load()-sent, l.Drops.Withheld.Load()-withheld
+		if sent != 1-k.withheld || withheld != k.withheld {
+			t.Errorf("from %v: %d packets sent and %d withheld", k.local, sent, withheld)
+		}
+	}
 }
 
 // Packets read before a stop and handled after it are stale too.

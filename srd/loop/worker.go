@@ -579,7 +579,7 @@ func (w *worker) handshake(t srd.Tuple, b []byte) {
 			w.loop.endLock.Unlock()
 		}
 	}
-	if reply != nil {
+	if reply != nil && !w.loop.withholds(t.Local, 1) {
 		w.sender.Send(srd.Raw(t, reply))
 	}
 }
