@@ -188,10 +188,9 @@ func (d *draft) checkPrefixes() {
 	}
 }
 
-// checkOuterRoutes finds peers with an endpoint that alone makes up one of their
-// allowed IPs. The tunnel's packets would then enter the tunnel again, for ever. Wider
-// prefixes are no fault: another route may lead out, or the user's own rules with a
-// mark or a table.
+// checkOuterRoutes finds peers whose allowed IPs list an endpoint as a single address. The tunnel's
+// packets would then enter the tunnel again, for ever. Wider prefixes are no fault: another route
+// may lead out, or the user's own rules with a mark or a table.
 func (d *draft) checkOuterRoutes() {
 	for i := range d.cfg.Peers {
 		if j, loops := loopsBack(&d.cfg.Interface, &d.cfg.Peers[i]); loops {
