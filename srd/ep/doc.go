@@ -20,6 +20,8 @@
 // together in that buffer, so peers can make the program use no other memory. A peer whose
 // message finds no buffer is told so, sends no more, and goes on when a receive is posted:
 // nothing is lost, unless the sender limits it by SendOptions.NotReady or by a deadline.
+// Config.PeerReceives gives each peer a share of the buffers. Writes, reads and messages with
+// immediate data do not wait for refused messages before them.
 //
 // Register opens memory to one peer: Write puts bytes there, and Read gets them, in one request
 // of any size, without a receive and without the program's work. The bytes of a request

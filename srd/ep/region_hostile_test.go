@@ -242,3 +242,41 @@ func TestLateReply(t *testing.T) {
 		t.Errorf("byte %d, %d open", buf[0], len(out.open))
 	}
 }
+
+// No reply of a peer panics, completes a read twice, or touches a buffer that is the
+// program's again.
+func FuzzReplies(f *testing.F) {
+	f.Add([]byte{0, 0, 0, 10, 0, 0, 5, 0, 0, 0, 5, 5})
+	f.Fuzz(func(t *testing.T, b []byte) {
+		sizes := []int{0, 10, 100, 5000}
+		done, bufs := map[uint64]int{}, make([][]byte, len(sizes))
+		out := outgoing{refuse: func() {}, finish: func(r *request, _ Status) {
+			if done[r.context]++; done[r.context] > 1 {
+				t.Fatal("a read is complete twice")
+			}
+			clear(bufs[r.context]) // it is the program's
+		}}
+		for i, n := range sizes {
+			bufs[i] = make([]byte, n)
+			out.push(newRead(nil, Remote{}, bufs[i], &SendOptions{Context: uint64(i)}))
+			out.pull(1, 1000)
+		}
+		ones := bytes.Repeat([]byte{1}, 255)
+		for ; len(b) >= 4; b = b[4:] {
+			k := int(b[0]) % len(sizes)
+			h := header{kind: kindReply, number: uint32(k), total: sizes[k], at: int(b[1]) * int(b[2]), size: int(b[3])}
+			var imm srd.Imm
+			h.put(&imm)
+			p, ok := parse(&imm, h.size, false)
+			if ok && !out.reply(&p, ones[:h.size]) {
+				break // the session ends
+			}
+		}
+		out.end(StatusReset)
+		for i, n := range sizes {
+			if done[uint64(i)] != 1 || !bytes.Equal(bufs[i], make([]byte, n)) {
+				t.Fatalf("read %d: %d completions", i, done[uint64(i)])
+			}
+		}
+	})
+}

@@ -59,6 +59,11 @@ func (o *orderIn) admit(epoch uint64, seq, base uint32, m *message) (run []*mess
 	case ahead < 0:
 		o.run = append(o.run, m)
 		return o.run, true
+	case ahead == 0 && o.held[seq] == nil:
+		o.run = append(o.run, m)
+		o.next++
+		o.follow()
+		return o.run, true
 	case ahead >= orderWindow || o.held[seq] != nil:
 		return o.run, false
 	}
