@@ -48,8 +48,8 @@ type concealer struct {
 	// hidden.
 	open keySpec
 
-	// quotes is the end of the multi-line string in which the last line was. Outside such a string
-	// it is empty.
+	// quotes is the closing quotation mark of the multi-line string that contains the last line.
+	// Outside such a string it is empty.
 	quotes string
 }
 
