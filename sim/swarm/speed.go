@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// recordedText is the time of each seed's race, in multiples of the ideal's, as a version of
-// the transport had it. Its first lines say which version, and the command.
+// recordedText has the time of each seed's race with an earlier version, divided by the ideal time.
+// Its first lines say which version, and the command.
 //
 //go:embed testdata/speed.txt
 var recordedText string
