@@ -144,9 +144,9 @@ func hideRow(run string, isKey func(row string, drawn int) bool) string {
 
 // mixed reports whether small letters, capitals and others follow each other as if drawn at random.
 // Then the class changes after three of five characters on average; a name of several words changes
-// it twice a word. It must change after so many tenths of the characters.
+// it twice a word. It must change after so many tenths of the characters. Some must be no letters.
 func mixed(text string, tenths int) bool {
-	changes, small, large := 0, 0, 0
+	changes, small, large, other := 0, 0, 0, 0
 	var last int
 	for i, c := range []byte(text) {
 		class := 0
@@ -155,13 +155,15 @@ func mixed(text string, tenths int) bool {
 			class, small = 1, small+1
 		case 'A' <= c && c <= 'Z':
 			class, large = 2, large+1
+		case c != '/' && c != '-' && c != '_':
+			other++
 		}
 		if i > 0 && class != last {
 			changes++
 		}
 		last = class
 	}
-	return small >= 3 && large >= 3 && 10*changes >= tenths*len(text)
+	return small >= 3 && large >= 3 && other > 0 && 10*changes >= tenths*len(text)
 }
 
 // group is a word that may be one group of a key.
