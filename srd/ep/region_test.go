@@ -235,3 +235,33 @@ func TestRegisterRefuses(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// Writes, reads and messages with immediate data do not wait for messages that were refused.
+func TestMemoryDoesNotWaitForCredits(t *testing.T) {
+	ctx := background(t)
+	a, b := endpoint(t, ep.Config{}), endpoint(t, ep.Config{PeerReceives: 1})
+	h := joined(t, a, b)
+	r, _ := region(t, b, a, 100_000, ep.AccessRead|ep.AccessWrite)
+	post(t, b, 10, 1000)
+	for range 200 {
+		if err := a.Send(ctx, h, make([]byte, 1000), ep.SendOptions{Quiet: true}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for b.Stats().Refused == 0 {
+		time.Sleep(time.Millisecond)
+	}
+	for range 5 {
+		if err := a.Write(ctx, h, r.Remote(0), make([]byte, 100_000), ep.SendOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		completed(t, ctx, a, ep.OpWrite, ep.StatusOK)
+		if err := a.Read(ctx, h, r.Remote(0), make([]byte, 100_000), ep.SendOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		completed(t, ctx, a, ep.OpRead, ep.StatusOK)
+		if err := a.Confirm(ctx, h, nil, ep.SendOptions{HasImmediate: true}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"net/netip"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	cryptorand "crypto/rand"
@@ -17,20 +16,19 @@ import (
 //
 // Lock order: mu, then the locks of package ep, which does not call back.
 type Endpoint struct {
-	cfg        Config
-	e          *ep.Endpoint
-	sends      *Queue
-	receives   *Queue
-	slots      chan struct{} // a token for each receive until its completion is polled
-	scratch    sync.Pool     // of *[]byte: frames to send
-	wg         sync.WaitGroup
-	stop       chan struct{} // closed by Close
-	readFor    time.Duration // readForMost
-	bad        atomic.Uint64
-	unexpected atomic.Uint64
+	cfg      Config
+	e        *ep.Endpoint
+	sends    *Queue
+	receives *Queue
+	slots    chan struct{} // a token for each receive until its completion is polled
+	scratch  sync.Pool     // of *[]byte: frames to send
+	wg       sync.WaitGroup
+	stop     chan struct{} // closed by Close
+	readFor  time.Duration // readForMost
 
 	mu     sync.Mutex
 	closed bool
+	bad    uint64 // frames that were dropped
 	match  matcher
 	pairs  map[ep.PublicKey]*pair
 	ops    []op     // that the endpoint below has; its context is the index
@@ -197,13 +195,13 @@ func (m *Endpoint) frame(c *ep.Completion) {
 	p := m.pair(c.From)
 	if c.HasImmediate {
 		if f, ok := parseControl(c.Data, c.Immediate); !ok || c.Op != ep.OpReceive || !m.control(p, f) {
-			m.bad.Add(1)
+			m.bad++
 		}
 		return
 	}
 	h, data, ok := parseHead(c.Data)
 	if _, again := p.offered[h.number]; !ok || h.kind == kindOffer && again {
-		m.bad.Add(1)
+		m.bad++
 		c.Release()
 		return
 	}
@@ -222,7 +220,7 @@ func (m *Endpoint) frame(c *ep.Completion) {
 	}
 	run, ok := p.in.admit(h.epoch, h.seq, h.seq-uint32(h.behind), x)
 	if !ok {
-		m.bad.Add(1)
+		m.bad++
 		m.forget(x)
 	}
 	for _, r := range run {

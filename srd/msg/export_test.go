@@ -9,13 +9,9 @@ func (m *Endpoint) Probe() { m.probe() }
 func (m *Endpoint) ReadFor(d time.Duration) { m.readFor = d }
 
 // Kept returns how many messages of peers are kept.
-func (m *Endpoint) Kept() (n int) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	for _, p := range m.pairs {
-		n += len(p.unexpected) + len(p.in.held)
-	}
-	return n
+func (m *Endpoint) Kept() int {
+	s := m.Stats()
+	return s.Unexpected + s.Held
 }
 
 // Answers returns how many answers wait for peers.

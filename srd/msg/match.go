@@ -160,6 +160,14 @@ func (m *matcher) remove(x *message) {
 	}
 }
 
+// unexpected returns how many messages no receive has taken.
+func (m *matcher) unexpected() (n int) {
+	for _, p := range m.waiting {
+		n += len(p.unexpected)
+	}
+	return n
+}
+
 // cancel removes the oldest posted receive with this context, or returns nil.
 func (m *matcher) cancel(context uint64) *receive {
 	for i, r := range m.posted {

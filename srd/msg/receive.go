@@ -41,7 +41,7 @@ func (m *Endpoint) post(r receive) error {
 			m.release(p)
 			return nil
 		}
-		m.take(x)
+		m.match.remove(x)
 		if over := m.deliver(x, p); over {
 			return nil
 		}
@@ -58,18 +58,10 @@ func (m *Endpoint) receive() *receive {
 	return new(receive)
 }
 
-// take takes an unexpected message. The lock is held.
-func (m *Endpoint) take(x *message) {
-	m.match.remove(x)
-	m.unexpected.Add(^uint64(0))
-}
-
 // arrive gives a message to the receive that takes it. The lock is held.
 func (m *Endpoint) arrive(x *message) {
 	if r := m.match.arrive(x, m.release); r != nil {
 		m.deliver(x, r)
-	} else {
-		m.unexpected.Add(1)
 	}
 }
 
@@ -196,7 +188,7 @@ func (m *Endpoint) Claim(match Match) (*Claimed, bool) {
 	if x == nil {
 		return nil, false
 	}
-	m.take(x)
+	m.match.remove(x)
 	return &Claimed{Envelope: x.envelope(), of: m, x: x}, true
 }
 

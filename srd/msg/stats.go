@@ -7,6 +7,7 @@ type Stats struct {
 	Below      ep.Stats // of the endpoint below
 	Posted     int      // receives that no message has matched
 	Unexpected int      // messages that no receive has taken
+	Held       int      // ordered messages that wait for an earlier one
 	Offers     int      // long sends whose bytes are not read
 	Bad        uint64   // frames that no honest peer sends
 }
@@ -15,5 +16,13 @@ type Stats struct {
 func (m *Endpoint) Stats() Stats {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return Stats{Below: m.e.Stats(), Posted: len(m.match.posted), Unexpected: int(m.unexpected.Load()), Offers: len(m.offers), Bad: m.bad.Load()}
+	return Stats{Below: m.e.Stats(), Posted: len(m.match.posted), Unexpected: m.match.unexpected(), Held: m.held(), Offers: len(m.offers), Bad: m.bad}
+}
+
+// held returns how many messages wait for an earlier one. The lock is held.
+func (m *Endpoint) held() (n int) {
+	for _, p := range m.pairs {
+		n += len(p.in.held)
+	}
+	return n
 }

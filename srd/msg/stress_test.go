@@ -24,7 +24,7 @@ type node struct {
 // receive has one completion, and what arrives is what was sent.
 func TestEverythingAtOnce(t *testing.T) {
 	ctx := background(t)
-	const nodes, each = 3, 400
+	const nodes, each = 3, 200
 	var all []*node
 	for i := range nodes {
 		cfg := msg.Config{Unexpected: 1 + 40*i, Endpoint: ep.Config{SendDepth: 1 + 30*i, ReceiveDepth: 100}}
