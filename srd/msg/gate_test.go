@@ -1,6 +1,7 @@
 package msg_test
 
 import (
+	"math/rand/v2"
 	"net"
 	"net/netip"
 	"sync"
@@ -8,10 +9,11 @@ import (
 	"testing"
 )
 
-// gate passes UDP packets between one socket and a server until it is shut.
+// gate passes UDP packets between one socket and a server until it is shut. It can lose some.
 type gate struct {
 	front, back *net.UDPConn
 	shut        atomic.Bool
+	loss        atomic.Int32                   // packets of 100
 	client      atomic.Pointer[netip.AddrPort] // where the last packet came from
 }
 
@@ -34,7 +36,7 @@ func newGate(t *testing.T, server netip.AddrPort) *gate {
 				return
 			}
 			g.client.Store(&from)
-			if !g.shut.Load() {
+			if g.passes() {
 				back.Write(b[:n])
 			}
 		}
@@ -45,7 +47,7 @@ func newGate(t *testing.T, server netip.AddrPort) *gate {
 			if err != nil {
 				return
 			}
-			if to := g.client.Load(); to != nil && !g.shut.Load() {
+			if to := g.client.Load(); to != nil && g.passes() {
 				front.WriteToUDPAddrPort(b[:n], *to)
 			}
 		}
@@ -57,5 +59,7 @@ func newGate(t *testing.T, server netip.AddrPort) *gate {
 	})
 	return g
 }
+
+func (g *gate) passes() bool { return !g.shut.Load() && rand.Int32N(100) >= g.loss.Load() }
 
 func (g *gate) addr() netip.AddrPort { return g.front.LocalAddr().(*net.UDPAddr).AddrPort() }

@@ -151,3 +151,34 @@ func TestTruncated(t *testing.T) {
 		}
 	}
 }
+
+// The network loses one packet of twenty. All messages arrive, whole and in order.
+func TestLossyNetwork(t *testing.T) {
+	ctx := background(t)
+	a, b := endpoint(t, msg.Config{}), endpoint(t, msg.Config{})
+	way := newGate(t, local(b.Port()))
+	if err := b.Allow(a.PublicKey()); err != nil {
+		t.Fatal(err)
+	}
+	h, err := a.Handle(b.PublicKey(), way.addr())
+	if err != nil {
+		t.Fatal(err)
+	}
+	way.loss.Store(5)
+	const n, longest = 60, 60_000
+	for i := range n {
+		receive(t, b, msg.Match{}, longest, uint64(i))
+	}
+	for i := range n {
+		send(t, ctx, h, 0, sequence(1+i*longest/n), msg.Options{Ordered: true})
+	}
+	for range n {
+		c := next(t, ctx, b.Receives())
+		if want := sequence(1 + int(c.Context)*longest/n); c.Err != nil || !bytes.Equal(c.Data, want) {
+			t.Errorf("receive %d: %v, %d bytes, want %d", c.Context, c.Err, len(c.Data), len(want))
+		}
+		if c := next(t, ctx, a.Sends()); c.Err != nil {
+			t.Error(c.Err)
+		}
+	}
+}
