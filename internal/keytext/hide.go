@@ -44,8 +44,9 @@ var (
 	parts = regexp.MustCompile(`[^/_-]+`)
 	// words match runs of base64.
 	words = regexp.MustCompile(`[A-Za-z0-9+/=]+`)
-	// gaps match the separators of groups.
-	gaps = regexp.MustCompile(`^[ \t_.,:|-]{1,2}$`)
+	// gaps match the separators of groups: a text that was copied may have any, such as a space of no
+	// width, and a message its escape.
+	gaps = regexp.MustCompile(`^[^A-Za-z0-9+/=\n]{1,2}$`)
 	// rests match a hidden part of base64url, and the rest that is long enough for a piece of a key.
 	rests = regexp.MustCompile(`(?:[A-Za-z0-9_-]{15,}[-_])?\(hidden\)(?:[-_][A-Za-z0-9_-]{15,}=*)?`)
 	// wordLike matches words, abbreviations and numbers, also several in one.

@@ -27,7 +27,7 @@ var (
 		return []string{base, base[:43], base[1:], base[:40], digits, strings.ToUpper(digits), strings.NewReplacer("+", "-", "/", "_").Replace(base)}
 	}
 	lengths = []int{0, 1, 2, 3, 4, 8, 10, 11, 16, 22}
-	blanks  = []string{" ", "-", "  ", "_", ".", ", ", ":"}
+	blanks  = []string{" ", "-", "  ", "_", ".", ", ", ":", "\u200b", "\u00a0", "?", "*", `\u200b`}
 	arounds = []string{"%s", "no peer is named %q", "peer.%s.policy", "/etc/srdtun/%s.toml", "%s=1", "unknown flag: --%s; see --help", "the peer of %s went", "./%s"}
 )
 
