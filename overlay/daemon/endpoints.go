@@ -228,6 +228,9 @@ func (ep *endpoints) place(p *peer) {
 		if withdrawn {
 			c.Withdraw(now, p.remote.withdrawn)
 		}
+		if news || withdrawn {
+			p.link.Recall()
+		}
 		if changed {
 			c.Greet(now)
 		}

@@ -108,6 +108,7 @@ func (s *status) eachDrop(add func(name string, n uint64)) {
 	add("send_unreachable", l.Sends.NoWay.Load())
 	add("send_failed", l.Sends.Failed.Load())
 	add("send_stopped", l.Drops.Stopped.Load())
+	add("send_path_closed", l.Drops.PathClosed.Load())
 	add("send_not_in_paths_local", l.Drops.Withheld.Load())
 	for r, n := range l.EndpointDrops() {
 		add(srd.EndpointReason(r).String(), n)

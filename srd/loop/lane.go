@@ -19,6 +19,7 @@ type outgoing struct {
 	lane   *lane
 	number uint64 // in the lane
 	built  mono.Time
+	recall uint32 // number of calls of Peer.Recall before it was built
 }
 
 // lane sends the trains of one socket in the order in which they were built, whichever

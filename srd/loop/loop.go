@@ -103,6 +103,7 @@ type Drops struct {
 	Inner        atomic.Uint64 // datagrams to an inner address of the application
 	Barred       atomic.Uint64 // datagrams to a barred local address
 	Withheld     atomic.Uint64 // packets from a local address that was taken away since they were built
+	PathClosed   atomic.Uint64 // packets on a path that was closed since they were built
 	Stopped      atomic.Uint64 // trains built before the process was stopped
 }
 

@@ -2,6 +2,7 @@ package loop
 
 import (
 	"math"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -26,6 +27,7 @@ type Peer struct {
 	newest  newest
 	turns   []turn        // one for each worker, which alone uses it
 	touched atomic.Uint32 // a bit for each worker that touched the peer
+	recalls atomic.Uint32 // calls of Recall
 
 	at    mono.Time // the timer's time; under the lock of worker.timers
 	place int       // in worker.timers; -1: absent
@@ -48,6 +50,26 @@ func (p *Peer) Unlock() { p.mu.Unlock() }
 
 // Conn returns the connection. Call Lock before you use it.
 func (p *Peer) Conn() *srd.Conn { return p.conn }
+
+// Recall keeps trains that are built, but not sent yet, from leaving on paths that are closed. Call it
+// after f has told the connection that addresses of either end are gone.
+func (p *Peer) Recall() { p.recalls.Add(1) }
+
+// closed reports, and counts, that a train's path was closed since the train was built. A handshake
+// packet has no path.
+func (p *Peer) closed(t *srd.Train) bool {
+	if _, data := srd.DataIndex(t.Buf); !data {
+		return false
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	open := slices.ContainsFunc(p.conn.Paths(), func(i srd.PathInfo) bool { return i.Tuple == t.Tuple })
+	if open || p.removed || slices.Contains(p.conn.Candidates(p.loop.Now()), t.Tuple) {
+		return false
+	}
+	p.loop.Drops.PathClosed.Add(uint64(t.Packets()))
+	return true
+}
 
 // Carried counts the trains of a peer since the start.
 type Carried struct {
@@ -105,7 +127,7 @@ func (p *Peer) enter(o *outgoing) {
 	if *at == nil {
 		*at = newLane(p.sendBy(udp.NewSender(p.loop.bank, &p.loop.Sends)))
 	}
-	o.lane, o.number = *at, (*at).built
+	o.lane, o.number, o.recall = *at, (*at).built, p.recalls.Load()
 	(*at).built++
 }
 
@@ -118,7 +140,7 @@ func (p *Peer) sendBy(s *udp.Sender) func(*outgoing) {
 			p.loop.Drops.Stopped.Add(1)
 			return
 		}
-		if p.loop.withholds(o.train.Tuple.Local, o.train.Packets()) || !s.Send(o.train) {
+		if p.loop.withholds(o.train.Tuple.Local, o.train.Packets()) || o.recall != p.recalls.Load() && p.closed(o.train) || !s.Send(o.train) {
 			return
 		}
 		p.mu.Lock()

@@ -82,6 +82,38 @@ func TestTrainsFromARemovedLocal(t *testing.T) {
 	}
 }
 
+// A data packet built before its path was closed is not sent after that.
+func TestTrainsOnAClosedPath(t *testing.T) {
+	a, b := newHosts(t, 1)
+	a.send(1)
+	b.awaitAll(1)
+	var open srd.Tuple
+	a.peer.Do(func(_ mono.Time, c *srd.Conn) { open = c.Paths()[0].Tuple })
+	closed := open
+	closed.Remote = netip.AddrPortFrom(open.Remote.Addr(), 9)
+	data := append([]byte{0x24}, make([]byte, 63)...)
+	if _, ok := srd.DataIndex(data); !ok {
+		t.Fatal("not a data packet")
+	}
+	out := a.peer.sendBy(udp.NewSender(a.loop.bank, &a.loop.Sends))
+	before := a.peer.recalls.Load()
+	a.peer.Recall()
+	for _, k := range []struct {
+		to     srd.Tuple
+		packet []byte
+		recall uint32
+		want   uint64
+	}{
+		{closed, data, before, 1}, {closed, data, before + 1, 0}, {open, data, before, 0}, {closed, make([]byte, 64), before, 0},
+	} {
+		had := a.loop.Drops.PathClosed.Load()
+		out(&outgoing{train: srd.Raw(k.to, k.packet), built: a.loop.Now(), recall: k.recall})
+		if got := a.loop.Drops.PathClosed.Load() - had; got != k.want {
+			t.Errorf("to %v at recall %d: %d packets dropped, want %d", k.to, k.recall, got, k.want)
+		}
+	}
+}
+
 // Packets read before a stop and handled after it are stale too.
 func TestReadBeforeAStop(t *testing.T) {
 	a, b := newHosts(t, 1)
