@@ -9,17 +9,23 @@ import (
 	"github.com/srdtun/srdtun/fleet/agent"
 )
 
-// The name of any Node is one for a member, and leads back to the Node.
+// The name of a Node is one for a member, and leads back to the Node.
 func TestNodesHaveNamesOfMembers(t *testing.T) {
 	for node, want := range map[string]string{
 		"n1": "n1", "ip-10-0-0-5.ec2.internal": "ip-10-0-0-5.ec2.internal", "node-10-0-0-5": "node-10-0-0-5",
-		"10.0.0.5":              "node_10.0.0.5",
-		strings.Repeat("a", 43): "node_" + strings.Repeat("a", 43), // as a public key
+		"10.0.0.5": "node_10.0.0.5",
 	} {
 		name := memberName(node)
 		if name != want || fleet.CheckName(name) != nil || nodeName(name) != node {
 			t.Errorf("%s: %s, and back %s", node, name, nodeName(name))
 		}
+	}
+}
+
+// A Node whose name has the shape of a key has no name as a member: reports would hide it.
+func TestNodeNamedLikeAKeyIsRefused(t *testing.T) {
+	if node := strings.Repeat("a", 43); fleet.CheckName(memberName(node)) == nil {
+		t.Errorf("%s became %s", node, memberName(node))
 	}
 }
 
