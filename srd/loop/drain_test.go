@@ -58,9 +58,13 @@ func TestDrain(t *testing.T) {
 	send(1)
 	for i, want := range []uint64{socketPackets, 3 + 20, 20, 1, 1, 0} {
 		before := w.did.packets.Load()
+		w.batcher.left = false
 		w.drain(bank.Socket(0).FDs()[0], 0)
 		if got := w.did.packets.Load() - before; got != want {
 			t.Errorf("round %d: %d packets taken, want %d", i, got, want)
+		}
+		if left := i < 4; w.batcher.left != left { // the next round need not wait for packets
+			t.Errorf("round %d: left %v, want %v", i, w.batcher.left, left)
 		}
 	}
 	if got, want := l.Drops.UnknownIndex.Load(), uint64(socketPackets+3+20+20+1+1); got != want {

@@ -370,6 +370,7 @@ func (w *worker) drain(fd int, sock uint16) {
 		c := w.receive(fd, sock, w.readMost(sock))
 		shelved += c.shelved
 		if n += c.single; !c.more || c.ends {
+			w.batcher.left = w.batcher.left || c.more && c.ends // the next train may wait
 			return
 		}
 	}
