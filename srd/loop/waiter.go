@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"sync/atomic"
 	"syscall"
 	"time"
 	"unsafe"
@@ -30,8 +31,8 @@ const restAfter = 40 * time.Millisecond
 // collection does not wait for it.
 //
 // A goroutine in a short sleep occupies one of Go's processors (GOMAXPROCS). All other goroutines
-// need at least one more. If there are no more processors than waiters, the waiters announce all
-// sleeps to the scheduler.
+// need at least one more. If there are no more processors than waiters in the process, of all loops,
+// the waiters announce all sleeps to the scheduler.
 //
 // Long sleeps use Go's own poller, which does not wake the monitor, unlike the end of a
 // system call. The poller watches gate, an epoll descriptor that contains the waiter's
@@ -39,7 +40,6 @@ const restAfter = 40 * time.Millisecond
 // watches for no event, because otherwise Go's poller would wake for each packet.
 type waiter struct {
 	epoll   int
-	others  int // number of other goroutines with a waiter
 	gate    *os.File
 	gated   int  // gate's descriptor
 	watched bool // gate holds epoll
@@ -52,9 +52,12 @@ type waiter struct {
 	err    error
 }
 
-// newWaiter returns a waiter; of is the total number of waiters.
-func newWaiter(of int) (*waiter, error) {
-	w := &waiter{others: of - 1}
+// waiters is the number of waiters in the process.
+var waiters atomic.Int32
+
+// newWaiter returns a waiter.
+func newWaiter() (*waiter, error) {
+	w := new(waiter)
 	w.look = w.poll
 	var err error
 	if w.epoll, err = unix.EpollCreate1(unix.EPOLL_CLOEXEC); err != nil {
@@ -68,6 +71,7 @@ func newWaiter(of int) (*waiter, error) {
 	// Go's poller accepts only non-blocking descriptors.
 	err = unix.SetNonblock(gate, true)
 	w.gated, w.gate = gate, os.NewFile(uintptr(gate), "epoll")
+	waiters.Add(1)
 	if err == nil {
 		w.rest, err = w.gate.SyscallConn()
 	}
@@ -79,6 +83,7 @@ func newWaiter(of int) (*waiter, error) {
 }
 
 func (w *waiter) close() {
+	waiters.Add(-1)
 	w.gate.Close()
 	unix.Close(w.epoll)
 }
@@ -99,7 +104,7 @@ func (w *waiter) wait(events []unix.EpollEvent, sleep bool) (int, error) {
 	if !sleep {
 		return w.raw(events, 0)
 	}
-	if runtime.GOMAXPROCS(0) <= w.others+1 {
+	if runtime.GOMAXPROCS(0) <= int(waiters.Load()) {
 		return unix.EpollWait(w.epoll, events, -1)
 	}
 	if w.rested {

@@ -31,12 +31,12 @@ func newBell(t *testing.T) *bell {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return bellOf(t, fd, 1)
+	return bellOf(t, fd)
 }
 
-// bellOf returns a bell with a waiter, one of of, and closes the descriptor at the end.
-func bellOf(t *testing.T, fd, of int) *bell {
-	w, err := newWaiter(of)
+// bellOf returns a bell with a waiter, and closes the descriptor at the end.
+func bellOf(t *testing.T, fd int) *bell {
+	w, err := newWaiter()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -156,7 +156,7 @@ func TestWaiterLeavesTime(t *testing.T) {
 	for _, procs := range []int{1, 2} {
 		t.Run(fmt.Sprint(procs), func(t *testing.T) {
 			defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(procs))
-			b := bellOf(t, tick(t, 4*restAfter, restAfter/8), 1)
+			b := bellOf(t, tick(t, 4*restAfter, restAfter/8))
 			r, w, err := os.Pipe()
 			if err != nil {
 				t.Fatal(err)
@@ -196,8 +196,8 @@ func TestWaitersWakeBesideEachOther(t *testing.T) {
 		t.Run(fmt.Sprint(procs), func(t *testing.T) {
 			defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(procs))
 			var served, ready atomic.Bool
-			one := bellOf(t, tick(t, 4*restAfter, restAfter/8), 2)
-			two := bellOf(t, tick(t, 40*restAfter, 0), 2) // Go's monitor sleeps by then
+			one := bellOf(t, tick(t, 4*restAfter, restAfter/8))
+			two := bellOf(t, tick(t, 40*restAfter, 0)) // Go's monitor sleeps by then
 			go func() {
 				ready.Store(true)
 				for two.wait(true) == 0 {
@@ -214,7 +214,7 @@ func TestWaitersWakeBesideEachOther(t *testing.T) {
 
 // Waking a waiter allocates nothing, after a short sleep or a rest.
 func TestWaiterAllocatesNothing(t *testing.T) {
-	b := bellOf(t, tick(t, 3*restAfter, 3*restAfter), 1)
+	b := bellOf(t, tick(t, 3*restAfter, 3*restAfter))
 	rests := func(n int) uint64 {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
@@ -276,7 +276,7 @@ func TestWakeUpsWakeNobodyElse(t *testing.T) {
 	}
 	var c clock
 	c.begin(bootTime)
-	b := bellOf(t, tick(t, 2*restAfter, restAfter/2), 1)
+	b := bellOf(t, tick(t, 2*restAfter, restAfter/2))
 	served := func(n int) {
 		for range n {
 			for b.wait(true) == 0 {

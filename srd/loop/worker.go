@@ -105,7 +105,7 @@ func newWorker(l *Loop, number, workers int, inputs []Input) (*worker, error) {
 	w.timers.armed = mono.Never
 	w.timers.arm = w.armTimer
 	var err error
-	if w.waiter, err = newWaiter(workers); err != nil {
+	if w.waiter, err = newWaiter(); err != nil {
 		return nil, err
 	}
 	if w.timer, err = unix.TimerfdCreate(unix.CLOCK_BOOTTIME, unix.TFD_NONBLOCK|unix.TFD_CLOEXEC); err != nil {
