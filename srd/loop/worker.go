@@ -36,8 +36,7 @@ const (
 	bulkTrains   = 8
 )
 
-// catchUpPackets exceeds the trains or single packets in a full socket: 8 MB, in units of
-// at least a page.
+// catchUpPackets exceeds the trains or single packets in a full socket: 8 MB, in pages.
 const catchUpPackets = 1 << 12
 
 // urgentLast is how long an urgent packet has an effect. In the same data centre, a
