@@ -42,7 +42,7 @@ type Direct struct {
 	closeErr  error
 }
 
-// NewDirect builds a Direct in about half a second. After an error nothing remains.
+// NewDirect builds a Direct in about half a second. If it fails, it removes all that it has built.
 func NewDirect(spec DirectSpec) (*Direct, error) {
 	if spec.Links == 0 {
 		spec.Links = 1

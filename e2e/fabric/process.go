@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// logMax bounds the stored output of a process. It is enough for the last messages of any
-// failure.
+// logMax bounds the stored output of a process. That is enough for the last
+// messages of any process that fails.
 const logMax = 64 << 10
 
 // Log keeps the last logMax bytes written to it. Its zero value is ready, and

@@ -98,7 +98,7 @@ func (ep *endpoints) follow(ctx context.Context) {
 			due, looking = time.Now().Add(ep.takeAnswers(answers)), false
 		}
 		// If only some peers or names have changed, the tuples of all other peers stay the
-		// same. In a large fleet these are nearly all peers.
+		// same. In a large fleet, nearly all peers keep their tuples.
 		everything = news || !stirred && answers == nil
 		again = again || stirred // there may be new names
 		if again && !looking {

@@ -30,8 +30,8 @@ func segments(in *Info, facts frame.Facts) int {
 }
 
 // Segments returns the number of packets into which a frame is cut, or 1 if it is carried
-// whole. The number is above 1 for frames that no peer would accept: with segments
-// shorter than MinSegment, or with too many segments.
+// whole. The result is above 1 only for frames that no peer would accept whole: their
+// segments are shorter than MinSegment, or more than MaxSegments.
 func Segments(in *Info, facts frame.Facts) int {
 	n := segments(in, facts)
 	if n > 1 && (facts.GSOSize < MinSegment || n > MaxSegments) {

@@ -273,7 +273,7 @@ func (o *outgoing) refused(now mono.Time, r *request) {
 	}
 }
 
-// relax notes that the peer has accepted a request.
+// relax notes that the peer has answered a request other than by a refusal for now.
 func (o *outgoing) relax() {
 	o.pause = 0
 	if o.limited {

@@ -58,7 +58,7 @@ func (e *Endpoint) Stats() (v Stats) {
 	return v
 }
 
-// HandleStats describes the way to a handle's peer. Handles to the same peer share it.
+// HandleStats describes the connection to a handle's peer: session, window, counters, paths. Handles to the same peer share it.
 type HandleStats struct {
 	Connected     bool          // there is a session
 	RTT           time.Duration // smoothed, over all paths; 0: not known
