@@ -138,6 +138,28 @@ func (x *exchange) post() {
 	x.posts++
 }
 
+// drawPull sends some pieces.
+func (x *exchange) drawPull(t *rapid.T) {
+	most := rapid.SampledFrom([]int{64, 1400, 60_000}).Draw(t, "most")
+	for range rapid.IntRange(1, 50).Draw(t, "pieces") {
+		x.pull(most)
+	}
+}
+
+// drawLand lets some of the pieces arrive or get lost, in any order.
+func (x *exchange) drawLand(t *rapid.T) {
+	for range min(len(x.flying), rapid.IntRange(0, 100).Draw(t, "pieces")) {
+		x.land(rapid.IntRange(0, len(x.flying)-1).Draw(t, "which"), rapid.IntRange(0, 9).Draw(t, "lost") == 0)
+	}
+}
+
+// drawHear lets some of the answers arrive, in any order.
+func (x *exchange) drawHear(t *rapid.T) {
+	for range min(len(x.back), rapid.IntRange(0, 20).Draw(t, "messages")) {
+		x.hear(rapid.IntRange(0, len(x.back)-1).Draw(t, "which"))
+	}
+}
+
 // pull makes both ends send one message.
 func (x *exchange) pull(most int) bool {
 	did := false
@@ -242,22 +264,9 @@ func TestRequests(t *testing.T) {
 				x.push(size, life, rapid.SampledFrom([]int{-1, 0, 3}).Draw(t, "retries"))
 			},
 			"post": func(*rapid.T) { x.post() },
-			"pull": func(t *rapid.T) {
-				most := rapid.SampledFrom([]int{64, 1400, 60_000}).Draw(t, "most")
-				for range rapid.IntRange(1, 50).Draw(t, "pieces") {
-					x.pull(most)
-				}
-			},
-			"land": func(t *rapid.T) {
-				for range min(len(x.flying), rapid.IntRange(0, 100).Draw(t, "pieces")) {
-					x.land(rapid.IntRange(0, len(x.flying)-1).Draw(t, "which"), rapid.IntRange(0, 9).Draw(t, "lost") == 0)
-				}
-			},
-			"hear": func(t *rapid.T) {
-				for range min(len(x.back), rapid.IntRange(0, 20).Draw(t, "messages")) {
-					x.hear(rapid.IntRange(0, len(x.back)-1).Draw(t, "which"))
-				}
-			},
+			"pull": x.drawPull,
+			"land": x.drawLand,
+			"hear": x.drawHear,
 			"wait": func(*rapid.T) {
 				x.now = x.now.Add(time.Millisecond)
 				x.out.expire(x.now)
@@ -338,22 +347,9 @@ func TestWritesAndReads(t *testing.T) {
 				ops[o.Context], dests[o.Context] = r, dest
 				x.out.push(r)
 			},
-			"pull": func(t *rapid.T) {
-				most := rapid.SampledFrom([]int{64, 1400, 60_000}).Draw(t, "most")
-				for range rapid.IntRange(1, 50).Draw(t, "pieces") {
-					x.pull(most)
-				}
-			},
-			"land": func(t *rapid.T) {
-				for range min(len(x.flying), rapid.IntRange(0, 100).Draw(t, "pieces")) {
-					x.land(rapid.IntRange(0, len(x.flying)-1).Draw(t, "which"), rapid.IntRange(0, 9).Draw(t, "lost") == 0)
-				}
-			},
-			"hear": func(t *rapid.T) {
-				for range min(len(x.back), rapid.IntRange(0, 20).Draw(t, "messages")) {
-					x.hear(rapid.IntRange(0, len(x.back)-1).Draw(t, "which"))
-				}
-			},
+			"pull": x.drawPull,
+			"land": x.drawLand,
+			"hear": x.drawHear,
 			"wait": func(*rapid.T) {
 				x.now = x.now.Add(time.Millisecond)
 				x.out.expire(x.now)
