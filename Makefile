@@ -49,7 +49,7 @@ TESTSUM   = $(BIN)/testsum
 # go build that shows how far it is: the first one takes minutes.
 BUILD     = GO='$(GO)' scripts/build.sh
 
-.PHONY: help build build-agents build-etcd check gofmt model test test-all test-unit test-threads soak acceptance mutate ablate count hostdelay plaintcp test-lab test-bench test-examples test-agents test-k8s test-e2e e2e-side e2e-alone e2e-long bench-stages fuzz demo lab compare compare-fabric bench strain cloud apps blackhole regress bin-bench srdsim srdplot results drills install uninstall man dist deb rpm release test-release test-package lint lint-all clean packages packages-demo packages-bench packages-apps testsum
+.PHONY: help build build-agents build-etcd check gofmt model test test-all test-unit test-threads soak acceptance mutate ablate count hostdelay plaintcp test-lab test-bench test-examples test-agents test-k8s test-e2e e2e-side e2e-alone e2e-long bench-stages fuzz demo lab compare compare-fabric bench strain cloud messages apps blackhole regress bin-bench srdsim srdplot results drills install uninstall man dist deb rpm release test-release test-package lint lint-all clean packages packages-demo packages-bench packages-apps testsum
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -179,6 +179,11 @@ cloud: packages-demo build bin-bench ## under the limits that clouds set for a 5
 	@$(MAKE) --no-print-directory srdplot
 	@$(BIN)/bench cloud -bin $(abspath $(BIN)/srdtun) -plot $(abspath $(BIN)/srdplot) -tools $(OUT)/bench-tools -o $(OUT)/cloud $(CLOUDFLAGS)
 
+# MESSAGEFLAGS are flags of bin/bench messages, as in MESSAGEFLAGS='-reps 1 -only one-link,srdperf,rate'.
+messages: packages-bench build bin-bench ## srdperf beside UDP sockets, and TCP through the tunnel: out/messages.* (root, 15 minutes)
+	@$(BUILD) $(BIN)/srdperf -o $(abspath $(BIN))/srdperf ./cmd/srdperf
+	@$(BIN)/bench messages -bin $(abspath $(BIN)/srdtun) -perf $(abspath $(BIN)/srdperf) -plot $(abspath $(BIN)/srdplot) -o $(OUT)/messages $(MESSAGEFLAGS)
+
 # APPSFLAGS are flags of bin/bench apps, as in APPSFLAGS='-only postgres,srdtun -deaths 10'.
 apps: packages-apps build bin-bench ## PostgreSQL and etcd while spines die, a ring of sockets, Open MPI: out/apps.* (root, 27 minutes)
 	@$(MAKE) --no-print-directory srdplot
@@ -217,7 +222,7 @@ srdplot:
 bin-bench:
 	@$(BUILD) bench -o $(abspath $(BIN))/bench ./bench
 
-results: bin-bench ## write docs/results.md and docs/bench.png from what lab, bench, strain, blackhole and compare left in out/
+results: bin-bench ## write docs/results.md and docs/bench.png from what lab, bench, strain, cloud, messages, blackhole and compare left in out/
 	@$(MAKE) --no-print-directory srdplot
 	@$(BIN)/bench results -out $(OUT) -plot $(abspath $(BIN))/srdplot
 

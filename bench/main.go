@@ -30,6 +30,7 @@ var experiments = []struct {
 	{"regress", "two versions in turn: which figures became worse", regress.Main},
 	{"rivals", "beside wireguard-go, nebula, MPTCP and plain TCP", rivals.Main},
 	{"cloud", "under a cloud's limits: in namespaces, or between two instances", rivals.Cloud},
+	{"messages", "srdperf beside UDP sockets, and TCP through the tunnel", rivals.Messages},
 	{"blackhole", "how long an application stalls when a spine dies silently", blackhole.Main},
 	{"apps", "PostgreSQL and etcd while spines die, a ring of sockets, Open MPI", apps.Main},
 	{"drills", "hurt the daemon under load, each way with its bound", drills.Main},

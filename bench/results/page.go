@@ -6,7 +6,7 @@ import (
 )
 
 // mostLines bounds the document, so that people can read it in one go.
-const mostLines = 150
+const mostLines = 200
 
 // question is a section of the document.
 type question struct {
@@ -30,6 +30,7 @@ var questions = []question{
 	{"What happens in a network under strain?", "All four systems were measured in one run, over the same fabric.", []string{"strain"}},
 	{"How fast is it over one link?", "The link is an unshaped veth with packets of MTU size. Ratios compare values of the same round.",
 		[]string{"link", "vxlan"}},
+	{"What does it gain in a cloud?", "A cloud limits each 5-tuple below the rate of the instance's card. [cloud.md](cloud.md) has the reasons, and what to set.", []string{"cloud"}},
 	{"How does the tunnel share a link with plain TCP?", "Each value is the rate of the flows in the tunnel : the rate of plain TCP flows, in Mbit/s, on one simulated link of 100 Mbit/s with a buffer of 20 ms. [congestion.md](congestion.md) gives the reasons.",
 		[]string{"coexist"}},
 	{"What if the paths are not alike?", "Each value is the rate of one TCP flow over two paths, divided by its rate over the better path alone.", []string{"unlike"}},

@@ -2,7 +2,7 @@
 //
 // Its tables are in bench/results/stored, one file each, with date, machine, version and
 // command. "make results" reads the files in out/. "make lab", "make bench", "make strain",
-// "make blackhole", "make apps" and "make compare" write them. It replaces each table whose
+// "make cloud", "make messages", "make blackhole", "make apps" and "make compare" write them. It replaces each table whose
 // files are complete, says which tables it keeps, and writes the document from all. A table
 // that no target makes is copied from another document, and says so. The picture
 // docs/bench.png is drawn from the stored table of one link.
@@ -44,7 +44,11 @@ func run(out, dir, file, plot string) error {
 	for _, s := range sources {
 		t, err := s.take(filepath.Join(out, s.path))
 		if err != nil {
-			fmt.Printf("%-14s kept, of %s: %v\n", s.table, tables[s.table].Date, err)
+			if old := tables[s.table]; old != nil {
+				fmt.Printf("%-14s kept, of %s: %v\n", s.table, old.Date, err)
+			} else {
+				fmt.Printf("%-14s missing: %v\n", s.table, err)
+			}
 			continue
 		}
 		t.Command = s.command
@@ -84,6 +88,8 @@ var sources = []source{
 	{"link", "bench.jsonl", "sudo make bench BENCHFLAGS='-nebula-source DIR'", takeLink},
 	{"vxlan", "bench.jsonl", "sudo make bench BENCHFLAGS='-nebula-source DIR --only real,tcp1,vxlan,wireguard-go,wireguard-ts,nebula,srdtun'", takeVXLAN},
 	{"strain", "strain.jsonl", "sudo make strain", takeStrain},
+	{"cloud", "cloud.jsonl", "sudo make cloud", takeCloud},
+	{"messages", "messages.jsonl", "sudo make messages", takeMessages},
 	{"death", "blackhole.jsonl", "sudo make blackhole", takeBlackhole},
 	{"apps", "apps.jsonl", "sudo make apps", takeApps},
 	{"plans", "lab", "make lab", takePlans},

@@ -214,3 +214,51 @@ func TestApplicationsAreWholeOrKept(t *testing.T) {
 		t.Error("a run that failed was taken")
 	}
 }
+
+// A question that a kind does not answer has one dash, also if the row joins two values.
+func TestMessagesAreTaken(t *testing.T) {
+	lines := []string{aboutLine}
+	add := func(net, kind, row, metric, value string) {
+		lines = append(lines, `{"round":1,"net":"`+net+`","kind":"`+kind+`","row":"`+row+`","metric":"`+metric+`","value":`+value+`}`)
+	}
+	for _, k := range messageKinds {
+		for _, net := range []string{"one-link", "four-links"} {
+			add(net, k.name, "pingpong", "p50_us", "20")
+			add(net, k.name, "pingpong", "p99_us", "40")
+		}
+	}
+	add("one-link", "srdperf", "write", "gbit_per_s", "3")
+	add("one-link", "srdperf", "read", "gbit_per_s", "4")
+	v, err := takeMessages(write(t, lines...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := v.Rows[0], []string{v.Rows[0][0], "20.0 / 40.0", "20.0 / 40.0", "20.0 / 40.0"}; !slices.Equal(got, want) {
+		t.Errorf("ping-pong is %q", got)
+	}
+	i := slices.IndexFunc(v.Rows, func(r []string) bool { return strings.Contains(r[0], "writes / reads") })
+	if got, want := v.Rows[i][1:], []string{"–", "–", "3.00 / 4.00"}; !slices.Equal(got, want) {
+		t.Errorf("writes and reads are %q, want %q", got, want)
+	}
+	if _, err := takeMessages(write(t, lines[:len(lines)-4]...)); err == nil {
+		t.Error("a file without the fabric is accepted")
+	}
+}
+
+// A table of half a run keeps the old one.
+func TestHalfACloudIsNoTable(t *testing.T) {
+	lines := []string{aboutLine}
+	for _, k := range cloudKinds {
+		for _, m := range []string{`"flow1","metric":"mbit_per_s"`, `"flow8","metric":"mbit_per_s"`, `"fetch","metric":"p50_ms"`, `"fetch","metric":"p99_ms"`, `"ask","metric":"p50_us"`, `"ask","metric":"p99_us"`} {
+			for _, net := range []string{"cloud500", "cloud2000"} {
+				lines = append(lines, `{"round":1,"net":"`+net+`","kind":"`+k.name+`","row":`+m+`,"value":48}`)
+			}
+		}
+	}
+	if v, err := takeCloud(write(t, lines...)); err != nil || len(v.Rows) != 6 || v.Rows[2][6] != "48.0 / 48.0" {
+		t.Errorf("%+v, %v", v, err)
+	}
+	if v, err := takeCloud(write(t, lines[:len(lines)-9]...)); err == nil {
+		t.Errorf("%+v", v)
+	}
+}

@@ -47,7 +47,9 @@ func joined(rows [][]string) (out [][]string) {
 		if r[0] == join {
 			last := out[len(out)-1]
 			for i := 1; i < len(r); i++ {
-				last[i] += " / " + r[i]
+				if last[i] != nothing || r[i] != nothing {
+					last[i] += " / " + r[i]
+				}
 			}
 			continue
 		}

@@ -15,6 +15,7 @@ import (
 // bench is a run of the comparison.
 type bench struct {
 	srdtun  string // the binary
+	srdperf string // of "bench messages"
 	tools   *tools
 	scratch string // for keys and configurations
 	seconds int
@@ -152,6 +153,8 @@ func (b *bench) row(s *site, l *link, row string) ([]value, error) {
 		return b.strain(s, l, row)
 	case rowFlow1, rowFlow8, rowFetch, rowAsk:
 		return b.cloud(s, l, row)
+	case rowPingpong, rowBandwidth, rowMiddle, rowShort, rowRate, rowWrite, rowRead, rowTagged, rowIncast, rowMany:
+		return b.messages(s, l, row)
 	}
 	return nil, fmt.Errorf("no row is called %q", row)
 }

@@ -23,6 +23,8 @@ type link struct {
 	dev  string   // the device of B on which it comes out
 	pids []int    // its daemons
 	wrap []string // the words before a command that uses the link
+	perf *perf    // the servers of srdperf; nil: there are none
+	echo bool     // requests are single datagrams
 	// close ends the link's daemons. nil: there are no daemons.
 	close func() error
 }

@@ -1,6 +1,7 @@
 package rivals
 
 import (
+	"net/netip"
 	"slices"
 	"strings"
 	"testing"
@@ -58,5 +59,30 @@ func TestCandidates(t *testing.T) {
 	}
 	if got := candidates("m\n"); len(got) != 0 {
 		t.Errorf("no release: %v", got)
+	}
+}
+
+func TestParsePerf(t *testing.T) {
+	r, err := parsePerf(`{"mode":"incast","flows":2,"bytes":10,"bytes_per_second":5,"messages_per_second":1,"slowest_flow":1,"fastest_flow":2,"latency_ns":{"p50":7,"p99":9}}` + "\n")
+	if err != nil || r.BytesPerSec != 5 || r.Latency.P99 != 9 {
+		t.Errorf("%+v, %v", r, err)
+	}
+	for _, bad := range []string{"", "srdperf: no answer", `{"flows":1,"bytes":0}`, `{"flows":2,"bytes":1,"messages_per_second":1}`} {
+		if _, err := parsePerf(bad); err == nil {
+			t.Errorf("%q is accepted", bad)
+		}
+	}
+}
+
+// A server prints all its addresses. The measurement uses the one that its rivals use.
+func TestServerIsReachedAtOneAddress(t *testing.T) {
+	const line = "nKbH9O0=@10.0.0.1:7,10.0.1.2:7,[fd00::1]:7"
+	for addr, want := range map[string]string{"10.0.1.2": "nKbH9O0=@10.0.1.2:7", "fd00::1": "nKbH9O0=@[fd00::1]:7"} {
+		if got, err := atOne(line, netip.MustParseAddr(addr)); err != nil || got != want {
+			t.Errorf("%s: %q, %v", addr, got, err)
+		}
+	}
+	if got, err := atOne(line, netip.MustParseAddr("10.0.0.9")); err == nil {
+		t.Errorf("an address that it does not have: %q", got)
 	}
 }

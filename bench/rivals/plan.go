@@ -120,7 +120,7 @@ func choose(entries []entry, only string) (chosen []entry, err error) {
 			nets = append(nets, name)
 		case slices.ContainsFunc(entries, func(e entry) bool { return e.kind.name == name }):
 			kinds = append(kinds, name)
-		case slices.Contains(slices.Concat(everything, strainRows, cloudRows), name):
+		case slices.Contains(slices.Concat(everything, strainRows, cloudRows, messageRows), name):
 			rows = append(rows, name)
 		default:
 			return nil, fmt.Errorf("nothing is called %q; there are %s", name, strings.Join(names(entries), " "))

@@ -31,13 +31,15 @@ func TestScheduleInterleaves(t *testing.T) {
 // TestMatrixStandsByNetwork because byNetwork needs it, and because a name must
 // mean one thing.
 func TestMatrixStandsByNetwork(t *testing.T) {
-	var nets []string
-	for _, g := range byNetwork(matrix) {
-		nets = append(nets, g[0].net.name)
-	}
-	all := names(matrix)
-	if len(slices.Compact(slices.Sorted(slices.Values(nets)))) != len(nets) || len(slices.Compact(slices.Sorted(slices.Values(all)))) != len(all) {
-		t.Errorf("networks %v, names %v", nets, all)
+	for _, entries := range [][]entry{matrix, strainMatrix, cloudMatrix, messageMatrix} {
+		var nets []string
+		for _, g := range byNetwork(entries) {
+			nets = append(nets, g[0].net.name)
+		}
+		all := names(entries)
+		if len(slices.Compact(slices.Sorted(slices.Values(nets)))) != len(nets) || len(slices.Compact(slices.Sorted(slices.Values(all)))) != len(all) {
+			t.Errorf("networks %v, names %v", nets, all)
+		}
 	}
 }
 

@@ -21,6 +21,7 @@ import (
 // options are the flags of the command line.
 type options struct {
 	srdtun, plot, tools string
+	srdperf             string // of "bench messages"
 	nebulaSource        string
 	out                 string // the beginning of the names of the files written
 	from                string
@@ -132,7 +133,7 @@ func (o options) prepare(entries []entry) (b *bench, a about, able []entry, err 
 	if err != nil {
 		return nil, a, nil, err
 	}
-	return &bench{srdtun: o.srdtun, tools: t, scratch: scratch, seconds: o.secs, out: out, police: o.police, checked: map[string]bool{}}, a, able, nil
+	return &bench{srdtun: o.srdtun, srdperf: o.srdperf, tools: t, scratch: scratch, seconds: o.secs, out: out, police: o.police, checked: map[string]bool{}}, a, able, nil
 }
 
 // write writes the table and the picture, and prints the table.

@@ -25,6 +25,8 @@ const (
 	p50ms    = "p50_ms"
 	p99ms    = "p99_ms"
 	rowIdle  = "idle" // not to be chosen: it costs nothing
+	// slowestShare is the rate of the slowest flow, as a share of that of the fastest.
+	slowestShare = "slowest_share"
 )
 
 var metrics = []metric{
@@ -66,6 +68,27 @@ var metrics = []metric{
 	{rowIncast64K, "p99_over_ideal", "… p99", true},
 	{rowIncast64K, "max_over_ideal", "… most", true},
 	{rowIncast64K, "drops", "… packets dropped at the port", true},
+	{rowPingpong, p50us, "64-byte ping-pong: p50, us", true},
+	{rowPingpong, p99us, "… p99, us", true},
+	{rowBandwidth, gbps, "messages of 64 KiB, or one TCP flow, Gbit/s", false},
+	{rowBandwidth, cpuPerGB, "… CPU s per GB", true},
+	{rowMiddle, gbps, "messages of 16 KiB, Gbit/s", false},
+	{rowMiddle, cpuPerGB, "… CPU s per GB", true},
+	{rowShort, gbps, "messages of 4 KiB, Gbit/s", false},
+	{rowShort, cpuPerGB, "… CPU s per GB", true},
+	{rowRate, kpps, "messages or datagrams of 64 bytes, 1,000/s", false},
+	{rowWrite, gbps, "writes of 64 KiB to the peer's memory, Gbit/s", false},
+	{rowWrite, cpuPerGB, "… CPU s per GB", true},
+	{rowRead, gbps, "reads of 64 KiB from it, Gbit/s", false},
+	{rowRead, cpuPerGB, "… CPU s per GB", true},
+	{rowTagged, gbps, "tagged messages of 64 KiB, Gbit/s", false},
+	{rowTagged, cpuPerGB, "… CPU s per GB", true},
+	{rowIncast, gbps, "eight endpoints to one, Gbit/s", false},
+	{rowIncast, p99us, "… p99 of a message of 64 KiB, us", true},
+	{rowIncast, slowestShare, "… the slowest of the fastest", false},
+	{rowMany, gbps, "one endpoint to four, Gbit/s", false},
+	{rowMany, p99us, "… p99 of a message of 64 KiB, us", true},
+	{rowMany, slowestShare, "… the slowest of the fastest", false},
 }
 
 // table is a part of the report, with the kinds side by side on one network.
@@ -82,6 +105,8 @@ type table struct {
 
 var otherTunnels = []kind{wireguardGo, wireguardTS, nebula}
 
+var messageKinds = []kind{udpSockets, srdtun, endpoints}
+
 var tables = []table{
 	{"Like a real network card: " + realVeth.title, realVeth,
 		[]kind{plainTCP, mptcp, wireguardGo, wireguardTS, nebula, srdtun}, wireguardGo, otherTunnels, nil},
@@ -95,6 +120,8 @@ var tables = []table{
 	{"Many to one: " + onePort.title, onePort, []kind{plainTCP, mptcp, wireguardGo, srdtun}, plainTCP, nil, nil},
 	{"A cloud, 1:100: " + cloud500.title, cloud500, cloudKinds, plainTCP, nil, nil},
 	{"A cloud, 1:100: " + cloud2000.title, cloud2000, cloudKinds, plainTCP, nil, nil},
+	{"Messages between programs: " + messageVeth.title, messageVeth, messageKinds, srdtun, nil, nil},
+	{"Messages between programs: " + messageLinks.title, messageLinks, messageKinds, srdtun, nil, nil},
 }
 
 // report returns the whole report, in Markdown.

@@ -1,0 +1,103 @@
+package rivals
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/srdtun/srdtun/bench/sockperf"
+)
+
+// udpSockets are the sockets of Go's package net: what a program has without any transport.
+var udpSockets = kind{"udp", "Go's UDP sockets", func(*bench, *site) (*link, error) { return &link{echo: true}, nil }}
+
+const (
+	echoPort = 5211
+	// echoBytes is the size of a request, and of its answer.
+	echoBytes = 64
+	// echoWait bounds the wait for an answer. A datagram that is lost ends the measurement.
+	echoWait = 2 * time.Second
+	// echoReady is printed by the server when it listens.
+	echoReady = "ready"
+)
+
+// echoAll is "bench messages echo ADDR": it answers each datagram with the same bytes. It is a
+// process of its own, as the other end of a real program is.
+func echoAll(text string) error {
+	addr, err := netip.ParseAddr(text)
+	if err != nil {
+		return err
+	}
+	c, err := net.ListenUDP("udp", net.UDPAddrFromAddrPort(netip.AddrPortFrom(addr, echoPort)))
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	fmt.Fprintln(os.Stderr, echoReady)
+	for buf := make([]byte, echoBytes); ; {
+		n, from, err := c.ReadFromUDPAddrPort(buf)
+		if err != nil {
+			return err
+		}
+		if _, err := c.WriteToUDPAddrPort(buf[:n], from); err != nil {
+			return err
+		}
+	}
+}
+
+// udpRequests sends datagrams from A to B, each after the answer to the one before.
+func udpRequests(s *site, during time.Duration) (p sockperf.Percentiles, err error) {
+	self, err := os.Executable()
+	if err != nil {
+		return p, err
+	}
+	server, err := s.b.Start(self, "messages", "echo", s.b.Addr4().String())
+	if err != nil {
+		return p, err
+	}
+	defer server.Kill()
+	for deadline := time.Now().Add(tunnelWait); !strings.Contains(server.Log.String(), echoReady); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			return p, fmt.Errorf("the echo server does not start: %s", server.Log.String())
+		}
+	}
+	c, err := s.a.Dial("udp", netip.AddrPortFrom(s.b.Addr4(), echoPort).String(), echoWait)
+	if err != nil {
+		return p, err
+	}
+	defer c.Close()
+	us, err := askAndWait(c, during)
+	if err != nil {
+		return p, err
+	}
+	slices.Sort(us)
+	return sockperf.Percentiles{P50: quantile(us, 0.5), P99: quantile(us, 0.99)}, nil
+}
+
+// askAndWait returns the round trips, in microseconds.
+func askAndWait(c net.Conn, during time.Duration) (us []float64, err error) {
+	request, answer := make([]byte, echoBytes), make([]byte, echoBytes)
+	begun := time.Now()
+	if err := c.SetReadDeadline(begun.Add(during + echoWait)); err != nil {
+		return nil, err
+	}
+	for at := begun; at.Sub(begun) < during; {
+		if _, err := c.Write(request); err != nil {
+			return nil, err
+		}
+		if _, err := c.Read(answer); err != nil {
+			return nil, err
+		}
+		now := time.Now()
+		us, at = append(us, float64(now.Sub(at))/float64(time.Microsecond)), now
+	}
+	if len(us) == 0 {
+		return nil, errors.New("no datagram was answered")
+	}
+	return us, nil
+}
