@@ -38,6 +38,8 @@ func TestMain(m *testing.M) {
 		"hollow": hollow,
 		// impostor PATH REPLY is hollow as an unprivileged user; the REPLY endless never ends.
 		"impostor": impostor,
+		// heir PATH PIDFILE TOLD [self] is an impostor with a main process's number.
+		"heir": heir,
 		// nobody COMMAND... runs a command as an unprivileged user.
 		"nobody": nobody,
 		// stubborn GRACE ignores the request to end.

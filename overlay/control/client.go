@@ -40,9 +40,10 @@ const exitPoll = 50 * time.Millisecond
 // Client is a connection to one daemon, for a few requests in quick succession. The daemon
 // ends it after some seconds. It is not safe for concurrent use.
 type Client struct {
-	at   rundir.Place
-	conn *net.UnixConn
-	r    *bufio.Reader
+	at     rundir.Place
+	conn   *net.UnixConn
+	signed *signed
+	r      *bufio.Reader // of signed
 }
 
 // Dial connects to the daemon at a place. The error is ErrNotRunning or ErrPermission, or
@@ -61,11 +62,13 @@ func Dial(at rundir.Place) (*Client, error) {
 	case err != nil:
 		return nil, err
 	}
-	c := &Client{at: at, conn: conn.(*net.UnixConn), r: bufio.NewReaderSize(conn, readAtOnce)}
-	if err := errors.Join(c.owned(), c.SetTimeout(clientTimeout)); err != nil {
+	c := &Client{at: at, conn: conn.(*net.UnixConn)}
+	c.signed, err = newSigned(c.conn)
+	if err := errors.Join(err, c.owned(), c.SetTimeout(clientTimeout)); err != nil {
 		conn.Close()
 		return nil, err
 	}
+	c.r = bufio.NewReaderSize(c.signed, readAtOnce)
 	return c, nil
 }
 
@@ -102,6 +105,9 @@ func (c *Client) Change(what Change) (Changed, error) {
 		return Changed{}, err
 	}
 	if !what.secret() {
+		if err := c.obeys(); err != nil {
+			return Changed{}, err
+		}
 		r, err := c.do(request{Op: opChange, Change: &what})
 		return r.outcome(), err
 	}
@@ -121,18 +127,28 @@ func (r *reply) outcome() Changed { return Changed{r.Changed, r.Warnings} }
 
 // Restarting tells the daemon that the service manager will start it again at its end.
 func (c *Client) Restarting() error {
+	if err := c.obeys(); err != nil {
+		return err
+	}
 	_, err := c.call(opRestarting)
 	return err
 }
 
-// Config returns the running configuration, with its secrets.
+// Config returns the running configuration, with its secrets. Root may take it for a file of its own,
+// so it must not come from another process.
 func (c *Client) Config() (string, error) {
+	if err := c.obeys(); err != nil {
+		return "", err
+	}
 	r, err := c.call(opConfig)
 	return r.Config, err
 }
 
 // Down ends the daemon and waits until its process is gone, or ctx ends.
 func (c *Client) Down(ctx context.Context) error {
+	if err := c.obeys(); err != nil {
+		return err
+	}
 	cred, err := peerCredentials(c.conn)
 	if err != nil {
 		return err

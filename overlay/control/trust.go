@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // ErrUntrusted means that the client must not send a secret to the answering process.
@@ -59,15 +61,54 @@ func (c *Client) Trusted() error {
 	if os.Geteuid() != 0 {
 		return fmt.Errorf("%s: %w: only root may do that", c.at, ErrPermission)
 	}
-	unit := "srdtun@" + c.Service() + ".service" // see owned
-	pid, err := mainPID(unit)
-	if err != nil {
+	if err := c.isMainProcess(cred); err != nil {
 		return fmt.Errorf("process %d of user %d, which answers for %s, %w: %w", cred.pid, cred.uid, c.at, ErrUntrusted, err)
 	}
-	if pid == 0 || pid != cred.pid {
-		return fmt.Errorf("process %d of user %d, which answers for %s, %w: it is not the main process of %s", cred.pid, cred.uid, c.at, ErrUntrusted, unit)
+	return nil
+}
+
+// obeys returns an error if an order of root would not reach the daemon: another process would feign
+// its effect. Orders of other users are for the daemon to judge.
+func (c *Client) obeys() error {
+	if os.Geteuid() != 0 {
+		return nil
+	}
+	return c.Trusted()
+}
+
+// isMainProcess returns an error unless the service's main process is at the other end. The kernel's
+// note names the process that began to listen. It may have ended, and its number may be the main
+// process's by now. So the process must live, and write an answer itself.
+func (c *Client) isMainProcess(listens credentials) error {
+	unit := "srdtun@" + c.Service() + ".service" // see owned
+	pidfd, err := unix.PidfdOpen(listens.pid, 0)
+	if err != nil {
+		return os.NewSyscallError("pidfd_open", err)
+	}
+	defer unix.Close(pidfd)
+	if _, err := c.Version(); err != nil {
+		return err
+	}
+	if writer := c.signed.writer; writer != listens.pid {
+		return fmt.Errorf("the answer comes from process %d", writer)
+	}
+	pid, err := mainPID(unit)
+	switch {
+	case err != nil:
+		return err
+	case pid == 0 || pid != listens.pid:
+		return fmt.Errorf("it is not the main process of %s", unit)
+	case ended(pidfd):
+		return errors.New("it has ended")
 	}
 	return nil
+}
+
+// ended reports whether the process of a pidfd has ended, pidfd_open(2).
+func ended(pidfd int) bool {
+	fds := []unix.PollFd{{Fd: int32(pidfd), Events: unix.POLLIN}}
+	n, err := unix.Poll(fds, 0)
+	return n > 0 || err != nil
 }
 
 // mainPID asks the service manager for the main process of a unit; 0: none.

@@ -185,8 +185,8 @@ func (h *host) planted() error {
 	return errors.Join(err, os.Remove(configDir+"/other.toml"), os.Remove(configDir+"/third.toml"), h.flows())
 }
 
-// tempt plants a socket as a user, and runs all commands with a secret as root. It then reads
-// what the socket received.
+// tempt plants a socket as a user, and runs all commands with a secret or an order as root. It then
+// reads what the socket received.
 func (h *host) tempt(self string, uid int, at, name string) error {
 	told := "/tmp/told"
 	if err := os.WriteFile(told, nil, 0o666); err != nil {
@@ -211,7 +211,7 @@ func (h *host) tempt(self string, uid int, at, name string) error {
 	file := configDir + "/" + name + ".toml"
 	for _, c := range []string{
 		"reload " + name, "reload " + file, "syncconf " + name + " /root/whole.toml", "addconf " + name + " /root/peers.toml", "show " + name, "showconf " + name,
-		"set " + name + " peer.x.preshared_key=" + h.keys[1], "set " + name + " --save interface.private_key=" + h.keys[1], "events " + name, "bugreport " + name,
+		"set " + name + " peer.x.preshared_key=" + h.keys[1], "set " + name + " --save interface.private_key=" + h.keys[1], "set " + name + " paths.policy=ecmp", "events " + name, "bugreport " + name, "down " + name,
 	} {
 		if name == "lab" && !strings.HasPrefix(c, "reload") && !strings.HasPrefix(c, "show") {
 			continue // lab itself answers, and would do it
@@ -227,6 +227,11 @@ func (h *host) tempt(self string, uid int, at, name string) error {
 	}
 	if strings.Contains(string(got), "DESCRIPTOR") {
 		return fmt.Errorf("it was given a descriptor: %s", got)
+	}
+	for _, op := range []string{"change", "config", "down", "restarting"} {
+		if strings.Contains(string(got), `"op":"`+op+`"`) {
+			return fmt.Errorf("it was given an order: %s", got)
+		}
 	}
 	for _, k := range h.keys {
 		if strings.Contains(string(got), k) {
