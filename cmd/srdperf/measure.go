@@ -84,14 +84,22 @@ func (s *stream) run(ctx context.Context, x extent) (*tally, error) {
 	return t, nil
 }
 
-// fill sends to one destination until depth messages are on the way.
+// fill sends to one destination until depth messages are on the way. They leave together: one
+// by one, each short message would cost a system call.
 func (s *stream) fill(i int, more bool, x extent) (n int, err error) {
-	for more && len(s.free[i]) > 0 && (x.time > 0 || s.sent[i] < x.messages) {
+	count := len(s.free[i])
+	if x.time == 0 {
+		count = min(count, x.messages-s.sent[i])
+	}
+	if !more {
+		count = 0
+	}
+	for n < count {
 		last := len(s.free[i]) - 1
 		slot := s.free[i][last]
 		s.free[i] = s.free[i][:last]
 		s.started[i][slot] = time.Now()
-		if err := s.m.begin(i, uint64(i*s.depth+slot)); err != nil {
+		if err := s.m.begin(i, uint64(i*s.depth+slot), n < count-1); err != nil {
 			return n, err
 		}
 		s.sent[i]++

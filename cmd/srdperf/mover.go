@@ -13,9 +13,10 @@ type outcome struct {
 	err     error
 }
 
-// mover begins requests to destinations, and tells of their results.
+// mover begins requests to destinations, and tells of their results. If more is true, another
+// request to the same destination follows at once.
 type mover interface {
-	begin(to int, context uint64) error
+	begin(to int, context uint64, more bool) error
 	wait(ctx context.Context, v []outcome) (int, error)
 	key(to int) ep.PublicKey
 }
@@ -30,8 +31,8 @@ type messages struct {
 	batch []ep.Completion
 }
 
-func (m *messages) begin(to int, context uint64) error {
-	o := ep.SendOptions{Context: context}
+func (m *messages) begin(to int, context uint64, more bool) error {
+	o := ep.SendOptions{Context: context, More: more}
 	switch m.op {
 	case ep.OpWrite:
 		return m.e.TryWrite(m.to[to], m.at[to], m.data, o)
@@ -60,9 +61,9 @@ type tagged struct {
 	batch []msg.Completion
 }
 
-func (m *tagged) begin(to int, context uint64) error {
+func (m *tagged) begin(to int, context uint64, more bool) error {
 	o := m.o
-	o.Context = context
+	o.Context, o.More = context, more
 	return m.to[to].TrySend(uint64(to), m.data, o)
 }
 

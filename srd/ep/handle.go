@@ -64,7 +64,8 @@ type SendOptions struct {
 	// Quiet makes no completion if the request succeeds.
 	Quiet bool
 	// More says that another message to the same peer follows at once. This one may wait
-	// for it.
+	// for it, and both may leave in one train of packets. A program that has many short
+	// messages at once sets it for all but the last. A message alone costs a system call.
 	More bool
 }
 

@@ -28,6 +28,9 @@ type Options struct {
 	// Immediate is four bytes for the receiver's completion, if HasImmediate is true.
 	Immediate    uint32
 	HasImmediate bool
+	// More says that another message to the same peer follows at once. This one may wait
+	// for it, and both may leave in one train of packets.
+	More bool
 }
 
 // errOrder means that too many ordered messages are under way.
@@ -173,7 +176,7 @@ func (h *Handle) submit(tag uint64, data []byte, o *Options) error {
 	if f.kind == kindEager {
 		*b = append(*b, data...)
 	}
-	err = m.e.TrySend(h.below, *b, ep.SendOptions{Context: uint64(i)})
+	err = m.e.TrySend(h.below, *b, ep.SendOptions{Context: uint64(i), More: o.More})
 	m.scratch.Put(b)
 	if err == nil {
 		return nil
