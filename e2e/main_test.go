@@ -25,6 +25,13 @@ var tools = map[string]string{
 var bin string
 
 func TestMain(m *testing.M) {
+	if os.Getenv(userEnv) != "" {
+		if err := beUser(); err != nil {
+			fmt.Fprintln(os.Stderr, "e2e, the program with a thousand handles:", err)
+			os.Exit(1)
+		}
+		return
+	}
 	if err := setUp(); err != nil {
 		fmt.Fprintln(os.Stderr, "e2e:", err)
 		os.Exit(1)

@@ -1,0 +1,305 @@
+package e2e
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/netip"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/srdtun/srdtun/e2e/fabric"
+	"github.com/srdtun/srdtun/srd/ep"
+)
+
+const (
+	handles = 1000
+	// unusedMB and sessionsMB are the most memory of a program with so many handles, in MB of
+	// the whole process. A session holds its keys, and what it knows of 16 paths.
+	unusedMB, sessionsMB = 60, 110
+	// silentFor is how long the handles are watched. The last probes of new sessions end within
+	// silentWithin.
+	silentFor    = 3 * time.Second
+	silentWithin = 60 * time.Second
+	// eachMost bounds the time to send a message on each handle. A peer that delays the others
+	// delays them until the test ends.
+	eachMost     = 60 * time.Second
+	handleRounds = 5
+)
+
+// userEnv makes this test's binary a user of a thousand handles.
+const userEnv = "SRDTUN_E2E_THOUSAND"
+
+// user is a process with a handle to each of the peers that it is told. It is a process of its
+// own, so that its memory can be measured.
+type user struct {
+	t   *testing.T
+	cmd *exec.Cmd
+	in  io.WriteCloser
+	out *bufio.Scanner
+}
+
+func startUser(t *testing.T, h *fabric.Host) *user {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	u := &user{t: t, cmd: exec.Command(self)}
+	u.cmd.Env = append(os.Environ(), userEnv+"=1")
+	u.cmd.Stderr = os.Stderr
+	u.in, err = u.cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := u.cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	u.out = bufio.NewScanner(out)
+	if err := h.Do(u.cmd.Start); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		u.in.Close()
+		if err := u.cmd.Wait(); err != nil {
+			t.Errorf("the user: %v", err)
+		}
+	})
+	return u
+}
+
+// tell gives the user an order.
+func (u *user) tell(format string, args ...any) {
+	u.t.Helper()
+	if _, err := fmt.Fprintf(u.in, format+"\n", args...); err != nil {
+		u.t.Fatal(err)
+	}
+}
+
+// says waits for the user's next line.
+func (u *user) says() string {
+	u.t.Helper()
+	if !u.out.Scan() {
+		u.t.Fatalf("the user has ended: %v", u.out.Err())
+	}
+	return u.out.Text()
+}
+
+// resident returns the user's memory in MB.
+func (u *user) resident() float64 {
+	u.t.Helper()
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", u.cmd.Process.Pid))
+	if err != nil {
+		u.t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(text), "VmRSS:")
+	kb := 0.0
+	if _, err := fmt.Sscan(rest, &kb); err != nil {
+		u.t.Fatal(err)
+	}
+	return kb * 1024 / 1e6
+}
+
+// beUser is the user's main function.
+func beUser() error {
+	e, err := ep.Open(ep.Config{Key: ep.NewKey(), Protocol: "e2e", Unresponsive: time.Hour})
+	if err != nil {
+		return err
+	}
+	defer e.Close()
+	fmt.Println(e.PublicKey())
+	var all []*ep.Handle
+	orders := bufio.NewScanner(os.Stdin)
+	for orders.Scan() {
+		switch name, rest, _ := strings.Cut(orders.Text(), " "); name {
+		case "peer":
+			var key, at string
+			if _, err = fmt.Sscan(rest, &key, &at); err == nil {
+				var h *ep.Handle
+				if h, err = handleOf(e, key, at); err == nil {
+					all = append(all, h)
+				}
+			}
+		case "each":
+			err = sendEach(e, all)
+		case "around":
+			err = sendAround(e, all[0], all[1:])
+		default:
+			err = fmt.Errorf("no order is called %q", name)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return orders.Err()
+}
+
+func handleOf(e *ep.Endpoint, key, at string) (*ep.Handle, error) {
+	k, err := ep.ParseKey(key)
+	if err != nil {
+		return nil, err
+	}
+	addr, err := netip.ParseAddrPort(at)
+	if err != nil {
+		return nil, err
+	}
+	return e.Handle(k, addr)
+}
+
+// sendEach sends a message on each handle, and prints how long the slowest took.
+func sendEach(e *ep.Endpoint, all []*ep.Handle) error {
+	ctx, cancel := context.WithTimeout(context.Background(), eachMost)
+	defer cancel()
+	begun, slowest, c := time.Now(), time.Duration(0), make([]ep.Completion, 64)
+	for i, h := range all {
+		if err := e.Send(ctx, h, []byte("hello"), ep.SendOptions{Context: uint64(i)}); err != nil {
+			return err
+		}
+	}
+	for done := 0; done < len(all); {
+		n, err := e.Sends().Wait(ctx, c)
+		if err != nil {
+			return fmt.Errorf("%d of %d: %w", done, len(all), err)
+		}
+		for i := range c[:n] {
+			if err := c[i].Err(); err != nil || c[i].Handle != all[c[i].Context] {
+				return fmt.Errorf("handle %d: %w", c[i].Context, err)
+			}
+		}
+		done, slowest = done+n, time.Since(begun)
+	}
+	fmt.Println(slowest.Round(time.Millisecond))
+	return nil
+}
+
+// sendAround queues as much as it may for a dead peer, and then sends on the other handles. They
+// complete before the first request to the dead one does.
+func sendAround(e *ep.Endpoint, dead *ep.Handle, others []*ep.Handle) error {
+	const never = 1 << 32 // context of what the dead peer gets
+	var err error
+	for err == nil {
+		err = e.TrySend(dead, make([]byte, 50_000), ep.SendOptions{Context: never})
+	}
+	if err != ep.ErrFull {
+		return err
+	}
+	if err := sendEach(e, others); err != nil {
+		return err
+	}
+	if n := e.Sends().Poll(make([]ep.Completion, 1)); n > 0 {
+		return errors.New("a request to the dead peer has completed")
+	}
+	return nil
+}
+
+// packets returns how many packets the hosts have sent.
+func packets(t *testing.T, hosts ...*fabric.Host) (n int) {
+	t.Helper()
+	for _, h := range hosts {
+		text, err := h.Run("cat", "/sys/class/net/eth0/statistics/tx_packets")
+		if err != nil {
+			t.Fatal(err)
+		}
+		k, err := strconv.Atoi(strings.TrimSpace(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		n += k
+	}
+	return n
+}
+
+// awaitSilence waits until no packet is sent for silentFor.
+func awaitSilence(t *testing.T, hosts ...*fabric.Host) {
+	t.Helper()
+	for end := time.Now().Add(silentWithin); ; {
+		before := packets(t, hosts...)
+		time.Sleep(silentFor)
+		n := packets(t, hosts...) - before
+		if n == 0 {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("the idle handles send %d packets in %v", n, silentFor)
+		}
+	}
+}
+
+// thousandPeers opens peers on a host. They take one message after the other. The user has the
+// given key.
+func thousandPeers(t *testing.T, h *fabric.Host, user string) (all []*ep.Endpoint) {
+	key, err := ep.ParseKey(user)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range handles {
+		if err := h.Do(func() error {
+			e, err := ep.Open(ep.Config{Key: ep.NewKey(), Protocol: "e2e", Ports: 1, Allow: []ep.PublicKey{key}})
+			if err == nil {
+				all = append(all, e)
+			}
+			return err
+		}); err != nil {
+			t.Fatal(err)
+		}
+		e := all[len(all)-1]
+		t.Cleanup(func() { e.Close() })
+		if err := e.PostReceive(make([]byte, 10), 0); err != nil {
+			t.Fatal(err)
+		}
+		go func() {
+			for c := make([]ep.Completion, 1); ; {
+				if _, err := e.Receives().Wait(context.Background(), c); err != nil || e.PostReceive(make([]byte, 10), 0) != nil {
+					return
+				}
+			}
+		}()
+	}
+	return all
+}
+
+// A program with a thousand handles sends nothing while they are idle, and needs little memory.
+// If one of the peers dies, the others get their messages all the same.
+func TestThousandHandles(t *testing.T) {
+	d := direct(t, fabric.DirectSpec{Links: 1})
+	u := startUser(t, d.A)
+	peers := thousandPeers(t, d.B, u.says())
+	for _, e := range peers {
+		u.tell("peer %v %s", e.PublicKey(), netip.AddrPortFrom(d.B.Addr4(), e.Port()))
+	}
+	awaitSilence(t, d.A, d.B)
+	mb := u.resident()
+	t.Logf("%d handles that were not used: %.0f MB, no packet", handles, mb)
+	if mb > unusedMB {
+		t.Errorf("%d handles take %.0f MB, want at most %d", handles, mb, unusedMB)
+	}
+	u.tell("each")
+	first := u.says()
+	awaitSilence(t, d.A, d.B)
+	mb = u.resident()
+	t.Logf("%d sessions, made in %s, then idle: %.0f MB, no packet", handles, first, mb)
+	if mb > sessionsMB {
+		t.Errorf("%d idle sessions take %.0f MB, want at most %d", handles, mb, sessionsMB)
+	}
+
+	alone, beside := make([]string, handleRounds), make([]string, handleRounds)
+	for i := range alone {
+		u.tell("each")
+		alone[i] = u.says()
+	}
+	rule := fmt.Sprintf("table inet dead { chain in { type filter hook input priority 0; udp dport %d drop; }; }", peers[0].Port())
+	if _, err := d.B.Run("nft", rule); err != nil {
+		t.Fatal(err)
+	}
+	for i := range beside {
+		u.tell("around")
+		beside[i] = u.says()
+	}
+	t.Logf("a message on each handle, %d times: %v; beside a dead peer: %v", handleRounds, alone, beside)
+}
