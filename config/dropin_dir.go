@@ -14,6 +14,8 @@ import (
 	"strings"
 	"syscall"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/srdtun/srdtun/internal/bounded"
 )
 
@@ -56,6 +58,9 @@ func openPeerDir(path string, owner uint32) (*peerDir, error) {
 	d := &peerDir{path: path, root: root, owner: owner}
 	info, err := root.Stat(".")
 	if err == nil {
+		err = sameDirectory(link, info)
+	}
+	if err == nil {
 		err = d.owned(info)
 	}
 	if err != nil {
@@ -64,6 +69,15 @@ func openPeerDir(path string, owner uint32) (*peerDir, error) {
 	}
 	d.trusted = d.trusts(info)
 	return d, nil
+}
+
+// sameDirectory returns an error if another directory, or a link, came into the place of the examined
+// one before it was opened. Links of root may change.
+func sameDirectory(examined, opened fs.FileInfo) error {
+	if examined.Mode()&fs.ModeSymlink == 0 && !os.SameFile(examined, opened) {
+		return errors.New("another directory comes into its place")
+	}
+	return nil
 }
 
 // closed adds to an error which user must be able to read the directory.
@@ -211,11 +225,7 @@ const ofDropIn = syscall.O_RDONLY | syscall.O_NONBLOCK | syscall.O_NOCTTY | sysc
 // followed, and the caller checks the open file again.
 func (d *peerDir) open(name string) (*os.File, error) {
 	if d.trusted {
-		file := filepath.Join(d.path, name)
-		if info, err := os.Stat(file); err == nil && !info.Mode().IsRegular() {
-			return nil, errNotRegular
-		}
-		return os.OpenFile(file, ofDropIn, 0)
+		return d.openAt(name, 0)
 	}
 	switch info, err := d.root.Lstat(name); {
 	case err != nil:
@@ -236,6 +246,16 @@ var (
 // openNoFollow opens a file of the directory itself. os.Root follows links within the directory
 // with any flags.
 func (d *peerDir) openNoFollow(name string) (*os.File, error) {
+	f, err := d.openAt(name, syscall.O_NOFOLLOW)
+	if errors.Is(err, syscall.ELOOP) {
+		err = errLink
+	}
+	return f, err
+}
+
+// openAt opens a regular file beneath the open directory, with further flags. The directory's path
+// may lead elsewhere by now.
+func (d *peerDir) openAt(name string, flags int) (file *os.File, err error) {
 	dir, err := d.root.Open(".")
 	if err != nil {
 		return nil, err
@@ -245,16 +265,17 @@ func (d *peerDir) openNoFollow(name string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	var file *os.File
 	failed := raw.Control(func(at uintptr) {
+		var st unix.Stat_t
+		if flags&syscall.O_NOFOLLOW == 0 && unix.Fstatat(int(at), name, &st, 0) == nil && st.Mode&unix.S_IFMT != unix.S_IFREG {
+			err = errNotRegular
+			return
+		}
 		var fd int
-		if fd, err = syscall.Openat(int(at), name, ofDropIn|syscall.O_NOFOLLOW, 0); err == nil {
+		if fd, err = syscall.Openat(int(at), name, ofDropIn|flags, 0); err == nil {
 			file = os.NewFile(uintptr(fd), filepath.Join(d.path, name))
 		}
 	})
-	if errors.Is(err, syscall.ELOOP) {
-		err = errLink
-	}
 	return file, cmp.Or(failed, err)
 }
 

@@ -390,6 +390,60 @@ func TestLinkThatComesLateIsNotFollowed(t *testing.T) {
 	f.Close()
 }
 
+// Somebody who owns a directory above may put another directory in the place of root's while it is
+// read. The files are those of the open directory, and no link of his is followed.
+func TestDirectoryThatIsReplacedIsNotRead(t *testing.T) {
+	top := t.TempDir()
+	dir, secret := filepath.Join(top, "peers"), filepath.Join(top, "secret")
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	must(os.Mkdir(dir, 0o755))
+	must(os.WriteFile(filepath.Join(dir, "a.toml"), []byte("root's"), 0o600))
+	must(os.Symlink("a.toml", filepath.Join(dir, "b.toml")))
+	must(os.WriteFile(secret, []byte("secret"), 0o600))
+	d, err := openPeerDir(dir, guestUser)
+	must(err)
+	defer d.close()
+	must(os.Rename(dir, dir+".old"))
+	must(os.Mkdir(dir, 0o755))
+	give(t, dir)
+	for _, name := range []string{"a.toml", "b.toml"} {
+		must(os.Symlink(secret, filepath.Join(dir, name)))
+		d.left = maxDropIn
+		if text, _, err := d.read(name); err != nil || string(text) != "root's" {
+			t.Errorf("%s: %q, %v", name, text, err)
+		}
+	}
+}
+
+// The directory that was examined is the one that is read.
+func TestDirectoryChangesWhileItIsOpened(t *testing.T) {
+	a, b := t.TempDir(), t.TempDir()
+	link, err := os.Lstat(a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	root, err := os.OpenRoot(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	info, err := root.Stat(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := sameDirectory(link, info); err == nil {
+		t.Error("another directory is taken for it")
+	}
+	if err := sameDirectory(info, info); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestNamesOfADirectoryAreBounded: the directory's owner may make any number of names, of
 // any kind.
 func TestNamesOfADirectoryAreBounded(t *testing.T) {
