@@ -133,7 +133,7 @@ func (c *concealer) pair(section, key, value string) string {
 		return head + shown
 	}
 	elements, end, ok := k.elements(value)
-	if !ok || k.secret || !c.harmless(k, elements, true) {
+	if !ok || k.secret || !c.harmless(k, elements, true) || end != listNone && k.bytes(elements) {
 		return head + c.hideValue(key, value)
 	}
 	if end == listOpen {
@@ -174,7 +174,7 @@ func (c *concealer) goOn(text string) string {
 	}
 	elements, end, ok := scanElements(text)
 	// A single word may be the rest of another list whose key was lost.
-	if !ok || !c.harmless(k, elements, false) {
+	if !ok || !c.harmless(k, elements, false) || slices.ContainsFunc(elements, byteLike.MatchString) {
 		c.open = keySpec{}
 		return c.hide(text)
 	}
@@ -294,6 +294,18 @@ func harmlessWord(text string) bool {
 	_, err := time.ParseDuration(text)
 	return err == nil
 }
+
+// byteLike matches a byte in decimal or hexadecimal.
+var byteLike = regexp.MustCompile(`^-?(?:[0-9]{1,3}|0x[0-9a-fA-F]{1,2})$`)
+
+// bytes reports whether elements of a list on one line may be the bytes of a key. One list of the
+// schema has numbers.
+func (k keySpec) bytes(elements []string) bool {
+	return slices.ContainsFunc(elements, byteLike.MatchString) && (k.name != "weights" || len(elements) >= leastBytes)
+}
+
+// leastBytes is the length of the shortest list of weights that may be a key: the other half is lost.
+const leastBytes = keyBytes / 2
 
 // freeWord reports whether a text may be a name or path that a person chose.
 func (c *concealer) freeWord(k keySpec, text string, whole bool) bool {

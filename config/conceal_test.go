@@ -1,6 +1,7 @@
 package config
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 
@@ -108,6 +109,50 @@ allowed_ips = [
 	}
 	if all := strings.Join(words, " "); !strings.Contains(all, "admin:hunter2") || strings.Contains(all, "10.80") {
 		t.Errorf("left out: %s", all)
+	}
+}
+
+// A key as an array of its bytes is hidden in each place, on one line and on several.
+func TestConcealHidesBytes(t *testing.T) {
+	raw := []string{"130", "183", "14", "238", "127", "26", "80", "57", "190", "240", "126", "194", "52", "127", "6", "110", "208", "143", "93", "199", "81", "36", "71", "227", "64", "67", "0", "2", "107", "110", "84", "85"}
+	for _, section := range schema {
+		for _, k := range section.keys {
+			for _, gap := range []string{", ", ",", " ", ":", ".", `", "`, ",\n", ",\n  "} {
+				for _, form := range []string{"[$]", "[\n$\n]", "[\n$,\n]", `"$"`, `["$"]`, "$", "{$}", "[32]byte{$}"} {
+					doc := k.name + " = " + strings.ReplaceAll(form, "$", strings.Join(raw, gap)) + "\n"
+					shown, _ := Conceal(doc, nobody)
+					if n := len(regexp.MustCompile(`\b[0-9]+\b`).FindAllString(shown, -1)); n > 1 {
+						t.Errorf("%d numbers of\n%sin\n%s", n, doc, shown)
+					}
+				}
+			}
+		}
+	}
+}
+
+// Lists of harmless values stay.
+func TestConcealShowsLists(t *testing.T) {
+	for _, line := range []string{
+		"weights = [1, 2, 100]", `allowed_ips = ["10.0.0.1", "10.0.0.2", "10.0.0.3", "10.0.0.4", "10.0.0.5", "10.0.0.6", "10.0.0.7", "10.0.0.8"]`,
+		`address = ["10.80.0.1/24", "fd80::1/64"]`, "owner = 990", "mtu = 1400", `local = ["192.0.2.1", "192.0.2.2"]`,
+	} {
+		if shown, _ := Conceal(line+"\n", nobody); shown != line+"\n" {
+			t.Errorf("%s became %s", line, shown)
+		}
+	}
+}
+
+// A key in the place of the directory's name, as base64 or as its bytes.
+func TestKeyInPlaceOfADirectory(t *testing.T) {
+	for _, dir := range []string{wgPairs[0].private, wgPairs[0].private[:20] + " " + wgPairs[0].private[20:], strings.Repeat("130, 14, ", 16)} {
+		c := parsed(t, withKeys("[interface]\nprivate_key = '$2'\n[peers]\ndir = '"+dir+"'\n"))
+		_, err := CheckDropIns(c)
+		if err == nil || strings.Contains(err.Error(), dir[:18]) || !strings.Contains(err.Error(), hidden) {
+			t.Errorf("%v", err)
+		}
+		if _, _, err := DropInTexts(c, 1); err == nil || strings.Contains(err.Error(), dir[:18]) {
+			t.Errorf("%v", err)
+		}
 	}
 }
 

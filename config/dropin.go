@@ -10,6 +10,8 @@ import (
 	"slices"
 	"syscall"
 	"time"
+
+	"github.com/srdtun/srdtun/internal/keytext"
 )
 
 // DropIns reads a directory of drop-in files repeatedly. It reads only changed files again,
@@ -139,12 +141,12 @@ func (d *DropIns) With(c *Config, changed func(file string) bool) (with *Config,
 	}
 	dir, files, err := d.scan(c.PeersDir, owner, changed)
 	if err != nil && self(owner) {
-		return nil, nil, &Error{File: c.PeersDir, Msg: err.Error(), cause: err}
+		return nil, nil, c.dirError(err)
 	}
 	seen := newCensus(&all, d.around())
 	if err != nil {
 		faults = d.keep(&all, seen)
-		return &all, append([]error{&DirFault{c.PeersDir, err, len(d.last) > 0}}, faults...), nil
+		return &all, append([]error{&DirFault{c.dirShown(), err, len(d.last) > 0}}, faults...), nil
 	}
 	defer dir.close()
 	if d.policy != all.Paths.Policy {
@@ -174,6 +176,22 @@ func (d *DropIns) With(c *Config, changed func(file string) bool) (with *Config,
 		faults = append(faults, r.err)
 	}
 	return &all, faults, nil
+}
+
+// dirError is the error for a directory that cannot be read.
+func (c *Config) dirError(err error) error {
+	return &Error{File: c.dirShown(), Msg: err.Error(), cause: err}
+}
+
+// dirShown returns the directory for a message. A key may have been typed in place of names that do
+// not exist.
+func (c *Config) dirShown() string {
+	for there := c.PeersDir; there != filepath.Dir(there); there = filepath.Dir(there) {
+		if _, err := os.Lstat(there); err == nil {
+			return there + keytext.Hide(c.PeersDir[len(there):], nil)
+		}
+	}
+	return keytext.Hide(c.PeersDir, nil)
 }
 
 // around returns the facts for the check of guests.

@@ -19,12 +19,12 @@ func DropInTexts(c *Config, most int) (texts []DropInText, more int, err error) 
 	}
 	dir, err := openPeerDir(c.PeersDir, owner)
 	if err != nil {
-		return nil, 0, &Error{File: c.PeersDir, Msg: err.Error(), cause: err}
+		return nil, 0, c.dirError(err)
 	}
 	defer dir.close()
 	files, err := dir.list(func(string) fs.FileInfo { return nil })
 	if err != nil {
-		return nil, 0, &Error{File: c.PeersDir, Msg: err.Error(), cause: err}
+		return nil, 0, c.dirError(err)
 	}
 	shown := min(len(files), most)
 	for _, f := range files[:shown] {

@@ -34,6 +34,8 @@ const (
 	// leastShare is such that at least an eighth of the groups must look drawn. Of groups of four
 	// hexadecimal digits, a third looks like words and numbers: so do 15 of 16 once in 10^6 keys.
 	leastShare = 8
+	// leastBytes is the least number of bytes in decimal, half of a key.
+	leastBytes = Bytes / 2
 )
 
 var (
@@ -59,7 +61,7 @@ func Hide(text string, public func(key string) bool) string {
 	if len(text) < leastRun {
 		return text
 	}
-	text = runs.ReplaceAllStringFunc(hideGroups(text), func(run string) string {
+	text = runs.ReplaceAllStringFunc(hideGroups(hideBytes(text)), func(run string) string {
 		if public != nil && public(run) {
 			return run
 		}
@@ -101,6 +103,54 @@ func isWord(text string) bool {
 		}
 	}
 	return large <= 1 || small == 0 || 3*large <= large+small
+}
+
+var (
+	// tokens match numbers and words.
+	tokens = regexp.MustCompile(`[A-Za-z0-9]+`)
+	// commas match the separators of bytes in decimal, also with quotes and signs.
+	commas = regexp.MustCompile(`^[^A-Za-z0-9\n]{1,8}$`)
+	blanks = strings.NewReplacer(" ", "", "\t", "", "-", "")
+)
+
+// hideBytes hides rows of numbers that may be the bytes of a key.
+func hideBytes(text string) string {
+	var out strings.Builder
+	shown := 0
+	for all := tokens.FindAllStringIndex(text, -1); len(all) >= leastBytes; {
+		n, falls := byteRow(text, all)
+		if n >= leastBytes && leastShare*falls >= n {
+			out.WriteString(text[shown:all[0][0]] + Hidden)
+			shown = all[n-1][1]
+		}
+		all = all[max(1, n-1):] // the last one may be the first of another row
+	}
+	return out.String() + text[shown:]
+}
+
+// byteRow returns how many tokens, from the first, are bytes with the same separator. It also returns
+// how many are smaller than the one before: half of drawn bytes, and none of a list of processors.
+func byteRow(text string, all [][]int) (n, falls int) {
+	gap, last := "", uint64(0)
+	for i, w := range all {
+		b, err := strconv.ParseUint(text[w[0]:w[1]], 10, 8)
+		if err != nil || w[1]-w[0] > len("255") {
+			return i, falls
+		}
+		if i > 0 {
+			between := text[all[i-1][1]:w[0]]
+			now := blanks.Replace(between)
+			if !commas.MatchString(between) || i > 1 && now != gap {
+				return i, falls
+			}
+			gap = now
+		}
+		if b < last {
+			falls++
+		}
+		last = b
+	}
+	return len(all), falls
 }
 
 // hideRun hides a long run, unless it is a path or a name of several words. Such a name may

@@ -26,9 +26,9 @@ var (
 		base, digits := Format(raw), hex.EncodeToString(raw[:])
 		return []string{base, base[:43], base[1:], base[:40], digits, strings.ToUpper(digits), strings.NewReplacer("+", "-", "/", "_").Replace(base)}
 	}
-	lengths = []int{0, 1, 2, 3, 4, 8, 10, 11, 16, 22}
-	blanks  = []string{" ", "-", "  ", "_", ".", ", ", ":", "\u200b", "\u00a0", "?", "*", `\u200b`}
-	arounds = []string{"%s", "no peer is named %q", "peer.%s.policy", "/etc/srdtun/%s.toml", "%s=1", "unknown flag: --%s; see --help", "the peer of %s went", "./%s"}
+	lengths    = []int{0, 1, 2, 3, 4, 8, 10, 11, 16, 22}
+	separators = []string{" ", "-", "  ", "_", ".", ", ", ":", "\u200b", "\u00a0", "?", "*", `\u200b`}
+	arounds    = []string{"%s", "no peer is named %q", "peer.%s.policy", "/etc/srdtun/%s.toml", "%s=1", "unknown flag: --%s; see --help", "the peer of %s went", "./%s"}
 )
 
 // drawnFrom returns the key of a seed: rapid itself prefers small numbers, of which no key is made.
@@ -58,7 +58,7 @@ func TestKeysAreHidden(t *testing.T) {
 			t.Skip()
 		}
 		if n := rapid.SampledFrom(append([]int{0}, lengths...)).Draw(t, "groups"); n > 0 && !strings.ContainsAny(key, "-_") {
-			key = inGroups(key, n, rapid.SampledFrom(blanks).Draw(t, "gap"))
+			key = inGroups(key, n, rapid.SampledFrom(separators).Draw(t, "gap"))
 			for _, g := range groupsOf(key) {
 				if n >= LeastPiece && !g.drawn {
 					t.Skip()
@@ -78,7 +78,7 @@ func TestFewKeysAreShown(t *testing.T) {
 	for seed := range uint64(16) {
 		for _, form := range forms(drawnFrom(seed)) {
 			for _, n := range lengths {
-				for _, gap := range blanks {
+				for _, gap := range separators {
 					key := form
 					if n > 0 && !strings.ContainsAny(key, "-_") {
 						key = inGroups(key, n, gap)
@@ -95,6 +95,31 @@ func TestFewKeysAreShown(t *testing.T) {
 	if 5_000*shown > all {
 		t.Errorf("%d of %d texts show a key", shown, all)
 	}
+}
+
+// A key as a list of its bytes, as programs print arrays: in decimal, with signs too, and with any
+// separator.
+func TestBytesInDecimalAreHidden(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		raw := drawnFrom(rapid.Uint64().Draw(t, "seed"))
+		format := rapid.SampledFrom([]string{"%d", "%03d", "%3d", "signed"}).Draw(t, "format")
+		var all []string
+		for _, b := range raw {
+			if format == "signed" {
+				all = append(all, fmt.Sprint(int8(b)))
+			} else {
+				all = append(all, fmt.Sprintf(format, b))
+			}
+		}
+		if n := rapid.IntRange(leastBytes, len(all)).Draw(t, "bytes"); n < len(all) { // the others were lost
+			all = all[:n]
+		}
+		key := strings.Join(all, rapid.SampledFrom([]string{", ", ",", " ", ":", ".", ";", "-", `", "`, `','`, "\t", "_"}).Draw(t, "gap"))
+		text := fmt.Sprintf(rapid.SampledFrom(append(arounds, "want a list: [%s]", "{%s}")).Draw(t, "around"), key)
+		if got := Hide(text, nil); shows(got, key) {
+			t.Fatalf("%q became %q", text, got)
+		}
+	})
 }
 
 // A key in groups is hidden whole, although its first and last groups look like words.
@@ -121,6 +146,8 @@ func TestOrdinaryTextsStay(t *testing.T) {
 		"a-long-name-of-a-peer-that-a-person-has-chosen-for-his-laptop", "srdtun_metrics_exporter_production_cluster_node01",
 		"eth0 eth1 eth2 eth3 eth4 eth5 eth6 eth7 wwan0", "node0001 node0002 node0003 node0004 node0005",
 		"fd12:3456:789a:bcde:fd12:3456:789a:bcde dev eth0", "link/ether 02:42:ac:11:00:02 brd ff:ff:ff:ff:ff:ff", "1234 5678 9012 3456 7890 1234 5678 9012 3456",
+		"cpu affinity 0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23", "10.80.0.1, 10.80.0.2, 10.80.0.3, 10.80.0.4, 10.80.0.5, 10.80.0.6",
+		"0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0", "192.0.2.7/32, 192.0.2.8/32, 192.0.2.9/32, 192.0.2.10/32, 192.0.2.11/32",
 		"AllowedIPs ListenPort PresharedKey PersistentKeepalive PrivateKey", "unknown section; the nearest known is [interface]",
 		"Linux host 6.1.0-18-amd64 #1 SMP PREEMPT_DYNAMIC Debian 6.1.76-1 (2024-02-01) x86_64 GNU/Linux",
 		"expires = \"2026-12-01T00:00:00Z\" -> \"2027-12-01T00:00:00.123456789Z\"", "srdtun 0.0.0~git20261128.073320.9a96a77 go1.26.0 linux/amd64",
