@@ -22,7 +22,7 @@ const (
 	handles = 1000
 	// unusedMB and sessionsMB are the most memory of a program with so many handles, in MB of
 	// the whole process. A session holds its keys, and what it knows of 16 paths.
-	unusedMB, sessionsMB = 60, 110
+	unusedMB, sessionsMB = 60, 90
 	// silentFor is how long the handles are watched. The last probes of new sessions end within
 	// silentWithin.
 	silentFor    = 3 * time.Second
