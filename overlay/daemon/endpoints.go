@@ -28,7 +28,7 @@ type endpoints struct {
 	uplinks  *uplinks
 	sessions *sessions
 
-	peersChanged chan struct{} // tells follow of a change
+	rounds       rounds        // of follow
 	rulesChanged chan struct{} // tells follow that policy rules may have changed
 	placedFirst  chan struct{} // closed when all peers were placed, and their routes looked at
 	hostChanged  atomic.Bool   // the host's addresses changed: the observer looks at all paths
@@ -61,6 +61,7 @@ func (ep *endpoints) follow(ctx context.Context) {
 	looking, again := false, false
 	everything, base := true, ground{}
 	var first sync.Once
+	defer ep.rounds.stop()
 	for {
 		if addrs == nil {
 			addrs = make(chan netlink.AddrUpdate, 64)
@@ -83,14 +84,16 @@ func (ep *endpoints) follow(ctx context.Context) {
 				}
 			})
 		}
+		placed := ep.rounds.begin()
 		if now := ep.ground(); everything || !reflect.DeepEqual(now, base) {
 			base = now
 			ep.placeAll()
 		} else {
 			ep.placeChanged()
 		}
+		placed()
 		first.Do(func() { close(ep.placedFirst) })
-		answers, stirred, news, ok := await(ctx, &addrs, &routes, found, ep.peersChanged, ep.rulesChanged, min(time.Until(due), lookupEvery))
+		answers, stirred, news, ok := await(ctx, &addrs, &routes, found, ep.rounds.wake, ep.rulesChanged, min(time.Until(due), lookupEvery))
 		if !ok {
 			return
 		}
@@ -290,14 +293,6 @@ func (ep *endpoints) reportLocals() {
 		default:
 			ep.log.tell(events.LocalMissing, name, "paths.local: there is no interface %s with an address; its paths begin when there is", name)
 		}
-	}
-}
-
-// notePeers makes follow look at the peers.
-func (ep *endpoints) notePeers() {
-	select {
-	case ep.peersChanged <- struct{}{}:
-	default: // follow is going to look
 	}
 }
 

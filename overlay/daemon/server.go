@@ -323,7 +323,7 @@ func newServer(c *config.Config, log *eventLog) *server {
 	s.sessions = &sessions{log: s.log, running: s.running, memory: s.memory, device: s.device, uplinks: s.uplinks, ingress: s.ingress}
 	s.endpoints = &endpoints{
 		log: s.log, running: s.running, device: s.device, sockets: s.sockets, uplinks: s.uplinks, sessions: s.sessions,
-		peersChanged: make(chan struct{}, 1), rulesChanged: make(chan struct{}, 1),
+		rounds: rounds{wake: make(chan struct{}, 1)}, rulesChanged: make(chan struct{}, 1),
 		placedFirst: make(chan struct{}),
 	}
 	s.settings = &settings{

@@ -50,7 +50,8 @@ type badConfig struct{ error }
 func (badConfig) Is(target error) bool { return target == control.ErrConfig }
 func (e badConfig) Unwrap() error      { return e.error }
 
-// change makes a change for the control socket, and returns the differences and the warnings.
+// change makes a change for the control socket, and returns the differences and the warnings when
+// the change is in force.
 func (s *settings) change(c control.Change) (control.Changed, error) {
 	before := s.running.cfg()
 	done, err := s.dispatch(c)
@@ -63,6 +64,9 @@ func (s *settings) change(c control.Change) (control.Changed, error) {
 	}
 	if c.How == control.HowSet && slices.ContainsFunc(done.diff, func(v config.Change) bool { return v.Key == "peers.allow" }) {
 		s.rereadDropIns(nil) // files that were refused may be allowed now
+	}
+	if len(done.diff) > 0 {
+		s.endpoints.rounds.wait()
 	}
 	return control.Changed{Differences: s.report(done.diff), Warnings: s.warnings(c, before, done)}, nil
 }

@@ -117,7 +117,7 @@ func (s *settings) swap(next *snapshot, policies []steer.Policy) {
 	if len(old) >= manyPeers {
 		s.returnMemory()
 	}
-	s.endpoints.notePeers()
+	s.endpoints.rounds.note()
 	s.noteExpiry()
 }
 

@@ -1,0 +1,81 @@
+package e2e
+
+import (
+	"fmt"
+	"net/netip"
+	"strings"
+	"testing"
+
+	"github.com/srdtun/srdtun/e2e/fabric"
+	"github.com/srdtun/srdtun/e2e/tunnel"
+	"github.com/srdtun/srdtun/overlay/control"
+	"github.com/srdtun/srdtun/overlay/control/rundir"
+)
+
+// inForcePeers are the peers before the one that is looked at: placing all takes a while.
+const inForcePeers = 1000
+
+// TestChangeIsInForceWhenItIsAnswered changes the paths of the last of many peers, and looks at once:
+// "srdtun set" and "srdtun reload" end when a script may rely on the change.
+func TestChangeIsInForceWhenItIsAnswered(t *testing.T) {
+	d := direct(t, fabric.DirectSpec{Links: 2})
+	a := node(t, d.A, "a", tunnel.Config{SourcePorts: 4, Local: d.A.V4, Address: []netip.Prefix{netip.PrefixFrom(tunnel.Inner4(1), 24)}})
+	b := node(t, d.B, "b", tunnel.Config{SourcePorts: 4, Local: d.B.V4, Address: []netip.Prefix{netip.PrefixFrom(tunnel.Inner4(2), 24)}})
+	a.Config.Peers = idlePeers(t, inForcePeers, netip.Addr{})
+	for i := range a.Config.Peers {
+		a.Config.Peers[i].Endpoints = nil
+	}
+	meet(a, b, "b", 2)
+	meet(b, a, "a", 1)
+	for _, n := range []*tunnel.Node{a, b} {
+		if err := n.Start(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := a.Await(tunnel.Inner4(2)); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 4 {
+		for _, c := range []struct{ key, value, from, to string }{
+			{"paths.local", "10.1.1.1", "10.1.1.1", "10.1.1.2 10.1.2.2"},
+			{"paths.local", "10.1.1.1,10.1.2.1", "10.1.1.1 10.1.2.1", "10.1.1.2 10.1.2.2"},
+			{"peer.b.endpoints", "10.1.1.2:51820", "10.1.1.1 10.1.2.1", "10.1.1.2"},
+			{"peer.b.endpoints", "10.1.1.2:51820,10.1.2.2:51820", "10.1.1.1 10.1.2.1", "10.1.1.2 10.1.2.2"},
+		} {
+			for _, p := range pathsAfter(t, a, "b", control.Setting{Key: c.key, Value: c.value}) {
+				if p.State != control.PathDown && (!strings.Contains(c.from, addressOf(p.Local)) || !strings.Contains(c.to, addressOf(p.Remote))) {
+					t.Errorf("round %d, after %s=%s: a path from %s to %s", i, c.key, c.value, p.Local, p.Remote)
+				}
+			}
+		}
+	}
+}
+
+// pathsAfter makes a change as "srdtun set" does, and asks for the paths to a peer at once.
+func pathsAfter(t *testing.T, n *tunnel.Node, peer string, what control.Setting) []control.Path {
+	t.Helper()
+	c, err := control.Dial(rundir.Place{Device: n.Name})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if _, err := c.Change(control.Change{How: control.HowSet, Settings: []control.Setting{what}}); err != nil {
+		t.Fatal(err)
+	}
+	st, err := c.ShowPart(control.Part{Peer: peer})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(st.Peers) != 1 || len(st.Peers[0].Paths) == 0 {
+		t.Fatalf("%d peers", len(st.Peers))
+	}
+	return st.Peers[0].Paths
+}
+
+func addressOf(at string) string {
+	a, err := netip.ParseAddrPort(at)
+	if err != nil {
+		return fmt.Sprint("no address: ", at)
+	}
+	return a.Addr().String()
+}
