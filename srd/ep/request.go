@@ -15,6 +15,8 @@ type request struct {
 	out     *outgoing
 	handle  *Handle
 	buf     []byte    // a copy of the message; immediate data is in front. Of a read: the Remote
+	leased  *[]byte   // the memory of buf; nil: own
+	own     []byte    // memory for a short message
 	to      Remote    // of a write
 	heads   []byte    // copies of the pieces of a write that begin with the Remote
 	dest    []byte    // of a read; nil when it is complete
@@ -41,16 +43,23 @@ type request struct {
 	edges uint64 // see incoming.cover
 }
 
-// requests keeps finished requests with their buffers for reuse.
+// requests keeps finished requests with their own buffers for reuse.
 var requests = sync.Pool{New: func() any { return new(request) }}
 
-// keptMost is the largest buffer that is kept for reuse.
+// keptMost is the largest buffer that a request keeps.
 const keptMost = EagerMost + immediateLen
 
 // newRequest returns a request that holds a copy of data.
 func newRequest(h *Handle, data []byte, o *SendOptions) *request {
 	r := requests.Get().(*request)
-	*r = request{handle: h, buf: r.buf[:0], heads: r.heads[:0], quiet: o.Quiet, context: o.Context, retries: o.retries()}
+	*r = request{handle: h, own: r.own[:0], heads: r.heads[:0], quiet: o.Quiet, context: o.Context, retries: o.retries()}
+	if size := len(data) + immediateLen; size > keptMost {
+		r.leased = lease(size)
+	}
+	r.buf = r.own
+	if r.leased != nil {
+		r.buf = *r.leased
+	}
 	if o.HasImmediate {
 		r.flags |= flagImmediate
 		r.buf = binary.BigEndian.AppendUint32(r.buf, o.Immediate)
@@ -58,7 +67,9 @@ func newRequest(h *Handle, data []byte, o *SendOptions) *request {
 	if o.Solicited {
 		r.flags |= flagSolicited
 	}
-	r.buf = append(r.buf, data...)
+	if r.buf = append(r.buf, data...); r.leased == nil && cap(r.buf) <= keptMost {
+		r.own = r.buf
+	}
 	return r
 }
 
@@ -72,7 +83,8 @@ func newWrite(h *Handle, to Remote, data []byte, o *SendOptions) *request {
 // newRead returns a request that fills dest.
 func newRead(h *Handle, from Remote, dest []byte, o *SendOptions) *request {
 	r := newRequest(h, nil, o)
-	r.op, r.flags, r.buf, r.dest, r.total = OpRead, 0, from.append(r.buf[:0]), dest, len(dest)
+	r.op, r.flags, r.buf, r.dest, r.total = OpRead, 0, from.append(r.own[:0]), dest, len(dest)
+	r.own = r.buf
 	return r
 }
 
@@ -81,13 +93,13 @@ func (r *request) recycle() {
 	if !r.complete || r.unheard || r.listed || r.pieces > 0 {
 		return
 	}
-	if cap(r.buf) > keptMost {
-		r.buf = nil
+	if r.leased != nil {
+		giveBack(r.leased)
 	}
 	if cap(r.heads) > 2*keptMost {
 		r.heads = nil
 	}
-	r.handle, r.out, r.told = nil, nil, nil
+	r.handle, r.out, r.told, r.leased, r.buf = nil, nil, nil, nil, nil
 	requests.Put(r)
 }
 

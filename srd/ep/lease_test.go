@@ -1,0 +1,45 @@
+package ep
+
+import "testing"
+
+// A lease has room for what it was taken for, and not for much more.
+func TestLeaseFits(t *testing.T) {
+	for _, size := range []int{keptMost + 1, 16 << 10, 16<<10 + 1, 16<<10 + immediateLen, 16<<10 + immediateLen + 1, 64<<10 + immediateLen, 1<<20 + immediateLen} {
+		b := lease(size)
+		if b == nil || len(*b) != 0 || cap(*b) < size || cap(*b) > 2*size+immediateLen {
+			t.Fatalf("%d bytes: %v", size, b)
+		}
+		giveBack(b)
+	}
+	if b := lease(1<<20 + immediateLen + 1); b != nil {
+		t.Errorf("more than a megabyte: %d bytes are kept", cap(*b))
+	}
+}
+
+// A long message takes no new memory if others have completed before it.
+func TestLongMessagesReuseMemory(t *testing.T) {
+	data := make([]byte, 64<<10)
+	most := testing.AllocsPerRun(100, func() {
+		r := newRequest(nil, data, &SendOptions{HasImmediate: true})
+		r.complete = true
+		r.recycle()
+	})
+	if most >= 1 {
+		t.Errorf("%v allocations for each message", most)
+	}
+}
+
+// A short message after a long one does not hold the long one's memory, and both keep their bytes.
+func TestShortMessageAfterALongOne(t *testing.T) {
+	long := newRequest(nil, make([]byte, 100_000), &SendOptions{})
+	short := newRequest(nil, []byte("short"), &SendOptions{})
+	if cap(short.buf) > keptMost || short.leased != nil {
+		t.Errorf("five bytes hold %d", cap(short.buf))
+	}
+	long.complete = true
+	long.recycle()
+	next := newRequest(nil, make([]byte, 100_000), &SendOptions{})
+	if string(short.buf) != "short" || len(next.buf) != 100_000 {
+		t.Errorf("%q, %d bytes", short.buf, len(next.buf))
+	}
+}
