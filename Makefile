@@ -180,9 +180,9 @@ cloud: packages-demo build bin-bench ## under the limits that clouds set for a 5
 	@$(BIN)/bench cloud -bin $(abspath $(BIN)/srdtun) -plot $(abspath $(BIN)/srdplot) -tools $(OUT)/bench-tools -o $(OUT)/cloud $(CLOUDFLAGS)
 
 # MESSAGEFLAGS are flags of bin/bench messages, as in MESSAGEFLAGS='-reps 1 -only one-link,srdperf,rate'.
-messages: packages-bench build bin-bench ## srdperf beside UDP sockets, and TCP through the tunnel: out/messages.* (root, 15 minutes)
+messages: packages-bench build bin-bench ## srdperf beside UDP sockets, and TCP through the tunnel: out/messages.* (root, 5 minutes)
 	@$(BUILD) $(BIN)/srdperf -o $(abspath $(BIN))/srdperf ./cmd/srdperf
-	@$(BIN)/bench messages -bin $(abspath $(BIN)/srdtun) -perf $(abspath $(BIN)/srdperf) -plot $(abspath $(BIN)/srdplot) -o $(OUT)/messages $(MESSAGEFLAGS)
+	@$(BIN)/bench messages -bin $(abspath $(BIN)/srdtun) -perf $(abspath $(BIN)/srdperf) -plot $(abspath $(BIN)/srdplot) -o $(OUT)/messages -reps 3 -secs 2 $(MESSAGEFLAGS)
 
 # APPSFLAGS are flags of bin/bench apps, as in APPSFLAGS='-only postgres,srdtun -deaths 10'.
 apps: packages-apps build bin-bench ## PostgreSQL and etcd while spines die, a ring of sockets, Open MPI: out/apps.* (root, 27 minutes)

@@ -30,6 +30,7 @@ var questions = []question{
 	{"What happens in a network under strain?", "All four systems were measured in one run, over the same fabric.", []string{"strain"}},
 	{"How fast is it over one link?", "The link is an unshaped veth with packets of MTU size. Ratios compare values of the same round.",
 		[]string{"link", "vxlan"}},
+	{"How fast are messages between programs?", "The programs are two processes with package srd/ep or srd/msg, and no tunnel between them. A ping-pong through the tunnel is of TCP requests; its packets are 64-byte datagrams without loss.", []string{"messages"}},
 	{"What does it gain in a cloud?", "A cloud limits each 5-tuple below the rate of the instance's card. [cloud.md](cloud.md) has the reasons, and what to set.", []string{"cloud"}},
 	{"How does the tunnel share a link with plain TCP?", "Each value is the rate of the flows in the tunnel : the rate of plain TCP flows, in Mbit/s, on one simulated link of 100 Mbit/s with a buffer of 20 ms. [congestion.md](congestion.md) gives the reasons.",
 		[]string{"coexist"}},
