@@ -19,7 +19,7 @@ func TestNoAlarmForDropsThatAreMeant(t *testing.T) {
 		t.Fatal("no alert about drops")
 	}
 	calm := regexp.MustCompile("^(" + string(m[1]) + ")$")
-	meant := []string{DropCodel, DropCodelSegment}
+	meant := []string{DropCodel, DropCodelSegment, DropCodelDatagram}
 	for r := range srd.NumReasons {
 		if r.Meant() {
 			meant = append(meant, r.String())

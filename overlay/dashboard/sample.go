@@ -115,10 +115,10 @@ func byPlace(a, b path) int {
 	return cmp.Or(strings.Compare(a.Remote, b.Remote), strings.Compare(a.Local, b.Local))
 }
 
-// total sums up the drops, without the reasons that are normal in a healthy tunnel.
+// total sums up the drops that a summary names.
 func total(counts map[string]uint64) (n uint64) {
 	for reason, c := range counts {
-		if !control.Meant(reason) {
+		if control.Told(reason) {
 			n += c
 		}
 	}

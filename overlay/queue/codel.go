@@ -122,14 +122,20 @@ func (q *Queue) give(fl *flow, f *frame.Frame) (*frame.Frame, signal) {
 	before := len(f.Data)
 	if packet.DropLastSegment(f) {
 		q.stats.Shortened++
+		if !f.TCP {
+			q.stats.ShortenedUDP++
+		}
 		q.stats.DroppedBytes += uint64(before - len(f.Data))
 		return f, signalShortened
 	}
 	if f.Facts.GSO == frame.GSONone && fl.supers > 0 {
 		return f, signalPutOff
 	}
-	q.drop(f)
 	q.stats.Dropped++
+	if !f.TCP {
+		q.stats.DroppedUDP++
+	}
+	q.drop(f)
 	return nil, signalDropped
 }
 

@@ -35,6 +35,32 @@ func overload(t *testing.T, q *Queue, steps int, size int, ecn byte, signals fun
 	return at
 }
 
+// Nobody sends a datagram again, so those that are lost are counted apart.
+func TestLostDatagramsAreCountedApart(t *testing.T) {
+	for _, size := range []int{1000, 60_000} {
+		for _, isTCP := range []bool{true, false} {
+			q := New(Config{Alone: -1})
+			for i := range 600 {
+				for range 1 + i%2 { // half as many again come as go
+					f := tcp(1, size, 0, 1)
+					f.TCP = isTCP
+					q.Push(mono.Time(i+1)*ms, f)
+				}
+				if f := q.Pop(mono.Time(i+1) * ms); f != nil {
+					f.Release()
+				}
+			}
+			s := q.Stats()
+			if s.Dropped+s.Shortened == 0 {
+				t.Fatalf("%d bytes: nothing is lost", size)
+			}
+			if all, udp := s.Dropped+s.Shortened, s.DroppedUDP+s.ShortenedUDP; isTCP && udp != 0 || !isTCP && udp != all {
+				t.Errorf("%d bytes, TCP %v: %d of %d lost are datagrams", size, isTCP, udp, all)
+			}
+		}
+	}
+}
+
 // The first signal comes an interval after the delay passed the target, the
 // n-th interval/sqrt(n) after the one before (RFC 8289 section 5.6).
 func TestControlLaw(t *testing.T) {

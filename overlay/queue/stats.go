@@ -11,9 +11,12 @@ type Stats struct {
 	Marked    uint64 // frames marked CE, or that already were when a mark was due
 	Shortened uint64 // segments taken off super-frames
 	Dropped   uint64 // frames dropped because their delay was too long
-	Overflow  uint64 // frames dropped because the queue was over its limit
-	OverShare uint64 // frames dropped because the queue was over this peer's share of the process's memory
-	Flushed   uint64 // frames dropped by Flush
+	// ShortenedUDP and DroppedUDP are the parts of these that are no TCP. Nobody sends such a packet
+	// again.
+	ShortenedUDP, DroppedUDP uint64
+	Overflow                 uint64 // frames dropped because the queue was over its limit
+	OverShare                uint64 // frames dropped because the queue was over this peer's share of the process's memory
+	Flushed                  uint64 // frames dropped by Flush
 
 	NewFlows uint64        // times that an idle flow became active
 	Sojourn  time.Duration // delay of the last frame handed out

@@ -41,10 +41,10 @@ func TestShortenLooksAtWhatFits(t *testing.T) {
 
 // Copies that were meant are no drops on the short screen; the long one has every counter.
 func TestMeantDropsAreLeftOut(t *testing.T) {
-	counts := map[string]uint64{"duplicate_message": 4, "handshake_copy": 7, "queue_codel": 1, "replay": 2, "malformed": 0}
+	counts := map[string]uint64{"duplicate_message": 4, "handshake_copy": 7, "queue_codel": 1, "queue_codel_datagram": 3, "replay": 2, "malformed": 0}
 	for full, want := range map[bool]string{
-		false: "replay 2",
-		true:  "duplicate_message 4, handshake_copy 7, queue_codel 1, replay 2",
+		false: "queue_codel_datagram 3, replay 2",
+		true:  "duplicate_message 4, handshake_copy 7, queue_codel 1, queue_codel_datagram 3, replay 2",
 	} {
 		v := text{Options: Options{Full: full}}
 		if got := strings.Join(v.drops(counts), ", "); got != want {

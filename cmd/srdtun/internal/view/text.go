@@ -302,10 +302,10 @@ func orOff(bytesPerS uint64) string {
 }
 
 // drops names the reasons that occurred, sorted. The short screen leaves out reasons that a
-// healthy tunnel has too.
+// healthy tunnel has too, unless something is lost.
 func (t *text) drops(counts map[string]uint64) (parts []string) {
 	for _, reason := range slices.Sorted(maps.Keys(counts)) {
-		if n := counts[reason]; n > 0 && (t.Full || !control.Meant(reason)) {
+		if n := counts[reason]; n > 0 && (t.Full || control.Told(reason)) {
 			parts = append(parts, fmt.Sprintf("%s %d", reason, n))
 		}
 	}
