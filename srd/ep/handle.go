@@ -35,6 +35,10 @@ func (h *Handle) Close() error {
 	return nil
 }
 
+// Push sends the messages that SendOptions.More has held back. Send does so before it waits, and
+// all calls do before they return an error.
+func (h *Handle) Push() { h.link.Load().kick() }
+
 func (h *Handle) closed() bool {
 	select {
 	case <-h.gone:
@@ -65,7 +69,8 @@ type SendOptions struct {
 	Quiet bool
 	// More says that another message to the same peer follows at once. This one may wait
 	// for it, and both may leave in one train of packets. A program that has many short
-	// messages at once sets it for all but the last. A message alone costs a system call.
+	// messages at once sets it for all but the last, or calls Handle.Push after the last. A
+	// message alone costs a system call.
 	More bool
 }
 
@@ -111,7 +116,7 @@ func (e *Endpoint) Send(ctx context.Context, h *Handle, data []byte, o SendOptio
 
 // acquire waits for a slot.
 func (h *Handle) acquire(ctx context.Context) error {
-	if h.tryAcquire() {
+	if h.tryOrPush() {
 		return nil
 	}
 	select {
@@ -124,18 +129,21 @@ func (h *Handle) acquire(ctx context.Context) error {
 	}
 }
 
-func (h *Handle) tryAcquire() bool {
+// tryOrPush takes a slot. If there is none, the program waits for completions next, so it sends
+// what was held back.
+func (h *Handle) tryOrPush() bool {
 	select {
 	case h.slots <- struct{}{}:
 		return true
 	default:
+		h.Push()
 		return false
 	}
 }
 
 // TrySend is Send that returns ErrFull instead of waiting.
 func (e *Endpoint) TrySend(h *Handle, data []byte, o SendOptions) error {
-	if !h.tryAcquire() {
+	if !h.tryOrPush() {
 		return ErrFull
 	}
 	return e.submit(h, work{OpSend, data, Remote{}}, &o, nil)
@@ -149,6 +157,7 @@ func (e *Endpoint) Confirm(ctx context.Context, h *Handle, data []byte, o SendOp
 		return err
 	}
 	told := make(chan Status, 1)
+	o.More = false // this one is waited for
 	if err := e.submit(h, work{OpSend, data, Remote{}}, &o, told); err != nil {
 		return err
 	}
@@ -172,6 +181,7 @@ func (e *Endpoint) submit(h *Handle, w work, o *SendOptions, told chan Status) e
 	r, err := e.request(h, w, o)
 	if err != nil {
 		<-h.slots
+		h.Push() // it was to be the last
 		return err
 	}
 	r.told = told

@@ -16,7 +16,7 @@ func (e *Endpoint) Write(ctx context.Context, h *Handle, to Remote, data []byte,
 
 // TryWrite is Write that returns ErrFull instead of waiting.
 func (e *Endpoint) TryWrite(h *Handle, to Remote, data []byte, o SendOptions) error {
-	if !h.tryAcquire() {
+	if !h.tryOrPush() {
 		return ErrFull
 	}
 	return e.submit(h, work{OpWrite, data, to}, &o, nil)
@@ -34,7 +34,7 @@ func (e *Endpoint) Read(ctx context.Context, h *Handle, from Remote, buf []byte,
 
 // TryRead is Read that returns ErrFull instead of waiting.
 func (e *Endpoint) TryRead(h *Handle, from Remote, buf []byte, o SendOptions) error {
-	if !h.tryAcquire() {
+	if !h.tryOrPush() {
 		return ErrFull
 	}
 	return e.submit(h, work{OpRead, buf, from}, &o, nil)

@@ -29,7 +29,7 @@ type Options struct {
 	Immediate    uint32
 	HasImmediate bool
 	// More says that another message to the same peer follows at once. This one may wait
-	// for it, and both may leave in one train of packets.
+	// for it, and both may leave in one train of packets. See Handle.Push.
 	More bool
 }
 
@@ -61,20 +61,23 @@ func (h *Handle) Close() error {
 // ordered messages to the peer are under way. Its errors are ErrTooLarge, ep.ErrClosed, and
 // that of ctx.
 func (h *Handle) Send(ctx context.Context, tag uint64, data []byte, o Options) error {
-	select {
-	case h.slots <- struct{}{}:
-	case <-h.gone:
-		return ep.ErrClosed
-	case <-h.of.stop:
-		return ep.ErrClosed
-	case <-ctx.Done():
-		return ctx.Err()
+	if !h.tryAcquire() {
+		select {
+		case h.slots <- struct{}{}:
+		case <-h.gone:
+			return ep.ErrClosed
+		case <-h.of.stop:
+			return ep.ErrClosed
+		case <-ctx.Done():
+			return ctx.Err()
+		}
 	}
 	for {
 		err := h.submit(tag, data, &o)
 		if err == nil {
 			return nil
 		}
+		h.Push()
 		if err != errOrder {
 			<-h.slots
 			return err
@@ -96,20 +99,35 @@ func (h *Handle) Send(ctx context.Context, tag uint64, data []byte, o Options) e
 
 // TrySend is Send that returns ep.ErrFull instead of waiting.
 func (h *Handle) TrySend(tag uint64, data []byte, o Options) error {
-	select {
-	case h.slots <- struct{}{}:
-	default:
+	if !h.tryAcquire() {
 		return ep.ErrFull
 	}
 	err := h.submit(tag, data, &o)
 	if err != nil {
 		<-h.slots
+		h.Push()
 	}
 	if err == errOrder {
 		return ep.ErrFull
 	}
 	return err
 }
+
+// tryAcquire takes a slot. If there is none, the program waits for completions next, so it sends
+// what was held back.
+func (h *Handle) tryAcquire() bool {
+	select {
+	case h.slots <- struct{}{}:
+		return true
+	default:
+		h.Push()
+		return false
+	}
+}
+
+// Push sends the messages that Options.More has held back. Send does so before it waits, and both
+// calls do before they return an error.
+func (h *Handle) Push() { h.below.Push() }
 
 // op is what the endpoint below is doing.
 type op struct {

@@ -1,0 +1,71 @@
+package ep_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/srdtun/srdtun/srd/ep"
+)
+
+// Messages with More leave also if the program cannot send another one: its queue is full.
+func TestFullQueueHoldsNothingBack(t *testing.T) {
+	ctx := background(t)
+	const depth = 4
+	for name, then := range map[string]func(*ep.Endpoint, *ep.Handle) error{
+		"Send waits":    func(e *ep.Endpoint, h *ep.Handle) error { return e.Send(ctx, h, []byte("last"), ep.SendOptions{}) },
+		"TrySend fails": func(e *ep.Endpoint, h *ep.Handle) error { return full(e.TrySend(h, []byte("last"), ep.SendOptions{})) },
+		"Push":          func(_ *ep.Endpoint, h *ep.Handle) error { h.Push(); return nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			a, b := endpoint(t, ep.Config{SendDepth: depth}), endpoint(t, ep.Config{})
+			post(t, b, 3*depth, 10)
+			h := joined(t, a, b)
+			for range depth {
+				if err := a.Send(ctx, h, []byte("more"), ep.SendOptions{More: true}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			polled := make(chan struct{})
+			go func() {
+				defer close(polled)
+				for range depth {
+					if c := next(t, ctx, a.Sends()); c.Status != ep.StatusOK {
+						t.Errorf("got %v", c.Status)
+					}
+				}
+			}()
+			if err := then(a, h); err != nil {
+				t.Error(err)
+			}
+			<-polled
+		})
+	}
+}
+
+// full is nil if err says that the queue is full.
+func full(err error) error {
+	if err == ep.ErrFull {
+		return nil
+	}
+	return fmt.Errorf("got %v, want ErrFull", err)
+}
+
+// A message that is wanted at once, and one that cannot be sent, hold nothing back either.
+func TestWrongLastMessageHoldsNothingBack(t *testing.T) {
+	ctx := background(t)
+	a, b := endpoint(t, ep.Config{}), endpoint(t, ep.Config{})
+	post(t, b, 3, 10)
+	h := joined(t, a, b)
+	if err := a.Send(ctx, h, []byte("more"), ep.SendOptions{More: true}); err != nil {
+		t.Fatal(err)
+	}
+	if err := a.Send(ctx, h, make([]byte, ep.MaxMessage+1), ep.SendOptions{}); err != ep.ErrTooLarge {
+		t.Errorf("got %v", err)
+	}
+	if c := next(t, ctx, a.Sends()); c.Status != ep.StatusOK {
+		t.Errorf("got %v", c.Status)
+	}
+	if err := a.Confirm(ctx, h, []byte("now"), ep.SendOptions{More: true}); err != nil {
+		t.Errorf("a message that is waited for: %v", err)
+	}
+}
