@@ -319,6 +319,9 @@ func (d *DropIns) readFile(dir *peerDir, f place) (p Peer, at section, err error
 	if err != nil {
 		return Peer{}, at, wrong(err)
 	}
+	if f.ofRoot() && !ofRoot(info) { // it would come before root's other files
+		return Peer{}, at, wrong(errors.New("another user's file came into the place of root's"))
+	}
 	root, err := decode(file, data)
 	if err != nil {
 		return Peer{}, at, err

@@ -172,12 +172,18 @@ func (d *peerDir) names() (v []string, err error) {
 
 // rank is 0 for root's files, and 1 for others.
 func (f place) rank() int {
-	if f.info != nil {
-		if uid, ok := ownerOf(f.info); ok && uid == 0 {
-			return 0
-		}
+	if f.ofRoot() {
+		return 0
 	}
 	return 1
+}
+
+// ofRoot reports whether the file was root's when it was listed.
+func (f place) ofRoot() bool { return f.info != nil && ofRoot(f.info) }
+
+func ofRoot(info fs.FileInfo) bool {
+	uid, ok := ownerOf(info)
+	return ok && uid == 0
 }
 
 // guests reports whether a file's owner is neither root nor this process's user.

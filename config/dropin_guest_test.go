@@ -315,6 +315,33 @@ func TestHostileFilesTakeLittle(t *testing.T) {
 	runtime.KeepAlive(&d)
 }
 
+// The owner puts a file of his into the place of root's between listing and reading. It does not come
+// before root's other files.
+func TestFileInPlaceOfRootsComesNotFirst(t *testing.T) {
+	c := guestDir(t, map[string]string{"evil": "[[peer]]\npublic_key = '$1'\nallowed_ips = '10.0.0.2'\n"})
+	at := filepath.Join(c.PeersDir, "a.toml")
+	if err := os.WriteFile(at, []byte(withKeys("[[peer]]\npublic_key = '$2'\n")), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	dir, err := openPeerDir(c.PeersDir, guestUser)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dir.close()
+	var d DropIns
+	_, files, err := d.scan(c.PeersDir, guestUser, nil)
+	if err != nil || len(files) != 1 || !files[0].ofRoot() {
+		t.Fatal(files, err)
+	}
+	if err := os.Rename(filepath.Join(c.PeersDir, "evil"), at); err != nil {
+		t.Fatal(err)
+	}
+	dir.left = maxDropIns
+	if p, _, err := d.readFile(dir, files[0]); err == nil || !strings.Contains(err.Error(), "came into the place of root's") {
+		t.Errorf("%+v, %v", p, err)
+	}
+}
+
 // TestFileThatGoesWhileReadIsNoFault: it is gone, as any other removed file.
 func TestFileThatGoesWhileReadIsNoFault(t *testing.T) {
 	c := guestDir(t, map[string]string{"a.toml": "[[peer]]\npublic_key = '$1'\n", "b.toml": "[[peer]]\npublic_key = '$2'\n"})
