@@ -162,7 +162,7 @@ func (d *DropIns) With(c *Config, changed func(file string) bool) (with *Config,
 		switch {
 		case errors.Is(err, errGone):
 		case err != nil:
-			wrong = append(wrong, refused{f.name, dir.guests(f), err})
+			wrong = append(wrong, refused{f.name, p.Guest, err})
 		default:
 			d.last = append(d.last, p)
 		}
@@ -308,23 +308,27 @@ func alike(a, b *Peer) bool {
 		a.Policy == b.Policy && a.PersistentKeepalive == b.PersistentKeepalive && a.Expires.Equal(b.Expires) && a.Guest == b.Guest
 }
 
-// readFile reads the single peer of a file. at is its section.
+// readFile reads the single peer of a file. at is its section. With an error, p says only whether the
+// file is a guest's. Whatever keeps it from being opened in a guest's directory may be the guest's
+// work.
 func (d *DropIns) readFile(dir *peerDir, f place) (p Peer, at section, err error) {
-	file := f.file
+	file, guest := f.file, !dir.trusted || dir.guests(f)
 	wrong := func(err error) error { return &Error{File: file, Msg: err.Error(), cause: err} }
 	data, info, err := dir.read(f.name)
 	if errors.Is(err, fs.ErrNotExist) && (f.info == nil || f.info.Mode().IsRegular()) {
 		return Peer{}, at, errGone
 	}
 	if err != nil {
-		return Peer{}, at, wrong(err)
+		return Peer{Guest: guest}, at, wrong(err)
 	}
+	uid, ok := ownerOf(info)
+	guest = !ok || !self(uid)
 	if f.ofRoot() && !ofRoot(info) { // it would come before root's other files
-		return Peer{}, at, wrong(errors.New("another user's file came into the place of root's"))
+		return Peer{Guest: guest}, at, wrong(errors.New("another user's file came into the place of root's"))
 	}
 	root, err := decode(file, data)
 	if err != nil {
-		return Peer{}, at, err
+		return Peer{Guest: guest}, at, err
 	}
 	root.doc.dir = filepath.Dir(file)
 	root.doc.guest = !dir.trusts(info)
@@ -345,9 +349,8 @@ func (d *DropIns) readFile(dir *peerDir, f place) (p Peer, at section, err error
 			at.fail("preshared_key", "others may read this file (mode %04o); run: chmod 600 %s", mode, file)
 		}
 	} else if root.doc.first() == nil {
-		return Peer{}, at, wrong(errors.New("has no [[peer]]"))
+		return Peer{Guest: guest}, at, wrong(errors.New("has no [[peer]]"))
 	}
-	uid, ok := ownerOf(info)
-	p.File, p.Guest, p.lines = file, !ok || !self(uid), linesOf(at)
+	p.File, p.Guest, p.lines = file, guest, linesOf(at)
 	return p, at, root.doc.first()
 }

@@ -337,8 +337,22 @@ func TestFileInPlaceOfRootsComesNotFirst(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir.left = maxDropIns
-	if p, _, err := d.readFile(dir, files[0]); err == nil || !strings.Contains(err.Error(), "came into the place of root's") {
+	if p, _, err := d.readFile(dir, files[0]); err == nil || !p.Guest || !strings.Contains(err.Error(), "came into the place of root's") {
 		t.Errorf("%+v, %v", p, err)
+	}
+	// Nor does what he puts there count as root's fault, which would end a start.
+	for _, put := range []func() error{
+		func() error { return os.Symlink("/etc/shadow", at) },
+		func() error { return os.Mkdir(at, 0o755) },
+		func() error { return os.WriteFile(at, make([]byte, maxDropIn+1), 0o644) },
+	} {
+		if err := errors.Join(os.Remove(at), put()); err != nil {
+			t.Fatal(err)
+		}
+		give(t, at)
+		if p, _, err := d.readFile(dir, files[0]); err == nil || !p.Guest {
+			t.Errorf("%+v, %v", p, err)
+		}
 	}
 }
 
