@@ -33,7 +33,7 @@ type conn struct {
 	mu      sync.Mutex
 	changed chan struct{} // closed when one of these has changed; nil: nobody waits
 	in      inbound
-	out     []byte // taken by Write and not sent
+	out     outbound
 	at      uint64 // offset of out
 	allowed uint64 // how far the peer lets us send
 	flight  int    // frames of data on the way
@@ -111,8 +111,8 @@ func (c *conn) Write(b []byte) (n int, err error) {
 			case c.stopped:
 				return true, errStopped
 			}
-			m := min(len(b)-n, bufferMost-len(c.out))
-			c.out = append(c.out, b[n:n+m]...)
+			m := min(len(b)-n, bufferMost-c.out.len())
+			c.out.add(b[n : n+m])
 			n += m
 			c.pump()
 			return m > 0 || n == len(b), nil
@@ -196,9 +196,12 @@ func (c *conn) over() bool { return c.closed && (c.err != nil || c.gone && c.fli
 
 // send sends a frame. The handle has slots for all frames that may be on the way. The lock is
 // held.
-func (c *conn) send(kind byte, value uint64, data []byte) {
+func (c *conn) send(kind byte, value uint64, data []byte) { c.sendFrame(kind, value, data, false) }
+
+// sendFrame is send of a frame that may wait for another one.
+func (c *conn) sendFrame(kind byte, value uint64, data []byte, more bool) {
 	f := frame{kind: kind, opener: c.key.ours, id: c.key.id, value: value, data: data}
-	if err := c.of.send(c.handle, &f, kind); err != nil {
+	if err := c.of.send(c.handle, &f, ep.SendOptions{Context: uint64(kind), More: more}); err != nil {
 		c.fail(err)
 	}
 }
@@ -206,29 +209,34 @@ func (c *conn) send(kind byte, value uint64, data []byte) {
 // fail breaks the stream. The lock is held.
 func (c *conn) fail(err error) {
 	if c.err == nil {
-		c.err, c.out = err, nil
+		c.err, c.out = err, outbound{}
 		c.wake()
 	}
 }
 
-// pump sends what may be sent. The lock is held.
+// pump sends what may be sent. Its frames leave together. The lock is held.
 func (c *conn) pump() {
-	for c.err == nil && len(c.out) > 0 && c.flight < flightMost && c.at < c.allowed {
-		n := min(len(c.out), segmentMost, int(c.allowed-c.at))
+	from := c.at
+	for c.err == nil && c.out.len() > 0 && c.flight < flightMost && c.at < c.allowed {
+		n := min(c.out.len(), segmentMost, int(c.allowed-c.at))
 		c.flight++
-		c.send(frameData, c.at, c.out[:n])
+		c.sendFrame(frameData, c.at, c.out.first(n), true)
 		if c.err != nil {
 			return
 		}
 		c.at += uint64(n)
-		if c.out = c.out[n:]; len(c.out) == 0 {
-			c.out = nil
-		}
+		c.out.drop(n)
+	}
+	if c.at > from {
+		c.handle.Push()
 		c.wake()
 	}
-	if c.err == nil && c.ending && !c.ended && len(c.out) == 0 {
+	if c.err == nil && c.ending && !c.ended && c.out.len() == 0 {
 		c.ended = true
 		c.send(frameEnd, c.at, nil)
+	}
+	if c.flight == 0 && c.out.len() == 0 {
+		c.out = outbound{} // an idle stream holds no memory
 	}
 }
 
@@ -251,14 +259,20 @@ func (c *conn) sent(kind byte, s ep.Status) {
 	}
 	switch kind {
 	case frameData:
-		c.flight--
-		c.pump()
+		c.flight-- // the caller calls more
 	case frameEnd:
 		c.gone = true
 	case frameWindow:
 		c.telling = false
 		c.tell()
 	}
+}
+
+// more sends what acceptance of earlier frames allows.
+func (c *conn) more() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.pump()
 }
 
 // got handles a frame of the peer. It returns false if no honest peer sends it.
@@ -279,7 +293,7 @@ func (c *conn) got(f *frame) (ok bool) {
 	case frameReset:
 		c.fail(errReset)
 	case frameStop:
-		c.stopped, c.out = true, nil
+		c.stopped, c.out = true, outbound{}
 		c.pump()
 	case frameOpen:
 		ok = false

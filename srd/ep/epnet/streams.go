@@ -7,6 +7,7 @@ import (
 	"errors"
 	"net"
 	"net/netip"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -180,10 +181,10 @@ func (s *Streams) forget(c *conn) {
 }
 
 // send sends a frame. It does not wait.
-func (s *Streams) send(h *ep.Handle, f *frame, context byte) error {
+func (s *Streams) send(h *ep.Handle, f *frame, o ep.SendOptions) error {
 	b := s.frames.Get().(*[]byte)
 	*b = f.append((*b)[:0])
-	err := s.e.TrySend(h, *b, ep.SendOptions{Context: uint64(context)})
+	err := s.e.TrySend(h, *b, o)
 	s.frames.Put(b)
 	return err
 }
@@ -271,7 +272,7 @@ func (s *Streams) refuse(f *frame, from ep.PublicKey) {
 		return
 	}
 	// If the handle is full, the peer ignores its resets. It gets one later.
-	s.send(h, &frame{kind: frameReset, opener: !f.opener, id: f.id}, frameReset)
+	s.send(h, &frame{kind: frameReset, opener: !f.opener, id: f.id}, ep.SendOptions{Context: frameReset})
 }
 
 // keep returns a handle that keeps the session with a peer when its last stream ends, or nil
@@ -288,10 +289,11 @@ func (s *Streams) keep(key ep.PublicKey, addrs []netip.AddrPort) *ep.Handle {
 	return h
 }
 
-// complete handles the results of frames.
+// complete handles the results of frames. A stream sends its next frames when all results of a
+// batch are known, and so sends them together.
 func (s *Streams) complete() {
 	batch := make([]ep.Completion, 32)
-	for {
+	for some := []*conn(nil); ; {
 		n, err := s.e.Sends().Wait(context.Background(), batch)
 		if err != nil {
 			return
@@ -301,11 +303,20 @@ func (s *Streams) complete() {
 			s.mu.Lock()
 			c := s.handles[done.Handle]
 			s.mu.Unlock()
-			if c != nil {
-				c.sent(byte(done.Context), done.Status)
-				s.settle(c)
+			if c == nil {
+				continue
+			}
+			c.sent(byte(done.Context), done.Status)
+			if !slices.Contains(some, c) {
+				some = append(some, c)
 			}
 		}
+		for _, c := range some {
+			c.more()
+			s.settle(c)
+		}
+		clear(some)
+		some = some[:0]
 	}
 }
 
