@@ -300,6 +300,25 @@ func TestGrantExpires(t *testing.T) {
 	s.wantNotice("expired")
 }
 
+// A clock that was far ahead for a while has ended grants. The next listing brings the members back.
+func TestClockAheadForAWhile(t *testing.T) {
+	s := newScript(t, prod())
+	g := granted(t, "a", keyOf(1), 0, "10.80.0.1/32").Grant
+	g.Expires = s.now.Add(24 * time.Hour)
+	if err := g.Sign(fleetKey); err != nil {
+		t.Fatal(err)
+	}
+	s.put(g.Claimed(nil), 1)
+	s.want("a")
+	s.after(10 * 365 * 24 * time.Hour)
+	s.want()
+	s.put(g.Claimed(nil), 1) // still ahead
+	s.want()
+	s.after(-10 * 365 * 24 * time.Hour)
+	s.put(g.Claimed(nil), 1)
+	s.want("a")
+}
+
 func TestOwnRecordIsNoPeer(t *testing.T) {
 	s := &script{t: t, r: NewRoster(prod(), keyOf(1), testGrace), now: t0, files: map[string]string{}}
 	s.put(granted(t, "me", keyOf(1), time.Hour, "10.80.0.1/32"), 1)

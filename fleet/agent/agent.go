@@ -50,7 +50,7 @@ type Options struct {
 	Log    *slog.Logger
 	// Events is read until the context ends.
 	Events <-chan Event
-	// Relist asks for a new listing, because the policy has changed. It does not block.
+	// Relist asks for a new listing, because the policy or the clock has changed. It does not block.
 	Relist func()
 	Grace  time.Duration
 }
@@ -64,6 +64,8 @@ type runner struct {
 	fault  string    // of the policy or of a file, as it was said last
 	again  time.Time // when to retry a failed write
 	left   map[string]fleet.Change
+	clock  clock
+	looked time.Time // when the policy and the clock were looked at last
 }
 
 // Run keeps the files consistent with discovery and policy until ctx ends. After that the files
@@ -95,6 +97,7 @@ func Run(ctx context.Context, o Options) error {
 			r.drain()
 		case <-look.C:
 			r.reread()
+			r.lookAtClock()
 		case <-timer.C:
 			r.roster.Advance(time.Now())
 		}
@@ -176,6 +179,16 @@ func (r *runner) reread() {
 	r.Log.Info("the policy has changed")
 	r.roster.SetPolicy(policy, time.Now())
 	r.Relist()
+}
+
+// lookAtClock has the records listed anew after the clock was set back: grants may be valid again.
+func (r *runner) lookAtClock() {
+	now := time.Now()
+	if r.clock.setBack(now, now.Sub(r.looked)) {
+		r.Log.Info("the clock was set back: the records are read again")
+		r.Relist()
+	}
+	r.looked = now
 }
 
 // write brings the files up to date, and logs.
