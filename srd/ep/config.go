@@ -65,7 +65,8 @@ type Config struct {
 	// through the interface that has the address. If it is empty, the kernel chooses.
 	Local []netip.Addr
 	// Ports is the number of source ports, and so of paths between two addresses in a
-	// network with ECMP; 0 means 16.
+	// network with ECMP; 0 means 16. A session takes about 50 KB with 16, and 40 KB with
+	// four.
 	Ports int
 	// SendDepth bounds the requests of a handle whose completions were not polled; 0 means
 	// 256.
