@@ -23,21 +23,26 @@ const askWait = 5 * time.Second
 // root's directory.
 func (c *Client) Service() string { return c.at.Service }
 
-// owned returns an error if the answering process cannot be the daemon. It must run as root, as the
-// caller, or as the user of the service to which the socket's directory belongs. This holds for all
-// commands: a false answer to "reload" or "show" misleads as well.
+// owned returns an error if the answering process cannot be the daemon. It must run as root or the
+// caller in root's directory, and as the directory's owner in a service's: there its user may have
+// given another daemon's socket a second name. This holds for all commands: a false answer to "reload"
+// or "show" misleads as well.
 func (c *Client) owned() error {
 	cred, err := peerCredentials(c.conn)
 	if err != nil {
 		return err
 	}
-	if cred.uid == 0 || int(cred.uid) == os.Geteuid() {
+	own := cred.uid == 0 || int(cred.uid) == os.Geteuid()
+	if c.at.Service == "" && own {
 		return nil
 	}
 	if c.at.Service == "" {
 		return fmt.Errorf("process %d of user %d, which answers for %s, %w: it is neither root's, nor yours, nor a service's; to ask it, be that user", cred.pid, cred.uid, c.at, ErrUntrusted)
 	}
 	owner, err := c.at.Owner()
+	if err == nil && !own {
+		err = c.at.Guarded()
+	}
 	switch {
 	case err != nil:
 		return fmt.Errorf("process %d of user %d, which answers for %s, %w: %w", cred.pid, cred.uid, c.at, ErrUntrusted, err)

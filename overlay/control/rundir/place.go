@@ -40,26 +40,36 @@ func (p Place) Socket() (string, error) {
 	return filepath.Join(Dir(), p.Service, p.Device+Socket), nil
 }
 
-// Owner returns the user of the service that owns the socket's directory. It is an error if another
-// user than root and the caller could have made that directory.
+// Owner returns the owner of the socket's directory: the user of the service.
 func (p Place) Owner() (uid uint32, err error) {
 	path, err := p.Socket()
 	if err != nil {
 		return 0, err
 	}
-	var dir, above unix.Stat_t
-	for d, st := range map[string]*unix.Stat_t{filepath.Dir(path): &dir, Dir(): &above} {
-		if err := unix.Stat(d, st); err != nil {
-			return 0, &os.PathError{Op: "stat", Path: d, Err: err}
-		}
-	}
+	st, err := statOf(filepath.Dir(path))
+	return st.Uid, err
+}
+
+// Guarded returns an error if another user than root and the caller could have made the directories
+// of services.
+func (p Place) Guarded() error {
+	above, err := statOf(Dir())
 	switch {
+	case err != nil:
+		return err
 	case above.Uid != 0 && int(above.Uid) != os.Geteuid():
-		return 0, fmt.Errorf("the run directory %s belongs to user %d", Dir(), above.Uid)
+		return fmt.Errorf("the run directory %s belongs to user %d", Dir(), above.Uid)
 	case above.Mode&othersWrite != 0:
-		return 0, fmt.Errorf("others may write to the run directory %s (mode %04o)", Dir(), above.Mode&0o7777)
+		return fmt.Errorf("others may write to the run directory %s (mode %04o)", Dir(), above.Mode&0o7777)
 	}
-	return dir.Uid, nil
+	return nil
+}
+
+func statOf(path string) (st unix.Stat_t, err error) {
+	if err := unix.Stat(path, &st); err != nil {
+		return st, &os.PathError{Op: "stat", Path: path, Err: err}
+	}
+	return st, nil
 }
 
 // othersWrite are the write permissions of group and others.
