@@ -252,7 +252,7 @@ func (h *host) oddName() error {
 	if _, err := output("sed", "-i", "s|0.0.0.0/0|10.8.0.0/24|", file); err != nil {
 		return err
 	}
-	if out, err := output("srdtun", "check", "eth0-a.5"); err != nil || !strings.Contains(out, "is no name of a user") {
+	if out, err := output("srdtun", "check", "eth0-a.5"); err != nil || !strings.Contains(out, "is not a name of a user") {
 		return fmt.Errorf("check: %s, %v", out, err)
 	}
 	for _, c := range []string{"systemctl enable --now srdtun@eth0-a.5", "srdtun show eth0-a.5", "systemctl reload srdtun@eth0-a.5"} {
