@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"net/netip"
+	"slices"
 	"sync"
 	"time"
 
@@ -26,18 +27,35 @@ type Endpoint struct {
 	stop     chan struct{} // closed by Close
 	readFor  time.Duration // readForMost
 
-	mu     sync.Mutex
-	closed bool
-	bad    uint64 // frames that were dropped
-	match  matcher
-	pairs  map[ep.PublicKey]*pair
-	ops    []op     // that the endpoint below has; its context is the index
-	free   []uint32 // of ops
-	offers map[uint32]*offer
-	number uint32 // of the last offer
-	timer  *time.Timer
-	spare  []*message // for reuse
-	idle   []*receive // for reuse
+	mu      sync.Mutex
+	closed  bool
+	bad     uint64 // frames that were dropped
+	match   matcher
+	pairs   map[ep.PublicKey]*pair
+	ops     []op     // that the endpoint below has; its context is the index
+	free    []uint32 // of ops
+	offers  map[uint32]*offer
+	number  uint32 // of the last offer
+	timer   *time.Timer
+	spare   []*message   // for reuse
+	idle    []*receive   // for reuse
+	started []*ep.Handle // with requests that wait for unlock
+}
+
+// unlock unlocks mu. What was begun meanwhile leaves first, and so leaves together.
+func (m *Endpoint) unlock() {
+	for _, h := range m.started {
+		h.Push()
+	}
+	m.started = m.started[:0]
+	m.mu.Unlock()
+}
+
+// hold notes that a handle has requests that wait for unlock. The lock is held.
+func (m *Endpoint) hold(h *ep.Handle) {
+	if !slices.Contains(m.started, h) {
+		m.started = append(m.started, h)
+	}
 }
 
 // spareMost bounds the messages and receives that are kept for reuse.
@@ -113,7 +131,7 @@ func (m *Endpoint) Handle(key ep.PublicKey, addrs ...netip.AddrPort) (*Handle, e
 		return nil, err
 	}
 	m.mu.Lock()
-	defer m.mu.Unlock()
+	defer m.unlock()
 	return &Handle{of: m, pair: m.pair(key), below: below, slots: make(chan struct{}, m.cfg.Endpoint.SendDepth), gone: make(chan struct{})}, nil
 }
 
@@ -134,7 +152,7 @@ func (m *Endpoint) pair(key ep.PublicKey) *pair {
 func (m *Endpoint) Close() error {
 	m.mu.Lock()
 	if m.closed {
-		m.mu.Unlock()
+		m.unlock()
 		return nil
 	}
 	m.closed = true
@@ -142,11 +160,11 @@ func (m *Endpoint) Close() error {
 	if m.timer != nil {
 		m.timer.Stop()
 	}
-	m.mu.Unlock()
+	m.unlock()
 	err := m.e.Close()
 	m.wg.Wait()
 	m.mu.Lock()
-	defer m.mu.Unlock()
+	defer m.unlock()
 	for _, o := range m.offers {
 		if o.accepted { // otherwise Send returns an error
 			m.settle(o, ep.StatusFlushed)
@@ -181,7 +199,7 @@ func (m *Endpoint) arrivals() {
 				m.frame(c)
 			}
 		}
-		m.mu.Unlock()
+		m.unlock()
 		for i := range batch[:n] {
 			if c := &batch[i]; m.e.PostReceive(c.Data[:cap(c.Data)], 0) != nil {
 				break // the endpoint closes

@@ -80,8 +80,9 @@ func (m *Endpoint) read(p *pair, x *pull) bool {
 	n := min(readMost, len(x.dest)-x.at)
 	i := m.begin(op{kind: opRead, pull: x, pair: p})
 	from := ep.Remote{Key: x.message.head.key, Offset: uint64(x.at)}
-	switch err := m.e.TryRead(p.back, from, x.dest[x.at:x.at+n], ep.SendOptions{Context: uint64(i), Timeout: m.readFor}); err {
+	switch err := m.e.TryRead(p.back, from, x.dest[x.at:x.at+n], ep.SendOptions{Context: uint64(i), Timeout: m.readFor, More: true}); err {
 	case nil:
+		m.hold(p.back)
 		x.at += n
 		x.open++
 		p.reading++
@@ -148,10 +149,12 @@ func (m *Endpoint) answer(p *pair, c control) {
 func (m *Endpoint) tell(p *pair, c control) bool {
 	var b [skipLen]byte
 	i := m.begin(op{kind: c.kind, pair: p, number: c.number})
-	o := ep.SendOptions{Context: uint64(i), Immediate: c.number, HasImmediate: true}
+	o := ep.SendOptions{Context: uint64(i), Immediate: c.number, HasImmediate: true, More: true}
 	err := m.e.TrySend(p.back, c.append(b[:0]), o)
 	if err != nil {
 		m.end(i)
+	} else {
+		m.hold(p.back)
 	}
 	return err != ep.ErrFull
 }
@@ -199,7 +202,7 @@ func (m *Endpoint) watch() {
 // probe asks for the offers of which nothing was heard since the last time.
 func (m *Endpoint) probe() {
 	m.mu.Lock()
-	defer m.mu.Unlock()
+	defer m.unlock()
 	if m.closed || len(m.offers) == 0 {
 		return
 	}

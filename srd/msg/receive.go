@@ -24,7 +24,7 @@ func (m *Endpoint) post(r receive) error {
 		return ep.ErrFull
 	}
 	m.mu.Lock()
-	defer m.mu.Unlock()
+	defer m.unlock()
 	if m.closed {
 		<-m.slots
 		return ep.ErrClosed
@@ -140,7 +140,7 @@ func (m *Endpoint) recycle(r *receive) {
 // is none: it has matched a message by then.
 func (m *Endpoint) Cancel(context uint64) bool {
 	m.mu.Lock()
-	defer m.mu.Unlock()
+	defer m.unlock()
 	r := m.match.cancel(context)
 	if r != nil {
 		m.giveUp(r, ErrCanceled)
@@ -164,7 +164,7 @@ func (x *message) envelope() Envelope {
 // Peek describes the message that Receive would get at once. It returns false if there is none.
 func (m *Endpoint) Peek(match Match) (Envelope, bool) {
 	m.mu.Lock()
-	defer m.mu.Unlock()
+	defer m.unlock()
 	x := m.match.find(&match)
 	if x == nil {
 		return Envelope{}, false
@@ -183,7 +183,7 @@ type Claimed struct {
 // Discard.
 func (m *Endpoint) Claim(match Match) (*Claimed, bool) {
 	m.mu.Lock()
-	defer m.mu.Unlock()
+	defer m.unlock()
 	x := m.match.find(&match)
 	if x == nil {
 		return nil, false
@@ -202,7 +202,7 @@ func (c *Claimed) Receive(buf []byte, context uint64) error {
 		return ep.ErrFull
 	}
 	m.mu.Lock()
-	defer m.mu.Unlock()
+	defer m.unlock()
 	if m.closed || c.x == nil {
 		<-m.slots
 		return ep.ErrClosed
@@ -219,7 +219,7 @@ func (c *Claimed) Receive(buf []byte, context uint64) error {
 func (c *Claimed) Discard() {
 	m := c.of
 	m.mu.Lock()
-	defer m.mu.Unlock()
+	defer m.unlock()
 	x := c.x
 	if c.x = nil; x == nil {
 		return

@@ -47,7 +47,7 @@ func (h *Handle) Close() error {
 	h.once.Do(func() { close(h.gone) })
 	h.below.Close()
 	h.of.mu.Lock()
-	defer h.of.mu.Unlock()
+	defer h.of.unlock()
 	for _, o := range h.of.offers {
 		if o.handle == h && o.accepted {
 			h.of.settle(o, ep.StatusFlushed)
@@ -200,7 +200,7 @@ func (h *Handle) submit(tag uint64, data []byte, o *Options) error {
 		return nil
 	}
 	m.mu.Lock()
-	defer m.mu.Unlock()
+	defer m.unlock()
 	m.ordered(m.ops[i], false)
 	if x := m.end(i).offer; x != nil {
 		delete(m.offers, x.number)
@@ -213,7 +213,7 @@ func (h *Handle) submit(tag uint64, data []byte, o *Options) error {
 func (h *Handle) prepare(f *head, data []byte, o *Options) (i uint32, err error) {
 	m := h.of
 	m.mu.Lock()
-	defer m.mu.Unlock()
+	defer m.unlock()
 	if m.closed {
 		return 0, ep.ErrClosed
 	}
@@ -273,7 +273,7 @@ func (m *Endpoint) departures() {
 		for i := range batch[:n] {
 			m.departed(m.end(uint32(batch[i].Context)), &batch[i])
 		}
-		m.mu.Unlock()
+		m.unlock()
 	}
 }
 

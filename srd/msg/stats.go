@@ -15,7 +15,7 @@ type Stats struct {
 // Stats returns the endpoint's counters.
 func (m *Endpoint) Stats() Stats {
 	m.mu.Lock()
-	defer m.mu.Unlock()
+	defer m.unlock()
 	return Stats{Below: m.e.Stats(), Posted: len(m.match.posted), Unexpected: m.match.unexpected(), Held: m.held(), Offers: len(m.offers), Bad: m.bad}
 }
 
