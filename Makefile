@@ -49,7 +49,7 @@ TESTSUM   = $(BIN)/testsum
 # go build that shows how far it is: the first one takes minutes.
 BUILD     = GO='$(GO)' scripts/build.sh
 
-.PHONY: help build build-agents build-etcd check gofmt model test test-all test-unit test-threads soak acceptance mutate ablate count hostdelay plaintcp test-lab test-bench test-examples test-agents test-k8s test-e2e e2e-side e2e-alone e2e-long bench-stages fuzz demo lab compare compare-fabric bench strain cloud messages apps blackhole regress bin-bench srdsim srdplot results drills install uninstall man dist deb rpm release test-release test-package lint lint-all clean packages packages-demo packages-bench packages-apps testsum
+.PHONY: help build build-agents build-etcd check gofmt model test test-all test-unit test-threads soak acceptance mutate hostdelay plaintcp test-lab test-bench test-examples test-agents test-k8s test-e2e e2e-side e2e-alone e2e-long bench-stages fuzz demo lab compare compare-fabric bench strain cloud messages apps blackhole regress bin-bench srdsim srdplot results drills install uninstall man dist deb rpm release test-release test-package lint lint-all clean packages packages-demo packages-bench packages-apps testsum
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -92,22 +92,11 @@ mutate: ## plant bugs one at a time and see that the swarm catches each (about 1
 	@$(BUILD) $(BIN)/mutate -o $(BIN)/mutate ./scripts/mutate
 	@$(BIN)/mutate -go $(GO)
 
-# ABLATEFLAGS are flags of bin/ablate, as in ABLATEFLAGS='-quick -only weights'.
-ablate: ## switch each rule of the transport off in turn and write what it buys: docs/rules.md (hours)
-	@$(BUILD) $(BIN)/ablate -o $(abspath $(BIN))/ablate ./lab/ablate
-	@$(BIN)/ablate -go $(GO) $(ABLATEFLAGS)
-
-# ACCEPTFLAGS are flags of bin/accept, as in ACCEPTFLAGS='-seeds 4'. CORE=<tree> plays the transport of another tree,
-# TAGS=newcore the one that lab/core.go speaks of.
 acceptance: ## what the transport is to reach, in the simulator: values, goals, verdicts (2 minutes; ONLY=scene,.. CORE=tree TAGS=tag)
 	@mkdir -p $(OUT)
 	@sed 's|=> \.\./$$|=> $(abspath $(or $(CORE),.))/|' lab/go.mod >$(OUT)/accept.mod && cp lab/go.sum $(OUT)/accept.sum
 	@$(BUILD) $(BIN)/accept -modfile $(abspath $(OUT)/accept.mod) -tags '$(TAGS)' -o $(abspath $(BIN))/accept ./lab/accept
 	@$(BIN)/accept -only '$(ONLY)' -o $(OUT)/acceptance.jsonl $(ACCEPTFLAGS)
-
-# COUNTFLAGS=-v lists what was counted.
-count: ## state, constants, lines and arrows of the transport's core, beside what they may come to
-	@$(GO) run -C lab ./corecount -root .. $(COUNTFLAGS)
 
 plaintcp: build bin-bench ## record what this kernel's TCP does, alone and beside the tunnel: lab/tcp/testdata, lab/testdata (root, five minutes)
 	@$(BIN)/bench plaintcp -o lab/tcp/testdata/linux.txt alone-20 alone-200 two-20 two-200 four-20 loss-0.5 loss-2
@@ -307,7 +296,7 @@ check: ## a first look in a minute: gofmt, vet, tests of the pure packages, 100 
 	@scripts/each.sh gofmt '$(MAKE) --no-print-directory gofmt' 'vet and tests' '$(GO) test -vet=all -short $(PURE)' \
 	  '100 seeds' "$(MAKE) --no-print-directory srdsim && $(BIN)/srdsim soak --seeds 1..100"
 	@echo "check: ok. Next, for a change of srd/ or overlay/: sudo make regress BASE=<revision> SET=quick (which figures"
-	@echo "became worse), and docs/rules.md (what each rule buys; make ablate). Before a commit: sudo make test"
+	@echo "became worse), and make acceptance. Before a commit: sudo make test"
 
 model: ## spin checks the handshake, and that planted bugs are caught (docs/model)
 	@command -v spin >/dev/null || scripts/packages.sh test

@@ -14,9 +14,7 @@ type maker func(*Network, *TransportPlan, *HostModel) (Transport, error)
 // makers contains the makers by their names in plans.
 var makers = map[string]maker{
 	"srd": func(n *Network, p *TransportPlan, on *HostModel) (Transport, error) {
-		c := srdOf(p, on)
-		c.Line = on == Ideal
-		return NewSRD(n, c)
+		return NewSRD(n, srdOf(p, on))
 	},
 	// This kind is TCP inside srdtun.
 	"tunnel": func(n *Network, p *TransportPlan, on *HostModel) (Transport, error) {
@@ -42,15 +40,15 @@ var makers = map[string]maker{
 
 // srdOf returns the configuration of srd in a plan. Hosts that are processes are configured
 // as the daemon is (overlay/daemon/peer.go). They have the default granularity
-// (mono.Granularity) and no line rate: only network cards have one.
+// (mono.Granularity).
 func srdOf(p *TransportPlan, on *HostModel) SRDConfig {
 	c := SRDConfig{
-		Ports: p.Ports, MTU: p.MTU, Granularity: p.Granularity.Duration, Policy: p.Policy, Line: p.Line,
+		Ports: p.Ports, MTU: p.MTU, Granularity: p.Granularity.Duration, Policy: p.Policy,
 		FlowletTimeout: p.FlowletTimeout.Duration, LinkRate: p.LinkGbit * 1e9 / 8, Unordered: p.Unordered, AtOnce: p.AtOnce, Watch: p.Watch,
 		Host: on,
 	}
 	if on != Ideal {
-		c.Granularity, c.Line = 0, false
+		c.Granularity = 0
 	}
 	return c
 }

@@ -70,13 +70,10 @@ type TransportPlan struct {
 	// FlowletTimeout is the timeout of flowlet policies; 0 means the policy's default.
 	FlowletTimeout Duration `toml:"flowlet_timeout"`
 	LinkGbit       float64  `toml:"link_gbit"` // of every path, for policies; 0: unknown to them
-	// Line tells tunnels the rate of their host's link, as a network card tells the daemon. Ends
-	// of kind srd always know it.
-	Line      bool     `toml:"line"`
-	AtOnce    bool     `toml:"at_once"`   // connections are made all at the same time
-	Unordered bool     `toml:"unordered"` // a tunnel delivers inner packets in the order of arrival
-	MinRTO    Duration `toml:"min_rto"`
-	Subflows  int      `toml:"subflows"`
+	AtOnce         bool     `toml:"at_once"`   // connections are made all at the same time
+	Unordered      bool     `toml:"unordered"` // a tunnel delivers inner packets in the order of arrival
+	MinRTO         Duration `toml:"min_rto"`
+	Subflows       int      `toml:"subflows"`
 	// Packet, Every and From are for kind datagrams. Packet is a datagram's size, and Every the
 	// time between two datagrams of a flow. Datagrams before From are not counted.
 	Packet  int      `toml:"packet"`

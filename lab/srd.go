@@ -19,7 +19,6 @@ type SRDConfig struct {
 	Ports       int           // source ports of each host: paths to each other host
 	MTU         int           // bytes of the largest IP packet
 	Granularity time.Duration // of clock and scheduling (srd.Config)
-	Line        bool          // ends know the rate of their link, as interfaces do
 	Policy      string        // path policy, a name of package steer; "" is spray
 	// FlowletTimeout is the timeout of flowlet policies; 0 means the policy's default.
 	FlowletTimeout time.Duration
@@ -387,9 +386,6 @@ func (h *srdHost) config(remote *srdHost) (coreConfig, error) {
 	t := h.srd
 	policy, err := t.cfg.policy(t.rng.Uint64())
 	control := newControl(t.cfg.Granularity)
-	if t.cfg.Line {
-		control.SetLine(h.Up.Rate)
-	}
 	var late func() time.Duration
 	if h.process != nil {
 		late = h.process.late.Value

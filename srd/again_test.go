@@ -13,8 +13,9 @@ func TestScriptAcknowledgesWhereItComesAgain(t *testing.T) {
 	s := newScript(t, 3)
 	s.lengthen(10 * time.Millisecond)
 	for range 50 {
-		s.c.paths.table[0].rtt.Add(s.now, 5*time.Millisecond)
+		s.c.paths.table[0].rtt.Add(s.now, 5*time.Millisecond, 0)
 	}
+	s.c.paths.table[0].len = 5 * time.Millisecond
 	ackedOn := func(slot uint16, number uint32) uint16 {
 		from := len(s.sent)
 		s.arrive(slot, 100, wire.AppendMessage(nil, number, &Imm{}, []byte("x")))

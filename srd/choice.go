@@ -3,46 +3,170 @@ package srd
 import (
 	"time"
 
+	"github.com/srdtun/srdtun/srd/cc"
 	"github.com/srdtun/srdtun/srd/internal/wire"
 	"github.com/srdtun/srdtun/srd/mono"
 	"github.com/srdtun/srdtun/srd/steer"
 )
 
 // choice picks the path for each train, by a policy among those that are eligible.
+//
+// An application gets its bytes in order, so the longest path decides when it gets them. A
+// path costs
+//
+//	cost(p) = max(len, age of the oldest packet in flight if it is late)
+//
+// A longer path saves a packet two waits on the shorter ones: for Q, their mean queue, and
+// for W, in front of the window. So p is eligible if (ECF: Lim et al., CoNEXT 2017, section 3)
+//
+//	cost(p) <= least cost + Q + W + e
+//
+// Among eligible paths the policy evens out the queues.
 type choice struct {
 	*env
 	paths    *slots
 	recovery *flight
 
-	picked   steer.Set // scratch: what a policy may choose from
-	spare    steer.Set // likewise
-	others   steer.Set // likewise, when those that are near are late
-	frozen   mono.Time // until then only paths heard lately, and soon, carry new data
+	eligible steer.Set // for new data, as of the last choice
+	picked   steer.Set // scratch: the set for a policy
+	spare    steer.Set // likewise, if no path is eligible
+	least    time.Duration
+	longest  time.Duration // of all usable paths
+	front    front
+	frozen   mono.Time // until then new data goes where something was acknowledged lately
+	ping     *path     // is to be measured, as it carries nothing
 	steering steering
-	reach    reach
 }
 
-// alternative picks a path for m: one it has not been tried on, if there is, that
-// something has arrived on since it was first sent.
-func (ch *choice) alternative(now mono.Time, m *outMsg) *path {
-	need := wire.Overhead + wire.MessageOverhead + len(m.m.Data)
-	var fresh, heard steer.Set
-	fits := &ch.picked
-	*fits = steer.Set{}
-	for _, p := range ch.paths.table {
-		if !ch.paths.usable.Has(int(p.slot)) || !p.carries(need) {
+// alikePart: paths whose lengths differ by an eighth are alike. After some round trips a
+// length is known no better.
+const alikePart = 8
+
+// length is what a packet takes on p without a queue; where round trips differ at random,
+// what most of them take. A queue of the longest target explains as much.
+func (p *path) length() time.Duration {
+	return p.rtt.Empty() + max(0, p.rtt.Random()-cc.TargetCeiling)
+}
+
+// cost returns what a packet takes on p beside its queue, as far as that is known.
+func (ch *choice) cost(now mono.Time, p *path) time.Duration {
+	switch {
+	case !p.rtt.Known():
+		return sampleMost
+	case ch.isLate(now, p):
+		return max(p.len, now.Sub(p.since))
+	}
+	return p.len
+}
+
+// survey determines the least cost, and returns the most that is eligible for data that
+// waits so long in front of the window.
+func (ch *choice) survey(now mono.Time, wait time.Duration) time.Duration {
+	least, short := sampleMost, sampleMost
+	ch.longest = 0
+	for slot := ch.paths.usable.Next(0); slot >= 0; slot = ch.paths.usable.Next(slot + 1) {
+		p := ch.paths.table[slot]
+		least = min(least, ch.cost(now, p))
+		if p.rtt.Known() {
+			short, ch.longest = min(short, p.len), max(ch.longest, p.len)
+		}
+	}
+	ch.least = short
+	return least + ch.cfg.Control.Queue() + wait + max(2*ch.hosts.coarse, short/alikePart)
+}
+
+// distance is by how much p is longer than the nearest path; 0 for one that is alike.
+func (ch *choice) distance(p *path) time.Duration {
+	switch d := p.len - ch.least; {
+	case !p.rtt.Known():
+		return sampleMost
+	case d > max(2*ch.hosts.coarse, ch.least/alikePart):
+		return d
+	}
+	return 0
+}
+
+// choose picks the path for a train of new messages. A policy that keeps to one path has all
+// that work to choose from.
+func (ch *choice) choose(now mono.Time) *path {
+	settled := ch.steering.scope != steer.PerTrain
+	most := ch.survey(now, ch.front.wait)
+	set := &ch.picked
+	*set, ch.eligible, ch.ping = steer.Set{}, steer.Set{}, nil
+	ch.spare = steer.Set{}
+	for slot := ch.paths.usable.Next(0); slot >= 0; slot = ch.paths.usable.Next(slot + 1) {
+		p := ch.paths.table[slot]
+		near := ch.cost(now, p) <= most
+		if near {
+			ch.eligible.Add(slot)
+		} else if ch.ping == nil && p.inflight == 0 && now.Sub(ch.active) < probeMost && now.Sub(p.pinged) >= probeMost {
+			ch.ping = p
+		}
+		if !p.carries(ch.paths.packet) || p.sent.Full() {
 			continue
 		}
-		fits.Add(int(p.slot))
+		ch.spare.Add(slot)
+		if settled || near {
+			set.Add(slot)
+		}
+	}
+	if !settled && now < ch.frozen {
+		ch.freeze(now, set)
+	}
+	if set.Empty() {
+		set = &ch.spare
+	}
+	if set.Empty() {
+		return nil
+	}
+	return ch.paths.table[ch.cfg.Policy.Pick(now, set, ch.steering.ahead)]
+}
+
+// A path seldom dies alone. So for freezeRounds round trips after one failed, new data goes
+// where something was acknowledged in the last cleanRounds (REPS, EuroSys 2025, section 3.3).
+const (
+	freezeRounds = 10
+	cleanRounds  = 2
+)
+
+// freeze leaves the paths of set that were acknowledged lately, if there are any.
+func (ch *choice) freeze(now mono.Time, set *steer.Set) {
+	var clean steer.Set
+	for slot := set.Next(0); slot >= 0; slot = set.Next(slot + 1) {
+		if now.Sub(ch.paths.table[slot].heard) <= cleanRounds*ch.rtt.Smoothed()+ch.hosts.ackMost() {
+			clean.Add(slot)
+		}
+	}
+	if !clean.Empty() {
+		*set = clean
+	}
+}
+
+// alternative picks a path for the repair of m: an eligible one that it has not been tried
+// on, of these one that was acknowledged since it was sent.
+func (ch *choice) alternative(now mono.Time, m *outMsg) *path {
+	need := wire.Overhead + wire.MessageOverhead + len(m.m.Data)
+	most := ch.survey(now, 0)
+	var fresh, heard, near steer.Set
+	fits := &ch.picked
+	*fits = steer.Set{}
+	for slot := ch.paths.usable.Next(0); slot >= 0; slot = ch.paths.usable.Next(slot + 1) {
+		p := ch.paths.table[slot]
+		if !p.carries(need) {
+			continue
+		}
+		fits.Add(slot)
+		if ch.cost(now, p) <= most {
+			near.Add(slot)
+		}
 		if m.tried&(1<<(p.slot%64)) == 0 {
-			fresh.Add(int(p.slot))
+			fresh.Add(slot)
 			if p.heard > m.first {
-				heard.Add(int(p.slot))
+				heard.Add(slot)
 			}
 		}
 	}
-	// Others may have died with the one it was lost on, those that were heard have not (REPS, "freezing").
-	for _, better := range []*steer.Set{&heard, ch.eligible(now, &ch.reach.quick)} {
+	for _, better := range []*steer.Set{&heard, &near} {
 		if !fresh.Disjoint(*better) {
 			fresh = fresh.Common(*better)
 		}
@@ -72,105 +196,21 @@ func (ch *choice) alternative(now mono.Time, m *outMsg) *path {
 	return ch.paths.table[ch.cfg.Policy.Pick(now, fits, what)]
 }
 
-// choose picks the path for a train of new messages: among those that are near and not late. If
-// that leaves none, lateness is no reason. A policy that keeps to one path, of a flow or
-// altogether, has all that work to choose from.
-func (ch *choice) choose(now mono.Time) *path {
-	settled := ch.steering.scope != steer.PerTrain
-	from := &ch.paths.usable
-	if !settled {
-		from = ch.eligible(now, &ch.reach.near)
+// nearer returns the path for an acknowledgement of what came on p: p itself, if
+// it is one of the shortest, else that of those which the peer was heard on last, if
+// that was lately: the peer may have left them because they do not work.
+func (ch *choice) nearer(p *path) *path {
+	if ch.distance(p) == 0 {
+		return p
 	}
-	set, spare := &ch.picked, &ch.spare
-	*set, *spare = steer.Set{}, steer.Set{}
-	for _, p := range ch.paths.table {
-		if !from.Has(int(p.slot)) || !ch.paths.usable.Has(int(p.slot)) || !p.carries(ch.paths.packet) || p.sent.Full() {
-			continue
-		}
-		spare.Add(int(p.slot))
-		if settled || !ch.isLate(now, p) {
-			set.Add(int(p.slot))
+	best := p
+	for _, q := range ch.paths.table {
+		if q.state == PathActive && q.rtt.Known() && ch.distance(q) == 0 && (best == p || q.seen > best.seen) {
+			best = q
 		}
 	}
-	if !settled && now < ch.frozen {
-		ch.freeze(now, set)
+	if ch.lastHeard.Sub(best.seen) > 2*ch.rtt.Smoothed()+ch.hosts.coarse {
+		return p
 	}
-	if set.Empty() {
-		set = spare
-	}
-	if set.Empty() {
-		return nil
-	}
-	return ch.paths.table[ch.cfg.Policy.Pick(now, set, ch.steering.ahead)]
-}
-
-// A path seldom dies alone, nor does a link become slow under one of its paths only. So for freezeRounds
-// round trips after a path fell silent, new data goes on those alone that were heard in the last
-// cleanRounds, and within cleanRTT of one: what took longer came through a queue that others do
-// not have (REPS, "freezing mode"). Where most have such a queue, the few that were lucky would
-// have it next.
-const (
-	freezeRounds = 10
-	cleanRounds  = 2
-	cleanRTT     = 1.5
-	cleanPart    = 3 // of all that are in time, that has to be clean
-)
-
-// freeze leaves those of set that are clean, if they are not too few.
-func (ch *choice) freeze(now mono.Time, set *steer.Set) {
-	var clean steer.Set
-	for slot := set.Next(0); slot >= 0; slot = set.Next(slot + 1) {
-		if ch.clean(now, ch.paths.table[slot]) {
-			clean.Add(slot)
-		}
-	}
-	if cleanPart*clean.Len() >= set.Len() {
-		*set = clean
-	}
-}
-
-// clean reports whether a packet on p was acknowledged lately, and soon after it was
-// sent.
-func (ch *choice) clean(now mono.Time, p *path) bool {
-	srtt := ch.rtt.Smoothed()
-	last, _ := p.rtt.Latest()
-	return now.Sub(p.heard) <= cleanRounds*srtt+ch.hosts.ackMost() &&
-		last <= time.Duration(cleanRTT*float64(srtt))+ch.hosts.ackMost()
-}
-
-// eligible returns the paths that a packet may go on if its policy may send every packet
-// anywhere: those that are near for what it is. When all of these are late they take at least as
-// long as they have been silent, and others that do not are better (ECF's comparison, with
-// what is known by now). That a path is not late, as nothing is under way on it, says nothing of the
-// others when all that was sent on any of them lately was in vain.
-func (ch *choice) eligible(now mono.Time, near *steer.Set) *steer.Set {
-	silent, since, newest, well := sampleMost, now, mono.Time(0), false
-	for slot := near.Next(0); slot >= 0; slot = near.Next(slot + 1) {
-		p := ch.paths.table[slot]
-		if !ch.paths.usable.Has(slot) {
-			continue
-		}
-		newest = max(newest, p.newest)
-		if !ch.isLate(now, p) {
-			well = true
-			continue
-		}
-		silent, since = min(silent, now.Sub(p.since)), min(since, p.since)
-	}
-	switch {
-	case since < now && since > newest:
-		silent = now.Sub(since)
-	case well:
-		return near
-	}
-	ch.others = steer.Set{}
-	for slot := ch.paths.usable.Next(0); slot >= 0; slot = ch.paths.usable.Next(slot + 1) {
-		if p := ch.paths.table[slot]; !near.Has(slot) && p.rtt.Known() && p.length() <= silent && !ch.isLate(now, p) {
-			ch.others.Add(slot)
-		}
-	}
-	if ch.others.Empty() {
-		return near
-	}
-	return &ch.others
+	return best
 }

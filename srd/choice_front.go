@@ -43,20 +43,15 @@ func (f *front) note(now mono.Time, bytes int, rate float64, rtt time.Duration) 
 	}
 }
 
-// behind returns by how much p is longer to what has waited in front: that wait is taken
-// off, but no more of it than the least round trip is longer. What a path takes beyond
-// that may be the queue of a slow link, which no wait elsewhere makes shorter.
-func (ch *choice) behind(p *path) time.Duration {
-	further := max(0, p.rtt.Base()-ch.reach.short)
-	return max(0, ch.distance(p)-min(ch.reach.front.wait, further))
-}
+// behind returns by how much a packet on p arrives later than in its turn on the nearest.
+func (ch *choice) behind(p *path) time.Duration { return max(0, ch.distance(p)-ch.front.wait) }
 
 // admitted returns at how many bytes per second what waits in front is let out, 0 if that
 // is not known: what arrives, once that was measured while something waited; before, what
 // arrived is what there was to send, and it is no less than a window in each round trip.
 func (ch *choice) admitted(now mono.Time) float64 {
 	rate, trip := ch.recovery.rate.at(now), ch.rtt.Smoothed().Seconds()
-	if rate == 0 || trip == 0 || ch.recovery.rate.since >= ch.reach.front.idle {
+	if rate == 0 || trip == 0 || ch.recovery.rate.since >= ch.front.idle {
 		return rate
 	}
 	return max(rate, float64(ch.cfg.Control.Window())/trip)

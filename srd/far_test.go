@@ -19,8 +19,9 @@ func newFarScript(t *testing.T, far time.Duration) *script {
 	for _, p := range s.c.paths.table[4:] {
 		p.rtt = rtt.Estimator{}
 		for range 9 {
-			p.rtt.Add(s.now, far)
+			p.rtt.Add(s.now, far, 0)
 		}
+		p.len = p.length()
 	}
 	s.mute = true
 	return s
@@ -48,14 +49,14 @@ func TestScriptFarPathsWhenAllNearOnesAreLate(t *testing.T) {
 	}
 	from := len(s.sent)
 	number := s.send(1, 0)[0].numbers()[0]
-	if s.c.choice.reach.near.Has(4) || s.c.choice.reach.near.Has(on) || s.c.choice.reach.near.Len() != 4 {
-		t.Fatalf("near are %v", s.c.choice.reach.near)
+	if s.c.choice.eligible.Has(4) || s.c.choice.eligible.Has(on) || s.c.choice.eligible.Len() != 4 {
+		t.Fatalf("eligible are %v", s.c.choice.eligible)
 	}
 	for n := 0; s.c.paths.table[0].state == PathActive && n < 2*far; n++ {
 		step()
 	}
-	if s.c.recovery.timer.backoff > 1 || s.c.choice.reach.near.Has(on) {
-		t.Fatalf("%d tail probes, near are %v: nothing was tested", s.c.recovery.timer.backoff, s.c.choice.reach.near)
+	if s.c.recovery.timer.backoff > 1 || s.c.choice.eligible.Has(on) {
+		t.Fatalf("%d tail probes, eligible are %v: nothing was tested", s.c.recovery.timer.backoff, s.c.choice.eligible)
 	}
 	if v := s.paths(from, number); len(v) != 2 || v[1] != on {
 		t.Errorf("sent on %v, want it again on path %d, the only one that was heard", v, on)
@@ -72,25 +73,6 @@ func TestScriptFarPathsWhenAllNearOnesAreLate(t *testing.T) {
 	}
 	if p := s.c.choice.choose(s.now); p.slot != on {
 		t.Errorf("path %d, and all near ones have been silent for longer than the far one takes", p.slot)
-	}
-	s.wantSound(t)
-}
-
-// Nothing is under way on most near paths when their cable dies. That they are not late says nothing.
-func TestScriptIdleNearPathsAreSilentWithTheOthers(t *testing.T) {
-	const far = 20 // milliseconds
-	s := newFarScript(t, far*time.Millisecond)
-	s.wait(5 * time.Millisecond)
-	s.send(1, 0)
-	s.pin.on = 1
-	if p := s.c.choice.choose(s.now); p.slot != 1 {
-		t.Errorf("path %d, and the near ones are not late", p.slot)
-	}
-	for range far + 2 {
-		s.wait(time.Millisecond)
-	}
-	if p := s.c.choice.choose(s.now); p.slot < 4 {
-		t.Errorf("path %d, and the near ones have been silent for longer than the far ones take", p.slot)
 	}
 	s.wantSound(t)
 }

@@ -17,7 +17,7 @@ func TestScriptTailOfTheFirstTrain(t *testing.T) {
 		p := s.c.paths.table[1]
 		p.rtt, s.c.env.rtt = rtt.Estimator{}, rtt.Mean{}
 		for range samples {
-			p.rtt.Add(s.now, roundTrip)
+			p.rtt.Add(s.now, roundTrip, 0)
 			s.c.env.rtt.Add(roundTrip)
 		}
 		v := s.sendTrain(4, 1)

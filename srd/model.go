@@ -61,12 +61,8 @@ func (e *env) lateAfter(p *path) time.Duration {
 	return p.rtt.Smoothed() + e.hosts.wait() + (lateDeviations+e.hosts.wrong)*e.noise(&p.rtt)
 }
 
-// copyAfter returns after what time a copy of what is on p comes sooner elsewhere, as a rule: when
-// it is late, or has waited in a queue for as long as packets do, and a target more. A path in
-// whose queue somebody else stands is used to be slow.
-func (e *env) copyAfter(p *path) time.Duration {
-	return min(e.lateAfter(p), p.length()+e.cfg.Control.Queue()+e.cfg.Control.Target()+e.hosts.wait())
-}
+// copyAfter returns after what time a copy of what is on p comes sooner elsewhere.
+func (e *env) copyAfter(p *path) time.Duration { return e.lateAfter(p) }
 
 // lostAfter returns after what time a packet on p does not come any more, or the path has failed.
 func (e *env) lostAfter(p *path) time.Duration {

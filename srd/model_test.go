@@ -11,7 +11,7 @@ import (
 func modelled(granule, base time.Duration) (*env, *path) {
 	e, p := &env{hosts: newHosts(granule)}, &path{}
 	for range 100 {
-		p.rtt.Add(1, base)
+		p.rtt.Add(1, base, 0)
 	}
 	return e, p
 }
@@ -48,7 +48,7 @@ func TestModelOfAHardlyMeasuredPath(t *testing.T) {
 	before := e.lostAfter(measured)
 	e.cfg.Control = &queued{queue: queue}
 	fresh := &path{}
-	fresh.rtt.Add(1, base)
+	fresh.rtt.Add(1, base, 0)
 	without := e.lostAfter(fresh)
 	if got := e.lostAfter(measured); got != before {
 		t.Errorf("measured: lost after %v, want %v", got, before)
@@ -57,7 +57,7 @@ func TestModelOfAHardlyMeasuredPath(t *testing.T) {
 	if got := e.lostAfter(fresh) + queue; got != without {
 		t.Errorf("hardly measured: lost after %v, want %v", without, got)
 	}
-	fresh.rtt.Add(1, base+2*queue)
+	fresh.rtt.Add(1, base+2*queue, 0)
 	if m := e.mean(fresh); m != fresh.rtt.Smoothed() {
 		t.Errorf("mean %v of a path that took %v", m, fresh.rtt.Smoothed())
 	}
@@ -67,8 +67,8 @@ func TestModelOfAHardlyMeasuredPath(t *testing.T) {
 func TestModelLearnsFromMistakes(t *testing.T) {
 	e, p := modelled(time.Millisecond, 10*time.Millisecond)
 	for range 20 {
-		p.rtt.Add(1, 5*time.Millisecond)
-		p.rtt.Add(1, 15*time.Millisecond)
+		p.rtt.Add(1, 5*time.Millisecond, 0)
+		p.rtt.Add(1, 15*time.Millisecond, 0)
 	}
 	noise, before := e.noise(&p.rtt), e.lostAfter(p)
 	if noise < 4*time.Millisecond {

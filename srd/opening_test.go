@@ -190,7 +190,9 @@ func TestMeasurementOpensAllPaths(t *testing.T) {
 // any path (seed 12 of "15 senders of 1024 KB" on busy hosts: 51 ms instead of 4).
 func TestLossesOfTheHandshakesPath(t *testing.T) {
 	s := newScript(t, 2)
-	s.c.paths.table[0].rtt = rtt.Estimator{}
+	for _, p := range s.c.paths.table {
+		p.rtt = rtt.Estimator{}
+	}
 	s.c.env.took = time.Millisecond
 	s.send(20, 0)
 	from := len(s.sent)

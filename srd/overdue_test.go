@@ -11,9 +11,9 @@ import (
 func (s *script) lengthen(base time.Duration) {
 	s.c.env.rtt = rtt.Mean{}
 	for _, p := range s.c.paths.table {
-		p.rtt, p.least = rtt.Estimator{}, base
+		p.rtt, p.len = rtt.Estimator{}, base
 		for range 50 {
-			p.rtt.Add(s.now, base)
+			p.rtt.Add(s.now, base, 0)
 			s.c.env.rtt.Add(base)
 		}
 	}

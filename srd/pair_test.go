@@ -26,6 +26,7 @@ type pair struct {
 	rng    *rand.Rand
 	host   [2]*host
 	links  []*link       // a path's link is its socket number modulo len(links)
+	apart  bool          // each link joins addresses of its own
 	late   time.Duration // how far host 0's wall clock is behind
 	sealed nonces
 	tap    func(side, link int, b []byte) // sees every packet sent, if set
@@ -248,7 +249,11 @@ func (p *pair) tuples(side int) []srd.Tuple {
 }
 
 func (p *pair) tuple(side, i int) srd.Tuple {
-	a, b := netip.MustParseAddr("10.0.0.1"), netip.MustParseAddr("10.0.0.2")
+	uplink := 0
+	if p.apart {
+		uplink = i
+	}
+	a, b := netip.AddrFrom4([4]byte{10, 0, byte(uplink), 1}), netip.AddrFrom4([4]byte{10, 0, byte(uplink), 2})
 	if side == 0 {
 		return srd.Tuple{Sock: uint16(i), Local: srd.UplinkOf(a, 0), Remote: netip.AddrPortFrom(b, 7)}
 	}

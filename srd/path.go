@@ -79,12 +79,13 @@ type path struct {
 	fell     mono.Time // when it last fell silent
 	seen     mono.Time // last packet of the peer's on it
 	rtt      rtt.Estimator
-	largest  uint64    // highest packet number acknowledged, plus one
-	newest   mono.Time // when the packet below largest was sent
-	told     mono.Time // and when its acknowledgement came
-	peerCE   uint32    // the peer's counter of CE marks
-	reorder  uint8     // packets that must follow before a gap is a loss
-	answers  uint8     // responses sent on it in round trip number round
+	len      time.Duration // length, as of the last sample
+	largest  uint64        // highest packet number acknowledged, plus one
+	newest   mono.Time     // when the packet below largest was sent
+	told     mono.Time     // and when its acknowledgement came
+	peerCE   uint32        // the peer's counter of CE marks
+	reorder  uint8         // packets that must follow before a gap is a loss
+	answers  uint8         // responses sent on it in round trip number round
 	round    uint16
 	pinged   mono.Time // last measured as a far path
 	skipped  uint64    // packet number left out last, plus one; none is in the ledger above
@@ -93,15 +94,7 @@ type path struct {
 	hole  hole
 	probe probe
 
-	least time.Duration // least round trip with no more taken off for holds than hosts.hold; 0: unknown
 	stats PathStats
-}
-
-// took notes a round trip of which no more is taken off for holds than hosts.hold.
-func (p *path) took(trip time.Duration) {
-	if p.least == 0 || trip < p.least {
-		p.least = trip
-	}
 }
 
 // probe is the state of the challenges on a path.

@@ -129,9 +129,7 @@ func (ps *paths) admit(now mono.Time, k *candidate.Candidate[Tuple]) bool {
 	}
 	ps.candidates.Remove(tuple)
 	if rtt > 0 {
-		p.rtt.Add(now, rtt)
-		p.took(rtt)
-		ps.cfg.Control.Base(p.rtt.Base()) // a later challenge is answered when the peer likes
+		ps.sample(now, p, rtt, 0)
 	}
 	p.seen, p.heard = max(p.seen, heard), now
 	p.unsized = size < BasePacket

@@ -167,13 +167,11 @@ func (ps *paths) answered(now, at mono.Time, secret *wire.Secret, keys *RecvKeys
 		}
 		if !p.rtt.Known() || p.inflight == 0 {
 			trip := roundTrip(q.at, at, now, 0)
-			p.rtt.Add(now, trip)
-			p.took(trip)
+			ps.sample(now, p, trip, 0)
 		}
 		if !ps.rtt.Known() {
 			ps.rtt.Add(p.rtt.Smoothed())
 		}
-		ps.cfg.Control.Base(p.rtt.Base())
 		size := int(q.size)
 		if size > BasePacket {
 			p.hole.pass(q.at)

@@ -87,10 +87,8 @@ type fixed struct {
 	rate                float64
 	resets              int
 	told                cc.Ack // the last one
-	base                time.Duration
 }
 
-func (f *fixed) Base(d time.Duration)                                   { f.base = d }
 func (f *fixed) Packet(int)                                             {}
 func (f *fixed) Ack(_ mono.Time, a cc.Ack, _ bool)                      { f.acked += a.Bytes; f.told = a }
 func (f *fixed) Lost(now mono.Time, bytes int)                          { f.lost += bytes }

@@ -12,6 +12,7 @@ func unlikeOf(t *testing.T, seed uint64, short, long time.Duration) *pair {
 	p := newPair(t, seed,
 		&link{rate: 5e6, delay: short, limit: 100 * time.Millisecond},
 		&link{rate: 5e6, delay: long, limit: 100 * time.Millisecond})
+	p.apart = true
 	p.connect()
 	p.run(2*time.Second, never)
 	return p

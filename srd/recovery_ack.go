@@ -127,29 +127,27 @@ func roundTrip(sent, at, now mono.Time, hold time.Duration) time.Duration {
 // credit tells congestion control and steering what was gained.
 func (rc *recovery) credit(now mono.Time, g *gain, back time.Duration) {
 	p := g.p
-	near := rc.choice.reach.near.Has(int(p.slot)) || rc.choice.reach.near.Empty()
+	near := rc.choice.eligible.Has(int(p.slot)) || rc.choice.eligible.Empty()
 	var stray time.Duration
 	if g.rtt > 0 {
 		rc.hosts.took(g.hosts)
 		// More than the round trip is longer than the least is the length of its way.
-		back = rc.cfg.Control.Believed(now, min(back, max(0, g.rtt-p.rtt.Base())))
+		back = min(back, max(0, g.rtt-p.rtt.Base()))
 		trip := g.rtt + g.held
-		p.took(trip)
 		stray = p.rtt.Stray(now, trip-back)
 		rc.length(now, p)
-		p.rtt.Add(now, g.rtt)
+		rc.paths.sample(now, p, g.rtt, g.held)
 		if near {
 			rc.rtt.Add(g.rtt)
 		}
 		queue := g.rtt - p.rtt.Empty()
-		rc.choice.costs(now, p, queue)
 		rc.cfg.Policy.Sample(now, int(p.slot), steer.Sample{Queue: max(0, queue), Distance: rc.choice.behind(p), RTT: p.rtt.Smoothed(), CE: g.ce})
 	}
 	if g.bytes > 0 {
 		p.freed.backoff = 0
 		rc.rate.add(now, g.bytes)
 		limited := rc.limited != 0 && now.Sub(rc.limited) <= rc.rtt.Smoothed()+rc.hosts.coarse
-		a := cc.Ack{Bytes: g.bytes, RTT: g.rtt, Base: p.rtt.Base(), Empty: p.rtt.Empty(), Back: back, Stray: stray, CE: g.ce, Held: g.held, Least: p.least, InFlight: rc.inflight + g.bytes}
+		a := cc.Ack{Bytes: g.bytes, RTT: g.rtt, Base: p.rtt.Base(), Empty: p.rtt.Empty(), Back: back, Stray: stray, CE: g.ce, Held: g.held}
 		if !near {
 			a.RTT = 0 // the round trip of a path that carries nothing tells of no congestion
 		}

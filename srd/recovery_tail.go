@@ -52,7 +52,7 @@ func (rc *recovery) tailDeadline() mono.Time {
 	}
 	wait := rc.pto()
 	if rc.out.empty() {
-		wait += rc.choice.reach.most // what is out may be the ping of a far path
+		wait += rc.choice.longest // what is out may be the ping of a far path
 	}
 	due := max(rc.timer.progress, rc.timer.lastSent).Add(wait)
 	if rc.out.empty() {

@@ -37,7 +37,7 @@ func (sd *sender) newFirst() bool {
 
 // nextAck sends an acknowledgement in a packet of its own.
 func (sd *sender) nextAck(now mono.Time, t *Train) bool {
-	sd.choice.survey(now)
+	sd.choice.survey(now, 0)
 	p := sd.ackPath()
 	if p == nil {
 		return false
@@ -138,7 +138,7 @@ func (sd *sender) nextData(now mono.Time, t *Train, src Source) bool {
 		return false
 	}
 	limit := LimitData
-	sd.choice.reach.front.note(now, src.Waiting(), sd.choice.admitted(now), sd.rtt.Smoothed())
+	sd.choice.front.note(now, src.Waiting(), sd.choice.admitted(now), sd.rtt.Smoothed())
 	t.Buf = t.Buf[:0]
 	if src.Backlog() {
 		limit = sd.build(now, t, src)
@@ -172,7 +172,6 @@ func (sd *sender) build(now mono.Time, t *Train, src Source) Limit {
 	if sd.recovery.silent() {
 		return LimitWindow
 	}
-	sd.choice.survey(now)
 	rate, before := sd.cfg.Control.Rate(), sd.before(src)
 	burst := max(burstBytes, before+sd.paths.packet, int(rate*sd.hosts.burst().Seconds()))
 	sd.bucket.Refill(now, rate, burst)
@@ -308,8 +307,8 @@ func (sd *sender) pack(t *Train, b []byte, from int, p *path, spare int, src Sou
 
 // nextPing measures a far path: how long it is, and whether it works.
 func (sd *sender) nextPing(now mono.Time, t *Train) bool {
-	p := sd.choice.reach.ping
-	sd.choice.reach.ping = nil
+	p := sd.choice.ping
+	sd.choice.ping = nil
 	if p == nil || !sd.paths.usable.Has(int(p.slot)) || p.sent.Full() {
 		return false
 	}

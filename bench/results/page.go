@@ -62,7 +62,7 @@ func page(tables map[string]*table) (string, error) {
 			t.write(&b)
 		}
 	}
-	b.WriteString("\n[rules.md](rules.md) shows the benefit of each rule of the transport, as measured by `make ablate`.\n")
+	b.WriteString("\n[transport.md](transport.md) has the laws of the transport.\n")
 	if n := strings.Count(b.String(), "\n"); n > mostLines {
 		return "", fmt.Errorf("%d lines, at most %d", n, mostLines)
 	}

@@ -13,8 +13,8 @@ var forDevelopers = map[string]string{
 	"docs/decisions.md":  "a table, and how git shows older ones",
 	"docs/design.md":     "drawings, formulas and lists",
 	"docs/results.md":    "written by a command, which it names",
-	"docs/rules.md":      "written by a command, which it names",
 	"docs/simulation.md": "tables as the simulator prints them",
+	"docs/transport.md":  "a table of laws; a test compares the constants",
 	"docs/wire.md":       "drawings and golden bytes, which tests read",
 }
 

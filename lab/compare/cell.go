@@ -175,7 +175,6 @@ func (c *Cell) head(b *strings.Builder, limit time.Duration) {
 		// A daemon on a server tells its congestion control the rate of its network card. A
 		// leaf switch has several links, so there is no single rate that bounds a peer's
 		// traffic.
-		fmt.Fprintf(b, "line = %v\n", kind == "tunnel")
 		if c.System.Rated {
 			fmt.Fprintf(b, "link_gbit = %g\n", c.Fabric.Uplink)
 		}

@@ -213,14 +213,12 @@ func (ep *endpoints) place(p *peer) {
 	// The kernel announces unchanged routes repeatedly. Such an announcement does not wake an
 	// idle peer.
 	news := ep.noteUnreachable(p) || changed || ep.uplinks.host.changed
-	line := ep.uplinks.lineOf(slices.Concat(tuples, back))
 	became := ep.uplinks.moved(paths)
 	p.link.Do(func(now mono.Time, c *srd.Conn) {
 		if p.gone.Load() {
 			return
 		}
-		p.steering.line, p.remote.endpoints = line, remotes
-		p.steering.control.SetLine(line) // a cable may have come up at another rate
+		p.remote.endpoints = remotes
 		if news {
 			c.HostChanged(now, became)
 		}

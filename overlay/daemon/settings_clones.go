@@ -29,7 +29,6 @@ func (s *settings) reincarnate() {
 	for i, p := range peers {
 		p.link.Do(func(now mono.Time, c *srd.Conn) {
 			p.steering.control, p.steering.policy = cc.New(0), policies[i]
-			p.steering.control.SetLine(p.steering.line)
 			c.Reincarnate(now, random64(), policies[i], p.steering.control)
 			if c.Restarted() {
 				p.forget(now)

@@ -11,5 +11,4 @@ type steering struct {
 	name    string // of the path policy
 	policy  steer.Policy
 	control *cc.SRD
-	line    float64 // rate of the interfaces, as last told to control
 }

@@ -47,9 +47,6 @@ type Config struct {
 	HeldBytes  int    // room of a tunnel's reassembler; 0: order.DefaultHeldBytes
 	QueueBytes int    // room of a tunnel's queue; 0: queue.DefaultLimitBytes
 	Policy     string // of all its connections; "" is spray
-	// Line is the rate of the interface in bytes per second, for congestion control; 0:
-	// unknown.
-	Line float64
 	// Tells lets applications tell the connection whether they have something to send, as
 	// the daemon does. A connection never knows that it is idle if its application does not
 	// tell it.
@@ -60,9 +57,7 @@ type Config struct {
 
 // control makes the congestion control of one connection.
 func (c *Config) control() cc.Controller {
-	v := cc.New(0) // a process's granularity, as the daemon's
-	v.SetLine(c.Line)
-	return v
+	return cc.New(0) // a process's granularity, as the daemon's
 }
 
 // policy makes the path policy of one connection.

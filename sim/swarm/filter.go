@@ -36,7 +36,7 @@ func (p *plan) filter() {
 	p.spec.Nowhere = false
 	for i := range p.spec.Hosts {
 		h := &p.spec.Hosts[i]
-		h.Tunnel, h.KeyLife, h.KeyPackets, h.Line = false, 0, 0, 0
+		h.Tunnel, h.KeyLife, h.KeyPackets = false, 0, 0
 	}
 	begin := p.duration(time.Second, 10*time.Second)
 	p.trouble = begin + filteredFor

@@ -77,7 +77,6 @@ func drawPlan(rng *rand.Rand, seed uint64) *plan {
 		p.drawStrict()
 	}
 	p.drawLimits()
-	p.drawLines()
 	p.drawNowhere()
 	p.drawFaults()
 	p.drawTraffic()
@@ -192,17 +191,6 @@ func (p *plan) drawNowhere() {
 	}
 	for i := range s.Hosts {
 		s.Hosts[i].Ports = min(s.Hosts[i].Ports, mostPaths/2)
-	}
-}
-
-// drawLines tells some hosts the rate of their network interface. The rate is at least the
-// sum of the rates of all their cables, if the cables have a rate.
-func (p *plan) drawLines() {
-	s := &p.spec
-	for i := range s.Hosts {
-		if p.chance(0.4) {
-			s.Hosts[i].Line = max(p.cables(i), 100*mbit) * p.spread(1, 10)
-		}
 	}
 }
 

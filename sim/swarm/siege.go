@@ -36,7 +36,7 @@ func (p *plan) besiege() {
 	p.drawStrict()
 	for i := range p.spec.Hosts {
 		h := &p.spec.Hosts[i]
-		h.Tunnel, h.KeyPackets, h.Line = false, 0, 0
+		h.Tunnel, h.KeyPackets = false, 0
 	}
 	p.spec.Nowhere = false
 	left := siegeMessages

@@ -199,15 +199,10 @@ const (
 	copyEach    = 32
 )
 
-// oversubscribed is the largest ratio of a host's line rate to the rate of its cables. The
-// first window follows the line rate, and must not build a queue that looks like a failure.
-const oversubscribed = 4
-
 // spares reports whether h has no reason to repeat messages. For this, no packet may be
-// lost. In addition, neither flows that stay on paths nor a large first window may build
-// queues.
+// lost, and no flow that stays on its path may build a queue.
 func (p *plan) spares(h *host.Host) bool {
-	return h.Policy == "" && (p.kind == kindClean || p.kind == kindFlood) && h.Line <= oversubscribed*p.cables(h.Index)
+	return h.Policy == "" && (p.kind == kindClean || p.kind == kindFlood)
 }
 
 // repairable reports whether a lost message can be repaired before its wait in the

@@ -49,7 +49,6 @@ const ackEvery = time.Millisecond
 
 func newBottleneck(b bottleneck) *bottleneck {
 	b.SRD, b.now, b.rng = New(0), 1e9, rand.New(rand.NewPCG(1, 2))
-	b.Base(b.base)
 	return &b
 }
 
@@ -121,13 +120,12 @@ func (b *bottleneck) ack() {
 	f := b.flight[0]
 	b.flight = b.flight[1:]
 	b.now = max(b.now, f.acked)
-	before := b.inflight
 	b.inflight -= f.packets * MSS
 	b.delivered += f.packets * MSS
 	trip := b.now.Sub(f.sent) - f.held
 	stray := b.path.Stray(b.now, trip)
-	b.path.Add(b.now, trip)
-	b.Ack(b.now, Ack{Bytes: f.packets * MSS, RTT: trip, Base: b.path.Base(), Empty: b.path.Empty(), Stray: stray, InFlight: before}, true)
+	b.path.Add(b.now, trip, 0)
+	b.Ack(b.now, Ack{Bytes: f.packets * MSS, RTT: trip, Base: b.path.Base(), Empty: b.path.Empty(), Stray: stray}, true)
 	b.waited += trip - b.base
 	b.acked++
 	b.tell(f.lost)
@@ -139,8 +137,8 @@ func (b *bottleneck) idle(queue time.Duration) {
 	b.now = b.now.Add(trip)
 	for range 4 {
 		stray := b.path.Stray(b.now, trip)
-		b.path.Add(b.now, trip)
-		b.Ack(b.now, Ack{Bytes: MSS, RTT: trip, Base: b.path.Base(), Empty: b.path.Empty(), Stray: stray, InFlight: 4 * MSS}, false)
+		b.path.Add(b.now, trip, 0)
+		b.Ack(b.now, Ack{Bytes: MSS, RTT: trip, Base: b.path.Base(), Empty: b.path.Empty(), Stray: stray}, false)
 	}
 	b.free = max(b.free, b.now)
 }

@@ -18,10 +18,7 @@ type Ack struct {
 	Back  time.Duration // what of the rest the acknowledgement waited on its way
 	Stray time.Duration // how far RTT lies from what the path's others lead to; 0: unknown
 	Held  time.Duration // beside RTT: how much longer than it may the peer's host kept it, as it says
-	Least time.Duration // least RTT + Held of the path, ever, and of challenges: Base may be a lie about holds
 	CE    bool          // it, or one just before it on the path, carried Congestion Experienced
-
-	InFlight int // bytes that were in flight until then, on all paths
 }
 
 // Whose is who makes the queue that there is.
@@ -39,17 +36,11 @@ const (
 // Controller is one peer's congestion state. Paths are coupled: there is one
 // window however many there are, so that paths never buy bandwidth.
 type Controller interface {
-	// Base tells the base round trip of a path before anything was acknowledged,
-	// as the challenges on it measured it.
-	Base(time.Duration)
 	// Packet tells how many bytes of UDP payload a full packet has from now on.
 	Packet(bytes int)
 	// Ack takes an acknowledgement. limited says whether the window, not the
 	// application, held sending back when it was in flight.
 	Ack(now mono.Time, a Ack, limited bool)
-	// Believed is how much the congestion control believes of what the peer says that an
-	// acknowledgement waited on its way.
-	Believed(now mono.Time, back time.Duration) time.Duration
 	// Lost takes bytes proven lost on a path that works. Losses on a path that is being given up are
 	// not congestion and are not told.
 	Lost(now mono.Time, bytes int)

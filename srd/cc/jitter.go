@@ -30,6 +30,9 @@ const (
 // What is less than the longest queue that is aimed for, a queue explains: on a link of
 // 4 Mbit/s a packet takes 3 ms, and with a queue of one to four of them delays deviate by
 // 4 ms from a straight line, which makes 20 ms.
-func (c *SRD) allowance() time.Duration {
-	return max(0, min(scatters*c.scatter.value-TargetCeiling, jitterBases*c.base, jitterMost))
+func (c *SRD) allowance() time.Duration { return max(c.empty-c.base, c.radio()) }
+
+// radio returns what of that round trips tell that differ from one to the next.
+func (c *SRD) radio() time.Duration {
+	return max(0, min(scatters*c.scatter.value-TargetCeiling, jitterBases*c.empty, jitterMost))
 }

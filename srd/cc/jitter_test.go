@@ -64,7 +64,7 @@ func TestUnlikeQueuesAreNoJitter(t *testing.T) {
 		n.now += 1e6
 		trip, p := base+time.Duration(i%2)*60*time.Millisecond, &paths[i%2]
 		stray := p.Stray(n.now, trip)
-		p.Add(n.now, trip)
+		p.Add(n.now, trip, 0)
 		n.Ack(n.now, Ack{Bytes: MSS, RTT: trip, Base: base, Empty: base, Stray: stray}, true)
 	}
 	if a := n.allowance(); a != 0 {
@@ -87,7 +87,7 @@ func TestLuckyPathMakesNoFabric(t *testing.T) {
 		}
 		trip := max(least, time.Duration(mean+sigma*rng.NormFloat64()))
 		stray := path[i%paths].Stray(now, trip)
-		path[i%paths].Add(now, trip)
+		path[i%paths].Add(now, trip, 0)
 		c.Ack(now, Ack{Bytes: MSS, RTT: trip, Base: least, Empty: least, Stray: stray}, true)
 	}
 	if c.Target() < TargetCeiling {

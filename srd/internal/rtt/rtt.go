@@ -75,14 +75,15 @@ type Estimator struct {
 	usualAt mono.Time
 }
 
-// Add takes one sample, which must be positive.
-func (e *Estimator) Add(now mono.Time, sample time.Duration) {
+// Add takes one sample, which must be positive. held is what the peer's host says that it took
+// of the time beside it: that may be a lie, so no base is short by it.
+func (e *Estimator) Add(now mono.Time, sample, held time.Duration) {
 	step, before := (sample - e.latest).Abs(), e.smoothed
 	e.latest, e.latestAt = sample, now
 	e.Mean.Add(sample)
 	if before == 0 {
-		e.base = [2]time.Duration{sample, sample}
-		e.usual = e.base
+		e.base = [2]time.Duration{sample + held, sample + held}
+		e.usual = [2]time.Duration{sample, sample}
 		e.baseAt, e.usualAt = now, now
 		return
 	}
@@ -97,12 +98,12 @@ func (e *Estimator) Add(now mono.Time, sample time.Duration) {
 		e.usual[1] += (sample - e.usual[1]) / time.Duration(e.samples-1)
 	}
 	if now.Sub(e.baseAt) > BaseWindow && !e.held {
-		e.base[0], e.base[1], e.baseAt = e.base[1], sample, now
+		e.base[0], e.base[1], e.baseAt = e.base[1], sample+held, now
 	}
 	if now.Sub(e.usualAt) > UsualWindow {
 		e.usual[0], e.usual[1], e.usualAt = e.usual[1], e.smoothed, now
 	}
-	e.base[1] = min(e.base[1], sample)
+	e.base[1] = min(e.base[1], sample+held)
 	if e.samples > meanOf {
 		e.usual[1] = min(e.usual[1], e.smoothed)
 	}
@@ -200,14 +201,19 @@ func (e *Estimator) Longer(now mono.Time) {
 	}
 }
 
-// Release ends Hold, if it was so: nobody holds a queue up, the way has become longer. The base is
-// what was least since then.
+// Release takes it that nobody holds a queue up: the path has become longer. The base is the
+// least round trip of the Hold that it ends, or the usual one.
 func (e *Estimator) Release(now mono.Time) {
-	if e.held {
-		e.base[0], e.baseAt, e.held = e.base[1], now, false
+	if !e.held {
+		e.Longer(now)
+		return
 	}
+	e.base[0], e.baseAt, e.held = e.base[1], now, false
 }
 
 // Base returns the least RTT of the last one to two windows, or from before others held the
 // queue up.
 func (e *Estimator) Base() time.Duration { return min(e.base[0], e.base[1]) }
+
+// Lower takes a base that another path between the same addresses has.
+func (e *Estimator) Lower(base time.Duration) { e.base[0] = min(e.base[0], base) }

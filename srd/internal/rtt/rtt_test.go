@@ -30,7 +30,7 @@ func TestSmoothingAgainstItsTwin(t *testing.T) {
 		var smoothed, variation float64
 		at, rtt := drawSamples(t)
 		for i, now := range at {
-			e.Add(now, rtt[i])
+			e.Add(now, rtt[i], 0)
 			r := float64(rtt[i])
 			if i == 0 {
 				smoothed, variation = r, r/2
@@ -56,7 +56,7 @@ func TestBaseIsAWindowedMinimum(t *testing.T) {
 		var e Estimator
 		at, rtt := drawSamples(t)
 		for i, now := range at {
-			e.Add(now, rtt[i])
+			e.Add(now, rtt[i], 0)
 			least, recent := rtt[i], rtt[i]
 			for j := range i {
 				if age := now.Sub(at[j]); age <= BaseWindow {
@@ -80,12 +80,12 @@ func TestLongerRouteIsBelieved(t *testing.T) {
 		now := mono.Time(1)
 		step := time.Duration(rapid.Int64Range(int64(time.Millisecond), int64(time.Second)).Draw(t, "step"))
 		for range rapid.IntRange(1, 100).Draw(t, "before") {
-			e.Add(now, time.Millisecond)
+			e.Add(now, time.Millisecond, 0)
 			now = now.Add(step)
 		}
 		change := now
 		for ; now.Sub(change) <= 2*BaseWindow+2*step; now = now.Add(step) {
-			e.Add(now, 5*time.Millisecond)
+			e.Add(now, 5*time.Millisecond, 0)
 		}
 		if e.Base() != 5*time.Millisecond {
 			t.Fatalf("base %v %v after the change", e.Base(), now.Sub(change))
@@ -101,7 +101,7 @@ func TestHeldQueueIsNoBase(t *testing.T) {
 		now := mono.Time(1)
 		add := func(n int, from, to time.Duration) {
 			for range n {
-				e.Add(now, time.Duration(rapid.Int64Range(int64(from), int64(to)).Draw(t, "sample")))
+				e.Add(now, time.Duration(rapid.Int64Range(int64(from), int64(to)).Draw(t, "sample")), 0)
 				now = now.Add(20 * time.Second)
 			}
 		}
@@ -145,9 +145,9 @@ func TestUnknownAtFirst(t *testing.T) {
 	if e.Known() || e.Smoothed() != 0 || e.Base() != 0 {
 		t.Fatal("something is known without a sample")
 	}
-	e.Add(1, 1)
+	e.Add(1, 1, 0)
 	for now := range mono.Time(1000) {
-		e.Add(now+2, 1)
+		e.Add(now+2, 1, 0)
 	}
 	if !e.Known() || e.Smoothed() != 1 || e.Base() != 1 {
 		t.Fatal("the shortest sample there is, many times, is not known")
@@ -160,7 +160,7 @@ func TestSpreadIsNoQueue(t *testing.T) {
 	var queue, jitter Estimator
 	now := mono.Time(0)
 	for i := range 12 {
-		queue.Add(now, 100*time.Microsecond+time.Duration(i)*3*time.Millisecond)
+		queue.Add(now, 100*time.Microsecond+time.Duration(i)*3*time.Millisecond, 0)
 		now = now.Add(time.Millisecond)
 	}
 	if s := queue.Spread(); s > 3*time.Millisecond {
@@ -169,7 +169,7 @@ func TestSpreadIsNoQueue(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	mean, n := 0.0, 400
 	for range n {
-		jitter.Add(now, 100*time.Millisecond+time.Duration(rng.NormFloat64()*10e6))
+		jitter.Add(now, 100*time.Millisecond+time.Duration(rng.NormFloat64()*10e6), 0)
 		now = now.Add(time.Millisecond)
 		mean += float64(jitter.Spread()) / float64(n)
 	}
@@ -191,7 +191,7 @@ func strays(n int, step time.Duration, sample func(i int) time.Duration) (time.D
 			known++
 			squares += s * s
 		}
-		e.Add(now, x)
+		e.Add(now, x, 0)
 	}
 	return time.Duration(math.Sqrt(squares/float64(known)) * 1e9), known
 }
@@ -244,7 +244,7 @@ func TestUsualIsTheMeanOfARestingPath(t *testing.T) {
 	add := func(n int, more time.Duration) {
 		for range n {
 			now = now.Add(10 * time.Millisecond)
-			e.Add(now, mean+more+time.Duration(rng.NormFloat64()*float64(deviation)))
+			e.Add(now, mean+more+time.Duration(rng.NormFloat64()*float64(deviation)), 0)
 		}
 	}
 	for range 20 {
@@ -272,10 +272,10 @@ func TestUsualForgivesTheFirstRoundTrip(t *testing.T) {
 	const base, wait = 2 * time.Millisecond, 18 * time.Millisecond
 	var e Estimator
 	now := mono.Time(1e9)
-	e.Add(now, base+wait)
+	e.Add(now, base+wait, 0)
 	for range 2 * meanOf {
 		now = now.Add(5 * time.Millisecond)
-		e.Add(now, base)
+		e.Add(now, base, 0)
 		if e.Usual() != base {
 			t.Fatalf("usual %v of %v", e.Usual(), base)
 		}

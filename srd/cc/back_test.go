@@ -1,0 +1,68 @@
+package cc
+
+import (
+	"testing"
+	"time"
+)
+
+// way is a long way with a narrow uplink: a round of so many packets is acknowledged.
+func (n *network) way(packets int, limited bool, queue, back time.Duration) {
+	const far = 20 * time.Millisecond
+	trip := far + queue + back
+	for range packets {
+		n.now = n.now.Add(trip / time.Duration(packets))
+		n.path.Add(n.now, trip, 0)
+		n.Ack(n.now, Ack{Bytes: MSS, RTT: trip, Base: far, Empty: far, Back: back}, limited)
+	}
+}
+
+// Acknowledgements of a download are all that is sent on a narrow uplink, and fill its
+// modem, though the window never holds them back. What is used becomes the window: the rest
+// waits in front of it, and goes in full packets. When the queue has gone the window grows.
+func TestALittleTrafficFillsNoModem(t *testing.T) {
+	n := newNetwork()
+	n.way(InitialWindow/MSS, true, 0, 0)
+	const used = 8
+	for range 50 {
+		n.way(used, false, 200*time.Millisecond, 0)
+	}
+	if w := n.Window(); w > 2*used*MSS {
+		t.Fatalf("window %d, and %d bytes in a round trip make a queue of 200 ms", w, used*MSS)
+	}
+	for range 10 {
+		n.way(n.Window()/MSS, true, 0, 0)
+	}
+	if w := n.Window(); w < InitialWindow {
+		t.Fatalf("window %d ten round trips after the queue has gone", w)
+	}
+}
+
+// A queue within the target is no reason to narrow a window that is not used.
+func TestAnIdleWindowStays(t *testing.T) {
+	n := newNetwork()
+	n.way(InitialWindow/MSS, true, 0, 0)
+	before := n.Window()
+	for range 50 {
+		n.way(4, false, n.Target()/2, 0)
+	}
+	if w := n.Window(); w < before {
+		t.Fatalf("window went from %d to %d", before, w)
+	}
+}
+
+// Acknowledgements that wait for a second in the uplink of the other side are no queue in
+// front. The window stays what it was, and what is on its way back comes on top, up to as
+// much again.
+func TestALongWayBackIsNoQueue(t *testing.T) {
+	n := newNetwork()
+	for range 5 {
+		n.way(n.Window()/MSS, true, 0, 0)
+	}
+	before := n.window
+	for range 50 {
+		n.way(n.Window()/MSS, true, 0, time.Second)
+	}
+	if n.window < before || float64(n.Window()) > 2*n.window+MSS {
+		t.Fatalf("window went from %.0f to %.0f, and %d with what waits", before, n.window, n.Window())
+	}
+}

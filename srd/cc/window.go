@@ -1,0 +1,353 @@
+package cc
+
+import (
+	"math"
+	"time"
+
+	"github.com/srdtun/srdtun/srd/mono"
+)
+
+// The constants of the window (docs/transport.md, W1 to W8).
+const (
+	// MSS is the size in bytes that windows are counted in.
+	MSS = 1472
+	// InitialWindow is RFC 6928's ten packets on each of four paths.
+	InitialWindow = 40 * MSS
+	// MinWindow lets a loss be found: one packet to lose and two to prove it.
+	MinWindow = 4 * MSS
+	// MaxWindow keeps the arithmetic finite. No outbox holds as much (srd.OutboxLimit).
+	MaxWindow = 1 << 28
+	// targetGranules is the least target, in granules: a shorter queue runs dry while an
+	// end waits for its processor.
+	targetGranules = 4
+	TargetFloor    = targetGranules * mono.Granularity
+	// TargetCeiling is the longest target. On a long path the base says nothing of buffers.
+	TargetCeiling = 25 * time.Millisecond
+	// paceGain sends a window in four fifths of a round trip, so that pacing alone never
+	// leaves a link idle (BBR, RFC 9002 section 7.7).
+	paceGain = 1.25
+	// Of lossLeast to lossMost packets, chanceMost times the known share and lossTolerated may
+	// be lost by chance, and lossSigmas deviations of a Poisson law more. chanceCeiling bounds
+	// what is believed to be chance.
+	lossLeast     = 32
+	lossMost      = 256
+	lossTolerated = 0.005
+	chanceMost    = 1.5
+	chanceCeiling = 0.1
+	lossSigmas    = 2.5
+	// An overflow leaves headroom (BBRv3) of the window, and less the more was lost: lossWeight
+	// times that share. CUBIC's part is left at least.
+	headroom   = 0.85
+	lossWeight = 3
+	// Delays are smoothed over 1/smoothing of a window, however many acknowledgements tell of
+	// it, and one of them counts smoothMost at most.
+	smoothing  = 4
+	smoothMost = 0.25
+	// drainEvery the window is cut to drainShare for a round trip, which shows the base
+	// round trip (BBR's ProbeRTT).
+	drainEvery = 8 * time.Second
+	drainShare = 0.25
+)
+
+// SRD is a window for all paths of a peer, after SRD's description (Shalev et al., IEEE
+// Micro 2020, "Congestion Control": it keeps the queue short). Once a round it follows
+// Little's law,
+//
+//	w = min(2 w, arrived (base + T)) + MSS        arrived: the rate of acknowledged bytes
+//
+// so the queue of a lone sender is T, whatever the link's rate becomes. FAST TCP (Wei et
+// al., ToN 2006) and Copa (NSDI 2018) have the same fixed point.
+type SRD struct {
+	granule  time.Duration
+	packet   int // UDP payload bytes of a full packet
+	window   float64
+	starting bool
+
+	srtt, queue, back time.Duration // smoothed
+	base, empty       time.Duration // mean of the last round: least round trip, and the usual one without a queue
+	scatter           scatter
+	round             round
+	rate              float64 // bytes per second that arrived in the round before
+	cubic             cubic   // bounds the window since the last overflow
+	chance            chance
+	cut               mono.Time // last cut of the window
+
+	drain, undo mono.Time // the next drain begins, this one ends
+	saved       float64   // the window after it
+	refill      bool      // the first round after a drain
+	rival       rival
+}
+
+// chance is the share of packets that is lost whatever the window is.
+type chance struct {
+	packets, lost float64 // since the last verdict, lossPackets at least
+	share         float64
+	asked         bool    // the window was cut for losses: those since then are chance
+	verdict       float64 // share that it was cut for
+	window        float64 // what it was before
+	cubic         cubic   // likewise
+}
+
+// round is one round trip's evidence.
+type round struct {
+	from           mono.Time
+	acked, lost    int
+	sampled, high  int           // acked bytes with a delay sample; of these, above the target
+	delay, network time.Duration // sums of queueing delay, weighted by kilobytes; network without the peer's host
+	bases, empties time.Duration // sums of least round trips and of those of empty paths, weighted likewise
+	limited        bool          // the window held sending back
+}
+
+// mean returns a weighted sum's mean.
+func (r *round) mean(sum time.Duration) time.Duration {
+	if r.sampled == 0 {
+		return 0
+	}
+	return sum * 1024 / time.Duration(r.sampled)
+}
+
+// New returns a controller at its initial window. granularity is how coarsely the two
+// ends act; 0: mono.Granularity.
+func New(granularity time.Duration) *SRD {
+	if granularity == 0 {
+		granularity = mono.Granularity
+	}
+	return &SRD{granule: granularity, packet: MSS, window: InitialWindow, starting: true, rival: rival{flows: 1}}
+}
+
+// Reset implements Controller.
+func (c *SRD) Reset() {
+	fresh := New(c.granule)
+	fresh.packet, fresh.rival.flows = c.packet, c.rival.flows
+	*c = *fresh
+}
+
+// Packet implements Controller.
+func (c *SRD) Packet(bytes int) { c.packet = bytes }
+
+// Window returns the congestion window in bytes. Bytes that have arrived while their
+// acknowledgements wait in a queue are in no queue of ours:
+//
+//	w rtt / (rtt - back)
+func (c *SRD) Window() int {
+	if c.starting {
+		return int(c.window)
+	}
+	return min(MaxWindow, int(c.window*float64(c.srtt+1)/float64(c.way()+1)))
+}
+
+// way is the smoothed round trip less the queue of acknowledgements. A peer that
+// overstates that gets twice the window at most.
+func (c *SRD) way() time.Duration { return max(c.srtt-c.back, c.srtt/2) }
+
+// Queue returns the smoothed queueing delay.
+func (c *SRD) Queue() time.Duration { return max(0, c.queue-c.allowance()) }
+
+// Target returns the queueing delay to aim for: a base round trip, within bounds, and the
+// mean delay by jitter.
+func (c *SRD) Target() time.Duration {
+	jitter := c.allowance()
+	return max(targetGranules*c.granule, min(c.base+jitter, TargetCeiling)) + jitter
+}
+
+// Rate returns the pacing rate in bytes per second, 0 before the first sample. A window
+// that leaves faster than it did before a drain would overrun a short buffer.
+func (c *SRD) Rate() float64 {
+	switch {
+	case c.srtt == 0:
+		return 0
+	case c.refill:
+		return c.window / c.way().Seconds()
+	}
+	return paceGain * c.window / c.way().Seconds()
+}
+
+// Lost implements Controller.
+func (c *SRD) Lost(now mono.Time, bytes int) { c.round.lost += bytes }
+
+// Ack implements Controller.
+func (c *SRD) Ack(now mono.Time, a Ack, limited bool) {
+	r := &c.round
+	if r.from == 0 {
+		r.from, c.drain = now, now.Add(drainEvery)
+	}
+	r.acked += a.Bytes
+	r.limited = r.limited || limited
+	if a.RTT > 0 {
+		c.sample(a)
+	}
+	if c.starting && limited && !c.meets() {
+		c.window = min(MaxWindow, c.window+float64(a.Bytes))
+	}
+	// Arrivals within a granule were handled together.
+	if now.Sub(r.from) >= max(c.srtt, c.granule)+min(c.srtt, c.radio()) {
+		c.endRound(now)
+	}
+}
+
+// meets reports whether slow start has met a queue, of data or of acknowledgements: half
+// of a target (HyStart, RFC 9406, has an eighth of a round trip).
+func (c *SRD) meets() bool { return c.queue+c.back > (c.Target()+c.allowance())/2 }
+
+func (c *SRD) sample(a Ack) {
+	r := &c.round
+	trip := a.RTT + a.Held
+	q := max(0, trip-a.Base-a.Back)
+	if c.srtt == 0 {
+		c.srtt = trip
+	}
+	part := min(smoothMost, smoothing*float64(a.Bytes)/c.window)
+	c.srtt += time.Duration(part * float64(trip-c.srtt))
+	c.queue += time.Duration(part * float64(q-c.queue))
+	c.back += time.Duration(part * float64(a.Back-c.back))
+	c.rival.least = min(c.rival.least, q)
+	if a.Stray > 0 {
+		c.scatter.add(a.Stray)
+	}
+	r.sampled += a.Bytes
+	r.delay += q * time.Duration(a.Bytes) / 1024
+	r.network += max(0, q-a.Held) * time.Duration(a.Bytes) / 1024
+	r.bases += a.Base * time.Duration(a.Bytes) / 1024
+	r.empties += a.Empty * time.Duration(a.Bytes) / 1024
+	if a.CE || q > c.Target() {
+		r.high += a.Bytes
+	}
+}
+
+func (c *SRD) endRound(now mono.Time) {
+	r := c.round
+	c.round = round{from: now}
+	if r.sampled > 0 {
+		c.base, c.empty = r.mean(r.bases), r.mean(r.empties)
+	}
+	full := r.limited && float64(r.acked+r.lost) >= c.window/2
+	c.scatter.endRound(full && c.undo == 0)
+	c.refill = false
+	q, network := r.mean(r.delay), r.mean(r.network)
+	seen := c.cut == 0 || r.from.Add(-c.base-q) >= c.cut // all acked bytes were sent after the last cut
+	lost := 0.0
+	if full || c.starting || c.rival.whose == Others || c.chance.asked {
+		lost = c.overran(&r, seen) // losses of little use say little of a link that is known
+	}
+	arrived := float64(r.acked)
+	if lost == 0 {
+		arrived += float64(r.lost) // losses by chance say nothing of the link's rate
+	}
+	rate := arrived / now.Sub(r.from).Seconds()
+	if full && r.sampled > 0 {
+		rate = min(rate, c.window/(c.base+q).Seconds()) // acknowledgements bunch, and nothing arrives faster than it is sent
+	}
+	most := max(rate, c.rate)
+	c.rate = rate
+	c.rival.best[0] = max(c.rival.best[0], rate)
+	if c.draining(now) {
+		c.rate = 0
+		return
+	}
+	if c.compete(now, &r, lost, q, network, seen) {
+		return
+	}
+	t := c.Target()
+	switch {
+	case lost > 0:
+		c.starting, c.cut = false, now
+		left := max(cubicBeta, headroom*(1-lossWeight*c.chance.verdict))
+		c.window = c.cubic.shrink(now, c.window, left, float64(c.packet))
+		return
+	case c.chance.asked:
+		return
+	case full:
+		c.cubic.grow(now, float64(c.packet), true)
+	}
+	switch {
+	case r.sampled == 0:
+		return
+	case !r.limited && network > t && r.acked >= MinWindow:
+		// A window that is not used bounds no queue: acknowledgements of connections inside
+		// fill a narrow uplink. What is used becomes the window (RFC 7661 section 4.4.1), and
+		// the rest waits in front of it, where it is packed.
+		c.starting, c.window = false, min(c.window, max(most*c.srtt.Seconds(), float64(r.acked)))
+		return
+	case !r.limited:
+		return
+	}
+	high := 2*r.high >= r.sampled && q > t
+	if c.starting && c.meets() && c.scatter.known() {
+		c.starting = false
+	}
+	next := min(2*c.window, most*(c.base+t).Seconds()) + MSS
+	if c.starting || !full || !high {
+		next = max(next, c.window) // little use, or a queue of few paths, says nothing of the link
+	}
+	next = max(MinWindow, min(c.cubic.bound(), next))
+	if next < seriesCut*c.window {
+		c.cut = now
+	}
+	c.window = next
+}
+
+// overran returns how many packets were lost if they overran something, else 0, and whether
+// that is being found out. Losses that go on after a cut are chance. seen says
+// that all packets of the round were sent after the last cut.
+func (c *SRD) overran(r *round, seen bool) (lost float64) {
+	v := &c.chance
+	if v.asked && !seen {
+		return 0
+	}
+	v.packets += float64(r.acked+r.lost) / float64(c.packet)
+	v.lost += float64(r.lost) / float64(c.packet)
+	if c.rival.whose == Others {
+		lost = v.lost
+		*v = chance{share: v.share}
+		return lost
+	}
+	expected := chanceCeiling * v.packets
+	if !v.asked {
+		expected *= min(1, (chanceMost*v.share+lossTolerated)/chanceCeiling)
+	}
+	switch {
+	case v.packets < lossLeast:
+		return 0
+	case v.lost > expected+lossSigmas*math.Sqrt(expected+1):
+		lost = v.lost
+	case v.asked && v.packets >= lossMost:
+		if v.share = v.lost / v.packets; v.share > v.verdict/2 { // the cut did not help
+			c.window, c.cubic = max(c.window, v.window), v.cubic
+		}
+	case v.packets < lossMost:
+		return 0
+	default:
+		v.share += min(0, v.lost/v.packets-v.share) / 16
+	}
+	*v = chance{share: v.share, asked: lost > 0, verdict: v.lost / v.packets, window: c.window, cubic: c.cubic}
+	return lost
+}
+
+// draining runs the periodic drain. Its rounds teach nothing.
+func (c *SRD) draining(now mono.Time) bool {
+	competing := c.rival.whose == Others
+	switch {
+	case c.undo != 0 && now < c.undo && !(competing && c.rival.least <= c.Target()/2):
+		return true
+	case c.undo != 0:
+		c.rival.answered(c.granule, c.Target())
+		c.window, c.undo, c.refill = max(c.saved, c.window), 0, true
+		c.drain = now.Add(drainEvery)
+		return true
+	case c.starting || now < c.drain && !(competing && c.queue < c.rival.high/2 && c.drain.Sub(now) < drainEvery*3/4):
+		return false
+	case c.queue <= c.Target()/4 && !competing:
+		c.drain = now.Add(drainEvery)
+		c.rival.next()
+		return false
+	}
+	share := drainShare
+	if competing {
+		share = float64(c.base) / float64(c.srtt)
+	}
+	c.saved, c.rival.least, c.rival.high = c.window, c.queue, c.rival.high/2
+	c.rival.next()
+	c.window = max(MinWindow, c.window*min(1, share))
+	c.undo = now.Add(c.queue + c.queue/2 + c.base)
+	return true
+}
