@@ -10,8 +10,6 @@ const (
 	// so that of many each is as late as the latest of those around it; and a fifth more,
 	// as a line through those takes a part of what they have in common.
 	scatters = 6
-	// radioLeast is the mean base round trip from which one of many paths may look short by luck.
-	radioLeast = 4 * TargetFloor
 	// jitterMost bounds the allowance: radio links whose delay varies by more in
 	// either direction hardly carry TCP.
 	jitterMost = 100 * time.Millisecond
