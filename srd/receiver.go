@@ -10,7 +10,7 @@ import (
 	"github.com/srdtun/srdtun/srd/steer"
 )
 
-// receiver knows what has arrived, and owes acknowledgements.
+// receiver keeps track of the packets and messages that have arrived, and acknowledges them.
 type receiver struct {
 	*env
 
@@ -20,22 +20,22 @@ type receiver struct {
 	ack      ackState
 	acked    ackedOn
 	received []Message
-	taken    int       // of received, by Recv
-	parts    *ackParts // nil while none was sent lately
+	taken    int       // how many of received Recv has returned
+	parts    *ackParts // nil until the first acknowledgement after a rest
 }
 
-// inPath is what has arrived on one of the peer's path slots.
+// inPath records the packets that have arrived on one of the peer's path slots.
 type inPath struct {
 	slot   uint16
 	seen   seq.Replay
-	told   [2]uint64  // one more than the highest number that the last record told of, and the one before
-	at     mono.Time  // arrival of the highest packet number
-	ce     uint32     // packets with Congestion Experienced
+	told   [2]uint64  // highest packet number of the last acknowledgement and of the one before, each plus one
+	at     mono.Time  // when the packet with the highest number arrived
+	ce     uint32     // packets with a Congestion Experienced mark
 	queued bool       // on receiver.pending
-	way    rtt.OneWay // of acknowledgements
+	way    rtt.OneWay // delay of the peer's acknowledgements on this path
 }
 
-// record returns the acknowledgement record as of now.
+// record returns the acknowledgement record of this path as of now.
 func (in *inPath) record(now mono.Time) wire.Record {
 	hold := min(now.Sub(in.at)/wire.HoldUnit, wire.HoldMax)
 	highest := in.seen.Next() - 1
@@ -48,15 +48,15 @@ func (in *inPath) record(now mono.Time) wire.Record {
 	}
 }
 
-// more returns how many records besides the first it takes, at most, to tell of all that
-// has arrived since the acknowledgement before the last: a long train, or several that
-// were handled together, are more than one record tells of, and the sender's window
-// grows by what records tell of alone.
+// more returns the most additional records that are needed to cover all packets since the
+// acknowledgement before the last. One record covers RecordReach+1 packet numbers. A long train,
+// or several that were handled together, can span more. The sender's congestion window grows
+// only by packets that a record covers.
 func (in *inPath) more() int {
 	return int((in.seen.Next() - 1 - min(in.told[1], in.seen.Next()-1)) / (wire.RecordReach + 1))
 }
 
-// appendMore appends those, but no more than most.
+// appendMore appends up to most of these additional records.
 func (in *inPath) appendMore(records []wire.Record, most int) []wire.Record {
 	last := records[len(records)-1]
 	for range min(most, in.more()) {
@@ -70,14 +70,13 @@ func (in *inPath) appendMore(records []wire.Record, most int) []wire.Record {
 	return records
 }
 
-// tell takes it that records told of all.
+// tell notes that an acknowledgement now covers all packets that have arrived.
 func (in *inPath) tell() { in.told = [2]uint64{in.seen.Next(), in.told[0]} }
 
-// When an acknowledgement is sent: after so many packets or bytes, or so long
-// after the first of them (an eighth of a round trip, within hosts.ackLeast and
-// hosts.ackMost), whichever is first noticed while the connection is being served
-// anyway. Only hosts.ackMost wakes it up for that alone: setting a timer for each
-// acknowledgement costs more than the acknowledgement.
+// An acknowledgement is due after this many packets or bytes, or some time after the first of
+// them. That time is an eighth of a round trip, within hosts.ackLeast and hosts.ackMost. The
+// connection notices it while it is being served for another reason. Only hosts.ackMost wakes
+// the connection up: a timer for each acknowledgement would cost more than the acknowledgement.
 const (
 	ackEveryPackets = 16
 	ackEveryBytes   = 32 << 10
@@ -87,16 +86,16 @@ const (
 type ackState struct {
 	packets int
 	bytes   int
-	since   mono.Time // arrival of the first packet that waits
-	now     bool      // do not wait
-	again   bool      // a message came that had come before: the last one may be lost
-	last    mono.Time // last acknowledgement sent
+	since   mono.Time // when the first packet arrived that is not acknowledged yet
+	now     bool      // due at once
+	again   bool      // a message arrived twice: our last acknowledgement may be lost
+	last    mono.Time // when the last acknowledgement was sent
 	delay   time.Duration
-	latest  time.Duration // after since, it wakes the connection up
+	latest  time.Duration // after this time from since, the connection wakes up to acknowledge
 }
 
-// arrived notes a packet that came to the host at, and asks for an acknowledgement; rtt is the smoothed
-// round trip, 0 when unknown.
+// arrived counts a packet that reached the host at time at and asks for an acknowledgement. rtt
+// is the smoothed round trip; 0: unknown.
 func (a *ackState) arrived(now, at mono.Time, size int, urgent bool, rtt time.Duration, h *hosts) {
 	if a.packets == 0 {
 		a.since = at
@@ -124,13 +123,13 @@ func (a *ackState) deadline() mono.Time {
 
 func (a *ackState) sent(now mono.Time) { *a = ackState{last: now} }
 
-// ackParts is where the parts of an acknowledgement are put together.
+// ackParts is scratch space for the words and records of an acknowledgement.
 type ackParts struct {
 	words [wire.MaxAckWords]uint64
 	recs  [wire.MaxAckRecords]wire.Record
 }
 
-// ackParts returns the room for the parts of an acknowledgement.
+// ackParts returns that scratch space. It allocates the space at the first call.
 func (rv *receiver) ackParts() *ackParts {
 	if rv.parts == nil {
 		rv.parts = new(ackParts)
@@ -138,8 +137,8 @@ func (rv *receiver) ackParts() *ackParts {
 	return rv.parts
 }
 
-// arrive notes p's arrival and reports whether that is worth an acknowledgement at once: a
-// gap, or congestion.
+// arrive notes on its path that p has arrived. It reports whether p needs an acknowledgement at
+// once: because of a congestion mark, or a gap in front of it.
 func (rv *receiver) arrive(in *inPath, p *Packet, next uint64) (urgent bool) {
 	if p.PN >= next {
 		in.at = p.At
@@ -151,7 +150,7 @@ func (rv *receiver) arrive(in *inPath, p *Packet, next uint64) (urgent bool) {
 	return urgent || (next > 0 && p.PN > next)
 }
 
-// message delivers a message that is new.
+// message delivers the message in f if it is new.
 func (rv *receiver) message(f *wire.Frame) seq.Verdict {
 	n := seq.Expand(f.Number, rv.inbox.FirstMissing())
 	v := rv.inbox.Set(n)
@@ -172,7 +171,8 @@ func (rv *receiver) message(f *wire.Frame) seq.Verdict {
 	return v
 }
 
-// appendAck appends an acknowledgement, with the first words of those in ackParts.
+// appendAck appends an acknowledgement frame. Its bitmap is as many words of ackParts as words
+// says.
 func (rv *receiver) appendAck(now mono.Time, b []byte, words int) []byte {
 	records := rv.ackParts().recs[:0]
 	n := min(len(rv.pending), wire.MaxAckRecords)
@@ -193,9 +193,10 @@ func (rv *receiver) appendAck(now mono.Time, b []byte, words int) []byte {
 	return wire.AppendAck(b, rv.inbox.FirstMissing(), max(1, now.Stamp()), records, rv.ackParts().words[:words])
 }
 
-// ackRoom returns how many bytes an acknowledgement of what has arrived takes, and
-// how many words of those in ackParts; 0 when there is nothing new, or it would take more than
-// most. It need not be due yet: where there is room, it costs nothing.
+// ackRoom returns the size of an acknowledgement frame as of now, in bytes, and the number of
+// bitmap words that it takes from ackParts. Both are 0 if there is nothing new to acknowledge,
+// or if the size exceeds most. The acknowledgement need not be due yet: in a packet with free
+// space it costs nothing.
 func (rv *receiver) ackRoom(most int) (room, words int) {
 	if rv.ack.packets == 0 {
 		return 0, 0

@@ -8,25 +8,27 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// clocksApart is by how much the clocks of two hosts drift apart while the least time of
-// one way counts: 50 us a second, which is more than crystals do as a rule.
+// clocksApart is the most that the clocks of two hosts drift apart while a least one-way delay
+// counts. It allows for 50 us a second, more than crystals usually drift.
 const clocksApart = 2 * rtt.WayWindow / 20_000
 
-// ackedOn is the way of the newest acknowledgement.
+// ackedOn is the path and the addresses that the newest acknowledgement came on.
 type ackedOn struct {
 	in     *inPath
 	local  Uplink
 	remote netip.Addr
 }
 
-// waited returns how long p waited on its way, an acknowledgement that was sent at clock (0: not said).
-// What waits on the way back is no queue of ours, and who takes it for one sends next to
-// nothing while much is received.
+// waited returns how long p, which carries an acknowledgement, queued on its way to us. The peer
+// sent it at clock by its own time stamp; 0: the frame has none. A queue on the way back is not
+// caused by our sending. A host that counts it as its own queue sends next to nothing while it
+// receives much.
 //
-// Nothing is known of a path that no acknowledgement came on lately, and there may be a queue
-// now: it is taken to be as long as the last one between the same addresses.
+// A path without a recent acknowledgement has no least delay to compare with, and a queue may
+// stand there already. So it starts with the least delay of the last acknowledgement, if that
+// had the same addresses.
 func (rv *receiver) waited(now mono.Time, p *Packet, clock uint32) time.Duration {
-	if clock == 0 || p.Slot == candidateSlot { // candidates' packets come from anywhere
+	if clock == 0 || p.Slot == candidateSlot { // packets of candidates may come from any path
 		return 0
 	}
 	in, last := rv.in[p.Slot], &rv.acked
