@@ -5,18 +5,19 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// recovery decides what of the flight is lost, and when it is sent again.
+// recovery decides which packets are lost, and when their messages are sent again.
 type recovery struct {
 	flight
 	paths  *paths
 	choice *choice
 
-	limited  mono.Time // when the window or pacing last held back sending
-	copies   int       // what may be spent on copies of what is late, in messages acknowledged
-	nextSkip int       // packets until a packet number is skipped
+	limited  mono.Time // when the window or the pacer last held back sending
+	copies   int       // budget for copies of late messages: an acknowledged message adds 1, a copy takes copyEvery
+	nextSkip int       // trains of new messages until a packet number is skipped
 }
 
-// maybeSkip leaves out a packet number now and then.
+// maybeSkip leaves out a packet number on p now and then. The sender calls it once for each
+// train of new messages.
 func (rc *recovery) maybeSkip(p *path) {
 	if rc.nextSkip--; rc.nextSkip <= 0 {
 		rc.nextSkip = rc.skipGap()
@@ -24,8 +25,8 @@ func (rc *recovery) maybeSkip(p *path) {
 	}
 }
 
-// skipEvery is the mean number of packets between packet numbers left out,
-// to catch a peer that acknowledges what it has not received.
+// skipEvery is the mean number of trains between two skipped packet numbers. They expose a peer
+// that acknowledges packets which it has not received.
 const skipEvery = 4096
 
 func (rc *recovery) skipGap() int { return 1 + rc.rng.IntN(2*skipEvery) }

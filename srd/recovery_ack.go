@@ -10,18 +10,19 @@ import (
 	"github.com/srdtun/srdtun/srd/steer"
 )
 
-// gain collects what one acknowledgement newly says of one path.
+// gain is the new information about one path in one acknowledgement record.
 type gain struct {
 	p     *path
-	bytes int
-	rtt   time.Duration // sample, 0 if none
-	hosts time.Duration // what the two hosts took beside that
-	held  time.Duration // of that, what the peer says it took and is not believed to be its manner
-	ce    bool
+	bytes int           // of packets that have newly left the network
+	rtt   time.Duration // round trip of the network alone; 0: no sample
+	hosts time.Duration // time that both hosts added to rtt
+	held  time.Duration // the peer's part of hosts above hosts.hold, by its own account; it counts as a queue
+	ce    bool          // the peer has counted more Congestion Experienced marks
 }
 
-// handleAck takes an acknowledgement, which came to the host at, and waited back on its way. It
-// reports false when the peer claims what cannot be: then nothing more of the packet is believed.
+// handleAck applies an acknowledgement that reached the host at time at, after it had queued for
+// back on its way. It returns false if the peer claims an impossible arrival. The caller then
+// ignores the rest of the packet and ends the session.
 func (rc *recovery) handleAck(now, at mono.Time, back time.Duration, a *wire.Ack) bool {
 	if a.FirstMissing > rc.out.next || !rc.plausible(a) {
 		rc.drop(DropAckInvalid)
@@ -46,7 +47,7 @@ func (rc *recovery) handleAck(now, at mono.Time, back time.Duration, a *wire.Ack
 	return true
 }
 
-// plausible reports whether all of a's records speak of packets that were sent.
+// plausible reports whether all records of a name packets that were sent.
 func (rc *recovery) plausible(a *wire.Ack) bool {
 	for i := range a.NumRecords() {
 		r := a.Record(i)
@@ -61,8 +62,8 @@ func (rc *recovery) plausible(a *wire.Ack) bool {
 	return true
 }
 
-// trapped reports whether r says that a packet has arrived whose number was left out.
-// Each one that a record could tell of is in the ledger still (trim).
+// trapped reports whether r acknowledges a skipped packet number. The ledger still contains
+// every skipped number that a record can reach (trim).
 func (p *path) trapped(r *wire.Record) bool {
 	if p.skipped <= p.sent.First() {
 		return false
@@ -75,12 +76,12 @@ func (p *path) trapped(r *wire.Record) bool {
 	return false
 }
 
-// claims reports whether r says that packet pn has arrived.
+// claims reports whether r acknowledges packet pn.
 func claims(r *wire.Record, pn uint64) bool {
 	return pn == r.Highest || (pn < r.Highest && r.Highest-pn <= wire.RecordReach && r.Below>>(r.Highest-1-pn)&1 != 0)
 }
 
-// ackRecord takes what the peer says of the packets of one path.
+// ackRecord applies the peer's record about the packets of one path.
 func (rc *recovery) ackRecord(now, at mono.Time, back time.Duration, r wire.Record) {
 	p := rc.paths.table[r.Slot]
 	g := gain{p: p}
@@ -91,7 +92,7 @@ func (rc *recovery) ackRecord(now, at mono.Time, back time.Duration, r wire.Reco
 		}
 		if k := p.sent.At(r.Highest); k != nil && k.State != ledger.Acked && k.State != ledger.Freed && k.At != 0 && now.Sub(k.At) <= sampleMost {
 			hold := time.Duration(r.Hold) * wire.HoldUnit
-			if hold >= at.Sub(k.At) { // that cannot be
+			if hold >= at.Sub(k.At) { // impossible: no time is left for the network
 				hold = min(hold, rc.hosts.hold())
 			}
 			g.rtt = roundTrip(k.At, at, now, hold)
@@ -111,12 +112,12 @@ func (rc *recovery) ackRecord(now, at mono.Time, back time.Duration, r wire.Reco
 	rc.credit(now, &g, back)
 }
 
-// roundTrip returns what the network took of the time between sent and at, when the
-// acknowledgement came to the host; the rest is how long the peer held it back. That is
-// the peer's word alone. Who says that it held all back hides every queue, and would be sent
-// far more than its link carries; so to congestion control what is beyond hosts.hold counts like a
-// queue (gain.held): one in a host is as long (Swift, section 3.2). What
-// cannot be is counted to when it was handled: a clock was set.
+// roundTrip returns the network's part of a round trip. The packet left at time sent, and its
+// acknowledgement reached the host at time at. The peer held the acknowledgement back for hold,
+// which is the peer's word alone. A peer that exaggerates hides every queue, and would get far
+// more than its link carries. So congestion control counts the part above hosts.hold as a queue
+// in the peer's host (gain.held; Swift, section 3.2). If hold leaves no time for the network,
+// one of the clocks was set; then the round trip ends at now.
 func roundTrip(sent, at, now mono.Time, hold time.Duration) time.Duration {
 	if at.Sub(sent) <= hold {
 		at = now
@@ -124,14 +125,16 @@ func roundTrip(sent, at, now mono.Time, hold time.Duration) time.Duration {
 	return max(at.Sub(sent)-hold, time.Microsecond)
 }
 
-// credit tells congestion control and steering what was gained.
+// credit passes g on to congestion control and to the path policy. The acknowledgement queued
+// for back on its way.
 func (rc *recovery) credit(now mono.Time, g *gain, back time.Duration) {
 	p := g.p
 	near := rc.choice.eligible.Has(int(p.slot)) || rc.choice.eligible.Empty()
 	var stray time.Duration
 	if g.rtt > 0 {
 		rc.hosts.took(g.hosts)
-		// More than the round trip is longer than the least is the length of its way.
+		// The acknowledgement's queue is part of the round trip, so it is no longer than the
+		// round trip above its base. A larger value means that the way back itself is longer.
 		back = min(back, max(0, g.rtt-p.rtt.Base()))
 		trip := g.rtt + g.held
 		stray = p.rtt.Stray(now, trip-back)
@@ -149,13 +152,14 @@ func (rc *recovery) credit(now mono.Time, g *gain, back time.Duration) {
 		limited := rc.limited != 0 && now.Sub(rc.limited) <= rc.rtt.Smoothed()+rc.hosts.coarse
 		a := cc.Ack{Bytes: g.bytes, RTT: g.rtt, Base: p.rtt.Base(), Empty: p.rtt.Empty(), Back: back, Stray: stray, CE: g.ce, Held: g.held}
 		if !near {
-			a.RTT = 0 // the round trip of a path that carries nothing tells of no congestion
+			a.RTT = 0 // a path that is not eligible carries no new data, so its round trip shows no congestion
 		}
 		rc.cfg.Control.Ack(now, a, limited)
 	}
 }
 
-// length keeps the length of p's way right while its queue is not empty, or it has become longer.
+// length keeps the base of p right while competitors never let its queue empty, and when the
+// path has become longer.
 func (rc *recovery) length(now mono.Time, p *path) {
 	switch rc.cfg.Control.Queued() {
 	case cc.Nobody:
@@ -170,9 +174,10 @@ func (rc *recovery) length(now mono.Time, p *path) {
 	}
 }
 
-// unlike reports whether there is another path without a queue, of a target t, and p usually takes
-// longer by more than that: then p has become longer; or others are on it, and it is as if it
-// were. What all paths have alike is no length: acknowledgements may wait.
+// unlike reports whether p usually takes longer than another path without a queue, by more than
+// the target t. Then p has become longer. Or a competitor keeps a queue on p, which has the same
+// effect as length. A delay that all paths have in common is not length: the acknowledgements
+// may be queueing.
 func (rc *recovery) unlike(p *path, t time.Duration) bool {
 	for _, q := range rc.paths.table {
 		if q != p && q.state == PathActive && q.rtt.Known() && q.rtt.Usual() <= q.rtt.Base()+t/2 && q.rtt.Usual()+t < p.rtt.Usual() {
@@ -182,7 +187,7 @@ func (rc *recovery) unlike(p *path, t time.Duration) bool {
 	return false
 }
 
-// ackPacket marks packet pn of g's path as arrived, with all its messages.
+// ackPacket marks packet pn of g's path, and all its messages, as arrived.
 func (rc *recovery) ackPacket(now mono.Time, g *gain, pn uint64) {
 	p := g.p
 	k := p.sent.At(pn)
@@ -206,11 +211,13 @@ func (rc *recovery) ackPacket(now mono.Time, g *gain, pn uint64) {
 		switch {
 		case !rc.out.open(n):
 		case rc.choice.steering.doubled != nil:
-			// The other copy is still under way, and will tell of its own path.
+			// The other copy is still in flight, and its acknowledgement will measure its own
+			// path.
 			rc.out.ack(n)
 			rc.stats.Acked++
 		default:
-			// A copy that is under way is no use any more. It is not credited.
+			// A copy that is still in flight is useless now. It leaves the window without
+			// credit.
 			if q, other := rc.ackMessage(n); other != nil {
 				rc.settle(q, other)
 			}
@@ -218,20 +225,21 @@ func (rc *recovery) ackPacket(now mono.Time, g *gain, pn uint64) {
 	}
 }
 
-// spurious learns from a packet that was taken to be lost but had arrived.
+// spurious raises a loss threshold, because a packet that was declared lost has arrived.
 func (rc *recovery) spurious(now mono.Time, p *path, k *ledger.Packet) {
 	p.stats.Spurious++
 	rc.stats.Spurious++
 	switch {
 	case k.Marks&ledger.Timed != 0:
 		rc.hosts.mistaken(now, rc.rtt.Smoothed())
-	case k.Marks&ledger.Told != 0: // what was sent after it had arrived before
+	case k.Marks&ledger.Told != 0: // later packets of the path had overtaken it
 		p.reorder = min(p.reorder+1, reorderFirst+mistakesMost)
 	}
 }
 
-// ackMessage marks message n, which is open, as delivered. When that was the last open
-// message of the packet in flight that it last travelled in, it returns that packet.
+// ackMessage marks message n, which must be open, as delivered. If that was the last open
+// message of its newest packet, and that packet is in flight, it returns the packet and its path
+// as well.
 func (rc *recovery) ackMessage(n uint64) (p *path, empty *ledger.Packet) {
 	m := rc.out.at(n)
 	p = rc.paths.table[m.slot]
@@ -245,11 +253,10 @@ func (rc *recovery) ackMessage(n uint64) (p *path, empty *ledger.Packet) {
 	return p, empty
 }
 
-// ackMessages takes the message part: everything below the first missing, and
-// the bitmap above it. It frees the messages that the path records did not speak of,
-// because the acknowledgement that did was lost. It frees no room in the window, which
-// is for records alone to do: a message may have been acknowledged that never arrived,
-// and no number that was left out would show it.
+// ackMessages applies the message part of an acknowledgement: all numbers below FirstMissing,
+// and the bitmap above it. If the acknowledgement with a packet's record was lost, this part
+// still frees the packet's messages. It makes no room in the window; only records do. A peer can
+// acknowledge a message number that never arrived, and no skipped number would expose it.
 func (rc *recovery) ackMessages(now mono.Time, a *wire.Ack) {
 	take := func(n uint64) {
 		if p, k := rc.ackMessage(n); k != nil {
@@ -267,9 +274,10 @@ func (rc *recovery) ackMessages(now mono.Time, a *wire.Ack) {
 	}
 }
 
-// detectLoss applies the FIFO rule to p: a packet is lost when one sent reorder
-// or more packet numbers later has arrived on the same path. Of one that was freed, and
-// lies so far below the highest that no record tells of it any more, nothing is known.
+// detectLoss applies the packet threshold to p (docs/transport.md, L1). A packet is lost when a
+// packet with a number higher by reorder or more has arrived on the same path. A freed packet
+// may lie so far below the highest number that no record can cover it. Its fate then stays
+// unknown, and it is settled.
 func (rc *recovery) detectLoss(now mono.Time, p *path) {
 	p.trim(now)
 	reorder := uint64(p.reorder)
@@ -294,14 +302,14 @@ func (rc *recovery) detectLoss(now mono.Time, p *path) {
 	}
 }
 
-// lost takes packet pn for lost on a path that carries what others sent with it.
+// lost declares packet pn lost on a path that delivers other packets, and tells the path policy.
 func (rc *recovery) lost(now mono.Time, p *path, pn uint64, k *ledger.Packet) {
 	rc.lose(p, pn, k)
 	rc.cfg.Policy.Loss(now, int(p.slot))
 }
 
-// loseTail takes what is left of trains that have arrived in part for lost. That it did
-// not come in time is no proof: congestion control is not told.
+// loseTail declares the rest of a train lost if its beginning has arrived (L2). The train's age
+// is no proof, so congestion control does not hear of the loss.
 func (rc *recovery) loseTail(now mono.Time, p *path) {
 	for pn := p.lowest; pn < p.sent.Next(); pn++ {
 		k := p.sent.At(pn)

@@ -8,34 +8,34 @@ import (
 	"github.com/srdtun/srdtun/srd/steer"
 )
 
-// flight is what is under way: packets in flight, messages that are not acknowledged, and of
-// these the ones that wait to be sent again. What is lost is for recovery to say, and what
-// becomes of a path for paths.
+// flight contains the packets in flight, the messages that are not acknowledged, and the queue
+// of messages to send again. recovery decides which packets are lost, and paths decides which
+// paths have failed.
 type flight struct {
 	*env
 	keys *keyring
 
 	out      outbox
 	inflight int
-	freed    int       // of inflight, in packets whose messages were acknowledged by number
+	freed    int       // bytes of inflight in freed packets (recovery_freed.go)
 	busy     steer.Set // paths with packets in flight
 	timer    lossTimer
-	reinject mono.Time // not before then is any message late; 0 if that is to be found out
+	reinject mono.Time // no message is late before then; 0: nextReinjection has to search
 	rate     meter
 }
 
-// lossTimer is the tail-loss state of the whole connection.
+// lossTimer is the state of tail-loss detection for the whole connection.
 type lossTimer struct {
-	progress mono.Time // last acknowledgement of something new, or first send after idle
+	progress mono.Time // last acknowledgement of something new, or first packet after idle
 	newest   mono.Time // sending time of the newest packet known to have arrived
-	backoff  uint
-	probes   int // copies of the oldest open message to send, whatever the window says
+	backoff  uint      // probe timeouts in a row
+	probes   int       // copies of the oldest open message to send, whatever the window says
 	lastSent mono.Time
 	probed   mono.Time // last tail probe
-	found    bool      // the next copy goes where the peer was just found: it has moved
+	found    bool      // the peer has moved: the next repair goes to the path where it was just heard
 }
 
-// single builds a train of one packet on p whose frames f appends.
+// single builds a train of one packet on p. f appends the packet's frames.
 func (fl *flight) single(t *Train, p *path, state ledger.State, size int, f func([]byte) []byte) {
 	t.reset(p.tuple, fl.keys.send.keys)
 	b := t.open(p.slot, p.sent.Next())
@@ -44,12 +44,12 @@ func (fl *flight) single(t *Train, p *path, state ledger.State, size int, f func
 	fl.record(p, ledger.Packet{At: t.at, State: state, Size: uint16(len(t.Buf))})
 }
 
-// meanLife is for how long after the last acknowledgement the mean round trip is one of now. The
-// queue that made it long has drained since, and a tail probe would wait for that still.
+// meanLife is how long the mean round trip stays valid after the last acknowledgement. The queue
+// behind a long mean has drained by then, and a tail probe would wait for that queue as well.
 const meanLife = time.Second
 
-// record enters a packet just built into the path's ledger, and counts it for the keys
-// that it will be sealed with.
+// record enters a new packet into the path's ledger, and counts it against the limit of the keys
+// that will seal it.
 func (fl *flight) record(p *path, k ledger.Packet) uint64 {
 	fl.stats.TxBytes += uint64(k.Size)
 	fl.keys.count(int(k.Size))
@@ -79,7 +79,7 @@ func (fl *flight) record(p *path, k ledger.Packet) uint64 {
 	return pn
 }
 
-// queueRetransmit puts open message n into the queue of those to be sent again.
+// queueRetransmit puts open message n into the retransmission queue.
 func (fl *flight) queueRetransmit(n uint64) {
 	if m := fl.out.at(n); !m.wants {
 		m.wants = true
@@ -87,7 +87,7 @@ func (fl *flight) queueRetransmit(n uint64) {
 	}
 }
 
-// queueFirst puts open message n at the head of the line to be sent again.
+// queueFirst puts open message n at the head of the retransmission queue.
 func (fl *flight) queueFirst(n uint64) {
 	q := &fl.out.retx
 	if q.len() > 0 && q.peek() == n && fl.out.at(n).wants {
@@ -97,8 +97,8 @@ func (fl *flight) queueFirst(n uint64) {
 	q.unshift(n)
 }
 
-// giveUp turns m into a tombstone: its number still travels, so that the
-// receiver does not wait for it, but not its payload.
+// giveUp turns m into a tombstone. The number still travels, so that the receiver does not wait
+// for the message, but the payload does not.
 func (fl *flight) giveUp(m *outMsg, s Status) {
 	m.release(s)
 	m.void = true
@@ -108,8 +108,8 @@ func (fl *flight) giveUp(m *outMsg, s Status) {
 	}
 }
 
-// voidAll gives up every payload that waits, as nobody answers. The numbers stay: the peer, if it
-// comes back as the process it was, counts on from them.
+// voidAll gives up all payloads that are not acknowledged, because the peer does not answer.
+// Their numbers stay: if the same process of the peer comes back, it continues from them.
 func (fl *flight) voidAll() {
 	for n := fl.out.first; n < fl.out.next; n++ {
 		if m := fl.out.at(n); !m.acked && !m.void {
@@ -118,14 +118,16 @@ func (fl *flight) voidAll() {
 	}
 }
 
-// handBack takes everything in flight on p for lost, to be sent again. p is not used any more.
+// handBack declares everything in flight on p lost, so that other paths repair it. p is not used
+// any more.
 func (fl *flight) handBack(p *path) {
 	fl.loseAll(p, 0)
 	fl.settleFreed(p)
 }
 
-// loseAll is handBack for a path that may be used again soon: what was freed stays in
-// flight, or a path that falls silent again and again would empty the window. mark says why.
+// loseAll does the same for a path that may soon be used again, except that freed packets stay
+// in flight. Otherwise a path that falls silent again and again would empty the window. mark
+// says why the packets are lost.
 func (fl *flight) loseAll(p *path, mark ledger.Mark) {
 	for pn := p.sent.First(); pn < p.sent.Next(); pn++ {
 		if k := p.sent.At(pn); k.State == ledger.InFlight {
@@ -135,7 +137,7 @@ func (fl *flight) loseAll(p *path, mark ledger.Mark) {
 	}
 }
 
-// lose takes packet pn for lost and hands its messages back.
+// lose declares packet pn lost and queues its messages for retransmission.
 func (fl *flight) lose(p *path, pn uint64, k *ledger.Packet) {
 	fl.land(p, k)
 	p.hole.swallow(k)
@@ -165,14 +167,14 @@ func (fl *flight) land(p *path, k *ledger.Packet) {
 	}
 }
 
-// settle has done with a packet whose messages have arrived: it leaves the window, and
-// nobody is told.
+// settle takes a packet out of the window whose messages are acknowledged. Neither congestion
+// control nor the path policy hears of it.
 func (fl *flight) settle(p *path, k *ledger.Packet) {
 	fl.land(p, k)
 	k.State = ledger.Acked
 }
 
-// settleFreed settles all that was freed on p.
+// settleFreed settles all freed packets on p.
 func (fl *flight) settleFreed(p *path) {
 	for pn := p.sent.First(); pn < p.sent.Next() && p.freed.bytes > 0; pn++ {
 		if k := p.sent.At(pn); k.State == ledger.Freed {
@@ -181,11 +183,10 @@ func (fl *flight) settleFreed(p *path) {
 	}
 }
 
-// silentAfter so many tail probes without an answer nothing else is sent.
-// Three have tried three paths.
+// silentAfter is the number of unanswered tail probes that stops all other sending. Together
+// they have tried up to 13 paths (probesNow).
 const silentAfter = 3
 
-// silent reports whether the peer has said nothing for several tail probes.
-// Then the probes are all that is sent, as after a TCP timeout: what went out
-// with them would most likely be lost too, again and again.
+// silent reports whether the peer has left several tail probes unanswered. Then only probes are
+// sent, as after a TCP timeout: other packets would most likely be lost too, again and again.
 func (fl *flight) silent() bool { return fl.timer.backoff >= silentAfter && !fl.out.empty() }

@@ -7,18 +7,18 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// A packet is freed when all its messages were acknowledged by their numbers, before a
-// record told of the packet itself. Mostly the acknowledgement with the record was lost,
-// and the next record on the path tells of it. But a peer that wants more than its share
-// may acknowledge messages that were dropped (Savage et al. 1999, "TCP Congestion Control
-// with a Misbehaving Receiver"), so the packet stays in flight, where it takes room in the
-// window, until a record, the FIFO rule or time has an end with it. Only a record is
-// credited to congestion control.
+// A packet is freed when all its messages were acknowledged by their numbers, before a record
+// acknowledged the packet itself. Usually the acknowledgement with that record was lost, and the
+// next record on the path covers the packet. But a peer that wants more than its share may
+// acknowledge messages that were dropped (Savage et al. 1999, "TCP Congestion Control with a
+// Misbehaving Receiver"). So a freed packet stays in flight and takes room in the window, until
+// a record, the packet threshold or time settles it. Congestion control gets credit only for
+// packets that a record acknowledges.
 
-// free takes it that the messages of packet k, in flight on p, have arrived.
+// free marks packet k, in flight on p, as freed: all its messages were acknowledged by number.
 func (rc *recovery) free(now mono.Time, p *path, k *ledger.Packet) {
 	k.State = ledger.Freed
-	p.stale = true // another may be the oldest
+	p.stale = true // p's oldest packet in flight may be another one now
 	rc.timer.newest = max(rc.timer.newest, k.At)
 	if due := max(now, k.At.Add(rc.freedFor(p))); p.freed.bytes == 0 || due < p.freed.due {
 		p.freed.due = due
@@ -27,15 +27,15 @@ func (rc *recovery) free(now mono.Time, p *path, k *ledger.Packet) {
 	p.freed.bytes += int(k.Size)
 }
 
-// freedFor returns how long after it was sent a freed packet on p is settled: when its
-// record should have come, and twice as long each time that none came in between, up to
-// what probes are apart. Who never sends one is sent ever less.
+// freedFor returns how long after its sending a freed packet on p is settled: when its record
+// should have come. The time doubles, up to probeMost, each time that no record came in between.
+// So a peer that never sends records gets ever less data.
 func (rc *recovery) freedFor(p *path) time.Duration {
 	wait := rc.lateAfter(p)
 	return max(wait, min(wait<<min(p.freed.backoff, 16), probeMost))
 }
 
-// checkFreed settles what has been freed for long enough on p.
+// checkFreed settles the freed packets on p when their time is over.
 func (rc *recovery) checkFreed(now mono.Time, p *path) {
 	if p.freed.bytes == 0 || now < p.freed.due {
 		return

@@ -5,15 +5,16 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// What time alone tells of the packets in flight on a path, soonest first:
+// Losses that only time shows (docs/transport.md, L2 and L3), soonest first:
 //
-//   - The rest of a train of which something has arrived is lost (tailDue).
-//   - The oldest packet is overdue (env.lostAfter). If others on the path were acknowledged
-//     a moment ago, it is lost; otherwise the path has fallen silent.
+//   - The rest of a train is lost if its beginning has arrived (tailDue).
+//   - The oldest packet is overdue (env.lostAfter). If the path was heard meanwhile, the packet is
+//     lost. Otherwise the path has failed.
 //
-// All of them ask that something sent later has arrived, if there was anything.
+// Both need proof from a packet that was sent later and has arrived. The first rule also applies
+// if nothing was sent later.
 
-// checkPaths does what is due of that on all paths.
+// checkPaths applies these rules to all paths with packets in flight, and settles freed packets.
 func (rc *recovery) checkPaths(now mono.Time) {
 	for _, p := range rc.paths.table {
 		if !rc.busy.Has(int(p.slot)) {
@@ -26,8 +27,8 @@ func (rc *recovery) checkPaths(now mono.Time) {
 	}
 }
 
-// checkOldest takes the oldest packet in flight on p for lost if that is due, with others
-// perhaps, and reports whether it was.
+// checkOldest examines the oldest packet in flight on p. If its time is over, it declares that
+// packet lost, perhaps with others, or suspects the path. It reports whether it did so.
 func (rc *recovery) checkOldest(now mono.Time, p *path) bool {
 	k := p.oldest()
 	switch {
@@ -45,34 +46,34 @@ func (rc *recovery) checkOldest(now mono.Time, p *path) bool {
 	return true
 }
 
-// overtaken reports whether something sent after k, by more than paths of equal
-// length can differ, has arrived elsewhere (RACK, RFC 8985, over paths).
+// overtaken reports whether a packet that was sent clearly after k has arrived on any path
+// (RACK, RFC 8985, over paths). Clearly means by more than the deviation of p, since paths of
+// equal length may differ by that much.
 func (rc *recovery) overtaken(p *path, k *ledger.Packet) bool {
 	return rc.timer.newest > k.At.Add(p.rtt.Variation())
 }
 
-// outlived reports whether an acknowledgement of k, the rest of a train, should have been
-// seen by now: that of something sent later has, or nothing else was sent that could be
-// told of. The acknowledgement that told of the train's beginning may have come on a
-// shorter way than those that followed; on short round trips that is all the difference
-// there is.
+// outlived reports whether an acknowledgement of k, the rest of a train, should have come by
+// now. Either a later packet was acknowledged, or no later packet exists. The acknowledgement of
+// the train's beginning may have come on a shorter path than the next acknowledgement does. On
+// short round trips this alone can make k look lost.
 func (rc *recovery) outlived(p *path, k *ledger.Packet) bool {
 	return rc.overtaken(p, k) || rc.timer.lastSent <= k.At.Add(p.rtt.Variation())
 }
 
-// talks reports whether a packet on p was acknowledged so lately that the path has not
-// fallen silent. Then what is overdue on it is lost, and what follows is not. Where a
-// link drops much of what it is sent, it takes some packets until two of them have
-// arrived that prove the loss of one, and on a long path many are behind it by then.
+// talks reports whether a packet on p was acknowledged so lately that the path has not failed.
+// Then the overdue packets on it are lost, and the packets behind them are not. On a link with
+// many losses it takes some packets until two of them arrive and prove the loss of another. On a
+// long path many packets are in flight by then.
 func (rc *recovery) talks(now mono.Time, p *path) bool {
 	return now.Sub(p.heard) < rc.lostAfter(p)-p.rtt.Smoothed()
 }
 
-// overdueTogether is the part of what a path is waited for beyond its mean within which packets are overdue
-// together: a train of hundreds would wake the host for each of them.
+// overdueTogether is the part of a path's allowance above its mean within which packets count as
+// overdue together. Otherwise each of hundreds of packets in flight would wake the host.
 const overdueTogether = 64
 
-// loseOverdue takes what is overdue on p for lost.
+// loseOverdue declares the overdue packets on p lost, and tells congestion control.
 func (rc *recovery) loseOverdue(now mono.Time, p *path) {
 	after, lost := rc.lostAfter(p), 0
 	due := now.Add((after-rc.mean(p))/overdueTogether - after)
@@ -91,8 +92,8 @@ func (rc *recovery) loseOverdue(now mono.Time, p *path) {
 	rc.cfg.Control.Lost(now, lost)
 }
 
-// pathDeadline returns when the next path is overdue. A path that is overdue already but
-// not overtaken is left to the tail probe, or to the next acknowledgement.
+// pathDeadline returns when checkPaths has something to do. If a packet is overdue already but
+// not overtaken, the tail probe or the next acknowledgement takes care of it.
 func (rc *recovery) pathDeadline() mono.Time {
 	at := mono.Never
 	for _, p := range rc.paths.table {

@@ -7,8 +7,8 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// retransmission returns the first message that waits to be sent again, if it
-// may be sent now: within the window, or as the probe of a tail.
+// retransmission returns the first message of the retransmission queue, if it may be sent now:
+// within the window, or as a tail probe.
 func (rc *recovery) retransmission() (uint64, bool) {
 	q := &rc.out.retx
 	for q.len() > 0 && (!rc.out.open(q.peek()) || !rc.out.at(q.peek()).wants) {
@@ -20,7 +20,7 @@ func (rc *recovery) retransmission() (uint64, bool) {
 	return q.peek(), true
 }
 
-// expire gives m's payload up when it has been repaired for long enough.
+// expire gives m's payload up when it is no longer worth repairing (docs/transport.md, L6).
 func (rc *recovery) expire(now mono.Time, m *outMsg) {
 	limit := giveUpStream
 	switch d, timed := m.m.Class.deadline(); {
@@ -41,8 +41,8 @@ func (rc *recovery) expire(now mono.Time, m *outMsg) {
 	}
 }
 
-// expireDue gives up the payloads whose deadline is over, in flight or not. Nobody waits
-// longer to be told than he has to.
+// expireDue gives up the payloads that have passed their deadline, in flight or not. Their
+// owners learn of it soon after.
 func (rc *recovery) expireDue(now mono.Time) {
 	o := &rc.out
 	if o.due == 0 || now < o.due {
@@ -61,9 +61,9 @@ func (rc *recovery) expireDue(now mono.Time) {
 	}
 }
 
-// worth returns for how long a payload is repaired: for least, but on a long path for the
-// time of a few round trips. One that was not measured yet may take as long as TCP allows
-// its first (RFC 6298 section 2).
+// worth returns how long a payload is repaired: for least, or for a few round trips on a long
+// path. Before any round trip is known, that is as long as TCP waits for the answer to its first
+// packet (RFC 6298 section 2).
 func (rc *recovery) worth(least time.Duration) time.Duration {
 	if !rc.rtt.Known() {
 		return max(least, firstRepairMost)
@@ -71,8 +71,8 @@ func (rc *recovery) worth(least time.Duration) time.Duration {
 	return max(least, 4*rc.rtt.Smoothed())
 }
 
-// lateAt returns when message n should have been acknowledged; Never when it is not
-// in flight.
+// lateAt returns when message n is late (L7). It returns Never if the message has no payload in
+// flight, or if the round trip of its path is unknown.
 func (rc *recovery) lateAt(n uint64) mono.Time {
 	if !rc.out.open(n) {
 		return mono.Never
@@ -86,7 +86,8 @@ func (rc *recovery) lateAt(n uint64) mono.Time {
 	return k.At.Add(rc.copyAfter(p))
 }
 
-// sentAt returns when the packet in flight left that message n, which is open, travelled in last.
+// sentAt returns when the newest packet with message n was sent. The message must be open, and
+// the packet in flight.
 func (rc *recovery) sentAt(n uint64) mono.Time {
 	m := rc.out.at(n)
 	return rc.paths.table[m.slot].sent.At(m.pn).At

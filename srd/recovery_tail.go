@@ -7,33 +7,35 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// How long a payload is worth repairing (docs/design.md, "Loss and repair").
+// How long a payload is worth repairing (docs/design.md, "Loss and repair"), and how long the
+// connection waits before it acts.
 const (
 	giveUpStream   = 150 * time.Millisecond
 	giveUpDatagram = 50 * time.Millisecond
-	// firstRepairMost bounds the age at which a payload that was sent only once is sent
-	// again. Those limits are for what is lost again and again; a process that was not
-	// scheduled for so long has tried nothing. A repair that comes after the receiver's
-	// wait for order is handed over late, and TCP needs it still. A second is when TCP
-	// sends the first packet of a connection again (RFC 6298 section 2): until then
-	// nobody may have asked again, and later somebody has.
+	// firstRepairMost bounds the age at which a payload that was sent only once is sent again.
+	// The limits above are for payloads that are lost repeatedly. A process that was not
+	// scheduled for that long has not tried a repair. The receiver no longer holds later packets
+	// back for such a repair, but it delivers it, and the inner TCP still needs it. TCP sends
+	// the first packet of a connection again after a second (RFC 6298 section 2). Until then
+	// perhaps nobody has repeated the packet; later somebody has.
 	firstRepairMost = time.Second
-	// dueEvery is how often deadlines are looked at: each time takes a look at all that is
-	// unacknowledged, 0.1 ms at most.
+	// dueEvery is the least time between two checks of deadlines. Each check scans all
+	// unacknowledged messages, which takes 0.1 ms at most.
 	dueEvery = 5 * time.Millisecond
-	// deadAfter without a word from the peer, while something is in flight, a
-	// new handshake is tried: the peer may have been restarted and lost its keys.
+	// deadAfter is how long the peer may be silent, while a message is unacknowledged, before a
+	// new handshake is tried. The peer may have restarted and lost its keys.
 	deadAfter = 500 * time.Millisecond
-	// probesMost is on how many paths at once a tail probe goes at most. The first
-	// goes on 1, the second on 4, the third on 8: where half of the paths have died,
-	// and half of those back, that fails twice in a hundred times, and takes 28 ms.
+	// probesMost is the most paths that one tail probe goes on. The first probe goes on 1 path,
+	// the second on 4, the third on 8. Suppose that half of the paths out and half of the paths
+	// back have died. Then all three fail in two of a hundred cases, after 28 ms.
 	probesMost = 8
 )
 
-// pto returns how long to wait for any acknowledgement before the oldest
-// message is sent again (RFC 9002 section 6.2; floor for busy machines). A queue that has drained
-// leaves a deviation of its whole length: for the network two round trips are enough (RFC 8985 section
-// 7.2), and what hosts add, and mistakes, come on top.
+// pto returns the probe timeout: how long to wait for any acknowledgement before the oldest
+// message is sent again (RFC 9002 section 6.2, with a least deviation for busy hosts). After a
+// queue has drained, the deviation is as long as the whole queue was. So the timeout allows at
+// most two round trips for the network (RFC 8985 section 7.2), and adds the time of the hosts
+// and an allowance for mistakes.
 func (rc *recovery) pto() time.Duration {
 	if !rc.rtt.Known() {
 		return firstRTT
@@ -43,16 +45,17 @@ func (rc *recovery) pto() time.Duration {
 	return min(d<<min(rc.timer.backoff, 16), max(ptoMost, d))
 }
 
-// tailDeadline returns when the tail probe is due: a PTO after the last packet was sent
-// (RFC 9002 section 6.2.1). But who sends a little all the time would never get there: in
-// silence it is due no later than ptoMost after the oldest message, or the last probe.
+// tailDeadline returns when the tail probe is due: a probe timeout after the last packet was
+// sent (RFC 9002 section 6.2.1). A host that sends a little all the time would never reach that
+// moment. So in silence the probe is also due ptoMost, or a longer probe timeout, after the
+// oldest message or the last probe.
 func (rc *recovery) tailDeadline() mono.Time {
 	if rc.out.empty() && rc.inflight == rc.freed {
 		return mono.Never
 	}
 	wait := rc.pto()
 	if rc.out.empty() {
-		wait += rc.choice.longest // what is out may be the ping of a far path
+		wait += rc.choice.longest // the packet in flight may be a ping on a far path
 	}
 	due := max(rc.timer.progress, rc.timer.lastSent).Add(wait)
 	if rc.out.empty() {
@@ -62,9 +65,9 @@ func (rc *recovery) tailDeadline() mono.Time {
 	return due.Min(oldest.Add(max(wait, ptoMost)))
 }
 
-// checkTail sends the oldest open message again when nothing has been heard for
-// a PTO, whatever the window says. It reports whether that has gone on for so long that the
-// peer may have lost its keys.
+// checkTail sends the oldest open message again after a probe timeout without any
+// acknowledgement, whatever the window is. It reports whether the silence has lasted so long
+// that the peer may have lost its keys.
 func (rc *recovery) checkTail(now mono.Time) (dead bool) {
 	if now < rc.tailDeadline() {
 		return false
@@ -80,10 +83,9 @@ func (rc *recovery) checkTail(now mono.Time) (dead bool) {
 	return !rc.out.empty() && now.Sub(max(rc.lastHeard, rc.out.at(rc.out.first).first)) > deadAfter
 }
 
-// probesNow returns on how many paths the tail probe with message n goes: on one at
-// first, then on more, but no more than half of all, as long as it has a payload. Many
-// paths may have died while nobody looked, and one after the other there is no time to
-// try them.
+// probesNow returns how many paths the tail probe with message n goes on. It is one path at
+// first, and always if n has no payload. Then it is more, up to half of all paths: many of them
+// may have died while the connection was idle, and trying them one by one takes too long.
 func (rc *recovery) probesNow(n uint64) int {
 	most := probesMost
 	switch {
@@ -95,11 +97,11 @@ func (rc *recovery) probesNow(n uint64) int {
 	return max(1, min(most, rc.paths.usable.Len()/2))
 }
 
-// expireOld takes what has been in flight for longer than any repair takes for
-// lost, so that a long silence does not leave a window of packets whose fate
-// nobody asks for. When copies have been acknowledged instead of all that is in
-// flight, and that fills the window, a path's timeout is enough: nothing new may go,
-// and there is nothing that a tail probe could send.
+// expireOld declares packets lost that have been in flight for longer than any repair takes.
+// Otherwise the window stays full of packets after a long silence, and no other rule settles
+// them. A shorter limit, lostAfter, applies when copies of all messages are acknowledged while
+// the originals fill the window. Then no new message may go, and there is no message for a tail
+// probe.
 func (rc *recovery) expireOld(now mono.Time) {
 	stuck := rc.out.empty() && rc.inflight >= rc.cfg.Control.Window()
 	for _, p := range rc.paths.table {
