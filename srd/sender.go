@@ -7,7 +7,7 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// sender builds trains, as window and pacer allow.
+// sender builds trains, as the window and the pacer allow.
 type sender struct {
 	*env
 	keys     *keyring
@@ -17,20 +17,21 @@ type sender struct {
 	choice   *choice
 
 	bucket  pace.Bucket
-	limit   Limit     // what stopped Next last
-	stopped mono.Time // and since when
-	pings   int       // acknowledgements since one last asked for an answer
+	limit   Limit     // why Next stopped last
+	stopped mono.Time // when it stopped; 0: it did not
+	pings   int       // acknowledgements since the last one that asked for an answer
 }
 
 // Bounds of a data train.
 const (
-	// minPayload: less room than this at a packet's end is padded, not used.
+	// minPayload is the least room at a packet's end that is used. Less is padded.
 	minPayload = 64
-	// burstBytes is what may leave at once, whatever the pace: 16 packets.
+	// burstBytes is how many bytes may leave at once at any pace: 16 packets.
 	burstBytes = 16 * 1472
 )
 
-// newFirst reports whether nothing that was sent before is to be sent once more now.
+// newFirst reports whether new messages may go next: no message waits for a repair or for its
+// second copy.
 func (sd *sender) newFirst() bool {
 	return sd.recovery.out.retx.len() == 0 && !sd.choice.steering.doubling()
 }
@@ -44,8 +45,8 @@ func (sd *sender) nextAck(now mono.Time, t *Train) bool {
 	}
 	state := ledger.Silent
 	words := sd.receiver.inbox.Words(sd.receiver.ackParts().words[:])
-	// Now and then an acknowledgement asks to be acknowledged, so that a side
-	// that only receives notices paths that died in its own direction.
+	// Now and then an acknowledgement asks for an acknowledgement itself. So a host that only
+	// receives notices when a path has died in its own direction.
 	sd.pings++
 	ping := sd.pings >= 16
 	if ping {
@@ -67,9 +68,9 @@ func (sd *sender) nextAck(now mono.Time, t *Train) bool {
 	return true
 }
 
-// ackPath returns the path for an acknowledgement: the one data last came on, if it works in our
-// direction too, or a nearer one, else any that does. What came again is acknowledged where it
-// came: nearer ones may have failed in our direction.
+// ackPath returns the path for an acknowledgement: the path of the peer's last data or a nearer
+// one, if that path works in our direction, else any working path. A duplicate message is
+// acknowledged on its own path, because nearer paths may have failed in our direction.
 func (sd *sender) ackPath() *path {
 	if p := sd.paths.last; p != nil && p.state == PathActive {
 		if sd.receiver.ack.again {
@@ -85,7 +86,7 @@ func (sd *sender) ackPath() *path {
 	return nil
 }
 
-// nextRetransmit sends the first message that waits to be sent again.
+// nextRetransmit sends the first message of the retransmission queue.
 func (sd *sender) nextRetransmit(now mono.Time, t *Train) bool {
 	n, ok := sd.recovery.retransmission()
 	if !ok || sd.paths.usable.Empty() {
@@ -119,13 +120,13 @@ func (sd *sender) nextRetransmit(now mono.Time, t *Train) bool {
 	case sd.recovery.timer.probes > 0:
 		sd.recovery.queueFirst(n)
 	case m.tries >= 2 && m.tries%2 == 0 && sd.recovery.inflight < sd.cfg.Control.Window():
-		// From the second repetition on the message goes on two paths at once.
+		// From the second repetition on, the message goes on two paths at once.
 		sd.recovery.queueRetransmit(n)
 	}
 	sd.stats.Retransmitted++
 	p.stats.Retransmits++
-	// The pacer does not hold repairs back, but new data makes room for them,
-	// up to a burst: what a long outage has cost is not paid back after it.
+	// The pacer does not hold repairs back. New data makes room for repairs afterwards, but only
+	// up to a burst: new data does not pay for all repairs of a long outage.
 	if sd.bucket.Tokens() > -burstBytes {
 		sd.spend(len(t.Buf))
 	}
@@ -153,15 +154,15 @@ func (sd *sender) nextData(now mono.Time, t *Train, src Source) bool {
 	sd.limit, sd.stopped = limit, now
 	switch {
 	case limit == LimitWindow || limit == LimitPaths,
-		// The pacer stretches a burst even where the window has room to spare, which
-		// says nothing of whether a larger one would be of use (RFC 7661 section 3).
+		// The pacer delays bursts even while the window has room to spare. Then the window does
+		// not limit the sender, and must not grow (RFC 7661 section 3).
 		limit == LimitPacing && 2*sd.recovery.inflight >= sd.cfg.Control.Window():
 		sd.recovery.limited = now
 	}
 	return false
 }
 
-// build fills t with new messages and returns LimitData, or why it may not.
+// build fills t with new messages and returns LimitData, or the limit that forbids it.
 func (sd *sender) build(now mono.Time, t *Train, src Source) Limit {
 	if sd.paths.usable.Empty() {
 		return LimitPaths
@@ -199,23 +200,24 @@ func (sd *sender) build(now mono.Time, t *Train, src Source) Limit {
 	return LimitData
 }
 
-// spend takes n bytes off what the pacer allows. What goes out before there is a pace
-// is no debt: the first window would be paid for again once there is one.
+// spend takes n bytes from the pacer's tokens. Bytes sent before the pace is known are no debt:
+// otherwise the sender would pay for its first window a second time.
 func (sd *sender) spend(n int) {
 	if sd.cfg.Control.Rate() > 0 {
 		sd.bucket.Spend(n)
 	}
 }
 
-// bunchMost is how many packets a train has at least between hosts that are a granule late: each
-// train is a wake-up, a few system calls and an acknowledgement there, and what comes within a
-// granule is handled together anyway.
+// bunchMost is how many packets a train waits for if the hosts are a granule late. Each train
+// costs such a host a wake-up, a few system calls and an acknowledgement. It handles all packets
+// of a granule together anyway.
 const bunchMost = 4
 
-// before returns how many bytes window and pacer have to allow before the last packet of a train of
-// src's may go. 0: the first may go as soon as they allow anything. Between late hosts it waits
-// until bunchMost packets may go, or half of the window, as TCP does that defers a segment
-// until more of the window is open; if as many are there, and an acknowledgement will come.
+// before returns how many bytes of a train from src the window and the pacer must allow before
+// the train may go; its last packet does not count. 0: a train may go as soon as they allow any
+// byte. If the hosts are late, a train waits for bunchMost packets or for half of the window. It
+// does so only if src has that many, and if an acknowledgement is expected. TCP also defers a
+// segment until more of the window is open.
 func (sd *sender) before(src Source) int {
 	if !sd.hostsLate() || sd.recovery.inflight == 0 {
 		return 0
@@ -227,8 +229,8 @@ func (sd *sender) before(src Source) int {
 	return before
 }
 
-// trainPackets returns how many packets a train may have: what hosts.train takes
-// at the pacing rate, within what window and pacer allow.
+// trainPackets returns the most packets of a train: as many as the pace allows within
+// hosts.train, and no more than the window and the pacer's tokens allow.
 func (sd *sender) trainPackets(rate float64, budget, burst int) int {
 	n := 1 + int(rate*sd.hosts.train().Seconds())/sd.paths.packet
 	n = min(n, 1+max(0, sd.bucket.Tokens())/sd.paths.packet, 1+budget/sd.paths.packet)
@@ -274,8 +276,9 @@ func (sd *sender) fill(t *Train, p *path, most int, src Source) {
 	}
 }
 
-// pack appends MESSAGE frames to the packet of t that began at from until it is full
-// but for spare bytes (then full is true) or there are no more messages.
+// pack appends MESSAGE frames to the packet of t that begins at offset from, and leaves spare
+// bytes free. full says that the packet has no more room; otherwise src has no more messages for
+// it.
 func (sd *sender) pack(t *Train, b []byte, from int, p *path, spare int, src Source) (_ []byte, full bool) {
 	room := sd.paths.packet - wire.TagLen - sd.choice.steering.room(t.at) - spare
 	for !sd.recovery.out.full() {
@@ -291,8 +294,9 @@ func (sd *sender) pack(t *Train, b []byte, from int, p *path, spare int, src Sou
 			return b, false
 		}
 		if sd.recovery.out.empty() {
-			// Tail timeouts of what nobody waited for, as an acknowledgement that asked
-			// for an answer, say nothing of the way this message takes.
+			// Earlier probe timeouts concern packets without a message, such as an
+			// acknowledgement that asked for an answer. They say nothing about the path of this
+			// message.
 			sd.recovery.timer.backoff = 0
 		}
 		n := sd.recovery.out.push(m, t.at)
@@ -305,7 +309,7 @@ func (sd *sender) pack(t *Train, b []byte, from int, p *path, spare int, src Sou
 	return b, false
 }
 
-// nextPing measures a far path: how long it is, and whether it works.
+// nextPing sends a ping on a far path, to measure the path's length and to see whether it works.
 func (sd *sender) nextPing(now mono.Time, t *Train) bool {
 	p := sd.choice.ping
 	sd.choice.ping = nil
@@ -317,10 +321,10 @@ func (sd *sender) nextPing(now mono.Time, t *Train) bool {
 	return true
 }
 
-// nextProof sends an acknowledgement under keys that an attempt of ours made: the peer
-// uses them only once it knows that we have them, and would begin a session of its own
-// in time. There may be nothing else to send, or only to where nobody is. The keys before
-// may have expired while the handshake was under way.
+// nextProof sends an acknowledgement under the keys of a handshake that we began. The peer uses
+// these keys only after it knows that we have them. Without proof it would soon begin a session
+// of its own. There may be no other packet to send, or only packets to an address that the peer
+// has left. The previous keys may have expired during the handshake.
 func (sd *sender) nextProof(t *Train) bool {
 	e := sd.keys.send
 	if !e.initiator || e.proven || e.heard {
@@ -336,6 +340,6 @@ func (sd *sender) nextProof(t *Train) bool {
 	return true
 }
 
-// ackShare is the part of a packet that an acknowledgement may take beside new
-// messages. A longer one, that tells of many gaps, goes alone.
+// ackShare is the part of a packet that an acknowledgement may take beside new messages. A
+// longer acknowledgement, which reports many gaps, goes alone.
 const ackShare = 4

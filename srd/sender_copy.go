@@ -7,7 +7,7 @@ import (
 	"github.com/srdtun/srdtun/srd/steer"
 )
 
-// nextCopy sends what the last train carried on a second path.
+// nextCopy sends the messages of the last train once more, on a second path.
 func (sd *sender) nextCopy(now mono.Time, t *Train) bool {
 	s := &sd.choice.steering
 	what := s.copies
@@ -23,7 +23,7 @@ func (sd *sender) nextCopy(now mono.Time, t *Train) bool {
 		}
 	}
 	if !set.Has(int(what.first)) || sd.recovery.silent() {
-		return false // the first path has just gone: repair takes care of all
+		return false // the first path has just failed: repair takes care of the messages
 	}
 	second, ok := s.doubled.Second(now, set, s.ahead, int(what.first))
 	if !ok {
@@ -38,10 +38,10 @@ func (sd *sender) nextCopy(now mono.Time, t *Train) bool {
 	return len(t.Buf) > 0
 }
 
-// copyPacket appends a packet for p with messages from n on, below to, and
-// returns the first that is not in it. What has been acknowledged or given up
-// meanwhile needs no copy. A message still belongs to the packet that carried it
-// first: when that is lost, and the copy has not arrived, it is repaired.
+// copyPacket appends a packet for p with copies of the messages from n on, below to. It returns
+// the first message that is not in the packet. A message that was acknowledged or given up
+// meanwhile needs no copy. Each message still belongs to the packet that carried it first. If
+// that packet is lost and the copy has not arrived, the message is repaired.
 func (sd *sender) copyPacket(t *Train, p *path, n, to uint64) uint64 {
 	for n < to && (!sd.recovery.out.open(n) || sd.recovery.out.at(n).void) {
 		n++
@@ -58,7 +58,7 @@ func (sd *sender) copyPacket(t *Train, p *path, n, to uint64) uint64 {
 		n++
 	}
 	if n == first {
-		return n + 1 // nothing fits: packets have become smaller
+		return n + 1 // not even one message fits: packets have become smaller
 	}
 	pad := 0
 	if n < to {

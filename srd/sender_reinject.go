@@ -4,24 +4,25 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// When everything has been sent, a few packets in the queue of a slow link, or lost ones that
-// nothing follows, are all that is waited for, and the window stands open. Then they are sent
-// once more, elsewhere, as soon as they are late: what MPTCP calls opportunistic
-// retransmission, or reinjection (Raiciu et al., NSDI 2012, section 4.2). Nothing is taken for
-// lost by that. The receiver drops the copy that comes second.
+// When everything has been sent, the connection may wait for only a few packets: they are in the
+// queue of a slow link, or they are lost and no later packet proves it. The window has room
+// then. So their messages are sent once more on another path as soon as they are late. MPTCP
+// calls this opportunistic retransmission, or reinjection (Raiciu et al., NSDI 2012, section
+// 4.2). It declares no packet lost. The receiver drops the second copy of a message.
 //
-// A copy costs those who share the network with us. So there is a budget, as for hedged requests
-// (Dean and Barroso, "The Tail at Scale", CACM 2013): one for copyEvery messages acknowledged, and as
-// much in hand as a first window needs whose path has died.
+// Copies take capacity from others on the network. So they have a budget, as hedged requests do
+// (Dean and Barroso, "The Tail at Scale", CACM 2013): one copy for copyEvery acknowledged
+// messages. The budget can grow to 32 copies, enough for a first window whose path has died.
 const (
 	copyEvery  = 32
 	copiesMost = 32 * copyEvery
-	// copyLook is among how many of the oldest messages late ones are looked for:
-	// late ones are old, and a search takes no longer than sending a train.
+	// copyLook is how many of the oldest messages are searched for late ones. Late messages are
+	// old, and this search takes no longer than sending a train.
 	copyLook = 128
 )
 
-// mayCopy reports whether there is nothing else to send, and room for a copy.
+// mayCopy reports whether there is nothing else to send, and the budget and the window have room
+// for a copy.
 func (sd *sender) mayCopy() bool {
 	return sd.idling() && sd.recovery.copies >= copyEvery && sd.recovery.inflight < sd.cfg.Control.Window() &&
 		sd.recovery.out.retx.len() == 0 && sd.recovery.timer.backoff == 0
@@ -54,13 +55,13 @@ func (sd *sender) nextReinjection(now mono.Time, t *Train) bool {
 			}
 			return true
 		default:
-			// Only an acknowledgement can prove it, and after that is looked again.
+			// No later packet has arrived. The next acknowledgement starts a new search.
 		}
 	}
 	return false
 }
 
-// idling reports whether all there was to send is sent, but not yet acknowledged.
+// idling reports whether everything is sent, but not everything is acknowledged.
 func (sd *sender) idling() bool {
 	return sd.stopped != 0 && sd.limit == LimitData && !sd.recovery.out.empty()
 }
