@@ -237,9 +237,8 @@ func (rc *recovery) spurious(now mono.Time, p *path, k *ledger.Packet) {
 	}
 }
 
-// ackMessage marks message n, which must be open, as delivered. If that was the last open
-// message of its newest packet, and that packet is in flight, it returns the packet and its path
-// as well.
+// ackMessage marks message n, which must be open, as delivered. If the newest packet with n is
+// in flight and has no other open message, ackMessage returns that packet and its path.
 func (rc *recovery) ackMessage(n uint64) (p *path, empty *ledger.Packet) {
 	m := rc.out.at(n)
 	p = rc.paths.table[m.slot]

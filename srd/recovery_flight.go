@@ -9,8 +9,8 @@ import (
 )
 
 // flight contains the packets in flight, the messages that are not acknowledged, and the queue
-// of messages to send again. recovery decides which packets are lost, and paths decides which
-// paths have failed.
+// of messages to send again. The type recovery decides about losses, and the type paths about
+// failed paths.
 type flight struct {
 	*env
 	keys *keyring

@@ -5,14 +5,14 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// Losses that only time shows (docs/transport.md, L2 and L3), soonest first:
+// Losses that only time shows, soonest first (docs/transport.md, L2 and L3).
 //
 //   - The rest of a train is lost if its beginning has arrived (tailDue).
 //   - The oldest packet is overdue (env.lostAfter). If the path was heard meanwhile, the packet is
 //     lost. Otherwise the path has failed.
 //
-// Both need proof from a packet that was sent later and has arrived. The first rule also applies
-// if nothing was sent later.
+// Both need proof: a packet that was sent later has arrived. The first rule also applies if
+// nothing was sent later.
 
 // checkPaths applies these rules to all paths with packets in flight, and settles freed packets.
 func (rc *recovery) checkPaths(now mono.Time) {
@@ -46,9 +46,9 @@ func (rc *recovery) checkOldest(now mono.Time, p *path) bool {
 	return true
 }
 
-// overtaken reports whether a packet that was sent clearly after k has arrived on any path
-// (RACK, RFC 8985, over paths). Clearly means by more than the deviation of p, since paths of
-// equal length may differ by that much.
+// overtaken reports whether a packet has arrived, on any path, that was sent later than k by
+// more than the deviation of p. Paths of equal length may differ by that much (RACK, RFC 8985,
+// applied over paths).
 func (rc *recovery) overtaken(p *path, k *ledger.Packet) bool {
 	return rc.timer.newest > k.At.Add(p.rtt.Variation())
 }

@@ -31,11 +31,10 @@ const (
 	probesMost = 8
 )
 
-// pto returns the probe timeout: how long to wait for any acknowledgement before the oldest
-// message is sent again (RFC 9002 section 6.2, with a least deviation for busy hosts). After a
-// queue has drained, the deviation is as long as the whole queue was. So the timeout allows at
-// most two round trips for the network (RFC 8985 section 7.2), and adds the time of the hosts
-// and an allowance for mistakes.
+// pto returns the probe timeout (RFC 9002 section 6.2). If no acknowledgement comes for so long,
+// the oldest message is sent again. Busy hosts add to its deviation. After a queue has drained,
+// the deviation is as long as the whole queue was. So the network gets at most two round trips
+// (RFC 8985 section 7.2). The hosts' own time and an allowance for mistakes are added.
 func (rc *recovery) pto() time.Duration {
 	if !rc.rtt.Known() {
 		return firstRTT
@@ -65,9 +64,8 @@ func (rc *recovery) tailDeadline() mono.Time {
 	return due.Min(oldest.Add(max(wait, ptoMost)))
 }
 
-// checkTail sends the oldest open message again after a probe timeout without any
-// acknowledgement, whatever the window is. It reports whether the silence has lasted so long
-// that the peer may have lost its keys.
+// checkTail sends the oldest open message again when the tail probe is due, even if the window
+// is full. It reports whether the peer has been silent for deadAfter and may have lost its keys.
 func (rc *recovery) checkTail(now mono.Time) (dead bool) {
 	if now < rc.tailDeadline() {
 		return false
@@ -83,9 +81,9 @@ func (rc *recovery) checkTail(now mono.Time) (dead bool) {
 	return !rc.out.empty() && now.Sub(max(rc.lastHeard, rc.out.at(rc.out.first).first)) > deadAfter
 }
 
-// probesNow returns how many paths the tail probe with message n goes on. It is one path at
-// first, and always if n has no payload. Then it is more, up to half of all paths: many of them
-// may have died while the connection was idle, and trying them one by one takes too long.
+// probesNow returns how many paths the tail probe with message n goes on: one at first, or if n
+// has no payload. Later probes go on more paths, up to half of all. Many paths may have died
+// while the connection was idle, and trying them one by one takes too long.
 func (rc *recovery) probesNow(n uint64) int {
 	most := probesMost
 	switch {

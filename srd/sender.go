@@ -68,9 +68,10 @@ func (sd *sender) nextAck(now mono.Time, t *Train) bool {
 	return true
 }
 
-// ackPath returns the path for an acknowledgement: the path of the peer's last data or a nearer
-// one, if that path works in our direction, else any working path. A duplicate message is
-// acknowledged on its own path, because nearer paths may have failed in our direction.
+// ackPath returns the path for an acknowledgement. That is the path of the peer's last data, or
+// a nearer one. If our direction of that path has failed, any working path will do. A duplicate
+// message is acknowledged on its own path, because nearer paths may have failed in our
+// direction.
 func (sd *sender) ackPath() *path {
 	if p := sd.paths.last; p != nil && p.state == PathActive {
 		if sd.receiver.ack.again {
@@ -125,8 +126,8 @@ func (sd *sender) nextRetransmit(now mono.Time, t *Train) bool {
 	}
 	sd.stats.Retransmitted++
 	p.stats.Retransmits++
-	// The pacer does not hold repairs back. New data makes room for repairs afterwards, but only
-	// up to a burst: new data does not pay for all repairs of a long outage.
+	// The pacer does not hold repairs back. New data waits for the repairs' tokens afterwards,
+	// but for no more than a burst. So it does not pay for a long outage.
 	if sd.bucket.Tokens() > -burstBytes {
 		sd.spend(len(t.Buf))
 	}
@@ -213,11 +214,11 @@ func (sd *sender) spend(n int) {
 // of a granule together anyway.
 const bunchMost = 4
 
-// before returns how many bytes of a train from src the window and the pacer must allow before
-// the train may go; its last packet does not count. 0: a train may go as soon as they allow any
-// byte. If the hosts are late, a train waits for bunchMost packets or for half of the window. It
-// does so only if src has that many, and if an acknowledgement is expected. TCP also defers a
-// segment until more of the window is open.
+// before returns how many bytes the window and the pacer must allow before a train from src may
+// go. The last packet of the train does not count. With 0 the train goes as soon as they allow
+// any byte. If the hosts are late, it waits for bunchMost packets or for half of the window. It
+// waits only if src has that many packets, and if an acknowledgement will come. TCP also defers
+// a segment until more of the window is open.
 func (sd *sender) before(src Source) int {
 	if !sd.hostsLate() || sd.recovery.inflight == 0 {
 		return 0
@@ -229,8 +230,8 @@ func (sd *sender) before(src Source) int {
 	return before
 }
 
-// trainPackets returns the most packets of a train: as many as the pace allows within
-// hosts.train, and no more than the window and the pacer's tokens allow.
+// trainPackets returns the most packets of a train. The pace sends that many within hosts.train,
+// and the window and the pacer's tokens allow them.
 func (sd *sender) trainPackets(rate float64, budget, burst int) int {
 	n := 1 + int(rate*sd.hosts.train().Seconds())/sd.paths.packet
 	n = min(n, 1+max(0, sd.bucket.Tokens())/sd.paths.packet, 1+budget/sd.paths.packet)
@@ -277,8 +278,8 @@ func (sd *sender) fill(t *Train, p *path, most int, src Source) {
 }
 
 // pack appends MESSAGE frames to the packet of t that begins at offset from, and leaves spare
-// bytes free. full says that the packet has no more room; otherwise src has no more messages for
-// it.
+// bytes free. If full is true, the packet has no more room. Otherwise src has no more messages
+// for it.
 func (sd *sender) pack(t *Train, b []byte, from int, p *path, spare int, src Source) (_ []byte, full bool) {
 	room := sd.paths.packet - wire.TagLen - sd.choice.steering.room(t.at) - spare
 	for !sd.recovery.out.full() {

@@ -4,7 +4,7 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// When everything has been sent, the connection may wait for only a few packets: they are in the
+// When everything has been sent, the connection may wait for only a few packets. They are in the
 // queue of a slow link, or they are lost and no later packet proves it. The window has room
 // then. So their messages are sent once more on another path as soon as they are late. MPTCP
 // calls this opportunistic retransmission, or reinjection (Raiciu et al., NSDI 2012, section

@@ -9,22 +9,22 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// session is the handshakes of a connection, and the keys that they make.
+// session runs the handshakes of a connection and holds their keys.
 type session struct {
 	keyring
 	paths    *paths
 	recovery *recovery
 
-	held    holding // addresses that the peer has a share reserved for
+	held    holding // addresses of the peer for which this host reserves handshake time
 	calls   calls
-	callAt  mono.Time // when to call again though there is nothing to send; 0: not planned
+	callAt  mono.Time // when to call again even with nothing to send; 0: not planned
 	stamper *handshake.Stamper
 	replay  handshake.Replay
 	out     []rawPacket
 	last    response
 	liar    liar
 	foreign foreign
-	since   mono.Time // of the newest handshake; 0: there was none
+	since   mono.Time // when the newest session began; 0: there was none
 }
 
 // rawPacket is a handshake packet to be sent.
@@ -33,38 +33,38 @@ type rawPacket struct {
 	b     []byte
 }
 
-// response is our answer to the newest initiation, kept for its copies.
+// response is our answer to the newest initiation, kept for copies of that initiation.
 type response struct {
-	mac   [16]byte // of the initiation: its mac1
-	index uint32   // ours
+	mac   [16]byte // mac1 of the initiation
+	index uint32   // our receiver index
 	b     []byte
-	left  int     // copies of the initiation that are answered, from where the peer is known
-	again int     // cookies that are
-	on    []Tuple // where it went first
+	left  int     // how many more copies from known addresses of the peer are answered
+	again int     // how many more cookie replies are answered
+	on    []Tuple // the first tuples that the response went to
 
-	copies limiter // from elsewhere
-	more   bool    // it went to more places than are noted
+	copies limiter // limits the answers to all other copies
+	more   bool    // the response went to more tuples than on lists
 }
 
-// went reports whether the response for index went to t, and whether to no other address.
-// Where the one before the newest went is not remembered.
+// went reports whether the response for index went to t, and whether it went to a single remote
+// address. Only the newest response is remembered.
 func (r *response) went(t Tuple, index uint32) (there, sole bool) {
 	return r.index == index && slices.Contains(r.on, t), !r.more && soleAddr(r.on).IsValid()
 }
 
-// answers reports whether a packet for index that comes from a tuple may be about it.
+// answers reports whether a packet from a tuple may be a reply to the response for index.
 func (r *response) answers(index uint32, from Tuple) bool {
 	return r.b != nil && r.index == index && anyReaches(r.on, from)
 }
 
-// foreign is what is known of a peer that has said, under its key and in answer to us,
-// that it speaks another protocol. The zero value has not.
+// foreign records that the peer speaks another protocol. The peer has said so in answer to us,
+// under its key. The zero value records nothing.
 type foreign struct {
 	protocol uint32
-	until    mono.Time // it is not called before then
+	until    mono.Time // the peer is not called before then
 }
 
-// soleAddr returns the remote address of all of tuples, if it is but one.
+// soleAddr returns the remote address that all tuples have in common, or an invalid one.
 func soleAddr(tuples []Tuple) (a netip.Addr) {
 	for i, t := range tuples {
 		if i > 0 && t.Remote.Addr() != a {
@@ -79,15 +79,16 @@ func soleAddr(tuples []Tuple) (a netip.Addr) {
 const (
 	retryFirst = 250 * time.Millisecond // doubles, with jitter
 	retryMost  = 5 * time.Second
-	// giveUpAfter so many attempts, over about 90 s, what waits is dropped.
+	// giveUpAttempts is how many attempts are made, over about 90 s, before the messages that
+	// wait for a session are given up.
 	giveUpAttempts = 22
-	// greetAttempts is when a greeting is given up, some 2 s after the first: a
-	// peer that is there has answered, and one that comes later greets us.
+	// greetAttempts is how many attempts a greeting has. They take some 2 s. A peer that is
+	// there has answered by then, and a peer that comes later greets us.
 	greetAttempts = 3
-	// hellos is the number of paths an initiation is sent on at once: a dead
-	// first path must not stop the tunnel.
+	// hellos is how many paths an initiation is sent on at once: a dead first path must not stop
+	// the tunnel.
 	hellos = 8
-	// echoes is how many copies of one initiation are answered, each on the path
-	// it came on, that come from where the peer is known to be.
+	// echoes is how many copies of one initiation are answered if they come from known addresses
+	// of the peer. Each is answered on the path that it came on.
 	echoes = 8
 )

@@ -7,16 +7,16 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// copyLimit is for all other copies of one initiation. Whoever sees an initiation can copy it
-// from any number of addresses before it is there: answering the first few alone would
-// keep a peer that nobody knows from its answer. One costs no cryptography, and is paid
-// for by its address.
+// copyLimit limits the answers to all other copies of one initiation. An observer who sees an
+// initiation can send copies of it from many addresses, and they may arrive first. If only the
+// first few were answered, a peer at an unknown address would get no answer. An answer to a copy
+// costs no cryptography, and the address that sent the copy pays for it (docs/transport.md, U5).
 var copyLimit = limit{rate: 1000, burst: copyBurst}
 
 const copyBurst = 64
 
-// call makes the first attempt of a handshake. A peer that has lied is not called before
-// its wait is over.
+// call makes the first attempt of a handshake. It does not call a peer that has lied, or that
+// speaks another protocol, before the wait for that is over.
 func (s *session) call(now mono.Time) {
 	if s.liar.waits(now) {
 		s.callAt = s.liar.until
@@ -30,14 +30,14 @@ func (s *session) call(now mono.Time) {
 	s.initiate(now)
 }
 
-// doubt begins a handshake although there is a session: the peer is silent.
+// doubt begins a handshake although a session exists, because the peer is silent.
 func (s *session) doubt(now mono.Time) {
 	if !s.calls.busy() {
 		s.call(now)
 	}
 }
 
-// initiate sends a new initiation on several paths, in place of the one whose time is over.
+// initiate sends a new initiation on several paths. It replaces the attempt that has timed out.
 func (s *session) initiate(now mono.Time) {
 	v := &s.calls
 	v.drop(&v.regular)
@@ -49,26 +49,26 @@ func (s *session) initiate(now mono.Time) {
 	}
 }
 
-// hurry sends the initiation that a cookie makes possible. A cookie is good on the path
-// it came on only, and a copy on another path that got there first would be what the peer
-// looks at.
+// hurry sends the initiation that a cookie makes possible. The cookie is valid only on the path
+// that it came on. On another path a copy without a valid cookie might arrive first, and the
+// peer would examine that copy.
 func (s *session) hurry(now mono.Time, to Tuple) {
 	if a, ok := s.attempt(now, []Tuple{to}, s.stamper.Token(now), s.calls.tries-1); ok {
 		s.calls.follow(a)
 	}
 }
 
-// attempt sends an initiation to targets, with the time of day if there is no token. The
-// more there were before, the longer it is given. An attempt that may go nowhere has its time
-// too, and the next one may go out.
+// attempt sends an initiation to targets. Without a token the initiation contains the time of
+// day. With each of the before earlier attempts the time for an answer doubles. The attempt
+// takes that time even if no target has paid for it. Then the next attempt follows.
 func (s *session) attempt(now mono.Time, targets []Tuple, token [16]byte, before int) (attempt, bool) {
 	s.stamps(s.cfg.Remote).Expire(now)
 	local := s.self.reserve()
 	h := handshake.Hello{Timestamp: s.cfg.Timestamp(now), Incarnation: s.cfg.Incarnation, Offers: s.cfg.Offers, Token: token, Protocol: s.cfg.Protocol, Features: s.cfg.Features}
 	hs, msg, err := s.cfg.Identity.Initiate(s.cfg.Rand, s.cfg.Remote, s.cfg.PSK, local, h, s.stamper)
 	if err != nil {
-		// The peer's public key is not a point to agree with; the configuration
-		// is wrong for good, and each attempt says so in the counter.
+		// The peer's public key is not a valid point. The configuration is wrong for good, and
+		// the counter shows each attempt.
 		s.self.release(local)
 		s.drop(DropHandshakeBad)
 		return attempt{}, false
@@ -84,7 +84,7 @@ func (s *session) attempt(now mono.Time, targets []Tuple, token [16]byte, before
 	return attempt{hs: hs, index: local, on: on, begun: now, end: end}, true
 }
 
-// stamps returns what stamps the packets to the peer.
+// stamps returns the Stamper for handshake packets to the peer.
 func (s *session) stamps(remote handshake.PublicKey) *handshake.Stamper {
 	if s.stamper == nil {
 		s.stamper = handshake.NewStamper(remote)
@@ -92,8 +92,8 @@ func (s *session) stamps(remote handshake.PublicKey) *handshake.Stamper {
 	return s.stamper
 }
 
-// targets returns the tuples the next initiation goes out on: paths that work
-// first, then the configured ones in turn.
+// targets returns the tuples for the next initiation: up to half of them are validated paths,
+// and the rest are configured tuples in turn.
 func (s *session) targets() []Tuple {
 	var v []Tuple
 	add := func(t Tuple) {
@@ -120,10 +120,10 @@ func (s *session) targets() []Tuple {
 	return v
 }
 
-// handleCookie takes a cookie reply: to one of our attempts, or to our response to the
-// peer's. It comes without proof of who sent it, so the cookie is kept, if it comes from
-// where we have sent what it answers, and nothing else changes: an attempt lives on, with
-// at most one more beside it, and a response goes out again where it was sent already.
+// handleCookie takes a cookie reply to one of our attempts, or to our response. The reply does
+// not prove its sender. So it must come from a tuple to which we sent that attempt or response.
+// It also has little effect beyond the cookie. An attempt lives on, with one hurried attempt
+// beside it at most. A response is sent once more, to the same tuple.
 func (s *session) handleCookie(now mono.Time, from Tuple, msg []byte) {
 	index, _ := handshake.ReceiverIndex(msg)
 	a, answer := s.calls.find(index), s.last.answers(index, from)
@@ -142,7 +142,8 @@ func (s *session) handleCookie(now mono.Time, from Tuple, msg []byte) {
 	}
 }
 
-// answerAgain sends our newest response once more, now with the cookie that came in n bytes.
+// answerAgain sends our newest response once more, now with the cookie. The cookie reply had n
+// bytes.
 func (s *session) answerAgain(now mono.Time, to Tuple, n int) {
 	if s.last.again == 0 {
 		s.drop(DropHandshakeCopy)
@@ -152,9 +153,9 @@ func (s *session) answerAgain(now mono.Time, to Tuple, n int) {
 	s.sendBack(now, to, n, s.stamper.Restamp(s.last.b))
 }
 
-// handleInitiation answers an initiation that the endpoint has decrypted.
-// tokenOK says that it carries a valid fresh token. stale is returned when it is
-// not newer than what was seen: then a cookie may help the peer.
+// handleInitiation answers an initiation that the endpoint has decrypted. With tokenOK the
+// initiation has a valid, fresh token. The result stale means that the initiation is not newer
+// than earlier ones. Then a cookie may help the peer.
 func (s *session) handleInitiation(now mono.Time, from Tuple, in *handshake.Incoming, msg []byte, tokenOK bool) (stale bool) {
 	if s.liar.waits(now) {
 		s.drop(DropLiar)
@@ -182,8 +183,8 @@ func (s *session) handleInitiation(now mono.Time, from Tuple, in *handshake.Inco
 		return false
 	}
 	if e := s.newEpoch(now, &r, false); e != nil {
-		// The initiator may have taken our response to the one before, with this one
-		// on its way already.
+		// The initiator may have accepted our response to its previous initiation while this one
+		// was on its way. So the previous keys stay too.
 		s.retire(&s.other)
 		s.other, s.next, e.crossed = s.next, e, s.fresh(now)
 		s.last = response{mac: handshake.MAC1(msg), index: local, b: answer, left: echoes, again: echoes}
@@ -192,8 +193,8 @@ func (s *session) handleInitiation(now mono.Time, from Tuple, in *handshake.Inco
 	return false
 }
 
-// handleCopy answers a copy of the newest initiation, which came on another
-// path, with the same response. It reports whether it was one.
+// handleCopy answers a copy of the newest initiation, on another path, with the same response.
+// It reports whether msg was such a copy.
 func (s *session) handleCopy(from Tuple, msg []byte) bool {
 	l := &s.last
 	if l.b == nil || l.mac != handshake.MAC1(msg) {
@@ -210,7 +211,7 @@ func (s *session) handleCopy(from Tuple, msg []byte) bool {
 	return true
 }
 
-// nextHandshake sends the first handshake packet that waits.
+// nextHandshake sends the first packet of the handshake queue.
 func (s *session) nextHandshake(t *Train) bool {
 	if len(s.out) == 0 {
 		return false
@@ -226,12 +227,12 @@ func (s *session) nextHandshake(t *Train) bool {
 	return true
 }
 
-// mostRaw bounds the handshake packets that wait to be sent: between two calls of
-// Next, an initiation on hellos paths and answers to one and all its copies.
+// mostRaw bounds the handshake queue. Between two calls of Next it takes initiations on hellos
+// paths, and answers to one initiation and to all its copies.
 const mostRaw = 2*hellos + echoes + copyBurst + 1
 
-// respond sends our response to where an initiation of n bytes came from, which pays for
-// it.
+// respond sends our response to the tuple that an initiation of n bytes came from. Those bytes
+// pay for the response (docs/transport.md, U5).
 func (s *session) respond(now mono.Time, to Tuple, n int) {
 	l := &s.last
 	switch {
@@ -243,8 +244,8 @@ func (s *session) respond(now mono.Time, to Tuple, n int) {
 	}
 }
 
-// sendBack sends a handshake packet to where one of n bytes came from, which pays for it. It
-// reports whether that was enough.
+// sendBack queues handshake packet b for the tuple that a packet of n bytes came from. It
+// reports false if the queue is full, or if the address has not sent enough bytes to pay for b.
 func (s *session) sendBack(now mono.Time, to Tuple, n int, b []byte) bool {
 	s.paths.candidates.Earn(now, to.Remote.Addr(), n, s.paths.trusts)
 	if len(s.out) >= mostRaw {
@@ -258,17 +259,17 @@ func (s *session) sendBack(now mono.Time, to Tuple, n int, b []byte) bool {
 	return true
 }
 
-// fresh reports whether there is a session of our making that the peer may not have
-// known when it sent an initiation that arrives now. Packets overtake each other, so
-// the answer to ours may have come first although the peer had not yet heard that we
-// have it. Once it has, it drops its own attempt, and first uses our session. If it
-// does not for so long that it might call again for that, the initiation is a new one.
+// fresh reports whether the peer may have sent an initiation that arrives now too early to know
+// about our newest session. We began that session, and the peer does not know yet that we have
+// its keys. Packets overtake each other: the peer's answer to us may have come before its
+// initiation. When the peer learns that we have the keys, it drops its own attempt and uses our
+// session. If it has not used our session for deadAfter, it may call for that reason. Then the
+// initiation is a new one.
 func (s *session) fresh(now mono.Time) bool {
 	return s.send != nil && s.send.initiator && !s.send.heard && now.Sub(s.send.created) < deadAfter
 }
 
-// holdAddresses notes where the peer is now: where paths of it have worked, and where we
-// may call it.
+// holdAddresses notes the peer's addresses: those of validated paths and the configured ones.
 func (s *session) holdAddresses() {
 	h := &s.held
 	h.usable = s.paths.usable
@@ -293,7 +294,7 @@ func (s *session) holdAddresses() {
 	}
 }
 
-// dropAddresses ends the holding.
+// dropAddresses releases all addresses that are held.
 func (s *session) dropAddresses() {
 	for _, a := range s.held.addrs {
 		s.cfg.Addresses.Release(a)

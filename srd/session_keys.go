@@ -11,48 +11,47 @@ import (
 // Life of keys (docs/design.md, "Sessions").
 const (
 	rekeyAfter   = 120 * time.Second
-	rekeyPackets = 1 << 27 // of packetUnit bytes
-	// packetUnit is the size of packet that RFC 9001, appendix B.1, reckons the limit of
-	// 2^28 packets with, in bytes. A larger packet counts as several.
+	rekeyPackets = 1 << 27 // in units of packetUnit bytes
+	// packetUnit is the packet size in bytes for which RFC 9001, appendix B.1, computes the
+	// limit of 2^28 packets. A larger packet counts as several.
 	packetUnit = 1 << 11
-	// previousLife is how long packets under replaced keys are still taken.
+	// previousLife is how long packets under replaced keys are still accepted.
 	previousLife = 5 * time.Second
 )
 
-// keyLife is when keys are renewed, by the initiator or by the responder, and
-// when they are not used any more. The responder renews later, so that one of the
-// two does.
+// keyLife is when the initiator or the responder renews keys, and when the keys expire. The
+// responder renews later, so that only one of the two does it.
 type keyLife struct {
 	renew, renewResponse, reject time.Duration
 	renewPackets, rejectPackets  uint64
 }
 
-// leastKeyLife is more than idleAfter: a handshake is heard from the peer, and
-// would keep a connection busy that has nothing else to do.
+// leastKeyLife is more than idleAfter. A handshake counts as traffic from the peer, so more
+// frequent handshakes would keep an idle connection busy for ever.
 const leastKeyLife = idleAfter + 2*time.Second
 
-// keyLimits returns the age and the number of packets after which keys are renewed, as they
-// count: leastKeyLife at least, and what the protocol has for 0.
+// keyLimits returns the age and the number of packets after which keys are renewed. The age is
+// at least leastKeyLife. 0 stands for the protocol's own limit.
 func keyLimits(age time.Duration, packets uint64) (time.Duration, uint64) {
 	return max(leastKeyLife, cmp.Or(age, rekeyAfter)), cmp.Or(packets, rekeyPackets)
 }
 
-// keyring is the keys that packets are sealed with, and all that still open them.
+// keyring is the keys that seal packets, and all keys that still open packets.
 type keyring struct {
 	*env
 	self self
 
-	send *epoch // what packets are sealed with; nil: no session
-	prev *epoch // replaced, still opens
-	next *epoch // ours as responder, not used before the initiator has
-	// other was made before next, and the initiator has not used it either.
+	send *epoch // seals packets; nil: no session
+	prev *epoch // replaced, still opens packets
+	next *epoch // made as responder; we do not use it before the initiator does
+	// other is older than next. The initiator has used neither of them yet.
 	other *epoch
 
 	incarnation uint64 // the peer's
-	met         bool   // incarnation is known
+	met         bool   // the incarnation is known
 }
 
-// count notes that a packet of so many bytes is sealed with the keys in use.
+// count counts a packet of size bytes against the keys in use.
 func (v *keyring) count(size int) {
 	v.send.sent += (uint64(size) + packetUnit - 1) / packetUnit
 }
@@ -62,19 +61,19 @@ type epoch struct {
 	keys      *SendKeys
 	recv      *RecvKeys
 	created   mono.Time
-	called    mono.Time // begun by us: when the initiation went out
-	dies      mono.Time // set when replaced
+	called    mono.Time // if we began it: when the initiation went out
+	dies      mono.Time // when replaced keys expire; 0: not replaced
 	initiator bool
 	heard     bool   // the peer has used them
-	proven    bool   // begun by us: the peer was sent something to see that we have them
-	crossed   bool   // made as responder, for an initiation that met ours on the way
-	sent      uint64 // packets sealed with them, in packetUnits
+	proven    bool   // if we began it: the peer was sent a packet that shows that we have the keys
+	crossed   bool   // made as responder for an initiation that crossed ours on the way
+	sent      uint64 // packets that the keys have sealed, in packetUnits
 	cipher    handshake.Cipher
 	peer      uint64 // the peer's incarnation
 	features  uint8  // the peer's
 }
 
-// life is what the configuration says of it.
+// life returns the configured life of keys.
 func (v *keyring) life() keyLife {
 	age, packets := v.cfg.KeyLife, v.cfg.KeyPackets
 	return keyLife{
@@ -99,7 +98,7 @@ func (v *keyring) accepts(now mono.Time, k *RecvKeys) bool {
 	return false
 }
 
-// newEpoch makes keys of a finished handshake and publishes the receiving half.
+// newEpoch makes the keys of a finished handshake and publishes the receiving half.
 func (v *keyring) newEpoch(now mono.Time, r *handshake.Result, initiator bool) *epoch {
 	seal, err1 := r.Cipher.New(r.Send.Key)
 	open, err2 := r.Cipher.New(r.Recv.Key)
@@ -122,7 +121,7 @@ func (v *keyring) newEpoch(now mono.Time, r *handshake.Result, initiator bool) *
 	return e
 }
 
-// used notes that the peer uses k. Replaced keys live on for as long as it does.
+// used notes that the peer uses k. Replaced keys live on while the peer uses them.
 func (v *keyring) used(now mono.Time, k *RecvKeys) {
 	if v.send != nil && v.send.recv == k {
 		v.send.heard = true
@@ -132,7 +131,7 @@ func (v *keyring) used(now mono.Time, k *RecvKeys) {
 	}
 }
 
-// retire ends an epoch: its index is free and its keys are forgotten.
+// retire ends an epoch: it releases the epoch's index and forgets the keys.
 func (v *keyring) retire(e **epoch) {
 	if *e != nil {
 		v.self.release((*e).recv.local)
@@ -140,9 +139,8 @@ func (v *keyring) retire(e **epoch) {
 	}
 }
 
-// stranger reports whether a handshake waits to be confirmed that may turn out to
-// be with another incarnation of the peer. The packet numbers of that one are not
-// those seen so far.
+// stranger reports whether an unconfirmed handshake may be with another incarnation of the peer.
+// The packet numbers of another incarnation start afresh.
 func (v *keyring) stranger() bool {
 	for _, e := range []*epoch{v.next, v.other} {
 		if e != nil && v.met && e.peer != v.incarnation {

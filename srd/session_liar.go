@@ -6,29 +6,29 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// How long a peer waits that has acknowledged what it cannot have got: an honest program
-// does not do that, and one that is out of order is no better off with a session at once.
+// A peer that acknowledges what it cannot have received must wait for its next session. An
+// honest program never does that, and a faulty program gains nothing by a new session at once.
 const (
-	// liarFirst is the first wait. It is no longer than that of somebody who calls a peer
-	// that was restarted.
+	// liarFirst is the first wait. A peer that was restarted is called after no shorter time.
 	liarFirst = 500 * time.Millisecond
-	// liarMost is the longest, so that a program that was mended is met again soon.
+	// liarMost is the longest wait. It is short enough that a corrected program soon gets a
+	// session.
 	liarMost = 64 * time.Second
-	// liarForgiven without a lie after a wait, the next one is the first again: as long as
-	// two generations of keys.
+	// liarForgiven is how long a peer must not lie after a wait, so that its next wait is
+	// liarFirst again. It is as long as two generations of keys.
 	liarForgiven = 2 * rekeyAfter
 )
 
-// liar is the wait of a peer that has lied. The zero value has never lied.
+// liar is the wait of a peer that has lied. The zero value stands for a peer that never has.
 type liar struct {
 	until mono.Time
 	wait  time.Duration
 }
 
-// waits reports whether the wait is not over.
+// waits reports whether the peer still has to wait.
 func (l *liar) waits(now mono.Time) bool { return now < l.until }
 
-// again begins a wait, twice as long as the last unless that is forgiven.
+// again begins a wait. It is twice as long as the last wait, unless that one is forgiven.
 func (l *liar) again(now mono.Time) {
 	if l.wait == 0 || now.Sub(l.until) > liarForgiven {
 		l.wait = liarFirst

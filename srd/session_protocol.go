@@ -5,12 +5,12 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// foreignWait is how long a peer that speaks another protocol is not called again: as
-// long as attempts are apart at most.
+// foreignWait is how long a peer that speaks another protocol is not called again. It is the
+// longest time between two attempts.
 const foreignWait = retryMost
 
-// refuse makes no session of a handshake with a peer that speaks another protocol. What
-// waits for it is given up, unless there is a session: it is of the time before.
+// refuse ends a handshake with a peer that speaks another protocol. There will be no session, so
+// the payloads that wait for it are given up. An earlier session that still works keeps them.
 func (s *session) refuse(now mono.Time, r *handshake.Result) {
 	s.self.release(r.LocalIndex)
 	s.drop(DropProtocol)
@@ -18,7 +18,7 @@ func (s *session) refuse(now mono.Time, r *handshake.Result) {
 	s.shun(now)
 }
 
-// shun is what becomes of a call that is not made for that.
+// shun replaces a call to a peer that speaks another protocol.
 func (s *session) shun(now mono.Time) {
 	if !s.ready(now) {
 		s.recovery.voidAll()

@@ -14,17 +14,17 @@ func (s *session) begin(now mono.Time, e *epoch) {
 		s.prev.dies = now.Add(max(previousLife, 3*s.recovery.pto()))
 	}
 	s.foreign = foreign{}
-	e.proven = s.since == 0 // the first keys of all are shown by the challenges of paths
+	e.proven = s.since == 0 // path challenges show the peer that we have the very first keys
 	s.since = now
 	s.lastHeard = now
 	s.recovery.timer.backoff = 0
 }
 
-// keeps reports whether the session in use stays although e, made as responder, is
-// confirmed. That is so where our initiation met that of e on the way: then both sides
-// must keep the same one of the two, that of the smaller public key. And where ours
-// went out long after we had answered that of e: then it is the newer one. What the
-// peer still sends under the other keys is taken as under replaced ones.
+// keeps reports whether the session in use stays although the initiator has confirmed e, which
+// we made as responder. There are two cases. If our initiation crossed the initiator's, both
+// ends must keep the same session, so the end with the smaller public key decides it. If our
+// initiation went out long after we had made e, our session is newer. The peer's packets under e
+// are then accepted like packets under replaced keys.
 func (s *session) keeps(e *epoch) bool {
 	switch {
 	case s.send == nil || !s.send.initiator:
@@ -37,15 +37,16 @@ func (s *session) keeps(e *epoch) bool {
 	return false
 }
 
-// first reports whether it is our session that stays when both ends call.
+// first reports whether our session stays when both ends call.
 func (s *session) first() bool {
 	own, remote := s.cfg.Identity.Public(), s.cfg.Remote
 	return bytes.Compare(own[:], remote[:]) < 0
 }
 
-// concede takes the peer's session into use, whose keys k it has just used, where ours only
-// looked newer: a peer that was stopped may have begun it after it had our next initiation. It
-// has known ours for long, and would use it if it were that for it too.
+// concede takes a session that the peer began into use after all: the peer has just used its
+// keys k. Our session only seemed newer. A peer that was stopped may have begun its session
+// after it had received our later initiation. The peer has known our session for long. It would
+// use our session if that were newer from its side too.
 func (s *session) concede(now mono.Time, k *RecvKeys) {
 	e := s.prev
 	if e == nil || e.recv != k || !e.crossed || s.send == nil || s.send.heard || now.Sub(s.send.created) < deadAfter || s.first() {
@@ -55,19 +56,19 @@ func (s *session) concede(now mono.Time, k *RecvKeys) {
 	s.begin(now, e)
 }
 
-// closeSession drops the keys in use. What is in flight starts over when there is
-// a session again; a handshake that waits for the initiator's first packet goes on.
+// closeSession drops the keys in use. Messages in flight are repaired when there is a session
+// again. A handshake that waits for the initiator's first packet goes on.
 func (s *session) closeSession(now mono.Time) {
 	s.retire(&s.send)
 	s.retire(&s.prev)
 	if s.cfg.Keepalive > 0 {
-		// We may be the only one who can reach the other.
+		// Perhaps only this end can reach the other.
 		s.callAt = now.Add(min(s.cfg.Keepalive, retryMost))
 	}
 }
 
-// expire ends keys whose time is over, and renews those that are used in time. It reports
-// whether those in use have ended.
+// expire ends keys that are too old, and renews the keys in use before that. It reports whether
+// the keys in use have ended.
 func (s *session) expire(now mono.Time) (ended bool) {
 	if e := s.prev; e != nil && now >= e.dies {
 		s.retire(&s.prev)
@@ -81,7 +82,7 @@ func (s *session) expire(now mono.Time) (ended bool) {
 	return e != nil && s.renew(now, e)
 }
 
-// calling reports, once, that a call was planned for now.
+// calling reports, once, that a planned call is due.
 func (s *session) calling(now mono.Time) bool {
 	if s.callAt == 0 || now < s.callAt {
 		return false
@@ -90,7 +91,7 @@ func (s *session) calling(now mono.Time) bool {
 	return true
 }
 
-// repeat goes on with handshakes that are under way.
+// repeat continues the handshakes that are under way.
 func (s *session) repeat(now mono.Time) {
 	s.calls.expire(now)
 	if to, ok := s.calls.hurries(now); ok {
@@ -104,9 +105,9 @@ func (s *session) repeat(now mono.Time) {
 	}
 }
 
-// callAgain makes the next attempt, or gives up; whoever is to keep alive does not. What
-// waits to be sent is given up only if no session works: somebody who keeps the next from
-// being made must not take anything from one that does.
+// callAgain makes the next attempt, or gives the handshake up. With a keepalive it never stops
+// calling. Waiting payloads are given up only if no session works: an attacker who prevents the
+// next session must not harm one that works.
 func (s *session) callAgain(now mono.Time) {
 	enough := giveUpAttempts
 	if s.calls.greeting && s.recovery.out.empty() && s.cfg.Keepalive == 0 {
@@ -125,7 +126,8 @@ func (s *session) callAgain(now mono.Time) {
 	s.initiate(now)
 }
 
-// renew begins the replacement of e, or ends it, and reports whether it did.
+// renew ends e if it is too old, or begins its replacement if that is due. It reports whether e
+// has ended.
 func (s *session) renew(now mono.Time, e *epoch) (ended bool) {
 	age, life := now.Sub(e.created), s.life()
 	if age >= life.reject {
@@ -136,7 +138,8 @@ func (s *session) renew(now mono.Time, e *epoch) (ended bool) {
 	if e.initiator {
 		after = life.renew
 	}
-	// Keys that have sealed as many packets as they may still open those of the peer.
+	// Keys that have reached their packet limit seal no more packets, but they still open the
+	// peer's.
 	busy := s.cfg.Keepalive > 0 || now.Sub(max(s.active, s.lastHeard)) < idleAfter
 	if busy && (age >= after || e.sent >= life.renewPackets) && !s.calls.busy() {
 		s.call(now)

@@ -9,14 +9,15 @@ import (
 	"github.com/srdtun/srdtun/srd/steer"
 )
 
-// For tests and simulations, which see no more of a connection than its users do.
+// Tests and simulations in other packages see only the public face of a connection. These hooks
+// check what is inside.
 func init() {
 	inspect.Sound = func(c any) error { return sound(c.(*Conn)) }
 	inspect.Within = func(c any) error { return within(c.(*Conn)) }
 	inspect.TailProbes = func(c any) int { return c.(*Conn).recovery.timer.probes }
 }
 
-// sound is inspect.Sound.
+// sound implements inspect.Sound.
 func sound(c *Conn) error {
 	sum := 0
 	for _, p := range c.paths.table {
@@ -38,7 +39,7 @@ func sound(c *Conn) error {
 	return within(c)
 }
 
-// within is inspect.Within.
+// within implements inspect.Within.
 func within(c *Conn) error {
 	s := &c.session
 	switch {
@@ -68,13 +69,12 @@ func within(c *Conn) error {
 	return nil
 }
 
-// debtMost is how far the pacer may be in debt: what is in it may go out as one
-// packet too many, or one train where each has a copy, and the repairs of a burst.
+// debtMost is the largest debt of the pacer without second copies: the repairs of a burst, and
+// two packets. A train with a second copy adds a whole train.
 const debtMost = burstBytes + 2*MaxPacket
 
-// soundTimers checks that new messages are held back for no longer than what has
-// happened since they were first sent asks for, and that whoever waits for an
-// acknowledgement gets one in time.
+// soundTimers checks three things. A due acknowledgement wakes the connection. The pacer's debt
+// has a bound. The oldest message is old enough for the number of tail probes so far.
 func soundTimers(c *Conn) error {
 	if err := soundAck(c); err != nil {
 		return err
@@ -95,9 +95,8 @@ func soundTimers(c *Conn) error {
 	return nil
 }
 
-// soundAck checks that the connection wakes up for an acknowledgement, though
-// nothing else may happen any more: a peer whose last packets nobody acknowledges
-// sends them again.
+// soundAck checks that the connection wakes up to send an acknowledgement, even if nothing else
+// happens. Otherwise the peer would send its last packets again.
 func soundAck(c *Conn) error {
 	if c.receiver.ack.packets == 0 || !c.session.ready(c.env.clock) || c.sender.ackPath() == nil {
 		return nil
@@ -152,8 +151,8 @@ func soundPath(c *Conn, p *path) (sum int, err error) {
 	return sum, err
 }
 
-// soundOutbox checks that each message that is not acknowledged is in flight, or
-// waits to be sent again.
+// soundOutbox checks that each unacknowledged message is in flight or in the retransmission
+// queue.
 func soundOutbox(c *Conn) error {
 	o := &c.recovery.out
 	if n := o.next - o.first; o.next < o.first || n > OutboxLimit {

@@ -6,19 +6,19 @@ import "time"
 type Stats struct {
 	Sent          uint64 // messages sent for the first time
 	Acked         uint64
-	Retransmitted uint64 // message copies sent again
-	Reinjected    uint64 // of those, of messages that were late and not taken for lost
+	Retransmitted uint64 // messages sent again, each time counted
+	Reinjected    uint64 // of those, copies of messages that were late but not declared lost
 	GivenUp       uint64 // payloads given up
-	NeverRepaired uint64 // of those, the ones that were sent only once
+	NeverRepaired uint64 // of those, payloads that were sent only once
 	Received      uint64 // messages delivered
-	Spurious      uint64 // packets taken to be lost that had arrived
+	Spurious      uint64 // packets that were declared lost but had arrived
 	Acks          uint64 // acknowledgements sent
 	Handshakes    uint64
-	PathsRefused  uint64 // paths taken out of use because this host had no way on them
-	PathsTooSmall uint64 // and because no packet of BasePacket bytes passed, while small ones did
+	PathsRefused  uint64 // paths taken out of use because the kernel refused to send on them
+	PathsTooSmall uint64 // paths taken out of use because BasePacket bytes did not pass, while small packets did
 	TxBytes       uint64 // UDP payload
 	RxBytes       uint64
-	// Waited is how long each limit held back sending, in all.
+	// Waited is the total time for which each limit has held back sending.
 	Waited [NumLimits]time.Duration
 	Drops  [NumReasons]uint64
 }
@@ -32,7 +32,7 @@ const (
 	LimitWindow              // congestion window full
 	LimitPacing              // the pacer's tokens are spent
 	LimitPaths               // no path may take more
-	LimitOutbox              // as many messages unacknowledged as may be
+	LimitOutbox              // OutboxLimit messages are unacknowledged
 	NumLimits
 )
 

@@ -8,14 +8,14 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// limit is a rate, and how much may come at once after a while without any.
+// limit is a rate, and the number of tokens that a pause can save up.
 type limit struct {
-	rate  float64 // a second
+	rate  float64 // tokens a second
 	burst float64
 }
 
-// limiter is a token bucket, full at its zero value. Time is continuous to it: with a count
-// for each second, whoever comes first in a second takes all of it. It is not safe for
+// limiter is a token bucket, full at its zero value. It refills continuously. With a count for
+// each second instead, the first sender in a second could take all tokens. It is not safe for
 // concurrent use.
 type limiter struct {
 	spent float64 // tokens below the burst
@@ -35,15 +35,15 @@ func (v *limiter) take(now mono.Time, l limit) bool {
 	return true
 }
 
-// sourceBuckets is how many limiters a throttle has. Sources that fall into one share it.
+// sourceBuckets is the number of limiters in a throttle. Sources in the same bucket share one.
 const sourceBuckets = 256
 
-// saltLife is how long a source shares its bucket with the same others.
+// saltLife is how long two sources that share a bucket by chance go on sharing it.
 const saltLife = 10 * time.Second
 
-// throttle limits each of many sources. The salt keeps a source from choosing whom it
-// shares a bucket with, and a new one ends what chance did. It is not safe for concurrent
-// use.
+// throttle limits each of many sources. A source without the salt cannot choose a victim's
+// bucket. A new salt separates sources that shared a bucket by chance. It is not safe for
+// concurrent use.
 type throttle struct {
 	salt    uint64
 	salted  mono.Time
@@ -55,21 +55,21 @@ func (v *throttle) stale(now mono.Time) bool {
 	return v.salted == 0 || now.Sub(v.salted) >= saltLife
 }
 
-// reset begins anew under another salt, with all buckets full.
+// reset starts afresh under another salt, with all buckets full.
 func (v *throttle) reset(now mono.Time, salt uint64) { *v = throttle{salt: salt, salted: now} }
 
-// address takes a token of the bucket of a.
+// address takes a token from the bucket of a.
 func (v *throttle) address(now mono.Time, a netip.Addr, l limit) bool {
 	return v.buckets[v.bucket(network(a))].take(now, l)
 }
 
-// number takes a token of the bucket of a number.
+// number takes a token from the bucket of n.
 func (v *throttle) number(now mono.Time, n uint64, l limit) bool {
 	return v.buckets[v.bucket(n)].take(now, l)
 }
 
-// network returns the network of a as a number. Of an IPv6 address the first 64 bits
-// count: whoever has one has them all.
+// network returns the network of a as a number. Of an IPv6 address it is the first 64 bits: the
+// owner of one such address usually has all addresses with the same bits.
 func network(a netip.Addr) uint64 {
 	b := a.As16()
 	n := binary.BigEndian.Uint64(b[:8])

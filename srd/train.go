@@ -5,24 +5,23 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// MaxTrain is the most packets in one train: UDP_SEGMENT takes 64, and 44 of a
-// 1500-byte path fill the 65,507 bytes of one send.
+// MaxTrain is the most packets in one train. UDP_SEGMENT takes 64. On a 1500-byte path 44
+// packets fill the 65,507 bytes of one send.
 const (
 	MaxTrain      = 64
 	MaxTrainBytes = 65507
 )
 
-// Train is a run of packets for one path, back to back in one buffer: all Size
-// bytes long but the last, which may be shorter. It is what one sendmsg with
-// UDP_SEGMENT takes. The buffer is the caller's and is used again by the next
-// call of Next.
+// Train is a run of packets for one path, back to back in one buffer. Each packet has Size
+// bytes, except that the last may be shorter. One sendmsg with UDP_SEGMENT sends the train. The
+// caller owns the buffer, and the next call of Next overwrites it.
 type Train struct {
 	Tuple Tuple
-	Buf   []byte // the packets; after Next in clear, after Seal as they travel
+	Buf   []byte // the packets: plaintext after Next, encrypted after Seal
 	Size  int    // bytes of each packet but the last
 	Probe bool   // a path MTU probe: EMSGSIZE is an answer, not an error
 
-	at    mono.Time // when it is made: all packets in it are sent then
+	at    mono.Time // when all its packets are sent
 	nonce Nonce
 	keys  *SendKeys // nil: Buf is a handshake packet and complete
 	loans loans     // payloads that Seal copies
@@ -31,9 +30,9 @@ type Train struct {
 // NewTrain returns a train with room for the largest run.
 func NewTrain() *Train { return &Train{Buf: make([]byte, 0, MaxTrainBytes)} }
 
-// Borrow has Seal copy the payloads of new messages whose owners are Shared, and not Next:
-// whoever locks the connection needs no lock for Seal, and copying is half of what Next
-// takes. Buf is complete only after Seal then. It returns t.
+// Borrow makes Seal, not Next, copy the payloads of new messages with Shared owners. Copying is
+// half of the work of Next, which needs the connection's lock; Seal needs no lock. Buf is then
+// complete only after Seal. Borrow returns t.
 func (t *Train) Borrow() *Train {
 	t.loans.wanted = true
 	return t
@@ -61,11 +60,11 @@ func (t *Train) Seal() {
 }
 
 func (t *Train) reset(tuple Tuple, k *SendKeys) {
-	t.loans.forget() // of one that was not sealed
+	t.loans.forget() // payloads lent to a train that was not sealed
 	*t = Train{Buf: t.Buf[:0], Tuple: tuple, at: t.at, keys: k, loans: t.loans}
 }
 
-// open starts a packet and returns the buffer behind its header.
+// open starts a packet and returns the buffer up to the end of its header.
 func (t *Train) open(slot uint16, pn uint64) []byte {
 	n := len(t.Buf)
 	b := t.Buf[:n+wire.HeaderLen]
@@ -73,8 +72,8 @@ func (t *Train) open(slot uint16, pn uint64) []byte {
 	return b
 }
 
-// close ends the packet that began at from with the frames in b, padding it
-// with zeros to pad bytes (0: not at all).
+// close ends the packet that began at offset from, after the frames in b. It pads the packet
+// with zeros to pad bytes; 0: no padding.
 func (t *Train) close(b []byte, from, pad int) {
 	if n := pad - wire.TagLen - (len(b) - from); n > 0 {
 		z := len(b)

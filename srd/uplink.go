@@ -45,16 +45,16 @@ func (u Uplink) Addr() netip.Addr {
 	return netip.Addr{}
 }
 
-// Link returns the number of the interface; 0: whichever the routes prefer.
+// Link returns the number of the interface; 0: the routing table chooses it.
 func (u Uplink) Link() uint32 { return u.link }
 
-// At returns u at the interface with another number.
+// At returns u with another interface number.
 func (u Uplink) At(link uint32) Uplink {
 	u.link = link
 	return u
 }
 
-// String is the address, with the number of the interface as RFC 4007 section 11 writes it.
+// String returns the address, with the interface number as RFC 4007 section 11 writes it.
 func (u Uplink) String() string {
 	if u.link == 0 {
 		return u.Addr().String()
