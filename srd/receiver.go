@@ -56,7 +56,7 @@ func (in *inPath) more() int {
 	return int((in.seen.Next() - 1 - min(in.told[1], in.seen.Next()-1)) / (wire.RecordReach + 1))
 }
 
-// appendMore appends up to most of these additional records.
+// appendMore appends these additional records, but no more than most.
 func (in *inPath) appendMore(records []wire.Record, most int) []wire.Record {
 	last := records[len(records)-1]
 	for range min(most, in.more()) {
@@ -94,8 +94,8 @@ type ackState struct {
 	latest  time.Duration // after this time from since, the connection wakes up to acknowledge
 }
 
-// arrived counts a packet that reached the host at time at and asks for an acknowledgement. rtt
-// is the smoothed round trip; 0: unknown.
+// arrived counts a packet that asks for an acknowledgement. The packet reached the host at time
+// at. The smoothed round trip is rtt; 0: unknown.
 func (a *ackState) arrived(now, at mono.Time, size int, urgent bool, rtt time.Duration, h *hosts) {
 	if a.packets == 0 {
 		a.since = at
@@ -138,7 +138,7 @@ func (rv *receiver) ackParts() *ackParts {
 }
 
 // arrive notes on its path that p has arrived. It reports whether p needs an acknowledgement at
-// once: because of a congestion mark, or a gap in front of it.
+// once, because of a congestion mark or a gap in front of it.
 func (rv *receiver) arrive(in *inPath, p *Packet, next uint64) (urgent bool) {
 	if p.PN >= next {
 		in.at = p.At
@@ -171,8 +171,8 @@ func (rv *receiver) message(f *wire.Frame) seq.Verdict {
 	return v
 }
 
-// appendAck appends an acknowledgement frame. Its bitmap is as many words of ackParts as words
-// says.
+// appendAck appends an acknowledgement frame. Its bitmap is the first entries of
+// ackParts().words, as many as words says.
 func (rv *receiver) appendAck(now mono.Time, b []byte, words int) []byte {
 	records := rv.ackParts().recs[:0]
 	n := min(len(rv.pending), wire.MaxAckRecords)

@@ -8,8 +8,8 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// clocksApart is the most that the clocks of two hosts drift apart while a least one-way delay
-// counts. It allows for 50 us a second, more than crystals usually drift.
+// clocksApart is the most that the clocks of two hosts drift apart while a measured least
+// one-way delay is valid. It allows for 50 us a second, more than crystals usually drift.
 const clocksApart = 2 * rtt.WayWindow / 20_000
 
 // ackedOn is the path and the addresses that the newest acknowledgement came on.
@@ -20,9 +20,9 @@ type ackedOn struct {
 }
 
 // waited returns how long p, which carries an acknowledgement, queued on its way to us. The peer
-// sent it at clock by its own time stamp; 0: the frame has none. A queue on the way back is not
-// caused by our sending. A host that counts it as its own queue sends next to nothing while it
-// receives much.
+// sent it when its own clock showed clock; 0: the frame does not say. Our sending does not cause
+// a queue on the way back. A host that mistakes it for its own queue sends next to nothing while
+// it receives much.
 //
 // A path without a recent acknowledgement has no least delay to compare with, and a queue may
 // stand there already. So it starts with the least delay of the last acknowledgement, if that

@@ -20,9 +20,9 @@ type gain struct {
 	ce    bool          // the peer has counted more Congestion Experienced marks
 }
 
-// handleAck applies an acknowledgement that reached the host at time at, after it had queued for
-// back on its way. It returns false if the peer claims an impossible arrival. The caller then
-// ignores the rest of the packet and ends the session.
+// handleAck applies an acknowledgement that reached the host at time at. Before that it had
+// queued on its way for the time back. It returns false if the peer claims an impossible
+// arrival. The caller then ignores the rest of the packet and ends the session.
 func (rc *recovery) handleAck(now, at mono.Time, back time.Duration, a *wire.Ack) bool {
 	if a.FirstMissing > rc.out.next || !rc.plausible(a) {
 		rc.drop(DropAckInvalid)
@@ -116,8 +116,8 @@ func (rc *recovery) ackRecord(now, at mono.Time, back time.Duration, r wire.Reco
 // acknowledgement reached the host at time at. The peer held the acknowledgement back for hold,
 // which is the peer's word alone. A peer that exaggerates hides every queue, and would get far
 // more than its link carries. So congestion control counts the part above hosts.hold as a queue
-// in the peer's host (gain.held; Swift, section 3.2). If hold leaves no time for the network,
-// one of the clocks was set; then the round trip ends at now.
+// in the peer's host (gain.held; Swift, section 3.2). If hold leaves no time for the network, a
+// clock was set. Then the round trip ends at now.
 func roundTrip(sent, at, now mono.Time, hold time.Duration) time.Duration {
 	if at.Sub(sent) <= hold {
 		at = now
@@ -125,8 +125,8 @@ func roundTrip(sent, at, now mono.Time, hold time.Duration) time.Duration {
 	return max(at.Sub(sent)-hold, time.Microsecond)
 }
 
-// credit passes g on to congestion control and to the path policy. The acknowledgement queued
-// for back on its way.
+// credit passes g on to congestion control and to the path policy. The acknowledgement queued on
+// its way for the time back.
 func (rc *recovery) credit(now mono.Time, g *gain, back time.Duration) {
 	p := g.p
 	near := rc.choice.eligible.Has(int(p.slot)) || rc.choice.eligible.Empty()
@@ -158,8 +158,8 @@ func (rc *recovery) credit(now mono.Time, g *gain, back time.Duration) {
 	}
 }
 
-// length keeps the base of p right while competitors never let its queue empty, and when the
-// path has become longer.
+// length corrects the base of p. The base would be wrong while competitors never let the queue
+// empty, or after the path has become longer.
 func (rc *recovery) length(now mono.Time, p *path) {
 	switch rc.cfg.Control.Queued() {
 	case cc.Nobody:

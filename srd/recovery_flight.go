@@ -125,9 +125,9 @@ func (fl *flight) handBack(p *path) {
 	fl.settleFreed(p)
 }
 
-// loseAll does the same for a path that may soon be used again, except that freed packets stay
-// in flight. Otherwise a path that falls silent again and again would empty the window. mark
-// says why the packets are lost.
+// loseAll declares everything in flight on p lost, except freed packets. It is for a path that
+// may soon be used again. If freed packets left the window too, a path that falls silent again
+// and again would empty the window. The packets get the mark of the reason.
 func (fl *flight) loseAll(p *path, mark ledger.Mark) {
 	for pn := p.sent.First(); pn < p.sent.Next(); pn++ {
 		if k := p.sent.At(pn); k.State == ledger.InFlight {
@@ -167,8 +167,8 @@ func (fl *flight) land(p *path, k *ledger.Packet) {
 	}
 }
 
-// settle takes a packet out of the window whose messages are acknowledged. Neither congestion
-// control nor the path policy hears of it.
+// settle takes packet k out of the window after all its messages were acknowledged. Neither
+// congestion control nor the path policy hears of it.
 func (fl *flight) settle(p *path, k *ledger.Packet) {
 	fl.land(p, k)
 	k.State = ledger.Acked
@@ -183,8 +183,8 @@ func (fl *flight) settleFreed(p *path) {
 	}
 }
 
-// silentAfter is the number of unanswered tail probes that stops all other sending. Together
-// they have tried up to 13 paths (probesNow).
+// silentAfter is the number of unanswered tail probes that stop all other sending. Together they
+// have tried up to 13 paths (probesNow).
 const silentAfter = 3
 
 // silent reports whether the peer has left several tail probes unanswered. Then only probes are

@@ -9,11 +9,11 @@ import (
 
 // A packet is freed when all its messages were acknowledged by their numbers, before a record
 // acknowledged the packet itself. Usually the acknowledgement with that record was lost, and the
-// next record on the path covers the packet. But a peer that wants more than its share may
-// acknowledge messages that were dropped (Savage et al. 1999, "TCP Congestion Control with a
-// Misbehaving Receiver"). So a freed packet stays in flight and takes room in the window, until
-// a record, the packet threshold or time settles it. Congestion control gets credit only for
-// packets that a record acknowledges.
+// next record on the path covers the packet. But a greedy peer may acknowledge messages that
+// were dropped (Savage et al. 1999, "TCP Congestion Control with a Misbehaving Receiver"). So a
+// freed packet stays in flight and takes room in the window, until a record, the packet
+// threshold or time settles it. Congestion control gets credit only for packets that a record
+// acknowledges.
 
 // free marks packet k, in flight on p, as freed: all its messages were acknowledged by number.
 func (rc *recovery) free(now mono.Time, p *path, k *ledger.Packet) {
@@ -27,9 +27,9 @@ func (rc *recovery) free(now mono.Time, p *path, k *ledger.Packet) {
 	p.freed.bytes += int(k.Size)
 }
 
-// freedFor returns how long after its sending a freed packet on p is settled: when its record
-// should have come. The time doubles, up to probeMost, each time that no record came in between.
-// So a peer that never sends records gets ever less data.
+// freedFor returns how long after its sending a freed packet on p is settled by time. At first
+// that is when its record should have come (lateAfter). The time doubles, up to probeMost, each
+// time that no record came in between. So a peer that never sends records gets ever less data.
 func (rc *recovery) freedFor(p *path) time.Duration {
 	wait := rc.lateAfter(p)
 	return max(wait, min(wait<<min(p.freed.backoff, 16), probeMost))

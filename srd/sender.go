@@ -127,7 +127,7 @@ func (sd *sender) nextRetransmit(now mono.Time, t *Train) bool {
 	sd.stats.Retransmitted++
 	p.stats.Retransmits++
 	// The pacer does not hold repairs back. New data waits for the repairs' tokens afterwards,
-	// but for no more than a burst. So it does not pay for a long outage.
+	// but for no more than a burst. So new data does not wait for all repairs of a long outage.
 	if sd.bucket.Tokens() > -burstBytes {
 		sd.spend(len(t.Buf))
 	}
@@ -155,8 +155,9 @@ func (sd *sender) nextData(now mono.Time, t *Train, src Source) bool {
 	sd.limit, sd.stopped = limit, now
 	switch {
 	case limit == LimitWindow || limit == LimitPaths,
-		// The pacer delays bursts even while the window has room to spare. Then the window does
-		// not limit the sender, and must not grow (RFC 7661 section 3).
+		// The pacer delays bursts even while the window has room to spare. Such a delay does not
+		// show that a larger window would help (RFC 7661 section 3), so it counts only if half
+		// of the window is used.
 		limit == LimitPacing && 2*sd.recovery.inflight >= sd.cfg.Control.Window():
 		sd.recovery.limited = now
 	}

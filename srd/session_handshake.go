@@ -59,8 +59,8 @@ func (s *session) hurry(now mono.Time, to Tuple) {
 }
 
 // attempt sends an initiation to targets. Without a token the initiation contains the time of
-// day. With each of the before earlier attempts the time for an answer doubles. The attempt
-// takes that time even if no target has paid for it. Then the next attempt follows.
+// day. The time for an answer doubles with each earlier attempt; before is their number. The
+// attempt takes that time even if it could be sent nowhere. Then the next attempt follows.
 func (s *session) attempt(now mono.Time, targets []Tuple, token [16]byte, before int) (attempt, bool) {
 	s.stamps(s.cfg.Remote).Expire(now)
 	local := s.self.reserve()
@@ -259,17 +259,17 @@ func (s *session) sendBack(now mono.Time, to Tuple, n int, b []byte) bool {
 	return true
 }
 
-// fresh reports whether the peer may have sent an initiation that arrives now too early to know
-// about our newest session. We began that session, and the peer does not know yet that we have
-// its keys. Packets overtake each other: the peer's answer to us may have come before its
-// initiation. When the peer learns that we have the keys, it drops its own attempt and uses our
-// session. If it has not used our session for deadAfter, it may call for that reason. Then the
-// initiation is a new one.
+// fresh reports whether the peer may have sent an arriving initiation before it knew that we
+// have the keys of our newest session. That is possible if we began this session and the peer
+// has not used it yet. Packets overtake each other: the peer's answer to us may have come before
+// its own initiation. When the peer learns that we have the keys, it drops its attempt and uses
+// our session. If it has not used our session for deadAfter, it may call again for that reason.
+// Then the initiation is a new one.
 func (s *session) fresh(now mono.Time) bool {
 	return s.send != nil && s.send.initiator && !s.send.heard && now.Sub(s.send.created) < deadAfter
 }
 
-// holdAddresses notes the peer's addresses: those of validated paths and the configured ones.
+// holdAddresses notes the addresses of validated paths and the configured addresses of the peer.
 func (s *session) holdAddresses() {
 	h := &s.held
 	h.usable = s.paths.usable

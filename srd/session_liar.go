@@ -9,7 +9,8 @@ import (
 // A peer that acknowledges what it cannot have received must wait for its next session. An
 // honest program never does that, and a faulty program gains nothing by a new session at once.
 const (
-	// liarFirst is the first wait. A peer that was restarted is called after no shorter time.
+	// liarFirst is the first wait. It is as long as a restarted peer has to wait for our call
+	// (deadAfter).
 	liarFirst = 500 * time.Millisecond
 	// liarMost is the longest wait. It is short enough that a corrected program soon gets a
 	// session.

@@ -23,7 +23,7 @@ type Stats struct {
 	Drops  [NumReasons]uint64
 }
 
-// Limit is what holds back sending.
+// Limit is a reason why sending stops.
 type Limit uint8
 
 // The limits.

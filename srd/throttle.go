@@ -68,8 +68,8 @@ func (v *throttle) number(now mono.Time, n uint64, l limit) bool {
 	return v.buckets[v.bucket(n)].take(now, l)
 }
 
-// network returns the network of a as a number. Of an IPv6 address it is the first 64 bits: the
-// owner of one such address usually has all addresses with the same bits.
+// network returns the network of a as a number. For IPv6 that is the first 64 bits of a: the
+// owner of one address usually has all others with these bits.
 func network(a netip.Addr) uint64 {
 	b := a.As16()
 	n := binary.BigEndian.Uint64(b[:8])
