@@ -193,10 +193,10 @@ func (rv *receiver) appendAck(now mono.Time, b []byte, words int) []byte {
 	return wire.AppendAck(b, rv.inbox.FirstMissing(), max(1, now.Stamp()), records, rv.ackParts().words[:words])
 }
 
-// ackRoom returns the size of an acknowledgement frame as of now, in bytes, and the number of
-// bitmap words that it takes from ackParts. Both are 0 if there is nothing new to acknowledge,
-// or if the size exceeds most. The acknowledgement need not be due yet: in a packet with free
-// space it costs nothing.
+// ackRoom returns the size of an acknowledgement frame as of now, and the number of its bitmap
+// words, which it puts into ackParts. Both are 0 if there is nothing new to acknowledge, or if
+// the size exceeds most. The acknowledgement need not be due yet: in a packet with free space it
+// costs nothing.
 func (rv *receiver) ackRoom(most int) (room, words int) {
 	if rv.ack.packets == 0 {
 		return 0, 0

@@ -46,9 +46,9 @@ func (rc *recovery) checkOldest(now mono.Time, p *path) bool {
 	return true
 }
 
-// overtaken reports whether a packet has arrived, on any path, that was sent later than k by
-// more than the deviation of p. Paths of equal length may differ by that much (RACK, RFC 8985,
-// applied over paths).
+// overtaken reports whether a later packet has arrived on any path (RACK, RFC 8985, over paths).
+// It must have left later than k by more than the deviation of p: paths of equal length may
+// differ by that much.
 func (rc *recovery) overtaken(p *path, k *ledger.Packet) bool {
 	return rc.timer.newest > k.At.Add(p.rtt.Variation())
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// retransmission returns the first message of the retransmission queue, if it may be sent now:
-// within the window, or as a tail probe.
+// retransmission returns the first message of the retransmission queue, if the window allows it
+// or a tail probe is due.
 func (rc *recovery) retransmission() (uint64, bool) {
 	q := &rc.out.retx
 	for q.len() > 0 && (!rc.out.open(q.peek()) || !rc.out.at(q.peek()).wants) {
@@ -62,8 +62,7 @@ func (rc *recovery) expireDue(now mono.Time) {
 }
 
 // worth returns how long a payload is repaired: for least, or for a few round trips on a long
-// path. Before any round trip is known, that is as long as TCP waits for the answer to its first
-// packet (RFC 6298 section 2).
+// path. Before any round trip is known, TCP's first timeout is the limit (RFC 6298 section 2).
 func (rc *recovery) worth(least time.Duration) time.Duration {
 	if !rc.rtt.Known() {
 		return max(least, firstRepairMost)

@@ -155,9 +155,9 @@ func (sd *sender) nextData(now mono.Time, t *Train, src Source) bool {
 	sd.limit, sd.stopped = limit, now
 	switch {
 	case limit == LimitWindow || limit == LimitPaths,
-		// The pacer delays bursts even while the window has room to spare. Such a delay does not
-		// show that a larger window would help (RFC 7661 section 3), so it counts only if half
-		// of the window is used.
+		// The pacer delays bursts even while the window has room to spare. So a delay counts
+		// only if half of the window is used: a larger window would not help otherwise (RFC 7661
+		// section 3).
 		limit == LimitPacing && 2*sd.recovery.inflight >= sd.cfg.Control.Window():
 		sd.recovery.limited = now
 	}

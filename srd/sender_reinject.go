@@ -11,8 +11,9 @@ import (
 // 4.2). It declares no packet lost. The receiver drops the second copy of a message.
 //
 // Copies take capacity from others on the network. So they have a budget, as hedged requests do
-// (Dean and Barroso, "The Tail at Scale", CACM 2013): one copy for copyEvery acknowledged
-// messages. The budget can grow to 32 copies, enough for a first window whose path has died.
+// (Dean and Barroso, "The Tail at Scale", CACM 2013). It pays for one copy per copyEvery
+// acknowledged messages. It can grow to 32 copies, enough for a first window whose path has
+// died.
 const (
 	copyEvery  = 32
 	copiesMost = 32 * copyEvery

@@ -92,8 +92,8 @@ func (s *session) stamps(remote handshake.PublicKey) *handshake.Stamper {
 	return s.stamper
 }
 
-// targets returns the tuples for the next initiation: up to half of them are validated paths,
-// and the rest are configured tuples in turn.
+// targets returns the tuples for the next initiation. At most half of them are validated paths.
+// The rest are configured tuples in turn.
 func (s *session) targets() []Tuple {
 	var v []Tuple
 	add := func(t Tuple) {
