@@ -7,9 +7,10 @@ import (
 	"github.com/srdtun/srdtun/srd/steer"
 )
 
-// Addresses is told by every Conn of a process where its peer is: from these addresses
-// handshakes have a share of the host's time that no stranger can take (Endpoint.Prefer).
-// An address is held as often as Conns hold it.
+// Addresses counts the addresses at which peers are known to be. Each Conn of a process
+// reports its peer's addresses. Handshakes from these addresses have a share of the host's
+// time that no stranger can take (Endpoint.Prefer). Several Conns may hold the same
+// address.
 type Addresses interface {
 	Hold(netip.Addr)
 	Release(netip.Addr)
@@ -34,17 +35,17 @@ func (s *AddressSet) Release(a netip.Addr) {
 	}
 }
 
-// Has reports whether anybody holds a.
+// Has reports whether a is held.
 func (s *AddressSet) Has(a netip.Addr) bool { return s.holders[a.Unmap()] > 0 }
 
-// heldMost bounds the addresses that one peer has a share reserved for: more than hosts
-// have uplinks, and few enough that a peer with a network of its own takes no table.
+// heldMost bounds the addresses of one peer that have this share. Hosts have fewer uplinks.
+// It also prevents a peer with a whole network of addresses from filling a table.
 const heldMost = 32
 
-// holding is what a Conn holds.
+// holding is the set of peer addresses that a Conn holds.
 type holding struct {
 	addrs  []netip.Addr
-	usable steer.Set // the paths that worked when they were noted
+	usable steer.Set // usable paths when the addresses were noted
 }
 
 // add notes an address once.

@@ -2,8 +2,9 @@ package srd
 
 import "github.com/srdtun/srdtun/srd/internal/wire"
 
-// Shared is an Owner whose payload others can hold beside the transport: it stays as it is
-// until there was a Release for each Retain. Any goroutine may call these.
+// Shared is an Owner of a payload that others can hold as well as the transport. The
+// payload stays unchanged until each Retain has had its Release. Any goroutine may call
+// these methods.
 type Shared interface {
 	Owner
 	Retain()
@@ -14,22 +15,23 @@ type Shared interface {
 type borrowed struct {
 	at    int // where it belongs in the buffer
 	data  []byte
-	owner Shared // retained; nil: it is that of the one before
+	owner Shared // retained; nil: the same owner as in the previous entry
 }
 
-// loans are the payloads that belong into a buffer and are not in it yet. The zero value has
-// none, and takes none.
+// loans are payloads that are not yet copied to their places in a buffer. The zero value
+// has none, and copies every payload at once.
 type loans struct {
 	wanted bool       // payloads of Shared owners are lent; others are copied at once
 	lent   []borrowed // where they belong, in the order of the buffer
-	lender Owner      // of the last of these
+	lender Owner      // owner of the last entry
 }
 
-// message appends a MESSAGE frame to b, which is in the buffer and has room for it.
+// message appends a MESSAGE frame to b. b is part of the buffer and has room for the frame.
 func (l *loans) message(b []byte, number uint32, m *Message) []byte {
 	var owner Shared
 	if len(l.lent) == 0 || m.Owner != l.lender {
-		// Whether it is one is found out once for a row: that takes longer than the rest.
+		// Messages of one owner follow each other. One type assertion for all of them saves
+		// time, because it takes longer than the rest.
 		var ok bool
 		if owner, ok = m.Owner.(Shared); !ok || !l.wanted {
 			return wire.AppendMessage(b, number, &m.Imm, m.Data)
@@ -42,7 +44,7 @@ func (l *loans) message(b []byte, number uint32, m *Message) []byte {
 	return b[:len(b)+len(m.Data)]
 }
 
-// collect puts the payloads into the buffer.
+// collect copies the lent payloads into the buffer.
 func (l *loans) collect(buf []byte) {
 	for i := range l.lent {
 		s := &l.lent[i]
@@ -51,7 +53,7 @@ func (l *loans) collect(buf []byte) {
 	l.forget()
 }
 
-// forget gives back what is still lent.
+// forget releases all owners and clears the list.
 func (l *loans) forget() {
 	for i := range l.lent {
 		if s := &l.lent[i]; s.owner != nil {

@@ -7,8 +7,8 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// hurryAfter is how long a cookie is kept before an attempt goes out with it: the
-// response to the attempt it answers may be right behind, on another path.
+// hurryAfter is the time between the arrival of a cookie and the attempt that uses it.
+// Meanwhile the response to the earlier attempt may arrive on another path.
 const hurryAfter = 25 * time.Millisecond
 
 // attempt is an initiation of ours that may still be answered.
@@ -17,13 +17,14 @@ type attempt struct {
 	index uint32  // reserved for the response
 	on    []Tuple // where it was sent
 	begun mono.Time
-	end   mono.Time // then it is over
+	end   mono.Time // when it expires
 }
 
-// called reports whether the attempt was sent to where from is.
+// called reports whether the attempt went to the tuple from.
 func (a *attempt) called(from Tuple) bool { return anyReaches(a.on, from) }
 
-// anyReaches reports whether what comes from a tuple may answer what was sent on one of v.
+// anyReaches reports whether a packet from a tuple may answer one that was sent on a tuple
+// of v.
 func anyReaches(v []Tuple, from Tuple) bool {
 	for i := range v {
 		if v[i].reaches(from) {
@@ -33,28 +34,28 @@ func anyReaches(v []Tuple, from Tuple) bool {
 	return false
 }
 
-// reaches reports whether what comes from u may answer what was sent on t. The kernel
-// chooses the source address where t has none.
+// reaches reports whether a packet from u may answer one that was sent on t. If t has no
+// source address, the kernel chose one, so every source address fits.
 func (t *Tuple) reaches(u Tuple) bool {
 	return t.Sock == u.Sock && t.Remote == u.Remote && (t.Local == u.Local || !t.Local.IsValid())
 }
 
-// calls are the attempts of one peer's handshake that are under way: a regular one, sent
-// on several paths, and beside it one that a cookie hurried, on the tuple that the cookie
-// came from. Each lives until its own time is over or one of the two is answered. Nothing
-// that anybody sends without keys ends one: a cookie is kept, and makes one hurried
-// attempt for each regular one at most. It is not safe for concurrent use.
+// calls holds the attempts of one peer's handshake that are under way. A regular attempt
+// goes out on several paths. A hurried attempt may go beside it, on the tuple from which a
+// cookie came. An attempt ends when its time is over or when one of the two is answered. No
+// packet of a sender without keys ends an attempt. A cookie is only stored: it causes one
+// hurried attempt for each regular one at most. calls is not safe for concurrent use.
 type calls struct {
-	self    self     // whose indices they have
+	self    self     // owner of the receiver indices
 	regular *attempt // nil: none
 	hurried *attempt // nil: none
 
 	hurry mono.Time // when the hurried attempt goes out
-	to    *Tuple    // and where; nil: none is planned
+	to    *Tuple    // its destination; nil: none is planned
 	spent bool      // the regular attempt has had its hurried one
 
 	tries    int  // regular attempts since the first
-	greeting bool // begun with nothing to send, and nothing has come since
+	greeting bool // begun without a message to send, and none has come since
 	turn     int  // rotates the tuples that initiations go out on
 }
 
@@ -86,7 +87,7 @@ func (v *calls) plan(now mono.Time, index uint32, from Tuple) {
 		}
 	}
 	if v.to != nil {
-		*v.to = from // whose cookie is the newest
+		*v.to = from // the source of the newest cookie
 	}
 }
 
@@ -99,7 +100,7 @@ func (v *calls) hurries(now mono.Time) (to Tuple, ok bool) {
 	return to, true
 }
 
-// find returns the attempt that index was reserved for, or nil.
+// find returns the attempt with the receiver index, or nil.
 func (v *calls) find(index uint32) *attempt {
 	for _, a := range []*attempt{v.regular, v.hurried} {
 		if a != nil && a.index == index {
@@ -109,7 +110,7 @@ func (v *calls) find(index uint32) *attempt {
 	return nil
 }
 
-// answered ends all attempts but a, whose index belongs to a session now.
+// answered ends all attempts but a. The index of a now belongs to a session.
 func (v *calls) answered(a *attempt) {
 	switch a {
 	case v.regular:
@@ -128,15 +129,15 @@ func (v *calls) abandon() {
 	v.to = nil
 }
 
-// expire ends a hurried attempt whose time is over. What follows a regular one is the
-// caller's to decide.
+// expire ends a hurried attempt after its time. The caller decides what follows a regular
+// one.
 func (v *calls) expire(now mono.Time) {
 	if v.hurried != nil && now >= v.hurried.end {
 		v.drop(&v.hurried)
 	}
 }
 
-// deadline returns when one of the attempts needs the caller.
+// deadline returns when an attempt expires or the hurried one is due, whichever is first.
 func (v *calls) deadline() mono.Time {
 	at := mono.Never
 	if v.regular != nil {

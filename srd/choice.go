@@ -9,19 +9,21 @@ import (
 	"github.com/srdtun/srdtun/srd/steer"
 )
 
-// choice picks the path for each train, by a policy among those that are eligible.
+// choice picks the path of each train: the policy picks one of the eligible paths.
 //
-// An application gets its bytes in order, so the longest path decides when it gets them. A
-// path costs
+// An application gets its bytes in order, so the longest path decides when it gets them.
+// The cost of a path is its round trip without a queue (len), or more if a packet is late:
 //
 //	cost(p) = max(len, age of the oldest packet in flight if it is late)
 //
-// A longer path saves a packet two waits on the shorter ones: for Q, their mean queue, and
-// for W, in front of the window. So p is eligible if (ECF: Lim et al., CoNEXT 2017, section 3)
+// A packet on a longer path saves two waits on the shorter paths: Q, their mean queue, and
+// W, the wait in front of the window. So p is eligible if (ECF: Lim et al., CoNEXT 2017,
+// section 3)
 //
 //	cost(p) <= least cost + Q + W + e
 //
-// Among eligible paths the policy evens out the queues.
+// The margin e covers the granules of both hosts and small differences of length. Among
+// eligible paths the policy evens out the queues.
 type choice struct {
 	*env
 	paths    *slots
@@ -29,26 +31,28 @@ type choice struct {
 
 	eligible steer.Set // for new data, as of the last choice
 	picked   steer.Set // scratch: the set for a policy
-	spare    steer.Set // likewise, if no path is eligible
+	spare    steer.Set // likewise, for when no path is eligible
 	least    time.Duration
 	longest  time.Duration // of all usable paths
 	front    front
-	frozen   mono.Time // until then new data goes where something was acknowledged lately
-	ping     *path     // is to be measured, as it carries nothing
+	frozen   mono.Time // until then new data takes only paths with recent acknowledgements
+	ping     *path     // a far path that carries nothing and is due for a ping
 	steering steering
 }
 
-// alikePart: paths whose lengths differ by an eighth are alike. After some round trips a
-// length is known no better.
+// alikePart: lengths that differ by less than an eighth count as equal. A few round trips
+// measure a length no better than that.
 const alikePart = 8
 
-// length is what a packet takes on p without a queue; where round trips differ at random,
-// what most of them take. A queue of the longest target explains as much.
+// length returns the round trip of p without a queue. Where round trips differ at random,
+// most of them are no longer than it. The randomness counts only beyond cc.TargetCeiling,
+// because a queue of that length explains as much.
 func (p *path) length() time.Duration {
 	return p.rtt.Empty() + max(0, p.rtt.Random()-cc.TargetCeiling)
 }
 
-// cost returns what a packet takes on p beside its queue, as far as that is known.
+// cost returns the cost of p: its length, or the age of its oldest packet if that is late.
+// A path without samples has the largest cost.
 func (ch *choice) cost(now mono.Time, p *path) time.Duration {
 	switch {
 	case !p.rtt.Known():
@@ -59,8 +63,8 @@ func (ch *choice) cost(now mono.Time, p *path) time.Duration {
 	return p.len
 }
 
-// survey determines the least cost, and returns the most that is eligible for data that
-// waits so long in front of the window.
+// survey finds the least and the greatest length. It returns the greatest cost that is
+// eligible for data with this wait in front of the window.
 func (ch *choice) survey(now mono.Time, wait time.Duration) time.Duration {
 	least, short := sampleMost, sampleMost
 	ch.longest = 0
@@ -75,7 +79,8 @@ func (ch *choice) survey(now mono.Time, wait time.Duration) time.Duration {
 	return least + ch.cfg.Control.Queue() + wait + max(2*ch.hosts.coarse, short/alikePart)
 }
 
-// distance is by how much p is longer than the nearest path; 0 for one that is alike.
+// distance returns how much longer p is than the nearest path. It is 0 if the two lengths
+// count as equal.
 func (ch *choice) distance(p *path) time.Duration {
 	switch d := p.len - ch.least; {
 	case !p.rtt.Known():
@@ -86,8 +91,8 @@ func (ch *choice) distance(p *path) time.Duration {
 	return 0
 }
 
-// choose picks the path for a train of new messages. A policy that keeps to one path has all
-// that work to choose from.
+// choose picks the path for a train of new messages. A policy that keeps flows on their
+// paths may pick any usable path.
 func (ch *choice) choose(now mono.Time) *path {
 	settled := ch.steering.scope != steer.PerTrain
 	most := ch.survey(now, ch.front.wait)
@@ -122,14 +127,16 @@ func (ch *choice) choose(now mono.Time) *path {
 	return ch.paths.table[ch.cfg.Policy.Pick(now, set, ch.steering.ahead)]
 }
 
-// A path seldom dies alone. So for freezeRounds round trips after one failed, new data goes
-// where something was acknowledged in the last cleanRounds (REPS, EuroSys 2025, section 3.3).
+// A path seldom fails alone. So for freezeRounds round trips after a failure, new data
+// takes only paths with an acknowledgement in the last cleanRounds (REPS, EuroSys 2025,
+// section 3.3).
 const (
 	freezeRounds = 10
 	cleanRounds  = 2
 )
 
-// freeze leaves the paths of set that were acknowledged lately, if there are any.
+// freeze removes the paths without a recent acknowledgement from set, unless none would be
+// left.
 func (ch *choice) freeze(now mono.Time, set *steer.Set) {
 	var clean steer.Set
 	for slot := set.Next(0); slot >= 0; slot = set.Next(slot + 1) {
@@ -142,8 +149,8 @@ func (ch *choice) freeze(now mono.Time, set *steer.Set) {
 	}
 }
 
-// alternative picks a path for the repair of m: an eligible one that it has not been tried
-// on, of these one that was acknowledged since it was sent.
+// alternative picks a path for the repair of m, one without a copy of m if possible. It
+// prefers paths that were acknowledged since m was first sent, then eligible ones.
 func (ch *choice) alternative(now mono.Time, m *outMsg) *path {
 	need := wire.Overhead + wire.MessageOverhead + len(m.m.Data)
 	most := ch.survey(now, 0)
@@ -174,15 +181,15 @@ func (ch *choice) alternative(now mono.Time, m *outMsg) *path {
 	switch p, tail := ch.paths.last, &ch.recovery.timer; {
 	case (tail.backoff > 0 || tail.found) && tail.probes <= 1 && p != nil && p.slot != m.slot && fits.Has(int(p.slot)) &&
 		(fresh.Has(int(p.slot)) || tail.backoff > silentAfter || tail.found):
-		// A tail probe looks for a path that is alive. The likeliest is where the
-		// peer was heard last: it may have moved away from all the others. When
-		// nothing gets through, every second probe goes there.
+		// A tail probe looks for a path that works. The best guess is the path on which the
+		// peer was heard last: the peer may have left all others. When nothing gets
+		// through, every second probe goes there.
 		return p
 	case !fresh.Empty():
 		*fits = fresh
 	case fits.Empty() && !m.void:
-		// No path carries this size any more: only the number can travel. To what was to
-		// be repaired for as long as there is a session, there is none left.
+		// No path carries this size any more, so only the message number can travel. For a
+		// Reliable message this counts as the loss of its session.
 		s := GivenUp
 		if m.m.Class == Reliable {
 			s = Reset
@@ -196,9 +203,10 @@ func (ch *choice) alternative(now mono.Time, m *outMsg) *path {
 	return ch.paths.table[ch.cfg.Policy.Pick(now, fits, what)]
 }
 
-// nearer returns the path for an acknowledgement of what came on p: p itself, if
-// it is one of the shortest, else that of those which the peer was heard on last, if
-// that was lately: the peer may have left them because they do not work.
+// nearer returns the path for the acknowledgement of packets that came on p. This is p
+// itself if it is one of the nearest paths. Otherwise it is the near path with the latest
+// packet from the peer, if that packet is recent. If it is old, the near paths may have
+// failed, and p is used.
 func (ch *choice) nearer(p *path) *path {
 	if ch.distance(p) == 0 {
 		return p

@@ -6,27 +6,28 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// front is how long messages wait before the window admits them: what waits, at the rate
-// at which data arrives. It is what a message that comes now will have waited, not what
-// the first one has: the last packets of a transfer have waited longest and gain nothing
-// by a longer path (ECF: Lim et al., CoNEXT 2017, section 3).
+// front estimates how long messages wait before the window admits them: the waiting bytes,
+// divided by the rate of arrivals. This is the wait of a message that joins the queue now,
+// not of the message at its head. The last packets of a transfer have waited longest, but
+// gain nothing from a longer path (ECF: Lim et al., CoNEXT 2017, section 3).
 //
 // The zero value is ready: nothing waits.
 type front struct {
 	wait time.Duration // smoothed
 	last time.Duration // as of at
 	at   mono.Time
-	idle mono.Time // when nothing waited
+	idle mono.Time // when last nothing waited
 }
 
-// frontRounds is over how many round trips what waits is smoothed. A connection inside
-// sends in bursts when the order of its bytes waits for a repair, and between two of them
-// nothing waits; paths that came and went with these would fill the nearest ones. Nor is
-// the end of a slow start, some round trips long, a queue that will stand.
+// frontRounds is the number of round trips over which the wait is smoothed. An inner
+// connection that waits for a repair sends in bursts, and nothing waits between two bursts.
+// If far paths were eligible only during bursts, the nearest ones would fill up. The end of
+// a slow start leaves a queue too, which is gone after some round trips.
 const frontRounds = 8
 
-// note takes how many bytes wait as of now, at so many bytes per second (0: not known),
-// where a round trip takes rtt. What waited during a long pause nobody knows.
+// note records the waiting bytes and the rate in bytes per second at which they leave (0:
+// unknown). rtt is a round trip. After a long pause the past wait is unknown and counts as
+// zero.
 func (f *front) note(now mono.Time, bytes int, rate float64, rtt time.Duration) {
 	switch past, span := now.Sub(f.at), frontRounds*rtt; {
 	case past >= span:
@@ -43,12 +44,13 @@ func (f *front) note(now mono.Time, bytes int, rate float64, rtt time.Duration) 
 	}
 }
 
-// behind returns by how much a packet on p arrives later than in its turn on the nearest.
+// behind returns how much later a packet arrives on p than in its turn on the nearest path.
 func (ch *choice) behind(p *path) time.Duration { return max(0, ch.distance(p)-ch.front.wait) }
 
-// admitted returns at how many bytes per second what waits in front is let out, 0 if that
-// is not known: what arrives, once that was measured while something waited; before, what
-// arrived is what there was to send, and it is no less than a window in each round trip.
+// admitted returns the rate in bytes per second at which the window admits waiting data, 0
+// if it is unknown. If data waited while the rate of arrivals was measured, it is that
+// rate. Otherwise the measured rate may only show that there was little to send. Then a
+// window in each round trip is the least.
 func (ch *choice) admitted(now mono.Time) float64 {
 	rate, trip := ch.recovery.rate.at(now), ch.rtt.Smoothed().Seconds()
 	if rate == 0 || trip == 0 || ch.recovery.rate.since >= ch.front.idle {

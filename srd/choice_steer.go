@@ -6,30 +6,31 @@ import (
 	"github.com/srdtun/srdtun/srd/steer"
 )
 
-// steering is what lies between a connection and its path policy.
+// steering connects a connection with its path policy.
 type steering struct {
 	scope   steer.Scope
-	sender  steer.Sender // these four are nil where the policy is none
+	sender  steer.Sender // these four are nil if the policy does not implement them
 	remote  steer.Remote
 	placed  steer.Placed
 	doubled steer.Doubled
 
-	source Source        // of the train being built, if that is kept to one flow
-	ahead  steer.Context // what the train's path was chosen for
+	source Source        // of the train being built, if it must keep to one flow
+	ahead  steer.Context // context of the choice of the train's path
 	copies copies
 
 	gauge   steer.Gauge   // of the peer's paths to us
 	arrival steer.Arrival // of the packet being handled
 }
 
-// copies are messages that have been sent on one path and go on a second one too.
+// copies is a range of message numbers: messages that were sent on one path and go on a
+// second one too.
 type copies struct {
 	from, to uint64
-	first    uint16 // slot of the path they went on
+	first    uint16 // slot of their first path
 }
 
-// SetPolicy replaces the path policy. What is in flight stays where it is; the
-// new policy knows nothing of the paths but their classes.
+// SetPolicy replaces the path policy. Packets in flight stay on their paths. The new policy
+// knows nothing of the paths but their classes.
 func (c *Conn) SetPolicy(p steer.Policy) {
 	c.env.cfg.Policy = p
 	s := &c.choice.steering
@@ -46,15 +47,15 @@ func (c *Conn) SetPolicy(p steer.Policy) {
 	}
 }
 
-// place tells the policy p's class.
+// place reports the class of p to the policy.
 func (ch *choice) place(p *path) {
 	if ch.steering.placed != nil && ch.cfg.Class != nil {
 		ch.steering.placed.Place(int(p.slot), ch.cfg.Class(p.tuple))
 	}
 }
 
-// look finds out what the next train is for, of at most n bytes. It returns false
-// when there is nothing to send.
+// look prepares the context of the next choice, for a train of at most n bytes. It returns
+// false if the policy needs a flow and there is nothing to send.
 func (ch *choice) look(now mono.Time, src Source, n int) bool {
 	s := &ch.steering
 	s.source, s.ahead = nil, steer.Context{Target: ch.cfg.Control.Target(), Bytes: n}
@@ -67,7 +68,7 @@ func (ch *choice) look(now mono.Time, src Source, n int) bool {
 	return ok
 }
 
-// same reports whether the next message belongs into the train being built.
+// same reports whether the next message belongs to the train being built.
 func (s *steering) same(now mono.Time) bool {
 	if s.source == nil {
 		return true
@@ -87,8 +88,8 @@ func (s *steering) room(now mono.Time) (n int) {
 	return n
 }
 
-// trailer appends to a packet what the two ends tell each other of its path and
-// others (CONGA, section 3.1: every packet carries both).
+// trailer appends the time of sending and a congestion metric to a packet (CONGA, section
+// 3.1: every packet carries both).
 func (s *steering) trailer(now mono.Time, b []byte) []byte {
 	if s.remote != nil {
 		b = wire.AppendStamp(b, now.Stamp())
@@ -96,7 +97,8 @@ func (s *steering) trailer(now mono.Time, b []byte) []byte {
 	return s.feedback(now, b)
 }
 
-// feedback appends how congested one of the peer's paths is, if it wants to know.
+// feedback appends the congestion metric of one of the peer's paths, if the peer uses
+// metrics.
 func (s *steering) feedback(now mono.Time, b []byte) []byte {
 	if p, metric, ok := s.gauge.Feedback(now); ok {
 		b = wire.AppendMetric(b, uint16(p), metric)
@@ -104,8 +106,7 @@ func (s *steering) feedback(now mono.Time, b []byte) []byte {
 	return b
 }
 
-// spread tells the policy of a train of new messages, those from first on, that
-// goes out on p.
+// spread reports to the policy that new messages, from number first on, went out on p.
 func (ch *choice) spread(now mono.Time, p *path, first uint64, bytes int) {
 	s := &ch.steering
 	if s.sender != nil && bytes > 0 {
@@ -116,14 +117,14 @@ func (ch *choice) spread(now mono.Time, p *path, first uint64, bytes int) {
 	}
 }
 
-// told takes the peer's metric of one of our paths.
+// told handles the peer's metric of one of our paths.
 func (ch *choice) told(now mono.Time, f *wire.Frame) {
 	if r := ch.steering.remote; r != nil && int(f.Slot) < len(ch.paths.table) {
 		r.Told(now, int(f.Slot), f.Metric)
 	}
 }
 
-// measure counts a packet that came, whose frames have been read.
+// measure passes an arrived packet to the gauge after its frames have been read.
 func (ch *choice) measure(now mono.Time, p *Packet) {
 	s := &ch.steering
 	if p.Slot == candidateSlot {
@@ -138,5 +139,5 @@ func (ch *choice) measure(now mono.Time, p *Packet) {
 	s.arrival = steer.Arrival{}
 }
 
-// doubling reports whether the last train is to be sent once more.
+// doubling reports whether the last train must be sent a second time.
 func (s *steering) doubling() bool { return s.copies.from != s.copies.to }

@@ -11,44 +11,48 @@ import (
 	"github.com/srdtun/srdtun/srd/steer"
 )
 
-// Config is what a Conn is made of. All fields but PSK, Addresses, Afford, Class, Keepalive, Eager,
-// KeyLife, KeyPackets, Granularity, HostDelay, Features and Protocol are needed.
+// Config holds the settings of a Conn. All fields are required except PSK, Addresses,
+// Afford, Class, Keepalive, Eager, KeyLife, KeyPackets, Granularity, HostDelay, Features
+// and Protocol.
 type Config struct {
 	Identity *handshake.Identity
 	Remote   handshake.PublicKey
 	PSK      handshake.PSK
 	Offers   handshake.Offers // ciphers that may be used
-	Features uint8            // what the layer above can read, one bit each, for the peer to know
-	// Eager has all paths opened at once. Else, and without Keepalive, they are opened one by
+	Features uint8            // formats that the layer above can read, one bit each; the peer is told
+	// Eager opens all paths at once. Without Eager and Keepalive, paths are opened one by
 	// one as messages are exchanged.
 	Eager bool
-	// Protocol is what is spoken above: who speaks another one gets no session. 0: packets of a tunnel.
+	// Protocol is the number of the protocol above. A peer with another number gets no
+	// session. 0: packets of a tunnel.
 	Protocol    uint32
-	Incarnation uint64    // random, a new one each time the connection's state is made
-	Rand        io.Reader // of keys and of all that a peer must not foresee; it does not fail
+	Incarnation uint64    // random and new whenever the connection's state is made
+	Rand        io.Reader // source of keys and of other secrets; it must not fail
 	Indexes     Indexes
-	Addresses   Addresses // where the peer is; nil: nobody wants to know
-	// Afford is asked before an initiation or a challenge of n bytes goes to an address that is not
-	// proven; nil: always. It bounds what a peer of an untrusted user has sent to strangers.
+	Addresses   Addresses // set to which the peer's addresses are added; may be nil
+	// Afford decides whether an initiation or a challenge of n bytes may go to an unproven
+	// address; nil: always. So a host can bound the bytes that a peer of an untrusted user
+	// has it send to strangers.
 	Afford func(now mono.Time, to netip.Addr, n int) bool
 	// Timestamp maps the monotonic clock to the wall clock's TAI64N stamp.
 	Timestamp func(mono.Time) handshake.Timestamp
-	// MTU returns the UDP payload bytes worth probing for towards an address.
+	// MTU returns the largest UDP payload in bytes that is worth probing for on a tuple.
 	MTU       func(Tuple) int
 	Policy    steer.Policy
-	Class     func(Tuple) int // of paths, for policies that weigh them; nil: all are alike
+	Class     func(Tuple) int // class of a path, for policies with weights; nil: all are alike
 	Control   cc.Controller
-	Keepalive time.Duration // on every path that is ours; 0: none
-	// KeyLife and KeyPackets are after how long, and after how many packets of up to
-	// 2,048 bytes (a larger one counts as several), the side that began a handshake
-	// renews the keys; 0: 120 s and 2^27 packets. The shortest life is 12 s.
+	Keepalive time.Duration // interval on every path that we opened; 0: none
+	// KeyLife and KeyPackets bound the use of keys: the side that began the handshake
+	// renews them after this time, or after this many packets of up to 2,048 bytes. A
+	// larger packet counts as several. 0: 120 s and 2^27 packets. The shortest life is 12
+	// s.
 	KeyLife    time.Duration
 	KeyPackets uint64
-	// Granularity is how coarsely the driver's clock and scheduling act, which all
-	// timeouts allow for; 0: mono.Granularity.
+	// Granularity is the accuracy of the driver's clock and scheduling. All timeouts allow
+	// for it. 0: mono.Granularity.
 	Granularity time.Duration
-	// HostDelay returns how late this host is at most, as a rule, by what was measured
-	// (mono.Lateness); nil: nothing is. Where both ends tell, timeouts allow for the later
-	// of the two instead of Granularity.
+	// HostDelay returns the measured lateness of this host: its usual maximum
+	// (mono.Lateness). nil: it is not measured. If both ends report their lateness,
+	// timeouts allow for the later of the two instead of Granularity.
 	HostDelay func() time.Duration
 }

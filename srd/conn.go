@@ -9,8 +9,8 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// Conn is the transport state of one peer: the glue between the machines that own it.
-// docs/core.md says who does what.
+// Conn is the transport state of one peer. It joins the machines that own the parts of this
+// state; docs/core.md describes them.
 type Conn struct {
 	env       *env
 	session   session
@@ -22,7 +22,7 @@ type Conn struct {
 	restarted bool
 }
 
-// introduce makes the machines of c known to each other.
+// introduce connects the machines of c with each other.
 func introduce(c *Conn) {
 	e, ways := c.env, &c.paths.slots
 	c.session.env, c.session.paths, c.session.recovery, c.session.self = e, &c.paths, &c.recovery, self{c}
@@ -65,8 +65,9 @@ func (c *Conn) Window() (window, inflight int, rate float64) {
 // Backlog reports whether messages wait for an acknowledgement.
 func (c *Conn) Backlog() bool { return !c.recovery.out.empty() }
 
-// Delivered returns the rate at which what was sent has been acknowledged lately, in
-// bytes of UDP payload per second: over some 200 ms, and 0 a second after the last.
+// Delivered returns the recent rate of acknowledged data in bytes of UDP payload per
+// second. It is measured over some 200 ms, and is 0 when the last measurement is a second
+// old.
 func (c *Conn) Delivered(now mono.Time) float64 { return c.recovery.rate.at(now) }
 
 // RTT returns the smoothed round trip over all paths, 0 when unknown.
@@ -89,8 +90,8 @@ func (c *Conn) Recv() (Message, bool) {
 	return m, true
 }
 
-// Waits returns how long each limit held back sending, in all, what it does at this moment
-// included. The counters of Stats have that only when it ends.
+// Waits returns the total time for which each limit held back sending, up to now. The
+// counters of Stats include a wait only when it ends.
 func (c *Conn) Waits(now mono.Time) [NumLimits]time.Duration {
 	v := c.env.stats.Waited
 	if c.sender.stopped != 0 && now > c.sender.stopped {
@@ -99,9 +100,10 @@ func (c *Conn) Waits(now mono.Time) [NumLimits]time.Duration {
 	return v
 }
 
-// Packet returns how many bytes of UDP payload a full packet has now: what all paths in
-// use carry.
+// Packet returns the UDP payload of a full packet in bytes: the size that all paths in use
+// carry.
 func (c *Conn) Packet() int { return c.paths.packet }
 
-// Pending returns how many messages were sent and are neither acknowledged nor given up.
+// Pending returns the number of messages that were sent and are neither acknowledged nor
+// given up.
 func (c *Conn) Pending() int { return int(c.recovery.out.next - c.recovery.out.first) }

@@ -7,22 +7,22 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// What of a Config may be changed while the connection runs, beside its policy and its
-// tuples.
+// The methods in this file change settings of the Config while the connection runs.
+// SetPolicy and SetTuples change others.
 
-// SetPSK changes the preshared key. It counts from the next handshake on: a session there
-// is goes on, so that both ends can be given a new key one after the other.
+// SetPSK changes the preshared key from the next handshake on. A present session goes on,
+// so the key can be changed at both ends one after the other.
 func (c *Conn) SetPSK(psk handshake.PSK) { c.env.cfg.PSK = psk }
 
-// SetKeepalive changes how often every path that is ours is used at least; 0: not at all.
-// Without a session, one is sought: who is to keep alive may be all that can reach the
+// SetKeepalive sets the longest time for which a path of ours is unused; 0: no limit.
+// Without a session it begins a handshake, because perhaps only this end can reach the
 // other.
 func (c *Conn) SetKeepalive(now mono.Time, every time.Duration) {
 	c.env.cfg.Keepalive = every
 	if every == 0 {
-		return // what is planned comes once more, and then no more
+		return // a planned keepalive is still sent, and then no more
 	}
-	c.paths.changed = c.paths.changed || c.paths.wanting // all are to be open then
+	c.paths.changed = c.paths.changed || c.paths.wanting // keepalive needs all paths open
 	for _, p := range c.paths.table {
 		if p.state != PathActive || !p.ours {
 			continue

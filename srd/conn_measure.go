@@ -6,16 +6,16 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// Measured is what a measurement found out about one path.
+// Measured is the result of a measurement on one path.
 type Measured struct {
 	Slot  uint16
 	Tuple Tuple
 	RTT   time.Duration // 0: no answer
 }
 
-// Measure begins a measurement of those paths that pick wants, in place of the one before,
-// and returns how many they are; nil wants all, and opens those too that were not needed so
-// far. Without a session it measures none. Next sends the challenges.
+// Measure begins a measurement of the paths that pick selects, and ends the one before. It
+// returns the number of these paths. A nil pick selects all paths, and opens those that
+// were not needed so far. Without a session nothing is measured. Next sends the challenges.
 func (c *Conn) Measure(now mono.Time, pick func(*PathInfo) bool) int {
 	c.paths.measuring = nil
 	if !c.session.ready(now) {
@@ -38,8 +38,8 @@ func (c *Conn) Measure(now mono.Time, pick func(*PathInfo) bool) int {
 	return len(m.probes)
 }
 
-// Measurement returns what the measurement has found out so far, and whether it goes on:
-// something was not sent yet, or not answered.
+// Measurement returns the results so far. open is true while a challenge is not sent yet,
+// or not answered.
 func (c *Conn) Measurement() (v []Measured, open bool) {
 	if c.paths.measuring == nil {
 		return nil, false
@@ -52,5 +52,5 @@ func (c *Conn) Measurement() (v []Measured, open bool) {
 	return v, open
 }
 
-// EndMeasure forgets the measurement. Responses that come later are of no use.
+// EndMeasure ends the measurement. Later responses are ignored.
 func (c *Conn) EndMeasure() { c.paths.measuring = nil }
