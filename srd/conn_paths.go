@@ -10,7 +10,7 @@ import (
 	"github.com/srdtun/srdtun/srd/steer"
 )
 
-// PathInfo describes a path, for people.
+// PathInfo describes a path, for display.
 type PathInfo struct {
 	Slot     uint16
 	Tuple    Tuple
@@ -18,8 +18,8 @@ type PathInfo struct {
 	RTT      time.Duration // smoothed
 	Base     time.Duration
 	MTU      int       // UDP payload bytes
-	Seen     mono.Time // last packet of the peer's on it
-	Unsized  bool      // a small packet has passed, and whether one of BasePacket bytes does is not known
+	Seen     mono.Time // last packet from the peer on it
+	Unsized  bool      // a small packet has passed, but none of BasePacket bytes yet
 	InFlight int
 	Weight   float64
 	PathStats
@@ -48,22 +48,22 @@ func (c *Conn) Endpoint() netip.AddrPort {
 	return netip.AddrPort{}
 }
 
-// failingFor is how long a path that fell silent counts as a matter of the moment: as
-// long as two probes are apart at most. By then routing has mostly found another way, or
-// the path is gone and the rest is what there is.
+// failingFor is the time for which a path that fell silent counts as failing: the longest
+// interval of probes. After it, routing has mostly found another way. Otherwise the path is
+// gone, and the remaining capacity is the normal one.
 const failingFor = probeMost
 
-// Failing reports whether a path fell silent a moment ago and has not come back. What
-// the network carries has then changed without the doing of those who send.
+// Failing reports whether a path fell silent a moment ago and has not come back. Then the
+// network's capacity has changed for a reason other than the senders' traffic.
 func (c *Conn) Failing(now mono.Time) bool {
 	return c.paths.fell != 0 && now.Sub(c.paths.fell) < failingFor
 }
 
-// SetTuples tells where the peer may be reached from here: all local x remote
-// addresses and ports. Paths of ours on tuples no longer listed make room for others as
-// soon as they do not answer, new ones are opened as soon as there is a session. The peer is
-// called on back as well: it was there once, and whoever is behind a NAT answers there or
-// comes itself. Between addresses where it has come no more paths are opened on these.
+// SetTuples sets the tuples on which the peer may be reached: all local x remote addresses
+// and ports. Our paths on other tuples make room when they do not answer. New paths are
+// opened as soon as there is a session. back lists tuples at which the peer was heard once.
+// They are called as well, because a peer behind a NAT answers there or comes itself. Once
+// the peer has come between two addresses, no more paths of back are opened between them.
 func (c *Conn) SetTuples(now mono.Time, tuples []Tuple, back ...Tuple) {
 	all := slices.Concat(tuples, back)
 	c.paths.tuples, c.paths.back = all[:min(len(all), steer.MaxPaths)], min(len(tuples), steer.MaxPaths)
@@ -81,13 +81,14 @@ func (c *Conn) SetTuples(now mono.Time, tuples []Tuple, back ...Tuple) {
 	}
 }
 
-// What this host tells of its own addresses and routes. Paths are told apart by both
-// ends' addresses, so a path from an address that is gone is gone with it, and nothing
-// that time could tell is waited for: the kernel refuses each packet at once.
+// The next two methods report changes of this host's addresses and routes. A path includes
+// a local address, so the path is gone when the address is. No timeout is needed for that,
+// because the kernel refuses each packet at once.
 
-// Refused tells that the kernel did not take a packet on t, because its source address is
-// not this host's, or has no route to there. All that is in flight on that path is sent
-// again elsewhere. It is probed like any path that is down: the address may come back.
+// Refused reports that the kernel did not take a packet on t: this host has not the source
+// address, or no route from it. All packets in flight on that path are sent again
+// elsewhere. The path is probed like any path that is down, because the address may come
+// back.
 func (c *Conn) Refused(now mono.Time, t Tuple) {
 	for _, p := range c.paths.table {
 		if p.tuple == t && (p.state == PathActive || p.state == PathSuspect) {
@@ -97,11 +98,11 @@ func (c *Conn) Refused(now mono.Time, t Tuple) {
 	}
 }
 
-// HostChanged tells that addresses or routes of this host may have changed. became returns
-// what an uplink is now: it may have another number, as an address has that moved to another
-// interface. Its paths go on. ok is false when it is gone: then its paths are let go, and
-// their slots are free. Paths that are silent are probed at once: what they fell silent for
-// may be over.
+// HostChanged reports that addresses or routes of this host may have changed. became
+// returns the present form of an uplink; for example, an address that moved to another
+// interface has another number. The paths of such an uplink go on. ok is false if the
+// uplink is gone, and then its paths are freed. Silent paths are probed at once, because
+// the cause of their silence may be over.
 func (c *Conn) HostChanged(now mono.Time, became func(Uplink) (u Uplink, ok bool)) {
 	soon := now
 	for _, p := range c.paths.table {
@@ -110,17 +111,17 @@ func (c *Conn) HostChanged(now mono.Time, became func(Uplink) (u Uplink, ok bool
 		case p.tuple.Local.IsValid() && !c.paths.follow(p, became):
 			c.paths.freePath(p)
 		case p.silent():
-			// One after the other, as those that are opened.
+			// These probes keep the same distance as first challenges.
 			p.probe.next, p.probe.tries = soon, 0
 			c.paths.probing.Add(int(p.slot))
-			c.env.active = now // an idle one asks again too, for a while
+			c.env.active = now // so that an idle connection probes too, for a while
 			soon = soon.Add(openEvery)
 		}
 	}
 }
 
-// Proven returns where the peer has proven to be, the address heard last first, at most
-// 16. Those whose paths are gone come last.
+// Proven returns the addresses at which the peer has proven to be, at most 16. The address
+// heard last is first. Addresses without a path come last.
 func (c *Conn) Proven() (v []netip.AddrPort) {
 	var paths []*path
 	for _, p := range c.paths.table {
@@ -143,7 +144,8 @@ func (c *Conn) Proven() (v []netip.AddrPort) {
 	return v
 }
 
-// Candidates returns where the peer was heard and has not proven to be, for people.
+// Candidates returns the tuples on which the peer was heard and that are not proven, for
+// display.
 func (c *Conn) Candidates(now mono.Time) (v []Tuple) {
 	for i := range c.paths.candidates.All() {
 		if k := &c.paths.candidates.All()[i]; now.Sub(k.Heard()) <= candidate.Life {

@@ -12,15 +12,15 @@ import (
 // Inbound flow:
 //
 //	1. driver: datagram -> receiver index -> RecvKeys (no lock of ours)
-//	2. Fresh: a packet number already seen is dropped before the AEAD is paid for, while a path works
+//	2. Fresh: a packet number already seen is dropped before it is decrypted, while a path works
 //	3. RecvKeys.Open, outside of the lock
 //	4. Handle: check and set of the packet number, then the frames
 //	5. Recv: messages that are new
 //
-// Nothing in a packet is looked at before step 3 has proven who wrote it.
+// No frame is read before step 3 has proven its author.
 
-// Fresh reports whether a packet with these numbers could be new. It is a cheap
-// look before opening; Handle decides.
+// Fresh reports whether a packet with these numbers could be new. It is a cheap check
+// before decryption; Handle decides.
 func (c *Conn) Fresh(slot uint16, pn uint64) bool {
 	if slot > candidateSlot {
 		c.env.drop(DropSlot)
@@ -33,8 +33,8 @@ func (c *Conn) Fresh(slot uint16, pn uint64) bool {
 	return true
 }
 
-// Handle takes one opened packet. Messages in it alias p.Plain: drain Recv
-// before that buffer is used again.
+// Handle handles one decrypted packet. Messages in it alias p.Plain: drain Recv before that
+// buffer is used again.
 func (c *Conn) Handle(now mono.Time, p *Packet) {
 	if p.Slot > candidateSlot {
 		c.env.drop(DropSlot)
@@ -48,7 +48,7 @@ func (c *Conn) Handle(now mono.Time, p *Packet) {
 		c.env.drop(DropWithdrawn)
 		return
 	}
-	c.confirm(now, p) // may clear all that was seen
+	c.confirm(now, p) // may clear all receive state
 	in := c.receiver.in[p.Slot]
 	if in == nil {
 		in = &inPath{slot: p.Slot, told: [2]uint64{p.PN, p.PN}}
@@ -77,11 +77,12 @@ func (c *Conn) Handle(now mono.Time, p *Packet) {
 	c.choice.measure(now, p)
 }
 
-// waitMost is the longest that a packet is taken to have waited for this process. After
-// more the process was stopped, or its clocks do not fit together.
+// waitMost bounds the time between a packet's arrival at the host and its handling. A
+// longer time means that the process was stopped, or that its clocks do not agree.
 const waitMost = time.Second
 
-// arrival returns when a packet came to the host that is handled now and was stamped at.
+// arrival returns when a packet came to the host: its stamp, or now if the stamp is
+// impossible.
 func arrival(now, at mono.Time) mono.Time {
 	if at <= 0 || at > now || now.Sub(at) > waitMost {
 		return now
@@ -93,7 +94,7 @@ func arrival(now, at mono.Time) mono.Time {
 // acknowledgement.
 func (c *Conn) frames(now mono.Time, p *Packet, urgent *bool) (eliciting bool) {
 	var f wire.Frame
-	var asked, told bool // a challenge, and a response, of which a packet has one at most
+	var asked, told bool // a challenge and a response were read; a packet has at most one of each
 	for rest := p.Plain; len(rest) > 0; {
 		var ok bool
 		if rest, ok = wire.Next(rest, &f); !ok {
@@ -141,7 +142,7 @@ func (c *Conn) frames(now mono.Time, p *Packet, urgent *bool) (eliciting bool) {
 			}
 		case wire.KindClose:
 			c.env.drop(DropClosed)
-			// One that was under way when the keys were replaced ends nothing.
+			// A CLOSE under replaced keys was delayed on its way, and ends nothing.
 			if e := c.session.send; e != nil && e.recv == p.Keys {
 				c.session.closeSession(now)
 				if !c.recovery.out.empty() {

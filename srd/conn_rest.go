@@ -5,9 +5,9 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// rest gives back the memory that traffic made the connection take, when its keys
-// have expired because nobody used them. A host with many peers, each of which is
-// busy for a moment once in a while, does not keep what each took at its busiest.
+// rest gives back the memory that the connection took for traffic. It is called when unused
+// keys have expired. So a host with many peers, each busy for a moment now and then, does
+// not keep the memory of all their peaks.
 func (c *Conn) rest(now mono.Time) {
 	if !c.recovery.out.rest() {
 		return
@@ -26,7 +26,7 @@ func (c *Conn) rest(now mono.Time) {
 	c.paths.candidates.Rest()
 	c.receiver.parts = nil
 	if s := &c.session; s.calls.deadline() == mono.Never {
-		s.stamper, s.last = nil, response{} // a handshake begins anew with both
+		s.stamper, s.last = nil, response{} // the next handshake makes new ones
 	}
 	if len(c.receiver.pending) == 0 {
 		c.receiver.pending = nil

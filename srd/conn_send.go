@@ -7,11 +7,11 @@ import "github.com/srdtun/srdtun/srd/mono"
 //	1. handshake packets
 //	2. path challenges that are due, and responses that are owed
 //	3. an acknowledgement that is due: with new messages, or alone
-//	4. messages to be sent again, each on a path it has not tried
-//	5. a second copy of what was just sent, if the path policy wants one
+//	4. repairs, each on a path that its message has not tried
+//	5. a second copy of the last train, if the path policy wants one
 //	6. new messages, as the window and the pacer allow
 //	7. when there are none, a proof that we have the keys of a session that we began,
-//	   copies of what is late
+//	   or copies of late messages
 
 // Next fills t with the next train to send, taking new messages from src (which
 // may be nil). It returns false when there is nothing to send now.
@@ -27,7 +27,7 @@ func (c *Conn) Next(now mono.Time, t *Train, src Source) bool {
 	if ps.nextReply(now, t) || ps.nextCandidate(now, t) || ps.nextProbe(now, t) || ps.nextMeasure(now, t) {
 		return true
 	}
-	// An acknowledgement that is due saves a packet if it goes with new messages.
+	// A due acknowledgement needs no packet of its own if it goes with new messages.
 	if c.receiver.ack.due(now) && (sd.newFirst() && sd.nextData(now, t, src) || sd.nextAck(now, t)) {
 		return true
 	}
@@ -35,9 +35,8 @@ func (c *Conn) Next(now mono.Time, t *Train, src Source) bool {
 		sd.nextReinjection(now, t)
 }
 
-// SendDeadline returns when the pacer will let new messages of src go, if it is the
-// pacer that holds them back; Never otherwise. The driver asks when src has
-// something to send.
+// SendDeadline returns when the pacer will let new messages of src go. It returns Never if
+// the pacer does not hold them back. The driver calls it when src has something to send.
 func (c *Conn) SendDeadline(now mono.Time, src Source) mono.Time {
 	rate, before := c.env.cfg.Control.Rate(), c.sender.before(src)
 	if rate == 0 || c.sender.bucket.Holds(before) || c.env.cfg.Control.Window()-c.recovery.inflight < max(1, before) || c.paths.usable.Empty() ||

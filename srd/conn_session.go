@@ -9,13 +9,12 @@ import (
 	"github.com/srdtun/srdtun/srd/steer"
 )
 
-// meet notes the peer's incarnation, which it has just proven. When it is another
-// one than before, all that the former left behind is cleared in one step, its
-// keys included.
+// meet notes the peer's incarnation, which has just been proven. If it differs from the
+// former one, all state of the former is cleared in one step, its keys included.
 func (c *Conn) meet(now mono.Time, incarnation uint64) {
 	s := &c.session
-	// At a first meeting as well: a late packet under keys of another process must not
-	// make that one the peer again.
+	// This applies to the first meeting as well: a late packet under the keys of another
+	// process must not bring that process back.
 	for _, e := range []**epoch{&s.next, &s.other} {
 		if *e != nil && (*e).peer != incarnation {
 			c.session.retire(e)
@@ -29,12 +28,11 @@ func (c *Conn) meet(now mono.Time, incarnation uint64) {
 	s.met, s.incarnation = true, incarnation
 }
 
-// confirm takes the first packet under keys we made as responder as proof that
-// the initiator has them too, and that it is where our response went, if that was
-// one address alone (RFC 9000 section 8.1). The
-// initiation alone proves neither: somebody may have recorded it. Were its
-// incarnation believed at once, we would number messages anew and the real peer
-// would take all of them for ones it has.
+// confirm handles the first packet under keys that we made as responder. The packet proves
+// that the initiator has the keys. If our response went to one address alone, it also
+// proves that address (RFC 9000 section 8.1). The initiation proves neither, because it may
+// be a recording. If we believed the incarnation in a recording, we would number messages
+// anew, and the real peer would drop them as duplicates.
 func (c *Conn) confirm(now mono.Time, p *Packet) {
 	s := &c.session
 	var e *epoch
@@ -43,7 +41,7 @@ func (c *Conn) confirm(now mono.Time, p *Packet) {
 		e, s.next = s.next, nil
 		c.session.retire(&s.other)
 	case s.other != nil && s.other.recv == p.Keys:
-		// The newer one stays: our response to it may be on its way to the initiator.
+		// The newer epoch stays: our response to it may be on its way to the initiator.
 		e, s.other = s.other, nil
 	default:
 		return
@@ -77,9 +75,9 @@ func (c *Conn) Close(now mono.Time, t *Train) bool {
 	return c.Farewell(now, t)
 }
 
-// Farewell tells the peer on one path that the session ends, as Close does, and forgets
-// nothing: what is on its way here can still be opened. It reports whether there was a
-// session to end.
+// Farewell tells the peer on one path that the session ends, as Close does, but forgets
+// nothing. Packets on their way here can still be opened. It reports whether there was a
+// session.
 func (c *Conn) Farewell(now mono.Time, t *Train) bool {
 	p := c.sender.ackPath()
 	if p == nil || !c.session.ready(now) {
@@ -90,8 +88,8 @@ func (c *Conn) Farewell(now mono.Time, t *Train) bool {
 	return true
 }
 
-// Connect says that there is something to send. It begins a handshake unless
-// there is a session or an attempt already, and reports whether there is a session.
+// Connect says that there is something to send. It begins a handshake unless there is a
+// session or an attempt. It reports whether there is a session.
 func (c *Conn) Connect(now mono.Time) (ready bool) {
 	switch ready = c.session.ready(now); {
 	case ready:
@@ -104,10 +102,10 @@ func (c *Conn) Connect(now mono.Time) (ready bool) {
 	return ready
 }
 
-// Greet begins a handshake, if none is under way, although there is nothing to
-// send: so that the first message need not wait for one, and a peer that knew a
-// former process of ours meets the new one. It is not pursued for long. With many
-// peers that are not there, that would be a load without a use.
+// Greet begins a handshake without anything to send, if none is under way. Then the first
+// message need not wait for a handshake, and a peer that knew a former process of ours
+// meets the new one. The attempts end soon: for many absent peers they would be a useless
+// load.
 func (c *Conn) Greet(now mono.Time) {
 	if !c.session.ready(now) && !c.session.calls.busy() {
 		c.session.call(now)
@@ -115,8 +113,8 @@ func (c *Conn) Greet(now mono.Time) {
 	}
 }
 
-// seek keeps looking for a path when there is a session and none works. Nothing
-// is in flight then whose timeout could notice that the peer has lost its keys.
+// seek keeps looking for a path when there is a session but none works. Then nothing is in
+// flight, so no timeout can show that the peer has lost its keys.
 func (c *Conn) seek(now mono.Time) {
 	if !c.paths.usable.Empty() {
 		return
@@ -130,8 +128,8 @@ func (c *Conn) seek(now mono.Time) {
 	}
 }
 
-// handleResponse takes the response to one of our attempts, which is consumed: a second
-// response to it finds nothing. One that does not open leaves all as it was.
+// handleResponse handles the response to one of our attempts. It consumes the attempt, so a
+// second response finds none. A response that does not open changes nothing.
 func (c *Conn) handleResponse(now mono.Time, from Tuple, msg []byte) {
 	s := &c.session
 	index, _ := handshake.ReceiverIndex(msg)
@@ -157,7 +155,7 @@ func (c *Conn) handleResponse(now mono.Time, from Tuple, msg []byte) {
 	}
 	e.called = begun
 	if c.env.took = now.Sub(begun); c.env.took > firstRTT && !c.env.rtt.Known() {
-		c.env.rtt.Add(c.env.took) // what is assumed else is too short (RFC 9002 section 5.2)
+		c.env.rtt.Add(c.env.took) // the assumed round trip would be too short (RFC 9002 section 5.2)
 	}
 	c.meet(now, r.Hello.Incarnation)
 	c.session.begin(now, e)
@@ -165,18 +163,18 @@ func (c *Conn) handleResponse(now mono.Time, from Tuple, msg []byte) {
 	c.paths.calledBack(now, from, len(msg), sole)
 }
 
-// Session describes the keys in use, for people.
+// Session describes the keys in use, for display.
 type Session struct {
 	Ready     bool
 	Since     mono.Time // of the newest handshake
 	Cipher    handshake.Cipher
 	Initiator bool
-	// Features are what the peer's layer above said that it can read, in the handshake of
-	// these keys; 0 without any. They belong to its incarnation: messages of one that is
-	// gone are never sent to another.
+	// Features are the formats that the peer's layer above can read, as the handshake of
+	// these keys said; 0 without keys. They belong to the peer's incarnation. Messages for
+	// a former incarnation are never sent to a new one.
 	Features uint8
-	// Foreign says that the peer refused the last handshake, or we did, as it speaks
-	// another protocol, which is Protocol.
+	// Foreign means that one of the two ends refused the last handshake, because the peer
+	// speaks another protocol. Protocol is the peer's.
 	Foreign  bool
 	Protocol uint32
 }
@@ -191,8 +189,8 @@ func (c *Conn) Session(now mono.Time) Session {
 	return v
 }
 
-// forget clears all state that belongs to the peer's former incarnation, in one
-// step: what arrived, what is in flight, and every path.
+// forget clears all state of the peer's former incarnation in one step: received messages,
+// packets in flight, and every path.
 func (c *Conn) forget(now mono.Time) {
 	n := c.recovery.out.reset()
 	c.env.stats.Drops[DropIncarnation] += uint64(n)
@@ -219,17 +217,17 @@ func (c *Conn) forget(now mono.Time) {
 	c.restarted = true
 }
 
-// Restarted reports, once, that the peer is another incarnation than before:
-// whatever the layer above knew of it is void.
+// Restarted reports, once, that the peer has a new incarnation. The layer above must then
+// forget what it knew about the peer.
 func (c *Conn) Restarted() bool {
 	r := c.restarted
 	c.restarted = false
 	return r
 }
 
-// lied ends the session with a peer that has acknowledged what it cannot have got. Until
-// its wait is over it is neither called nor answered, and it begins with a new window:
-// what the old one had grown by may have been lies.
+// lied ends the session with a peer that has acknowledged packets it cannot have received.
+// The peer is neither called nor answered until its wait is over. It then begins with a new
+// window, because lies may have grown the old one.
 func (c *Conn) lied(now mono.Time) {
 	s := &c.session
 	s.liar.again(now)

@@ -2,7 +2,7 @@ package srd
 
 import "github.com/srdtun/srdtun/srd/mono"
 
-// Advance lets time pass: path timeouts, tail-loss probes, session timers.
+// Advance lets time pass: path timeouts, probe timeouts, session timers.
 func (c *Conn) Advance(now mono.Time) {
 	c.env.clock = now
 	c.env.allowForHosts()
@@ -18,8 +18,7 @@ func (c *Conn) Advance(now mono.Time) {
 	c.paths.advanceProbes(now)
 }
 
-// Deadline returns when Advance or Next should be called at the latest, and
-// why.
+// Deadline returns the latest time for the next call of Advance or Next, and its reason.
 func (c *Conn) Deadline() (mono.Time, string) {
 	at, why := c.session.sessionDeadline()
 	add := func(t mono.Time, w string) {
@@ -33,15 +32,15 @@ func (c *Conn) Deadline() (mono.Time, string) {
 	if !c.session.ready(c.env.clock) {
 		return at, why
 	}
-	// Without a path that works an acknowledgement waits for one, not for time.
+	// Without a working path an acknowledgement waits for a path, not for a time.
 	if c.receiver.ack.packets > 0 && c.sender.ackPath() != nil {
 		add(c.receiver.ack.deadline(), "ack")
 	}
 	if c.recovery.inflight > 0 {
 		add(c.recovery.pathDeadline(), "path timeout")
 	}
-	// How long a far path takes is found out while sending, after Advance: what that
-	// made overdue is due now.
+	// Sending, which follows Advance, finds the length of the farthest path. If that moves
+	// the deadline into the past, it is due now.
 	add(max(c.recovery.tailDeadline(), c.env.clock), "tail probe")
 	add(c.paths.probeDeadline(), "path probe")
 	if c.sender.mayCopy() && c.recovery.reinject > c.env.clock {
@@ -50,8 +49,8 @@ func (c *Conn) Deadline() (mono.Time, string) {
 	return at, why
 }
 
-// advanceSession expires and renews keys, and repeats handshakes. When the keys in use have
-// ended, and nobody needs others, the memory that traffic took is given back.
+// advanceSession expires and renews keys, and repeats handshakes. When unused keys have
+// expired and no others are needed, it gives back the memory of traffic.
 func (c *Conn) advanceSession(now mono.Time) {
 	switch ended := c.session.expire(now); {
 	case ended && (!c.recovery.out.empty() || c.env.cfg.Keepalive > 0):

@@ -1,31 +1,31 @@
 package srd
 
-// Filling is what payloads are copied into after the connection was unlocked. Until there was
-// a Filled for each Fill it must neither be read nor given to anybody else. Any goroutine may
-// call these.
+// Filling is a buffer that is filled after the connection was unlocked. Until each Fill has
+// had its Filled, the buffer must neither be read nor given to anybody else. Any goroutine
+// may call these methods.
 type Filling interface {
 	Fill()
 	Filled()
 }
 
-// Copies are payloads that have been delivered, and that whoever had the connection locked
-// copies once it is unlocked: copying is a good part of what a receiver does for a train,
-// and needs nothing of the connection. The zero value is empty.
+// Copies are delivered payloads that wait to be copied. The goroutine that had the
+// connection locked copies them after it unlocks. Copying is a good part of a receiver's
+// work for a train, and needs nothing of the connection. The zero value is empty.
 type Copies struct{ v []copying }
 
 // copying is one payload.
 type copying struct {
 	to       Filling
 	dst, src []byte
-	last     bool // of those for to in a row, for which it was told once
+	last     bool // of a run of entries for to, which share one Fill
 }
 
-// copyLater is the least payload in bytes that is worth an entry. It bounds their number too:
-// what is read at once has so many of these at most.
+// copyLater is the smallest payload in bytes that is worth an entry. It also bounds the
+// number of entries, because one read returns few payloads of this size.
 const copyLater = 256
 
-// Copy copies src to dst, which is a part of what to is: now if c is nil or src short, else in
-// Run.
+// Copy copies src to dst, which is a part of the buffer to. It copies at once if c is nil
+// or src is short, otherwise in Run.
 func (c *Copies) Copy(to Filling, dst, src []byte) {
 	if c == nil || len(src) < copyLater {
 		copy(dst, src)
@@ -39,7 +39,7 @@ func (c *Copies) Copy(to Filling, dst, src []byte) {
 	c.v = append(c.v, copying{to, dst, src, true})
 }
 
-// Run copies all. The sources must be what they were at Copy.
+// Run copies all payloads. The sources must not have changed since Copy.
 func (c *Copies) Run() {
 	for i := range c.v {
 		e := &c.v[i]

@@ -1,6 +1,6 @@
 package srd
 
-// Reason names why something that arrived, or was to be sent, was dropped.
+// Reason names why a packet, frame or message was dropped.
 type Reason uint8
 
 // The reasons. Each is a counter in Stats.
@@ -11,22 +11,22 @@ const (
 	DropDuplicate              // message already delivered
 	DropMessageFar             // message number beyond the receive window
 	DropSlot                   // path slot out of range
-	DropPathLimit              // proven, and no room for another path: it waits
-	DropCandidateLimit         // came where the peer has not proven to be, and too many do
-	DropUnproven               // not sent to an unproven address: more than came from it allows
+	DropPathLimit              // proven tuple without room for another path: it waits
+	DropCandidateLimit         // packet on an unproven tuple beside too many others
+	DropUnproven               // not sent: above the anti-amplification limit of an unproven address
 	DropChallenge              // challenge not answered: too many at once
-	DropAckInvalid             // acknowledgement of what was never sent
+	DropAckInvalid             // acknowledgement of a packet that was never sent
 	DropSessionOld             // session expired
 	DropHandshakeReplay        // initiation not newer than the last
 	DropHandshakeBad           // response or cookie that fits no attempt
 	DropHandshakeCopy          // copy of a response or initiation that was taken already
 	DropIncarnation            // messages in flight when the peer restarted
 	DropClosed                 // the peer closed the session
-	DropCookieStray            // cookie from where nothing was sent that it could answer
+	DropCookieStray            // cookie from a tuple on which no attempt went out
 	DropLiar                   // initiation of a peer that has lied, before its wait is over
 	DropProtocol               // handshake with a peer that speaks another protocol
-	DropWithdrawn              // came from an address that was withdrawn, while another works
-	DropCallLimit              // handshake or challenge not sent: guests have sent too much
+	DropWithdrawn              // packet from a withdrawn address while another works
+	DropCallLimit              // handshake or challenge not sent: Config.Afford refused
 	NumReasons
 )
 
@@ -37,9 +37,9 @@ var reasonNames = [NumReasons]string{
 	"endpoint_removed", "call_limit",
 }
 
-// Meant reports whether drops for this reason belong to a connection that is well. A message is
-// repeated when it may be lost, and so may come twice. A handshake goes out on several paths,
-// of which one is enough. A session that the peer closes ends in order.
+// Meant reports whether a healthy connection has drops for this reason. A message is
+// repeated when it may be lost, so it may come twice. A handshake goes out on several
+// paths, and one of its copies is enough. A session that the peer closes ends in order.
 func (r Reason) Meant() bool {
 	switch r {
 	case DropDuplicate, DropHandshakeCopy, DropClosed:

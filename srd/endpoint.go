@@ -9,8 +9,8 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// copiesKept is how many recent initiations, and how many recent responses, are remembered,
-// so that their copies on other paths cost no cryptography.
+// copiesKept is the number of recent initiations, and of recent responses, that are
+// remembered. Their copies on other paths then cost no cryptography.
 const copiesKept = 256
 
 // EndpointReason names why a packet that belongs to no connection was dropped.
@@ -23,11 +23,11 @@ const (
 	EndBadMAC                     // handshake packet not meant for us
 	EndUnderLoad                  // handshake without a cookie while under load
 	EndBadInit                    // initiation that does not decrypt
-	EndUnknownPeer                // its static key is no peer of ours
+	EndUnknownPeer                // initiation with the static key of no peer of ours
 	EndNoIndex                    // receiver index not in use
 	EndSourceLimit                // under load, more from one address than its share
 	EndBudget                     // the time that handshakes may take is spent
-	EndCookieLimit                // no cookie reply to one that is under_load: enough were sent
+	EndCookieLimit                // no cookie reply under load: enough were sent
 	NumEndpointReasons
 )
 
@@ -39,16 +39,16 @@ var endpointReasonNames = [NumEndpointReasons]string{
 // String returns the counter's name.
 func (r EndpointReason) String() string { return endpointReasonNames[r] }
 
-// Endpoint finds the connection that a handshake packet belongs to and guards
-// the expensive part of handshakes. Like Conn it is pure and not safe for
-// concurrent use. Lookup by receiver index is the driver's (Indexes).
+// Endpoint finds the connection that a handshake packet belongs to, and guards the
+// expensive part of handshakes. Like Conn it is pure and not safe for concurrent use. The
+// driver finds connections by receiver index (Indexes).
 type Endpoint struct {
 	id      *handshake.Identity
 	checker *handshake.Checker
 	rand    io.Reader
 	peers   map[handshake.PublicKey]*Conn
 
-	known func(netip.Addr) bool // is a peer there? nil: nobody knows
+	known func(netip.Addr) bool // reports whether a peer is known at an address; may be nil
 	guard guard
 
 	inits, answers recent
@@ -57,8 +57,8 @@ type Endpoint struct {
 	Refused [NumEndpointReasons]Refusal // the latest of each reason
 }
 
-// Refusal is who sent a packet that was dropped, as far as it says so itself: whoever sends
-// it can forge the address, but for a handshake's key.
+// Refusal describes the sender of a dropped packet, as the packet claims. A sender can
+// forge the address, but not the key of a handshake.
 type Refusal struct {
 	From netip.AddrPort
 	Key  handshake.PublicKey // of EndUnknownPeer
@@ -70,7 +70,7 @@ func (e *Endpoint) refuse(r EndpointReason, from Tuple) {
 	e.Refused[r] = Refusal{From: from.Remote}
 }
 
-// recent are handshake packets of one kind that were taken lately, by their first MAC.
+// recent holds handshake packets of one kind that were accepted lately, by their first MAC.
 type recent struct {
 	ring [copiesKept]struct {
 		mac  [16]byte
@@ -79,7 +79,7 @@ type recent struct {
 	turn int
 }
 
-// find returns whom the packet with a MAC was for, nil if it is new.
+// find returns the connection of the packet with a MAC, or nil if the packet is new.
 func (r *recent) find(mac [16]byte) *Conn {
 	for i := range r.ring {
 		if k := &r.ring[i]; k.conn != nil && k.mac == mac {
@@ -110,11 +110,11 @@ func NewEndpoint(id *handshake.Identity, rand io.Reader) *Endpoint {
 	return &Endpoint{id: id, checker: handshake.NewChecker(id.Public(), rand), rand: rand, peers: map[handshake.PublicKey]*Conn{}}
 }
 
-// Prefer tells how to find out whether an address is one of a peer's. Handshakes from there
-// have a share of the time that nobody else can take.
+// Prefer sets the function that tells whether an address is one of a peer's. Handshakes
+// from such addresses have a share of the time that nobody else can take.
 func (e *Endpoint) Prefer(known func(netip.Addr) bool) { e.known = known }
 
-// Add makes c known under its peer's key.
+// Add registers c under its peer's key.
 func (e *Endpoint) Add(c *Conn) { e.peers[c.Remote()] = c }
 
 // Remove forgets c.
@@ -134,12 +134,11 @@ type Arrival struct {
 	msg   []byte
 	in    *handshake.Incoming
 	token bool
-	copy  bool // of a response that was taken
+	copy  bool // of a response that was accepted before
 }
 
-// Receive looks at a handshake packet. It returns the connection that it is for,
-// or a packet to send back at once, or neither. lookup finds the connection an
-// index was reserved for.
+// Receive examines a handshake packet. It returns the connection of the packet, or a reply
+// to send at once, or neither. lookup finds the connection for which an index was reserved.
 func (e *Endpoint) Receive(now mono.Time, from Tuple, msg []byte, lookup func(uint32) *Conn) (a Arrival, reply []byte) {
 	switch handshake.Kind(msg) {
 	case handshake.TypeInitiation:
@@ -153,7 +152,7 @@ func (e *Endpoint) Receive(now mono.Time, from Tuple, msg []byte, lookup func(ui
 	return a, nil
 }
 
-// find returns the connection that the receiver index of a response or cookie is of.
+// find returns the connection with the receiver index of a response or cookie.
 func (e *Endpoint) find(msg []byte, lookup func(uint32) *Conn) *Conn {
 	index, _ := handshake.ReceiverIndex(msg)
 	c := lookup(index)
@@ -182,8 +181,8 @@ func (a *Arrival) Deliver(now mono.Time) (stale bool) {
 		if a.in != nil {
 			return a.Conn.session.handleInitiation(now, a.from, a.in, a.msg, a.token)
 		}
-		// The first copy was stale, as a rule, and may have come from an observer, who has
-		// the cookie.
+		// As a rule the first copy was stale. It may have come from an observer, and then
+		// the observer got the cookie.
 		a.Conn.env.drop(DropHandshakeCopy)
 		return !a.Conn.session.liar.waits(now)
 	}
@@ -203,8 +202,9 @@ func (e *Endpoint) initiation(now mono.Time, from Tuple, msg []byte) (a Arrival,
 		return a, nil
 	}
 	r := e.request(from, msg)
-	// One that shows a cookie counts where that was sent, and its first copy may have come from
-	// elsewhere. If it was answered all the same, Deliver finds out.
+	// A packet with a valid cookie proves its source address, while its first copy may have
+	// come from elsewhere. So it is not treated as a copy. If the first copy was answered
+	// all the same, Deliver notices.
 	if c := e.inits.find(r.mac); c != nil && !e.checker.CheckMAC2(now, msg, from.Remote) {
 		return Arrival{Conn: c, kind: handshake.TypeInitiation, from: from, msg: msg}, nil
 	}
@@ -227,9 +227,8 @@ func (e *Endpoint) initiation(now mono.Time, from Tuple, msg []byte) (a Arrival,
 	return Arrival{Conn: c, kind: handshake.TypeInitiation, from: from, msg: msg, in: in, token: token}, nil
 }
 
-// response finds whose attempt a response is for. That it belongs to one is all that is
-// known of it here: to open one costs as much as an initiation, and comes out of the same
-// budget.
+// response finds the attempt that a response answers; nothing else is known about it here.
+// To open a response costs as much as an initiation, so it passes the same guard.
 func (e *Endpoint) response(now mono.Time, from Tuple, msg []byte, lookup func(uint32) *Conn) (a Arrival, reply []byte) {
 	if !e.checker.CheckMAC1(msg) {
 		e.refuse(EndBadMAC, from)
@@ -251,7 +250,7 @@ func (e *Endpoint) response(now mono.Time, from Tuple, msg []byte, lookup func(u
 	return a, nil
 }
 
-// request returns what the guard wants to know of an initiation or response.
+// request collects the facts about an initiation or response that the guard needs.
 func (e *Endpoint) request(from Tuple, msg []byte) request {
 	r := request{from: from, mac: handshake.MAC1(msg), known: e.known != nil && e.known(from.Remote.Addr())}
 	if r.response = handshake.Kind(msg) == handshake.TypeResponse; r.response {
@@ -260,8 +259,8 @@ func (e *Endpoint) request(from Tuple, msg []byte) request {
 	return r
 }
 
-// admit reports whether a packet is worth its cryptography now. If it is not, reply may be
-// a cookie for its sender.
+// admit reports whether a packet is worth its cryptography now. If not, reply may be a
+// cookie for its sender.
 func (e *Endpoint) admit(now mono.Time, r *request, msg []byte) (ok bool, reply []byte) {
 	g := &e.guard
 	g.salts(now, e.salt)
@@ -282,8 +281,8 @@ func (e *Endpoint) admit(now mono.Time, r *request, msg []byte) (ok bool, reply 
 	return true, nil
 }
 
-// salt draws a number for the throttle. A source of randomness that fails leaves
-// it guessable, which is no reason to refuse everybody.
+// salt draws a secret number for the throttles. If the source of randomness fails, the
+// number can be guessed, but that is no reason to refuse everybody.
 func (e *Endpoint) salt() uint64 {
 	var b [8]byte
 	if _, err := io.ReadFull(e.rand, b[:]); err != nil {

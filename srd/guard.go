@@ -7,66 +7,66 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// What handshakes from the network may cost, per process. To open an initiation and to
-// answer it takes some 380 us, and a response that does not open 430 us, as the attempt's
-// state has to be made again (measured), on a thread that carries data as well. All
-// together get a quarter of one core:
+// These are the limits of handshakes from the network, for one process. To open an
+// initiation and to answer it takes some 380 us (measured). A response that does not open
+// takes 430 us, because the attempt's state must be made again. This work runs on a thread
+// that also carries data. All kinds together get a quarter of one core:
 //
 //	(known 250/s + others 150/s + responses 200/s) x 0.4 ms = 0.24
 //
-// Each has its share, which no other takes. The bursts let a hub with 256 peers meet all of
-// them within a second after it was started, for 100 ms of work.
+// Each kind has a share that no other kind can take. The bursts let a hub meet 256 peers
+// within a second after its start, for 100 ms of work.
 var (
-	// knownLimit is for initiations from where a peer is known to be: each of a thousand
-	// peers renews its keys once in two minutes.
+	// knownLimit is for initiations from known addresses of peers: a thousand peers each
+	// renew their keys once in two minutes.
 	knownLimit = limit{rate: 250, burst: 256}
-	// othersLimit is for initiations, and responses, from anywhere else.
+	// othersLimit is for initiations and responses from all other addresses.
 	othersLimit = limit{rate: 150, burst: 256}
-	// responseLimit is for responses from where a peer is known to be.
+	// responseLimit is for responses from known addresses of peers.
 	responseLimit = limit{rate: 200, burst: 256}
 
-	// openLimit is how many of either kind are handled without a cookie. Above that a
-	// sender must prove its address first.
+	// openLimit is the rate up to which packets of either kind are handled without a
+	// cookie. Above it a sender must prove its address first.
 	openLimit = limit{rate: 100, burst: 100}
-	// sourceLimit bounds what one address may take of its share under load, and the
-	// responses to one attempt. A cookie proves an address; without this bound one proven
-	// address could take the share (WireGuard has the same 20 a second).
+	// sourceLimit bounds how much of a share one address may use under load, and the
+	// responses to one attempt. A cookie proves an address, but without this bound one
+	// proven address could use up the share (WireGuard has the same 20 a second).
 	sourceLimit = limit{rate: 20, burst: 20}
-	// chanceLimit is what packets from known addresses may take beyond that, each of 256
-	// buckets, by packet (see lot): 150 a second in all.
+	// chanceLimit lets packets from known addresses exceed sourceLimit by 150 a second in
+	// all. It is for each of 256 buckets; lot assigns a packet to one.
 	chanceLimit = limit{rate: 150.0 / sourceBuckets, burst: 1}
 
-	// The cookie replies: 10,000 a second to known addresses, 20,000 to all others. One
-	// costs some 10 us, most of it to send, and is a third of what caused it; limits near
-	// that of initiations would let a flood take all cookies and lock peers out. The limits
-	// are those of one of 256 buckets, by packet, but askerLimit by address: a flood from
-	// one leaves all others theirs.
+	// These limit cookie replies: 10,000 a second to known addresses, 20,000 to all others.
+	// A reply costs some 10 us, mostly to send, and is a third as large as the packet that
+	// it answers. With limits near those of initiations, a flood could take all cookies and
+	// lock peers out. Each limit is for one of 256 buckets. A packet's lot is its bucket,
+	// but for askerLimit the address is: a flood from one address leaves the others theirs.
 	knownCookies = limit{rate: 10_000.0 / sourceBuckets, burst: 4}
 	otherCookies = limit{rate: 16_000.0 / sourceBuckets, burst: 4}
 	askerLimit   = limit{rate: 4_000.0 / sourceBuckets, burst: 4}
 )
 
-// request is what the guard is told of a handshake packet.
+// request holds the facts about a handshake packet that the guard uses.
 type request struct {
 	from     Tuple
-	known    bool // from where a peer is known to be
+	known    bool // its source is a known address of a peer
 	response bool
-	index    uint32 // the receiver's, of a response
+	index    uint32 // receiver index of a response
 	mac      [16]byte
 }
 
 func (r *request) address() netip.Addr { return r.from.Remote.Addr() }
 
-// lot is what the packet draws its bucket with. In a flood from forged addresses nobody can
-// be told from a peer, but the copies of one packet, which come on several tuples and all at
-// once, have a chance each.
+// lot returns the number that assigns the packet to a bucket. In a flood from forged
+// addresses nobody can tell a peer by its address. But the copies of one packet come at
+// once on several tuples, and each has a chance of its own.
 func (r *request) lot() uint64 {
 	return binary.BigEndian.Uint64(r.mac[:8]) ^ uint64(r.from.Remote.Port())<<16 ^ uint64(r.from.Sock)
 }
 
-// share is what initiations, or responses, from known addresses have.
+// share limits initiations, or responses, from known addresses.
 type share struct {
-	open    limiter // those without a cookie, of everybody
+	open    limiter // packets without a cookie, from all addresses
 	work    limiter
 	each    throttle // by address, or by attempt
 	chances throttle // by packet
@@ -77,8 +77,8 @@ type guard struct {
 	initiations, responses share
 	others                 limiter
 	sources                throttle // of others
-	cookies                throttle // replies to known addresses, by packet
-	askers, strangers      throttle // and to others, by address, by packet
+	cookies                throttle // cookie replies to known addresses, by packet
+	askers, strangers      throttle // cookie replies to others, by address and by packet
 }
 
 func (g *guard) shareOf(r *request) *share {
@@ -88,10 +88,12 @@ func (g *guard) shareOf(r *request) *share {
 	return &g.initiations
 }
 
-// free reports whether a packet is handled without a cookie: there are few of its kind.
+// free reports whether a packet is handled without a cookie, because there are few of its
+// kind.
 func (g *guard) free(now mono.Time, r *request) bool { return g.shareOf(r).open.take(now, openLimit) }
 
-// fair reports whether its source, or its attempt, has not had more than it may under load.
+// fair reports whether the source of a packet, or its attempt, is within its limit under
+// load.
 func (g *guard) fair(now mono.Time, r *request) bool {
 	s := g.shareOf(r)
 	switch {
@@ -105,7 +107,8 @@ func (g *guard) fair(now mono.Time, r *request) bool {
 	return s.chances.number(now, r.lot(), chanceLimit)
 }
 
-// affords takes the work for a packet out of its share.
+// affords charges the work for a packet to its share, and reports whether the share allows
+// it.
 func (g *guard) affords(now mono.Time, r *request) bool {
 	switch {
 	case !r.known:
