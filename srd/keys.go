@@ -10,10 +10,10 @@ import (
 // Overhead is what sealing adds to a packet's frames, in bytes.
 const Overhead = wire.Overhead
 
-// HeaderLen is the part of that which stands before the frames, in bytes.
+// HeaderLen is the part of Overhead before the frames, in bytes.
 const HeaderLen = wire.HeaderLen
 
-// self is a connection as the driver's table of receiver indices knows it.
+// self reserves and releases receiver indices for a connection, in the driver's table.
 type self struct{ conn *Conn }
 
 func (s self) reserve() uint32      { return s.conn.env.cfg.Indexes.Reserve(s.conn) }
@@ -30,8 +30,8 @@ type SendKeys struct {
 	remote uint32 // receiver index
 }
 
-// Nonce is the scratch space of one sealing or opening goroutine: on the stack
-// it would be allocated anew for each packet, as it passes through an interface.
+// Nonce is the scratch space of one goroutine that seals or opens packets. It passes
+// through an interface, so on the stack it would be allocated anew for each packet.
 type Nonce = [wire.NonceLen]byte
 
 // seal closes the packet b in place: header, frames, and room for the tag.
@@ -50,8 +50,8 @@ type RecvKeys struct {
 	local uint32
 }
 
-// Open decrypts the data packet b in place. ok is false when it is not
-// authentic; then b is spoilt and nothing about it may be believed.
+// Open decrypts the data packet b in place. ok is false if b is not authentic. Then b is
+// overwritten, and nothing in it may be used.
 func (k *RecvKeys) Open(b []byte, n *Nonce) (p Packet, ok bool) {
 	if !wire.IsData(b) {
 		return p, false
@@ -88,15 +88,15 @@ type Indexes interface {
 	Release(uint32)
 }
 
-// Packet is one data packet as it arrived, opened.
+// Packet is one data packet after decryption.
 type Packet struct {
 	Tuple Tuple
 	Slot  uint16
 	PN    uint64
-	At    mono.Time // when it came to the host, as a kernel stamps it; 0, or what cannot be: when it is handled
+	At    mono.Time // arrival time as stamped by the kernel; 0 or an impossible time: the time of handling
 	ECN   ECN
-	Load  uint8 // one more than the congestion metric that the network wrote into the packet; 0: it writes none
+	Load  uint8 // congestion metric that the network wrote into the packet, plus one; 0: none
 	Size  int   // bytes of UDP payload
 	Plain []byte
-	Keys  *RecvKeys // what opened it
+	Keys  *RecvKeys // the keys that opened it
 }

@@ -6,10 +6,10 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// meterSpan is how long a rate is measured before it is shown.
+// meterSpan is the length of one measurement of the rate.
 const meterSpan = 200 * time.Millisecond
 
-// meterStale after the last span its rate is not shown any more.
+// meterStale is the age after which a measured rate is no longer shown.
 const meterStale = 5 * meterSpan
 
 // meter measures the rate of acknowledged bytes (UDP payload).
@@ -17,10 +17,10 @@ type meter struct {
 	from  mono.Time
 	bytes int
 	rate  float64   // of the last whole span, bytes per second
-	since mono.Time // when that began
+	since mono.Time // when that span began
 }
 
-// add notes bytes that were acknowledged. What came before a pause counts no more.
+// add notes acknowledged bytes. Bytes before a long pause no longer count.
 func (m *meter) add(now mono.Time, bytes int) {
 	if now.Sub(m.from) > meterStale {
 		*m = meter{from: now}
@@ -32,7 +32,7 @@ func (m *meter) add(now mono.Time, bytes int) {
 	}
 }
 
-// at returns the rate as of now: that of the last span, unless it is long over.
+// at returns the rate of the last span, 0 if that ended long ago.
 func (m *meter) at(now mono.Time) float64 {
 	if now.Sub(m.from) > meterStale {
 		return 0

@@ -6,9 +6,9 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// OutboxLimit is the most messages that may be unacknowledged at once: half of
-// what the receiver remembers (seq.WindowSize), so that every retransmission
-// is recognised as one. At 1,420 bytes each it is 23 MB in flight.
+// OutboxLimit is the greatest number of unacknowledged messages. It is half of the
+// receiver's memory (seq.WindowSize), so that the receiver recognises every retransmission.
+// At 1,420 bytes each it is 23 MB in flight.
 const OutboxLimit = 16384
 
 // outMsg is one message that is not yet acknowledged.
@@ -32,7 +32,7 @@ type outbox struct {
 	first uint64    // lowest unacknowledged
 	next  uint64    // number of the next message
 	retx  queue64   // numbers that wait for retransmission
-	due   mono.Time // when to look for payloads whose deadline is over; 0: none has one
+	due   mono.Time // when the next deadline of a payload may be over; 0: none has one
 }
 
 func (o *outbox) full() bool  { return o.next-o.first >= OutboxLimit }
@@ -40,14 +40,14 @@ func (o *outbox) empty() bool { return o.next == o.first }
 
 func (o *outbox) mask() uint64 { return uint64(len(o.ring) - 1) }
 
-// push takes m and returns its number. The box must not be full.
+// push adds m and returns its number. The box must not be full.
 func (o *outbox) push(m Message, now mono.Time) uint64 {
 	if o.next-o.first == uint64(len(o.ring)) {
 		o.grow()
 	}
 	n := o.next
 	i := n & o.mask()
-	e := &o.ring[i] // in place: it is two lines of cache, and a copy is written twice
+	e := &o.ring[i] // in place: it fills two cache lines, and a copy would write both twice
 	*e = outMsg{}
 	e.m, e.first = m, now
 	o.acked[i/64] &^= 1 << (i % 64)
@@ -58,7 +58,7 @@ func (o *outbox) push(m Message, now mono.Time) uint64 {
 	return n
 }
 
-// expect takes it that a payload's deadline is at t.
+// expect notes the deadline t of a payload.
 func (o *outbox) expect(t mono.Time) {
 	if o.due == 0 || t < o.due {
 		o.due = t
@@ -87,7 +87,7 @@ func (o *outbox) open(n uint64) bool {
 	return n >= o.first && n < o.next && !o.at(n).acked
 }
 
-// ack marks n, which must be open, gives its payload back and moves first on.
+// ack marks message n, which must be open, gives its payload back and advances first.
 func (o *outbox) ack(n uint64) {
 	m := o.at(n)
 	m.release(Acknowledged)
@@ -99,8 +99,8 @@ func (o *outbox) ack(n uint64) {
 	}
 }
 
-// fresh returns those bits of word, which tells of 64 messages from number n
-// on, that are news: in the box and not acknowledged before.
+// fresh returns the bits of word that are news: their messages are in the box and were not
+// acknowledged before. word has one bit for each of 64 messages from number n on.
 func (o *outbox) fresh(n, word uint64) uint64 {
 	if n >= o.next || word == 0 || len(o.ring) == 0 {
 		return 0
@@ -131,7 +131,7 @@ func each(n, word uint64, f func(uint64)) {
 	}
 }
 
-// release gives m's payload back, unless that was done before.
+// release gives m's payload back to its owner, unless that was done before.
 func (m *outMsg) release(s Status) {
 	if m.m.Owner != nil {
 		m.m.Owner.Done(s)
@@ -139,8 +139,7 @@ func (m *outMsg) release(s Status) {
 	m.m.Owner, m.m.Data = nil, nil
 }
 
-// reset drops everything and returns how many messages that were. Numbers start
-// anew.
+// reset drops all messages and returns their number. Message numbers begin anew.
 func (o *outbox) reset() int {
 	n := 0
 	for i := o.first; i < o.next; i++ {
@@ -153,8 +152,7 @@ func (o *outbox) reset() int {
 	return n
 }
 
-// rest gives the rings back. It reports whether it did: the box must be empty.
-// Numbers go on where they were.
+// rest frees the rings and reports true if the box is empty. Message numbers go on.
 func (o *outbox) rest() bool {
 	if !o.empty() {
 		return false
@@ -163,8 +161,8 @@ func (o *outbox) rest() bool {
 	return true
 }
 
-// queue64 is a growing ring of message numbers; at most one entry a message in
-// the outbox, so OutboxLimit bounds it.
+// queue64 is a growing ring of message numbers. Each message of the outbox has one entry at
+// most, so OutboxLimit bounds the ring.
 type queue64 struct {
 	ring []uint64
 	head uint64
