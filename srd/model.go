@@ -19,7 +19,7 @@ import (
 //
 //	late      mean + wait + (2 + wrong) noise                  the packet's age is the path's cost; without
 //	                                                           new data a copy goes elsewhere
-//	lost      mean + wait + (5 + wrong) max(noise, growth/5)   RFC 6298; overdue: it is lost if the path is heard,
+//	overdue   mean + wait + (5 + wrong) max(noise, growth/5)   RFC 6298; lost if the path was heard meanwhile,
 //	                                                           else the path failed (RFC 7829)
 //	reordered max((2 + wrong) noise, mean/2)                   after others of its train (RFC 8985 section 6.2)
 //

@@ -102,7 +102,7 @@ type path struct {
 // probe is the state of the challenges on a path.
 type probe struct {
 	secret  wire.Secret
-	at      mono.Time // when it was sent; 0: none is unanswered
+	at      mono.Time // when the unanswered challenge was sent; 0: none
 	next    mono.Time // when the next is due; Never: none planned
 	size    uint16    // its UDP payload
 	want    uint16    // larger size that is being probed; 0: none

@@ -11,8 +11,8 @@ import (
 	"github.com/srdtun/srdtun/srd/steer"
 )
 
-// paths are the ways to the peer, from a candidate to one that is forgotten: their life,
-// what may be sent where, and how large packets may be.
+// paths holds the ways to the peer, from a candidate to a forgotten path. It decides their
+// states, which packets may go where, and how large packets may be.
 type paths struct {
 	*env
 	keys   *keyring
@@ -20,23 +20,23 @@ type paths struct {
 	choice *choice
 
 	slots
-	from    []*whence // what the peer's path slots come from
+	from    []*whence // sources of the peer's packets, by the peer's path slot
 	probing steer.Set // paths with a probe planned
-	fell    mono.Time // when the last of the paths that are silent now fell so; 0: none is
+	fell    mono.Time // when the last of the silent paths fell silent; 0: none is silent
 	dormant bool      // some silent paths are not probed while idle
 
 	tuples   []Tuple   // where the peer may be reached: candidates for paths
-	back     int       // of these, from which on it is only called back
+	back     int       // index in tuples: from here on the peer is only called back
 	opened   uint32    // paths opened so far
 	openedAt mono.Time // when one was last challenged for the first time
-	known    uint64    // messages sent and received before the peer's process was met
-	needs    uint64    // those since then, as far as they matter
-	wanting  bool      // some of tuples have no path, for want of need or of room
-	changed  bool      // since the last Advance more are needed, or one has gone, is down or carries too little
+	known    uint64    // messages sent and received before the peer's present process
+	needs    uint64    // those since then, as far as they open paths
+	wanting  bool      // some of tuples have no path: not needed yet, or no room
+	changed  bool      // since the last Advance more paths are needed, or one was freed, went down or carries too little
 
 	withdrawn  withdrawn
 	candidates candidate.Table[Tuple]
-	strayed    uint64    // packets sent to candidates: the next packet number of their slot
+	strayed    uint64    // packets sent to candidates: next packet number of candidateSlot
 	askedAt    mono.Time // when quiet paths were last asked whether they work
 	former     former
 
@@ -44,13 +44,13 @@ type paths struct {
 	round   uint16    // of round trips, for the responses in each
 	roundAt mono.Time // when it began
 
-	measuring *measurement // nil: nobody wants to know
+	measuring *measurement // nil: none is under way
 }
 
 // keepaliveSize is the smallest challenge: header, frame, tag.
 const keepaliveSize = wire.Overhead + wire.SecretFrameLen
 
-// owed is a path response that is owed: on a path of ours, or to where there is none.
+// owed is a response that we owe the peer: on a path of ours, or on a tuple without one.
 type owed struct {
 	path   *path // nil: there is none
 	tuple  Tuple
@@ -58,7 +58,7 @@ type owed struct {
 	size   int
 }
 
-// measurement is one that is under way or done.
+// measurement is the state of a measurement, under way or done.
 type measurement struct {
 	probes []measured
 }
@@ -72,13 +72,13 @@ type measured struct {
 	rtt    time.Duration // 0: not answered
 }
 
-// former is where the peer has proven to be, on paths that are gone.
+// former holds the proven addresses of paths that were freed.
 type former struct{ addrs []netip.AddrPort }
 
-// provenMost bounds the addresses that Proven returns, and that are remembered.
+// provenMost bounds the addresses that former remembers and that Proven returns.
 const provenMost = 16
 
-// add notes a, as the newest.
+// add notes a as the newest address.
 func (f *former) add(a netip.AddrPort) {
 	f.addrs = slices.DeleteFunc(f.addrs, func(b netip.AddrPort) bool { return a == b })
 	f.addrs = slices.Insert(f.addrs, 0, a)

@@ -9,21 +9,20 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// Where the peer was heard and has not proven to be, it is a candidate (package
-// candidate): it gets challenges and the answers to its own, both paid for from the
-// credit of its address, and nothing else. When it has returned the secret of a challenge,
-// it becomes a path.
+// A tuple on which the peer was heard, but has not proven to be, is a candidate (package
+// candidate). It gets challenges, and responses to the peer's challenges there, and nothing
+// else. The credit of its address pays for both. A candidate that has returned the secret
+// of a challenge becomes a path.
 
-// candidateLeast is how long the first challenge of a candidate is given at least before
-// the next.
+// candidateLeast is the shortest time between a candidate's first challenge and the next.
 const candidateLeast = 100 * time.Millisecond
 
-// firstWait returns how long the first challenge of a candidate is given.
+// firstWait returns the time between a candidate's first challenge and the next.
 func (ps *paths) firstWait() time.Duration {
 	return max(candidateLeast, min(2*ps.rtt.Smoothed(), probeMost))
 }
 
-// trusts reports whether addr is proven: a path there works. Ports of it may be
+// trusts reports whether addr is proven, because a path there works. Its ports may be
 // challenged without credit.
 func (ps *paths) trusts(addr netip.Addr) bool {
 	for _, p := range ps.table {
@@ -34,9 +33,8 @@ func (ps *paths) trusts(addr netip.Addr) bool {
 	return false
 }
 
-// pay charges n bytes that are to be sent to addr, and reports whether they may be. It
-// and Next of the candidates are the only places that do: whatever is sent to an address
-// that is not proven has passed one of them.
+// pay charges n bytes to the credit of addr, and reports whether they may be sent.
+// Everything sent to an unproven address passes pay, or Next of the candidates.
 func (ps *paths) pay(addr netip.Addr, n int) bool {
 	if ps.trusts(addr) || ps.candidates.Spend(addr, n) {
 		return true
@@ -45,7 +43,7 @@ func (ps *paths) pay(addr netip.Addr, n int) bool {
 	return false
 }
 
-// affords reports whether n bytes may be sent to addr, which is proven or was configured.
+// affords reports whether n bytes may be sent to addr, which is proven or configured.
 func (ps *paths) affords(now mono.Time, addr netip.Addr, n int) bool {
 	if ps.cfg.Afford == nil || ps.trusts(addr) || ps.cfg.Afford(now, addr, n) {
 		return true
@@ -54,7 +52,7 @@ func (ps *paths) affords(now mono.Time, addr netip.Addr, n int) bool {
 	return false
 }
 
-// heardOn takes it that p came where we have no path.
+// heardOn handles a packet on a tuple without a path.
 func (ps *paths) heardOn(now mono.Time, w *whence, p *Packet) {
 	addr := p.Tuple.Remote.Addr()
 	ps.candidates.Earn(now, addr, p.Size, ps.trusts)
@@ -69,9 +67,9 @@ func (ps *paths) heardOn(now mono.Time, w *whence, p *Packet) {
 	}
 }
 
-// nextCandidate sends the challenge of a candidate that is due. It is as small as can be,
-// so that a keepalive pays for it and the answer (RFC 9000 section 8.2.1 allows that, and
-// asks for a larger one afterwards).
+// nextCandidate sends the challenge of a candidate that is due. The challenge is as small
+// as possible, so that a keepalive pays for it and for the answer. RFC 9000 section 8.2.1
+// allows that, and asks for a larger challenge afterwards.
 func (ps *paths) nextCandidate(now mono.Time, t *Train) bool {
 	k := ps.candidates.Next(now, keepaliveSize, ps.firstWait(), ps.trusts)
 	if k == nil {
@@ -81,8 +79,8 @@ func (ps *paths) nextCandidate(now mono.Time, t *Train) bool {
 	return true
 }
 
-// challenge appends k's challenge. Its secret stays the same: it is sent nowhere else, so
-// that any answer proves as much as the newest.
+// challenge appends k's challenge. All challenges to k have the same secret. Nobody else is
+// sent this secret, so any answer proves as much as one to the newest challenge.
 func (ps *paths) challenge(b []byte, k *candidate.Candidate[Tuple]) []byte {
 	if k.Secret == (wire.Secret{}) {
 		k.Secret = ps.secret()
@@ -90,7 +88,7 @@ func (ps *paths) challenge(b []byte, k *candidate.Candidate[Tuple]) []byte {
 	return wire.AppendSecret(b, wire.KindChallenge, &k.Secret)
 }
 
-// stray builds a train of one packet to where we have no path, which is paid for.
+// stray builds a train of one packet to a tuple without a path. The packet is paid for.
 func (ps *paths) stray(t *Train, to Tuple, size int, f func([]byte) []byte) {
 	t.reset(to, ps.keys.send.keys)
 	b := t.open(candidateSlot, ps.strayed)
@@ -100,7 +98,7 @@ func (ps *paths) stray(t *Train, to Tuple, size int, f func([]byte) []byte) {
 	ps.keys.count(len(t.Buf))
 }
 
-// candidateAnswers takes it that a secret was returned which none of our paths was sent.
+// candidateAnswers handles a returned secret that was sent on none of our paths.
 func (ps *paths) candidateAnswers(now mono.Time, secret *wire.Secret) {
 	k := ps.candidates.Answer(now, secret)
 	if k == nil {
@@ -114,10 +112,10 @@ func (ps *paths) candidateAnswers(now mono.Time, secret *wire.Secret) {
 	}
 }
 
-// admit makes a path of a candidate that is proven. It reports false when there is no
-// room: then it waits for some, and those are asked that were silent for longest.
+// admit makes a path of a proven candidate. If there is no room, it returns false. Then the
+// candidate waits, and the paths that were silent for longest are asked whether they work.
 func (ps *paths) admit(now mono.Time, k *candidate.Candidate[Tuple]) bool {
-	// The table moves what it holds, so that k is not k any more once one is removed.
+	// The table moves its entries, so k is invalid once one is removed.
 	tuple, was, since, heard, rtt, size := k.Tuple, k.Was, k.Since(), k.Heard(), k.RTT(), k.Size()
 	p := ps.find(tuple)
 	if p == nil {
@@ -145,9 +143,8 @@ func (ps *paths) admit(now mono.Time, k *candidate.Candidate[Tuple]) bool {
 	return true
 }
 
-// regain sends the oldest message again, on p, if nothing sent elsewhere has been
-// acknowledged since p was first heard: the peer has moved, and what waits for an
-// answer went to where it was.
+// regain sends the oldest message again on p, unless another path was acknowledged since p
+// was first heard. The peer has moved, so unanswered packets went to its old address.
 func (ps *paths) regain(p *path, since mono.Time) {
 	n := ps.flight.out.first
 	if !ps.flight.out.open(n) || (ps.flight.out.at(n).slot == p.slot && !ps.flight.out.at(n).wants) {
@@ -162,9 +159,9 @@ func (ps *paths) regain(p *path, since mono.Time) {
 	ps.flight.timer.probes, ps.flight.timer.found = 1, true
 }
 
-// replaced asks the path in slot was-1 whether it still works: what the peer sent there
-// has come elsewhere since then, which has been proven. That is what a NAT does that has
-// forgotten a mapping, and what is in flight there is sent again at once.
+// replaced asks the path in slot was-1 whether it still works, because the peer's packets
+// of that path now come on another, proven tuple. That happens when a NAT has forgotten a
+// mapping. The packets in flight on the old path are sent again at once.
 func (ps *paths) replaced(now mono.Time, was uint16, since mono.Time) {
 	if was == 0 || int(was) > len(ps.table) {
 		return
@@ -174,21 +171,21 @@ func (ps *paths) replaced(now mono.Time, was uint16, since mono.Time) {
 	}
 }
 
-// promote makes paths of the proven candidates that wait for room, as far as there is.
+// promote makes paths of waiting proven candidates while there is room.
 func (ps *paths) promote(now mono.Time) {
 	for k := ps.candidates.Waiting(now); k != nil && ps.admit(now, k); k = ps.candidates.Waiting(now) {
 	}
 }
 
-// quietAfter so long without a word on a path in either direction, it may be asked whether
-// it still works when a proven candidate waits for room.
+// quietAfter is the time without a packet in either direction after which a path may be
+// asked whether it still works. It is asked when a proven candidate waits for room.
 const quietAfter = deadAfter
 
-// askEvery is how far apart such questions are: they look at all paths.
+// askEvery is the shortest interval of these questions, because each looks at all paths.
 const askEvery = 50 * time.Millisecond
 
-// askQuiet asks as many paths as wait for room, those that were silent for longest. Those
-// that do not answer are down soon, and make room.
+// askQuiet asks as many paths as candidates wait for room, those silent for longest. A path
+// that does not answer is down soon, and makes room.
 func (ps *paths) askQuiet(now mono.Time) {
 	if ps.askedAt != 0 && now.Sub(ps.askedAt) < askEvery {
 		return
@@ -214,8 +211,9 @@ func (ps *paths) askQuiet(now mono.Time) {
 	}
 }
 
-// candidateWait returns how long the challenge after tries others is given: the first one twice
-// what the handshake took at least. The answer to one that was followed by another proves nothing.
+// candidateWait returns how long to wait for the answer to the challenge after tries
+// others. For the first one that is twice the duration of the handshake at least. Only the
+// newest challenge can be answered.
 func (ps *paths) candidateWait(tries int) time.Duration {
 	return min(max(firstRTT, 2*min(ps.took, probeMost))<<min(tries, candidateTries), probeMost)
 }

@@ -5,23 +5,24 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// A route may change to one that carries only smaller packets, and nobody tells. Large
-// packets then vanish while small ones pass: acknowledgements, and the tombstones of what
-// was lost. So the path works, and nothing that an inner TCP sends ever arrives (RFC 8899
-// section 4.3, black hole detection). When several large packets in a row were lost on a
-// path, and a small one that left later arrived, it is asked whether it still carries what
-// it did. If it does not answer, it carries BasePacket, and larger sizes are looked for as
-// on a new path.
+// A route may change to one that carries only smaller packets, without any notice. Then
+// large packets vanish, while acknowledgements and other small packets pass. So the path
+// works, but no full packet of an inner TCP ever arrives (RFC 8899 section 4.3, black hole
+// detection). A path is in doubt when several large packets in a row were lost on it, and a
+// small one that left later arrived. Challenges of its present size then show whether it
+// still carries that. Without an answer it carries BasePacket, and larger sizes are probed
+// as on a new path.
 
 const (
 	// holeAfter packets larger than BasePacket must be lost in a row, and holeTries
-	// challenges of full size be unanswered (RFC 8899 section 5.1.2: MAX_PROBES is 3).
+	// challenges of full size must stay unanswered (RFC 8899 section 5.1.2: MAX_PROBES is
+	// 3).
 	holeAfter = 3
 	holeTries = 3
 )
 
-// passed notes that packet k has arrived on p, and begins to ask for p's size if only
-// small ones do.
+// passed notes that packet k has arrived on p. It begins to probe for p's size if only
+// small packets arrive.
 func (ps *paths) passed(now mono.Time, p *path, k *ledger.Packet) {
 	if k.Size >= BasePacket {
 		p.unsized = false
@@ -35,8 +36,7 @@ func (ps *paths) passed(now mono.Time, p *path, k *ledger.Packet) {
 	}
 }
 
-// shrink takes it that p carries no more than BasePacket, for all that is known. What
-// was larger and is under way counts no more.
+// shrink reduces p to BasePacket. Larger packets under way no longer count.
 func (ps *paths) shrink(now mono.Time, p *path) {
 	p.mtu = BasePacket
 	p.hole.pass(now)

@@ -5,11 +5,11 @@ import (
 	"github.com/srdtun/srdtun/srd/steer"
 )
 
-// strangerTries is how long a path that the peer opened may be down before it is
-// forgotten, in probes at probeMost.
+// strangerTries is the number of probes, probeMost apart, after which a down path that the
+// peer opened is forgotten.
 const strangerTries = 30
 
-// find returns our path on t, nil when there is none.
+// find returns our path on t, or nil.
 func (ps *paths) find(t Tuple) *path {
 	for _, p := range ps.table {
 		if p.state == PathFree {
@@ -21,9 +21,8 @@ func (ps *paths) find(t Tuple) *path {
 		if p.tuple.Sock != t.Sock || p.tuple.Remote != t.Remote {
 			continue
 		}
-		// The source address of a path of ours is only known for sure when the
-		// first answer tells where it arrived. Until the kernel has chosen one
-		// it is any.
+		// The source address of our own path is only known when the first answer shows
+		// where it arrived. Until then the kernel has chosen one, and any address fits.
 		if !p.tuple.Local.IsValid() {
 			p.tuple.Local = t.Local
 			return p
@@ -35,15 +34,15 @@ func (ps *paths) find(t Tuple) *path {
 	return nil
 }
 
-// openPath takes a slot for t, where the peer is configured to be if ours is set, and
-// has proven to be otherwise. It returns nil when there is none to be had.
+// openPath takes a slot for t. ours means that the peer is configured to be there;
+// otherwise it has proven to be there. openPath returns nil if there is no slot.
 func (ps *paths) openPath(now mono.Time, t Tuple, ours bool) *path {
 	p := ps.slotFor(ours)
 	if p == nil {
 		return nil
 	}
-	// The packet numbers of a slot that is used again go on where they were: a
-	// nonce is never used twice, whatever becomes of paths and sessions.
+	// A slot that is used again continues its packet numbers: a nonce is never used twice,
+	// whatever becomes of paths and sessions.
 	*p = path{slot: p.slot, tuple: t, state: PathCandidate, ours: ours, sent: p.sent, largest: p.largest, peerCE: p.peerCE, skipped: p.skipped, reorder: reorderFirst}
 	p.probe.next = now
 	ps.probing.Add(int(p.slot))
@@ -52,8 +51,8 @@ func (ps *paths) openPath(now mono.Time, t Tuple, ours bool) *path {
 	return p
 }
 
-// slotFor returns a slot: a free one, or that of the path that is least likely to be
-// missed. It returns nil when all are in use.
+// slotFor returns a free slot, or frees the path that is least likely to be missed. It
+// returns nil if every path must stay.
 func (ps *paths) slotFor(ours bool) *path {
 	for _, p := range ps.table {
 		if p.state == PathFree {
@@ -78,12 +77,12 @@ func (ps *paths) slotFor(ours bool) *path {
 	return least
 }
 
-// worth ranks the paths that may make room for another, which is ours or one that the
-// peer has proven. First go those of ours that were not tried yet, so that two sides that
-// have more ports than there is room share it, then those that never answered, then
-// those that are down for longest, ours last. For one of ours only what is down and not
-// ours goes, or two that lead nowhere would take turns. Never: a path that works is not
-// given up for another.
+// worth ranks the paths that may make room for a new one, which is ours or proven by the
+// peer. The lowest goes first. If the peer has proven the new one, this is an untried path
+// of ours, so that two sides with many ports share the room. Next are paths that never
+// answered, then the path down for longest, and ours last. For one of ours only a down path
+// of the peer's goes, or two dead paths would replace each other for ever. Never: a path
+// that works stays.
 func (p *path) worth(ours bool) mono.Time {
 	switch {
 	case !ours && p.ours && p.state == PathCandidate && p.probe.tries == 0:
@@ -98,8 +97,8 @@ func (p *path) worth(ours bool) mono.Time {
 	return max(2, p.fell)
 }
 
-// follow has p leave from what its uplink has become. It reports false when that is gone, or
-// another path is there already.
+// follow moves p to the present form of its uplink. It returns false if the uplink is gone,
+// or if another path is there already.
 func (ps *paths) follow(p *path, became func(Uplink) (Uplink, bool)) bool {
 	u, ok := became(p.tuple.Local)
 	if !ok || u == p.tuple.Local {
@@ -111,7 +110,7 @@ func (ps *paths) follow(p *path, became func(Uplink) (Uplink, bool)) bool {
 		return false
 	}
 	p.tuple = t
-	ps.opened++ // what came from there is looked for again
+	ps.opened++ // packets from there are looked up again
 	ps.candidates.Remove(t)
 	return true
 }
@@ -126,8 +125,8 @@ func (ps *paths) listed(t Tuple) bool {
 	return false
 }
 
-// askDropped asks the paths that are configured no more, and take the room of those
-// that are, whether they still work: mostly their address is gone.
+// askDropped asks the paths that left the configuration whether they still work. They take
+// the room of configured ones, and mostly their address is gone.
 func (ps *paths) askDropped(now mono.Time) {
 	for _, p := range ps.table {
 		if p.dropped && p.state == PathActive {
@@ -137,7 +136,8 @@ func (ps *paths) askDropped(now mono.Time) {
 	}
 }
 
-// forget takes it that the peer is another process: nothing was exchanged with it.
+// forget frees all paths, because the peer is another process. No messages were exchanged
+// with it yet.
 func (ps *paths) forget() {
 	for _, p := range ps.table {
 		if p.state != PathFree {

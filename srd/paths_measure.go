@@ -8,12 +8,12 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// A measurement sends one small challenge on each of some paths, and notes how long its
-// response takes. It is for people who want to know: it changes no estimate and no state
-// of a path, as challenges of its own do that.
+// A measurement sends one small challenge on each of some paths, and notes the time until
+// its response. It is for display only: it changes no estimate and no state of a path.
 
-// nextMeasure sends the next challenge of a measurement. A path that is being opened waits until
-// it is open: the peer answers its newest challenge alone, and that is to open it.
+// nextMeasure sends the next challenge of a measurement. A path that is not open yet must
+// wait: the peer answers only the newest challenge, and that must be the one that opens the
+// path.
 func (ps *paths) nextMeasure(now mono.Time, t *Train) bool {
 	m := ps.measuring
 	if m == nil {
@@ -33,7 +33,7 @@ func (ps *paths) nextMeasure(now mono.Time, t *Train) bool {
 	return false
 }
 
-// measured takes a response, and reports whether it was one to a measurement.
+// measured handles a response, and reports whether it belongs to a measurement.
 func (ps *paths) measured(now mono.Time, secret *wire.Secret) bool {
 	if ps.measuring == nil {
 		return false

@@ -10,10 +10,11 @@ import (
 	"github.com/srdtun/srdtun/srd/steer"
 )
 
-// openEvery is the least time between the first challenges of paths: behind each other they
-// queue up, so that every path looks long. The first goes before the messages that wait: it
-// measures a network that nobody has filled yet. And no more of them are under way at once than the peer keeps
-// candidates, unless it takes more than a second to open as many as there can be.
+// openEvery is the shortest time between the first challenges of two paths. Without it they
+// would queue behind each other, and every path would look long. The first challenge leaves
+// before the waiting messages, so it measures an empty network. The peer keeps few
+// candidates, so no more than that are under way at once. However, all paths may be opened
+// within a second.
 const (
 	openEvery = 300 * time.Microsecond
 	openMost  = time.Second / steer.MaxPaths
@@ -21,7 +22,7 @@ const (
 	openAtOnce = candidate.Most * 3 / 4
 )
 
-// openGap returns how far apart the first challenges of paths are.
+// openGap returns the time between the first challenges of two paths.
 func (ps *paths) openGap() time.Duration {
 	rtt := cmp.Or(ps.took, ps.rtt.Smoothed())
 	return max(openEvery, min(rtt/openAtOnce, openMost))
@@ -30,14 +31,13 @@ func (ps *paths) openGap() time.Duration {
 // openAt returns when the next path may be challenged for the first time.
 func (ps *paths) openAt() mono.Time { return ps.openedAt.Add(ps.openGap()) }
 
-// openIdle is how many paths there are at least to a peer with which nothing was exchanged
-// yet: the first may lead where something is broken. To open one takes some 10 KB of probes
-// at each end, and most members of a fleet never talk to each other.
+// openIdle is the least number of paths to a peer with which no message was exchanged yet.
+// It is two, because something may be broken on the first. To open a path takes some 10 KB
+// of probes at each end, and most members of a fleet never talk to each other.
 const openIdle = 2
 
-// need has paths opened for the messages that were exchanged since it was last asked, and in
-// silence as many as a tail probe goes on: those that there are may all have died while nobody
-// looked.
+// need has paths opened for the messages exchanged so far. If tail probes stay unanswered,
+// it adds as many paths as a tail probe uses: all present paths may have died unnoticed.
 func (ps *paths) need() {
 	n := ps.stats.Sent + ps.stats.Received - ps.known
 	if ps.unanswered() {
@@ -49,28 +49,28 @@ func (ps *paths) need() {
 	}
 }
 
-// unanswered reports whether several tail probes were sent in vain.
+// unanswered reports whether several tail probes in a row had no answer.
 func (ps *paths) unanswered() bool { return ps.flight.timer.backoff > 1 && !ps.flight.out.empty() }
 
-// unheard takes it that one more tail probe is sent: from the second one on a peer that comes
-// itself is called as well.
+// unheard notes that a tail probe is sent. From the second one on we call the peer even
+// between addresses where it opens paths itself.
 func (ps *paths) unheard() { ps.changed = ps.changed || ps.wanting && ps.unanswered() }
 
-// openedOne takes it that a path is challenged for the first time. A process that wakes late
+// openedOne notes that a path is challenged for the first time. A process that wakes late
 // catches up.
 func (ps *paths) openedOne(now mono.Time) {
 	ps.openedAt = max(ps.openAt(), now.Add(-mono.Granularity))
 }
 
-// begin opens paths for a new session. What was waited for until there is one goes first.
+// begin opens paths for a new session. Messages that waited for the session leave first.
 func (ps *paths) begin(now mono.Time) {
 	ps.openedAt = now
 	ps.openAll(now)
 }
 
-// openAll opens paths on the tuples that have none: openIdle, one for each pair of
-// addresses, one for each message so far, and two for each that was asked in vain while none
-// works. Those that are not needed yet wait, and those for which there is no room.
+// openAll opens paths on tuples without one: openIdle, one for each pair of addresses, and
+// one for each message so far. While none works, each path that was asked in vain adds two.
+// The other tuples wait until they are needed, or until there is room.
 func (ps *paths) openAll(now mono.Time) {
 	ps.wanting = false
 	ps.openedAt = max(ps.openedAt, now.Add(-ps.openGap())) // the first one at once
@@ -97,8 +97,9 @@ func (ps *paths) openAll(now mono.Time) {
 	}
 }
 
-// askHere has p, where the peer was heard, challenged before those where it was not. However
-// much comes from there, only the newest challenge can be answered, so each is given its time.
+// askHere hurries the challenge of p, because the peer was heard there. Only the newest
+// challenge can be answered, so each still gets its time, however many packets come from
+// there.
 func (ps *paths) askHere(now mono.Time, p *path) {
 	if p.probe.tries == 0 {
 		p.probe.next = 0
@@ -107,8 +108,8 @@ func (ps *paths) askHere(now mono.Time, p *path) {
 	p.probe.next = p.probe.next.Min(max(now, p.probe.at.Add(ps.candidateWait(int(p.probe.tries)-1))))
 }
 
-// vain returns how many paths of ours were asked more than once, if none works. Where one
-// does, others are asked no faster: mostly it is a host that is late.
+// vain returns how many paths of ours were challenged more than once, if no path works. If
+// one works, the cause is mostly a late host, and no more paths are needed.
 func (ps *paths) vain() (n int) {
 	if !ps.usable.Empty() {
 		return 0
@@ -121,20 +122,20 @@ func (ps *paths) vain() (n int) {
 	return n
 }
 
-// comes reports whether the peer opens paths itself between the two addresses of t.
+// comes reports whether the peer itself opens paths between the two addresses of t.
 func (ps *paths) comes(t Tuple) bool {
 	return slices.ContainsFunc(ps.table, func(p *path) bool {
 		return p.state == PathActive && !p.ours && p.tuple.Local == t.Local && p.tuple.Remote.Addr() == t.Remote.Addr()
 	})
 }
 
-// spare reports whether p, which has never answered, is not missed: the peer was called back
-// there, and comes itself.
+// spare reports whether p, which has never answered, may go. Then it only calls the peer
+// back, and the peer opens paths there itself.
 func (ps *paths) spare(p *path) bool {
 	return slices.Index(ps.tuples, p.tuple) >= ps.back && ps.comes(p.tuple)
 }
 
-// firstOfPair reports whether no tuple before number i has the same two addresses.
+// firstOfPair reports whether tuple i is the first one with its two addresses.
 func (ps *paths) firstOfPair(i int) bool {
 	t := &ps.tuples[i]
 	return !slices.ContainsFunc(ps.tuples[:i], func(u Tuple) bool {

@@ -8,7 +8,7 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// nextProbe sends the first challenge on a path that is due.
+// nextProbe sends the first challenge that is due.
 func (ps *paths) nextProbe(now mono.Time, t *Train) bool {
 	ps.need()
 	if ps.probing.Empty() {
@@ -41,8 +41,8 @@ func (ps *paths) nextProbe(now mono.Time, t *Train) bool {
 	return false
 }
 
-// planProbe decides the next challenge on p, which is due: its size and how
-// long to wait for the answer. Without one p leaves the probing set.
+// planProbe plans the next challenge on p, which is due: its size, and how long to wait for
+// the answer. If p needs none, it leaves the probing set.
 func (ps *paths) planProbe(now mono.Time, p *path) (size int, wait time.Duration, ok bool) {
 	q := &p.probe
 	switch p.state {
@@ -76,9 +76,9 @@ func (ps *paths) planProbe(now mono.Time, p *path) (size int, wait time.Duration
 	return 0, 0, false
 }
 
-// planSize plans the next size probe of p, which is in use. A path that was validated by
-// a small packet is asked whether it carries BasePacket (RFC 9000 section 8.2.1), unless a
-// larger size passes first, and is not used when it does not.
+// planSize plans the next size probe of p, which is in use. A path that a small packet
+// validated is probed with BasePacket bytes (RFC 9000 section 8.2.1), unless a larger size
+// passes first. If it does not carry BasePacket, it is not used.
 func (ps *paths) planSize(now mono.Time, p *path) (size int, wait time.Duration, ok bool) {
 	q := &p.probe
 	if !q.hole && q.want > 0 && q.sizeTry >= mtuTries {
@@ -104,10 +104,9 @@ func (ps *paths) planSize(now mono.Time, p *path) (size int, wait time.Duration,
 	return int(q.want), ps.sizeWait(p), true
 }
 
-// sizeWait returns how long a size probe is given. The answer to one that was
-// followed by another is not known any more, so on a path that was taken into use
-// by an acknowledgement or a handshake, and not measured yet, that is as long as a path
-// may take, or as what the handshake has taken says.
+// sizeWait returns how long to wait for the answer to a size probe. A newer probe makes the
+// answer to an older one unusable. So on a path without samples it waits as long as the
+// handshake suggests, or else probeMost.
 func (ps *paths) sizeWait(p *path) time.Duration {
 	switch {
 	case p.rtt.Known():
@@ -139,15 +138,15 @@ func (ps *paths) planSilent(now mono.Time, p *path) (size int, wait time.Duratio
 	case q.tries < downAfter:
 		size = max(p.mtu, BasePacket)
 	case q.echoes > 0 && q.sizeTry < mtuTries:
-		// It answers again, if only small packets so far. Before everybody has
-		// to send small ones for its sake, see whether its MTU is what it was.
+		// The path answers again, but so far only to small packets. Its former size is
+		// probed first, because a path with a smaller size makes all packets small.
 		q.sizeTry++
 		size = max(p.mtu, BasePacket)
 	}
 	return size, max(min(probeFirst<<min(q.tries, 7), probeMost), 2*p.rtt.Base()), true
 }
 
-// wake plans the probes of paths that were left alone while idle.
+// wake plans the probes of silent paths that were not probed while idle.
 func (ps *paths) wake(now mono.Time) {
 	ps.dormant = false
 	for _, p := range ps.table {
@@ -158,7 +157,7 @@ func (ps *paths) wake(now mono.Time) {
 	}
 }
 
-// answered takes a path response, which came under keys.
+// answered handles a path response that came under keys.
 func (ps *paths) answered(now, at mono.Time, secret *wire.Secret, keys *RecvKeys) {
 	for _, p := range ps.table {
 		q := &p.probe
@@ -185,7 +184,7 @@ func (ps *paths) answered(now, at mono.Time, secret *wire.Secret, keys *RecvKeys
 	}
 }
 
-// proven takes it that a challenge of size bytes has gone to the peer and back.
+// proven notes that p's challenge of size bytes was answered.
 func (ps *paths) proven(now mono.Time, p *path, size int) {
 	q := &p.probe
 	if p.state != PathActive && size >= BasePacket {
@@ -196,8 +195,8 @@ func (ps *paths) proven(now mono.Time, p *path, size int) {
 		p.mtu = size
 		ps.activate(now, p)
 	case PathDown:
-		// Where no other path is left, one that carries small packets, for now at least,
-		// is better than none.
+		// If no other path is left, a path that carries at least small packets for now is
+		// better than none.
 		if q.echoes++; q.echoes < provenEchoes && !ps.usable.Empty() {
 			q.next = now.Add(probeFirst)
 			return
@@ -227,8 +226,7 @@ func (ps *paths) proven(now mono.Time, p *path, size int) {
 	}
 }
 
-// advanceProbes wakes dormant probing when traffic is back. The probes
-// themselves are sent by Next.
+// advanceProbes resumes dormant probing when traffic is back. Next sends the probes.
 func (ps *paths) advanceProbes(now mono.Time) {
 	ps.advancePaths(now)
 	if ps.dormant && now.Sub(max(ps.active, ps.lastHeard)) < idleAfter {
@@ -236,8 +234,7 @@ func (ps *paths) advanceProbes(now mono.Time) {
 	}
 }
 
-// unopened reports whether p was not challenged yet since it was taken for one to be used,
-// or was given up.
+// unopened reports whether p was not challenged yet since it was opened or went down.
 func (p *path) unopened() bool {
 	return p.probe.tries == 0 && (p.state == PathCandidate || p.state == PathDown)
 }
@@ -267,8 +264,8 @@ func (ps *paths) probeDeadline() mono.Time {
 	return at
 }
 
-// advancePaths gives the room of paths that have gone to what waits for it, proven
-// candidates and tuples of ours, and takes paths out of use that carry no full packets.
+// advancePaths gives free room to waiting candidates and to tuples of ours. It also takes
+// paths out of use that do not carry BasePacket.
 func (ps *paths) advancePaths(now mono.Time) {
 	ps.need()
 	if !ps.changed {

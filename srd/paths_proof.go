@@ -6,13 +6,13 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// What a handshake proves of an address: that somebody is there who can read what was sent
-// there. If the same was sent elsewhere too, that may have been read there, and the
-// answer have been given a false source address.
+// A handshake proves an address, because somebody there could read a packet that was sent
+// there. That is no proof if the same packet went to another address too: it may have been
+// read there, and the answer may have a forged source address.
 
-// responded takes it that the first packet under keys that we made as responder came on t,
-// where our response went, and to no other address if sole is set: that proves t. Where it
-// went elsewhere too, t must answer a challenge, unless it has done so before.
+// responded handles the first packet under keys that we made as responder. It came on t,
+// where our response went. If sole is set, the response went to no other address, and t is
+// proven. Otherwise t must answer a challenge, unless it has done so before.
 func (ps *paths) responded(now mono.Time, t Tuple, sole bool) {
 	p := ps.find(t)
 	if p == nil && sole {
@@ -23,8 +23,8 @@ func (ps *paths) responded(now mono.Time, t Tuple, sole bool) {
 	}
 }
 
-// calledBack takes it that the response to our initiation, of n bytes, came on t. That
-// proves t if it is where we called, and no other address was (sole).
+// calledBack handles the response of n bytes to our initiation, which came on t. It proves
+// t if the initiation went to that address and to no other (sole).
 func (ps *paths) calledBack(now mono.Time, t Tuple, n int, sole netip.Addr) {
 	p := ps.find(t)
 	if p == nil && ps.listed(t) {
@@ -41,8 +41,8 @@ func (ps *paths) calledBack(now mono.Time, t Tuple, n int, sole netip.Addr) {
 	}
 }
 
-// met takes p into use, as a handshake has proven it. Its packets are small: whether full
-// ones pass is asked at once.
+// met takes p into use, because a handshake has proven it. A handshake has small packets,
+// so p is asked at once whether full ones pass.
 func (ps *paths) met(now mono.Time, p *path) {
 	p.unsized = p.unsized || !p.validated
 	ps.activate(now, p)

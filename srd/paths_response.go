@@ -12,18 +12,18 @@ import (
 )
 
 const (
-	// maxReplies bounds the responses owed: one for each path, as a newer challenge takes
-	// the place of the one before, and for each candidate.
+	// maxReplies bounds the owed responses: one for each path and one for each candidate. A
+	// newer challenge on a path takes the place of the one before.
 	maxReplies = steer.MaxPaths + candidate.Most
-	// answersMost is how many responses a path sends in a round trip, of answersLeast at
-	// least. An honest peer challenges a path once in its round trip, but that may be
-	// shorter than the smoothed one of all.
+	// answersMost bounds the responses on a path in a round trip, which counts as
+	// answersLeast at least. An honest peer challenges a path once in that path's round
+	// trip. That may be shorter than the smoothed round trip of all paths.
 	answersMost  = 8
 	answersLeast = time.Millisecond
 )
 
-// challenged owes the peer a response where its challenge came, which is the first one in
-// its packet.
+// challenged notes a response that is owed to the source of a challenge. The challenge is
+// the first one in its packet.
 func (ps *paths) challenged(p *Packet, secret wire.Secret) {
 	on := ps.whence(p.Slot).path
 	o := owed{path: on, tuple: p.Tuple, secret: secret, size: min(p.Size, BasePacket)}
@@ -41,8 +41,7 @@ func (ps *paths) challenged(p *Packet, secret wire.Secret) {
 	ps.replies = append(ps.replies, o)
 }
 
-// mayAnswer counts a response on p, and reports whether there were not too many in this
-// round trip.
+// mayAnswer counts a response on p, and reports whether this round trip allows it.
 func (ps *paths) mayAnswer(p *path) bool {
 	if now := ps.lastHeard; now.Sub(ps.roundAt) > max(ps.rtt.Smoothed(), answersLeast) {
 		ps.round, ps.roundAt = ps.round+1, now
@@ -77,21 +76,20 @@ func (ps *paths) nextReply(now mono.Time, t *Train) bool {
 	return false
 }
 
-// respond builds a train of the response owed, of size bytes at least, on p.
+// respond builds a train with the owed response on p, of size bytes at least.
 func (ps *paths) respond(t *Train, p *path, r *owed, size int) {
 	ps.flight.single(t, p, ledger.Silent, size, func(b []byte) []byte {
 		return wire.AppendSecret(b, wire.KindResponse, &r.secret)
 	})
 }
 
-// aside returns a path on which the peer has proven to be, for a response that is owed to
-// a candidate, and nil if it is to go to the candidate. An observer's copy may have
-// overtaken the challenge: then it asks for a way that works, but the answer to where the
-// copy came from never arrives, and who overtakes each challenge would keep us from being
-// found. (RFC 9000 section 9.3.3; a response counts whichever way it comes, section 8.2.3.)
-// A secret that is asked for again has not arrived, so every second answer with it goes
-// where it will. It measures nothing: only the first challenge of a candidate does, and a
-// path asks for another secret each time.
+// aside returns a proven path for a response that is owed to a candidate, or nil if the
+// response must go to the candidate. The challenge may be an observer's copy that overtook
+// the original. Then a response to the source of the copy never arrives, and an observer
+// that overtakes each challenge would hide us from the peer. A response counts on any path
+// (RFC 9000 section 8.2.3; section 9.3.3 has the attack). A secret that comes again was not
+// answered, so every second response to it goes on a proven path. That response measures
+// nothing: only a candidate's first challenge does, and a path has a new secret each time.
 func (ps *paths) aside(k *candidate.Candidate[Tuple], secret wire.Secret) *path {
 	if k.Theirs != secret {
 		k.Theirs, k.Asks = secret, 0
@@ -114,10 +112,11 @@ func (ps *paths) aside(k *candidate.Candidate[Tuple], secret wire.Secret) *path 
 	return p
 }
 
-// reply sends the response owed to where we have no path, if its address has paid for it.
-// The challenge of a candidate goes with it: if the response is a full packet, it proves
-// at once that such a one passes. Where there was no room for a candidate the peer gets no
-// answer, so that it asks again: it would take the path for open at both ends.
+// reply sends an owed response on a tuple without a path, if its address has paid for it.
+// The candidate's challenge goes with it. If the response is a full packet, the answer
+// proves at once that full packets pass. If there was no room for a candidate, the peer
+// gets no response and asks again. With a response it would believe that the path is open
+// at both ends.
 func (ps *paths) reply(now mono.Time, t *Train, r *owed) bool {
 	k := ps.candidates.Find(r.tuple)
 	if k == nil {

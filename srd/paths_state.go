@@ -5,12 +5,12 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// The states of a path change here, but for one that begins (paths_life.go). Whatever
-// takes one out of use hands back what is in flight on it, and full packets may have another
-// size then.
+// The states of a path change in this file; paths_life.go has their beginning. When a path
+// goes out of use, its packets in flight are handed back, and the size of a full packet may
+// change.
 
-// suspect takes p out of use and hands all that is in flight on it back. That is
-// not congestion: it is told to nobody but the path.
+// suspect takes p out of use and hands back all packets in flight on it. That is not
+// congestion, so congestion control hears nothing of it.
 func (ps *paths) suspect(now mono.Time, p *path) {
 	ps.flight.loseAll(p, ledger.Timed)
 	if p.state == PathActive {
@@ -18,17 +18,16 @@ func (ps *paths) suspect(now mono.Time, p *path) {
 		p.fell, ps.fell = now, now
 		ps.choice.frozen = now.Add(freezeRounds * ps.rtt.Smoothed())
 		ps.usable.Remove(int(p.slot))
-		// What is in flight on it may still be acknowledged, and then it is in use
-		// again. A probe at once would be one more packet in what is, mostly, a queue. But
-		// what a single late sample made of its round trip is waited for no longer than for
-		// any other probe.
+		// The packets in flight may still be acknowledged, and then p is in use again. A
+		// probe at once would mostly be one more packet in a queue. One late sample may
+		// have made lostAfter long, so the wait is no longer than for other probes.
 		p.probe = probe{next: now.Add(min(ps.lostAfter(p), max(ptoMost, 2*ps.rtt.Smoothed()))), size: p.probe.size, want: p.probe.want}
 		ps.probing.Add(int(p.slot))
 		ps.resize()
 	}
 }
 
-// alive notes that p works in our direction: something sent on it arrived.
+// alive notes that p works in our direction, because a packet sent on it arrived.
 func (ps *paths) alive(now mono.Time, p *path) {
 	p.heard = now
 	if p.silent() && !p.unsized {
@@ -42,7 +41,7 @@ func (ps *paths) activate(now mono.Time, p *path) {
 		ps.cfg.Policy.Reset(int(p.slot))
 	}
 	ps.choice.place(p)
-	ps.changed = ps.changed || len(ps.withdrawn) > 0 // what was withdrawn may go now
+	ps.changed = ps.changed || len(ps.withdrawn) > 0 // paths to withdrawn addresses may go now
 	p.state, p.validated = PathActive, true
 	ps.candidates.Recheck()
 	ps.mourn()
@@ -53,7 +52,7 @@ func (ps *paths) activate(now mono.Time, p *path) {
 	ps.resize()
 }
 
-// freePath gives p's slot back.
+// freePath frees p and its slot.
 func (ps *paths) freePath(p *path) {
 	ps.flight.handBack(p)
 	if p.validated {
@@ -67,7 +66,7 @@ func (ps *paths) freePath(p *path) {
 	ps.resize()
 }
 
-// mourn determines anew when the last of the paths that are silent fell so.
+// mourn updates fell, the time when the last of the silent paths fell silent.
 func (ps *paths) mourn() {
 	ps.fell = 0
 	for _, p := range ps.table {
@@ -77,8 +76,8 @@ func (ps *paths) mourn() {
 	}
 }
 
-// resize sets the size of a full packet: what every usable path carries, so
-// that a message can be sent again on any of them.
+// resize sets the size of a full packet. Every usable path carries it, so that a message
+// can be sent again on any of them.
 func (ps *paths) resize() {
 	size := MaxPacket
 	for _, p := range ps.table {
@@ -92,15 +91,15 @@ func (ps *paths) resize() {
 	}
 }
 
-// moved notes that a path has gone, or is down: what waits for room may have it now, and
-// an address may be proven no more.
+// moved notes that a path was freed or went down. Its room may go to a waiting candidate or
+// tuple, and its address may be no longer proven.
 func (ps *paths) moved() {
 	ps.candidates.Recheck()
 	ps.changed = ps.changed || ps.wanting || ps.candidates.Len() > 0
 }
 
-// below returns the largest packet size below size that is worth probing for on p, 0
-// when there is none. The largest of all goes first: mostly it passes. Then what tunnels
+// below returns the largest packet size below size that is worth probing for on p, or 0.
+// The largest of all goes first, because it mostly passes. Then come the sizes that tunnels
 // and access lines leave of 1500 bytes (PPPoE, IPv6, VXLAN, WireGuard).
 func (ps *paths) below(p *path, size int) uint16 {
 	most := min(ps.cfg.MTU(p.tuple), MaxPacket)
@@ -112,9 +111,9 @@ func (ps *paths) below(p *path, size int) uint16 {
 	return 0
 }
 
-// ask takes p out of use until it answers, for a reason that is not silence: nothing that
-// is in flight there was overtaken, and no other path need be doubted. As there is a reason,
-// it is down one probe sooner than others.
+// ask takes p out of use until it answers, for another reason than silence. Nothing in
+// flight there was overtaken, so no other path is in doubt. Because of the reason it is
+// down one probe sooner than others.
 func (ps *paths) ask(now mono.Time, p *path) {
 	ps.flight.handBack(p)
 	p.state, p.fell = PathSuspect, now
@@ -125,7 +124,7 @@ func (ps *paths) ask(now mono.Time, p *path) {
 	ps.resize()
 }
 
-// down takes p out of use for good, unless it answers.
+// down gives p up until it answers.
 func (ps *paths) down(p *path) {
 	p.state, p.probe.echoes = PathDown, 0
 	ps.moved()
@@ -145,7 +144,7 @@ func (ps *paths) fail(now mono.Time, p *path) {
 	ps.resize()
 }
 
-// leave takes it that p is gone: what comes where it was comes on no path of ours.
+// leave notes that p is gone: packets on its tuple come on no path of ours.
 func (ps *paths) leave(p *path) {
 	for _, w := range ps.from {
 		if w != nil && w.path == p {

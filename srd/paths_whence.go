@@ -5,7 +5,7 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// came finds our path where p came, and notes that the peer was heard there.
+// came finds our path for p, and notes that the peer was heard there.
 func (ps *paths) came(now mono.Time, p *Packet) {
 	w := ps.whence(p.Slot)
 	ps.locate(w, p)
@@ -21,9 +21,9 @@ func (ps *paths) came(now mono.Time, p *Packet) {
 	}
 }
 
-// cameAgain takes a packet that was handled before. While no path works, the peer may be where
-// it came: an observer who is quicker has all first copies come from elsewhere. So that is a
-// candidate, and a challenge in it is answered there, once.
+// cameAgain handles a packet that was handled before. While no path works, the peer may be
+// at its source: a faster observer makes all first copies come from elsewhere. So its tuple
+// becomes a candidate, and a challenge in it is answered there, once.
 func (ps *paths) cameAgain(now mono.Time, p *Packet) {
 	if !ps.usable.Empty() {
 		return
@@ -45,8 +45,8 @@ func (ps *paths) cameAgain(now mono.Time, p *Packet) {
 	}
 }
 
-// whence returns where packets of a slot come from. The list is as long as slots are in use:
-// that of candidates is the first.
+// whence returns the source of the packets of a slot. The list is as long as the slots in
+// use require; candidateSlot is first.
 func (ps *paths) whence(slot uint16) *whence {
 	i := (int(slot) + 1) % (candidateSlot + 1)
 	for len(ps.from) <= i {
@@ -58,7 +58,7 @@ func (ps *paths) whence(slot uint16) *whence {
 	return ps.from[i]
 }
 
-// locate finds our path where p came.
+// locate finds our path on p's tuple.
 func (ps *paths) locate(w *whence, p *Packet) {
 	if w.tuple == p.Tuple && (w.path != nil && w.path.tuple == p.Tuple || w.path == nil && w.looked == ps.opened) {
 		return

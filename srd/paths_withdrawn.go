@@ -7,17 +7,18 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// withdrawn are addresses of the peer that are to carry nothing while another works. The peer
-// learned the paths to them from us, and goes on with these until they fall silent. So what
-// comes from there is dropped as well. Where nothing else works they are addresses like any
+// withdrawn lists addresses of the peer that must carry nothing while another one works.
+// The peer learned the paths to them from us, and uses these until they fall silent. So
+// packets from there are dropped as well. If no other address works, they count like any
 // other: a peer may have moved there.
 type withdrawn []netip.Addr
 
-// withdrawnMost bounds the addresses: as many as are remembered as proven.
+// withdrawnMost bounds the list, as provenMost bounds the proven addresses.
 const withdrawnMost = provenMost
 
-// Withdraw tells all addresses of the peer that were configured, and are no more. Paths to
-// them are let go as soon as another is in use; what is in flight there is sent again.
+// Withdraw sets the list of the peer's addresses that were configured and no longer are.
+// Paths to them are freed as soon as another path is in use, and their packets in flight
+// are sent again.
 func (c *Conn) Withdraw(now mono.Time, addrs []netip.Addr) {
 	c.paths.withdrawn = slices.Clone(addrs[:min(len(addrs), withdrawnMost)])
 	c.paths.letGo()
@@ -31,7 +32,7 @@ func (ps *paths) elsewhere() bool {
 	return slices.ContainsFunc(ps.table, func(p *path) bool { return p.state == PathActive && !ps.withdrawn.at(p) })
 }
 
-// refuses reports whether what came from a is to be dropped.
+// refuses reports whether packets from a must be dropped.
 func (ps *paths) refuses(a netip.Addr) bool {
 	return len(ps.withdrawn) > 0 && slices.Contains(ps.withdrawn, a) && ps.elsewhere()
 }

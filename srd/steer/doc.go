@@ -23,7 +23,7 @@
 //
 //   - [Scoped]: how long a choice holds. A policy that keeps flows together gets trains of
 //     one flow only, and the flow in [Context]. It is offered all usable paths, also those
-//     that are late or hold more than their share of the window.
+//     with a cost that makes them ineligible for other policies.
 //   - [Sender]: the bytes sent on each path, for rates and flowcells.
 //   - [Remote]: the congestion of our paths as the other end sees it. A connection with
 //     such a policy stamps its packets with the time. The other end measures with a

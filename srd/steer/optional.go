@@ -7,11 +7,10 @@ type Scope uint8
 
 // These are the scopes.
 const (
-	// PerTrain means that any train, a burst of packets sent together, may take any
-	// usable path. The connection then offers only paths that are not late and hold no
-	// more than their share of the window.
+	// PerTrain means that any train, a burst of packets sent together, may take any path.
+	// The connection then offers only eligible paths, by their cost (docs/transport.md).
 	PerTrain Scope = iota
-	// PerFlow means that a train contains messages of one flow, and that the connection
+	// PerFlow means that a train contains messages of one flow only. The connection then
 	// offers all usable paths.
 	PerFlow
 	// PerPeer means that the connection offers all usable paths.
