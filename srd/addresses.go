@@ -38,8 +38,8 @@ func (s *AddressSet) Release(a netip.Addr) {
 // Has reports whether a is held.
 func (s *AddressSet) Has(a netip.Addr) bool { return s.holders[a.Unmap()] > 0 }
 
-// heldMost bounds the addresses of one peer that have this share. Hosts have fewer uplinks.
-// It also prevents a peer with a whole network of addresses from filling a table.
+// heldMost limits how many addresses of one peer get this share. It is more than hosts have
+// uplinks, and so few that one peer with many addresses cannot fill a table.
 const heldMost = 32
 
 // holding is the set of peer addresses that a Conn holds.

@@ -30,8 +30,8 @@ type loans struct {
 func (l *loans) message(b []byte, number uint32, m *Message) []byte {
 	var owner Shared
 	if len(l.lent) == 0 || m.Owner != l.lender {
-		// Messages of one owner follow each other. One type assertion for all of them saves
-		// time, because it takes longer than the rest.
+		// One type assertion serves a run of messages with the same owner, because it takes
+		// longer than the rest.
 		var ok bool
 		if owner, ok = m.Owner.(Shared); !ok || !l.wanted {
 			return wire.AppendMessage(b, number, &m.Imm, m.Data)

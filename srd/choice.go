@@ -127,9 +127,9 @@ func (ch *choice) choose(now mono.Time) *path {
 	return ch.paths.table[ch.cfg.Policy.Pick(now, set, ch.steering.ahead)]
 }
 
-// A path seldom fails alone. So for freezeRounds round trips after a failure, new data
-// takes only paths with an acknowledgement in the last cleanRounds (REPS, EuroSys 2025,
-// section 3.3).
+// A path seldom fails alone. For freezeRounds round trips after a failure, new data takes
+// only recently acknowledged paths: in the last cleanRounds (REPS, EuroSys 2025, section
+// 3.3).
 const (
 	freezeRounds = 10
 	cleanRounds  = 2
@@ -203,10 +203,10 @@ func (ch *choice) alternative(now mono.Time, m *outMsg) *path {
 	return ch.paths.table[ch.cfg.Policy.Pick(now, fits, what)]
 }
 
-// nearer returns the path for the acknowledgement of packets that came on p. This is p
-// itself if it is one of the nearest paths. Otherwise it is the near path with the latest
-// packet from the peer, if that packet is recent. If it is old, the near paths may have
-// failed, and p is used.
+// nearer returns the path for the acknowledgement of packets that came on p. If p is one of
+// the nearest paths, p is used. Otherwise it is the near path with the latest packet from
+// the peer, if that packet is recent. If it is old, the near paths may have failed, and p
+// is used.
 func (ch *choice) nearer(p *path) *path {
 	if ch.distance(p) == 0 {
 		return p

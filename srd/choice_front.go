@@ -21,8 +21,8 @@ type front struct {
 
 // frontRounds is the number of round trips over which the wait is smoothed. An inner
 // connection that waits for a repair sends in bursts, and nothing waits between two bursts.
-// If far paths were eligible only during bursts, the nearest ones would fill up. The end of
-// a slow start leaves a queue too, which is gone after some round trips.
+// If far paths were eligible only during bursts, the nearest ones would fill up. The queue
+// at the end of a slow start is short-lived too: it is gone after some round trips.
 const frontRounds = 8
 
 // note records the waiting bytes and the rate in bytes per second at which they leave (0:
@@ -48,9 +48,9 @@ func (f *front) note(now mono.Time, bytes int, rate float64, rtt time.Duration) 
 func (ch *choice) behind(p *path) time.Duration { return max(0, ch.distance(p)-ch.front.wait) }
 
 // admitted returns the rate in bytes per second at which the window admits waiting data, 0
-// if it is unknown. If data waited while the rate of arrivals was measured, it is that
-// rate. Otherwise the measured rate may only show that there was little to send. Then a
-// window in each round trip is the least.
+// if it is unknown. This is the rate of arrivals, if data waited during its measurement.
+// Otherwise the measurement may only show that there was little to send. Then the rate is
+// at least a window in each round trip.
 func (ch *choice) admitted(now mono.Time) float64 {
 	rate, trip := ch.recovery.rate.at(now), ch.rtt.Smoothed().Seconds()
 	if rate == 0 || trip == 0 || ch.recovery.rate.since >= ch.front.idle {

@@ -9,10 +9,11 @@ type Class uint32
 // The classes that have a name.
 const (
 	// Stream messages carry a protocol that repairs itself, after 200 ms at the earliest
-	// (Linux's minimum RTO). So their repair ends after 150 ms, or four round trips.
+	// (Linux's minimum RTO). So their repair ends after 150 ms, or after four round trips
+	// if those are longer.
 	Stream Class = 0
 	// Datagram messages carry a protocol that has no use for late data. Their repair ends
-	// after 50 ms, or four round trips.
+	// after 50 ms, or after four round trips if those are longer.
 	Datagram Class = 1
 	// Reliable messages are repaired until they are acknowledged or the session is gone.
 	Reliable Class = 1<<32 - 1
@@ -24,7 +25,7 @@ const (
 // classUnit makes the longest deadline somewhat more than an hour.
 const classUnit = time.Microsecond
 
-// Deadline returns a class with a fixed time: a payload is given up when d has passed since
+// Deadline returns a class with a fixed time. A payload is given up when d has passed since
 // it was first sent, and not before. The number of losses does not matter. The time is at
 // least 2 us and at most 71 minutes.
 func Deadline(d time.Duration) Class {

@@ -31,8 +31,8 @@ type Config struct {
 	Indexes     Indexes
 	Addresses   Addresses // set to which the peer's addresses are added; may be nil
 	// Afford decides whether an initiation or a challenge of n bytes may go to an unproven
-	// address; nil: always. So a host can bound the bytes that a peer of an untrusted user
-	// has it send to strangers.
+	// address; nil: always. It bounds the bytes that an untrusted user's peer can make this
+	// host send to strangers.
 	Afford func(now mono.Time, to netip.Addr, n int) bool
 	// Timestamp maps the monotonic clock to the wall clock's TAI64N stamp.
 	Timestamp func(mono.Time) handshake.Timestamp
@@ -42,10 +42,9 @@ type Config struct {
 	Class     func(Tuple) int // class of a path, for policies with weights; nil: all are alike
 	Control   cc.Controller
 	Keepalive time.Duration // interval on every path that we opened; 0: none
-	// KeyLife and KeyPackets bound the use of keys: the side that began the handshake
-	// renews them after this time, or after this many packets of up to 2,048 bytes. A
-	// larger packet counts as several. 0: 120 s and 2^27 packets. The shortest life is 12
-	// s.
+	// KeyLife and KeyPackets bound the use of keys in time and in packets of up to 2,048
+	// bytes. A larger packet counts as several. The side that began the handshake renews
+	// the keys. 0: 120 s and 2^27 packets. The shortest life is 12 s.
 	KeyLife    time.Duration
 	KeyPackets uint64
 	// Granularity is the accuracy of the driver's clock and scheduling. All timeouts allow

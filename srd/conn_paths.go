@@ -98,11 +98,11 @@ func (c *Conn) Refused(now mono.Time, t Tuple) {
 	}
 }
 
-// HostChanged reports that addresses or routes of this host may have changed. became
-// returns the present form of an uplink; for example, an address that moved to another
-// interface has another number. The paths of such an uplink go on. ok is false if the
-// uplink is gone, and then its paths are freed. Silent paths are probed at once, because
-// the cause of their silence may be over.
+// HostChanged reports that addresses or routes of this host may have changed. The function
+// became returns the present form of an uplink: an address that moved to another interface,
+// for example, has another uplink number. The paths of such an uplink go on. If it is gone,
+// ok is false, and its paths are freed. Silent paths are probed at once, because the cause
+// of their silence may be over.
 func (c *Conn) HostChanged(now mono.Time, became func(Uplink) (u Uplink, ok bool)) {
 	soon := now
 	for _, p := range c.paths.table {

@@ -61,7 +61,7 @@ func (c *Conn) confirm(now mono.Time, p *Packet) {
 	c.paths.begin(now)
 }
 
-// Close tells the peer on one path that the session ends and forgets the keys.
+// Close tells the peer on one path that the session ends, and forgets the keys.
 func (c *Conn) Close(now mono.Time, t *Train) bool {
 	defer func() {
 		c.session.retire(&c.session.send)
@@ -226,8 +226,8 @@ func (c *Conn) Restarted() bool {
 }
 
 // lied ends the session with a peer that has acknowledged packets it cannot have received.
-// The peer is neither called nor answered until its wait is over. It then begins with a new
-// window, because lies may have grown the old one.
+// The peer is neither called nor answered until its wait is over. The next session begins
+// with a new window, because lies may have grown the old one.
 func (c *Conn) lied(now mono.Time) {
 	s := &c.session
 	s.liar.again(now)

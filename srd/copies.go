@@ -21,7 +21,7 @@ type copying struct {
 }
 
 // copyLater is the smallest payload in bytes that is worth an entry. It also bounds the
-// number of entries, because one read returns few payloads of this size.
+// number of entries, because one read returns a limited number of such payloads.
 const copyLater = 256
 
 // Copy copies src to dst, which is a part of the buffer to. It copies at once if c is nil

@@ -25,9 +25,9 @@
 // A file's name begins with the type that owns its contents (docs/core.md): session, paths,
 // receiver, recovery, choice, sender. The conn files join these types. Lower types see only
 // session_keys.go (the keyring), recovery_flight.go (packets in flight) and paths_table.go
-// (paths by slot). config.go, env.go and stats.go hold the shared state. The other files:
-// path.go has a single path, model.go its timeouts, hosts.go the lateness of both hosts,
-// outbox.go messages in flight, calls.go attempts under way. endpoint.go has all peers of
-// one process, and addresses.go their known addresses. guard.go and throttle.go limit the
-// time that handshakes take.
+// (paths by slot). The shared state is in config.go, env.go and stats.go. A single path is
+// in path.go, its timeouts in model.go, and the lateness of both hosts in hosts.go.
+// Messages in flight are in outbox.go, and handshake attempts in calls.go. All peers of one
+// process are in endpoint.go, and their known addresses in addresses.go. The limits on the
+// time of handshakes are in guard.go and throttle.go.
 package srd

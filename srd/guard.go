@@ -32,15 +32,16 @@ var (
 	// responses to one attempt. A cookie proves an address, but without this bound one
 	// proven address could use up the share (WireGuard has the same 20 a second).
 	sourceLimit = limit{rate: 20, burst: 20}
-	// chanceLimit lets packets from known addresses exceed sourceLimit by 150 a second in
-	// all. It is for each of 256 buckets; lot assigns a packet to one.
+	// chanceLimit lets packets from known addresses exceed sourceLimit, by 150 a second in
+	// all. It is the limit of one of 256 buckets; lot selects a packet's bucket.
 	chanceLimit = limit{rate: 150.0 / sourceBuckets, burst: 1}
 
 	// These limit cookie replies: 10,000 a second to known addresses, 20,000 to all others.
 	// A reply costs some 10 us, mostly to send, and is a third as large as the packet that
-	// it answers. With limits near those of initiations, a flood could take all cookies and
-	// lock peers out. Each limit is for one of 256 buckets. A packet's lot is its bucket,
-	// but for askerLimit the address is: a flood from one address leaves the others theirs.
+	// it answers. Limits near those of initiations would let a flood take all cookies and
+	// lock peers out. Each limit is for one of 256 buckets, which lot selects. For
+	// askerLimit the address selects it, so a flood from one address leaves the others
+	// theirs.
 	knownCookies = limit{rate: 10_000.0 / sourceBuckets, burst: 4}
 	otherCookies = limit{rate: 16_000.0 / sourceBuckets, burst: 4}
 	askerLimit   = limit{rate: 4_000.0 / sourceBuckets, burst: 4}

@@ -61,7 +61,8 @@ type hosts struct {
 	wrongAt mono.Time     // when one was last added or taken back
 }
 
-// newHosts returns the initial state for hosts with granularity g; 0 is that of a process.
+// newHosts returns the initial state for hosts with granularity g; 0 is the granularity of
+// a process.
 func newHosts(g time.Duration) hosts {
 	if g == 0 {
 		g = mono.Granularity
@@ -83,8 +84,8 @@ func (h *hosts) took(d time.Duration) {
 // wait returns the time that the two hosts usually add to a round trip.
 func (h *hosts) wait() time.Duration { return max(h.ackMost(), h.mean) }
 
-// noise returns the deviation to allow for: that of the network, but no less than the
-// hosts'.
+// noise returns the deviation to allow for: dev of the network, but no less than the
+// granule and the deviation of the hosts.
 func (h *hosts) noise(dev time.Duration) time.Duration { return max(dev, h.granule, h.deviation) }
 
 // ackLeast and ackMost bound the delay of an acknowledgement.

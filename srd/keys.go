@@ -7,7 +7,7 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// Overhead is what sealing adds to a packet's frames, in bytes.
+// Overhead is the number of bytes that sealing adds to a packet's frames.
 const Overhead = wire.Overhead
 
 // HeaderLen is the part of Overhead before the frames, in bytes.

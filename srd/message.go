@@ -41,12 +41,12 @@ type Source interface {
 	// Backlog reports whether Pull would return something. A Source that cannot tell
 	// returns true.
 	Backlog() bool
-	// Waiting returns how many bytes wait to be pulled; 0: none, or unknown. If it is
-	// known, the transport uses a longer path as soon as that delivers a packet sooner than
-	// the shorter paths would in their turn.
+	// Waiting returns how many bytes wait to be pulled; 0: none, or unknown. A known number
+	// lets the transport choose a longer path when a packet would arrive there before its
+	// turn on the shorter ones.
 	Waiting() int
 	// Peek returns the flow of the message that Pull would return, for policies that keep
-	// flows together. bytes is the number of bytes of that flow that are certain to follow
+	// flows together. The result bytes is how many bytes of that flow are certain to follow
 	// each other, at least 1. ok is false if there is no message.
 	Peek(now mono.Time) (flow uint32, bytes int, ok bool)
 }

@@ -38,8 +38,8 @@ const (
 )
 
 // noise returns by how much the times of equal packets may differ, for the round trips of
-// r. With few samples one outlier dominates the deviation. Until r is settled, the
-// deviation is capped by that of all paths, or by the base if that is greater.
+// r. With few samples one outlier dominates the deviation. So an unsettled deviation counts
+// for no more than the deviation of all paths, or than the base if that is greater.
 func (e *env) noise(r *rtt.Estimator) time.Duration {
 	dev := r.Variation()
 	if !r.Settled() && e.rtt.Settled() {
@@ -48,9 +48,9 @@ func (e *env) noise(r *rtt.Estimator) time.Duration {
 	return e.hosts.noise(dev)
 }
 
-// mean returns the average time of a packet on p, for verdicts of loss. It adds the queue
-// of all paths to the base of a path with few samples. lateAfter does without it, because
-// it does no harm to avoid such a path.
+// mean returns the average time of a packet on p, for verdicts of loss. A path with few
+// samples gets its base and the queue of all paths. lateAfter does without that queue,
+// because nothing is lost when such a path is avoided.
 func (e *env) mean(p *path) time.Duration {
 	if p.rtt.Settled() {
 		return p.rtt.Smoothed()
@@ -94,10 +94,10 @@ func (e *env) reorderWindow(p *path) time.Duration {
 }
 
 // tailDue returns when packet k, the oldest in flight on p, is lost although no later
-// packet proves it (the tail of a train). The beginning of its train must have arrived.
-// Then its acknowledgement should have come with that of the beginning, or with the next
-// one. Otherwise tailDue returns Never. With many paths the next train on p may begin after
-// p's timeout, although p is not silent.
+// packet proves it (the tail of a train). The beginning of its train must have arrived;
+// otherwise tailDue returns Never. An acknowledgement of k should have come together with
+// the beginning's, or with the next one. With many paths the next train on p may begin
+// after p's timeout, although p is not silent.
 func (e *env) tailDue(p *path, k *ledger.Packet) mono.Time {
 	if p.largest == 0 || k.At > p.newest || !e.begun(p, p.lowest) {
 		return mono.Never
@@ -105,10 +105,10 @@ func (e *env) tailDue(p *path, k *ledger.Packet) mono.Time {
 	return p.told.Add(e.reorderWindow(p))
 }
 
-// begun reports whether a packet of pn's train, or a later packet, has arrived. Packets
-// that only left at the same time do not count. Packets of other paths, for example of a
-// first window, may lie between them on a shared link. If half of the mean is long compared
-// with the noise, the reorder window covers that, and begun is true. A packet that was
+// begun reports whether a packet of pn's train, or a later packet, has arrived. A packet
+// that left at the same time is not enough. On a shared link the packets of other paths may
+// lie between the two, for example a first window. The reorder window covers that if half
+// of the mean is long compared with the granule; then begun is true. A packet that was
 // settled otherwise and is no longer in the ledger proves nothing.
 func (e *env) begun(p *path, pn uint64) bool {
 	if p.rtt.Smoothed()/reorderPart >= lateDeviations*e.hosts.granule {

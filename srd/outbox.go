@@ -100,7 +100,7 @@ func (o *outbox) ack(n uint64) {
 }
 
 // fresh returns the bits of word that are news: their messages are in the box and were not
-// acknowledged before. word has one bit for each of 64 messages from number n on.
+// acknowledged before. Each bit stands for one of 64 messages from number n on.
 func (o *outbox) fresh(n, word uint64) uint64 {
 	if n >= o.next || word == 0 || len(o.ring) == 0 {
 		return 0

@@ -26,11 +26,11 @@ var pathStateNames = [...]string{"free", "candidate", "active", "suspect", "down
 // String returns the state's name.
 func (s PathState) String() string { return pathStateNames[s] }
 
-// Sizes of UDP payload in bytes. BasePacket is what every path must carry (RFC
-// 9000 section 14.1); a path that does not is never validated.
+// Sizes of UDP payload in bytes. Every path must carry BasePacket (RFC 9000 section 14.1);
+// a path that does not is never validated.
 const (
 	BasePacket = 1200
-	// MaxPacket is the largest size that is probed: that of a 9,000-byte network.
+	// MaxPacket is the largest size that is probed, for networks with 9,000-byte packets.
 	MaxPacket = wire.MaxPacket
 )
 
@@ -135,8 +135,8 @@ func (s *PathStats) received(e ECN) {
 }
 
 // Packet thresholds: a packet is lost when a packet sent this much later on the same path
-// has arrived. 2 tolerates a swap of neighbours. Each proven mistake raises the threshold
-// by one, by mistakesMost at most (docs/design.md, "Loss and repair").
+// has arrived. A threshold of 2 tolerates a swap of neighbours. Each proven mistake raises
+// it by one, by mistakesMost at most (docs/design.md, "Loss and repair").
 const (
 	reorderFirst = 2
 	mistakesMost = 6 // wrong verdicts that count at once, of the packet threshold or of time

@@ -144,7 +144,8 @@ func (ps *paths) admit(now mono.Time, k *candidate.Candidate[Tuple]) bool {
 }
 
 // regain sends the oldest message again on p, unless another path was acknowledged since p
-// was first heard. The peer has moved, so unanswered packets went to its old address.
+// was first heard. If none was, the peer has moved, and unanswered packets went to its old
+// address.
 func (ps *paths) regain(p *path, since mono.Time) {
 	n := ps.flight.out.first
 	if !ps.flight.out.open(n) || (ps.flight.out.at(n).slot == p.slot && !ps.flight.out.at(n).wants) {

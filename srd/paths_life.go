@@ -34,15 +34,15 @@ func (ps *paths) find(t Tuple) *path {
 	return nil
 }
 
-// openPath takes a slot for t. ours means that the peer is configured to be there;
-// otherwise it has proven to be there. openPath returns nil if there is no slot.
+// openPath takes a slot for t. With ours, the peer is configured to be there, and otherwise
+// it has proven to be there. The result is nil if there is no slot.
 func (ps *paths) openPath(now mono.Time, t Tuple, ours bool) *path {
 	p := ps.slotFor(ours)
 	if p == nil {
 		return nil
 	}
-	// A slot that is used again continues its packet numbers: a nonce is never used twice,
-	// whatever becomes of paths and sessions.
+	// A slot that is used again continues its packet numbers. So a nonce is never used
+	// twice, whatever becomes of paths and sessions.
 	*p = path{slot: p.slot, tuple: t, state: PathCandidate, ours: ours, sent: p.sent, largest: p.largest, peerCE: p.peerCE, skipped: p.skipped, reorder: reorderFirst}
 	p.probe.next = now
 	ps.probing.Add(int(p.slot))
@@ -78,11 +78,11 @@ func (ps *paths) slotFor(ours bool) *path {
 }
 
 // worth ranks the paths that may make room for a new one, which is ours or proven by the
-// peer. The lowest goes first. If the peer has proven the new one, this is an untried path
-// of ours, so that two sides with many ports share the room. Next are paths that never
-// answered, then the path down for longest, and ours last. For one of ours only a down path
-// of the peer's goes, or two dead paths would replace each other for ever. Never: a path
-// that works stays.
+// peer. The lowest goes first. For a proven one, untried paths of ours go first, so that
+// two sides with many ports share the room. Next are paths that never answered, then the
+// path down for longest, and ours last. For one of ours only a down path of the peer's
+// goes, or two dead paths would replace each other for ever. A path that works stays
+// (Never).
 func (p *path) worth(ours bool) mono.Time {
 	switch {
 	case !ours && p.ours && p.state == PathCandidate && p.probe.tries == 0:

@@ -12,7 +12,7 @@ import (
 // its response. It is for display only: it changes no estimate and no state of a path.
 
 // nextMeasure sends the next challenge of a measurement. A path that is not open yet must
-// wait: the peer answers only the newest challenge, and that must be the one that opens the
+// wait. The peer answers only the newest challenge, and that must be the one that opens the
 // path.
 func (ps *paths) nextMeasure(now mono.Time, t *Train) bool {
 	m := ps.measuring

@@ -11,8 +11,8 @@ import (
 )
 
 // openEvery is the shortest time between the first challenges of two paths. Without it they
-// would queue behind each other, and every path would look long. The first challenge leaves
-// before the waiting messages, so it measures an empty network. The peer keeps few
+// would queue behind each other, and every path would look long. A due challenge leaves
+// before waiting messages, so the first one measures an empty network. The peer keeps few
 // candidates, so no more than that are under way at once. However, all paths may be opened
 // within a second.
 const (
@@ -109,7 +109,7 @@ func (ps *paths) askHere(now mono.Time, p *path) {
 }
 
 // vain returns how many paths of ours were challenged more than once, if no path works. If
-// one works, the cause is mostly a late host, and no more paths are needed.
+// one works, mostly a late host delays the answers, and more paths would not help.
 func (ps *paths) vain() (n int) {
 	if !ps.usable.Empty() {
 		return 0

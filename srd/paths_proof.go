@@ -7,8 +7,8 @@ import (
 )
 
 // A handshake proves an address, because somebody there could read a packet that was sent
-// there. That is no proof if the same packet went to another address too: it may have been
-// read there, and the answer may have a forged source address.
+// there. It proves nothing if the same packet went to another address too. The packet may
+// have been read there, and the answer may have a forged source address.
 
 // responded handles the first packet under keys that we made as responder. It came on t,
 // where our response went. If sole is set, the response went to no other address, and t is

@@ -29,8 +29,8 @@ type whence struct {
 }
 
 // sample adds a round trip to p. A path that is opened beside a queue has never been empty.
-// So it begins with the least base of the paths between the same addresses. held is the
-// time that the peer says it took beside trip.
+// So it begins with the least base of the paths between the same addresses. The peer
+// reports held, its own time, which trip does not include.
 func (s *slots) sample(now mono.Time, p *path, trip, held time.Duration) {
 	first := !p.rtt.Known()
 	p.rtt.Add(now, trip, held)

@@ -103,10 +103,10 @@ func (s Set) Without(t Set) Set {
 
 // Sample is the information that a packet's acknowledgement gives about its path.
 type Sample struct {
-	Queue time.Duration // round trip above the path's base
-	// Distance is how much longer the path's base round trip is than the shortest base of
-	// all paths, if that matters. The time that data waits before it is sent is
-	// subtracted, because data saves that wait on a longer path.
+	Queue time.Duration // round trip above that of the path without a queue
+	// Distance is how much longer the path is than the nearest one, both without a queue; 0
+	// if they are alike. The time that data waits before it is sent is subtracted, because
+	// data saves that wait on a longer path.
 	Distance time.Duration
 	RTT      time.Duration // smoothed round trip of the path
 	CE       bool
