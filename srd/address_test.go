@@ -12,8 +12,8 @@ import (
 	"github.com/srdtun/srdtun/srd/steer"
 )
 
-// Attackers of the tests here: an observer, who forwards a peer's packets from elsewhere
-// before they arrive, and a peer that lies about its source address.
+// The first attacker of these tests is an observer. It forwards a peer's packets from
+// elsewhere before they arrive. The second is a peer that forges its source address.
 
 // at returns a tuple of the victim's, or of a new address of the peer's.
 func at(addr string, port int) Tuple {
@@ -59,8 +59,8 @@ func repeated(n int, secret byte, k wire.Kind) (b []byte) {
 	return b
 }
 
-// Whatever a lying peer sends from a victim's address, on whatever ports and slots: the
-// victim gets no more than three times as much.
+// A lying peer sends from a victim's address, on any ports and slots. The victim gets at
+// most three times the bytes of the peer.
 func TestScriptNoReflection(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		s := newScript(t, 2)
@@ -102,8 +102,8 @@ func TestScriptNoReflection(t *testing.T) {
 	})
 }
 
-// A packet asks for one response, however many challenges it has, and a path is given as
-// many in a round trip as an honest peer may ask for.
+// A packet with many challenges gets one response. A path is given as many responses in a
+// round trip as an honest peer may ask for.
 func TestScriptChallengesAreBounded(t *testing.T) {
 	s := newScript(t, 1)
 	s.arrive(0, 1400, repeated(80, 1, wire.KindChallenge))

@@ -7,8 +7,9 @@ import (
 	"github.com/srdtun/srdtun/srd/internal/wire"
 )
 
-// What comes is acknowledged on the nearest path; what comes again where it came, as nearer ones
-// may have failed in our direction, until an acknowledgement was sent.
+// A packet is acknowledged on the nearest path. A packet that comes again is acknowledged
+// on its own path until one acknowledgement was sent: nearer paths may have failed in our
+// direction.
 func TestScriptAcknowledgesWhereItComesAgain(t *testing.T) {
 	s := newScript(t, 3)
 	s.lengthen(10 * time.Millisecond)
@@ -43,8 +44,8 @@ func TestScriptAcknowledgesWhereItComesAgain(t *testing.T) {
 	s.wantSound(t)
 }
 
-// Whoever is called opens no paths beside those of the peer, until nothing is heard there any more:
-// they may all have failed while nobody looked.
+// A called end opens no paths beside the peer's. When nothing is heard on those any more,
+// it does, because all of them may have failed unnoticed.
 func TestScriptCalledOneOpensPathsInSilence(t *testing.T) {
 	s := newScript(t, 2)
 	s.c.env.cfg.Eager = false

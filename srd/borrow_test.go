@@ -27,8 +27,8 @@ type lone struct{}
 
 func (lone) Done(Status) {}
 
-// A train is the same bytes whether payloads are copied by Next or by Seal, though the
-// transport may be done with them in between, and nothing is held after it.
+// A train has the same bytes whether Next or Seal copies the payloads, even if the
+// transport releases them in between. Nothing is held after the train.
 func TestSharedPayloads(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		now, later := NewTrain(), NewTrain().Borrow()
@@ -101,7 +101,7 @@ func TestTrainsThatAreNotSealed(t *testing.T) {
 	}
 }
 
-// What a message takes in a train is the same either way.
+// A message takes the same room in a train either way.
 func TestHeadOfAMessage(t *testing.T) {
 	payload := []byte("payload")
 	whole := wire.AppendMessage(nil, 9, &Imm{1}, payload)

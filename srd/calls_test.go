@@ -116,8 +116,8 @@ func TestCallsDeadline(t *testing.T) {
 	want(mono.Never)
 }
 
-// What comes from where nothing was sent answers nothing. Where the kernel chose the source
-// address, any of ours will do.
+// A packet from a tuple on which nothing was sent answers nothing. If the kernel chose the
+// source address, any address of ours fits.
 func TestReaches(t *testing.T) {
 	elsewhere := callee
 	elsewhere.Remote = netip.MustParseAddrPort("10.0.0.2:8")
@@ -137,8 +137,8 @@ func TestReaches(t *testing.T) {
 	}
 }
 
-// When a handshake is given up, what waits is given up only if no session works. It may be
-// that somebody keeps the next one from being made.
+// When a handshake is given up, waiting messages are given up only if no session works.
+// Perhaps an attacker keeps the next session from being made.
 func TestScriptNothingIsVoidedWhileASessionWorks(t *testing.T) {
 	for _, works := range []bool{true, false} {
 		s := newScript(t, 1)

@@ -44,7 +44,8 @@ func TestNewPresharedKey(t *testing.T) {
 	}
 }
 
-// An idle connection begins to keep its paths alive when it is told to, and ceases.
+// An idle connection begins to keep its paths alive when SetKeepalive says so, and stops
+// again.
 func TestNewKeepalive(t *testing.T) {
 	p := newPair(t, 1, four(100*mbit, 200*time.Microsecond)...)
 	p.connect()

@@ -29,7 +29,7 @@ func TestDeadlineClasses(t *testing.T) {
 	}
 }
 
-// What is reliable is repaired however often it is lost and however long that takes.
+// A reliable message is repaired however often it is lost and however long that takes.
 func TestScriptReliable(t *testing.T) {
 	s := newScript(t, 3)
 	s.class = Reliable
@@ -98,8 +98,8 @@ func TestStatuses(t *testing.T) {
 	}
 }
 
-// When nobody has answered for as long as a peer is called, what waits is reset, also what
-// was to be reliable, and once.
+// When a peer has not answered for the whole time that it is called, all waiting messages
+// are reset once, reliable ones included.
 func TestScriptNobodyAnswers(t *testing.T) {
 	s := newScript(t, 2)
 	s.class = Reliable

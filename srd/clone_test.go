@@ -9,8 +9,8 @@ import (
 	"github.com/srdtun/srdtun/srd/steer"
 )
 
-// A machine that turns out to be a copy seals nothing under the keys it was copied
-// with, and has new ones at once; both directions go on, under load too.
+// A machine that turns out to be a copy seals nothing under the copied keys, and gets new
+// ones at once. Traffic goes on in both directions, under load too.
 func TestReincarnate(t *testing.T) {
 	for side := range 2 {
 		p := newPair(t, uint64(side+1), four(100*mbit, 200*time.Microsecond)...)

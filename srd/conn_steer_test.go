@@ -152,7 +152,7 @@ func TestScriptDuplicateIsRepaired(t *testing.T) {
 	s.wantSound(t)
 }
 
-// tally notes what a policy is told of the other end's view.
+// tally is a policy that records the other end's metrics.
 type tally struct {
 	pin
 	metrics map[int]uint8
@@ -160,8 +160,8 @@ type tally struct {
 
 func (t *tally) Told(_ mono.Time, p int, metric uint8) { t.metrics[p] = metric }
 
-// A policy that wants the other end's view has its packets stamped; the other end,
-// whatever its policy, answers with metrics; and neither makes a packet too large.
+// A policy that uses the other end's view has its packets stamped. The other end answers
+// with metrics under any policy of its own. Neither makes a packet too large.
 func TestScriptStampsAndMetrics(t *testing.T) {
 	s := newScript(t, 2)
 	last := func(p sent) wire.Frame {

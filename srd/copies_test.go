@@ -14,8 +14,8 @@ type vessel struct {
 func (v *vessel) Fill()   { v.fills++ }
 func (v *vessel) Filled() { v.filled++ }
 
-// Payloads are copied when Run says so, and what they are copied into is told once for all
-// that follow each other; short ones, and those of a driver that has no Copies, at once.
+// Run copies the payloads. A run of copies into the same buffer has one Fill. Short
+// payloads are copied at once, and so are all payloads if the driver has no Copies.
 func TestCopies(t *testing.T) {
 	long := bytes.Repeat([]byte{7}, copyLater)
 	var c Copies

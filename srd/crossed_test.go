@@ -6,9 +6,9 @@ import (
 )
 
 // Both sides call at almost the same moment, over paths on which packets overtake each
-// other. Whichever of the handshake's packets come first, both must end with the same
-// session, the one begun by one and answered by the other; and what is sent after a
-// pause arrives, by a session that the receiver still knows.
+// other. Whichever packets of the handshakes come first, both sides must end with the same
+// session. One side began it, and the other answered. A message after a pause must arrive,
+// by a session that the receiver still knows.
 func TestCrossedHandshakesAgree(t *testing.T) {
 	for seed := range uint64(200) {
 		var links []*link
@@ -41,8 +41,9 @@ func TestCrossedHandshakesAgree(t *testing.T) {
 	}
 }
 
-// The same when the keys before have expired, so that neither side has anything to send
-// under the new ones but a proof that it has them: paths are known and need no challenge.
+// The same happens after the earlier keys have expired. The paths are known and need no
+// challenge. So neither side has anything to send under the new keys but a proof that it
+// has them.
 func TestCrossedHandshakesAgreeAfterExpiry(t *testing.T) {
 	for seed := range uint64(50) {
 		p := newPair(t, seed, four(0, 200*time.Microsecond)...)

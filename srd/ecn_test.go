@@ -6,8 +6,7 @@ import (
 	"github.com/srdtun/srdtun/srd/internal/wire"
 )
 
-// What the network did to the ECN field is counted for the path on whose addresses and ports
-// a packet came.
+// A change of the ECN field is counted on the path with the packet's addresses and ports.
 func TestMarksAreCountedForEachPath(t *testing.T) {
 	s := newScript(t, 2)
 	before := [2]PathStats{s.c.paths.table[0].stats, s.c.paths.table[1].stats}

@@ -7,9 +7,9 @@ import (
 	"github.com/srdtun/srdtun/internal/inspect"
 )
 
-// FuzzEndpoint: whatever arrives at a process that has a session, on whichever path, as a
-// packet of its own or as a spoilt copy of the newest that its peer sent, nothing panics,
-// nothing grows beyond its bound, and messages still pass.
+// FuzzEndpoint sends arbitrary packets, and spoilt copies of the peer's newest one, to a
+// process with a session, on any path. Nothing panics, nothing grows beyond its bound, and
+// messages still pass.
 func FuzzEndpoint(f *testing.F) {
 	f.Add([]byte{}, uint8(0), uint16(0))
 	f.Add([]byte{0x21}, uint8(1), uint16(3))

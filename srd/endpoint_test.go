@@ -128,9 +128,9 @@ func links(n int) []*link {
 	return v
 }
 
-// Under a flood of initiations whose sender is not where it says, the host does
-// little work for them, and its peer gets through by showing a cookie. A peer
-// has more paths than one initiation goes out on, and a cookie is good for one.
+// Under a flood of initiations from forged addresses the host does little work for them,
+// and its peer gets through with a cookie. A peer has more paths than an initiation goes
+// out on, and a cookie is good for one of them.
 func TestPeerGetsThroughAFlood(t *testing.T) {
 	for _, ports := range []int{1, 4, 16, 40} {
 		p := newPair(t, 21, links(ports)...)
@@ -180,9 +180,9 @@ func TestOneSourceCannotFlood(t *testing.T) {
 	}
 }
 
-// A peer whose clock went back gets a session all the same, and also if an observer overtakes all
-// that it sends: then the first copy of a stale initiation comes from elsewhere, and so does the
-// first that shows the cookie.
+// A peer with a clock that went back gets a session all the same. It also does if an
+// observer overtakes all its packets. Then the first copy of a stale initiation comes from
+// elsewhere, and so does the first copy with the cookie.
 func TestPeerWithAnOldClock(t *testing.T) {
 	for _, overtaken := range []bool{false, true} {
 		for _, ports := range []int{1, 16, 40} {
@@ -209,8 +209,8 @@ func TestPeerWithAnOldClock(t *testing.T) {
 	}
 }
 
-// One initiation comes over many paths, and everything comes twice. That is one
-// handshake, one session, and one set of keys.
+// One initiation comes over many paths, and everything comes twice. The result is one
+// handshake, one session and one set of keys.
 func TestCopiesMakeOneSession(t *testing.T) {
 	l := links(8)
 	for _, l := range l {

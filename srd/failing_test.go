@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// What a path that falls silent changes is a matter of the moment: until it is back, or
-// for a while, and each further one counts anew.
+// A path that falls silent counts as failing until it is back, or for a while. Each further
+// path counts anew.
 func TestScriptFailingForAMoment(t *testing.T) {
 	s := newScript(t, 3)
 	for slot := range uint16(3) {

@@ -27,9 +27,8 @@ func newFarScript(t *testing.T, far time.Duration) *script {
 	return s
 }
 
-// When the cable of all near paths has died, what is sent again goes on those further away that
-// were heard since, and what is sent anew as soon as the near ones have been silent for longer
-// than those take.
+// The cable of all near paths has failed. Repairs go on far paths that were heard since.
+// New data follows when the near paths have been silent for longer than the far ones take.
 func TestScriptFarPathsWhenAllNearOnesAreLate(t *testing.T) {
 	const far, on = 20, 5 // milliseconds, and the path that takes them and is alive
 	s := newFarScript(t, far*time.Millisecond)

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Each end knows what the other reads, whoever called, and no more of its next process
-// than that said itself.
+// Each end knows the features of the other, whichever end called. After a restart it knows
+// only the features that the new process announced.
 func TestFeatures(t *testing.T) {
 	p := newPair(t, 1, links(2)...)
 	for side, features := range []uint8{1, 0x83} {

@@ -116,8 +116,8 @@ func TestForwardedFromManyPorts(t *testing.T) {
 	}
 }
 
-// The same on a host that has called: it is where it called that is proven by the
-// response, if it called at one address.
+// The same holds on a host that has called. The response proves the address that was
+// called, if it was one address.
 func TestForwardedResponse(t *testing.T) {
 	p := newPair(t, 33, links(4)...)
 	came := 0

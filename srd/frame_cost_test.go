@@ -147,8 +147,8 @@ func TestFramesTakeNoMemory(t *testing.T) {
 	}
 }
 
-// BenchmarkFrames is a received packet full of each kind of frame. "x" is its time beside
-// that of an honest packet of the same size, which must stay below ten.
+// BenchmarkFrames handles a packet full of frames of each kind. "x" is its time divided by
+// the time of an honest packet of the same size, and must stay below ten.
 func BenchmarkFrames(b *testing.B) {
 	var honest float64
 	for i, f := range fillings() {

@@ -7,8 +7,9 @@ import (
 	"github.com/srdtun/srdtun/srd/internal/wire"
 )
 
-// The message part frees messages that no path record speaks of any more. Their packets
-// stay in flight until a record, what came after them on the path, or time tells.
+// The message part of an acknowledgement frees messages that no path record covers any
+// more. Their packets stay in flight until a record, a later packet on the path, or time
+// settles them.
 func TestScriptMessagesAreAcknowledgedByNumber(t *testing.T) {
 	s := newScript(t, 2)
 	v := s.send(5, 0)
@@ -33,8 +34,8 @@ func TestScriptMessagesAreAcknowledgedByNumber(t *testing.T) {
 	s.wantSound(t)
 }
 
-// What was acknowledged by number, and lies too far back for a record to tell of it, is
-// neither lost nor credited.
+// A packet that was acknowledged by message number, and that is too far back for a record,
+// is neither lost nor credited.
 func TestScriptFreedBeyondTheReachOfRecords(t *testing.T) {
 	s := newScript(t, 1)
 	v := s.send(100, 0)
@@ -61,7 +62,7 @@ func TestScriptFreedPacketsSilenceNoPath(t *testing.T) {
 	s.wantSound(t)
 }
 
-// All that arrived is told of, however long a train was, and twice.
+// Records cover all arrived packets, twice, however long the train was.
 func TestScriptRecordsTellOfLongTrains(t *testing.T) {
 	s := newScript(t, 1)
 	arrive := func(n int) {
@@ -102,7 +103,7 @@ func TestScriptRecordsTellOfLongTrains(t *testing.T) {
 		}
 		from = next
 	}
-	// What was lost is not told of.
+	// Records do not cover lost packets.
 	s.peerPN[0] += 100
 	arrive(10)
 	lost := s.peerPN[0] - 11

@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// A path that is longer than packets ever wait in the queue of the short one carries its
-// share while more than that waits in front: all is there sooner. Where nothing is known
-// of what waits, it does not. The median of five is judged: one transfer in eighty takes
-// far longer after losses.
+// The extra length of one path is more than packets ever wait in the short path's queue. If
+// they wait longer than that in front of the window, the longer path carries its share, and
+// the transfer ends sooner. It carries none if the wait is unknown. The median of five is
+// judged, because one transfer in eighty takes far longer after losses.
 func TestLongerPathCarriesWhatWaits(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes seconds: make test runs it")
@@ -33,7 +33,7 @@ func TestLongerPathCarriesWhatWaits(t *testing.T) {
 	}
 }
 
-// What waits for less than a path is longer gains nothing there.
+// Data that waits for less than the extra length of a path gains nothing on that path.
 func TestShortWaitKeepsToShortPath(t *testing.T) {
 	p := unlike(t, 10*time.Millisecond, 200*time.Millisecond)
 	p.host[0].src.tell = true

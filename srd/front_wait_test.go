@@ -7,7 +7,8 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// What waits is known when it has stood for some round trips, and forgotten after as many.
+// The wait follows a queue that stands for some round trips, and is forgotten after as
+// many.
 func TestFrontIsWhatStands(t *testing.T) {
 	const rtt, rate = 10 * time.Millisecond, 1e6
 	var f front
@@ -30,8 +31,8 @@ func TestFrontIsWhatStands(t *testing.T) {
 	}
 }
 
-// After a pause nothing waits, however much did before; nor where no rate is known; and
-// with next to no rate the time stays finite.
+// After a pause the wait is zero, however long it was before. It is also zero if the rate
+// is unknown. With a rate near zero it stays finite.
 func TestFrontOfAPause(t *testing.T) {
 	var f front
 	f.note(1, 1<<20, 1e6, time.Millisecond)

@@ -9,7 +9,7 @@ import (
 	"github.com/srdtun/srdtun/srd/steer"
 )
 
-// kill takes it that these paths do not answer any more.
+// kill takes these paths down, as if they had not answered.
 func (s *script) kill(slots ...int) {
 	for _, i := range slots {
 		s.c.paths.suspect(s.now, s.c.paths.table[i])
@@ -17,8 +17,8 @@ func (s *script) kill(slots ...int) {
 	}
 }
 
-// All slots are taken and some paths are dead: those of a peer that has moved take their
-// place within a second, and those that work stay.
+// All slots are taken and some paths are dead. The paths of a peer that has moved take the
+// dead ones' slots within a second. Working paths stay.
 func TestScriptFullTableGivesRoomToProven(t *testing.T) {
 	const n, dead = steer.MaxPaths, 100
 	s := newScript(t, n)

@@ -7,9 +7,9 @@ import (
 	"github.com/srdtun/srdtun/srd/internal/wire"
 )
 
-// What the peer says of a path that is gone meanwhile is taken for what it is
-// (CVE-2025-29785 of quic-go): acknowledgements of its packets and of its challenges, and
-// answers to these, whatever has become of its slot.
+// The peer acknowledges packets and challenges of a freed path, and answers challenges on
+// it. All of these are handled correctly, although another path may have the slot
+// (CVE-2025-29785 of quic-go).
 func TestScriptAcknowledgedPathIsGone(t *testing.T) {
 	for name, lie := range map[string]bool{"true": false, "of packets that were never sent": true} {
 		s := newScript(t, 3)

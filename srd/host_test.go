@@ -38,9 +38,9 @@ func TestScriptRefusedPathIsDeadAtOnce(t *testing.T) {
 	s.wantSound(t)
 }
 
-// Paths from addresses that the host has no more are let go, and their slots are free
-// for what is opened from others. Silent ones from an address that is there are probed at
-// once, however long they have been silent.
+// Paths from addresses that the host no longer has are freed, and their slots serve other
+// addresses. Silent paths from a present address are probed at once, however long they have
+// been silent.
 func TestScriptHostChanged(t *testing.T) {
 	s := newScript(t, 4)
 	other := UplinkOf(netip.MustParseAddr("10.0.0.77"), 0)

@@ -44,8 +44,8 @@ func TestRoundTripEndsWithTheStamp(t *testing.T) {
 	}
 }
 
-// What a packet waited for this host counts as held back by it, and its acknowledgement is
-// due that much earlier.
+// The time that a packet waited for this host counts as held back by it. Its
+// acknowledgement is due that much earlier.
 func TestHoldIsCountedFromTheStamp(t *testing.T) {
 	const wait = 8 * time.Millisecond
 	s := newScript(t, 1)
@@ -60,8 +60,9 @@ func TestHoldIsCountedFromTheStamp(t *testing.T) {
 	}
 }
 
-// Timeouts allow for the later of both hosts, within bounds: a peer that lies is waited for
-// no longer than one that says nothing, and one that is early no less than ourselves.
+// Timeouts allow for the later of both hosts, within bounds. A lying peer is waited for no
+// longer than a peer that reports nothing. A peer that is early is waited for no less than
+// this host.
 func TestTimeoutsAllowForTheLaterHost(t *testing.T) {
 	const unit = wire.HoldUnit * time.Nanosecond
 	own := 100 * time.Microsecond
@@ -135,8 +136,8 @@ func TestPeerIsTold(t *testing.T) {
 	}
 }
 
-// A host that takes far longer than any granule is waited for, and is no longer network for that:
-// to congestion control it is a queue.
+// Timeouts wait for a host that is far later than a granule. Round trips do not include its
+// time, and congestion control gets that time separately, as a queue.
 func TestTimeoutsFollowSlowHosts(t *testing.T) {
 	const hold = 30 * time.Millisecond
 	s := newScript(t, 1)
@@ -158,8 +159,8 @@ func TestTimeoutsFollowSlowHosts(t *testing.T) {
 	}
 }
 
-// Between hosts that are a granule late, whoever may send little waits until it is a train; between
-// others each packet goes as soon as it may.
+// Between hosts that are a granule late, a sender with little allowance waits until it has
+// a train. Between other hosts each packet leaves as soon as it may.
 func TestLateHostsSendTrains(t *testing.T) {
 	for _, c := range []struct {
 		late time.Duration
@@ -185,7 +186,8 @@ func TestLateHostsSendTrains(t *testing.T) {
 	}
 }
 
-// Who waits for the pacer until a train is whole is woken when it is, not before and not never.
+// A sender that waits until the pacer allows a whole train is woken at that time, not
+// before and not never.
 func TestLateHostsWaitForThePacer(t *testing.T) {
 	for _, packet := range []int{1472, 8972} {
 		s := newScript(t, 1)

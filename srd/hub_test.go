@@ -53,9 +53,8 @@ func (s *spoke) carryOver(p *pair, end *srd.Endpoint) {
 	}
 }
 
-// A hub that was started anew meets 256 peers that call it at the same moment within a
-// second, although each must show a cookie by then, and it opens as many initiations as
-// there are, no more.
+// 256 peers call a hub at the moment of its start. It meets all of them within a second,
+// although each must show a cookie by then. It opens each initiation once.
 func TestHubMeetsAllAtOnce(t *testing.T) {
 	p, end, all := newHub(t, 256)
 	for _, s := range all {

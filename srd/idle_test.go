@@ -82,8 +82,8 @@ func connected(t *testing.T, d time.Duration, ready bool, most int) {
 	runtime.KeepAlive(all)
 }
 
-// Both sides give their memory back while nothing is to do, and go on where they
-// were, whoever has something to send first.
+// Both sides give their memory back while they are idle. They go on where they were,
+// whichever side sends first.
 func TestGoesOnAfterRest(t *testing.T) {
 	for first := range 2 {
 		p := newPair(t, 5, &link{delay: time.Millisecond}, &link{delay: time.Millisecond, loss: 0.05})

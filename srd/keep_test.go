@@ -7,8 +7,8 @@ import (
 	"github.com/srdtun/srdtun/srd/internal/wire"
 )
 
-// calls lets d pass in steps, with the peer silent, and returns how many
-// handshake packets the Conn sent in the last half of it.
+// calls lets d pass in steps while the peer is silent. It returns the number of handshake
+// packets that the Conn sent in the last half of d.
 func (s *script) calls(d time.Duration) (n int) {
 	s.mute = true
 	half := s.now.Add(d / 2)
@@ -30,8 +30,8 @@ func (s *script) calls(d time.Duration) (n int) {
 	return 0
 }
 
-// Whoever is to keep alive calls again when the peer was gone for longer than the
-// keys live, though there is nothing to send: the peer may have no other way to it.
+// An end with keepalive calls again when the peer was gone for longer than the keys live,
+// even without anything to send. The peer may have no other way to reach it.
 func TestScriptKeepaliveCallsAgain(t *testing.T) {
 	s := newScript(t, 2)
 	s.c.env.cfg.Keepalive = 25 * time.Second
@@ -51,8 +51,8 @@ func TestScriptIdleFallsSilent(t *testing.T) {
 	}
 }
 
-// A process that was stopped for an hour takes that for no round trip: with such a
-// one it would wait for its next tail probe, and for order, as long again.
+// A process was stopped for an hour. That does not count as a round trip: otherwise its
+// next tail probe, and the wait for order, would take as long again.
 func TestScriptStoppedForAnHour(t *testing.T) {
 	s := newScript(t, 2)
 	v := s.send(2, 0)

@@ -2,8 +2,8 @@ package srd
 
 import "testing"
 
-// When no path is left, the first that answers is in use again, if only with small
-// packets; as long as there is another, it has to answer twice.
+// If no path is left, the first path that answers is in use again, even with small packets
+// only. While another path works, it must answer twice.
 func TestScriptLastPathIsBackAtOnce(t *testing.T) {
 	for _, left := range []bool{false, true} {
 		s := newScript(t, 2)

@@ -8,7 +8,7 @@ import (
 	"github.com/srdtun/srdtun/srd/internal/wire"
 )
 
-// lie lets an acknowledgement of what was never sent arrive.
+// lie delivers an acknowledgement of a packet that was never sent.
 func (s *script) lie() {
 	s.arrive(0, 100, wire.AppendAck(nil, s.c.recovery.out.next+1, 0, nil, nil))
 }
@@ -19,8 +19,8 @@ func (s *script) meet() {
 	s.c.session.since = s.now
 }
 
-// Who has lied is not called before its wait is over, which is twice as long each time, and
-// begins with a new window. After a good while without a lie the first wait is the first
+// A peer that has lied is not called before its wait is over, and begins with a new window.
+// The wait doubles each time. After a good while without a lie the first wait is short
 // again.
 func TestScriptLiarIsNotCalled(t *testing.T) {
 	s := newScript(t, 2)
@@ -55,7 +55,7 @@ func TestScriptLiarIsNotCalled(t *testing.T) {
 	s.wantSound(t)
 }
 
-// Nor is it answered, not even copies of what was answered before.
+// The liar is not answered either, not even with copies of earlier answers.
 func TestScriptLiarIsNotAnswered(t *testing.T) {
 	s := newScript(t, 1)
 	other, _ := handshake.NewIdentity(handshake.PrivateKey{2})

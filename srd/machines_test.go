@@ -30,7 +30,7 @@ func TestSessionCallsOnce(t *testing.T) {
 	}
 }
 
-// What is to be sent again waits once, and what is given up keeps its number alone.
+// A message that must be sent again waits once. A given-up message keeps only its number.
 func TestRecoveryAlone(t *testing.T) {
 	rc := recovery{flight: flight{env: &env{}}}
 	n := rc.out.push(Message{Data: []byte("x")}, 1)
@@ -45,7 +45,7 @@ func TestRecoveryAlone(t *testing.T) {
 	}
 }
 
-// The machines of a connection are its own, also after it has become that of another process.
+// The machines of a connection belong to that connection, even after Reincarnate.
 func TestMachinesKnowEachOther(t *testing.T) {
 	c := newScript(t, 1).c
 	check := func(when string) {

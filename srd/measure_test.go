@@ -55,7 +55,7 @@ func TestScriptMeasure(t *testing.T) {
 	s.wantSound(t)
 }
 
-// What a peer makes up is no answer, and a path that is gone is not asked.
+// An invented response is no answer, and a freed path is not challenged.
 func TestScriptMeasureOfLiarsAndLostPaths(t *testing.T) {
 	s := newScript(t, 2)
 	s.mute = true
@@ -82,7 +82,7 @@ func TestScriptMeasureWithoutSession(t *testing.T) {
 	}
 }
 
-// What holds back sending now counts before it ends.
+// The present wait counts before it ends.
 func TestScriptWaits(t *testing.T) {
 	s := newScript(t, 2)
 	s.wait(time.Second)

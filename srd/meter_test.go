@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// What arrives at a steady rate is shown at that rate, with what it weighs on the wire;
-// a second after the last acknowledgement, and before the first, nothing is.
+// A steady rate is shown with its bytes on the wire. Before the first acknowledgement, and
+// a second after the last, no rate is shown.
 func TestDelivered(t *testing.T) {
 	s := newScript(t, 2)
 	if r := s.c.Delivered(s.now); r != 0 {

@@ -107,8 +107,8 @@ func TestModelLatePath(t *testing.T) {
 	}
 }
 
-// Copies of what is late come out of a budget: a first window's, and then one for so many
-// messages that arrived.
+// Copies of late messages come out of a budget: that of a first window, and then one copy
+// for a number of acknowledged messages.
 func TestScriptCopiesHaveABudget(t *testing.T) {
 	s := newScript(t, 3)
 	for _, budget := range []int{0, 2, 8} {
@@ -132,8 +132,8 @@ func TestScriptCopiesHaveABudget(t *testing.T) {
 	}
 }
 
-// Who waits for one message over a long path does not wake up again and again to see whether it
-// is late.
+// A sender that waits for one message over a long path does not wake up again and again to
+// see whether it is late.
 func TestScriptWaitingWakesNobody(t *testing.T) {
 	s := newScript(t, 2)
 	s.lengthen(100 * time.Millisecond)

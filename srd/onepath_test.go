@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// One loss on a path that carries more packets than its ledger remembers, in the
-// time that a loss is remembered, does not stop the path.
+// Within lostMemory a fast path carries more packets than its ledger holds. One loss does
+// not stop such a path.
 func TestOneLossAtHighRateDoesNotFillTheLedger(t *testing.T) {
 	p := newPair(t, 3, &link{rate: 1e10 / 8, delay: 20 * time.Microsecond, limit: 20 * time.Millisecond})
 	p.connect()

@@ -53,9 +53,8 @@ func TestPathsAreOpenedOneAfterTheOther(t *testing.T) {
 	}
 }
 
-// A Conn that nobody uses has a few paths, one for each pair of addresses among them, and
-// one more for each message that it sends or gets. What is exchanged with another process of
-// the peer's counts anew.
+// An unused Conn has a few paths, among them one for each pair of addresses. Each message
+// that it sends or gets adds one. With another process of the peer the count begins anew.
 func TestPathsAreOpenedAsTheyAreNeeded(t *testing.T) {
 	s := newScript(t, 1)
 	s.c.env.cfg.Eager = false
@@ -149,8 +148,8 @@ func TestCallingBackOpensNoPathsWhereThePeerComes(t *testing.T) {
 	}
 }
 
-// A measurement of all paths opens them, and asks on each when it is open: a peer answers the newest
-// challenge alone where it has no path yet.
+// A measurement of all paths opens them, and challenges each one when it is open. A peer
+// without a path there answers only the newest challenge.
 func TestMeasurementOpensAllPaths(t *testing.T) {
 	s := newScript(t, 1)
 	s.c.env.cfg.Eager = false
@@ -185,9 +184,10 @@ func TestMeasurementOpensAllPaths(t *testing.T) {
 	}
 }
 
-// What is lost on the path that the handshake came by, before anything has measured it, is
-// sent again elsewhere as soon as the handshake's time tells, not after what is assumed of
-// any path (seed 12 of "15 senders of 1024 KB" on busy hosts: 51 ms instead of 4).
+// A packet is lost on the handshake's path before anything has measured that path. It is
+// sent again elsewhere after the handshake's time, which is shorter than the time assumed
+// of any path. (In seed 12 of "15 senders of 1024 KB" on busy hosts the assumed time made
+// 51 ms of 4.)
 func TestLossesOfTheHandshakesPath(t *testing.T) {
 	s := newScript(t, 2)
 	for _, p := range s.c.paths.table {
@@ -204,8 +204,9 @@ func TestLossesOfTheHandshakesPath(t *testing.T) {
 	}
 }
 
-// A challenge is given as long as the handshake says before the next: where an answer takes
-// longer than usual, that proves nothing any more, and the path would count as asked in vain.
+// The time between two challenges follows the handshake. If an answer takes longer than
+// usual, an early second challenge would void it, and the path would count as asked in
+// vain.
 func TestFirstChallengeWaitsAsLongAsTheHandshake(t *testing.T) {
 	s := newScript(t, 1)
 	s.c.env.cfg.Eager = false
@@ -256,7 +257,7 @@ func TestReincarnationNeedsFewPaths(t *testing.T) {
 	}
 }
 
-// Where the peer was heard is asked at once, whatever else is to be.
+// A path on which the peer was heard is challenged at once, before all others.
 func TestPathThatIsHeardIsAskedFirst(t *testing.T) {
 	s := newScript(t, 1)
 	s.mute = true

@@ -19,8 +19,8 @@ func (s *script) lengthen(base time.Duration) {
 	}
 }
 
-// On a long path on which packets keep being acknowledged, what is overdue is lost, and
-// nothing else: the path has not fallen silent.
+// On a long path that is still acknowledged, overdue packets are lost, and no others. The
+// path has not fallen silent.
 func TestScriptOverdueOnPathThatTalks(t *testing.T) {
 	s := newScript(t, 2)
 	s.lengthen(40 * time.Millisecond)
@@ -64,9 +64,8 @@ func TestScriptTrainIsOverdueAtOnce(t *testing.T) {
 	s.wantSound(t)
 }
 
-// One that is not heard any more while another one is has fallen silent, however long it
-// is, and all that is in flight on it is handed back. A queue that began a round trip ago
-// is no silence.
+// A path that is not heard while another one is has fallen silent, however long it is. All
+// its packets in flight are handed back. A queue that began a round trip ago is no silence.
 func TestScriptLongPathFallsSilent(t *testing.T) {
 	s := newScript(t, 2)
 	s.lengthen(40 * time.Millisecond)

@@ -7,10 +7,10 @@ import (
 	"github.com/srdtun/srdtun/srd/internal/wire"
 )
 
-// An observer overtakes the challenges by which a peer asks whether we are where it heard
-// us: copies of them come first, from elsewhere, and the answers to those are lost. As often
-// as the peer asks again, every second answer goes where the peer has proven to be, and
-// proves to it where we are. No challenge has more than one answer.
+// A peer challenges the tuple on which it heard us. An observer's copies of the challenges
+// come first, from elsewhere, and the answers to the copies are lost. Each time the peer
+// asks again, every second answer goes on a proven path of the peer, and proves to it where
+// we are. No challenge has more than one answer.
 func TestScriptOvertakenChallengeIsAnswered(t *testing.T) {
 	s := newScript(t, 2)
 	s.wait(time.Second)

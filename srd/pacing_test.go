@@ -13,8 +13,8 @@ type paced struct {
 
 func (p *paced) Rate() float64 { return p.rate }
 
-// Before the first round trip is measured there is no pace, and what went out then is
-// not owed once there is one. What goes out later is.
+// Before the first round trip is measured there is no pace. Packets sent before are not
+// charged to the pacer later; packets sent afterwards are.
 func TestScriptNoDebtFromBeforeThePace(t *testing.T) {
 	s := newScript(t, 2)
 	control := &paced{fixed: s.fixed}

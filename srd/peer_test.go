@@ -14,9 +14,9 @@ import (
 	"github.com/srdtun/srdtun/srd/steer"
 )
 
-// script is one Conn whose peer is the test: it says what arrives, packet by
-// packet, and sees what the Conn sends before it is sealed. The session is set
-// by hand; nothing is encrypted.
+// script is one Conn with the test as its peer. The test delivers packet by packet, and
+// sees the packets of the Conn before they are sealed. The session is set by hand; nothing
+// is encrypted.
 type script struct {
 	OneFlow
 	t     testing.TB
@@ -273,8 +273,8 @@ func (s *script) sendTrain(n, on int) []sent {
 	return v
 }
 
-// resent returns the messages that were sent since the first from packets, by
-// number, and whether all of them went on another path than not.
+// resent returns the numbers of the messages in all packets sent since the first from. It
+// fails if one of them went on path not again.
 func (s *script) resent(from int, not uint16) (v []uint32) {
 	s.t.Helper()
 	for _, p := range s.sent[from:] {

@@ -7,10 +7,10 @@ import (
 	"github.com/srdtun/srdtun/srd"
 )
 
-// An initiation that a former process of the peer made opens at a process that has
-// started since, if that has seen no later one. Nobody who plays it can go on with
-// the handshake. It must neither end the session nor start the numbers of messages
-// anew, of which the real peer would know nothing.
+// An initiation of a former process of the peer opens at a process that has started since,
+// if that has seen no later one. Nobody who replays it can go on with the handshake. It
+// must neither end the session nor begin message numbers anew, because the real peer would
+// not know.
 func TestInitiationOfAFormerProcess(t *testing.T) {
 	p := newPair(t, 27, links(4)...)
 	var old []byte

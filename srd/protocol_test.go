@@ -7,8 +7,9 @@ import (
 	"github.com/srdtun/srdtun/srd"
 )
 
-// Two that speak different protocols refuse each other, know why, and do not go on calling.
-// What waits is given back. As soon as they speak the same, all is well.
+// Two ends with different protocols refuse each other, know why, and do not go on calling.
+// Waiting payloads are given back. As soon as both speak the same protocol, they have a
+// session.
 func TestProtocols(t *testing.T) {
 	p := newPair(t, 1, four(100*mbit, 200*time.Microsecond)...)
 	a, b := p.host[0], p.host[1]
@@ -44,8 +45,8 @@ func TestProtocols(t *testing.T) {
 	p.wantAll(1, 3)
 }
 
-// When a peer comes back as a program that speaks something else, what its former process
-// was sent is given back once the session has run out, not before.
+// A peer comes back as a program with another protocol. The payloads sent to its former
+// process are given back when the session has run out, not before.
 func TestProtocolOfTheNextProcess(t *testing.T) {
 	p := newPair(t, 1, four(100*mbit, 200*time.Microsecond)...)
 	p.connect()
