@@ -38,7 +38,7 @@ var (
 
 	// These limit cookie replies: 10,000 a second to known addresses, 20,000 to all others.
 	// A reply costs some 10 us, mostly to send, and is a third as large as the packet that
-	// it answers. Limits near those of initiations would let a flood take all cookies and
+	// it answers. With limits as low as for initiations, a flood could take all cookies and
 	// lock peers out. Each limit is for one of 256 buckets, which lot selects. For
 	// askerLimit the address selects it, so a flood from one address leaves the others
 	// theirs.

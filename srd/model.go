@@ -49,8 +49,8 @@ func (e *env) noise(r *rtt.Estimator) time.Duration {
 }
 
 // mean returns the average time of a packet on p, for verdicts of loss. A path with few
-// samples gets its base and the queue of all paths. lateAfter does without that queue,
-// because nothing is lost when such a path is avoided.
+// samples gets its base and the queue of all paths. The time of lateAfter does not include
+// this queue: it does no harm to avoid such a path.
 func (e *env) mean(p *path) time.Duration {
 	if p.rtt.Settled() {
 		return p.rtt.Smoothed()

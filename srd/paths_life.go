@@ -42,7 +42,7 @@ func (ps *paths) openPath(now mono.Time, t Tuple, ours bool) *path {
 		return nil
 	}
 	// A slot that is used again continues its packet numbers. So a nonce is never used
-	// twice, whatever becomes of paths and sessions.
+	// twice, even across paths and sessions.
 	*p = path{slot: p.slot, tuple: t, state: PathCandidate, ours: ours, sent: p.sent, largest: p.largest, peerCE: p.peerCE, skipped: p.skipped, reorder: reorderFirst}
 	p.probe.next = now
 	ps.probing.Add(int(p.slot))
