@@ -46,8 +46,8 @@ type Source interface {
 	// turn on the shorter ones.
 	Waiting() int
 	// Peek returns the flow of the message that Pull would return, for policies that keep
-	// flows together. At least bytes bytes of this flow follow each other; bytes is 1 or
-	// more. The result ok is false if there is no message.
+	// flows together. It also returns how many bytes of that flow are certain to follow
+	// each other, at least 1. ok is false if there is no message.
 	Peek(now mono.Time) (flow uint32, bytes int, ok bool)
 }
 

@@ -1,6 +1,6 @@
 package steer
 
-// NewFlowBender returns FlowBender (Kabbani et al., CoNEXT 2014): a flow changes its path
+// NewFlowBender returns FlowBender (Kabbani et al., CoNEXT 2014). A flow changes its path
 // after one round trip in which a twentieth of the samples was marked. As with every
 // policy, it leaves a failed path at once.
 func NewFlowBender(seed uint64) *Rehash {

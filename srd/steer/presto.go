@@ -6,10 +6,10 @@ import "github.com/srdtun/srdtun/srd/mono"
 // segmentation offload.
 const DefaultFlowcell = 64 << 10
 
-// Presto cuts flows into flowcells of 64 KB and assigns them to the paths in turn, by
-// weight (He et al., SIGCOMM 2015, section 3). Weights are for asymmetric networks. It
-// measures nothing. In the paper each flow visits the paths by itself. In srdtun all
-// flows to a peer take turns together, so the flowcells of two flows never get into step.
+// Presto cuts flows into flowcells of 64 KB (He et al., SIGCOMM 2015, section 3). It
+// assigns them to the paths in turn, by weight. Weights are for asymmetric networks. It
+// measures nothing. In the paper each flow visits the paths by itself. In srdtun all flows
+// to a peer take turns together, so the flowcells of two flows never get into step.
 type Presto struct {
 	classes
 	turns
