@@ -1,6 +1,5 @@
-// Package cc is congestion control: how many bytes a peer may have in flight
-// over all of its paths together, and how fast they may leave. It is pure: time
-// comes in with every call.
+// Package cc is congestion control. It limits the bytes in flight to a peer, over all paths
+// together, and the rate at which they leave. It is pure: time comes in with every call.
 package cc
 
 import (
@@ -9,53 +8,54 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// Ack is what one acknowledgement of one packet says.
+// Ack is what an acknowledgement says about one packet.
 type Ack struct {
 	Bytes int           // bytes newly known to have arrived
-	RTT   time.Duration // the packet's round trip; 0 when not measured
-	Base  time.Duration // the path's base round trip
-	Empty time.Duration // what a packet takes there as a rule without a queue, which may be more
-	Back  time.Duration // what of the rest the acknowledgement waited on its way
-	Stray time.Duration // how far RTT lies from what the path's others lead to; 0: unknown
-	Held  time.Duration // beside RTT: how much longer than it may the peer's host kept it, as it says
-	CE    bool          // it, or one just before it on the path, carried Congestion Experienced
+	RTT   time.Duration // the packet's round trip, without Held; 0 if not measured
+	Base  time.Duration // least round trip of the path
+	Empty time.Duration // usual round trip of the path without a queue, at least Base
+	Back  time.Duration // part of RTT above Base that the acknowledgement waited on its way
+	Stray time.Duration // distance of RTT from a line through other round trips of the path; 0: unknown
+	Held  time.Duration // time beyond RTT that the peer's host claims to have kept the packet
+	CE    bool          // this packet, or one just before it on the path, carried Congestion Experienced
 }
 
-// Whose is who makes the queue that there is.
+// Whose says who causes the present queue.
 type Whose uint8
 
 const (
-	// Ours is steered, and empty now and then: the least round trip is the base.
+	// Ours: this sender controls the queue, which is empty now and then. So the least round trip
+	// is the base.
 	Ours Whose = iota
-	// Others hold it up. It may never be empty, so the least round trip of late is no base.
+	// Others: competitors keep the queue full. It may never be empty, so the least recent round
+	// trip is no base.
 	Others
-	// Nobody does. What was taken for a queue of others is a longer way.
+	// Nobody: the queue of supposed competitors was a longer path.
 	Nobody
 )
 
-// Controller is one peer's congestion state. Paths are coupled: there is one
-// window however many there are, so that paths never buy bandwidth.
+// Controller is one peer's congestion state. All paths share one window, so more paths never get
+// more bandwidth.
 type Controller interface {
-	// Packet tells how many bytes of UDP payload a full packet has from now on.
+	// Packet sets the size of a full packet, in bytes of UDP payload.
 	Packet(bytes int)
-	// Ack takes an acknowledgement. limited says whether the window, not the
-	// application, held sending back when it was in flight.
+	// Ack handles an acknowledgement. limited: when the packet was in flight, the window limited
+	// sending, not the application.
 	Ack(now mono.Time, a Ack, limited bool)
-	// Lost takes bytes proven lost on a path that works. Losses on a path that is being given up are
-	// not congestion and are not told.
+	// Lost reports bytes that were proven lost on a working path. A path that is being given up
+	// does not report its losses: they are no sign of congestion.
 	Lost(now mono.Time, bytes int)
-	// Reset forgets all that acknowledgements told: the peer has lied. What is known of
-	// the host's own line and of packets stays.
+	// Reset forgets everything learnt from acknowledgements, because the peer has lied. The
+	// packet size and the number of inner flows stay.
 	Reset()
-	// Queued tells whose the queue is.
+	// Queued says who causes the queue.
 	Queued() Whose
-	// Window is the most bytes that may be in flight.
+	// Window is the limit of the bytes in flight.
 	Window() int
-	// Rate is the pacing rate in bytes per second; 0 before the first sample, unless
-	// the line is known.
+	// Rate is the pacing rate in bytes per second; 0 before the first sample.
 	Rate() float64
-	// Queue is the smoothed queueing delay over all paths, and Target what it
-	// is steered to.
+	// Queue is the smoothed queueing delay over all paths. Target is the queueing delay that the
+	// window aims at.
 	Queue() time.Duration
 	Target() time.Duration
 }

@@ -7,58 +7,60 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// Constants of the competitive mode (docs/transport.md, W9 to W12).
+// Constants of the competitive mode (docs/transport.md, W14 to W16), of CUBIC and its probe (W8,
+// W10, W15).
 const (
-	// After w = arrived (base + T) a lone sender's queue is T. It is a rival's if it is
-	// heldTargets times as long for heldRounds rounds, or longer than 5/4 T for
-	// starvedRounds while less than half of the best rate arrives.
+	// W1 leaves a lone sender a queue of T. So a longer queue is a competitor's: one above
+	// heldTargets T for heldRounds rounds, or above 5/4 T for starvedRounds rounds with less than
+	// half of the best rate.
 	heldTargets   = 2
 	heldRounds    = 4
 	starvedRounds = 8
-	// seriesCut: a smaller window is a cut, and its effect is waited for.
+	// seriesCut: a window below this share of the last one is a cut. Only packets sent after
+	// the cut then give evidence of losses and of competitors.
 	seriesCut = 0.75
-	// sameAnswers: a rival's queue changes. One that is the same after so many drains is a
-	// longer path. Alike are two that differ by a granule or by one of samePart parts.
+	// sameAnswers: a competitor's queue changes. If so many drains leave the same queue, the path
+	// is longer (W16). Equal queues differ by at most a granule and at most 1/samePart.
 	sameAnswers = 3
 	samePart    = 16
-	// RFC 9438: sections 5.1, 4.6, 4.4 and 4.3.
+	// RFC 9438, sections 5.1, 4.6, 4.4 and 4.3.
 	cubicC     = 0.4
 	cubicBeta  = 0.7
 	cubicAhead = 1.5
 	renoAlpha  = 3 * (1 - cubicBeta) / (1 + cubicBeta)
-	// BBRv3 (draft-ietf-ccwg-bbr, ProbeBW) probes as often.
+	// The probe (W10) comes as often as in BBRv3 (draft-ietf-ccwg-bbr, ProbeBW).
 	probeRounds = 63
 	probeAfter  = 2 * time.Second
 	probePart   = 8
-	// flowsMost bounds N, so that no crowd of inner flows makes one tunnel aggressive
-	// without end.
+	// flowsMost bounds N, so that many inner flows do not make a tunnel ever more aggressive.
 	flowsMost = 256
 )
 
-// rival finds out whose queue it is, and competes for it as N connections with CUBIC do.
+// rival decides who causes the queue (W14), and competes for it as N connections with CUBIC do
+// (W15).
 type rival struct {
 	whose  Whose
-	flows  float64       // N, inner flows that count
-	above  int           // rounds with a rival's queue
-	best   [2]float64    // highest rates since the last drain, and before it
+	flows  float64       // N, the number of inner flows that count
+	above  int           // rounds in a row with a competitor's queue
+	best   [2]float64    // highest arrival rate since the last drain, and in the period before
 	high   time.Duration // longest queue since the last drain
-	least  time.Duration // least queue of this drain
-	answer time.Duration // and of the one before
-	same   int           // drains with the same answer
+	least  time.Duration // shortest queue of this drain
+	answer time.Duration // shortest queue of an earlier drain, to compare with
+	same   int           // drains in a row that left about the same queue as answer
 }
 
-// cubic is RFC 9438's state for one window. The zero value has met no loss.
+// cubic is RFC 9438's state of one window. Its zero value has had no overflow.
 type cubic struct {
 	window float64
 	peak   float64
 	reno   float64
 	epoch  mono.Time
-	rise   time.Duration // from epoch until the window is at peak again (K)
-	rounds int           // since epoch
-	probe  float64       // growth of the last round beyond CUBIC's
+	rise   time.Duration // time from epoch until the window is at peak again (K)
+	rounds int           // rounds since epoch
+	probe  float64       // growth in the last round beyond CUBIC's
 }
 
-// shrink cuts a window, and returns what is left of it.
+// shrink cuts a window to the share left, and returns the new window.
 func (v *cubic) shrink(now mono.Time, window, left, step float64) float64 {
 	v.epoch, v.peak, v.window = now, window, max(MinWindow, left*window)
 	v.rounds, v.probe = 0, 0
@@ -66,9 +68,9 @@ func (v *cubic) shrink(now mono.Time, window, left, step float64) float64 {
 	return v.window
 }
 
-// grow takes it that a round has passed. step is a packet of each of N connections. If no
-// competitor is known, the window is probed after probeRounds or probeAfter: it grows by one
-// packet, then two, then four.
+// grow handles the end of a round. step is one packet for each of N connections. Without a known
+// competitor, the window is probed after probeRounds or probeAfter (W10): it grows by one packet,
+// then two, then four.
 func (v *cubic) grow(now mono.Time, step float64, alone bool) {
 	if v.window == 0 {
 		return
@@ -85,7 +87,7 @@ func (v *cubic) grow(now mono.Time, step float64, alone bool) {
 	v.window = min(MaxWindow, max(v.window+v.probe, min(max(v.reno, cubicC*d*d*d*step+v.peak), cubicAhead*v.window)))
 }
 
-// bound returns the largest window that overran nothing lately.
+// bound returns the largest window that should cause no overflow, MaxWindow before the first one.
 func (v *cubic) bound() float64 {
 	if v.window == 0 {
 		return MaxWindow
@@ -93,16 +95,17 @@ func (v *cubic) bound() float64 {
 	return v.window
 }
 
-// Flows tells how many inner flows there are.
+// Flows sets N, the number of inner flows.
 func (c *SRD) Flows(n int) { c.rival.flows = float64(max(1, min(n, flowsMost))) }
 
 // Queued implements Controller.
 func (c *SRD) Queued() Whose { return c.rival.whose }
 
-// next begins the rates of another drain period.
+// next begins a new drain period for the best rates.
 func (v *rival) next() { v.best = [2]float64{0, v.best[0]} }
 
-// compete runs the competitive mode, and reports whether the round is done with.
+// compete runs the competitive mode (W14, W15). It reports whether it has decided the window of
+// this round.
 func (c *SRD) compete(now mono.Time, r *round, lost float64, q, network time.Duration, seen bool) bool {
 	v, t := &c.rival, c.Target()
 	if r.sampled == 0 {
@@ -117,7 +120,7 @@ func (c *SRD) compete(now mono.Time, r *round, lost float64, q, network time.Dur
 		v.whose, c.cubic = Ours, cubic{}
 	}
 	best := max(v.best[0], v.best[1])
-	t = max(t, time.Duration(MinWindow/best*1e9)) // the least window may be a longer queue
+	t = max(t, time.Duration(MinWindow/best*1e9)) // the smallest window alone may cause a longer queue
 	long, starved := network > heldTargets*t, network > t*5/4 && c.rate <= best/2
 	switch {
 	case c.starting || c.chance.asked || !r.limited || 2*r.high < r.sampled || !long && !starved:
@@ -135,8 +138,8 @@ func (c *SRD) compete(now mono.Time, r *round, lost float64, q, network time.Dur
 	return true
 }
 
-// follow is CUBIC of N connections (RFC 9438). Of N, of which some lost a packet,
-// 1 - (1 - 1/N)^lost shrink.
+// follow is CUBIC for N connections (RFC 9438, W15). If lost packets hit connections at random, a
+// share of 1 - (1 - 1/N)^lost shrinks.
 func (c *SRD) follow(now mono.Time, limited bool, lost float64, seen bool) {
 	step := c.rival.flows * float64(c.packet)
 	switch {
@@ -152,7 +155,7 @@ func (c *SRD) follow(now mono.Time, limited bool, lost float64, seen bool) {
 	c.window = max(MinWindow, min(MaxWindow, c.window))
 }
 
-// answered takes the least queue of a drain.
+// answered handles the end of a drain, with its shortest queue (W16).
 func (v *rival) answered(granule, target time.Duration) {
 	if (v.least - v.answer).Abs() > min(granule, v.least/samePart) {
 		v.answer, v.same = v.least, 0

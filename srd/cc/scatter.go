@@ -6,30 +6,29 @@ import (
 )
 
 const (
-	// scatterLeast samples it takes until they leave something to measure: each estimate
-	// is then right to a sixth.
+	// scatterLeast is the number of samples in a round that make an estimate. With 16 its error
+	// is a sixth.
 	scatterLeast = 16
-	// scatterPart is the weight of a new estimate, an eighth; those before weigh the
-	// same.
+	// scatterPart: a new estimate has the weight 1/8. The first ones have equal weights.
 	scatterPart = 8
 )
 
-// scatter is by how much round trips differ for no reason: how far they stray from what
-// their path's others lead to (Ack.Stray), as the root mean square of a round.
+// scatter measures random differences of round trips: the root mean square of Ack.Stray in a
+// round.
 type scatter struct {
 	n, squares float64       // of seconds
 	rounds     int           // up to scatterPart
 	value      time.Duration // smoothed
 }
 
-// add takes a distance.
+// add adds a distance from the line.
 func (s *scatter) add(stray time.Duration) {
 	s.n++
 	s.squares += stray.Seconds() * stray.Seconds()
 }
 
-// endRound takes the mean, if there is enough to do so. In a round that was not full,
-// whatever held it back, the queue comes and goes, and distances are its.
+// endRound makes the round's estimate if it has enough samples. If the round was not full, its
+// queue comes and goes, and causes the distances. So such a round is dropped.
 func (s *scatter) endRound(full bool) {
 	if full && s.n < scatterLeast {
 		return
@@ -42,5 +41,5 @@ func (s *scatter) endRound(full bool) {
 	}
 }
 
-// known reports whether there was an estimate.
+// known reports whether there is an estimate.
 func (s *scatter) known() bool { return s.rounds > 0 }

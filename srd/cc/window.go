@@ -7,56 +7,55 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// The constants of the window (docs/transport.md, W1 to W8).
+// Constants of the window (docs/transport.md, W1 to W9, and W11 to W13).
 const (
-	// MSS is the size in bytes that windows are counted in.
+	// MSS is the packet size in bytes in which windows are counted.
 	MSS = 1472
 	// InitialWindow is RFC 6928's ten packets on each of four paths.
 	InitialWindow = 40 * MSS
-	// MinWindow lets a loss be found: one packet to lose and two to prove it.
+	// MinWindow is enough to detect a loss: one packet to lose and two later ones to prove it.
 	MinWindow = 4 * MSS
 	// MaxWindow keeps the arithmetic finite. No outbox holds as much (srd.OutboxLimit).
 	MaxWindow = 1 << 28
-	// targetGranules is the least target, in granules: a shorter queue runs dry while an
-	// end waits for its processor.
+	// targetGranules is the least target in granules. A shorter queue runs dry while an end waits
+	// for its processor.
 	targetGranules = 4
 	TargetFloor    = targetGranules * mono.Granularity
-	// TargetCeiling is the longest target. On a long path the base says nothing of buffers.
+	// TargetCeiling is the longest target (W4). On a long path, base says nothing about buffers.
 	TargetCeiling = 25 * time.Millisecond
-	// paceGain sends a window in four fifths of a round trip, so that pacing alone never
-	// leaves a link idle (BBR, RFC 9002 section 7.7).
+	// paceGain sends a window in 4/5 of a round trip (W13). So pacing alone never leaves a link
+	// idle (BBR, RFC 9002 section 7.7).
 	paceGain = 1.25
-	// Of lossLeast to lossMost packets, chanceMost times the known share and lossTolerated may
-	// be lost by chance, and lossSigmas deviations of a Poisson law more. chanceCeiling bounds
-	// what is believed to be chance.
+	// A verdict on losses (W8, W9) takes lossLeast to lossMost packets. Chance explains
+	// chanceMost times the known share, plus lossTolerated, plus lossSigmas deviations of a
+	// Poisson law. A share above chanceCeiling is never chance.
 	lossLeast     = 32
 	lossMost      = 256
 	lossTolerated = 0.005
 	chanceMost    = 1.5
 	chanceCeiling = 0.1
 	lossSigmas    = 2.5
-	// An overflow leaves headroom (BBRv3) of the window, and less the more was lost: lossWeight
-	// times that share. CUBIC's part is left at least.
+	// After an overflow, headroom (BBRv3) of the window is left. lossWeight times the lost share
+	// is subtracted from it, but at least CUBIC's part is left (W8).
 	headroom   = 0.85
 	lossWeight = 3
-	// Delays are smoothed over 1/smoothing of a window, however many acknowledgements tell of
-	// it, and one of them counts smoothMost at most.
+	// Delays are smoothed over 1/smoothing of a window, however many acknowledgements report
+	// them. One acknowledgement has the weight smoothMost at most.
 	smoothing  = 4
 	smoothMost = 0.25
-	// drainEvery the window is cut to drainShare for a round trip, which shows the base
-	// round trip (BBR's ProbeRTT).
+	// Every drainEvery, the window is cut to drainShare for a round trip, which shows the base
+	// (W11; BBR's ProbeRTT).
 	drainEvery = 8 * time.Second
 	drainShare = 0.25
 )
 
-// SRD is a window for all paths of a peer, after SRD's description (Shalev et al., IEEE
-// Micro 2020, "Congestion Control": it keeps the queue short). Once a round it follows
-// Little's law,
+// SRD is one window for all paths of a peer. Like SRD's own congestion control (Shalev et al.,
+// IEEE Micro 2020), it keeps the queue short. Once a round it applies Little's law (W1),
 //
 //	w = min(2 w, arrived (base + T)) + MSS        arrived: the rate of acknowledged bytes
 //
-// so the queue of a lone sender is T, whatever the link's rate becomes. FAST TCP (Wei et
-// al., ToN 2006) and Copa (NSDI 2018) have the same fixed point.
+// So a lone sender's queue is T, whatever the link's rate becomes. FAST TCP (Wei et al., ToN
+// 2006) and Copa (NSDI 2018) have the same fixed point.
 type SRD struct {
 	granule  time.Duration
 	packet   int // UDP payload bytes of a full packet
@@ -64,41 +63,41 @@ type SRD struct {
 	starting bool
 
 	srtt, queue, back time.Duration // smoothed
-	base, empty       time.Duration // mean of the last round: least round trip, and the usual one without a queue
+	base, empty       time.Duration // means of the last round: least round trip, and the usual one without a queue
 	scatter           scatter
 	round             round
-	rate              float64 // bytes per second that arrived in the round before
-	cubic             cubic   // bounds the window since the last overflow
+	rate              float64 // bytes per second that arrived in the last round
+	cubic             cubic   // bounds the window after an overflow
 	chance            chance
-	cut               mono.Time // last cut of the window
+	cut               mono.Time // time of the last cut
 
-	drain, undo mono.Time // the next drain begins, this one ends
-	saved       float64   // the window after it
-	refill      bool      // the first round after a drain
+	drain, undo mono.Time // begin of the next drain, end of the present one
+	saved       float64   // the window after the drain
+	refill      bool      // this is the first round after a drain
 	rival       rival
 }
 
-// chance is the share of packets that is lost whatever the window is.
+// chance is the share of packets that is lost at any window (W9).
 type chance struct {
-	packets, lost float64 // since the last verdict, lossPackets at least
+	packets, lost float64 // since the last verdict; a verdict takes lossLeast packets
 	share         float64
-	asked         bool    // the window was cut for losses: those since then are chance
-	verdict       float64 // share that it was cut for
-	window        float64 // what it was before
-	cubic         cubic   // likewise
+	asked         bool    // the window was cut for losses; losses that go on after the cut are chance
+	verdict       float64 // lost share that led to the cut
+	window        float64 // the window before the cut
+	cubic         cubic   // the bound before the cut
 }
 
-// round is one round trip's evidence.
+// round holds the measurements of one round trip.
 type round struct {
 	from           mono.Time
 	acked, lost    int
-	sampled, high  int           // acked bytes with a delay sample; of these, above the target
-	delay, network time.Duration // sums of queueing delay, weighted by kilobytes; network without the peer's host
-	bases, empties time.Duration // sums of least round trips and of those of empty paths, weighted likewise
-	limited        bool          // the window held sending back
+	sampled, high  int           // acked bytes with a measured delay, and those above the target
+	delay, network time.Duration // sums of queueing delay, weighted by kilobytes; network excludes the peer's host
+	bases, empties time.Duration // sums of Ack.Base and Ack.Empty, with the same weights
+	limited        bool          // the window limited sending
 }
 
-// mean returns a weighted sum's mean.
+// mean returns the mean of a weighted sum.
 func (r *round) mean(sum time.Duration) time.Duration {
 	if r.sampled == 0 {
 		return 0
@@ -106,8 +105,8 @@ func (r *round) mean(sum time.Duration) time.Duration {
 	return sum * 1024 / time.Duration(r.sampled)
 }
 
-// New returns a controller at its initial window. granularity is how coarsely the two
-// ends act; 0: mono.Granularity.
+// New returns a controller with the initial window. granularity is the timer accuracy of the two
+// ends; 0 means mono.Granularity.
 func New(granularity time.Duration) *SRD {
 	if granularity == 0 {
 		granularity = mono.Granularity
@@ -125,8 +124,8 @@ func (c *SRD) Reset() {
 // Packet implements Controller.
 func (c *SRD) Packet(bytes int) { c.packet = bytes }
 
-// Window returns the congestion window in bytes. Bytes that have arrived while their
-// acknowledgements wait in a queue are in no queue of ours:
+// Window returns the congestion window in bytes. Bytes that arrived while their acknowledgements
+// wait are in no queue of this sender, so they are added (W12):
 //
 //	w rtt / (rtt - back)
 func (c *SRD) Window() int {
@@ -136,22 +135,22 @@ func (c *SRD) Window() int {
 	return min(MaxWindow, int(c.window*float64(c.srtt+1)/float64(c.way()+1)))
 }
 
-// way is the smoothed round trip less the queue of acknowledgements. A peer that
-// overstates that gets twice the window at most.
+// way is the smoothed round trip without the queue of acknowledgements. It is at least half of
+// the round trip, so a peer that overstates this queue gets twice the window at most.
 func (c *SRD) way() time.Duration { return max(c.srtt-c.back, c.srtt/2) }
 
-// Queue returns the smoothed queueing delay.
+// Queue returns the smoothed queueing delay, without jitter.
 func (c *SRD) Queue() time.Duration { return max(0, c.queue-c.allowance()) }
 
-// Target returns the queueing delay to aim for: a base round trip, within bounds, and the
+// Target returns T, the queueing delay to aim for (W4): a base round trip within bounds, plus the
 // mean delay by jitter.
 func (c *SRD) Target() time.Duration {
 	jitter := c.allowance()
 	return max(targetGranules*c.granule, min(c.base+jitter, TargetCeiling)) + jitter
 }
 
-// Rate returns the pacing rate in bytes per second, 0 before the first sample. A window
-// that leaves faster than it did before a drain would overrun a short buffer.
+// Rate returns the pacing rate in bytes per second, 0 before the first sample (W13). In the round
+// after a drain it has no gain: a faster window would overflow a short buffer.
 func (c *SRD) Rate() float64 {
 	switch {
 	case c.srtt == 0:
@@ -179,14 +178,14 @@ func (c *SRD) Ack(now mono.Time, a Ack, limited bool) {
 	if c.starting && limited && !c.meets() {
 		c.window = min(MaxWindow, c.window+float64(a.Bytes))
 	}
-	// Arrivals within a granule were handled together.
+	// Packets that arrived within a granule were handled together.
 	if now.Sub(r.from) >= max(c.srtt, c.granule)+min(c.srtt, c.radio()) {
 		c.endRound(now)
 	}
 }
 
-// meets reports whether slow start has met a queue, of data or of acknowledgements: half
-// of a target (HyStart, RFC 9406, has an eighth of a round trip).
+// meets reports whether slow start has met a queue of half a target (W7), of data or of
+// acknowledgements. HyStart (RFC 9406) stops at an eighth of a round trip.
 func (c *SRD) meets() bool { return c.queue+c.back > (c.Target()+c.allowance())/2 }
 
 func (c *SRD) sample(a Ack) {
@@ -227,15 +226,15 @@ func (c *SRD) endRound(now mono.Time) {
 	seen := c.cut == 0 || r.from.Add(-c.base-q) >= c.cut // all acked bytes were sent after the last cut
 	lost := 0.0
 	if full || c.starting || c.rival.whose == Others || c.chance.asked {
-		lost = c.overran(&r, seen) // losses of little use say little of a link that is known
+		lost = c.overran(&r, seen) // losses at little use say little about a known link
 	}
 	arrived := float64(r.acked)
 	if lost == 0 {
-		arrived += float64(r.lost) // losses by chance say nothing of the link's rate
+		arrived += float64(r.lost) // losses by chance say nothing about the link's rate
 	}
 	rate := arrived / now.Sub(r.from).Seconds()
 	if full && r.sampled > 0 {
-		rate = min(rate, c.window/(c.base+q).Seconds()) // acknowledgements bunch, and nothing arrives faster than it is sent
+		rate = min(rate, c.window/(c.base+q).Seconds()) // acknowledgements bunch, but bytes cannot arrive faster than they were sent
 	}
 	most := max(rate, c.rate)
 	c.rate = rate
@@ -263,9 +262,9 @@ func (c *SRD) endRound(now mono.Time) {
 	case r.sampled == 0:
 		return
 	case !r.limited && network > t && r.acked >= MinWindow:
-		// A window that is not used bounds no queue: acknowledgements of connections inside
-		// fill a narrow uplink. What is used becomes the window (RFC 7661 section 4.4.1), and
-		// the rest waits in front of it, where it is packed.
+		// A window that is not full bounds no queue: a download's acknowledgements can fill a
+		// narrow uplink. So the window becomes what is used (W6, RFC 7661 section 4.4.1). The
+		// other packets wait in front of the window, where they share full packets.
 		c.starting, c.window = false, min(c.window, max(most*c.srtt.Seconds(), float64(r.acked)))
 		return
 	case !r.limited:
@@ -277,7 +276,7 @@ func (c *SRD) endRound(now mono.Time) {
 	}
 	next := min(2*c.window, most*(c.base+t).Seconds()) + MSS
 	if c.starting || !full || !high {
-		next = max(next, c.window) // little use, or a queue of few paths, says nothing of the link
+		next = max(next, c.window) // little use, or a queue on few paths, says nothing about the link
 	}
 	next = max(MinWindow, min(c.cubic.bound(), next))
 	if next < seriesCut*c.window {
@@ -286,9 +285,9 @@ func (c *SRD) endRound(now mono.Time) {
 	c.window = next
 }
 
-// overran returns how many packets were lost if they overran something, else 0, and whether
-// that is being found out. Losses that go on after a cut are chance. seen says
-// that all packets of the round were sent after the last cut.
+// overran returns the number of lost packets if they are an overflow (W8), else 0. Losses that go
+// on after a cut are chance (W9). seen says that all packets of the round were sent after the
+// last cut.
 func (c *SRD) overran(r *round, seen bool) (lost float64) {
 	v := &c.chance
 	if v.asked && !seen {
@@ -323,7 +322,8 @@ func (c *SRD) overran(r *round, seen bool) (lost float64) {
 	return lost
 }
 
-// draining runs the periodic drain. Its rounds teach nothing.
+// draining runs the periodic drain (W11), and reports whether this round belongs to it. Such
+// rounds teach nothing.
 func (c *SRD) draining(now mono.Time) bool {
 	competing := c.rival.whose == Others
 	switch {
