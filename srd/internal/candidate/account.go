@@ -7,25 +7,25 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// account is what may still be sent to a remote address, with all its ports.
+// account limits the bytes that may be sent to one remote address, with all its ports.
 type account struct {
 	addr   netip.Addr
 	credit int       // bytes
-	next   mono.Time // no challenge before, however many candidates it has
+	next   mono.Time // no challenge before this time, however many candidates the address has
 	used   mono.Time // last earned
-	tries  uint8     // challenges so far, or as many as matter
-	left   uint8     // challenges that all its candidates get together until it is heard again
-	trust  bool      // proven, as of look
+	tries  uint8     // challenges so far, counted as far as it matters
+	left   uint8     // challenges that all its candidates may still get until the address is heard again
+	trust  bool      // the address was proven when look was set
 	look   uint32
 }
 
-// Earn takes it that an authentic packet of n bytes came from addr.
+// Earn credits addr for an authentic packet of n bytes.
 func (t *Table[T]) Earn(now mono.Time, addr netip.Addr, n int, trusts func(netip.Addr) bool) {
 	a := t.account(addr)
 	if a == nil {
 		a = t.open(addr)
 	}
-	t.trusted(a, trusts) // what came before the peer left is over, this is not
+	t.trusted(a, trusts) // what was before the peer left is over, but this packet is new
 	if now.Sub(a.used) > Life {
 		a.tries, a.next = 0, 0
 	}
@@ -33,8 +33,8 @@ func (t *Table[T]) Earn(now mono.Time, addr netip.Addr, n int, trusts func(netip
 	a.credit = min(a.credit+Amplification*n, CreditMost)
 }
 
-// Spend pays for n bytes to addr. It reports false, and nothing may be sent, when the
-// account does not have as much.
+// Spend pays for n bytes to addr. It returns false if the account has less; then nothing may be
+// sent.
 func (t *Table[T]) Spend(addr netip.Addr, n int) bool {
 	a := t.account(addr)
 	if a == nil || a.credit < n {
@@ -44,11 +44,11 @@ func (t *Table[T]) Spend(addr netip.Addr, n int) bool {
 	return true
 }
 
-// Recheck makes the table ask again which addresses are proven: paths have changed.
+// Recheck makes the table check again which addresses are proven, because paths have changed.
 func (t *Table[T]) Recheck() { t.looked, t.until = t.looked+1, 0 }
 
-// trusted reports whether a's address is proven, as trusts says. When it is not any more,
-// the peer has left it: nothing is asked there before it is heard again.
+// trusted reports whether a's address is proven. If an address is no longer proven, the peer has
+// left it. Then it gets no challenges until it is heard again.
 func (t *Table[T]) trusted(a *account, trusts func(netip.Addr) bool) bool {
 	if a.look == t.looked+1 {
 		return a.trust
@@ -70,8 +70,8 @@ func (t *Table[T]) account(addr netip.Addr) *account {
 	return nil
 }
 
-// open opens the account of an address that has none, in place of the one longest unused
-// if there are as many as there may be.
+// open opens an account for a new address. If the table is full, it replaces the account that has
+// earned nothing for longest.
 func (t *Table[T]) open(addr netip.Addr) *account {
 	if len(t.accounts) < Accounts {
 		t.accounts = append(t.accounts, account{addr: addr})
@@ -87,13 +87,13 @@ func (t *Table[T]) open(addr netip.Addr) *account {
 	return out
 }
 
-// Rest gives the memory back. Credit is lost with it, which costs nobody but the idle.
+// Rest frees the memory. The lost credit affects only idle peers.
 func (t *Table[T]) Rest() {
 	t.Clear()
 	t.accounts = nil
 }
 
-// Within reports what is beyond its bound, nil when nothing is.
+// Within returns an error if a bound is exceeded or a count is wrong.
 func (t *Table[T]) Within() error {
 	waiting := 0
 	for i := range t.all {

@@ -1,20 +1,18 @@
-// Package candidate keeps the tuples on which a peer was heard but that have not
-// proven yet that the peer is there, and the account of what may be sent to their
-// addresses until then (RFC 9000 sections 8.1, 8.2 and 9.3: address validation, path
-// validation, and address spoofing by a peer).
+// Package candidate keeps a peer's candidates: tuples from which it was heard, and which are not
+// validated yet. It also limits the bytes sent to their addresses until then (RFC 9000 sections
+// 8.1, 8.2 and 9.3: address validation, path validation, and address spoofing by a peer).
 //
-// A packet proves who wrote it, not who sent it: an observer may forward it from
-// elsewhere first, and a peer may forge its own source address. So each remote address,
-// with all its ports together, has one account. Every authentic packet from there earns
-// three times its size, everything sent there is paid for before it is sent, and what
-// the account does not have is not sent:
+// An authentic packet proves its author, not its sender. An observer may forward it from
+// elsewhere, and a peer may forge its own source address. So each remote address has one account
+// for all its ports. An authentic packet earns three times its size, and each packet to the
+// address is paid from the account. Without credit nothing is sent:
 //
 //	bytes sent to an unproven address <= 3 x bytes that came from it
 //
-// A candidate proves itself by returning a secret of 128 bits that was sent to it and to
-// nobody else. Whether an address is proven already, by another tuple, is for the user to
-// say (trusts); at such a one nothing is charged, and challenges are only bounded by their
-// tries and by the size of the table.
+// A candidate proves itself by returning a secret of 128 bits that was sent to it alone. The
+// caller knows whether another tuple has proven the address (the function trusts). At a proven
+// address nothing is charged. Only the number of tries and the size of the table limit challenges
+// there.
 package candidate
 
 import (
@@ -27,74 +25,72 @@ import (
 )
 
 const (
-	// Most candidates are kept. A peer that opens more tuples at once than this paces
-	// itself (srd.opening); an observer that forwards from everywhere gets no more.
+	// Most is the limit of unproven candidates. A peer that opens more tuples at once paces
+	// itself (srd.opening). An observer that forwards from everywhere gets no more either.
 	Most = 32
-	// Waits is how many that are proven wait for a place among the paths: as many as
+	// Waits is the limit of proven candidates that wait for a place among the paths: as many as
 	// there are paths.
 	Waits = steer.MaxPaths
-	// Accounts is how many addresses have one: those of all candidates, and as many that
-	// only sent handshakes. One that is closed for another loses its credit, which is
-	// always safe.
+	// Accounts is the limit of accounts: one for each candidate, and as many for addresses that
+	// only sent handshakes. An account that is replaced loses its credit, which is always safe.
 	Accounts = 2 * Most
-	// Amplification is how many times the bytes that came from an unproven address are
-	// sent there at most (RFC 9000 section 8.1).
+	// Amplification limits the bytes sent to an unproven address to this multiple of the bytes
+	// received from it (RFC 9000 section 8.1).
 	Amplification = 3
-	// CreditMost bounds what an address can save up: the ten packets of an initial
-	// window (RFC 9002 section 7.2). An answer and a challenge need less than two.
+	// CreditMost bounds the credit of an address: the ten packets of an initial window (RFC 9002
+	// section 7.2). A response and a challenge need less than two packets.
 	CreditMost = 12_000
-	// Tries is how many challenges a candidate gets before it is heard again, and how many
-	// all candidates get together at an address that is not proven.
+	// Tries limits the challenges to a candidate until it is heard again. At an unproven address
+	// it also limits the challenges to all candidates together.
 	Tries = 8
-	// doublings is how often the wait after a challenge doubles, from 100 ms to 1.6 s.
+	// doublings is how often the time between challenges doubles, from 100 ms to 1.6 s.
 	doublings = 4
-	// Life is how long a candidate, and the account of an address, is remembered that
-	// nothing comes from any more. It is longer than the usual keepalive of 25 s.
+	// Life is how long a silent candidate or account is kept. It is longer than the usual
+	// keepalive of 25 s.
 	Life = 30 * time.Second
 )
 
-// Candidate is a tuple that has not proven itself.
+// Candidate is a tuple that may become a path.
 type Candidate[T comparable] struct {
 	Tuple  T
-	Secret wire.Secret // what its challenges ask to be returned, from the first one on
-	Was    uint16      // one more than the number of the user's path that it may replace
-	Theirs wire.Secret // what the peer's newest challenge from there asks for
-	Asks   uint8       // how often it has asked for that, counted by the user
+	Secret wire.Secret // secret in its challenges, set with the first one
+	Was    uint16      // one more than the number of the path that it may replace
+	Theirs wire.Secret // secret in the peer's newest challenge from there
+	Asks   uint8       // challenges of the peer with that secret, counted by the caller
 
 	addr   netip.Addr
 	since  mono.Time     // first heard
 	heard  mono.Time     // last heard
 	at     mono.Time     // last challenged
-	next   mono.Time     // the next challenge is not due before
+	next   mono.Time     // no challenge before this time
 	size   int           // bytes of the smallest challenge
-	tries  uint8         // challenges so far, or as many as matter
-	left   uint8         // challenges that it gets until it is heard again
-	rtt    time.Duration // of its proof; 0: not known
-	proven bool          // it is, and waits for a place among the paths
+	tries  uint8         // challenges so far, counted as far as it matters
+	left   uint8         // challenges that it may still get until it is heard again
+	rtt    time.Duration // round trip of its proof; 0: unknown
+	proven bool          // it has returned its secret, and waits for a place among the paths
 }
 
-// Since returns when the candidate was first heard, Heard when it was last.
+// Since returns when the candidate was first heard.
 func (k *Candidate[T]) Since() mono.Time { return k.since }
 
 // Heard returns when the candidate was last heard.
 func (k *Candidate[T]) Heard() mono.Time { return k.heard }
 
-// Challenged reports whether it was sent its secret.
+// Challenged reports whether a challenge was sent to it.
 func (k *Candidate[T]) Challenged() bool { return k.tries > 0 }
 
 // Proven reports whether it has returned its secret.
 func (k *Candidate[T]) Proven() bool { return k.proven }
 
-// Size returns the size of the smallest challenge that it was sent: the answers to all look
-// alike, and no more than that one is proven to pass.
+// Size returns the size of the smallest challenge sent to it. Responses to all challenges are
+// alike, so only this size is proven to pass.
 func (k *Candidate[T]) Size() int { return k.size }
 
-// RTT returns the round trip that its proof took, 0 if that cannot be told: the answers
-// to several challenges look alike (Karn and Partridge, SIGCOMM 1987). The wait for a place
-// among the paths is not part of it.
+// RTT returns the round trip of its proof without the wait for a place, or 0 if several
+// challenges were sent: their responses are alike (Karn and Partridge, SIGCOMM 1987).
 func (k *Candidate[T]) RTT() time.Duration { return k.rtt }
 
-// Asked notes a challenge of size bytes; first is how long the first one is given.
+// Asked notes a challenge of size bytes. first is the time until the second challenge.
 func (k *Candidate[T]) Asked(now mono.Time, size int, first time.Duration) {
 	if k.at = now; k.tries == 0 || size < k.size {
 		k.size = size
@@ -104,8 +100,7 @@ func (k *Candidate[T]) Asked(now mono.Time, size int, first time.Duration) {
 	k.left -= min(k.left, 1)
 }
 
-// over reports whether the candidate has had its time: that of its first challenge,
-// and of the last.
+// over reports whether the candidate has had the time for its first challenge, and for its last.
 func (k *Candidate[T]) over(now mono.Time, first time.Duration) bool {
 	return now >= k.since.Add(first) && now >= k.next
 }
@@ -115,22 +110,22 @@ func (k *Candidate[T]) over(now mono.Time, first time.Duration) bool {
 type Table[T comparable] struct {
 	all      []Candidate[T]
 	accounts []account
-	waiting  int       // of all, those that are proven
-	looked   uint32    // counts the times that trust was to be determined anew
-	until    mono.Time // no challenge is due before, unless something arrives; 0: not known
+	waiting  int       // number of proven ones in all
+	looked   uint32    // counts the calls of Recheck
+	until    mono.Time // no challenge is due before this time, unless something arrives; 0: unknown
 }
 
-// Len returns the number of candidates, with those that are proven and wait.
+// Len returns the number of candidates, including the proven ones that wait.
 func (t *Table[T]) Len() int { return len(t.all) }
 
-// All returns the candidates, in no order that matters. They are valid until the next
-// call that is not a look.
+// All returns the candidates in no particular order. They are valid until a call changes the
+// table.
 func (t *Table[T]) All() []Candidate[T] { return t.all }
 
-// NumWaiting returns how many are proven and wait.
+// NumWaiting returns the number of proven candidates that wait.
 func (t *Table[T]) NumWaiting() int { return t.waiting }
 
-// Find returns the candidate on tuple, nil when there is none.
+// Find returns the candidate with this tuple, or nil.
 func (t *Table[T]) Find(tuple T) *Candidate[T] {
 	for i := range t.all {
 		if t.all[i].Tuple == tuple {
@@ -140,9 +135,8 @@ func (t *Table[T]) Find(tuple T) *Candidate[T] {
 	return nil
 }
 
-// Hear takes it that an authentic packet came on tuple, which is at addr. It returns the
-// candidate there, or nil when there is no room for one. first is how long a challenge
-// is given before the next.
+// Hear notes an authentic packet on tuple, whose remote address is addr. It returns the
+// candidate, or nil if the table has no room. first is the time until the second challenge.
 func (t *Table[T]) Hear(now mono.Time, tuple T, addr netip.Addr, first time.Duration) *Candidate[T] {
 	k := t.Find(tuple)
 	if k == nil {
@@ -155,10 +149,10 @@ func (t *Table[T]) Hear(now mono.Time, tuple T, addr netip.Addr, first time.Dura
 	return k
 }
 
-// room returns a place for a candidate at addr: a free one, that of one not heard for
-// long, or the oldest of the address that has most. No address takes the place of one
-// that has as few candidates, unless those have had their time: whoever forwards from
-// ever new tuples would push each out before its answer came.
+// room returns a place for a candidate at addr: a free one, or the oldest of the address with
+// most candidates. An address with fewer candidates than addr keeps them. One with as many loses
+// a candidate only after that candidate's time is over. Otherwise a sender that forwards from
+// ever new tuples would remove each candidate before its response came.
 func (t *Table[T]) room(now mono.Time, addr netip.Addr, first time.Duration) *Candidate[T] {
 	t.expire(now)
 	if len(t.all)-t.waiting < Most {
@@ -181,7 +175,7 @@ func (t *Table[T]) room(now mono.Time, addr netip.Addr, first time.Duration) *Ca
 	return out
 }
 
-// at returns how many candidates addr has that are not proven.
+// at returns the number of unproven candidates at addr.
 func (t *Table[T]) at(addr netip.Addr) (n int) {
 	for i := range t.all {
 		if t.all[i].addr == addr && !t.all[i].proven {
@@ -191,7 +185,7 @@ func (t *Table[T]) at(addr netip.Addr) (n int) {
 	return n
 }
 
-// expire forgets candidates that were not heard for long.
+// expire removes candidates that have been silent for longer than Life.
 func (t *Table[T]) expire(now mono.Time) {
 	for i := len(t.all) - 1; i >= 0; i-- {
 		if now.Sub(t.all[i].heard) > Life {
@@ -212,7 +206,7 @@ func (t *Table[T]) remove(i int) {
 	}
 }
 
-// Remove forgets the candidate on tuple, if there is one.
+// Remove removes the candidate with this tuple, if it exists.
 func (t *Table[T]) Remove(tuple T) {
 	for i := range t.all {
 		if t.all[i].Tuple == tuple {
@@ -222,9 +216,9 @@ func (t *Table[T]) Remove(tuple T) {
 	}
 }
 
-// Next returns the candidate to be sent a challenge of size bytes now, which is paid for
-// and noted, or nil. Of several at an address the one goes first that was asked least,
-// then the one heard last: some of its ports may lead nowhere.
+// Next returns a candidate that is now due for a challenge of size bytes, or nil. It pays for the
+// challenge and notes it. The candidate with the fewest challenges comes first, then the one
+// heard last: some ports may lead nowhere.
 func (t *Table[T]) Next(now mono.Time, size int, first time.Duration, trusts func(netip.Addr) bool) *Candidate[T] {
 	if now < t.until {
 		return nil
@@ -253,8 +247,8 @@ func (t *Table[T]) Next(now mono.Time, size int, first time.Duration, trusts fun
 	return best
 }
 
-// When returns when Next has a challenge of size bytes to send; Never if something must
-// arrive first.
+// When returns the time at which Next has a challenge of size bytes. It is Never if something
+// must arrive first.
 func (t *Table[T]) When(size int, trusts func(netip.Addr) bool) mono.Time {
 	if t.until != 0 {
 		return t.until
@@ -266,8 +260,8 @@ func (t *Table[T]) When(size int, trusts func(netip.Addr) bool) mono.Time {
 	return t.until
 }
 
-// due returns when k may be sent a challenge of size bytes. The rate to an address that
-// is not proven is that of one candidate, however many ports were heard there.
+// due returns when k may get a challenge of size bytes. All candidates at an unproven address
+// share the rate of one.
 func (t *Table[T]) due(k *Candidate[T], size int, trusts func(netip.Addr) bool) mono.Time {
 	if k.proven || k.left == 0 {
 		return mono.Never
@@ -284,8 +278,8 @@ func (t *Table[T]) due(k *Candidate[T], size int, trusts func(netip.Addr) bool) 
 	return max(k.next, a.next)
 }
 
-// Answer takes a secret that the peer has returned, and returns the candidate it was
-// sent to, which is proven by that; nil if there is none, or it was before.
+// Answer handles a secret that the peer returned. It returns the candidate that the secret has
+// now proven; nil if no candidate has it, or has been proven before, or no place to wait is free.
 func (t *Table[T]) Answer(now mono.Time, secret *wire.Secret) *Candidate[T] {
 	for i := range t.all {
 		k := &t.all[i]
@@ -305,7 +299,7 @@ func (t *Table[T]) Answer(now mono.Time, secret *wire.Secret) *Candidate[T] {
 	return nil
 }
 
-// Waiting returns the proven candidate heard last, nil when there is none.
+// Waiting returns the proven candidate that was heard last, or nil.
 func (t *Table[T]) Waiting(now mono.Time) *Candidate[T] {
 	var best *Candidate[T]
 	for i := range t.all {
@@ -317,5 +311,5 @@ func (t *Table[T]) Waiting(now mono.Time) *Candidate[T] {
 	return best
 }
 
-// Clear forgets all candidates, but not what their addresses have paid.
+// Clear forgets all candidates, but keeps the credit of their addresses.
 func (t *Table[T]) Clear() { t.all, t.waiting = nil, 0 }

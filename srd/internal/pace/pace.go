@@ -1,5 +1,5 @@
-// Package pace spreads a window's packets over its round trip: a token bucket
-// whose rate follows the congestion controller.
+// Package pace spreads a window's packets over the round trip: a token bucket at the rate of
+// congestion control.
 package pace
 
 import (
@@ -8,17 +8,16 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// Bucket is a token bucket in bytes, full at its zero value. It may go into
-// debt by one train, which the next refill pays back. It is not safe for
-// concurrent use.
+// Bucket is a token bucket in bytes, full at its zero value. It may owe up to one train, which
+// later refills pay back. It is not safe for concurrent use.
 type Bucket struct {
 	tokens float64
 	at     mono.Time
 	used   bool
 }
 
-// Refill adds what rate (bytes per second) gave since the last call, up to
-// burst bytes.
+// Refill adds the tokens for the time since the last call, up to burst bytes. rate is in bytes
+// per second.
 func (b *Bucket) Refill(now mono.Time, rate float64, burst int) {
 	if !b.used {
 		b.tokens, b.at, b.used = float64(burst), now, true
@@ -31,17 +30,17 @@ func (b *Bucket) Refill(now mono.Time, rate float64, burst int) {
 	b.tokens = min(b.tokens, float64(burst))
 }
 
-// Holds reports whether something may be sent now that is not the first of its train: whether there
-// are more than n bytes.
+// Holds reports whether the bucket has more than n bytes, so that another packet may join a
+// train.
 func (b *Bucket) Holds(n int) bool { return b.tokens > float64(n) || !b.used }
 
-// Spend takes n bytes out.
+// Spend removes n bytes.
 func (b *Bucket) Spend(n int) { b.tokens -= float64(n) }
 
-// Tokens returns what is left, in bytes; negative is debt.
+// Tokens returns the bytes in the bucket. A negative number is debt.
 func (b *Bucket) Tokens() int { return int(b.tokens) }
 
-// When returns the time at which quantum bytes will be there at rate.
+// When returns when the bucket will have quantum bytes at this rate.
 func (b *Bucket) When(rate float64, quantum int) mono.Time {
 	need := float64(quantum) - b.tokens
 	if need <= 0 || rate <= 0 {

@@ -5,19 +5,19 @@ import (
 	"time"
 )
 
-// line is a straight line through the samples of about a round trip, the least squares'.
-// A queue stands still, or grows and falls with what is sent, which in that time is a
-// straight line; what a radio link adds changes from one packet to the next.
+// line is the least-squares straight line through the samples of about one round trip. Within
+// that time a queue stands, grows or drains along a line. The jitter of a radio link changes from
+// packet to packet.
 type line struct {
 	n      float32
-	age, x float32 // means: seconds before the newest sample, and of round trip
-	tt, tx float32 // sums of the squares and products of deviations from these
+	age, x float32 // means: age in seconds before the newest sample, and round trip
+	tt, tx float32 // sums of the squares and of the products of deviations from these means
 }
 
-// add takes a sample, so long since the one before, and returns its distance from the line
-// through those, over what that is in the mean where each deviates by 1: a recursive residual
-// (Brown, Durbin and Evans 1975). The sum of their squares is that of the residuals of the
-// whole line, and each is one degree of freedom. 0: there is no line yet.
+// add adds a sample, taken since after the last one. It returns the sample's distance from the
+// line through the earlier ones, scaled as a recursive residual (Brown, Durbin and Evans 1975).
+// The sum of the squares is then the same as for residuals of the whole line, with one degree of
+// freedom for each sample. 0 means that there is no line yet.
 func (l *line) add(since, sample time.Duration) (off time.Duration) {
 	if l.n > 0 {
 		l.age += float32(since.Seconds())
@@ -36,5 +36,5 @@ func (l *line) add(since, sample time.Duration) (off time.Duration) {
 	return off
 }
 
-// length is from the first sample to the newest, about: the mean is half as old.
+// length is about the time from the first sample to the newest: twice their mean age.
 func (l *line) length() time.Duration { return time.Duration(2 * l.age * float32(time.Second)) }

@@ -6,25 +6,26 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// WayWindow is how long the least of one direction counts: clocks drift apart.
+// WayWindow is how long the least time of one direction counts. Clocks drift apart, so it is
+// short.
 const WayWindow = 10 * time.Second
 
-// OneWay tells how long packets wait in one direction alone: the time from their sending
-// by one clock to their arrival by another, less the least of the last one to two windows.
-// The clocks need not agree, as their difference is in both (RFC 6817, section 3.4). It is
-// useful at its zero value, not safe for concurrent use.
+// OneWay measures the queueing delay of one direction: the time from a packet's sending, by one
+// clock, to its arrival by another, less the least such time of the last one to two windows. The
+// clocks need not agree: their difference cancels (RFC 6817, section 3.4). OneWay is useful at
+// its zero value, and not safe for concurrent use.
 type OneWay struct {
-	least [2]uint32 // of the running and of the previous window, in microseconds modulo 2^32
-	from  mono.Time // when this window began; 0: there was no packet
+	least [2]uint32 // of the present and the previous window, in microseconds modulo 2^32
+	from  mono.Time // begin of the present window; 0: there was no packet
 }
 
-// Known reports whether the past says something: there was a packet in the last two windows.
+// Known reports whether a packet came in the last two windows.
 func (o *OneWay) Known(now mono.Time) bool {
 	return o.from != 0 && now.Sub(o.from) <= 2*WayWindow
 }
 
-// Add takes a packet that was sent and arrived by these stamps (mono.Time.Stamp), and
-// returns how long it waited.
+// Add handles a packet with these stamps (mono.Time.Stamp) of its sending and arrival. It returns
+// the packet's queueing delay.
 func (o *OneWay) Add(now mono.Time, sent, arrived uint32) time.Duration {
 	offset := arrived - sent
 	switch {
@@ -39,6 +40,6 @@ func (o *OneWay) Add(now mono.Time, sent, arrived uint32) time.Duration {
 	if int32(o.least[1]-least) < 0 {
 		least = o.least[1]
 	}
-	// With a window's least in it the difference is positive, unless a clock was set.
+	// The least includes this packet, so the difference is positive unless a clock was set.
 	return time.Duration(max(0, int32(offset-least))) * time.Microsecond
 }

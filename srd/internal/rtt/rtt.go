@@ -1,6 +1,5 @@
-// Package rtt estimates a path's round-trip time: smoothed value and variation
-// as RFC 6298 section 2 and RFC 9002 section 5, and the base (propagation) time
-// as a windowed minimum.
+// Package rtt estimates the round trip of a path. The smoothed value and the variation follow RFC
+// 6298 section 2 and RFC 9002 section 5. The base (propagation time) is a windowed minimum.
 package rtt
 
 import (
@@ -11,16 +10,16 @@ import (
 
 const (
 	// BaseWindow is how long a minimum counts as the path's base (RFC 6817, section 3.4.2).
-	// Beside others the queue is not empty for minutes, and a base that follows leaves them
-	// the link. A way that becomes longer is believed after at most twice this, but for the time
-	// of a Hold, or when somebody knows (Longer, Release).
+	// Beside competitors the queue is not empty for minutes, and a base that rises with it would
+	// yield the link to them. The base of a longer path is accepted after at most two windows. A
+	// Hold delays this; Longer and Release come earlier.
 	BaseWindow = 10 * time.Minute
 	// UsualWindow is how long the least smoothed round trip counts as the usual one.
 	UsualWindow = 10 * time.Second
 )
 
-// Mean is a smoothed round-trip time with its mean deviation (RFC 6298 section 2), useful at
-// its zero value, not safe for concurrent use.
+// Mean is a smoothed round trip with its mean deviation (RFC 6298 section 2). It is useful at its
+// zero value, and not safe for concurrent use.
 type Mean struct {
 	smoothed  time.Duration
 	variation time.Duration
@@ -38,15 +37,14 @@ func (m *Mean) Add(sample time.Duration) {
 	m.smoothed += (sample - m.smoothed) / 8
 }
 
-// Age takes it that the mean is one of long ago: it stands until there is a sample, which then
-// is the first.
+// Age marks the mean as outdated. It stays until the next sample, which replaces it.
 func (m *Mean) Age() { m.samples = 0 }
 
 // Known reports whether there was a sample.
 func (m *Mean) Known() bool { return m.smoothed != 0 }
 
-// settled is how many samples it takes until little is left of the first guess of
-// the variation, which is half of the first round trip: a tenth of it.
+// settled is the number of samples after which a tenth is left of the first guess of the
+// variation, which is half of the first round trip.
 const settled = 9
 
 // Settled reports whether the variation is measured rather than guessed.
@@ -58,25 +56,25 @@ func (m *Mean) Smoothed() time.Duration { return m.smoothed }
 // Variation returns the mean deviation.
 func (m *Mean) Variation() time.Duration { return m.variation }
 
-// Estimator is one path's RTT state, useful at its zero value, not safe for
+// Estimator holds the round trips of one path. It is useful at its zero value, and not safe for
 // concurrent use.
 type Estimator struct {
 	Mean
 	latest   time.Duration
 	latestAt mono.Time
-	spread   time.Duration // mean deviation, over more samples, by their steps
+	spread   time.Duration // mean deviation over more samples, from the steps between them
 	line     line
-	held     bool // base[0] is of the time before others held a queue up, and base[1] since
+	held     bool // competitors hold a queue; base[0] is from the time before, base[1] from the time since
 
-	// Of two windows each: the previous one, and the one that is running since ...At.
-	base    [2]time.Duration // least
-	usual   [2]time.Duration // least smoothed time, or the mean of the first samples
+	// Each has two windows: the previous one, and the present one, which began at ...At.
+	base    [2]time.Duration // least round trip
+	usual   [2]time.Duration // least smoothed round trip, or the mean of the first samples
 	baseAt  mono.Time
 	usualAt mono.Time
 }
 
-// Add takes one sample, which must be positive. held is what the peer's host says that it took
-// of the time beside it: that may be a lie, so no base is short by it.
+// Add adds a sample, which must be positive. held is a further time that the peer's host claims
+// to have kept the packet. The claim may be a lie, so the base includes it.
 func (e *Estimator) Add(now mono.Time, sample, held time.Duration) {
 	step, before := (sample - e.latest).Abs(), e.smoothed
 	e.latest, e.latestAt = sample, now
@@ -89,8 +87,9 @@ func (e *Estimator) Add(now mono.Time, sample, held time.Duration) {
 	}
 	e.spread += (step*stepNum/stepDen - e.spread) / time.Duration(min(e.samples-1, spreadPart))
 	if e.samples <= meanOf {
-		// usual[0] is the mean of all, usual[1] of all but the first, until there are enough:
-		// the first is that of probes on all paths at once, which may wait for each other.
+		// usual[0] is the mean of all samples, and usual[1] the mean without the first one, up to
+		// meanOf samples. The first sample is from probes on all paths at once, which may delay
+		// each other.
 		e.usual[0] += (sample - e.usual[0]) / time.Duration(e.samples)
 		if e.samples == 2 {
 			e.usual[1] = sample
@@ -109,18 +108,17 @@ func (e *Estimator) Add(now mono.Time, sample, held time.Duration) {
 	}
 }
 
-// spreadPart is the weight of a new sample in the spread, 1/32; those before weigh
-// the same.
+// spreadPart: a new sample has the weight 1/32 in the spread. The first ones have equal weights.
 const spreadPart = 32
 
-// stepNum / stepDen is what two independent samples' mean deviation is of their mean
-// difference: 1/sqrt(2) for a normal distribution.
+// stepNum / stepDen is the ratio of the mean deviation of samples to their mean difference:
+// 1/sqrt(2) for independent samples of a normal distribution.
 const stepNum, stepDen = 7, 10
 
-// Spread returns the mean deviation over a longer time than Variation, 0 while that
-// is not settled: what a path adds at random, rather than what a queue does. It is
-// taken from the difference of one sample to the next. A queue that fills and drains
-// takes all samples along, and on a path that is then left it would count for long.
+// Spread returns the mean deviation over a longer time than Variation, 0 until that is settled.
+// It uses the differences between successive samples, so it shows the path's random delays and
+// not its queue. A queue that fills or drains moves all samples together. On a path that is then
+// left, it would count for long.
 func (e *Estimator) Spread() time.Duration {
 	if !e.Settled() {
 		return 0
@@ -128,16 +126,15 @@ func (e *Estimator) Spread() time.Duration {
 	return e.spread
 }
 
-// spreads: most round trips are within three mean deviations of the mean.
+// spreads: most round trips lie within three mean deviations of the mean.
 const spreads = 3
 
-// Random returns by how much round trips differ at random: most of them by no more. 0
-// while that is not known.
+// Random returns a bound for most random differences of round trips, 0 if it is unknown.
 func (e *Estimator) Random() time.Duration { return spreads * e.Spread() }
 
-// Empty returns what a packet takes without a queue: the least smoothed round trip, but no
-// more than the least one and what is random. The least alone may be luck where round trips
-// are random; below a granule nothing is but what queues do.
+// Empty returns the usual round trip without a queue: the least smoothed one, at most the base
+// plus random differences. Where round trips are random, the base alone may be luck. Below a
+// granule, only queues make round trips differ.
 func (e *Estimator) Empty() time.Duration {
 	base, usual := e.Base(), e.Usual()
 	switch {
@@ -149,13 +146,14 @@ func (e *Estimator) Empty() time.Duration {
 	return max(base, min(usual, base+e.Random()))
 }
 
-// lineLeast samples a line has: of three quarters of them the distance is known.
+// lineLeast is the number of samples of a line. With eight, three quarters of the samples have a
+// known distance.
 const lineLeast = 8
 
-// Stray takes a sample, before Add does, without what it waited on the way back, and returns
-// how far it lies from the line through those before it, in about a round trip: of many,
-// the root mean square is by how much round trips differ for no reason. 0: there is no
-// such line yet.
+// Stray returns the distance of a sample from the line through those of about a round trip before
+// it. Call it before Add, with the sample less its acknowledgement's queueing delay. The root
+// mean square of the distances measures random differences of round trips. 0 means that there is
+// no line yet.
 func (e *Estimator) Stray(now mono.Time, sample time.Duration) time.Duration {
 	if e.line.length() >= e.smoothed && e.line.n >= lineLeast {
 		e.line = line{}
@@ -163,21 +161,21 @@ func (e *Estimator) Stray(now mono.Time, sample time.Duration) time.Duration {
 	return e.line.add(now.Sub(e.latestAt), sample)
 }
 
-// Latest returns the newest sample and when it was taken.
+// Latest returns the newest sample and its time.
 func (e *Estimator) Latest() (time.Duration, mono.Time) { return e.latest, e.latestAt }
 
-// meanOf is of how many first samples the mean is taken: of these little more than a
-// third is left in the smoothed time of the first one alone.
+// meanOf is how many first samples have equal weights in the usual round trip. After eight
+// samples, the smoothed round trip still has a little more than a third of the first one.
 const meanOf = 8
 
-// Usual returns the least smoothed RTT of the last one to two windows, or the mean of
-// the first samples, without the very first if that is less: what a packet takes on the
-// path when there is no queue. Where round trips differ at random that is far more than
-// the least of them, which is the lower the more there were.
+// Usual returns the path's usual round trip without a queue: the least smoothed one of the last
+// one to two windows. At first it is the mean of the first samples, without the very first if
+// that is less. Where round trips are random, it is far above the least one, which falls as
+// samples increase.
 func (e *Estimator) Usual() time.Duration { return min(e.usual[0], e.usual[1]) }
 
-// Hold says whether others hold a queue up from now on. While they do it may never be empty, and
-// only a lower base counts.
+// Hold begins or ends a time in which competitors hold a queue. The queue may never be empty
+// then, so the base can only fall.
 func (e *Estimator) Hold(now mono.Time, held bool) {
 	if held == e.held {
 		return
@@ -188,21 +186,21 @@ func (e *Estimator) Hold(now mono.Time, held bool) {
 	}
 }
 
-// Beyond reports whether what is usual has been above the base by more than so much since a whole
+// Beyond reports whether the usual round trip has exceeded the base by more than much for a whole
 // window.
 func (e *Estimator) Beyond(much time.Duration) bool {
 	return e.usualAt > e.baseAt && e.Usual() > e.Base()+much
 }
 
-// Longer takes the usual round trip for the base: there is no queue, the way has become longer.
+// Longer makes the usual round trip the base: the queue is empty, so the path has become longer.
 func (e *Estimator) Longer(now mono.Time) {
 	if least := e.Usual(); least > e.Base() {
 		e.base, e.baseAt = [2]time.Duration{least, least}, now
 	}
 }
 
-// Release takes it that nobody holds a queue up: the path has become longer. The base is the
-// least round trip of the Hold that it ends, or the usual one.
+// Release handles proof that no competitor holds the queue: the path has become longer. The base
+// becomes the least round trip since Hold, or the usual one.
 func (e *Estimator) Release(now mono.Time) {
 	if !e.held {
 		e.Longer(now)
@@ -211,9 +209,9 @@ func (e *Estimator) Release(now mono.Time) {
 	e.base[0], e.baseAt, e.held = e.base[1], now, false
 }
 
-// Base returns the least RTT of the last one to two windows, or from before others held the
-// queue up.
+// Base returns the least round trip of the last one to two windows. During a Hold it also counts
+// the time before.
 func (e *Estimator) Base() time.Duration { return min(e.base[0], e.base[1]) }
 
-// Lower takes a base that another path between the same addresses has.
+// Lower lowers the base to the one of another path between the same addresses.
 func (e *Estimator) Lower(base time.Duration) { e.base[0] = min(e.base[0], base) }

@@ -1,11 +1,10 @@
-// Package seq holds the number-space helpers of the transport: the sliding
-// window of numbers that have been seen, and the expansion of truncated ones.
+// Package seq has the number spaces' helpers: sliding windows of the numbers that have been seen,
+// and the expansion of truncated numbers.
 package seq
 
 import "math/bits"
 
-// Expand returns the 64-bit number nearest to reference whose low 32 bits are
-// low.
+// Expand returns the 64-bit number nearest to reference with these low 32 bits.
 func Expand(low uint32, reference uint64) uint64 {
 	d := int32(low - uint32(reference))
 	n := reference + uint64(int64(d))
@@ -15,37 +14,35 @@ func Expand(low uint32, reference uint64) uint64 {
 	return n
 }
 
-// Replay remembers which of the last ReplaySize packet numbers have been seen
-// (RFC 6479: a ring of words, so that advancing clears whole words). The ring
-// grows with what it has to remember: a path that carries nothing but a few
-// challenges takes some bytes. It is not safe for concurrent use.
+// Replay remembers which of the last ReplaySize packet numbers have been seen (RFC 6479: a ring
+// of words, so advancing clears whole words). The ring grows on demand, so an idle path with a
+// few challenges needs few bytes. It is not safe for concurrent use.
 type Replay struct {
 	words []uint64 // by word number, modulo their count, a power of two
-	low   uint64   // lowest word number that has a place
-	floor uint64   // words from here up to low are all fresh, those below are not
+	low   uint64   // lowest word number in the ring
+	floor uint64   // words from here up to low are all fresh, lower ones are not
 	next  uint64   // one more than the highest number seen
 }
 
-// ReplaySize is how far behind the highest packet number one may still be
-// accepted. A path is first-in-first-out, so only a change of the receiving
-// core or a train cut in pieces reorders it. It is a word short of replayWords,
-// because the highest number's word is seldom full.
+// ReplaySize is how far below the highest packet number another is still accepted. A path keeps
+// packets in order, except when the receiving core changes or a train is cut in pieces.
+// ReplaySize is a word short of replayWords, because the highest number's word is seldom full.
 const ReplaySize = 16384 - 64
 
 // The ring's sizes, in words.
 const (
 	replayWords  = 256
-	replayWords0 = 4 // as many packets as an idle path gets with its challenges
+	replayWords0 = 4 // enough for the challenges of an idle path
 )
 
 const _ = uint(replayWords*64 - 64 - ReplaySize)
 
-// Next returns one more than the highest number set, 0 when none was.
+// Next returns one more than the highest number set, 0 if none was.
 func (r *Replay) Next() uint64 { return r.next }
 
 func (r *Replay) word(w uint64) *uint64 { return &r.words[w&uint64(len(r.words)-1)] }
 
-// Fresh reports whether n has neither been set nor fallen out of the window.
+// Fresh reports whether n is inside or above the window and has not been set.
 func (r *Replay) Fresh(n uint64) bool {
 	switch {
 	case n >= r.next:
@@ -77,7 +74,7 @@ func (r *Replay) Set(n uint64) bool {
 	return true
 }
 
-// advance makes w, not below the highest word so far, the highest.
+// advance makes w the highest word. w is not below the highest word so far.
 func (r *Replay) advance(w uint64) {
 	was := (r.next - 1) / 64
 	if w-r.low >= uint64(len(r.words)) && len(r.words) < replayWords {
@@ -92,8 +89,8 @@ func (r *Replay) advance(w uint64) {
 	}
 }
 
-// Rest makes the ring small again, for a path that is not used any more. Of the
-// numbers so far only the latest are still fresh afterwards, if they were.
+// Rest makes the ring of an unused path small. Of the numbers so far, only the latest can still
+// be fresh afterwards.
 func (r *Replay) Rest() {
 	if len(r.words) <= replayWords0 {
 		return
@@ -107,7 +104,7 @@ func (r *Replay) Rest() {
 	}
 }
 
-// reach makes w, which is below all words but in the window, the lowest.
+// reach makes w the lowest word. w is below all words of the ring, but inside the window.
 func (r *Replay) reach(w uint64) {
 	high := (r.next - 1) / 64
 	if high-w >= uint64(len(r.words)) {
@@ -119,8 +116,8 @@ func (r *Replay) reach(w uint64) {
 	r.low = w
 }
 
-// grow makes room for the words from low to high, or for as many as there may
-// be. What there is of them stays.
+// grow enlarges the ring for the words from low to high, up to replayWords. It keeps the present
+// words.
 func (r *Replay) grow(low, high uint64) {
 	size := uint64(len(r.words))
 	for high-low >= size && size < replayWords {
@@ -133,9 +130,9 @@ func (r *Replay) grow(low, high uint64) {
 	}
 }
 
-// Below returns which of the 64 numbers under h have been set: bit i is h-1-i. Those
-// that fell out of the window count as not set. It must not be called before the first
-// Set, nor with h beyond the highest.
+// Below returns which of the 64 numbers under h have been set: bit i stands for h-1-i. Numbers
+// below the window count as not set. It must not be called before the first Set, nor with h
+// beyond the highest.
 func (r *Replay) Below(h uint64) uint64 {
 	w, s := h/64, h%64
 	var v uint64
@@ -148,8 +145,8 @@ func (r *Replay) Below(h uint64) uint64 {
 	return v
 }
 
-// Last returns the highest number under n, but not under from, that has been set and has
-// not fallen out of the window. n must not be beyond the highest.
+// Last returns the highest number in [from, n) that has been set and is still in the window. n
+// must not be beyond the highest.
 func (r *Replay) Last(from, n uint64) (uint64, bool) {
 	for from = max(from, r.low*64); n > from; {
 		w := (n - 1) / 64
@@ -162,17 +159,16 @@ func (r *Replay) Last(from, n uint64) (uint64, bool) {
 	return 0, false
 }
 
-// WindowSize is how far above the first missing message a message number may
-// be: twice what a sender may have in flight, so that a retransmission of
-// anything still unacknowledged is recognised (docs/design.md, "Three number spaces").
+// WindowSize is how far above the first missing message a message number may be. It is twice the
+// most that a sender may have in flight. So any retransmission of an unacknowledged message is
+// recognised (docs/design.md, "Three number spaces").
 const WindowSize = 32768
 
-// Window is the receiver's memory of message numbers: everything below
-// FirstMissing has been seen, and some above. It takes memory on first use.
-// The zero value expects message 0 first.
+// Window remembers a receiver's message numbers: all below FirstMissing have been seen, and some
+// above. It takes memory on first use. The zero value expects message 0 first.
 type Window struct {
 	first uint64 // first missing
-	above uint64 // one more than the highest seen, or first
+	above uint64 // one more than the highest number seen, or first
 	words []uint64
 }
 
@@ -184,14 +180,14 @@ func (w *Window) FirstMissing() uint64 { return w.first }
 // Highest returns one more than the highest number seen.
 func (w *Window) Highest() uint64 { return max(w.first, w.above) }
 
-// Verdict on a number.
+// Verdict is the result of Set.
 type Verdict uint8
 
-// What Set can say.
+// The verdicts.
 const (
 	New       Verdict = iota // seen now for the first time
 	Duplicate                // seen before
-	TooFar                   // beyond the window; not remembered
+	TooFar                   // beyond the window, so not remembered
 )
 
 // Set marks n as seen.
@@ -216,8 +212,8 @@ func (w *Window) Set(n uint64) Verdict {
 	return New
 }
 
-// take moves first over the run of ones at it, one word at a time, clearing
-// what it passes. It reports whether the whole rest of the word was ones.
+// take moves first over the run of ones there, up to the word's end, and clears the run. It
+// reports whether the rest of the word was all ones.
 func (w *Window) take() bool {
 	p, s := &w.words[w.first/64%windowWords], w.first%64
 	run := uint64(bits.TrailingZeros64(^(*p >> s)))
@@ -231,16 +227,15 @@ func (w *Window) take() bool {
 	return run == 64-s
 }
 
-// Rest gives the memory back if nothing is missing. Numbers go on.
+// Rest frees the memory if no number is missing. Numbers continue.
 func (w *Window) Rest() {
 	if w.above <= w.first {
 		w.words = nil // they are all zero
 	}
 }
 
-// Words fills dst with the bitmap that starts one above the first missing
-// number and returns how many words it takes to reach the highest seen, at
-// most len(dst).
+// Words fills dst with the bitmap that starts one above the first missing number. It returns the
+// words up to the highest number seen, at most len(dst).
 func (w *Window) Words(dst []uint64) int {
 	if w.above <= w.first {
 		return 0
@@ -252,8 +247,8 @@ func (w *Window) Words(dst []uint64) int {
 	return n
 }
 
-// word returns the 64 bits that start at number n. Bits beyond the window are
-// those of the numbers just passed, which are zero.
+// word returns the 64 bits that start at number n. Bits beyond the window are zero: they stand
+// for numbers just passed.
 func (w *Window) word(n uint64) uint64 {
 	s := n % 64
 	v := w.words[n/64%windowWords] >> s

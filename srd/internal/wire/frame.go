@@ -21,8 +21,8 @@ import "encoding/binary"
 //
 //	slot u16 | hold u16 (4 us each) | highest u64 | below u64 | ce u32
 //
-// where bit i of below tells of packet number highest-1-i. Bit i of word w
-// tells of message (first missing + 1 + 64 w + i).
+// Bit i of below stands for packet number highest-1-i. Bit i of word w stands for message (first
+// missing + 1 + 64 w + i).
 type Kind uint8
 
 // Frame kinds.
@@ -45,7 +45,7 @@ func (k Kind) Elicits() bool { return k == KindMessage || k == KindTombstone || 
 
 // Sizes of frames in bytes.
 const (
-	ImmLen          = 13 // opaque to the transport: the overlay's header
+	ImmLen          = 13 // the overlay's header, which the transport does not read
 	MessageOverhead = 1 + 2 + 4 + ImmLen
 	TombstoneLen    = 1 + 4 + ImmLen
 	SecretLen       = 16 // of a challenge: 128 bits cannot be guessed
@@ -59,8 +59,8 @@ const (
 	AckWordLen      = 8
 )
 
-// Bounds of one ACK frame. With both at their limit it takes 1,167 bytes and so
-// fits the smallest packet every path carries (1,200 bytes of UDP payload).
+// Bounds of an ACK frame. At both limits it takes 1,167 bytes, and so fits the smallest packet of
+// every path (1,200 bytes of UDP payload).
 const (
 	MaxAckRecords = 16
 	MaxAckWords   = 96
@@ -68,37 +68,37 @@ const (
 
 const _ = uint(1200 - Overhead - AckFixed - MaxAckRecords*AckRecordLen - MaxAckWords*AckWordLen)
 
-// HoldUnit is the unit of an ACK record's hold time, and of a HOST frame's, in nanoseconds. 16 bits of
-// it reach 262 ms, more than any acknowledgement is ever held back; the largest
-// value means "too long to say".
+// HoldUnit is the unit of hold times in ACK records, and of lateness in HOST frames, in
+// nanoseconds. 16 bits reach 262 ms, longer than any acknowledgement is held. HoldMax means that
+// the time is longer.
 const (
 	HoldUnit = 4000
 	HoldMax  = 1<<16 - 1
 )
 
-// Imm is a message's immediate: 13 bytes that the transport carries beside the
-// payload, and keeps when it gives the payload up.
+// Imm is a message's immediate: 13 bytes beside the payload. The transport keeps them when it
+// gives up the payload.
 type Imm = [ImmLen]byte
 
-// Secret is what a challenge asks to be returned.
+// Secret is the secret of a challenge, which the response returns.
 type Secret = [SecretLen]byte
 
-// RecordReach is how far below the highest packet a record tells of others.
+// RecordReach is how many packets below the highest one a record reports.
 const RecordReach = 64
 
-// Record tells the sender of a path what has arrived on it.
+// Record reports to the sender which packets have arrived on a path.
 type Record struct {
 	Slot    uint16
-	Hold    uint16 // time from the arrival of Highest to the sending of this, in HoldUnit
+	Hold    uint16 // time from the arrival of Highest to the sending of this record, in HoldUnit
 	Highest uint64 // highest packet number that arrived
 	Below   uint64 // bit i: Highest-1-i arrived
 	CE      uint32 // packets that arrived with Congestion Experienced, modulo 2^32
 }
 
-// Ack is a decoded ACK frame. The record and word parts alias the packet.
+// Ack is a decoded ACK frame. Its records and words alias the packet.
 type Ack struct {
 	FirstMissing uint64 // every message below has arrived
-	Clock        uint32 // when it was sent, in microseconds of a clock of the sender's, modulo 2^32; 0: not said
+	Clock        uint32 // sender's clock at the sending of this frame, in microseconds modulo 2^32; 0: not given
 	records      []byte
 	words        []byte
 }
@@ -136,14 +136,14 @@ type Frame struct {
 	Secret  Secret // CHALLENGE, RESPONSE
 	Reason  uint8  // CLOSE
 	Sent    uint32 // STAMP: the sender's clock, modulo 2^32 us
-	Slot    uint16 // METRIC: a path of the receiver's
+	Slot    uint16 // METRIC: slot of a path that the receiver of the frame sends on
 	Metric  uint8  // METRIC
 	Late    uint16 // HOST: in HoldUnit
 }
 
-// Next decodes the first frame of b into f and returns the rest of b. ok is
-// false when b does not begin with a whole, known frame; then nothing in b can
-// be trusted to be a frame. Padding swallows the rest.
+// Next decodes the first frame of b into f and returns the rest of b. ok is false if b does not
+// begin with a whole frame of a known kind. Then the rest of the packet cannot be decoded either.
+// Padding takes up the rest.
 func Next(b []byte, f *Frame) (rest []byte, ok bool) {
 	if len(b) == 0 {
 		return nil, false
@@ -240,7 +240,7 @@ func AppendMessage(b []byte, number uint32, imm *Imm, payload []byte) []byte {
 	return append(AppendMessageHead(b, number, imm, len(payload)), payload...)
 }
 
-// AppendMessageHead appends a MESSAGE frame but for its payload, of so many bytes.
+// AppendMessageHead appends a MESSAGE frame without its payload, which has this many bytes.
 func AppendMessageHead(b []byte, number uint32, imm *Imm, payload int) []byte {
 	n := len(b)
 	b = append(b, make([]byte, MessageOverhead)...)

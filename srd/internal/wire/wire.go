@@ -15,14 +15,12 @@
 //	|                  sealed frames … then 16-byte tag             |
 //	+---------------------------------------------------------------+
 //
-// The 16 header bytes are in clear and are the AEAD's additional data. The
-// nonce is the path slot as 32 bits followed by the packet number as 64 bits,
-// XORed with the IV that belongs to the key, so that no two keys share nonces
-// that can be foreseen (RFC 8446 section 5.3, RFC 9001 section 5.3).
+// The 16 header bytes are not encrypted. They are the AEAD's additional data. The nonce is the
+// path slot as 32 bits and the packet number as 64 bits, XORed with the key's IV. So an attacker
+// cannot foresee nonces that two keys share (RFC 8446 section 5.3, RFC 9001 section 5.3).
 //
-// Frames follow each other in the sealed part; see frame.go. docs/wire.md holds
-// the same drawings with an example of each in hex, which the golden test of
-// this package reads.
+// The sealed part is a sequence of frames (see frame.go). docs/wire.md has the same drawings with
+// an example of each in hex. The golden test of this package reads them.
 package wire
 
 import "encoding/binary"
@@ -35,12 +33,12 @@ const (
 	TagLen    = 16
 	NonceLen  = 12
 	Overhead  = HeaderLen + TagLen
-	// MaxPacket is the largest packet: a 9,000-byte network, less the headers of IPv4
-	// and UDP. The limits of keys are reckoned for packets of that size.
+	// MaxPacket is the largest packet: 9,000 bytes less the headers of IPv4 and UDP. The usage
+	// limits of keys assume packets of this size.
 	MaxPacket = 8972
 )
 
-// first is the only first byte a data packet can have.
+// first is the first byte of each data packet.
 const first = Version<<4 | TypeData
 
 // Header is the clear part of a data packet.
@@ -50,8 +48,7 @@ type Header struct {
 	PN    uint64 // packet number on that path
 }
 
-// IsData reports whether b begins as a data packet of this version and is neither too
-// short nor too long to be one.
+// IsData reports whether b begins as a data packet of this version and has a possible length.
 func IsData(b []byte) bool {
 	return len(b) >= Overhead && len(b) <= MaxPacket && b[0] == first && b[1] == 0
 }
@@ -75,8 +72,7 @@ func ParseHeader(b []byte) Header {
 	}
 }
 
-// Nonce fills n with the nonce, under a key with this IV, of the packet whose
-// header begins b.
+// Nonce fills n with the nonce of the packet that begins with header b. iv belongs to the key.
 func Nonce(n, iv *[NonceLen]byte, b []byte) {
 	_ = b[HeaderLen-1]
 	head := binary.BigEndian.Uint32(iv[:]) ^ uint32(binary.BigEndian.Uint16(b[2:]))
