@@ -59,17 +59,17 @@
 //	                 at a limited rate
 //	Respond          state is consumed, keys exist
 //
-// The initiator calls Kind, CheckMAC1, and under load CheckMAC2. If there is no valid mac2,
-// the receiver answers with CookieReply. A responder that gets a cookie reply sends its
-// response again, with mac2 by Restamp, to the source of that reply. When a response
-// arrives, the initiator finds the attempt by ReceiverIndex and calls Attempt.Consume,
-// within a budget like that for Receive. It passes a cookie reply to Stamper.ConsumeCookie,
-// if the reply comes from the destination of the answered packet.
+// The initiator calls Kind, CheckMAC1, and under load CheckMAC2. If there is no valid mac2, the
+// receiver answers with CookieReply. A responder that gets a cookie reply sends its response
+// again, with mac2 by Restamp, to the source of that reply. When a response arrives, the
+// initiator finds the attempt by ReceiverIndex and calls Attempt.Consume, within a budget like
+// the one for Receive. It passes a cookie reply to Stamper.ConsumeCookie if the reply's source is
+// the destination of the answered packet.
 //
 // # Keys
 //
-// Noise's Split yields one secret for each direction. The AEAD key of a direction and the IV
-// that is XORed into its nonces are the first 32 and the next 12 bytes of
+// Noise's Split yields one secret for each direction. The direction's AEAD key is the first 32
+// bytes of the following, and the IV that is XORed into nonces is the next 12:
 //
 //	HKDF-BLAKE2s(secret, salt = handshake hash, info = "srdtun v2 data" | cipher | direction)
 //
@@ -84,7 +84,7 @@
 // packet of the initiator has opened under them. Until then nothing proves that the
 // initiator has the keys.
 //
-// # Replay, wrong clocks, and why a token is fresh
+// # Replay and wrong clocks
 //
 // An attacker can record the first message of Noise IK and replay it. Each replay would
 // replace the responder's handshake state. WireGuard therefore requires a timestamp that is

@@ -28,11 +28,10 @@ const (
 	doubtShare = 64
 )
 
-// Refuse makes the kernel drop most foreign packets, on all sockets. A packet is foreign
-// if its type is unknown, if it is too short for its type, or if its receiver index lacks
-// the 16 bits of prefix. Dropped packets take no space in the sockets' buffers and none
-// of the reader's time. The filter proves nothing, because anyone who sees one packet
-// knows the prefix.
+// Refuse makes the kernel drop most foreign packets, on all sockets. A foreign packet has an
+// unknown type, is too short for its type, or has a receiver index without the 16 bits of prefix.
+// Dropped packets take no space in the sockets' buffers and none of the reader's time. The filter
+// proves nothing: an observer of one packet knows the prefix.
 func (b *Bank) Refuse(prefix uint16) error {
 	b.prefix = prefix
 	for i := range b.socks {
@@ -48,7 +47,7 @@ func (b *Bank) Refuse(prefix uint16) error {
 type Shares struct {
 	Initiations uint32 // without a cookie's MAC: the filter cannot tell senders apart
 	Cookies     uint32 // initiations with a MAC there, valid or not
-	Trains      uint32 // trains with a first packet that seems not to be ours
+	Trains      uint32 // trains whose first packet seems foreign
 }
 
 // Thin does the same as Refuse for socket i only, with the shares s.
