@@ -66,9 +66,9 @@ func (c *clock) look() {
 	}
 }
 
-// bootTime reads the clock that counts suspended time. Go's scheduler is not told of the
-// system call, because it would wake its monitor thread, which polls some fifty times
-// before it sleeps again.
+// bootTime reads the clock that counts suspended time. It makes the system call without telling
+// Go's scheduler. Otherwise the scheduler would wake its monitor thread, which polls some fifty
+// times before it sleeps again.
 func bootTime() int64 {
 	var t unix.Timespec
 	// This fails only for a clock that does not exist, and this clock came with Linux

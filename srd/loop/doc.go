@@ -12,8 +12,8 @@
 //  5. Once for each touched peer: Flush delivered data, send due packets
 //     (acknowledgements, retransmissions, data), set the timer.
 //
-// A thread holds the peer's lock while it builds a train, a burst of packets for one path,
-// and no lock while it seals and sends the train. So several threads can seal and send for
+// A train is a burst of packets for one path. A thread holds the peer's lock while it builds a
+// train, and no lock while it seals and sends the train. So several threads can seal and send for
 // one peer at the same time. A lane keeps the trains of one socket in order.
 //
 // Lock order: Peer.mu, then the leaves Loop.table and worker.timers. No other lock is held

@@ -61,9 +61,9 @@ type Config struct {
 	// such an address are dropped, because any answer would leave from it. It is called for
 	// each datagram, at any time. If it is nil, no address is barred.
 	Barred func(netip.Addr) bool
-	// Leaves reports whether packets may leave from a local address now. A thread may lose its
-	// processor after it has built a train, and the address may be taken away meanwhile. It is called
-	// for each train, at any time. If it is nil, packets may leave from all.
+	// Leaves reports whether packets may leave from a local address now. Between the building and
+	// the sending of a train, a thread may lose its processor and the host the address. It is
+	// called for each train, at any time. If it is nil, packets may leave from all addresses.
 	Leaves func(netip.Addr) bool
 	// Alive is called whenever a worker runs. It returns the time at which the process last
 	// resumed after a long stop, or 0 if it never stopped. Messages that waited in the
@@ -190,8 +190,8 @@ func (l *Loop) Run(ctx context.Context) error {
 	return distinct(errs)
 }
 
-// distinct joins errors, each text once, because for instance a missing device makes every
-// worker fail in the same way.
+// distinct joins errors, each text once: a missing device, for instance, makes all workers fail
+// in the same way.
 func distinct(errs []error) error {
 	var all []error
 	for _, err := range errs {
@@ -226,9 +226,9 @@ func (l *Loop) Remove(p *Peer) {
 	l.table.unbind(p.conn)
 }
 
-// Leave tells a peer that the session ends. The connection still receives packets that the
-// peer sent before it knew. The next process answers the peer's handshakes. Call Remove
-// after Leave.
+// Leave tells a peer that the session ends. The connection still receives the packets that the
+// peer sent before it knew. The next process answers the peer's handshakes. Call Remove after
+// Leave.
 func (l *Loop) Leave(p *Peer) {
 	l.part(p, func() { p.left = true }, (*srd.Conn).Farewell)
 }

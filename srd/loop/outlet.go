@@ -5,11 +5,10 @@ import (
 	"sync/atomic"
 )
 
-// Outlet passes on data whose turn has come, by one goroutine at a time. If a goroutine
-// finds another one at work, it does not wait. It asks the other for one more round (flat
-// combining: Hendler et al., SPAA 2010). The other goroutine has its own peers to serve,
-// though. So after roundsMost rounds the next goroutine waits and takes over. The zero
-// value is ready.
+// Outlet passes on data that is ready, by one goroutine at a time. A goroutine that finds another
+// one at work does not wait. It asks the other for one more round (flat combining: Hendler et
+// al., SPAA 2010). The other goroutine has its own peers to serve, though. So after roundsMost
+// rounds the next goroutine waits and takes over. The zero value is ready.
 type Outlet struct {
 	mu      sync.Mutex
 	want    atomic.Bool  // data has come since the round began

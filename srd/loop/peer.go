@@ -51,12 +51,12 @@ func (p *Peer) Unlock() { p.mu.Unlock() }
 // Conn returns the connection. Call Lock before you use it.
 func (p *Peer) Conn() *srd.Conn { return p.conn }
 
-// Recall keeps trains that are built, but not sent yet, from leaving on paths that are closed. Call it
-// after f has told the connection that addresses of either end are gone.
+// Recall stops built, unsent trains on closed paths. Call it after f has told the connection that
+// addresses of either end are gone.
 func (p *Peer) Recall() { p.recalls.Add(1) }
 
-// closed reports, and counts, that a train's path was closed since the train was built. A handshake
-// packet has no path.
+// closed reports, and counts, that a train's path was closed after the train was built. A
+// handshake packet has no path.
 func (p *Peer) closed(t *srd.Train) bool {
 	if _, data := srd.DataIndex(t.Buf); !data {
 		return false
@@ -151,8 +151,8 @@ func (p *Peer) sendBy(s *udp.Sender) func(*outgoing) {
 	}
 }
 
-// withholds reports, and counts, that packets from a local address must not leave any more. The
-// connection has closed the path, or will in a moment, and sends its messages again on another.
+// withholds reports, and counts, that packets must not leave from a local address any more. The
+// connection has closed the path, or will soon, and sends its messages again on another.
 func (l *Loop) withholds(from srd.Uplink, packets int) bool {
 	if l.leaves == nil || !from.IsValid() || l.leaves(from.Addr()) {
 		return false

@@ -40,11 +40,11 @@ func (t *timers) set(now mono.Time, p *Peer, at mono.Time) {
 	}
 }
 
-// aheadPart is the part of the time to the first deadline in which a timer that is set too
-// early must go off to be moved. While packets put a deadline off again and again, the
-// timer would wake the worker for nothing. On a virtual machine a wake-up costs as much as
-// a packet, and setting the timer half of that. With a quarter, the short deadline of an
-// acknowledgement and the longer one of a repair move the timer in turn for each packet.
+// A timer that is too early is moved if it goes off within 1/aheadPart of the time to the first
+// deadline. If it were never moved, it would wake the worker for nothing whenever packets put a
+// deadline off. On a virtual machine a wake-up costs as much as a packet, and setting the timer
+// half of that. With a quarter, the short deadline of an acknowledgement and the longer one of a
+// repair move the timer in turn for each packet.
 const aheadPart = 8
 
 // early reports whether the timer soon goes off although no deadline is near.

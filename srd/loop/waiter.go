@@ -132,9 +132,8 @@ func (w *waiter) raw(events []unix.EpollEvent, ms int) (int, error) {
 	return int(n), nil
 }
 
-// long waits without a limit, in Go's poller. If the kernel refuses gate, for example
-// because the quota of epoll watches is used up, it waits in a call that the scheduler
-// knows of.
+// long waits without a limit, in Go's poller. If the kernel refuses gate, for example because the
+// quota of epoll watches is used up, it waits in a system call that the scheduler knows of.
 func (w *waiter) long(events []unix.EpollEvent) (int, error) {
 	if err := w.watch(unix.EPOLLIN); err != nil {
 		return unix.EpollWait(w.epoll, events, -1)

@@ -26,11 +26,12 @@ const (
 	// roundPackets is the number of received packets, about three long trains, after
 	// which a round ends early. The worker first reads and sends the answers to them.
 	roundPackets = 128
-	// urgentTrains is the largest number of trains to one peer in a round while a program
-	// may be waiting for an answer; otherwise it is bulkTrains. The kernel takes some 70
-	// us for a long train, and a small packet of an application has to wait as long.
-	// Eight trains in a row save a tenth of a bulk transfer's processor time. The number
-	// of sockets is a further bound, because the far end reads one train a round from
+	// urgentTrains is the largest number of trains to one peer in a round while a program may be
+	// waiting for an answer. At other times it is bulkTrains. The kernel takes some 70 us for a
+	// long train, and a small packet of an application has to wait as long. Eight trains in a row
+	// save a tenth of a bulk transfer's processor time. The number of sockets is a further bound,
+	// because the far end reads one train a round from each socket. On one socket, eight in a row
+	// cost a third of the rate.
 	// each socket. On one socket, eight in a row cost a third of the rate.
 	urgentTrains = 1
 	bulkTrains   = 8
@@ -519,9 +520,9 @@ func (w *worker) handle(p *Peer, packets []srd.Packet) {
 	w.touch(p)
 }
 
-// next moves the next arrived message into w.message. A local variable would be allocated
-// anew for each message, because its address passes through an interface. Packets that
-// were read before a stop of the process and are handled after it have waited too.
+// next moves the next arrived message into w.message. A local variable would need an allocation
+// for each message, because its address passes through an interface. A packet that was read
+// before a stop of the process, and is handled after it, has waited too.
 func (w *worker) next(now mono.Time, c *srd.Conn) (ok bool) {
 	w.message, ok = c.Recv()
 	w.message.Stale, w.message.Copies = w.stale || now.Sub(w.read) > trainAge, &w.copies
