@@ -6,18 +6,18 @@ import (
 	"github.com/srdtun/srdtun/srd"
 )
 
-// answers holds the verdicts for one peer that wait to be sent, and counts those that the
-// peer has not acknowledged. It is not safe for concurrent use.
+// answers holds the verdicts for one peer that are not sent yet, and counts the sent ones that
+// the peer has not acknowledged. It is not safe for concurrent use.
 type answers struct {
-	queue  []byte // of answerLen bytes each
+	queue  []byte // answers to be sent, of answerLen bytes each
 	sent   int    // bytes of answers that the peer has not acknowledged
-	ready  int    // receives to announce
-	broken bool   // the transport has dropped answers: the session has ended
+	ready  int    // receives to be announced
+	broken bool   // the transport has dropped answers, because the session has ended
 	spare  []*answerMessage
 }
 
-// spareMost bounds the messages that are kept for reuse. More than a few are in flight only
-// when the network loses packets.
+// spareMost bounds the messages kept for reuse. More than a few are in flight only if the network
+// loses packets.
 const spareMost = 8
 
 // readyMost is the largest announcement.
@@ -40,12 +40,12 @@ func (m *answerMessage) Done(s srd.Status) {
 
 func (a *answers) add(number uint32, v verdict) { a.queue = appendAnswer(a.queue, number, v) }
 
-// unheard returns how many answers the peer has not acknowledged.
+// unheard returns the number of answers that the peer has not acknowledged.
 func (a *answers) unheard() int { return (len(a.queue) + a.sent) / answerLen }
 
 func (a *answers) waiting() bool { return len(a.queue) > 0 || a.ready > 0 }
 
-// pull returns the next message of at most most bytes. There is one.
+// pull returns the next message, of at most most bytes. Call it only if waiting returns true.
 func (a *answers) pull(most int) srd.Message {
 	var m *answerMessage
 	if n := len(a.spare); n > 0 {
@@ -64,5 +64,6 @@ func (a *answers) pull(most int) srd.Message {
 	return out
 }
 
-// reset forgets what waits. The transport tells of what was sent.
+// reset forgets the answers that are not sent yet. The transport reports the fate of the sent
+// ones.
 func (a *answers) reset() { a.queue, a.ready, a.broken = nil, 0, false }

@@ -15,19 +15,20 @@ import (
 	"github.com/srdtun/srdtun/srd/steer"
 )
 
-// carrier is all that this package uses of a transport to one peer. The verbs are: reach,
-// call, kick, state, leave. In the other direction the transport calls a link: Pull takes a
-// message and srd.Owner tells of it, Deliver brings one, Advance and Deadline are its time,
-// Restarted tells of another process.
+// carrier is this package's view of a transport to one peer. Its verbs are reach, call, kick,
+// state and leave. The transport calls the link above: Pull for a message to send, Deliver for an
+// arrived one, Advance and Deadline for time, Restarted for another process of the peer. The fate
+// of a sent message comes to its srd.Owner.
 type carrier struct {
 	loop *loop.Loop
-	open *sync.RWMutex // held while the sockets are used outside of the loop, or closed
+	open *sync.RWMutex // read-locked while sockets are used outside the loop; locked to close them
 	core *srd.Conn
-	made chan struct{} // closed when peer is set
+	made chan struct{} // closed as soon as peer is set
 	peer *loop.Peer
 }
 
-// These are the UDP payloads to probe for: the payload of an Ethernet packet of 1,500 bytes.
+// These are the UDP payload sizes to probe for: the largest payload of an Ethernet packet of
+// 1,500 bytes.
 const (
 	packet4 = 1472
 	packet6 = 1452
@@ -57,24 +58,25 @@ func (e *Endpoint) connect(key PublicKey, l *link) {
 	close(l.made)
 }
 
-// lock locks the transport, and with it the link above.
+// lock locks the transport, and with it the link.
 func (c *carrier) lock() mono.Time { return c.peer.Lock() }
 func (c *carrier) unlock()         { c.peer.Unlock() }
 
-// reach tells where the peer may be. It is locked.
+// reach sets the addresses at which the peer may be. The carrier is locked.
 func (c *carrier) reach(now mono.Time, tuples []srd.Tuple) { c.core.SetTuples(now, tuples) }
 
-// call makes a session if there is none. It is locked.
+// call makes a session if there is none. The carrier is locked.
 func (c *carrier) call(now mono.Time) { c.core.Connect(now) }
 
-// kick sends what Pull has for it. It is not locked. The sockets stay open meanwhile.
+// kick sends all that Pull returns. The carrier is not locked. The sockets stay open meanwhile.
 func (c *carrier) kick() {
 	c.open.RLock()
 	c.peer.Kick()
 	c.open.RUnlock()
 }
 
-// leave says goodbye and ends the transport. All pieces get their status. It is not locked.
+// leave says goodbye and ends the transport. All pieces get their status. The carrier is not
+// locked.
 func (c *carrier) leave() {
 	c.open.RLock()
 	c.loop.Remove(c.peer)
@@ -85,17 +87,17 @@ func (c *carrier) leave() {
 type standing struct {
 	ready    bool   // there is a session
 	foreign  bool   // the peer speaks another protocol
-	goodbyes uint64 // from the peer so far
-	heard    uint64 // bytes of the peer so far
+	goodbyes uint64 // number of goodbyes from the peer
+	heard    uint64 // bytes received from the peer
 }
 
-// state returns the standing. It is locked.
+// state returns the standing. The carrier is locked.
 func (c *carrier) state(now mono.Time) standing {
 	s, n := c.core.Session(now), c.core.Stats()
 	return standing{ready: s.Ready, foreign: s.Foreign && !s.Ready, goodbyes: n.Drops[srd.DropClosed], heard: n.RxBytes}
 }
 
-// measured fills in what the transport knows. It is locked.
+// measured fills in the transport's measurements. The carrier is locked.
 func (c *carrier) measured(now mono.Time, v *HandleStats) {
 	n := c.core.Stats()
 	v.Connected = c.core.Session(now).Ready
@@ -109,8 +111,8 @@ func (c *carrier) measured(now mono.Time, v *HandleStats) {
 	}
 }
 
-// tuples returns the paths from the endpoint to some addresses. Each source port has all
-// pairs of addresses before the next port begins, so the bound on paths drops ports first.
+// tuples returns the paths from the endpoint to some addresses. All pairs of addresses with one
+// source port come before the next port. So the bound on paths drops ports first.
 func (e *Endpoint) tuples(addrs []netip.AddrPort) (v []srd.Tuple) {
 	for i := range e.ports {
 		for _, to := range addrs {

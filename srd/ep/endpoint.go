@@ -26,10 +26,10 @@ type Endpoint struct {
 	locals []srd.Uplink
 	port   uint16
 	ports  int
-	bank   *udp.Bank // until Close
+	bank   *udp.Bank // valid until Close
 	loop   *loop.Loop
 	cancel context.CancelFunc
-	ended  chan struct{} // Run has returned
+	ended  chan struct{} // closed after Run has returned
 	failed error         // result of Run; valid after ended
 
 	sockets sync.RWMutex // see carrier.open
@@ -37,13 +37,13 @@ type Endpoint struct {
 	receives   receives
 	regions    regions
 	departures *Queue // completions of sends
-	arrivals   *Queue // and of receives
+	arrivals   *Queue // completions of receives
 	counts     counts
-	woken      atomic.Bool // there are completions since a worker last let the program run
+	woken      atomic.Bool // a completion was added since a worker last let the program run
 
 	tell struct {
 		sync.Mutex
-		links []*link // to announce a receive to
+		links []*link // peers to which a receive is to be announced
 	}
 
 	mu     sync.Mutex
@@ -51,12 +51,12 @@ type Endpoint struct {
 	peers  map[PublicKey]*peer
 }
 
-// peer is what an endpoint knows of a key. Its fields are protected by Endpoint.mu.
+// peer is an endpoint's record of a key. Endpoint.mu protects its fields.
 type peer struct {
 	allowed bool
 	revoked bool
 	handles map[*Handle]bool
-	link    *link  // nil: not needed
+	link    *link  // nil: none is needed
 	quota   *quota // nil: no bound
 }
 
@@ -143,8 +143,8 @@ func uplinks(local []netip.Addr) (v []srd.Uplink, exits []udp.Exit, err error) {
 	return v, exits, nil
 }
 
-// interfaceOf returns the interface that has an address, and whether that is its only
-// address of this family that is not link-local.
+// interfaceOf returns the interface with an address. sole is true if the interface has no other
+// address of this family, apart from link-local ones.
 func interfaceOf(all []net.Interface, a netip.Addr) (in *net.Interface, sole bool) {
 	for i := range all {
 		addrs, err := all[i].Addrs()
@@ -169,21 +169,21 @@ func interfaceOf(all []net.Interface, a netip.Addr) (in *net.Interface, sole boo
 	return nil, false
 }
 
-// PublicKey returns the key by which peers know this endpoint.
+// PublicKey returns the key under which peers know this endpoint.
 func (e *Endpoint) PublicKey() PublicKey { return PublicKey(e.id.Public()) }
 
 // Port returns the UDP port at which peers call this endpoint.
 func (e *Endpoint) Port() uint16 { return e.port }
 
-// Sends returns the queue of the completions of sends.
+// Sends returns the completion queue of sends.
 func (e *Endpoint) Sends() *Queue { return e.departures }
 
-// Receives returns the queue of the completions of receives.
+// Receives returns the completion queue of receives.
 func (e *Endpoint) Receives() *Queue { return e.arrivals }
 
 // PostReceive posts a buffer for one message from any peer. Buffers are used in the order in
-// which they were posted. The buffer belongs to the endpoint until its completion was
-// polled. It returns ErrFull or ErrClosed.
+// which they were posted. The buffer belongs to the endpoint until its completion is polled. It
+// returns ErrFull or ErrClosed.
 func (e *Endpoint) PostReceive(buf []byte, context uint64) error {
 	tell, err := e.receives.post(receive{buf: buf, context: context})
 	if tell != nil {
@@ -201,14 +201,14 @@ func (l *link) announce(n int) {
 	l.kick()
 }
 
-// tellLater has a receive announced to a peer. It may be called under a link's lock.
+// tellLater schedules the announcement of a receive to a peer. Callers may hold a link's lock.
 func (e *Endpoint) tellLater(l *link) {
 	e.tell.Lock()
 	e.tell.links = append(e.tell.links, l)
 	e.tell.Unlock()
 }
 
-// announce announces what tellLater has noted. No link is locked.
+// announce sends the announcements that tellLater has scheduled. The caller holds no link's lock.
 func (e *Endpoint) announce() (did bool) {
 	e.tell.Lock()
 	links := e.tell.links
@@ -220,10 +220,9 @@ func (e *Endpoint) announce() (did bool) {
 	return len(links) > 0
 }
 
-// Handle makes an address handle: a peer's public key, and the addresses where it may be.
-// Without addresses the peer is reached where it calls from. A peer to which there is a
-// handle may also send, unless its key was revoked. It returns ErrClosed or
-// handshake.ErrSpelling.
+// Handle makes an address handle from a peer's public key and possible addresses. Without
+// addresses, the peer is reached at the address from which it calls. The peer of a handle may
+// also send, unless its key was revoked. It returns ErrClosed or handshake.ErrSpelling.
 func (e *Endpoint) Handle(key PublicKey, addrs ...netip.AddrPort) (*Handle, error) {
 	if err := handshake.CheckPublic(handshake.PublicKey(key)); err != nil {
 		return nil, err
@@ -257,7 +256,7 @@ func (e *Endpoint) peer(key PublicKey) *peer {
 	return p
 }
 
-// reach makes the peer's link, if it has none, and tells it where the peer may be. The
+// reach makes the peer's link if there is none, and sets the peer's possible addresses. The
 // caller holds mu.
 func (e *Endpoint) reach(key PublicKey, p *peer) {
 	if p.link == nil {
@@ -291,15 +290,15 @@ func (e *Endpoint) drop(h *Handle) {
 	e.forget(h.key, p)
 }
 
-// forget removes the entry of a key that says nothing any more. The caller holds mu.
+// forget removes the entry of a key without handles and rights. The caller holds mu.
 func (e *Endpoint) forget(key PublicKey, p *peer) {
 	if !p.needed() && !p.revoked {
 		delete(e.peers, key)
 	}
 }
 
-// Allow lets the peer with this key send, also without a handle to it. It returns ErrClosed
-// or handshake.ErrSpelling.
+// Allow lets the peer with this key send, even without a handle to it. It returns ErrClosed or
+// handshake.ErrSpelling.
 func (e *Endpoint) Allow(key PublicKey) error {
 	if err := handshake.CheckPublic(handshake.PublicKey(key)); err != nil {
 		return err
@@ -322,9 +321,9 @@ func (e *Endpoint) allow(key PublicKey) error {
 	return nil
 }
 
-// Revoke takes back Allow. The peer's session ends, and with it what was under way in both
-// directions. From then on it gets no answer. If there are handles to it, this end may still
-// send, and the peer's own messages get StatusBadDestination.
+// Revoke undoes Allow. The peer's session ends, with all requests in both directions, and the
+// peer gets no more answers. If this end has handles to the peer, it may still send. Messages of
+// the peer then get StatusBadDestination.
 func (e *Endpoint) Revoke(key PublicKey) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -339,7 +338,7 @@ func (e *Endpoint) Revoke(key PublicKey) {
 	e.forget(key, p)
 }
 
-// renew replaces a link whose transport ends.
+// renew replaces a link whose transport is ending.
 func (e *Endpoint) renew(l *link) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -348,8 +347,8 @@ func (e *Endpoint) renew(l *link) {
 	}
 }
 
-// replace ends the peer's link. If it is needed, another one takes over the requests that
-// have not begun. The caller holds mu.
+// replace ends the peer's link. If the peer still needs one, another link takes over the requests
+// that have not begun. The caller holds mu.
 func (e *Endpoint) replace(key PublicKey, p *peer) {
 	waiting := e.detach(p.link, StatusReset)
 	p.link = nil
@@ -417,7 +416,7 @@ func (e *Endpoint) Close() error {
 	return e.failed
 }
 
-// shut ends what an endpoint has with one peer.
+// shut ends all relations of an endpoint with one peer.
 func (e *Endpoint) shut(p *peer) {
 	for h := range p.handles {
 		h.once.Do(func() { close(h.gone) })

@@ -11,9 +11,9 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// Handle is an address handle: a destination of messages. It costs no connection, and
-// closing it ends only its own requests, even if other handles lead to the same peer. It is
-// safe for concurrent use.
+// Handle is an address handle: a destination of messages. It is no connection. Closing it ends
+// only its own requests, even if other handles lead to the same peer. It is safe for concurrent
+// use.
 type Handle struct {
 	ep    *Endpoint
 	key   PublicKey
@@ -27,16 +27,16 @@ type Handle struct {
 // Key returns the peer's public key.
 func (h *Handle) Key() PublicKey { return h.key }
 
-// Close completes the handle's requests with StatusFlushed. Messages that are under way may
-// still arrive. The result is always nil.
+// Close completes the handle's requests with StatusFlushed. Sent messages may still arrive. The
+// result is always nil.
 func (h *Handle) Close() error {
 	h.once.Do(func() { close(h.gone) })
 	h.ep.drop(h)
 	return nil
 }
 
-// Push sends the messages that SendOptions.More has held back. Send does so before it waits, and
-// all calls do before they return an error.
+// Push sends the messages that SendOptions.More has held back. Send does so before it waits. All
+// calls do so before they return an error.
 func (h *Handle) Push() { h.link.Load().kick() }
 
 func (h *Handle) closed() bool {
@@ -52,25 +52,25 @@ func (h *Handle) closed() bool {
 type SendOptions struct {
 	// Context is returned with the completion.
 	Context uint64
-	// Timeout is how long the message is worth sending, counted from Send; at most 71
+	// Timeout bounds the time from Send after which the message is not worth sending; at most 71
 	// minutes. 0 means as long as the peer responds.
 	Timeout time.Duration
-	// Deadline is the same as a time. The earlier of both counts. Zero means none.
+	// Deadline is such a bound as a time. The earlier of both counts. Zero means none.
 	Deadline time.Time
-	// NotReady is how many times the message is sent again after the peer has refused it
-	// because no receive was posted. 0 means any number, and negative means never.
+	// NotReady bounds the repetitions of a message that the peer refuses for lack of a posted
+	// receive. 0 means any number, and a negative value means none.
 	NotReady int
 	// Immediate is four bytes for the receiver's completion, if HasImmediate is true.
 	Immediate    uint32
 	HasImmediate bool
-	// Solicited makes an event at a receiver that waits only for solicited messages.
+	// Solicited makes an event at a receiver that waits for solicited messages only.
 	Solicited bool
 	// Quiet makes no completion if the request succeeds.
 	Quiet bool
-	// More says that another message to the same peer follows at once. This one may wait
-	// for it, and both may leave in one train of packets. A program that has many short
-	// messages at once sets it for all but the last, or calls Handle.Push after the last. A
-	// message alone costs a system call.
+	// More says that another message to the same peer follows at once. This one may wait for it,
+	// and both may leave in one train of packets. A program with many short messages sets it for
+	// all but the last, or calls Handle.Push after the last. A message sent alone costs a system
+	// call.
 	More bool
 }
 
@@ -84,7 +84,7 @@ func (o *SendOptions) retries() int {
 	return o.NotReady
 }
 
-// until returns the deadline on the endpoint's clock; 0: none.
+// until returns the deadline on the endpoint's clock, or 0 for none.
 func (o *SendOptions) until(now mono.Time) (t mono.Time, err error) {
 	if o.Timeout > 0 {
 		t = now.Add(o.Timeout)
@@ -102,11 +102,11 @@ func (o *SendOptions) until(now mono.Time) (t mono.Time, err error) {
 }
 
 // Send queues a message for a handle's peer. It copies data, so the caller may change it
-// afterwards. It waits while the handle has SendDepth requests without a polled completion.
-// The errors are ErrTooLarge, ErrDeadline, ErrClosed, and that of ctx, which matters only
-// until the message is queued. The result of the request comes to Sends.
+// afterwards. It waits while the handle has SendDepth requests without a polled completion. The
+// errors are ErrTooLarge, ErrDeadline, ErrClosed, and the error of ctx, which matters only until
+// the message is queued. The result of the request comes to Sends.
 //
-// A goroutine that both sends and polls uses TrySend.
+// A goroutine that both sends and polls should use TrySend.
 func (e *Endpoint) Send(ctx context.Context, h *Handle, data []byte, o SendOptions) error {
 	if err := h.acquire(ctx); err != nil {
 		return err
@@ -129,8 +129,8 @@ func (h *Handle) acquire(ctx context.Context) error {
 	}
 }
 
-// tryOrPush takes a slot. If there is none, the program waits for completions next, so it sends
-// what was held back.
+// tryOrPush takes a slot. If there is none, it sends the messages held back, because the program
+// will wait for completions next.
 func (h *Handle) tryOrPush() bool {
 	select {
 	case h.slots <- struct{}{}:
@@ -141,7 +141,7 @@ func (h *Handle) tryOrPush() bool {
 	}
 }
 
-// TrySend is Send that returns ErrFull instead of waiting.
+// TrySend is like Send, but returns ErrFull instead of waiting.
 func (e *Endpoint) TrySend(h *Handle, data []byte, o SendOptions) error {
 	if !h.tryOrPush() {
 		return ErrFull
@@ -149,15 +149,15 @@ func (e *Endpoint) TrySend(h *Handle, data []byte, o SendOptions) error {
 	return e.submit(h, work{OpSend, data, Remote{}}, &o, nil)
 }
 
-// Confirm sends a message and waits for its result, which does not come to Sends. It returns
-// nil for StatusOK, another Status, or the errors of Send. If ctx ends first, the message
-// may still be sent.
+// Confirm sends a message and waits for its result, which does not come to Sends. It returns nil
+// for StatusOK, another Status, or an error of Send. If ctx ends first, the message may still be
+// sent.
 func (e *Endpoint) Confirm(ctx context.Context, h *Handle, data []byte, o SendOptions) error {
 	if err := h.acquire(ctx); err != nil {
 		return err
 	}
 	told := make(chan Status, 1)
-	o.More = false // this one is waited for
+	o.More = false // this call waits for the message, so the message must not wait
 	if err := e.submit(h, work{OpSend, data, Remote{}}, &o, told); err != nil {
 		return err
 	}
@@ -169,7 +169,7 @@ func (e *Endpoint) Confirm(ctx context.Context, h *Handle, data []byte, o SendOp
 	}
 }
 
-// work is what a request is about: the message to send or to write, or the buffer of a read.
+// work is the subject of a request: the message to send or to write, or the buffer of a read.
 type work struct {
 	op   Op
 	data []byte
@@ -181,7 +181,7 @@ func (e *Endpoint) submit(h *Handle, w work, o *SendOptions, told chan Status) e
 	r, err := e.request(h, w, o)
 	if err != nil {
 		<-h.slots
-		h.Push() // it was to be the last
+		h.Push() // this request was to send the ones held back
 		return err
 	}
 	r.told = told
@@ -240,14 +240,14 @@ func (e *Endpoint) queue(h *Handle, r *request) *link {
 	}
 }
 
-// linkOf returns the link of a handle when the one that is being made is there.
+// linkOf returns the link of a handle. It waits while a new link is being made.
 func (e *Endpoint) linkOf(h *Handle) *link {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return h.link.Load()
 }
 
-// finish reports the result of a request. It is called under a link's lock.
+// finish reports the result of a request. The caller holds a link's lock.
 func (e *Endpoint) finish(r *request, s Status) {
 	e.counts.completed[s].Add(1)
 	e.woken.Store(true)
@@ -262,7 +262,7 @@ func (e *Endpoint) finish(r *request, s Status) {
 	}
 }
 
-// addresses returns the addresses of several handles, each once.
+// addresses returns the addresses of all handles, each once.
 func addresses(all map[*Handle]bool) (v []netip.AddrPort) {
 	for h := range all {
 		for _, a := range h.addrs {

@@ -18,7 +18,7 @@ const (
 
 // These are the flags of a message. All its pieces carry them.
 const (
-	flagImmediate = 0x80 // the message begins with its immediate data
+	flagImmediate = 0x80 // the message begins with immediate data
 	flagSolicited = 0x40
 	flagWrite     = 0x20 // the message goes to a region
 	flagMask      = flagImmediate | flagSolicited | flagWrite
@@ -28,14 +28,14 @@ const (
 type header struct {
 	kind   byte
 	flags  byte
-	number uint32 // of the request
-	total  int    // bytes of the message
+	number uint32 // number of the request
+	total  int    // bytes of the whole message
 	at     int    // offset of the piece
 	size   int    // bytes of the piece, or of the missing rest
 	ready  int    // receives that an answer announces
 }
 
-// pieceMost is the largest size of a piece that its header can state.
+// pieceMost is the largest piece whose size fits in a header.
 const pieceMost = 1<<16 - 1
 
 func (h *header) put(b *srd.Imm) {
@@ -52,8 +52,8 @@ func (h *header) put(b *srd.Imm) {
 	}
 }
 
-// prefix returns how many bytes of a piece's payload are a Remote. Each piece of a write that
-// may come first says where the write goes.
+// prefix returns the number of a payload's bytes that hold a Remote. Each piece of a write that
+// may arrive first says where the write goes.
 func (h *header) prefix() int {
 	if h.kind == kindPiece && h.flags&flagWrite != 0 && h.at < EagerMost {
 		return remoteLen
@@ -61,8 +61,8 @@ func (h *header) prefix() int {
 	return 0
 }
 
-// parse parses the immediate of a message with n bytes, or of a tombstone if expired is
-// true. It returns false if the immediate is invalid.
+// parse parses the immediate of a message with n payload bytes. If expired is true, it parses a
+// tombstone's. It returns false if the immediate is invalid.
 func parse(b *srd.Imm, n int, expired bool) (h header, ok bool) {
 	h.kind, h.flags = b[0]&kindMask, b[0]&^kindMask
 	if h.kind == kindAnswer {
@@ -103,7 +103,7 @@ const (
 	tooLong                     // longer than the posted receive
 	gone                        // the sender gave up a part
 	barred                      // the responder has revoked the sender's key
-	denied                      // there is no such region, or not so long
+	denied                      // there is no such region, or it is too short
 )
 
 // answerLen is the length of an answer: the request's number and the verdict.

@@ -7,28 +7,29 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// incoming puts requests of one peer together in posted receives, and answers each request
+// incoming reassembles the requests of one peer in posted receives, and answers each request
 // once. It is not safe for concurrent use.
 //
-// The peer may be hostile. It holds no memory but parts, at most requestsMost, and answers,
-// at most answersMost. It reserves no more than holdMost receives, and loses each that makes
-// no progress.
+// The peer may be hostile. It can occupy memory only by parts, at most requestsMost, and by
+// answers, at most answersMost. It reserves at most holdMost receives, and loses a receive whose
+// message makes no progress.
 type incoming struct {
 	from     sink
-	holdMost int // receives that incomplete messages of this peer may reserve
+	holdMost int // bound of the receives that incomplete messages of this peer reserve
 	barred   bool
 
 	parts   map[uint32]*part
-	single  part      // the message of one piece that is handled now
-	holding int       // receives in parts
+	single  part      // the message of one piece that is being handled
+	holding int       // receives that parts have reserved
 	waits   bool      // a message was refused because of holdMost
-	stale   mono.Time // when to look for messages without progress; 0: never
+	stale   mono.Time // when to check for messages without progress; 0: never
 	answers answers
 	reads   replies
 	edges   maphash.Seed
 }
 
-// sink is where messages go: the endpoint's receives, its regions and its completion queue.
+// sink is the destination of messages: the endpoint's receives, its regions and its completion
+// queue.
 type sink interface {
 	take(size int, counts bool) (receive, verdict)
 	giveBack(receive)
@@ -40,24 +41,24 @@ type sink interface {
 type part struct {
 	flags    byte
 	verdict  verdict
-	reserved bool // r is
+	reserved bool // r is reserved
 	granted  bool
 	dead     bool // the sender gave up a part, or made no progress
-	ends     bool // a rest has come: no request for a receive will
+	ends     bool // a rest has come, so the sender waits for no receive
 	r        receive
-	region   *Region // not nil: the message goes there
-	to       Remote  // where, if it is a write
+	region   *Region // destination of a write; nil: the message goes to r
+	to       Remote  // place in the region of a write
 	imm      [immediateLen]byte
 	total    int
-	seen     int    // bytes that came or were given up
+	seen     int    // bytes that arrived or were given up
 	edges    uint64 // see cover
 	touched  mono.Time
 }
 
-// eager returns how much of a message is sent unasked.
+// eager returns the number of a message's bytes that are sent without being asked for.
 func eager(total int) int { return min(total, EagerMost) }
 
-// add adds a piece or a rest. It returns false if an honest peer would not have sent it.
+// add adds a piece or a rest. It returns false if no honest peer sends it.
 func (in *incoming) add(now mono.Time, h *header, data []byte, expired bool) bool {
 	var to *Remote
 	if n := h.prefix(); n > 0 && !expired {
@@ -92,8 +93,8 @@ func (in *incoming) add(now mono.Time, h *header, data []byte, expired bool) boo
 	return in.settle(h.number, p)
 }
 
-// begin finds the place of a new message. A write whose first piece says where it goes has a
-// Remote.
+// begin makes the record of a new message. If the first piece to arrive says where a write goes,
+// to is not nil.
 func (in *incoming) begin(now mono.Time, h *header, to *Remote) *part {
 	p := &in.single
 	if h.size < h.total {
@@ -116,10 +117,10 @@ func (in *incoming) begin(now mono.Time, h *header, to *Remote) *part {
 	return p
 }
 
-// aim finds the region of a write. A write with immediate data also takes a receive.
+// aim finds the region of a write. A write with immediate data takes a receive, too.
 func (in *incoming) aim(now mono.Time, p *part, to *Remote) verdict {
 	if to == nil {
-		return gone // what came first is no piece
+		return gone // a rest came first
 	}
 	p.to, p.region = *to, in.from.find(*to, p.bytes(), AccessWrite)
 	switch {
@@ -131,7 +132,7 @@ func (in *incoming) aim(now mono.Time, p *part, to *Remote) verdict {
 	return accepted
 }
 
-// reserve takes a receive of at least size bytes.
+// reserve reserves a receive of at least size bytes.
 func (in *incoming) reserve(now mono.Time, p *part, size int) (v verdict) {
 	if in.holding >= in.holdMost {
 		in.waits = true
@@ -148,7 +149,7 @@ func (in *incoming) reserve(now mono.Time, p *part, size int) (v verdict) {
 	return v
 }
 
-// read begins to serve a read. It returns false if an honest peer would not have sent it.
+// read begins to serve a read. It returns false if no honest peer sends it.
 func (in *incoming) read(h *header, data []byte) bool {
 	if in.parts[h.number] != nil || in.reads.open[h.number] != nil || in.answers.unheard() >= answersMost {
 		return false
@@ -160,7 +161,7 @@ func (in *incoming) read(h *header, data []byte) bool {
 	case region == nil:
 		in.answers.add(h.number, denied)
 	case len(in.reads.open) >= requestsMost:
-		// An honest peer begins so many if acknowledgements of replies are under way.
+		// An honest peer begins this many if acknowledgements of replies are on their way.
 		in.answers.add(h.number, notReady)
 	default:
 		in.reads.denied = in.deny
@@ -179,7 +180,7 @@ func (p *part) bytes() int {
 	return p.total
 }
 
-// place copies a piece to its place. It returns false if that has been taken back.
+// place copies a piece to its place. It returns false if the program has taken the place back.
 func (p *part) place(at int, data []byte) bool {
 	if p.flags&flagImmediate != 0 {
 		if at < immediateLen {
@@ -197,10 +198,10 @@ func (p *part) place(at int, data []byte) bool {
 	return true
 }
 
-// cover notes which bytes of a message a piece has. Pieces with size bytes altogether cover
-// size bytes exactly if they follow each other: then all edges but the outer two cancel out.
-// A peer that does not know the seed cannot make other edges do so. A hole would show the
-// program bytes of an older message.
+// cover notes which bytes of a message a piece covers. Pieces with size bytes altogether cover
+// size bytes exactly if they follow each other: then all edges but the outer two cancel out. A
+// peer that does not know the seed cannot make other edges cancel out. Without this check, a hole
+// could show the program bytes of an older message.
 func (in *incoming) cover(p *part, h *header) {
 	if h.size < h.total {
 		p.edges += in.edge(h.at) - in.edge(h.at+h.size)
@@ -213,7 +214,7 @@ func (in *incoming) covered(p *part, upto int) bool {
 	return p.edges == 0 || p.edges == in.edge(0)-in.edge(upto)
 }
 
-// kill gives back what a message has reserved.
+// kill gives back the receive that a message has reserved.
 func (in *incoming) kill(p *part) {
 	if !p.dead {
 		p.dead = true
@@ -236,7 +237,7 @@ func (in *incoming) unreserve(p *part) {
 	}
 }
 
-// settle answers a request if enough of it is here.
+// settle answers a request if enough of it has arrived.
 func (in *incoming) settle(number uint32, p *part) bool {
 	whole := p.seen == p.total
 	if !whole && (p.granted || p.ends || p.seen < eager(p.total)) {
@@ -265,7 +266,7 @@ func (in *incoming) settle(number uint32, p *part) bool {
 	return true
 }
 
-// expire takes the receives from messages that made no progress.
+// expire takes receives back from messages without progress.
 func (in *incoming) expire(now mono.Time) {
 	if in.stale == 0 || now < in.stale {
 		return

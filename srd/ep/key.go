@@ -10,11 +10,11 @@ import (
 	"github.com/srdtun/srdtun/srd/handshake"
 )
 
-// PublicKey is the name of an endpoint. A key has one spelling: ParseKey, Handle and Allow
+// PublicKey is the name of an endpoint. Each key has one spelling. ParseKey, Handle and Allow
 // refuse others with handshake.ErrSpelling, because no peer can call under them.
 type PublicKey [32]byte
 
-// errKey does not repeat the text: it may be a private key in the wrong place.
+// errKey does not repeat the text, which may be a misplaced private key.
 var errKey = errors.New("ep: a key is 44 characters of base64")
 
 // ParseKey parses the text of a public key. Its errors never repeat the text.
@@ -39,12 +39,11 @@ func (k *PublicKey) UnmarshalText(text []byte) (err error) {
 }
 
 // PrivateKey is an endpoint's secret. It prints as "(hidden)" with every verb; only Reveal
-// returns it. The zero value is no key.
+// returns it. The zero value is not a key.
 type PrivateKey struct {
 	_ [0]func() // == would compare pointers
 
-	// For an unexported field fmt calls no method, and follows one pointer but never a
-	// second one.
+	// fmt calls no method of an unexported field. It follows one pointer, but never a second one.
 	key **[32]byte
 }
 

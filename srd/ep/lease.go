@@ -5,19 +5,18 @@ import (
 	"sync"
 )
 
-// Copies of long messages come from pools and go back. Made anew, they would take a fifth of a
-// sender's time: the collector's work, and the page faults of fresh memory. A pool for each power
-// of two keeps a short message from holding a long buffer. The collector empties pools that are
-// not used.
+// Copies of long messages come from pools and return to them. New allocations would take a fifth
+// of a sender's time, for garbage collection and for page faults. A pool for each power of two
+// keeps a short message from occupying a long buffer. The garbage collector empties unused pools.
 const (
-	leaseShortest = 14 // the logarithm of 16 KiB: shorter copies stay with their request
-	leaseLongest  = 20 // 1 MiB: a longer copy is made seldom, and would keep much memory
+	leaseShortest = 14 // 16 KiB, as a logarithm: shorter copies stay with their request
+	leaseLongest  = 20 // 1 MiB: longer copies are rare, and would occupy much memory
 )
 
 var leases [leaseLongest - leaseShortest + 1]sync.Pool
 
-// lease returns an empty buffer for size bytes, or nil if it is too long for the pools. Give it
-// back by giveBack.
+// lease returns an empty buffer for size bytes, or nil if the pools have none as long. Return it
+// with giveBack.
 func lease(size int) *[]byte {
 	i := leaseClass(size - immediateLen) // so that a power of two with immediate data fits
 	if i >= len(leases) {

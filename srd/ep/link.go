@@ -9,32 +9,32 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// assemblyMost is how long a message may stay incomplete without progress before its receive
-// is used for another: longer than any repair of a live path.
+// assemblyMost is how long a message may make no progress before it loses its receive. It is
+// longer than any repair on a live path.
 const assemblyMost = 10 * time.Second
 
-// link is the requests between an endpoint and one peer, in both directions, and their
-// transport. It implements loop.App and sink. When the transport has to end, another link
-// takes its place and the waiting requests.
+// link holds the requests between an endpoint and one peer, in both directions, and their
+// transport. It implements loop.App and sink. When the transport has to end, another link takes
+// over the requests that wait.
 type link struct {
 	srd.OneFlow
 	carrier
 	ep     *Endpoint
 	remote PublicKey
-	outlet loop.Outlet // of flush
+	outlet loop.Outlet // passes on arrived messages in flush
 	quota  *quota      // nil: no bound
-	hungry bool        // in receives.hungry, under its lock
+	hungry bool        // it is in receives.hungry, whose lock protects this field
 
-	// These fields are protected by the carrier's lock.
+	// The carrier's lock protects these fields.
 	out      outgoing
 	in       incoming
-	dead     bool // another link has taken its place
-	ending   bool // another link is to take its place
-	serve    bool // whose turn is next: a reply's, or a request's
+	dead     bool // another link has replaced it
+	ending   bool // another link is about to replace it
+	serve    bool // the last turn was a reply's, not a request's
 	goodbyes uint64
 	heard    uint64
-	silent   mono.Time // since when nothing was heard while requests wait; 0: none waits
-	used     mono.Time // last message, or request to send one
+	silent   mono.Time // begin of a silence during which requests wait; 0: none waits
+	used     mono.Time // time of the last message, or of the last request to send one
 }
 
 // newLink makes a link.
@@ -103,7 +103,7 @@ func (l *link) Deliver(now mono.Time, m *srd.Message) {
 	}
 }
 
-// end completes all requests and has the transport replaced.
+// end completes all requests and lets another link take over.
 func (l *link) end(s Status) {
 	l.ending = true
 	l.in.reset()
@@ -113,8 +113,8 @@ func (l *link) end(s Status) {
 // Restarted implements loop.App.
 func (l *link) Restarted(mono.Time) { l.begun() }
 
-// begun ends what has begun in a session that is gone. Requests that have not begun go on in
-// the next one.
+// begun ends the requests that began in a session that has ended. The others continue in the next
+// session.
 func (l *link) begun() {
 	l.in.reset()
 	l.out.reset()
@@ -146,18 +146,18 @@ func (l *link) Advance(now mono.Time) {
 	}
 }
 
-// broken reports whether the transport has dropped something: the session has ended.
+// broken reports whether the transport has dropped a message: then the session has ended.
 func (l *link) broken() bool { return l.out.broken || l.in.answers.broken || l.in.reads.broken }
 
-// resting reports whether nothing is under way in either direction.
+// resting reports whether nothing is in progress in either direction.
 func (l *link) resting() bool {
 	return l.idle() && len(l.in.parts) == 0 && l.in.answers.unheard() == 0
 }
 
-// idle reports whether nothing waits for the peer.
+// idle reports whether nothing is to be sent to the peer.
 func (l *link) idle() bool { return l.out.idle() && l.in.reads.idle() }
 
-// listen notes whether the peer is silent although requests wait for it.
+// listen notes when a peer falls silent while requests wait for it.
 func (l *link) listen(now mono.Time, s *standing) {
 	switch {
 	case l.idle():
@@ -192,8 +192,8 @@ func (l *link) Deadline() mono.Time {
 	return at
 }
 
-// Flush implements loop.App. Then it lets the program run on this processor: the worker
-// would keep it, also while it sleeps, and the program would wait for another one.
+// Flush implements loop.App. Then it lets the program run on this processor. Otherwise the worker
+// would keep the processor, even while it sleeps, and the program would wait for another one.
 func (l *link) Flush() bool {
 	did := l.outlet.Run(false, l.flush)
 	if l.ep.woken.Swap(false) {
@@ -225,7 +225,7 @@ func (l *link) take(size int, counts bool) (receive, verdict) {
 	case counts && v == accepted:
 		r.quota = l.quota
 	case counts:
-		l.quota.give() // nobody waits: take has just succeeded
+		l.quota.give() // no other link waits, because take has just succeeded
 	}
 	switch v {
 	case notReady:
@@ -236,8 +236,8 @@ func (l *link) take(size int, counts bool) (receive, verdict) {
 	return r, v
 }
 
-// giveBack implements sink. Another peer may be told of it, but not while this one is
-// locked.
+// giveBack implements sink. It announces the receive to another peer only when this link is
+// unlocked.
 func (l *link) giveBack(r receive) {
 	if q := r.quota; q != nil {
 		r.quota = nil

@@ -10,9 +10,9 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// These bound how long a peer that was refused waits before it tries again on its own. The
-// responder announces a receive when there is one, so the timer is for responders that do
-// not, and for the caller's cap.
+// These bound how long a refused sender waits before it tries again on its own. A responder
+// announces a new receive. So this timer is for responders that do not, and for the caller's
+// limit of refusals.
 const (
 	notReadyFirst = time.Millisecond
 	notReadyLast  = 500 * time.Millisecond
@@ -20,28 +20,29 @@ const (
 
 // outgoing is the send queue to one peer. It is not safe for concurrent use.
 //
-// A request waits until it may begin. Then its eager part is sent, its rest once the
-// responder has reserved a receive, and it stays open until the responder's last answer.
-// After a refusal the peer is limited: one message for each announced receive, and two for
-// each accepted one, until none is refused. Reads and writes are not.
+// A request waits until it may begin. Then its eager part is sent, and its rest after the
+// responder has reserved a receive. It stays open until the responder's last answer. A refusal
+// limits the sender: it may begin one message for each announced receive, and two for each
+// accepted message, until no message is refused. Requests without credits have no such limit (see
+// waiting).
 type outgoing struct {
 	finish func(*request, Status) // reports a completion
 	refuse func()                 // counts a refusal
 
-	waiting waiting        // not begun
-	active  fifo[*request] // begun, with bytes to send
+	waiting waiting        // requests that have not begun
+	active  fifo[*request] // requests that have begun and have bytes to send
 	open    map[uint32]*request
 	next    uint32    // number of the next request
 	due     mono.Time // earliest deadline; 0: none
-	pieces  int       // that the transport holds
-	broken  bool      // the transport has dropped pieces: the session has ended
-	turn    bool      // whose turn is next: active's, or waiting's
+	pieces  int       // pieces that the transport holds
+	broken  bool      // the transport has dropped pieces, because the session has ended
+	turn    bool      // the next turn is active's, not waiting's
 	edges   maphash.Seed
 
 	limited bool
 	allow   int           // requests that may begin while limited
-	pause   time.Duration // before the next try
-	again   mono.Time     // when to try again; 0: not planned
+	pause   time.Duration // time before the next try
+	again   mono.Time     // time of the next try; 0: none is planned
 }
 
 // push queues a request.
@@ -59,7 +60,7 @@ func (o *outgoing) expect(t mono.Time) {
 	}
 }
 
-// idle reports whether no request waits for the peer.
+// idle reports whether nothing is to be sent or answered.
 func (o *outgoing) idle() bool { return o.waiting.len() == 0 && len(o.open) == 0 && o.pieces == 0 }
 
 // mayBegin reports whether the next waiting request may begin.
@@ -72,8 +73,8 @@ func (o *outgoing) credits() bool { return !o.limited || o.allow > 0 }
 // backlog reports whether pull would return a piece.
 func (o *outgoing) backlog() bool { return o.active.len() > 0 || o.mayBegin() }
 
-// pull returns the next piece, with as many bytes as most allows. Requests that have begun
-// and requests that begin take turns, so a long message delays no short one.
+// pull returns the next piece, with at most most bytes. Begun and new requests take turns, so a
+// long message delays no short one.
 func (o *outgoing) pull(now mono.Time, most int) (m srd.Message, ok bool) {
 	o.expire(now)
 	if most <= remoteLen {
@@ -163,8 +164,8 @@ func (o *outgoing) carve(r *request, h *header, m *srd.Message, most int) {
 	r.at += h.size
 }
 
-// reply takes a piece of what a read asked for. It returns false if an honest peer would not
-// have sent it.
+// reply handles a piece of the bytes that a read asked for. It returns false if no honest peer
+// sends it.
 func (o *outgoing) reply(h *header, data []byte) bool {
 	r := o.open[h.number]
 	if r == nil || r.op != OpRead || r.at == 0 || h.total != r.total || r.seen+h.size > r.total {
@@ -193,7 +194,7 @@ func (o *outgoing) reply(h *header, data []byte) bool {
 	return true
 }
 
-// answer applies a message of answers. It returns false if one of them is impossible.
+// answer handles a message of answers. It returns false if one of them is impossible.
 func (o *outgoing) answer(now mono.Time, b []byte, ready int) bool {
 	for ; len(b) > 0; b = b[answerLen:] {
 		r := o.open[binary.BigEndian.Uint32(b)]
@@ -211,10 +212,10 @@ func (o *outgoing) answer(now mono.Time, b []byte, ready int) bool {
 // judge applies a verdict on a request. It returns false if no honest peer gives it.
 func (o *outgoing) judge(now mono.Time, r *request, v verdict) bool {
 	told := r.at == len(r.buf)                           // the peer knows of every byte
-	asked := r.at == eager(len(r.buf)) && r.upto == r.at // it was asked for a receive
+	asked := r.at == eager(len(r.buf)) && r.upto == r.at // the peer was asked for a receive
 	switch {
 	case r.op == OpRead:
-		// Its replies accept it. After their first byte it is refused only for good.
+		// Replies accept a read. After the first reply, only a final refusal can end it.
 		if !told || v != denied && v != barred && (v != notReady || r.seen > 0) {
 			return false
 		}
@@ -255,7 +256,7 @@ func (o *outgoing) close(r *request) {
 	o.unlist(r)
 }
 
-// refused makes a refused request wait again, unless its caller wants no more of it.
+// refused makes a refused request wait again, unless its caller allows no more refusals.
 func (o *outgoing) refused(now mono.Time, r *request) {
 	if r.complete {
 		o.relax() // this end gave it up
@@ -273,7 +274,7 @@ func (o *outgoing) refused(now mono.Time, r *request) {
 	}
 }
 
-// relax notes that the peer has answered a request other than by a refusal for now.
+// relax notes an answer other than a refusal for lack of a receive.
 func (o *outgoing) relax() {
 	o.pause = 0
 	if o.limited {
@@ -283,7 +284,7 @@ func (o *outgoing) relax() {
 	}
 }
 
-// restrain notes that the peer has refused a request.
+// restrain notes a refusal for lack of a receive.
 func (o *outgoing) restrain(now mono.Time) {
 	o.limited, o.allow = true, 0
 	if o.again == 0 {
@@ -301,8 +302,8 @@ func (o *outgoing) done(r *request, s Status) {
 	}
 }
 
-// giveUp completes a request before the peer has answered. If it has begun, its number stays
-// open until then, and the peer is told that no more will come.
+// giveUp completes a request before the peer has answered it. A begun request stays open until
+// the answer, and the peer learns that no more bytes will come.
 func (o *outgoing) giveUp(r *request, s Status) {
 	o.done(r, s)
 	if !r.unheard {
@@ -318,7 +319,7 @@ func (o *outgoing) giveUp(r *request, s Status) {
 	}
 }
 
-// expire gives up the requests that are past their deadlines, and ends a pause.
+// expire gives up the requests whose deadlines have passed, and ends a pause.
 func (o *outgoing) expire(now mono.Time) {
 	if o.again != 0 && now >= o.again {
 		o.again = 0
@@ -337,8 +338,8 @@ func (o *outgoing) expire(now mono.Time) {
 	}
 }
 
-// all returns the requests that are not finished and for which f returns true. Open ones
-// come in the order of their numbers.
+// all returns the unfinished requests for which f returns true. Open requests come in the order
+// of their numbers.
 func (o *outgoing) all(f func(*request) bool) (v []*request) {
 	for _, r := range o.open {
 		if f(r) {
@@ -361,7 +362,7 @@ func (o *outgoing) flush(h *Handle) {
 	}
 }
 
-// reset completes all requests that have begun, as the session has ended.
+// reset completes all begun requests, because the session has ended.
 func (o *outgoing) reset() { o.resetTo(StatusReset) }
 
 func (o *outgoing) resetTo(s Status) {
@@ -384,7 +385,7 @@ func (o *outgoing) end(s Status) {
 	o.limited, o.allow, o.pause, o.again, o.due = false, 0, 0, 0, 0
 }
 
-// deadline returns when expire must be called, or mono.Never.
+// deadline returns when to call expire, or mono.Never.
 func (o *outgoing) deadline() mono.Time {
 	at := mono.Never
 	if o.due != 0 {

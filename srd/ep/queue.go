@@ -16,8 +16,8 @@ const (
 	OpReceive
 	OpWrite
 	OpRead
-	// OpWritten is in Receives: a peer has written to a region, and has sent immediate data.
-	// It has taken a posted receive, without a byte in it.
+	// OpWritten comes to Receives: a peer has written to a region and sent immediate data. It
+	// uses up a posted receive, without writing to its buffer.
 	OpWritten
 )
 
@@ -25,32 +25,33 @@ const (
 type Completion struct {
 	Op      Op
 	Status  Status
-	Context uint64 // of the SendOptions, or of PostReceive
+	Context uint64 // as in SendOptions or PostReceive
 	// Handle is the destination of a request. It is nil for a receive.
 	Handle *Handle
 	// From is the sender of a received message or write.
 	From PublicKey
-	// Data is the message in the posted buffer, and then the program's again. If a receive
-	// was flushed, Data is the whole buffer. Of a read it is the buffer. It is nil for a send
-	// and a write.
+	// Data is the message in the posted buffer, which then belongs to the program again. For a
+	// flushed receive it is the whole buffer, and for a read the buffer. It is nil for a send or
+	// a write.
 	Data []byte
 	// Immediate is the immediate data of a received message, if HasImmediate is true.
 	Immediate    uint32
 	HasImmediate bool
 	// Solicited says that the sender asked for an event.
 	Solicited bool
-	// Region is where a peer has written, and Bytes how much. They are set with OpWritten.
+	// Region is the region that a peer has written to, and Bytes the number of bytes. OpWritten
+	// sets them.
 	Region *Region
 	Bytes  int
 
-	// slot returns the request's place in its queue when it is polled.
+	// slot gets the request's place back when the completion is polled.
 	slot chan struct{}
-	// quota has counted a received message.
+	// quota is set if it counts the received message.
 	quota *quota
 }
 
-// Release takes a received message from the count of Config.PeerReceives. The program calls
-// it once for a message, at any time, if that bound is set.
+// Release removes a received message from the count of Config.PeerReceives. If that bound is set,
+// the program calls Release once for each message, at any time.
 func (c *Completion) Release() {
 	if c.quota == nil {
 		return
@@ -65,8 +66,8 @@ func (c *Completion) Release() {
 // Err returns nil if the request succeeded, otherwise its status.
 func (c *Completion) Err() error { return c.Status.Err() }
 
-// Queue holds the completions of sends or of receives, in order. The depths of Config bound
-// it. It is safe for concurrent use.
+// Queue holds the completions of sends or of receives in order. Config bounds its length. It is
+// safe for concurrent use.
 type Queue struct {
 	q         *cq.Queue[Completion]
 	solicited atomic.Bool // only solicited completions and failures make an event
@@ -74,15 +75,15 @@ type Queue struct {
 
 func newQueue() *Queue { return &Queue{q: cq.New[Completion]()} }
 
-// Poll moves the oldest completions into v and returns how many there were. It neither
-// waits nor allocates.
+// Poll moves the oldest completions into v and returns their number. It neither waits nor
+// allocates.
 func (q *Queue) Poll(v []Completion) int {
 	n, _ := q.q.Poll(v)
 	free(v[:n])
 	return n
 }
 
-// free returns the places of completions that were polled.
+// free returns the slots of polled completions.
 func free(v []Completion) {
 	for i := range v {
 		<-v[i].slot
@@ -90,12 +91,12 @@ func free(v []Completion) {
 	}
 }
 
-// Event returns a channel that has a token after a completion was added. One token may
-// stand for many completions: poll until none is left.
+// Event returns a channel that gets a token after a completion is added. One token may stand for
+// many completions, so poll until none is left.
 func (q *Queue) Event() <-chan struct{} { return q.q.Event() }
 
-// Solicited chooses what makes an event. If only is true, these are solicited messages and
-// failures. Otherwise each completion makes one.
+// Solicited selects which completions make an event: only solicited messages and failures, or
+// all.
 func (q *Queue) Solicited(only bool) {
 	q.solicited.Store(only)
 	if !only && q.len() > 0 {
@@ -103,15 +104,15 @@ func (q *Queue) Solicited(only bool) {
 	}
 }
 
-// Wait is Poll that waits for an event if there is no completion. It returns ErrClosed when
-// the endpoint is closed and no completion is left, or the error of ctx.
+// Wait is like Poll, but waits for a completion if there is none. It returns ErrClosed if the
+// endpoint is closed and no completion is left, or the error of ctx.
 func (q *Queue) Wait(ctx context.Context, v []Completion) (int, error) {
 	n, err := q.q.Wait(ctx, v, ErrClosed)
 	free(v[:n])
 	return n, err
 }
 
-// add appends a completion. Its slot has room for it by then.
+// add appends a completion. Its slot guarantees room for it.
 func (q *Queue) add(c Completion) {
 	q.q.Add(c)
 	if !q.solicited.Load() || c.Solicited || c.Status != StatusOK {
@@ -119,7 +120,7 @@ func (q *Queue) add(c Completion) {
 	}
 }
 
-// close ends Wait. Nothing is added after it.
+// close ends Wait. No completion is added afterwards.
 func (q *Queue) close() { q.q.Close() }
 
 // len returns the number of completions.

@@ -2,18 +2,19 @@ package ep
 
 import "sync"
 
-// quota counts the messages of one peer that occupy receives, or the program's memory. It
-// outlives the peer's sessions, so a peer that makes another session gains nothing. It is
-// safe for concurrent use, and its lock is a leaf.
+// quota counts one peer's messages that occupy receives or the program's memory. It outlives the
+// peer's sessions, so a new session does not help a peer. It is safe for concurrent use, and its
+// lock is a leaf.
 type quota struct {
 	most int
 
 	mu    sync.Mutex
 	held  int
-	waits *link // was refused
+	waits *link // a link whose message was refused
 }
 
-// take counts a message, or returns false and notes whom to tell of the next release.
+// take counts a message. If the count is full, it returns false and notes l, which the next
+// release will tell.
 func (q *quota) take(l *link) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -25,7 +26,7 @@ func (q *quota) take(l *link) bool {
 	return true
 }
 
-// give takes a message from the count. It returns a link to tell of it, if one waits.
+// give removes a message from the count. If a link waits for this, give returns it.
 func (q *quota) give() (tell *link) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -34,7 +35,7 @@ func (q *quota) give() (tell *link) {
 	return tell
 }
 
-// forget removes a link that ends.
+// forget removes a link that is ending.
 func (q *quota) forget(l *link) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

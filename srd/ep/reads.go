@@ -6,19 +6,19 @@ import (
 	"github.com/srdtun/srdtun/srd"
 )
 
-// replies sends one peer the bytes that it reads. It is not safe for concurrent use.
+// replies sends to one peer the bytes that it reads. It is not safe for concurrent use.
 //
-// The peer may be hostile. Each read costs a reply of some 80 bytes, and there are at most
-// requestsMost. The bytes are copied when a path has room for them, so their memory is
-// bounded by the transport's window.
+// The peer may be hostile. Each read takes a reply of some 80 bytes, and there are at most
+// requestsMost. Bytes are copied only when a path has room for them, so the transport's window
+// bounds their memory.
 type replies struct {
 	open   map[uint32]*reply
-	active fifo[*reply] // with bytes to send
-	broken bool         // the transport has dropped a piece: the session has ended
+	active fifo[*reply] // replies with bytes to send
+	broken bool         // the transport has dropped a piece, because the session has ended
 	denied func(number uint32)
 }
 
-// reply is the answer to a read: pieces with its number.
+// reply answers a read by pieces with the read's number.
 type reply struct {
 	of      *replies
 	number  uint32
@@ -26,7 +26,7 @@ type reply struct {
 	from    uint64
 	total   int
 	at      int // bytes cut so far
-	pieces  int // that the transport holds
+	pieces  int // pieces that the transport holds
 	revoked bool
 }
 
@@ -39,7 +39,7 @@ type replyPiece struct {
 // replyPieces keeps pieces for reuse.
 var replyPieces = sync.Pool{New: func() any { return new(replyPiece) }}
 
-// spareReplies keeps replies that have ended for reuse.
+// spareReplies keeps finished replies for reuse.
 var spareReplies = sync.Pool{New: func() any { return new(reply) }}
 
 func (s *replies) idle() bool { return len(s.open) == 0 }
@@ -90,8 +90,8 @@ func (p *replyPiece) Done(st srd.Status) {
 	r.settle()
 }
 
-// settle ends a reply that has nothing under way. A reader whose region was closed is told
-// only then, so no piece comes after that verdict.
+// settle ends a reply without pieces in the transport. If the region was closed, the reader is
+// told only then, so no piece follows the verdict.
 func (r *reply) settle() {
 	if r.pieces > 0 || !r.revoked && r.at < r.total || r.of.open[r.number] != r {
 		return
@@ -104,5 +104,5 @@ func (r *reply) settle() {
 	spareReplies.Put(r)
 }
 
-// reset forgets all replies. The transport tells of their pieces.
+// reset forgets all replies. The transport reports the fate of their pieces.
 func (s *replies) reset() { s.open, s.active, s.broken = nil, fifo[*reply]{}, false }

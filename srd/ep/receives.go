@@ -6,23 +6,23 @@ import "sync"
 type receive struct {
 	buf     []byte
 	context uint64
-	quota   *quota // that has counted the message in it
+	quota   *quota // counts the message in it
 }
 
-// receives holds the posted buffers of an endpoint, which all peers share, and the peers
-// that found none. It is safe for concurrent use, and its lock is a leaf.
+// receives holds the posted buffers of an endpoint, which all peers share. It also holds the
+// peers whose messages found no buffer. It is safe for concurrent use, and its lock is a leaf.
 type receives struct {
 	slots chan struct{} // a token for each receive until its completion is polled
 
 	mu     sync.Mutex
-	ring   []receive // as long as cap(slots) demands; a power of two
+	ring   []receive // a power of two long; it grows as far as cap(slots) demands
 	head   int
 	n      int
-	hungry []*link // that were refused, oldest first; each is here once
+	hungry []*link // links whose messages were refused, oldest first, each once
 	closed bool
 }
 
-// post adds a buffer. It returns a peer to tell of it, if one waits.
+// post adds a buffer. If a peer waits for one, post returns its link.
 func (rs *receives) post(r receive) (tell *link, err error) {
 	select {
 	case rs.slots <- struct{}{}:
@@ -64,8 +64,8 @@ func (rs *receives) push(r receive) {
 	rs.n++
 }
 
-// take reserves the oldest receive for a message of size bytes. If there is none, the
-// verdict is notReady and l is told of the next. If it is too short, it stays.
+// take reserves the oldest receive for a message of size bytes. If there is none, the verdict is
+// notReady, and l is told of the next. A receive that is too short stays.
 func (rs *receives) take(l *link, size int) (r receive, v verdict) {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
@@ -86,7 +86,7 @@ func (rs *receives) take(l *link, size int) (r receive, v verdict) {
 	return r, accepted
 }
 
-// giveBack makes a reserved receive the oldest again. It returns a peer to tell of it.
+// giveBack makes a reserved receive the oldest again. It returns a waiting peer's link.
 func (rs *receives) giveBack(r receive) (tell *link) {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
@@ -98,7 +98,7 @@ func (rs *receives) giveBack(r receive) (tell *link) {
 	return rs.nextHungry()
 }
 
-// forget removes a peer that ends.
+// forget removes a link that is ending.
 func (rs *receives) forget(l *link) {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
@@ -108,10 +108,10 @@ func (rs *receives) forget(l *link) {
 			break
 		}
 	}
-	l.hungry = true // for good: it is not added again
+	l.hungry = true // for good, so the link is not added again
 }
 
-// flush removes and returns all receives. No more are taken.
+// flush removes and returns all receives. No more are posted.
 func (rs *receives) flush() (all []receive) {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()

@@ -12,19 +12,19 @@ import (
 // Access says what a peer may do with a region.
 type Access uint8
 
-// These are the rights. They can be combined.
+// These are the rights, which can be combined.
 const (
 	AccessRead Access = 1 << iota
 	AccessWrite
 )
 
-// errAccess means that a region would be of no use.
+// errAccess means that the peer would have no right to the region.
 var errAccess = errors.New("ep: a region needs AccessRead, AccessWrite or both")
 
-// Remote is a place in a region of a peer.
+// Remote is a place in a peer's region.
 type Remote struct {
-	Key    uint64 // of the region
-	Offset uint64 // of the first byte in it
+	Key    uint64 // key of the region
+	Offset uint64 // offset of the first byte in the region
 }
 
 // remoteLen is the length of a Remote on the wire.
@@ -52,13 +52,13 @@ type Region struct {
 	buf []byte     // nil: closed
 }
 
-// Register lets one peer use buf. The peer needs the region's key, which the program tells
-// it. The key is a random number of 64 bits and is of use to this peer alone, so neither a
-// guess nor a stranger who learns the key reaches the memory. The errors are ErrClosed,
-// handshake.ErrSpelling, and one for an access of zero.
+// Register lets one peer use buf. The peer needs the region's key, and the program must tell it.
+// The key is a random number of 64 bits, and only this peer can use it. So neither a guess nor a
+// stranger with the key reaches the memory. The errors are ErrClosed, handshake.ErrSpelling, and
+// one for an access of zero.
 //
-// The peer's bytes arrive in any order and at any time. The program reads them after a
-// completion: its own, or a message of the peer.
+// The peer's bytes arrive in any order and at any time. The program should read them only after a
+// completion, its own or a message of the peer.
 func (e *Endpoint) Register(peer PublicKey, buf []byte, access Access) (*Region, error) {
 	if err := handshake.CheckPublic(handshake.PublicKey(peer)); err != nil {
 		return nil, err
@@ -85,9 +85,9 @@ func (r *Region) Remote(offset int) Remote { return Remote{Key: r.key, Offset: u
 // Len returns the number of bytes of the region.
 func (r *Region) Len() int { return r.size }
 
-// Close takes the region back. After it returns, no byte of the memory is written or read,
-// and nothing refers to it. Requests that are under way end with StatusRemoteInvalid. The
-// result is always nil.
+// Close takes the region back. After it returns, the endpoint neither reads nor writes the memory
+// and has no reference to it. Requests in progress end with StatusRemoteInvalid. The result is
+// always nil.
 func (r *Region) Close() error {
 	r.of.remove(r)
 	r.mu.Lock()
@@ -150,7 +150,7 @@ func (rs *regions) remove(r *Region) {
 	}
 }
 
-// find returns the region that a peer may use for size bytes at a place, or nil.
+// find returns the region in which peer may access size bytes at a place, or nil.
 func (rs *regions) find(peer PublicKey, at Remote, size int, access Access) *Region {
 	rs.mu.RLock()
 	r := rs.of[at.Key]

@@ -2,11 +2,11 @@ package ep
 
 import "context"
 
-// Write copies data to a place in a region of a handle's peer. It takes no receive there, and
-// the peer's program learns of it only by immediate data (see OpWritten). It waits and fails
-// as Send does, and its completion comes to Sends. If the peer has no such region for this
-// endpoint, or data is longer than the region, nothing is written and the status is
-// StatusRemoteInvalid. With another failure a part may have been written.
+// Write copies data to a place in a region of a handle's peer. It uses no receive there. The
+// peer's program learns of it only by immediate data (see OpWritten). It waits and fails like
+// Send, and its completion comes to Sends. If the peer has no such region for this endpoint, or
+// data is longer than the region, nothing is written and the status is StatusRemoteInvalid. After
+// another failure a part may have been written.
 func (e *Endpoint) Write(ctx context.Context, h *Handle, to Remote, data []byte, o SendOptions) error {
 	if err := h.acquire(ctx); err != nil {
 		return err
@@ -14,7 +14,7 @@ func (e *Endpoint) Write(ctx context.Context, h *Handle, to Remote, data []byte,
 	return e.submit(h, work{OpWrite, data, to}, &o, nil)
 }
 
-// TryWrite is Write that returns ErrFull instead of waiting.
+// TryWrite is like Write, but returns ErrFull instead of waiting.
 func (e *Endpoint) TryWrite(h *Handle, to Remote, data []byte, o SendOptions) error {
 	if !h.tryOrPush() {
 		return ErrFull
@@ -22,9 +22,9 @@ func (e *Endpoint) TryWrite(h *Handle, to Remote, data []byte, o SendOptions) er
 	return e.submit(h, work{OpWrite, data, to}, &o, nil)
 }
 
-// Read fills buf from a place in a region of a handle's peer. The peer's program learns
-// nothing of it. Immediate and Solicited have no meaning. Read waits and fails as Send does, and its completion comes to
-// Sends. The buffer belongs to the endpoint until that completion was polled.
+// Read fills buf from a place in a region of a handle's peer, without notice to the peer's
+// program. Immediate and Solicited have no effect. Read waits and fails like Send, and its
+// completion comes to Sends. The buffer belongs to the endpoint until the completion is polled.
 func (e *Endpoint) Read(ctx context.Context, h *Handle, from Remote, buf []byte, o SendOptions) error {
 	if err := h.acquire(ctx); err != nil {
 		return err
@@ -32,7 +32,7 @@ func (e *Endpoint) Read(ctx context.Context, h *Handle, from Remote, buf []byte,
 	return e.submit(h, work{OpRead, buf, from}, &o, nil)
 }
 
-// TryRead is Read that returns ErrFull instead of waiting.
+// TryRead is like Read, but returns ErrFull instead of waiting.
 func (e *Endpoint) TryRead(h *Handle, from Remote, buf []byte, o SendOptions) error {
 	if !h.tryOrPush() {
 		return ErrFull

@@ -14,39 +14,39 @@ type request struct {
 	op      Op
 	out     *outgoing
 	handle  *Handle
-	buf     []byte    // a copy of the message; immediate data is in front. Of a read: the Remote
-	leased  *[]byte   // the memory of buf; nil: own
-	own     []byte    // memory for a short message
-	to      Remote    // of a write
-	heads   []byte    // copies of the pieces of a write that begin with the Remote
-	dest    []byte    // of a read; nil when it is complete
+	buf     []byte    // copy of the message, after its immediate data; for a read, the Remote
+	leased  *[]byte   // pooled memory of buf; nil: buf uses own
+	own     []byte    // own memory for a short message
+	to      Remote    // destination of a write
+	heads   []byte    // copies of a write's pieces that begin with the Remote
+	dest    []byte    // destination of a read; nil after completion
 	until   mono.Time // deadline; 0: none
 	flags   byte
 	quiet   bool
 	context uint64
-	told    chan Status // if not nil, gets the status instead of the queue
+	told    chan Status // gets the status instead of the queue; may be nil
 
-	retries  int // refusals that remain; negative: any number
+	retries  int // further refusals that are allowed; negative: any number
 	refused  bool
 	number   uint32
 	at       int  // bytes cut so far
-	upto     int  // bytes that may be cut
-	over     bool // the rest is not worth sending
-	listed   bool // in outgoing.active
-	unheard  bool // begun, and the responder has not answered for good
-	pieces   int  // that the transport holds
+	upto     int  // limit of the bytes that may be cut
+	over     bool // the other bytes are not worth sending
+	listed   bool // it is in outgoing.active
+	unheard  bool // it has begun, and the responder has not given a final answer
+	pieces   int  // pieces that the transport holds
 	complete bool
 
-	// These fields are those of a read.
+	// A read uses these fields.
 	total int
-	seen  int    // bytes that came
+	seen  int    // bytes that have arrived
 	edges uint64 // see incoming.cover
 }
 
-// requests keeps finished requests with their own buffers for reuse.
+// requests keeps finished requests, with their own buffers, for reuse.
 var requests = sync.Pool{New: func() any { return new(request) }}
 
-// keptMost is the largest buffer that a request keeps.
+// keptMost is the largest buffer that a finished request keeps.
 const keptMost = EagerMost + immediateLen
 
 // newRequest returns a request that holds a copy of data.
@@ -88,7 +88,7 @@ func newRead(h *Handle, from Remote, dest []byte, o *SendOptions) *request {
 	return r
 }
 
-// recycle keeps r for reuse if nothing refers to it.
+// recycle keeps r for reuse if there is no other reference to it.
 func (r *request) recycle() {
 	if !r.complete || r.unheard || r.listed || r.pieces > 0 {
 		return
@@ -116,15 +116,14 @@ func (r *request) Done(s srd.Status) {
 	}
 }
 
-// prefixed returns a piece of a write with the Remote in front.
+// prefixed returns a piece of a write, with the Remote before it.
 func (r *request) prefixed(piece []byte) []byte {
 	at := len(r.heads)
 	r.heads = append(r.to.append(r.heads), piece...)
 	return r.heads[at:]
 }
 
-// class returns the class of pieces that are sent now, which says how long they are worth
-// repairing.
+// class returns the class of pieces sent now, which says how long their repair is worthwhile.
 func (r *request) class(now mono.Time) srd.Class {
 	if r.until == 0 || r.op == OpRead {
 		return srd.Reliable
@@ -132,11 +131,11 @@ func (r *request) class(now mono.Time) srd.Class {
 	return srd.Deadline(r.until.Sub(now))
 }
 
-// sendable reports whether Pull has something to take of r.
+// sendable reports whether Pull can take a piece of r.
 func (r *request) sendable() bool {
 	if r.over {
-		// Whether an eager part that is sent whole was granted decides whether a rest is
-		// wanted: the answer is on its way.
+		// After the whole eager part, the answer on its way decides whether the peer needs a
+		// rest.
 		return r.at < len(r.buf) && r.at > 0 && (r.at < eager(len(r.buf)) || r.upto == len(r.buf))
 	}
 	return r.at < r.upto

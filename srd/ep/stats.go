@@ -22,18 +22,18 @@ type counts struct {
 // Stats are the counters of an endpoint.
 type Stats struct {
 	Completed [NumStatus]uint64 // requests to send, by status
-	NotReady  uint64            // refusals by peers without a posted receive
+	NotReady  uint64            // refusals by peers for lack of a posted receive
 	Received  uint64            // messages
-	Refused   uint64            // messages of peers for which no receive was posted here
+	Refused   uint64            // messages of peers that were refused for lack of a posted receive
 	TooLong   uint64            // messages longer than the posted receive
 	Written   uint64            // writes of peers to regions
-	Read      uint64            // reads of peers that were begun
-	Denied    uint64            // writes and reads of peers for which there is no region
-	// Violations counts peers' messages that break the rules of this package. Each ended a
+	Read      uint64            // reads by peers that were begun
+	Denied    uint64            // writes and reads by peers to a region that does not exist
+	// Violations counts peers' messages that break the rules of this package. Each one ended a
 	// session.
 	Violations uint64
 	Posted     int // receives that no message has reserved
-	Unpolled   int // completions
+	Unpolled   int // completions that were not polled
 	Handles    int
 	Peers      int // keys with a handle, or allowed
 }
@@ -58,20 +58,21 @@ func (e *Endpoint) Stats() (v Stats) {
 	return v
 }
 
-// HandleStats describes the connection to a handle's peer: session, window, counters, paths. Handles to the same peer share it.
+// HandleStats describes the connection to a handle's peer: session, window, counters, paths. All
+// handles to a peer share it.
 type HandleStats struct {
 	Connected     bool          // there is a session
-	RTT           time.Duration // smoothed, over all paths; 0: not known
+	RTT           time.Duration // smoothed, over all paths; 0: unknown
 	Window        int           // congestion window in bytes
-	InFlight      int           // bytes
+	InFlight      int           // bytes in flight
 	Sent          uint64        // pieces of messages, and answers
 	Retransmitted uint64
-	TxBytes       uint64 // of UDP payload
+	TxBytes       uint64 // bytes of UDP payload
 	RxBytes       uint64
 	Waiting       int // requests that have not begun
 	Open          int // requests that the peer has not answered
-	// Credits is how many requests may begin before the peer announces more receives. It
-	// is -1 while the peer has refused none.
+	// Credits is the number of requests that may begin before the peer announces more receives.
+	// It is -1 if no refusal limits the sender.
 	Credits int
 	Paths   []PathStats
 }
@@ -82,10 +83,10 @@ type PathStats struct {
 	Remote   netip.AddrPort
 	Active   bool
 	RTT      time.Duration
-	InFlight int // bytes
+	InFlight int // bytes in flight
 }
 
-// Stats describes the way to the handle's peer.
+// Stats describes the connection to the handle's peer.
 func (h *Handle) Stats() (v HandleStats) {
 	l := h.link.Load()
 	now := l.lock()

@@ -14,31 +14,30 @@ var (
 	// ErrFull means that a handle has SendDepth requests without a polled completion, or
 	// that ReceiveDepth receives are posted.
 	ErrFull = errors.New("ep: the queue is full")
-	// ErrDeadline means that a request's deadline had passed before it was queued.
+	// ErrDeadline means that a request's deadline passed before the request was queued.
 	ErrDeadline = errors.New("ep: the deadline has passed")
 )
 
 // Status is the result of a work request. Each status but StatusOK is an error.
 type Status uint8
 
-// These are the statuses. Only StatusOK says that the message arrived. After
-// StatusReset, StatusTimedOut, StatusUnresponsive and StatusFlushed it may have arrived;
-// after the others it has not.
+// These are the statuses. Only StatusOK says that the message arrived. After StatusReset,
+// StatusTimedOut, StatusUnresponsive and StatusFlushed it may have arrived. After the others it
+// has not.
 const (
-	// StatusOK: the responder accepted the message into a posted receive, whole.
+	// StatusOK: the responder accepted the whole message into a posted receive.
 	StatusOK Status = iota
-	// StatusBadDestination: the peer is there, but is no endpoint of this protocol for
-	// this key: it speaks another protocol, or has revoked the key.
+	// StatusBadDestination: the peer speaks another protocol, or has revoked this endpoint's key.
 	StatusBadDestination
-	// StatusNotReady: the peer has refused the message more often than the caller allows,
-	// because no receive was posted.
+	// StatusNotReady: for lack of a posted receive, the peer refused the message more often than
+	// the caller allows.
 	StatusNotReady
-	// StatusRemoteInvalid: the message is longer than the peer's posted receive, the peer has
-	// no such region for this endpoint, or it breaks the rules of this package.
+	// StatusRemoteInvalid: the message is longer than the peer's posted receive, or breaks the
+	// rules of this package, or the peer has no such region for this endpoint.
 	StatusRemoteInvalid
-	// StatusUnresponsive: nothing was heard of the peer for Config.Unresponsive.
+	// StatusUnresponsive: the peer was silent for Config.Unresponsive.
 	StatusUnresponsive
-	// StatusReset: the peer restarted or ended the session when the request was under way.
+	// StatusReset: the peer restarted or ended the session before it answered.
 	StatusReset
 	// StatusFlushed: this end closed the handle or the endpoint.
 	StatusFlushed
