@@ -12,8 +12,8 @@ const network = "srd"
 // Addr is the address of an endpoint: its public key. It implements net.Addr.
 type Addr struct {
 	Key ep.PublicKey
-	// At is where the endpoint may be. If it is invalid, the endpoint is reached where it
-	// calls from. String leaves it out.
+	// At is where the endpoint may be. If it is invalid, the endpoint is reached at the address
+	// from which it calls. String leaves it out.
 	At netip.AddrPort
 }
 

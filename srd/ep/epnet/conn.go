@@ -12,13 +12,13 @@ import (
 	"github.com/srdtun/srdtun/srd/ep"
 )
 
-// bufferMost bounds the bytes that Write has taken and that were not sent.
+// bufferMost bounds the bytes that Write has taken and that are not sent yet.
 const bufferMost = 256 << 10
 
-// errReset means that the peer does not know the stream, or has ended it at once.
+// errReset means that the peer does not know the stream, or has reset it.
 var errReset = os.NewSyscallError("stream", syscall.ECONNRESET)
 
-// errStopped means that the peer reads no more.
+// errStopped means that the peer has stopped reading.
 var errStopped = os.NewSyscallError("stream", syscall.EPIPE)
 
 // conn is a stream. It implements net.Conn.
@@ -31,20 +31,20 @@ type conn struct {
 	turn             sync.Mutex // one Write at a time
 
 	mu      sync.Mutex
-	changed chan struct{} // closed when one of these has changed; nil: nobody waits
+	changed chan struct{} // closed at the next change of these fields; nil: no call waits for it
 	in      inbound
 	out     outbound
 	at      uint64 // offset of out
-	allowed uint64 // how far the peer lets us send
-	flight  int    // frames of data on the way
-	telling bool   // a window frame is on the way
-	ending  bool   // no more is written: an end frame follows the data
+	allowed uint64 // offset up to which the peer lets this end send
+	flight  int    // frames of data that are not answered yet
+	telling bool   // a window frame is not answered yet
+	ending  bool   // no more data is written; an end frame follows the data
 	ended   bool   // the end frame is sent
 	gone    bool   // the end frame was accepted
-	closed  bool   // by Close
-	opened  bool   // the peer has taken the stream
-	quiet   bool   // nothing was heard since the last look of keepAlive
-	stopped bool   // the peer reads no more
+	closed  bool   // Close was called
+	opened  bool   // the peer has accepted the stream
+	quiet   bool   // no frame has come since keepAlive last checked
+	stopped bool   // the peer has stopped reading
 	err     error  // why the stream is broken
 }
 
@@ -71,7 +71,7 @@ func (c *conn) SetReadDeadline(t time.Time) error { c.reading.set(t); return nil
 // SetWriteDeadline implements net.Conn.
 func (c *conn) SetWriteDeadline(t time.Time) error { c.writing.set(t); return nil }
 
-// opError makes an error like those of package net.
+// opError makes an error in the style of package net.
 func (c *conn) opError(op string, err error) error {
 	if err == nil || err == io.EOF {
 		return err
@@ -123,7 +123,7 @@ func (c *conn) Write(b []byte) (n int, err error) {
 	}
 }
 
-// CloseWrite ends the stream for the peer's reader. Reading goes on.
+// CloseWrite ends the stream for the peer's reader. This end can still read.
 func (c *conn) CloseWrite() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -133,7 +133,7 @@ func (c *conn) CloseWrite() error {
 	return nil
 }
 
-// Close implements net.Conn. What was written is still sent.
+// Close implements net.Conn. Written data is still sent.
 func (c *conn) Close() error {
 	c.mu.Lock()
 	if c.closed {
@@ -154,7 +154,7 @@ func (c *conn) Close() error {
 	return nil
 }
 
-// await calls try until it returns true or the deadline has passed. The lock is held in try.
+// await calls try until it returns true or the deadline has passed. It holds the lock during try.
 func (c *conn) await(d *deadline, try func() (bool, error)) error {
 	for {
 		ctx := d.ctx()
@@ -191,14 +191,13 @@ func (c *conn) wake() {
 	}
 }
 
-// over reports whether the stream is of no more use. The lock is held.
+// over reports whether the stream has ended at this end. The lock is held.
 func (c *conn) over() bool { return c.closed && (c.err != nil || c.gone && c.flight == 0) }
 
-// send sends a frame. The handle has slots for all frames that may be on the way. The lock is
-// held.
+// send sends a frame. The handle has enough slots for all unanswered frames. The lock is held.
 func (c *conn) send(kind byte, value uint64, data []byte) { c.sendFrame(kind, value, data, false) }
 
-// sendFrame is send of a frame that may wait for another one.
+// sendFrame is send for a frame that may wait for another one.
 func (c *conn) sendFrame(kind byte, value uint64, data []byte, more bool) {
 	f := frame{kind: kind, opener: c.key.ours, id: c.key.id, value: value, data: data}
 	if err := c.of.send(c.handle, &f, ep.SendOptions{Context: uint64(kind), More: more}); err != nil {
@@ -214,7 +213,7 @@ func (c *conn) fail(err error) {
 	}
 }
 
-// pump sends what may be sent. Its frames leave together. The lock is held.
+// pump sends all frames that may be sent, together. The lock is held.
 func (c *conn) pump() {
 	from := c.at
 	for c.err == nil && c.out.len() > 0 && c.flight < flightMost && c.at < c.allowed {
@@ -240,8 +239,7 @@ func (c *conn) pump() {
 	}
 }
 
-// tell tells the peer of a larger window. One such frame is on the way at a time. The lock is
-// held.
+// tell tells the peer about a larger window, in one such frame at a time. The lock is held.
 func (c *conn) tell() {
 	if upto, worth := c.in.open(); worth && !c.telling && c.err == nil {
 		c.in.told, c.telling = upto, true
@@ -268,7 +266,7 @@ func (c *conn) sent(kind byte, s ep.Status) {
 	}
 }
 
-// more sends what acceptance of earlier frames allows.
+// more sends the frames that earlier results have made room for.
 func (c *conn) more() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -283,7 +281,7 @@ func (c *conn) got(f *frame) (ok bool) {
 	switch f.kind {
 	case frameData:
 		if ok = c.in.add(f.value, f.data); c.closed {
-			c.in.read = c.in.ready // nobody reads it
+			c.in.read = c.in.ready // no call reads these bytes
 		}
 	case frameEnd:
 		ok = c.in.finish(f.value)

@@ -7,12 +7,12 @@ import (
 	"time"
 )
 
-// deadline is a time that may be changed while calls wait for it. It gives waiting calls a
-// context. The zero value never passes.
+// deadline is a time that may change while calls wait for it. It gives these calls a context. The
+// zero value never passes.
 type deadline struct {
 	mu    sync.Mutex
 	timer *time.Timer
-	done  chan struct{} // closed when the time has passed
+	done  chan struct{} // closed after the time has passed
 }
 
 // set changes the time; zero means never.
@@ -45,8 +45,8 @@ func (d *deadline) wait() chan struct{} {
 	return d.done
 }
 
-// ctx returns a context that ends with the time as it is set now. A later set does not
-// lengthen it: a call that wakes asks again.
+// ctx returns a context that ends at the present deadline. A later call of set does not extend
+// it, so a call that wakes asks again.
 func (d *deadline) ctx() until {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -20,13 +20,13 @@ const (
 
 const (
 	headLen = 17
-	// segmentMost is the most bytes of data in a frame. The frame is then sent without
-	// asking the peer for a receive.
+	// segmentMost is the most bytes of data in a frame. Up to this size, a frame is sent before
+	// the peer has reserved a receive.
 	segmentMost = ep.EagerMost - headLen
-	// window is how many bytes a stream's receiver keeps for its program: a path of 200
-	// Mbit/s with a round trip of 20 ms holds that many.
+	// window is the number of bytes that a stream's receiver keeps for its program. A path of 200
+	// Mbit/s with a round trip of 20 ms holds as many.
 	window = 512 << 10
-	// flightMost bounds the frames of data that are on the way: a window of full ones.
+	// flightMost bounds the unanswered frames of data: a window of full frames.
 	flightMost = 64
 )
 
@@ -48,7 +48,7 @@ func (f *frame) append(b []byte) []byte {
 	return append(binary.BigEndian.AppendUint64(b, f.value), f.data...)
 }
 
-// parseFrame parses a message. It returns false if that is no frame.
+// parseFrame parses a message. It returns false if the message is no frame.
 func parseFrame(b []byte) (f frame, ok bool) {
 	if len(b) < headLen {
 		return f, false

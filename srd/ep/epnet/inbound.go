@@ -6,29 +6,29 @@ import "slices"
 // is not safe for concurrent use.
 type inbound struct {
 	ring  []byte // its length is a power of two
-	read  uint64 // bytes that the program has taken
-	ready uint64 // bytes that it may take: all up to there are here
-	spans []span // beyond ready, in order, with gaps between
+	read  uint64 // offset up to which the program has taken bytes
+	ready uint64 // offset up to which all bytes are here
+	spans []span // bytes beyond ready, in order, with gaps between them
 	ended bool
-	end   uint64 // bytes of all, if ended
+	end   uint64 // length of the stream, if ended
 	told  uint64 // window that the peer knows
 }
 
-// span is a row of bytes that are here.
+// span is a range of received bytes.
 type span struct{ from, to uint64 }
 
-// ringFirst is the first length of a ring. Most streams carry little.
+// ringFirst is the first length of a ring. Most streams carry few bytes.
 const ringFirst = 4 << 10
 
-// add adds bytes at an offset. It returns false if an honest peer would not have sent them:
-// beyond the window or the end, or in more pieces than may be on the way.
+// add adds bytes at an offset. It returns false if no honest peer sends them: they lie beyond the
+// window or the end, or there are too many gaps.
 func (in *inbound) add(at uint64, data []byte) bool {
 	to := at + uint64(len(data))
 	if to < at || to > max(in.told, window) || in.ended && to > in.end {
 		return false
 	}
 	if at < in.ready {
-		return false // a frame comes once
+		return false // each frame comes only once
 	}
 	in.grow(to)
 	for n := 0; n < len(data); {
@@ -57,7 +57,7 @@ func (in *inbound) grow(to uint64) {
 	in.ring = ring
 }
 
-// note adds a span and moves ready on.
+// note adds a span and advances ready.
 func (in *inbound) note(s span) {
 	i, _ := slices.BinarySearchFunc(in.spans, s.from, func(x span, from uint64) int {
 		switch {
@@ -79,7 +79,7 @@ func (in *inbound) note(s span) {
 	}
 }
 
-// finish notes the end. It returns false if that contradicts what is here.
+// finish notes the end. It returns false if the end contradicts received bytes.
 func (in *inbound) finish(end uint64) bool {
 	if in.ended || end < in.ready || end > max(in.told, window) || len(in.spans) > 0 && end < in.spans[len(in.spans)-1].to {
 		return false
@@ -102,7 +102,7 @@ func (in *inbound) take(b []byte) (n int) {
 // done reports whether the program has taken everything.
 func (in *inbound) done() bool { return in.ended && in.read == in.end }
 
-// open returns the window to tell the peer, if it is worth a frame.
+// open returns the new window for the peer, and whether it is worth a frame.
 func (in *inbound) open() (upto uint64, worth bool) {
 	upto = in.read + window
 	return upto, !in.ended && upto >= max(in.told, window)+window/4

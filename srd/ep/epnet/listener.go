@@ -8,9 +8,8 @@ type listener struct {
 	done chan struct{}
 }
 
-// Listen accepts streams from now on. Peers need to be allowed by the endpoint. Closing the
-// listener refuses new streams and keeps those that were accepted. There is one listener at a
-// time.
+// Listen accepts streams from now on. The endpoint must allow the peers. Closing the listener
+// refuses new streams and keeps accepted ones. There is one listener at a time.
 func (s *Streams) Listen() (net.Listener, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

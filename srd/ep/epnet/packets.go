@@ -12,9 +12,9 @@ import (
 )
 
 const (
-	// packetMost is the longest datagram that is received, as with UDP over IPv4.
+	// packetMost is the longest datagram received, as with UDP over IPv4.
 	packetMost = 65_507
-	// packetReceives is how many datagrams wait for ReadFrom. After that their senders wait.
+	// packetReceives is how many datagrams wait for ReadFrom. Further ones wait at their senders.
 	packetReceives = 64
 	// defaultLifetime is how long a datagram is worth sending.
 	defaultLifetime = time.Second
@@ -23,21 +23,21 @@ const (
 // errAddr means that WriteTo needs an Addr.
 var errAddr = errors.New("epnet: the address is no Addr of an endpoint")
 
-// Packets carries datagrams over an endpoint: whole, at most once, in any order. It repairs
-// lost ones until their lifetime ends. It implements net.PacketConn.
+// Packets carries datagrams over an endpoint: whole, at most once, in any order. It repairs lost
+// datagrams until their lifetime ends. It implements net.PacketConn.
 type Packets struct {
 	e                *ep.Endpoint
 	lifetime         time.Duration
 	reading, writing deadline
 	lost             atomic.Uint64
-	done             chan struct{} // closed when completions end
+	done             chan struct{} // closed after the last completion
 
 	mu      sync.Mutex
 	handles map[Addr]*ep.Handle
 }
 
-// NewPackets takes over an endpoint's receives and completion queues. Its Config.ReceiveDepth
-// is at least 64. A lifetime of 0 means one second, and a negative one as long as the peer
+// NewPackets takes over an endpoint's receives and completion queues. Config.ReceiveDepth must be
+// at least 64. A lifetime of 0 means one second. A negative lifetime lasts as long as the peer
 // responds.
 func NewPackets(e *ep.Endpoint, lifetime time.Duration) (*Packets, error) {
 	if lifetime == 0 {
@@ -53,7 +53,7 @@ func NewPackets(e *ep.Endpoint, lifetime time.Duration) (*Packets, error) {
 	return p, nil
 }
 
-// complete counts the datagrams that were lost.
+// complete counts the lost datagrams.
 func (p *Packets) complete() {
 	defer close(p.done)
 	batch := make([]ep.Completion, 32)
@@ -62,11 +62,11 @@ func (p *Packets) complete() {
 		if err != nil {
 			return
 		}
-		p.lost.Add(uint64(n)) // quiet requests complete only when they fail
+		p.lost.Add(uint64(n)) // quiet requests complete only after failures
 	}
 }
 
-// Lost returns how many datagrams did not arrive, or may not have arrived.
+// Lost returns the number of datagrams that did not arrive, or may not have arrived.
 func (p *Packets) Lost() uint64 { return p.lost.Load() }
 
 // ReadFrom implements net.PacketConn. The address is an Addr. A datagram that is longer than
@@ -91,8 +91,8 @@ func (p *Packets) ReadFrom(b []byte) (n int, addr net.Addr, err error) {
 	}
 }
 
-// WriteTo implements net.PacketConn. The address is an Addr. It waits while too many datagrams
-// to that peer are under way.
+// WriteTo implements net.PacketConn. The address is an Addr. WriteTo waits while too many
+// datagrams to that peer are unanswered.
 func (p *Packets) WriteTo(b []byte, addr net.Addr) (n int, err error) {
 	to, ok := addr.(Addr)
 	if !ok {
@@ -115,7 +115,8 @@ func (p *Packets) WriteTo(b []byte, addr net.Addr) (n int, err error) {
 	return len(b), nil
 }
 
-// handle returns the handle of an address. A program has few, as peers need to be allowed.
+// handle returns the handle of an address. A program has few handles, because the endpoint must
+// allow each peer.
 func (p *Packets) handle(to Addr) (*ep.Handle, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -136,7 +137,7 @@ func (p *Packets) opError(op string, addr net.Addr, err error) error {
 	return &net.OpError{Op: op, Net: network, Source: p.LocalAddr(), Addr: addr, Err: err}
 }
 
-// Close implements net.PacketConn. It closes the endpoint. Datagrams under way are flushed.
+// Close implements net.PacketConn. It closes the endpoint and flushes unanswered datagrams.
 func (p *Packets) Close() error {
 	select {
 	case <-p.done:

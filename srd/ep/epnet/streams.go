@@ -22,18 +22,18 @@ const (
 	backlogMost = 128
 	// streamsMost bounds the streams that one peer has opened: 64 MiB of windows.
 	streamsMost = 128
-	// defaultKeepAlive is that of TCP connections in package net.
+	// defaultKeepAlive has the value of TCP connections in package net.
 	defaultKeepAlive = 15 * time.Second
 )
 
-// ErrRefused means that the peer accepts no stream.
+// ErrRefused means that the peer does not accept the stream.
 var ErrRefused = errors.New("epnet: the peer refused the stream")
 
 // streamKey names a stream at one end.
 type streamKey struct {
 	peer ep.PublicKey
 	id   uint64
-	ours bool // this end has opened it
+	ours bool // this end opened the stream
 }
 
 // Streams carries byte streams over an endpoint. It takes over the endpoint's receives and
@@ -55,8 +55,8 @@ type Streams struct {
 	listener *listener
 }
 
-// NewStreams takes over an endpoint. It must have room for some receives: its
-// Config.ReceiveDepth is at least 256, and its Config.SendDepth at least 128.
+// NewStreams takes over an endpoint, which must have room for some receives: Config.ReceiveDepth
+// is at least 256, and Config.SendDepth at least 128.
 func NewStreams(e *ep.Endpoint) (*Streams, error) {
 	s := &Streams{
 		e: e, backlog: make(chan *conn, backlogMost), closed: make(chan struct{}),
@@ -77,8 +77,8 @@ func NewStreams(e *ep.Endpoint) (*Streams, error) {
 // Addr returns this end's address.
 func (s *Streams) Addr() net.Addr { return Addr{Key: s.e.PublicKey()} }
 
-// Bad returns how many frames of peers were dropped because they break the rules or their
-// stream is unknown. A few are normal after streams end.
+// Bad returns the number of peers' frames that were dropped because they broke the rules or their
+// stream was unknown. A few are normal after streams end.
 func (s *Streams) Bad() uint64 { return s.bad.Load() }
 
 // Close breaks all streams and closes the endpoint.
@@ -102,9 +102,9 @@ func (s *Streams) Close() error {
 	return err
 }
 
-// Dial opens a stream to a peer, which has to be listening. Without addresses the peer is
-// reached where it calls from. The errors are those of ep.Endpoint.Send, the ep.Status of a
-// peer that is not reached, ErrRefused, or the error of ctx.
+// Dial opens a stream to a peer, which must be listening. Without addresses, the peer is reached
+// at the address from which it calls. The error is one of ep.Endpoint.Send, the ep.Status for an
+// unreachable peer, ErrRefused, or the error of ctx.
 func (s *Streams) Dial(ctx context.Context, key ep.PublicKey, addrs ...netip.AddrPort) (net.Conn, error) {
 	h, err := s.e.Handle(key, addrs...)
 	if err != nil {
@@ -164,7 +164,7 @@ func (s *Streams) add(c *conn) {
 	}
 }
 
-// forget removes a stream that is over. Its frames on the way are flushed.
+// forget removes a stream that has ended. Its unanswered frames are flushed.
 func (s *Streams) forget(c *conn) {
 	s.mu.Lock()
 	if s.streams[c.key] == c {
@@ -236,7 +236,7 @@ func (s *Streams) handle(from ep.PublicKey, b []byte) {
 	s.mu.Unlock()
 }
 
-// settle forgets a stream that is over.
+// settle forgets a stream if it has ended.
 func (s *Streams) settle(c *conn) {
 	c.mu.Lock()
 	over := c.over()
@@ -246,7 +246,7 @@ func (s *Streams) settle(c *conn) {
 	}
 }
 
-// accept makes a stream that a peer opens. It returns false if nobody takes it. The lock is
+// accept makes a stream that a peer opens. It returns false if no listener takes it. The lock is
 // held.
 func (s *Streams) accept(key streamKey) bool {
 	if s.listener == nil || s.opened[key.peer] >= streamsMost || len(s.backlog) == backlogMost {
@@ -261,7 +261,7 @@ func (s *Streams) accept(key streamKey) bool {
 	c.mu.Lock()
 	c.send(frameWindow, window, nil)
 	c.mu.Unlock()
-	s.backlog <- c // there is room, as only this goroutine adds
+	s.backlog <- c // there is room, because only this goroutine adds streams
 	return true
 }
 
@@ -275,8 +275,8 @@ func (s *Streams) refuse(f *frame, from ep.PublicKey) {
 	s.send(h, &frame{kind: frameReset, opener: !f.opener, id: f.id}, ep.SendOptions{Context: frameReset})
 }
 
-// keep returns a handle that keeps the session with a peer when its last stream ends, or nil
-// if the endpoint is closed. The lock is held.
+// keep returns a handle that keeps the session with a peer alive after its last stream ends. It
+// returns nil if the endpoint is closed. The lock is held.
 func (s *Streams) keep(key ep.PublicKey, addrs []netip.AddrPort) *ep.Handle {
 	h := s.answers[key]
 	if h == nil {
@@ -289,8 +289,8 @@ func (s *Streams) keep(key ep.PublicKey, addrs []netip.AddrPort) *ep.Handle {
 	return h
 }
 
-// complete handles the results of frames. A stream sends its next frames when all results of a
-// batch are known, and so sends them together.
+// complete handles the results of frames. A stream sends its next frames after all results of a
+// batch, and so sends them together.
 func (s *Streams) complete() {
 	batch := make([]ep.Completion, 32)
 	for some := []*conn(nil); ; {
@@ -320,8 +320,8 @@ func (s *Streams) complete() {
 	}
 }
 
-// keepAlive asks peers that are silent whether they know the stream. A peer that died
-// without a word would otherwise keep its readers waiting.
+// keepAlive asks silent peers whether they still know the stream. Otherwise a peer that died
+// without notice would keep its readers waiting.
 func (s *Streams) keepAlive() {
 	tick := time.NewTicker(defaultKeepAlive)
 	defer tick.Stop()
