@@ -7,26 +7,26 @@ import (
 	"github.com/srdtun/srdtun/srd/ep"
 )
 
-// MaxMessage is the most bytes of a message.
+// MaxMessage is the largest message in bytes.
 const MaxMessage = 1 << 30
 
 const (
 	// frames is how many frames may wait for the goroutine that matches them: two batches of
 	// package srd/loop.
 	frames = 256
-	// defaultUnexpected is the depth of the match queues of common adapters. With the longest
-	// frames that is 2 MiB for a peer.
+	// defaultUnexpected is the depth of common adapters' match queues. With the longest frames it
+	// takes 2 MiB for each peer.
 	defaultUnexpected = 256
 	unexpectedMost    = 1 << 16
-	// defaultSendDepth and defaultReceiveDepth are those of package ep.
+	// defaultSendDepth and defaultReceiveDepth have the values of package ep.
 	defaultSendDepth    = 256
 	defaultReceiveDepth = 1024
 	depthMost           = 1 << 20
 )
 
-// These are the errors of completions, beside ep.Status.
+// These are the errors of completions, in addition to ep.Status.
 var (
-	// ErrTruncated means that a message was longer than the buffer. The rest is lost.
+	// ErrTruncated means that a message was longer than the buffer. Its end is lost.
 	ErrTruncated = errors.New("msg: the message is longer than the buffer")
 	// ErrCanceled means that Cancel took the receive back.
 	ErrCanceled = errors.New("msg: the receive was canceled")
@@ -36,20 +36,20 @@ var (
 
 // Config configures an endpoint.
 type Config struct {
-	// Endpoint configures the endpoint of package ep below. Its Protocol names the program's
-	// protocol; endpoints of package ep itself do not match it. Its SendDepth bounds the sends
-	// of a handle whose completions were not polled. Its ReceiveDepth bounds the receives that
-	// are posted, or whose completions were not polled. Its PeerReceives is not used.
+	// Endpoint configures the underlying endpoint of package ep. Its Protocol names the program's
+	// protocol; endpoints of package ep itself do not match it. Its SendDepth bounds a handle's
+	// sends without a polled completion. Its ReceiveDepth bounds the receives that are posted, or
+	// completed and not polled. Its PeerReceives is ignored.
 	Endpoint ep.Config
-	// Unexpected bounds the messages of one peer that came before their receives; 0 means
-	// 256. The peer's other messages wait at their sender.
+	// Unexpected bounds the messages of one peer that arrived before their receives; 0 means 256.
+	// Further messages of the peer wait at their sender.
 	Unexpected int
-	// Eager is the longest message whose bytes are sent at once. The receiver of a longer one
-	// reads it when a receive has matched. 0 means what one frame holds, some 8 KiB.
+	// Eager is the longest message whose bytes are sent at once. The receiver of a longer message
+	// reads it after a receive matches. 0 means the payload of one frame, some 8 KiB.
 	Eager int
 }
 
-// settled returns c with its defaults, or an error for a value that makes no sense.
+// settled returns c with its defaults, or an error for an invalid value.
 func (c Config) settled() (Config, error) {
 	for _, d := range []struct {
 		name            string
@@ -71,14 +71,14 @@ func (c Config) settled() (Config, error) {
 	return c, nil
 }
 
-// below returns the configuration of the endpoint below.
+// below returns the configuration of the underlying endpoint.
 func (c Config) below() ep.Config {
 	b := c.Endpoint
 	if b.Protocol != "" {
 		b.Protocol += " over srd/msg 1"
 	}
-	// A handle of this package has a place for each message that the one below holds. The
-	// handle for reads and answers has places of its own.
+	// The underlying handle of a Handle has a slot for each of its sends. The handle for reads
+	// and answers has slots of its own.
 	b.SendDepth = max(c.Endpoint.SendDepth, 2*readsMost)
 	b.ReceiveDepth = frames
 	b.PeerReceives = c.Unexpected

@@ -1,36 +1,36 @@
-// Package msg has tagged messages over endpoints of package ep: the messaging layer that MPI
-// and other runtimes expect above a transport without order. The API is v0: it may change.
+// Package msg sends tagged messages over endpoints of package ep. It is the messaging layer that
+// MPI and other runtimes expect above an unordered transport. The API is v0: it may change.
 //
 // # Model
 //
 // An Endpoint sends and receives messages of up to 1 GiB. Each message has a tag of 64 bits.
-// Receive posts a buffer for one message. Its Match says which: from one peer or any, with a
-// tag whose bits outside of a mask are equal. A message takes the oldest receive that matches
-// it. If there is none, it is unexpected and waits. A new receive takes the oldest unexpected
-// message that matches.
+// Receive posts a buffer for one message. Its Match selects the sender, or any, and the tag,
+// apart from the bits of a mask. A message takes the oldest receive that matches it. If there is
+// none, the message is unexpected and waits. A new receive takes the oldest unexpected message
+// that matches.
 //
-// Messages have no order, unless Options.Ordered asks for it. The ordered messages to a peer
-// are matched in the order in which they were sent. One that failed is left out; if it comes
-// nevertheless, it has no order. The bytes of a long message may arrive
-// later than those of its successor, so completions have no order.
+// Messages have no order unless Options.Ordered asks for it. Ordered messages to a peer are
+// matched in the order of sending. A failed message is left out of this order; if it arrives
+// nevertheless, it has none. A long message's bytes may arrive after those of its successor, so
+// completions have no order.
 //
-// A short message is eager: its bytes are sent at once. Of a message longer than Config.Eager
-// only an offer is sent. When a receive has matched, the receiver reads the bytes from the
-// sender's memory into the buffer, without a copy between, and tells the sender. So the
-// sender's completion says of a short message that the peer's endpoint has it, and of a long
-// one that the bytes were read, or are not wanted. The sender's buffer belongs to the endpoint
-// until then. No peer ever writes to this program's memory, and it reads what is sent to it. A
-// peer that offers bytes and does not send them keeps a receive for a minute.
+// A short message is eager: its bytes are sent at once. A message longer than Config.Eager sends
+// only an offer. After a receive matches it, the receiver reads the bytes from the sender's
+// memory directly into the buffer, and then notifies the sender. So the completion of a short
+// send means that the peer's endpoint has the message. The completion of a long send means that
+// the peer has read the bytes, or does not want them. Until then the sender's buffer belongs to
+// the endpoint. Peers never write to this program's memory, and they read only messages sent to
+// them. A peer that offers bytes and does not send them occupies a receive for a minute.
 //
-// Peek and Claim look at unexpected messages. Cancel takes back a receive that has not matched.
+// Peek and Claim examine unexpected messages. Cancel takes back a receive that has not matched.
 // ReceiveMulti posts one buffer for many messages.
 //
 // # Bounds
 //
-// A peer may have Config.Unexpected messages here that no receive has taken, and 256 that are
-// held back because an ordered message before them is missing: with the defaults at most 4 MiB.
-// Its other messages wait at their sender, as if no receive were posted. Other peers notice
-// nothing of it. Answers for long messages are not held up.
+// A peer may have Config.Unexpected messages here that no receive has taken. In addition, 256 of
+// its messages may be held back because an earlier ordered message is missing. With the defaults
+// this is at most 4 MiB. Its other messages wait at their sender, as if no receive were posted.
+// Other peers are not affected, and answers for long messages are not delayed.
 //
 // # Semantics beside libfabric's
 //
@@ -60,8 +60,8 @@
 //
 // # On the wire
 //
-// The protocol's name is that of the program with " over srd/msg 1" behind. Each frame is one
-// message of package ep of at most 8,192 bytes, big endian:
+// The protocol's name is the program's, followed by " over srd/msg 1". Each frame is one message
+// of package ep of at most 8,192 bytes, big endian:
 //
 //	0 1  1: a message; 2: an offer. 0x80: ordered; 0x40: with immediate data
 //	1 8  tag
@@ -71,11 +71,17 @@
 //	     of a message: its bytes
 //	     of an offer: 4 bytes: its number; 8: the size; 8: the key of a region with the bytes
 //
-// Control frames have immediate data of package ep, and two bytes. About the offer of that
-// number: 3 0: it was read, or is not wanted. 3 1: it is not known here. 4 0: is it still known?
-// 5 0 and an epoch: the ordered messages with numbers below the immediate data come no more.
+// A control frame has immediate data of package ep, and two bytes. The immediate data is the
+// number of an offer:
 //
-// A process draws an epoch for each peer. A message has a result when it was accepted or has
-// failed, and the receiver waits for no number below those without one. A number is less than
-// 256 above the lowest one without a result.
+//	3 0  the bytes were read, or are not wanted
+//	3 1  the offer is unknown here
+//	4 0  is the offer still known?
+//
+// The frame 5 0 has an epoch after the two bytes. It says that ordered messages with numbers
+// below the immediate data will not come any more.
+//
+// A process draws an epoch for each peer. A message has a result after it was accepted or has
+// failed. The receiver does not wait for numbers below the lowest one without a result. All
+// numbers are less than 256 above that one.
 package msg

@@ -15,7 +15,7 @@ import (
 
 // Endpoint sends and receives tagged messages. It is safe for concurrent use.
 //
-// Lock order: mu, then the locks of package ep, which does not call back.
+// Lock order: mu, then the locks of package ep. Package ep does not call this one.
 type Endpoint struct {
 	cfg      Config
 	e        *ep.Endpoint
@@ -29,20 +29,21 @@ type Endpoint struct {
 
 	mu      sync.Mutex
 	closed  bool
-	bad     uint64 // frames that were dropped
+	bad     uint64 // number of dropped frames
 	match   matcher
 	pairs   map[ep.PublicKey]*pair
-	ops     []op     // that the endpoint below has; its context is the index
-	free    []uint32 // of ops
+	ops     []op     // requests of the underlying endpoint; its context is the index
+	free    []uint32 // free indices of ops
 	offers  map[uint32]*offer
-	number  uint32 // of the last offer
+	number  uint32 // number of the last offer
 	timer   *time.Timer
 	spare   []*message   // for reuse
 	idle    []*receive   // for reuse
-	started []*ep.Handle // with requests that wait for unlock
+	started []*ep.Handle // handles with requests that wait for unlock
 }
 
-// unlock unlocks mu. What was begun meanwhile leaves first, and so leaves together.
+// unlock unlocks mu. Before that it sends all requests begun under the lock, so they leave
+// together.
 func (m *Endpoint) unlock() {
 	for _, h := range m.started {
 		h.Push()
@@ -51,32 +52,32 @@ func (m *Endpoint) unlock() {
 	m.mu.Unlock()
 }
 
-// hold notes that a handle has requests that wait for unlock. The lock is held.
+// hold notes that a handle has requests for unlock to send. The lock is held.
 func (m *Endpoint) hold(h *ep.Handle) {
 	if !slices.Contains(m.started, h) {
 		m.started = append(m.started, h)
 	}
 }
 
-// spareMost bounds the messages and receives that are kept for reuse.
+// spareMost bounds the messages and receives kept for reuse.
 const spareMost = 256
 
-// pair is what an endpoint knows of a peer. Endpoint.mu protects it.
+// pair is an endpoint's record of a peer. Endpoint.mu protects it.
 type pair struct {
 	key  ep.PublicKey
 	back *ep.Handle // for reads and answers; nil: not needed yet
 
 	out    orderOut
 	opened chan struct{} // has a token when out has room again
-	skips  bool          // the peer is to be told that out has moved
+	skips  bool          // the peer must be told the new base of out
 	in     orderIn
 
 	unexpected []*message
-	loose      int                 // messages that are kept, and that ep does not count
-	offered    map[uint32]struct{} // numbers of the peer's offers that are not done
+	loose      int                 // held messages that package ep does not count
+	offered    map[uint32]struct{} // numbers of the peer's offers that are not finished
 
-	reading  int     // reads under way
-	pulls    []*pull // with bytes to read
+	reading  int     // reads without a result
+	pulls    []*pull // messages with bytes to read
 	controls []control
 }
 
@@ -106,25 +107,25 @@ func Open(cfg Config) (*Endpoint, error) {
 	return m, nil
 }
 
-// PublicKey returns the key by which peers know this endpoint.
+// PublicKey returns the key under which peers know this endpoint.
 func (m *Endpoint) PublicKey() ep.PublicKey { return m.e.PublicKey() }
 
 // Port returns the UDP port at which peers call this endpoint.
 func (m *Endpoint) Port() uint16 { return m.e.Port() }
 
-// Allow lets a peer send, as ep.Endpoint.Allow.
+// Allow lets a peer send, like ep.Endpoint.Allow.
 func (m *Endpoint) Allow(key ep.PublicKey) error { return m.e.Allow(key) }
 
-// Revoke takes back Allow, as ep.Endpoint.Revoke. Messages that have come stay.
+// Revoke undoes Allow, like ep.Endpoint.Revoke. Messages that have arrived stay.
 func (m *Endpoint) Revoke(key ep.PublicKey) { m.e.Revoke(key) }
 
-// Sends returns the queue of the completions of sends.
+// Sends returns the completion queue of sends.
 func (m *Endpoint) Sends() *Queue { return m.sends }
 
-// Receives returns the queue of the completions of receives.
+// Receives returns the completion queue of receives.
 func (m *Endpoint) Receives() *Queue { return m.receives }
 
-// Handle makes a handle, as ep.Endpoint.Handle.
+// Handle makes a handle, like ep.Endpoint.Handle.
 func (m *Endpoint) Handle(key ep.PublicKey, addrs ...netip.AddrPort) (*Handle, error) {
 	below, err := m.e.Handle(key, addrs...)
 	if err != nil {
@@ -135,7 +136,7 @@ func (m *Endpoint) Handle(key ep.PublicKey, addrs ...netip.AddrPort) (*Handle, e
 	return &Handle{of: m, pair: m.pair(key), below: below, slots: make(chan struct{}, m.cfg.Endpoint.SendDepth), gone: make(chan struct{})}, nil
 }
 
-// pair returns what is known of a peer. The lock is held.
+// pair returns the record of a peer. The lock is held.
 func (m *Endpoint) pair(key ep.PublicKey) *pair {
 	p := m.pairs[key]
 	if p == nil {
@@ -147,8 +148,8 @@ func (m *Endpoint) pair(key ep.PublicKey) *pair {
 	return p
 }
 
-// Close ends the endpoint. All sends and receives that are not complete get
-// ep.StatusFlushed. Their completions can still be polled.
+// Close ends the endpoint. All unfinished sends and receives get ep.StatusFlushed. Their
+// completions can still be polled.
 func (m *Endpoint) Close() error {
 	m.mu.Lock()
 	if m.closed {
@@ -182,7 +183,7 @@ func (m *Endpoint) Close() error {
 	return err
 }
 
-// batchMost is how many completions of the endpoint below are handled at once.
+// batchMost is how many completions of the underlying endpoint are handled at once.
 const batchMost = 64
 
 // arrivals handles the frames of peers.
@@ -202,7 +203,7 @@ func (m *Endpoint) arrivals() {
 		m.unlock()
 		for i := range batch[:n] {
 			if c := &batch[i]; m.e.PostReceive(c.Data[:cap(c.Data)], 0) != nil {
-				break // the endpoint closes
+				break // the endpoint is closing
 			}
 		}
 	}
@@ -250,8 +251,8 @@ func (m *Endpoint) frame(c *ep.Completion) {
 	}
 }
 
-// loosen takes a message that is held back from the count of package ep, so that the
-// messages that it waits for have a place. Each peer may have orderWindow of them.
+// loosen removes a held message from the count of package ep, so that the missing earlier
+// messages find a receive. Each peer may have orderWindow such messages.
 func (p *pair) loosen(x *message) {
 	if p.loose < orderWindow {
 		p.loose++
@@ -260,7 +261,7 @@ func (p *pair) loosen(x *message) {
 	}
 }
 
-// message returns a message for reuse. The lock is held.
+// message returns a message from the spare ones. The lock is held.
 func (m *Endpoint) message() *message {
 	if n := len(m.spare); n > 0 {
 		x := m.spare[n-1]
@@ -270,7 +271,7 @@ func (m *Endpoint) message() *message {
 	return new(message)
 }
 
-// forget frees a message of which nothing is needed any more. The lock is held.
+// forget frees a message that is no longer needed. The lock is held.
 func (m *Endpoint) forget(x *message) {
 	if x.loose {
 		x.pair.loose--

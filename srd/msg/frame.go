@@ -10,9 +10,9 @@ import (
 const (
 	kindEager   = 1 // a message with its bytes
 	kindOffer   = 2 // a message whose bytes the receiver reads
-	kindDone    = 3 // the receiver has read them; its number is immediate data
-	kindProbe   = 4 // does the receiver still know the message? Its number is immediate data
-	kindSkip    = 5 // ordered messages below the immediate data come no more
+	kindDone    = 3 // the receiver has read the bytes; the offer's number is immediate data
+	kindProbe   = 4 // does the receiver still know the offer? Its number is immediate data
+	kindSkip    = 5 // ordered messages below the immediate data will not come any more
 	kindMask    = 0x0f
 	flagOrdered = 0x80
 	flagImm     = 0x40
@@ -31,27 +31,27 @@ const (
 	skipLen    = controlLen + 8
 )
 
-// These are the results in a done frame.
+// These are the results in a frame of kind kindDone.
 const (
-	doneRead    = 0 // the bytes were read, or the program does not want them
-	doneUnknown = 1 // this process does not know the message
+	doneRead    = 0 // the bytes were read, or are not wanted
+	doneUnknown = 1 // this process does not know the offer
 )
 
-// head is what a frame says of a message.
+// head is the description of a message in its frame.
 type head struct {
 	kind    byte
 	tag     uint64
 	ordered bool
-	epoch   uint64 // of the order
-	seq     uint32 // in the epoch
-	behind  byte   // the lowest number without a result is so many below
+	epoch   uint64 // epoch of the order
+	seq     uint32 // number in the epoch
+	behind  byte   // distance down to the lowest number without a result
 	hasImm  bool
 	imm     uint32
 
-	// These fields are those of an offer.
+	// An offer uses these fields.
 	number uint32 // chosen by the sender
 	size   uint64
-	key    uint64 // of the region with the bytes
+	key    uint64 // key of the region with the bytes
 }
 
 func (h *head) append(b []byte) []byte {
@@ -76,8 +76,8 @@ func (h *head) append(b []byte) []byte {
 	return b
 }
 
-// parseHead parses a frame of a message. It returns the message's bytes, and false if the
-// frame is invalid.
+// parseHead parses a frame with a message or an offer. It returns the message's bytes, and false
+// if the frame is invalid.
 func parseHead(b []byte) (h head, data []byte, ok bool) {
 	if len(b) < headLen {
 		return h, nil, false
@@ -114,8 +114,8 @@ func parseHead(b []byte) (h head, data []byte, ok bool) {
 // control is a frame about an offer, or about the order.
 type control struct {
 	kind, result byte
-	number       uint32 // of the offer, or the base of the order; immediate data of package ep
-	epoch        uint64 // of the order
+	number       uint32 // number of the offer, or base of the order; immediate data of package ep
+	epoch        uint64 // epoch of the order
 }
 
 func (c *control) append(b []byte) []byte {
@@ -126,8 +126,7 @@ func (c *control) append(b []byte) []byte {
 	return b
 }
 
-// parseControl parses a frame that has come with immediate data. It returns false if the frame
-// is invalid.
+// parseControl parses a frame with immediate data. It returns false if the frame is invalid.
 func parseControl(b []byte, number uint32) (c control, ok bool) {
 	if len(b) < controlLen {
 		return c, false

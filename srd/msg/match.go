@@ -6,12 +6,11 @@ import (
 	"github.com/srdtun/srdtun/srd/ep"
 )
 
-// Match says which messages a receive takes. The zero value takes those with tag 0 from any
-// peer.
+// Match selects messages for a receive. The zero value selects messages with tag 0 from any peer.
 type Match struct {
 	// From is the peer; the zero key means any.
 	From ep.PublicKey
-	// Tag is compared with a message's tag, except for the bits in Ignore.
+	// Tag must equal a message's tag, except for the bits in Ignore.
 	Tag, Ignore uint64
 }
 
@@ -19,15 +18,15 @@ func (m *Match) takes(from ep.PublicKey, tag uint64) bool {
 	return (tag^m.Tag)&^m.Ignore == 0 && (m.From == ep.PublicKey{} || m.From == from)
 }
 
-// message is a message of a peer: with its bytes, or an offer of them.
+// message is a message of a peer, with its bytes or with an offer of them.
 type message struct {
 	pair    *pair
 	head    head
-	data    []byte // of an eager message; borrowed until keep
+	data    []byte // bytes of an eager message; borrowed until keep is called
 	kept    bool
 	loose   bool          // pair.loose counts it
-	arrival uint64        // later messages have larger ones
-	place   ep.Completion // to release
+	arrival uint64        // number that grows with each unexpected message
+	place   ep.Completion // completion of package ep, to be released
 }
 
 // size returns the number of bytes.
@@ -38,7 +37,7 @@ func (m *message) size() int {
 	return len(m.data)
 }
 
-// keep copies the bytes, which are in a receive of package ep.
+// keep copies the bytes, which lie in a receive of package ep.
 func (m *message) keep() {
 	if !m.kept {
 		m.kept, m.data = true, slices.Clone(m.data)
@@ -51,25 +50,25 @@ type receive struct {
 	buf     []byte
 	context uint64
 
-	// These fields are those of a receive for several messages.
+	// A receive for several messages uses these fields.
 	multi   bool
 	least   int
-	at      int  // bytes that are used
+	at      int  // used bytes
 	open    int  // messages whose bytes are still being read
 	retired bool // it takes no more messages
 }
 
-// granule is what a place in a buffer for several messages is a multiple of: a cache line. So
-// such a buffer also makes a bounded number of completions.
+// granule divides the offset of each message in a buffer for several messages. It is a cache
+// line. So such a buffer makes a bounded number of completions.
 const granule = 64
 
-// fits reports whether a message of n bytes has a place. A message that is longer than the
-// whole buffer gets the whole of it.
+// fits reports whether there is room for a message of n bytes. A message longer than the whole
+// buffer gets all of it.
 func (r *receive) fits(n int) bool {
 	return !r.multi || r.at == 0 || n <= len(r.buf)-r.at
 }
 
-// room takes the place of a message of n bytes. It is shorter if the message is truncated.
+// room takes the room for a message of n bytes. It is shorter if the message is truncated.
 func (r *receive) room(n int) []byte {
 	if !r.multi {
 		return r.buf[:min(n, len(r.buf))]
@@ -81,20 +80,21 @@ func (r *receive) room(n int) []byte {
 	return b
 }
 
-// matcher holds the posted receives and the unexpected messages, which no receive has taken.
-// A message takes the oldest receive that matches it, and a receive the oldest message. It is
-// not safe for concurrent use.
+// matcher holds the posted receives and the unexpected messages. A message takes the oldest
+// receive that matches it, and a receive takes the oldest message. It is not safe for concurrent
+// use.
 //
-// Each peer's unexpected messages are a list of their own. A peer with many of them does not
-// slow down receives from others.
+// Each peer has its own list of unexpected messages. So a peer with many of them does not slow
+// down receives from others.
 type matcher struct {
 	posted  []*receive
-	waiting map[ep.PublicKey]*pair // with unexpected messages
+	waiting map[ep.PublicKey]*pair // peers with unexpected messages
 	arrived uint64
 }
 
-// arrive returns the receive that takes a message, or nil and keeps it as unexpected. Receives
-// for several messages that have no place for it are retired and passed to over.
+// arrive returns the receive that takes a message. If there is none, it returns nil and keeps the
+// message as unexpected. A receive for several messages without room for this one is retired and
+// passed to over.
 func (m *matcher) arrive(x *message, over func(*receive)) *receive {
 	for i := 0; i < len(m.posted); {
 		r := m.posted[i]
@@ -148,7 +148,7 @@ func (p *pair) find(match *Match) *message {
 	return nil
 }
 
-// remove takes a message out of the unexpected ones.
+// remove removes a message from the unexpected ones.
 func (m *matcher) remove(x *message) {
 	p := x.pair
 	if i := slices.Index(p.unexpected, x); i >= 0 {
@@ -160,7 +160,7 @@ func (m *matcher) remove(x *message) {
 	}
 }
 
-// unexpected returns how many messages no receive has taken.
+// unexpected returns the number of messages that no receive has taken.
 func (m *matcher) unexpected() (n int) {
 	for _, p := range m.waiting {
 		n += len(p.unexpected)

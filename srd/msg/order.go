@@ -1,25 +1,25 @@
 package msg
 
-// orderWindow bounds the ordered messages to a peer beyond the first one without a result, and
-// so the messages that its end holds back until an earlier one comes.
+// orderWindow bounds the distance between ordered messages to a peer and the first one without a
+// result. So it also bounds the messages that the peer holds back for an earlier one.
 const orderWindow = 256
 
 // orderOut numbers the ordered messages to a peer. It is not safe for concurrent use.
 type orderOut struct {
-	epoch      uint64 // random: another process of this end has another one
-	next, base uint32 // the next number, and the lowest without a result
+	epoch      uint64 // random, so each process has a different one
+	next, base uint32 // next number, and lowest number without a result
 	over       [orderWindow]bool
 }
 
 func (o *orderOut) full() bool { return o.next-o.base >= orderWindow }
 
-// take returns the number of the next message, and how many below it the base is.
+// take returns the number of the next message, and its distance from the base.
 func (o *orderOut) take() (seq uint32, behind byte) {
 	o.next++
 	return o.next - 1, byte(o.next - 1 - o.base)
 }
 
-// done notes that a message has a result. It reports whether there is more room.
+// done notes the result of a message. It reports whether there is more room.
 func (o *orderOut) done(seq uint32) (more bool) {
 	o.over[seq%orderWindow] = true
 	for o.base != o.next && o.over[o.base%orderWindow] {
@@ -33,16 +33,16 @@ func (o *orderOut) done(seq uint32) (more bool) {
 // orderIn puts the ordered messages of a peer in order. It is not safe for concurrent use.
 type orderIn struct {
 	known       bool
-	epoch, last uint64 // the epoch, and the one before
+	epoch, last uint64 // present epoch, and the one before
 	next        uint32
 	held        map[uint32]*message
 	run         []*message
 }
 
-// admit takes a message. Messages with numbers below base come no more: they have failed, or
-// another process of this end has them. It returns the messages whose turn has come, until the
-// next call. It returns false if no honest peer sends the message. A message below base that
-// comes nevertheless has no order.
+// admit takes a message. Messages with numbers below base will not come any more: they have
+// failed, or another process of this end has received them. A message below base that comes
+// nevertheless has no order. admit returns the messages that are now in order; they are valid
+// until the next call. It returns false if no honest peer sends the message.
 func (o *orderIn) admit(epoch uint64, seq, base uint32, m *message) (run []*message, ok bool) {
 	o.run = o.run[:0]
 	switch {
@@ -75,7 +75,8 @@ func (o *orderIn) admit(epoch uint64, seq, base uint32, m *message) (run []*mess
 	return o.run, true
 }
 
-// skip notes that the messages below base come no more. It returns those whose turn has come.
+// skip notes that messages below base will not come any more. It returns the messages that are
+// now in order.
 func (o *orderIn) skip(epoch uint64, base uint32) []*message {
 	o.run = o.run[:0]
 	if o.known && epoch == o.epoch {
@@ -85,7 +86,7 @@ func (o *orderIn) skip(epoch uint64, base uint32) []*message {
 	return o.run
 }
 
-// advance passes the numbers below base.
+// advance moves next to base.
 func (o *orderIn) advance(base uint32) {
 	ahead := int32(base - o.next)
 	if ahead <= 0 {
@@ -100,7 +101,7 @@ func (o *orderIn) advance(base uint32) {
 	o.next = base
 }
 
-// follow passes the numbers that are here.
+// follow releases the messages from next up to the next gap.
 func (o *orderIn) follow() {
 	for o.held[o.next] != nil {
 		o.release()
@@ -108,14 +109,14 @@ func (o *orderIn) follow() {
 	}
 }
 
-// flush passes all that is held.
+// flush releases all held messages.
 func (o *orderIn) flush() {
 	for ; len(o.held) > 0; o.next++ {
 		o.release()
 	}
 }
 
-// release gives out the next message, if it is here.
+// release moves the message with number next to run, if it is here.
 func (o *orderIn) release() {
 	if h := o.held[o.next]; h != nil {
 		delete(o.held, o.next)

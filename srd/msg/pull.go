@@ -8,19 +8,19 @@ import (
 )
 
 const (
-	// readMost is the most bytes of one read: a message that is longer is read in several.
+	// readMost is the most bytes of one read. A longer message needs several reads.
 	readMost = 256 << 10
-	// readsMost bounds the reads from one peer that are under way: 4 MiB are what a path of 3
-	// Gbit/s holds in 10 ms.
+	// readsMost bounds the concurrent reads from one peer. Together they are 4 MiB, which a path
+	// of 3 Gbit/s holds in 10 ms.
 	readsMost = 16
-	// readForMost is how long a read may take: a peer that offers bytes and does not send them
-	// gets no receive for longer. A peer with less than 0.6 Mbit/s is too slow for that.
+	// readForMost bounds the time of a read. So a peer that offers bytes and does not send them
+	// occupies a receive no longer. A peer with less than 0.6 Mbit/s is too slow for this bound.
 	readForMost = time.Minute
-	// controlsMost bounds the answers for one peer that wait for a place below. A peer that
-	// has so many wait does not take its answers. It asks again.
+	// controlsMost bounds the answers that wait for a slot of the underlying handle. A peer with
+	// so many does not accept its answers. It will ask again.
 	controlsMost = 1024
-	// probeAfter is how often the sender of a long message asks whether its receiver still
-	// knows it.
+	// probeAfter is how often the sender of a long message asks whether the receiver still knows
+	// it.
 	probeAfter = 5 * time.Second
 )
 
@@ -29,8 +29,8 @@ type pull struct {
 	message *message
 	receive *receive
 	dest    []byte
-	at      int // bytes asked for
-	open    int // reads under way
+	at      int // bytes requested so far
+	open    int // reads without a result
 	err     error
 }
 
@@ -41,7 +41,7 @@ func (m *Endpoint) pull(p *pull) {
 	m.pump(pr)
 }
 
-// pump sends what waits for a peer: answers, and reads. The lock is held.
+// pump sends the answers and reads that wait for a peer. The lock is held.
 func (m *Endpoint) pump(p *pair) {
 	if m.closed {
 		return
@@ -49,7 +49,7 @@ func (m *Endpoint) pump(p *pair) {
 	if p.back == nil {
 		back, err := m.e.Handle(p.key)
 		if err != nil {
-			return // the endpoint closes
+			return // the endpoint is closing
 		}
 		p.back = back
 	}
@@ -75,7 +75,7 @@ func (m *Endpoint) pump(p *pair) {
 	}
 }
 
-// read asks for the next bytes of a message. The lock is held.
+// read requests the next bytes of a message. The lock is held.
 func (m *Endpoint) read(p *pair, x *pull) bool {
 	n := min(readMost, len(x.dest)-x.at)
 	i := m.begin(op{kind: opRead, pull: x, pair: p})
@@ -126,7 +126,7 @@ func (m *Endpoint) abandon(p *pair) {
 	p.pulls = nil
 }
 
-// pulled completes a long message, and tells its sender. The lock is held.
+// pulled completes a long message and notifies its sender. The lock is held.
 func (m *Endpoint) pulled(x *pull) {
 	p, number := x.message.pair, x.message.head.number
 	m.received(x.message, x.receive, x.dest, x.err)
@@ -135,7 +135,7 @@ func (m *Endpoint) pulled(x *pull) {
 	}
 }
 
-// answer sends a control frame when there is a place for it. The lock is held.
+// answer sends a control frame, or queues it if there is no slot. The lock is held.
 func (m *Endpoint) answer(p *pair, c control) {
 	if len(p.controls) < controlsMost {
 		p.controls = append(p.controls, c)
@@ -145,7 +145,7 @@ func (m *Endpoint) answer(p *pair, c control) {
 	}
 }
 
-// tell sends a control frame. It returns false if there is no place for it. The lock is held.
+// tell sends a control frame. It returns false if there is no slot. The lock is held.
 func (m *Endpoint) tell(p *pair, c control) bool {
 	var b [skipLen]byte
 	i := m.begin(op{kind: c.kind, pair: p, number: c.number})
@@ -176,7 +176,7 @@ func (m *Endpoint) control(p *pair, c control) bool {
 	}
 	o := m.offers[c.number]
 	if o == nil {
-		return true // it has ended at this end
+		return true // the offer has ended at this end
 	}
 	if o.handle.pair != p {
 		return false
@@ -190,7 +190,7 @@ func (m *Endpoint) control(p *pair, c control) bool {
 	return true
 }
 
-// watch has the offers probed while there are some. The lock is held.
+// watch starts the timer of probe if this offer is the only one. The lock is held.
 func (m *Endpoint) watch() {
 	if m.timer == nil {
 		m.timer = time.AfterFunc(probeAfter, m.probe)
@@ -199,7 +199,7 @@ func (m *Endpoint) watch() {
 	}
 }
 
-// probe asks for the offers of which nothing was heard since the last time.
+// probe asks the receivers of all accepted offers whether they still know them.
 func (m *Endpoint) probe() {
 	m.mu.Lock()
 	defer m.unlock()

@@ -14,7 +14,7 @@ type Op uint8
 const (
 	OpSend Op = iota
 	OpReceive
-	// OpReleased is the last completion of ReceiveMulti: the buffer is the program's again.
+	// OpReleased is the last completion of ReceiveMulti: the buffer belongs to the program again.
 	OpReleased
 )
 
@@ -22,23 +22,23 @@ const (
 type Completion struct {
 	Op  Op
 	Err error // nil, an ep.Status, ErrTruncated or ErrCanceled
-	// Context is that of the Options, or of the receive.
+	// Context is the context in the Options, or of the receive.
 	Context uint64
 	// Handle is the destination of a send. It is nil for a receive.
 	Handle *Handle
 	// From is the sender of a received message, and Tag its tag.
 	From ep.PublicKey
 	Tag  uint64
-	// Data is the received message, or its beginning if it is longer than the buffer. With
-	// OpReleased, and if no message came, it is the whole buffer.
+	// Data is the received message, or its beginning if the message is longer than the buffer.
+	// With OpReleased, or if no message came, it is the whole buffer.
 	Data []byte
-	// Size is the length of the message, as it was sent.
+	// Size is the length of the sent message.
 	Size int
 	// Immediate is the immediate data of a received message, if HasImmediate is true.
 	Immediate    uint32
 	HasImmediate bool
 
-	slot chan struct{} // gets the place of the request back
+	slot chan struct{} // gets the slot of the request back
 }
 
 // Queue holds the completions of sends or of receives. Config bounds it. It is safe for
@@ -47,20 +47,20 @@ type Queue struct{ q *cq.Queue[Completion] }
 
 func newQueue() *Queue { return &Queue{cq.New[Completion]()} }
 
-// Poll moves the oldest completions into v and returns how many there were. It neither waits
-// nor allocates.
+// Poll moves the oldest completions into v and returns their number. It neither waits nor
+// allocates.
 func (q *Queue) Poll(v []Completion) int {
 	n, _ := q.q.Poll(v)
 	free(v[:n])
 	return n
 }
 
-// Event returns a channel that has a token after a completion was added. One token may stand
-// for many completions: poll until none is left.
+// Event returns a channel that gets a token after a completion is added. One token may stand for
+// many completions, so poll until none is left.
 func (q *Queue) Event() <-chan struct{} { return q.q.Event() }
 
-// Wait is Poll that waits if there is no completion. It returns ep.ErrClosed when the endpoint
-// is closed and no completion is left, or the error of ctx.
+// Wait is like Poll, but waits for a completion if there is none. It returns ep.ErrClosed if the
+// endpoint is closed and no completion is left, or the error of ctx.
 func (q *Queue) Wait(ctx context.Context, v []Completion) (int, error) {
 	n, err := q.q.Wait(ctx, v, ep.ErrClosed)
 	free(v[:n])

@@ -2,17 +2,17 @@ package msg
 
 import "github.com/srdtun/srdtun/srd/ep"
 
-// Receive posts a buffer for one message that match takes. If such messages have come, it
-// gets the oldest. The buffer belongs to the endpoint until the completion was polled. The
-// errors are ep.ErrFull and ep.ErrClosed.
+// Receive posts a buffer for one message that matches. If such messages have arrived already, it
+// takes the oldest. The buffer belongs to the endpoint until the completion is polled. The errors
+// are ep.ErrFull and ep.ErrClosed.
 func (m *Endpoint) Receive(match Match, buf []byte, context uint64) error {
 	return m.post(receive{match: match, buf: buf, context: context})
 }
 
-// ReceiveMulti posts a buffer for several messages. Each has a completion with its place in
-// the buffer, which begins at a multiple of 64 bytes. The buffer takes messages until fewer
-// than least bytes are left, or one does not fit, or it is canceled. Its last completion is
-// OpReleased.
+// ReceiveMulti posts a buffer for several messages. Each message has a completion with its part
+// of the buffer, which begins at a multiple of 64 bytes. The buffer takes messages until fewer
+// than least bytes are left, a message does not fit, or the receive is canceled. The last
+// completion is OpReleased.
 func (m *Endpoint) ReceiveMulti(match Match, buf []byte, least int, context uint64) error {
 	return m.post(receive{match: match, buf: buf, context: context, multi: true, least: least})
 }
@@ -48,7 +48,7 @@ func (m *Endpoint) post(r receive) error {
 	}
 }
 
-// receive returns a receive for reuse. The lock is held.
+// receive returns a receive from the idle ones. The lock is held.
 func (m *Endpoint) receive() *receive {
 	if n := len(m.idle); n > 0 {
 		r := m.idle[n-1]
@@ -65,8 +65,8 @@ func (m *Endpoint) arrive(x *message) {
 	}
 }
 
-// deliver puts a message into a receive. It reports whether the receive takes no more. The
-// lock is held.
+// deliver puts a message into a receive. It reports whether the receive takes no more messages.
+// The lock is held.
 func (m *Endpoint) deliver(x *message, r *receive) (over bool) {
 	n := x.size()
 	dest := r.room(n)
@@ -107,8 +107,8 @@ func (m *Endpoint) received(x *message, r *receive, data []byte, err error) {
 	}
 }
 
-// release completes a receive for several messages that takes no more, when the bytes of all
-// are here. The lock is held.
+// release completes a receive for several messages, if it takes no more and all their bytes are
+// here. The lock is held.
 func (m *Endpoint) release(r *receive) {
 	r.retired = true
 	if r.open > 0 {
@@ -118,7 +118,7 @@ func (m *Endpoint) release(r *receive) {
 	m.recycle(r)
 }
 
-// giveUp completes a posted receive that gets no message. The lock is held.
+// giveUp completes a posted receive without a message. The lock is held.
 func (m *Endpoint) giveUp(r *receive, err error) {
 	if r.multi {
 		m.release(r)
@@ -136,8 +136,8 @@ func (m *Endpoint) recycle(r *receive) {
 }
 
 // Cancel takes back the oldest posted receive with this context. The receive completes with
-// ErrCanceled, or with OpReleased if it is for several messages. Cancel returns false if there
-// is none: it has matched a message by then.
+// ErrCanceled, or with OpReleased if it is for several messages. Cancel returns false if there is
+// no such receive, because it has matched a message.
 func (m *Endpoint) Cancel(context uint64) bool {
 	m.mu.Lock()
 	defer m.unlock()
@@ -148,7 +148,7 @@ func (m *Endpoint) Cancel(context uint64) bool {
 	return r != nil
 }
 
-// Envelope describes a message that has come.
+// Envelope describes an arrived message.
 type Envelope struct {
 	From         ep.PublicKey
 	Tag          uint64
@@ -172,15 +172,15 @@ func (m *Endpoint) Peek(match Match) (Envelope, bool) {
 	return x.envelope(), true
 }
 
-// Claimed is a message that no other receive gets.
+// Claimed is a message that no other receive can get.
 type Claimed struct {
 	Envelope
 	of *Endpoint
-	x  *message // nil: taken
+	x  *message // nil: the message was taken
 }
 
-// Claim is Peek that takes the message. It counts towards Config.Unexpected until Receive or
-// Discard.
+// Claim is like Peek, but also takes the message. The message counts towards Config.Unexpected
+// until Receive or Discard.
 func (m *Endpoint) Claim(match Match) (*Claimed, bool) {
 	m.mu.Lock()
 	defer m.unlock()
@@ -192,8 +192,8 @@ func (m *Endpoint) Claim(match Match) (*Claimed, bool) {
 	return &Claimed{Envelope: x.envelope(), of: m, x: x}, true
 }
 
-// Receive puts the message into a buffer, and completes as Endpoint.Receive does. The errors
-// are ep.ErrFull and ep.ErrClosed, also if the message was taken before.
+// Receive puts the message into a buffer, and completes like Endpoint.Receive. It returns
+// ep.ErrFull, or ep.ErrClosed, also if the message was taken before.
 func (c *Claimed) Receive(buf []byte, context uint64) error {
 	m := c.of
 	select {
@@ -215,7 +215,7 @@ func (c *Claimed) Receive(buf []byte, context uint64) error {
 	return nil
 }
 
-// Discard drops the message. Its sender's completion is that of a message that was received.
+// Discard drops the message. Its sender gets the same completion as for a received message.
 func (c *Claimed) Discard() {
 	m := c.of
 	m.mu.Lock()

@@ -22,24 +22,24 @@ type Handle struct {
 type Options struct {
 	// Context is returned with the completion.
 	Context uint64
-	// Ordered messages to a peer are matched in the order in which they were sent. Others
-	// have no order, and do not wait for them.
+	// Ordered messages to a peer are matched in the order of sending. Other messages have no
+	// order, and do not wait for ordered ones.
 	Ordered bool
 	// Immediate is four bytes for the receiver's completion, if HasImmediate is true.
 	Immediate    uint32
 	HasImmediate bool
-	// More says that another message to the same peer follows at once. This one may wait
-	// for it, and both may leave in one train of packets. See Handle.Push.
+	// More says that another message to the same peer follows at once. This one may wait for it,
+	// and both may leave in one train of packets. See Handle.Push.
 	More bool
 }
 
-// errOrder means that too many ordered messages are under way.
+// errOrder means that too many ordered messages have no result yet.
 var errOrder = errors.New("msg: too many ordered messages are under way")
 
 // Key returns the peer's public key.
 func (h *Handle) Key() ep.PublicKey { return h.pair.key }
 
-// Stats describes the way to the peer.
+// Stats describes the connection to the peer.
 func (h *Handle) Stats() ep.HandleStats { return h.below.Stats() }
 
 // Close completes the handle's sends with ep.StatusFlushed. The result is always nil.
@@ -56,10 +56,10 @@ func (h *Handle) Close() error {
 	return nil
 }
 
-// Send sends a message. data belongs to the endpoint until the completion was polled. Send
-// waits while the handle has SendDepth sends without a polled completion, or more than 256
-// ordered messages to the peer are under way. Its errors are ErrTooLarge, ep.ErrClosed, and
-// that of ctx.
+// Send sends a message. data belongs to the endpoint until the completion is polled. Send waits
+// while the handle has SendDepth sends without a polled completion. It also waits while the
+// peer's ordered messages without a result span 256 numbers. The errors are ErrTooLarge,
+// ep.ErrClosed, and the error of ctx.
 func (h *Handle) Send(ctx context.Context, tag uint64, data []byte, o Options) error {
 	if !h.tryAcquire() {
 		select {
@@ -97,7 +97,7 @@ func (h *Handle) Send(ctx context.Context, tag uint64, data []byte, o Options) e
 	}
 }
 
-// TrySend is Send that returns ep.ErrFull instead of waiting.
+// TrySend is like Send, but returns ep.ErrFull instead of waiting.
 func (h *Handle) TrySend(tag uint64, data []byte, o Options) error {
 	if !h.tryAcquire() {
 		return ep.ErrFull
@@ -113,8 +113,8 @@ func (h *Handle) TrySend(tag uint64, data []byte, o Options) error {
 	return err
 }
 
-// tryAcquire takes a slot. If there is none, the program waits for completions next, so it sends
-// what was held back.
+// tryAcquire takes a slot. If there is none, it sends the messages held back, because the program
+// will wait for completions next.
 func (h *Handle) tryAcquire() bool {
 	select {
 	case h.slots <- struct{}{}:
@@ -125,13 +125,13 @@ func (h *Handle) tryAcquire() bool {
 	}
 }
 
-// Push sends the messages that Options.More has held back. Send does so before it waits, and both
-// calls do before they return an error.
+// Push sends the messages that Options.More has held back. Send does so before it waits. Both
+// Send and TrySend do so before they return an error.
 func (h *Handle) Push() { h.below.Push() }
 
-// op is what the endpoint below is doing.
+// op is a request of the underlying endpoint.
 type op struct {
-	kind    byte // of the frame, or opRead
+	kind    byte // kind of the frame, or opRead
 	handle  *Handle
 	context uint64
 	ordered bool
@@ -139,23 +139,23 @@ type op struct {
 	offer   *offer
 	pull    *pull
 	pair    *pair
-	number  uint32 // of a probe
+	number  uint32 // number in a control frame
 }
 
 const opRead = 0xff
 
-// offer is a long message that its receiver reads.
+// offer is a long message, which the receiver reads.
 type offer struct {
 	number   uint32
 	handle   *Handle
 	context  uint64
 	region   *ep.Region
-	accepted bool  // the frame was
-	read     bool  // the receiver is done
-	err      error // if it is, why it failed
+	accepted bool  // the frame was accepted
+	read     bool  // the receiver has finished
+	err      error // the receiver's error, if read
 }
 
-// begin returns the index of a new op. The lock is held.
+// begin stores a new op and returns its index. The lock is held.
 func (m *Endpoint) begin(o op) uint32 {
 	if n := len(m.free); n > 0 {
 		i := m.free[n-1]
@@ -175,7 +175,7 @@ func (m *Endpoint) end(i uint32) op {
 	return o
 }
 
-// submit sends the frame of a message that has a slot.
+// submit sends the frame of a message, which has a slot.
 func (h *Handle) submit(tag uint64, data []byte, o *Options) error {
 	if len(data) > MaxMessage {
 		return ErrTooLarge
@@ -209,7 +209,7 @@ func (h *Handle) submit(tag uint64, data []byte, o *Options) error {
 	return err
 }
 
-// prepare enters a message in the tables, and completes its frame.
+// prepare enters a message in the tables and completes its frame.
 func (h *Handle) prepare(f *head, data []byte, o *Options) (i uint32, err error) {
 	m := h.of
 	m.mu.Lock()
@@ -236,7 +236,7 @@ func (h *Handle) prepare(f *head, data []byte, o *Options) (i uint32, err error)
 	return m.begin(x), nil
 }
 
-// open wakes a Send that waits for room in the order, if there is some. The lock is held.
+// open wakes a Send that waits for room in the order, if there is room. The lock is held.
 func (p *pair) open() {
 	if p.out.full() {
 		return
@@ -247,7 +247,7 @@ func (p *pair) open() {
 	}
 }
 
-// offer opens a long message to its receiver. The lock is held.
+// offer makes a long message readable for its receiver. The lock is held.
 func (m *Endpoint) offer(h *Handle, data []byte, context uint64) (*offer, error) {
 	region, err := m.e.Register(h.pair.key, data, ep.AccessRead)
 	if err != nil {
@@ -261,7 +261,7 @@ func (m *Endpoint) offer(h *Handle, data []byte, context uint64) (*offer, error)
 	return o, nil
 }
 
-// departures handles the results of what the endpoint below has done.
+// departures handles the results of the underlying endpoint's requests.
 func (m *Endpoint) departures() {
 	batch := make([]ep.Completion, batchMost)
 	for {
@@ -303,7 +303,8 @@ func (m *Endpoint) departed(o op, c *ep.Completion) {
 	case kindDone:
 		m.pump(o.pair)
 	case kindSkip:
-		// The next session has a reader. If the peer is away, the next ordered message tells it.
+		// After a reset, the next session has a receiver for the frame. If the peer is away, the
+		// next ordered message tells it.
 		o.pair.skips = o.pair.skips || c.Status == ep.StatusReset
 		m.pump(o.pair)
 	}
@@ -318,8 +319,8 @@ func (h *Handle) closed() bool {
 	}
 }
 
-// ordered notes the result of an ordered message. If it failed, the peer may wait for it. The
-// lock is held.
+// ordered notes the result of an ordered message. If the message failed, the peer may be waiting
+// for it. The lock is held.
 func (m *Endpoint) ordered(o op, ok bool) {
 	if !o.ordered {
 		return
@@ -333,7 +334,7 @@ func (m *Endpoint) ordered(o op, ok bool) {
 	}
 }
 
-// settle completes the send of an offer. The lock is held.
+// settle completes the send of an offered message. The lock is held.
 func (m *Endpoint) settle(o *offer, err error) {
 	if m.offers[o.number] != o {
 		return

@@ -4,11 +4,11 @@ import "github.com/srdtun/srdtun/srd/ep"
 
 // Stats are the counters of an endpoint.
 type Stats struct {
-	Below      ep.Stats // of the endpoint below
-	Posted     int      // receives that no message has matched
+	Below      ep.Stats // counters of the underlying endpoint
+	Posted     int      // receives that have matched no message
 	Unexpected int      // messages that no receive has taken
 	Held       int      // ordered messages that wait for an earlier one
-	Offers     int      // long sends whose bytes are not read
+	Offers     int      // long sends whose bytes were not read yet
 	Bad        uint64   // frames that no honest peer sends
 }
 
@@ -19,7 +19,7 @@ func (m *Endpoint) Stats() Stats {
 	return Stats{Below: m.e.Stats(), Posted: len(m.match.posted), Unexpected: m.match.unexpected(), Held: m.held(), Offers: len(m.offers), Bad: m.bad}
 }
 
-// held returns how many messages wait for an earlier one. The lock is held.
+// held returns the number of messages that wait for an earlier one. The lock is held.
 func (m *Endpoint) held() (n int) {
 	for _, p := range m.pairs {
 		n += len(p.in.held)
