@@ -10,9 +10,9 @@ import (
 // Constants of the competitive mode (docs/transport.md, W14 to W16), of CUBIC and its probe (W8,
 // W10, W15).
 const (
-	// W1 leaves a lone sender a queue of T. So a longer queue is a competitor's: one above
-	// heldTargets T for heldRounds rounds, or above 5/4 T for starvedRounds rounds with less than
-	// half of the best rate.
+	// W1 leaves a lone sender a queue of T. A competitor's queue is longer: above heldTargets T
+	// for heldRounds rounds, or above 5/4 T for starvedRounds rounds with less than half of the
+	// best rate.
 	heldTargets   = 2
 	heldRounds    = 4
 	starvedRounds = 8

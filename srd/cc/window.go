@@ -35,8 +35,8 @@ const (
 	chanceMost    = 1.5
 	chanceCeiling = 0.1
 	lossSigmas    = 2.5
-	// After an overflow, headroom (BBRv3) of the window is left. lossWeight times the lost share
-	// is subtracted from it, but at least CUBIC's part is left (W8).
+	// After an overflow, headroom (BBRv3) of the window is left, reduced by lossWeight times the
+	// lost share. At least CUBIC's part is left (W8).
 	headroom   = 0.85
 	lossWeight = 3
 	// Delays are smoothed over 1/smoothing of a window, however many acknowledgements report
@@ -54,8 +54,8 @@ const (
 //
 //	w = min(2 w, arrived (base + T)) + MSS        arrived: the rate of acknowledged bytes
 //
-// So a lone sender's queue is T, whatever the link's rate becomes. FAST TCP (Wei et al., ToN
-// 2006) and Copa (NSDI 2018) have the same fixed point.
+// So a lone sender's queue is T at any rate of the link. FAST TCP (Wei et al., ToN 2006) and Copa
+// (NSDI 2018) have the same fixed point.
 type SRD struct {
 	granule  time.Duration
 	packet   int // UDP payload bytes of a full packet
@@ -286,8 +286,8 @@ func (c *SRD) endRound(now mono.Time) {
 }
 
 // overran returns the number of lost packets if they are an overflow (W8), else 0. Losses that go
-// on after a cut are chance (W9). seen says that all packets of the round were sent after the
-// last cut.
+// on after a cut are chance (W9). The argument seen says that all packets of the round were sent
+// after the last cut.
 func (c *SRD) overran(r *round, seen bool) (lost float64) {
 	v := &c.chance
 	if v.asked && !seen {

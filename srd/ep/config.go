@@ -18,9 +18,8 @@ const (
 	// MaxMessage is the largest message in bytes. Together with immediate data, the size fits in
 	// three bytes.
 	MaxMessage = 8 << 20
-	// EagerMost is how many bytes of a message are sent before the receiver has reserved a
-	// receive for it: one message of EFA's largest packet. So a refused message costs the network
-	// no more.
+	// EagerMost is how many bytes of a message are sent before its receiver reserves a receive.
+	// It is the size of EFA's largest packet. So a refused message costs the network no more.
 	EagerMost = 8 << 10
 	// immediateLen is the length of immediate data, which comes first in a message on the wire.
 	immediateLen = 4

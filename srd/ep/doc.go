@@ -18,10 +18,10 @@
 //
 // PostReceive gives the endpoint a buffer for one message from any peer. The endpoint reassembles
 // the message in that buffer, so peers cannot make the program use other memory. If a message
-// finds no buffer, its sender is told, stops, and resumes when a receive is posted. So no message
-// is lost, unless the sender sets SendOptions.NotReady or a deadline. Config.PeerReceives gives
-// each peer a share of the buffers. Refused messages do not delay writes, reads, or messages with
-// immediate data.
+// finds no buffer, its sender gets a refusal, stops, and resumes after a receive is posted. So no
+// message is lost, unless the sender sets SendOptions.NotReady or a deadline. Config.PeerReceives
+// gives each peer a share of the buffers. Refused messages do not delay writes, reads, or
+// messages with immediate data.
 //
 // Register opens memory to one peer. Write puts bytes there, and Read gets them. One request has
 // any size, and needs neither a receive nor the program's work. The bytes of a request arrive out
@@ -55,9 +55,9 @@
 // each piece of a write that begins in the first 8,192 bytes. A reply to a read has the read's
 // number, and serves as its answer.
 //
-// In a message of answers, the first byte is followed by the number of receives that were posted
-// after a refusal (two bytes), and by ten zeros. The payload has five bytes for each answer: the
-// number of a request, and a verdict. The verdicts are
+// In a message of answers, two bytes after the first one hold the number of receives posted after
+// a refusal. The other ten bytes are zero. The payload has five bytes for each answer: the number
+// of a request, and a verdict. The verdicts are
 //
 //	1  accepted
 //	2  a receive is reserved: send the bytes beyond the first 8,192

@@ -52,13 +52,13 @@ func (h *Handle) closed() bool {
 type SendOptions struct {
 	// Context is returned with the completion.
 	Context uint64
-	// Timeout bounds the time from Send after which the message is not worth sending; at most 71
-	// minutes. 0 means as long as the peer responds.
+	// Timeout is how long after Send the message is worth sending, at most 71 minutes. If it is
+	// 0, the message is worth sending as long as the peer responds.
 	Timeout time.Duration
 	// Deadline is such a bound as a time. The earlier of both counts. Zero means none.
 	Deadline time.Time
-	// NotReady bounds the repetitions of a message that the peer refuses for lack of a posted
-	// receive. 0 means any number, and a negative value means none.
+	// NotReady is how often the message is repeated after the peer refused it for lack of a
+	// posted receive. Zero means without a bound, and a negative value means never.
 	NotReady int
 	// Immediate is four bytes for the receiver's completion, if HasImmediate is true.
 	Immediate    uint32

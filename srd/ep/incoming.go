@@ -55,7 +55,7 @@ type part struct {
 	touched  mono.Time
 }
 
-// eager returns the number of a message's bytes that are sent without being asked for.
+// eager returns the number of a message's bytes that are sent before a receive is reserved.
 func eager(total int) int { return min(total, EagerMost) }
 
 // add adds a piece or a rest. It returns false if no honest peer sends it.

@@ -21,10 +21,10 @@ const (
 // outgoing is the send queue to one peer. It is not safe for concurrent use.
 //
 // A request waits until it may begin. Then its eager part is sent, and its rest after the
-// responder has reserved a receive. It stays open until the responder's last answer. A refusal
-// limits the sender: it may begin one message for each announced receive, and two for each
-// accepted message, until no message is refused. Requests without credits have no such limit (see
-// waiting).
+// responder has reserved a receive. It stays open until the responder's last answer. After a
+// refusal the sender may begin one message for each announced receive, and two for each accepted
+// message. The limit ends when no message is refused any more. Requests without credits have no
+// such limit (see waiting).
 type outgoing struct {
 	finish func(*request, Status) // reports a completion
 	refuse func()                 // counts a refusal
@@ -164,7 +164,7 @@ func (o *outgoing) carve(r *request, h *header, m *srd.Message, most int) {
 	r.at += h.size
 }
 
-// reply handles a piece of the bytes that a read asked for. It returns false if no honest peer
+// reply handles a piece of the bytes that a read requested. It returns false if no honest peer
 // sends it.
 func (o *outgoing) reply(h *header, data []byte) bool {
 	r := o.open[h.number]

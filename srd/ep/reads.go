@@ -90,8 +90,8 @@ func (p *replyPiece) Done(st srd.Status) {
 	r.settle()
 }
 
-// settle ends a reply without pieces in the transport. If the region was closed, the reader is
-// told only then, so no piece follows the verdict.
+// settle ends a reply without pieces in the transport. If the region was closed, the reader gets
+// its verdict only then, so no piece follows it.
 func (r *reply) settle() {
 	if r.pieces > 0 || !r.revoked && r.at < r.total || r.of.open[r.number] != r {
 		return

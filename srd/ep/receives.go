@@ -65,7 +65,7 @@ func (rs *receives) push(r receive) {
 }
 
 // take reserves the oldest receive for a message of size bytes. If there is none, the verdict is
-// notReady, and l is told of the next. A receive that is too short stays.
+// notReady, and the next receive is announced to l. A receive that is too short stays.
 func (rs *receives) take(l *link, size int) (r receive, v verdict) {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()

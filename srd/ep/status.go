@@ -32,8 +32,9 @@ const (
 	// StatusNotReady: for lack of a posted receive, the peer refused the message more often than
 	// the caller allows.
 	StatusNotReady
-	// StatusRemoteInvalid: the message is longer than the peer's posted receive, or breaks the
-	// rules of this package, or the peer has no such region for this endpoint.
+	// StatusRemoteInvalid: the message is longer than the peer's posted receive, or the peer has
+	// no such region for this endpoint. A peer that breaks the rules of this package causes it,
+	// too.
 	StatusRemoteInvalid
 	// StatusUnresponsive: the peer was silent for Config.Unresponsive.
 	StatusUnresponsive

@@ -21,14 +21,13 @@ const restAfter = 40 * time.Millisecond
 
 // waiter is an epoll descriptor for one goroutine that sleeps and wakes often.
 //
-// A blocking call that Go's scheduler knows of costs little by itself. But Go's monitor
-// thread takes the goroutine's processor away if the goroutine sleeps, or has just run
-// for 10 ms. To get the processor back, the goroutine wakes the monitor thread. The
-// monitor then checks every 20 us, for at least a millisecond, whether to take the
-// processor away again. With a few daemons on two processors this took an eighth of all
-// processor time in bursts. Each wake-up of the monitor also delayed other threads. So
-// the scheduler is not told of short sleeps. A signal ends such a sleep, so a garbage
-// collection does not wait for it.
+// A blocking call that Go's scheduler knows of costs little by itself. But Go's monitor thread
+// takes the goroutine's processor away if the goroutine sleeps, or has just run for 10 ms. To get
+// the processor back, the goroutine wakes the monitor thread. The monitor then checks every 20
+// us, for at least a millisecond, whether to take the processor away again. With a few daemons on
+// two processors this took an eighth of all processor time in bursts. Each wake-up of the monitor
+// also delayed other threads. So the waiter does not announce short sleeps to the scheduler. A
+// signal ends such a sleep, so a garbage collection does not wait for it.
 //
 // A goroutine in a short sleep occupies one of Go's processors (GOMAXPROCS). All other goroutines
 // need at least one more. If there are no more processors than waiters in the process, of all loops,
@@ -132,8 +131,9 @@ func (w *waiter) raw(events []unix.EpollEvent, ms int) (int, error) {
 	return int(n), nil
 }
 
-// long waits without a limit, in Go's poller. If the kernel refuses gate, for example because the
-// quota of epoll watches is used up, it waits in a system call that the scheduler knows of.
+// long waits without a limit, in Go's poller. The kernel may refuse gate, for example because the
+// quota of epoll watches is used up. Then long waits in a system call that the scheduler knows
+// of.
 func (w *waiter) long(events []unix.EpollEvent) (int, error) {
 	if err := w.watch(unix.EPOLLIN); err != nil {
 		return unix.EpollWait(w.epoll, events, -1)

@@ -10,17 +10,17 @@
 // that matches.
 //
 // Messages have no order unless Options.Ordered asks for it. Ordered messages to a peer are
-// matched in the order of sending. A failed message is left out of this order; if it arrives
-// nevertheless, it has none. A long message's bytes may arrive after those of its successor, so
-// completions have no order.
+// matched in the order of sending. A failed message is not part of this order. If it arrives
+// after all, it has no order. Completions have no order, because the bytes of a long message may
+// arrive late.
 //
 // A short message is eager: its bytes are sent at once. A message longer than Config.Eager sends
-// only an offer. After a receive matches it, the receiver reads the bytes from the sender's
-// memory directly into the buffer, and then notifies the sender. So the completion of a short
-// send means that the peer's endpoint has the message. The completion of a long send means that
-// the peer has read the bytes, or does not want them. Until then the sender's buffer belongs to
-// the endpoint. Peers never write to this program's memory, and they read only messages sent to
-// them. A peer that offers bytes and does not send them occupies a receive for a minute.
+// only an offer. After a receive matches, the receiver reads the bytes from the sender's memory
+// directly into the buffer. Then it notifies the sender. So the completion of a short send means
+// that the peer's endpoint has the message. The completion of a long send means that the peer has
+// read the bytes, or does not want them. Until then the sender's buffer belongs to the endpoint.
+// Peers never write to this program's memory, and they read only messages sent to them. A peer
+// that offers bytes and does not send them occupies a receive for a minute.
 //
 // Peek and Claim examine unexpected messages. Cancel takes back a receive that has not matched.
 // ReceiveMulti posts one buffer for many messages.

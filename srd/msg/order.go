@@ -40,9 +40,9 @@ type orderIn struct {
 }
 
 // admit takes a message. Messages with numbers below base will not come any more: they have
-// failed, or another process of this end has received them. A message below base that comes
-// nevertheless has no order. admit returns the messages that are now in order; they are valid
-// until the next call. It returns false if no honest peer sends the message.
+// failed, or another process of this end has received them. A message below base that arrives
+// after all has no order. It returns the messages that are now in order. They are valid until the
+// next call. It returns false if no honest peer sends the message.
 func (o *orderIn) admit(epoch uint64, seq, base uint32, m *message) (run []*message, ok bool) {
 	o.run = o.run[:0]
 	switch {

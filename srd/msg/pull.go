@@ -17,7 +17,7 @@ const (
 	// occupies a receive no longer. A peer with less than 0.6 Mbit/s is too slow for this bound.
 	readForMost = time.Minute
 	// controlsMost bounds the answers that wait for a slot of the underlying handle. A peer with
-	// so many does not accept its answers. It will ask again.
+	// this many does not accept its answers. It will ask again.
 	controlsMost = 1024
 	// probeAfter is how often the sender of a long message asks whether the receiver still knows
 	// it.

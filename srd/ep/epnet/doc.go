@@ -1,10 +1,9 @@
-// Package epnet gives an endpoint of package ep the interfaces of package net: byte streams are
-// net.Conn and net.Listener (Streams), and datagrams are net.PacketConn (Packets).
+// Package epnet gives an endpoint of package ep the interfaces of package net. Streams are byte
+// streams: net.Conn and net.Listener. Packets are datagrams: net.PacketConn.
 //
 // Streams carries many streams over one endpoint. A stream is a net.Conn: ordered, reliable, with
 // deadlines and a graceful Close. So net/http and other protocols run over it unchanged. The
-// folder examples/grpc has a server and a client of gRPC. No stream waits for another, of the
-// same peer or of a different one.
+// folder examples/grpc has a server and a client of gRPC. No stream waits for another one.
 //
 // # On the wire
 //

@@ -1,6 +1,7 @@
 // Package candidate keeps a peer's candidates: tuples from which it was heard, and which are not
-// validated yet. It also limits the bytes sent to their addresses until then (RFC 9000 sections
-// 8.1, 8.2 and 9.3: address validation, path validation, and address spoofing by a peer).
+// validated yet. It also limits the bytes sent to their addresses until then. RFC 9000 has the
+// reasons: address validation (section 8.1), path validation (8.2), and address spoofing by a
+// peer (9.3).
 //
 // An authentic packet proves its author, not its sender. An observer may forward it from
 // elsewhere, and a peer may forge its own source address. So each remote address has one account
@@ -28,11 +29,12 @@ const (
 	// Most is the limit of unproven candidates. A peer that opens more tuples at once paces
 	// itself (srd.opening). An observer that forwards from everywhere gets no more either.
 	Most = 32
-	// Waits is the limit of proven candidates that wait for a place among the paths: as many as
-	// there are paths.
+	// Waits is the limit of proven candidates that wait for a place among the paths. It equals
+	// the number of paths.
 	Waits = steer.MaxPaths
-	// Accounts is the limit of accounts: one for each candidate, and as many for addresses that
-	// only sent handshakes. An account that is replaced loses its credit, which is always safe.
+	// Accounts is the limit of accounts: one for each candidate, and the same number for
+	// addresses that only sent handshakes. An account that is replaced loses its credit, which is
+	// always safe.
 	Accounts = 2 * Most
 	// Amplification limits the bytes sent to an unproven address to this multiple of the bytes
 	// received from it (RFC 9000 section 8.1).
@@ -86,8 +88,8 @@ func (k *Candidate[T]) Proven() bool { return k.proven }
 // alike, so only this size is proven to pass.
 func (k *Candidate[T]) Size() int { return k.size }
 
-// RTT returns the round trip of its proof without the wait for a place, or 0 if several
-// challenges were sent: their responses are alike (Karn and Partridge, SIGCOMM 1987).
+// RTT returns the round trip of its proof, without the wait for a place. It is 0 if several
+// challenges were sent, because their responses are alike (Karn and Partridge, SIGCOMM 1987).
 func (k *Candidate[T]) RTT() time.Duration { return k.rtt }
 
 // Asked notes a challenge of size bytes. first is the time until the second challenge.
@@ -150,9 +152,9 @@ func (t *Table[T]) Hear(now mono.Time, tuple T, addr netip.Addr, first time.Dura
 }
 
 // room returns a place for a candidate at addr: a free one, or the oldest of the address with
-// most candidates. An address with fewer candidates than addr keeps them. One with as many loses
-// a candidate only after that candidate's time is over. Otherwise a sender that forwards from
-// ever new tuples would remove each candidate before its response came.
+// most candidates. An address with fewer candidates than addr keeps them. An address with equally
+// many loses a candidate only after that candidate's time is over. Otherwise a sender that
+// forwards from ever new tuples would remove each candidate before its response came.
 func (t *Table[T]) room(now mono.Time, addr netip.Addr, first time.Duration) *Candidate[T] {
 	t.expire(now)
 	if len(t.all)-t.waiting < Most {
@@ -278,8 +280,9 @@ func (t *Table[T]) due(k *Candidate[T], size int, trusts func(netip.Addr) bool) 
 	return max(k.next, a.next)
 }
 
-// Answer handles a secret that the peer returned. It returns the candidate that the secret has
-// now proven; nil if no candidate has it, or has been proven before, or no place to wait is free.
+// Answer handles a secret that the peer returned. It returns the candidate that the secret
+// proves. It returns nil if no unproven candidate has this secret, or if no place to wait is
+// free.
 func (t *Table[T]) Answer(now mono.Time, secret *wire.Secret) *Candidate[T] {
 	for i := range t.all {
 		k := &t.all[i]

@@ -16,8 +16,8 @@ type line struct {
 
 // add adds a sample, taken since after the last one. It returns the sample's distance from the
 // line through the earlier ones, scaled as a recursive residual (Brown, Durbin and Evans 1975).
-// The sum of the squares is then the same as for residuals of the whole line, with one degree of
-// freedom for each sample. 0 means that there is no line yet.
+// The squares then have the same sum as the residuals of the whole line, and each sample adds one
+// degree of freedom. If there is no line yet, add returns 0.
 func (l *line) add(since, sample time.Duration) (off time.Duration) {
 	if l.n > 0 {
 		l.age += float32(since.Seconds())

@@ -10,10 +10,10 @@ import (
 // short.
 const WayWindow = 10 * time.Second
 
-// OneWay measures the queueing delay of one direction: the time from a packet's sending, by one
-// clock, to its arrival by another, less the least such time of the last one to two windows. The
-// clocks need not agree: their difference cancels (RFC 6817, section 3.4). OneWay is useful at
-// its zero value, and not safe for concurrent use.
+// OneWay measures the queueing delay of one direction. It takes the time from a packet's sending
+// to its arrival, by the clocks of the two hosts. From this it subtracts the least such time of
+// the last one to two windows. The clocks need not agree: their difference cancels (RFC 6817,
+// section 3.4). OneWay is useful at its zero value, and not safe for concurrent use.
 type OneWay struct {
 	least [2]uint32 // of the present and the previous window, in microseconds modulo 2^32
 	from  mono.Time // begin of the present window; 0: there was no packet

@@ -43,8 +43,8 @@ func (m *Mean) Age() { m.samples = 0 }
 // Known reports whether there was a sample.
 func (m *Mean) Known() bool { return m.smoothed != 0 }
 
-// settled is the number of samples after which a tenth is left of the first guess of the
-// variation, which is half of the first round trip.
+// The first guess of the variation is half of the first round trip. After settled samples, a
+// tenth of this guess is left.
 const settled = 9
 
 // Settled reports whether the variation is measured rather than guessed.
@@ -73,8 +73,8 @@ type Estimator struct {
 	usualAt mono.Time
 }
 
-// Add adds a sample, which must be positive. held is a further time that the peer's host claims
-// to have kept the packet. The claim may be a lie, so the base includes it.
+// Add adds a sample, which must be positive. The argument held is a further time for which the
+// peer's host claims to have kept the packet. The claim may be a lie, so the base includes it.
 func (e *Estimator) Add(now mono.Time, sample, held time.Duration) {
 	step, before := (sample - e.latest).Abs(), e.smoothed
 	e.latest, e.latestAt = sample, now
@@ -150,10 +150,10 @@ func (e *Estimator) Empty() time.Duration {
 // known distance.
 const lineLeast = 8
 
-// Stray returns the distance of a sample from the line through those of about a round trip before
-// it. Call it before Add, with the sample less its acknowledgement's queueing delay. The root
-// mean square of the distances measures random differences of round trips. 0 means that there is
-// no line yet.
+// Stray returns a sample's distance from a line through the samples of about one round trip
+// before it. Call it before Add. The sample must not include the queueing delay of the
+// acknowledgement. The root mean square of the distances measures random differences of round
+// trips. 0 means that there is no line yet.
 func (e *Estimator) Stray(now mono.Time, sample time.Duration) time.Duration {
 	if e.line.length() >= e.smoothed && e.line.n >= lineLeast {
 		e.line = line{}

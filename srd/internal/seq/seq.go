@@ -131,8 +131,8 @@ func (r *Replay) grow(low, high uint64) {
 }
 
 // Below returns which of the 64 numbers under h have been set: bit i stands for h-1-i. Numbers
-// below the window count as not set. It must not be called before the first Set, nor with h
-// beyond the highest.
+// below the window count as not set. Call it only after the first Set, with h at most the highest
+// number seen.
 func (r *Replay) Below(h uint64) uint64 {
 	w, s := h/64, h%64
 	var v uint64
@@ -145,8 +145,8 @@ func (r *Replay) Below(h uint64) uint64 {
 	return v
 }
 
-// Last returns the highest number in [from, n) that has been set and is still in the window. n
-// must not be beyond the highest.
+// Last returns the highest number in [from, n) that has been set and is still in the window. The
+// argument n must not exceed the highest number seen.
 func (r *Replay) Last(from, n uint64) (uint64, bool) {
 	for from = max(from, r.low*64); n > from; {
 		w := (n - 1) / 64

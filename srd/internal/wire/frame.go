@@ -69,8 +69,8 @@ const (
 const _ = uint(1200 - Overhead - AckFixed - MaxAckRecords*AckRecordLen - MaxAckWords*AckWordLen)
 
 // HoldUnit is the unit of hold times in ACK records, and of lateness in HOST frames, in
-// nanoseconds. 16 bits reach 262 ms, longer than any acknowledgement is held. HoldMax means that
-// the time is longer.
+// nanoseconds. A field of 16 bits reaches 262 ms, longer than any acknowledgement is held.
+// HoldMax means that the time is longer.
 const (
 	HoldUnit = 4000
 	HoldMax  = 1<<16 - 1
@@ -141,9 +141,9 @@ type Frame struct {
 	Late    uint16 // HOST: in HoldUnit
 }
 
-// Next decodes the first frame of b into f and returns the rest of b. ok is false if b does not
-// begin with a whole frame of a known kind. Then the rest of the packet cannot be decoded either.
-// Padding takes up the rest.
+// Next decodes the first frame of b into f and returns the rest of b. The result ok is false if b
+// does not begin with a whole frame of a known kind. Then the rest of the packet cannot be
+// decoded either. Padding takes up the rest.
 func Next(b []byte, f *Frame) (rest []byte, ok bool) {
 	if len(b) == 0 {
 		return nil, false
