@@ -39,8 +39,8 @@ const (
 type Controller interface {
 	// Packet sets the size of a full packet, in bytes of UDP payload.
 	Packet(bytes int)
-	// Ack handles an acknowledgement. limited: when the packet was in flight, the window limited
-	// sending, not the application.
+	// Ack handles an acknowledgement. If limited is true, the window and not the application
+	// limited sending while the packet was in flight.
 	Ack(now mono.Time, a Ack, limited bool)
 	// Lost reports bytes that were proven lost on a working path. A path that is being given up
 	// does not report its losses: they are no sign of congestion.

@@ -68,9 +68,9 @@ func (v *cubic) shrink(now mono.Time, window, left, step float64) float64 {
 	return v.window
 }
 
-// grow handles the end of a round. step is one packet for each of N connections. Without a known
-// competitor, the window is probed after probeRounds or probeAfter (W10): it grows by one packet,
-// then two, then four.
+// grow handles the end of a round. The argument step is one packet for each of N connections.
+// Without a known competitor, the window is probed after probeRounds or probeAfter (W10): it
+// grows by one packet, then two, then four.
 func (v *cubic) grow(now mono.Time, step float64, alone bool) {
 	if v.window == 0 {
 		return

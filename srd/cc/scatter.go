@@ -6,14 +6,13 @@ import (
 )
 
 const (
-	// scatterLeast is the number of samples in a round that make an estimate. With 16 its error
-	// is a sixth.
+	// scatterLeast is the least number of samples for an estimate. With 16 its error is a sixth.
 	scatterLeast = 16
 	// scatterPart: a new estimate has the weight 1/8. The first ones have equal weights.
 	scatterPart = 8
 )
 
-// scatter measures random differences of round trips: the root mean square of Ack.Stray in a
+// scatter measures random differences of round trips: the root mean square of Ack.Stray over a
 // round.
 type scatter struct {
 	n, squares float64       // of seconds
@@ -27,8 +26,9 @@ func (s *scatter) add(stray time.Duration) {
 	s.squares += stray.Seconds() * stray.Seconds()
 }
 
-// endRound makes the round's estimate if it has enough samples. If the round was not full, its
-// queue comes and goes, and causes the distances. So such a round is dropped.
+// endRound makes an estimate if there are enough samples. Otherwise they stay for the next round.
+// In a round that was not full, a queue that comes and goes causes the distances. So endRound
+// drops its samples.
 func (s *scatter) endRound(full bool) {
 	if full && s.n < scatterLeast {
 		return

@@ -105,8 +105,8 @@ func (r *round) mean(sum time.Duration) time.Duration {
 	return sum * 1024 / time.Duration(r.sampled)
 }
 
-// New returns a controller with the initial window. granularity is the timer accuracy of the two
-// ends; 0 means mono.Granularity.
+// New returns a controller with the initial window. The granularity is the timer accuracy of the
+// two ends; 0 means mono.Granularity.
 func New(granularity time.Duration) *SRD {
 	if granularity == 0 {
 		granularity = mono.Granularity

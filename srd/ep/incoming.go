@@ -198,10 +198,10 @@ func (p *part) place(at int, data []byte) bool {
 	return true
 }
 
-// cover notes which bytes of a message a piece covers. Pieces with size bytes altogether cover
-// size bytes exactly if they follow each other: then all edges but the outer two cancel out. A
-// peer that does not know the seed cannot make other edges cancel out. Without this check, a hole
-// could show the program bytes of an older message.
+// cover notes which bytes of a message a piece covers. Pieces that follow each other cover the
+// message exactly. Then all edges but the outer two cancel out. A peer that does not know the
+// seed cannot make other edges cancel out. Without this check, a hole could show the program
+// bytes of an older message.
 func (in *incoming) cover(p *part, h *header) {
 	if h.size < h.total {
 		p.edges += in.edge(h.at) - in.edge(h.at+h.size)

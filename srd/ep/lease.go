@@ -15,8 +15,8 @@ const (
 
 var leases [leaseLongest - leaseShortest + 1]sync.Pool
 
-// lease returns an empty buffer for size bytes, or nil if the pools have none as long. Return it
-// with giveBack.
+// lease returns an empty buffer for size bytes, or nil if size is too long for the pools. Return
+// it with giveBack.
 func lease(size int) *[]byte {
 	i := leaseClass(size - immediateLen) // so that a power of two with immediate data fits
 	if i >= len(leases) {

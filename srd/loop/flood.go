@@ -37,10 +37,10 @@ const (
 	floodQuiet = 10 * time.Millisecond
 )
 
-// floods limits the packets that the kernel's filter cannot distinguish from peers'
-// packets. If a socket gets too many of them, floods asks the kernel to thin them out.
-// Handling all of them would take the time that peers with sessions need. Other sockets
-// and packets of sessions are not thinned out.
+// floods limits the packets that the kernel's filter cannot distinguish from peers' packets. If a
+// socket gets too many of them, floods asks the kernel to thin them out. Handling all of these
+// packets would take the time that peers with sessions need. Other sockets and packets of
+// sessions are not thinned out.
 type floods struct {
 	bank   *udp.Bank
 	of     []flood // one for each socket

@@ -16,8 +16,8 @@ type Bucket struct {
 	used   bool
 }
 
-// Refill adds the tokens for the time since the last call, up to burst bytes. rate is in bytes
-// per second.
+// Refill adds the tokens for the time since the last call, up to burst bytes. The rate is in
+// bytes per second.
 func (b *Bucket) Refill(now mono.Time, rate float64, burst int) {
 	if !b.used {
 		b.tokens, b.at, b.used = float64(burst), now, true

@@ -153,7 +153,7 @@ const lineLeast = 8
 // Stray returns a sample's distance from a line through the samples of about one round trip
 // before it. Call it before Add. The sample must not include the queueing delay of the
 // acknowledgement. The root mean square of the distances measures random differences of round
-// trips. 0 means that there is no line yet.
+// trips. The result is 0 if there is no line yet.
 func (e *Estimator) Stray(now mono.Time, sample time.Duration) time.Duration {
 	if e.line.length() >= e.smoothed && e.line.n >= lineLeast {
 		e.line = line{}

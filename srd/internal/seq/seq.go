@@ -104,7 +104,8 @@ func (r *Replay) Rest() {
 	}
 }
 
-// reach makes w the lowest word. w is below all words of the ring, but inside the window.
+// reach makes w the lowest word of the ring. It is inside the window, and below all other words
+// of the ring.
 func (r *Replay) reach(w uint64) {
 	high := (r.next - 1) / 64
 	if high-w >= uint64(len(r.words)) {

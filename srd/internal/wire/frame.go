@@ -240,7 +240,8 @@ func AppendMessage(b []byte, number uint32, imm *Imm, payload []byte) []byte {
 	return append(AppendMessageHead(b, number, imm, len(payload)), payload...)
 }
 
-// AppendMessageHead appends a MESSAGE frame without its payload, which has this many bytes.
+// AppendMessageHead appends a MESSAGE frame without its payload. The argument payload is its
+// length in bytes.
 func AppendMessageHead(b []byte, number uint32, imm *Imm, payload int) []byte {
 	n := len(b)
 	b = append(b, make([]byte, MessageOverhead)...)
