@@ -3,10 +3,10 @@ package ep
 import "context"
 
 // Write copies data to a place in a region of a handle's peer. It uses no receive there. The
-// peer's program learns of it only by immediate data (see OpWritten). It waits and fails like
-// Send, and its completion comes to Sends. The status is StatusRemoteInvalid if the peer has no
-// such region for this endpoint, or if data is longer than the region. Then nothing is written.
-// After another failure a part may have been written.
+// peer's program notices it only by immediate data (see OpWritten). It waits and fails like Send,
+// and its completion comes to Sends. The status is StatusRemoteInvalid if the peer has no such
+// region for this endpoint, or if data is longer than the region. Then nothing is written. After
+// another failure a part may have been written.
 func (e *Endpoint) Write(ctx context.Context, h *Handle, to Remote, data []byte, o SendOptions) error {
 	if err := h.acquire(ctx); err != nil {
 		return err

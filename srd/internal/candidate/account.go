@@ -25,7 +25,7 @@ func (t *Table[T]) Earn(now mono.Time, addr netip.Addr, n int, trusts func(netip
 	if a == nil {
 		a = t.open(addr)
 	}
-	t.trusted(a, trusts) // what was before the peer left is over, but this packet is new
+	t.trusted(a, trusts) // if the peer had left the address, this packet begins anew
 	if now.Sub(a.used) > Life {
 		a.tries, a.next = 0, 0
 	}
@@ -87,7 +87,7 @@ func (t *Table[T]) open(addr netip.Addr) *account {
 	return out
 }
 
-// Rest frees the memory. The lost credit affects only idle peers.
+// Rest frees the memory. The credit is lost, but this affects only idle peers.
 func (t *Table[T]) Rest() {
 	t.Clear()
 	t.accounts = nil

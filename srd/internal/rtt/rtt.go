@@ -43,8 +43,8 @@ func (m *Mean) Age() { m.samples = 0 }
 // Known reports whether there was a sample.
 func (m *Mean) Known() bool { return m.smoothed != 0 }
 
-// The first guess of the variation is half of the first round trip. After settled samples, a
-// tenth of this guess is left.
+// settled is the number of samples after which the variation counts as measured. A tenth is then
+// left of its first guess, which is half of the first round trip.
 const settled = 9
 
 // Settled reports whether the variation is measured rather than guessed.
