@@ -25,7 +25,7 @@ func (t *Table[T]) Earn(now mono.Time, addr netip.Addr, n int, trusts func(netip
 	if a == nil {
 		a = t.open(addr)
 	}
-	t.trusted(a, trusts) // if the peer had left the address, this packet begins anew
+	t.trusted(a, trusts) // if the peer had left the address, this resets the account before the packet counts
 	if now.Sub(a.used) > Life {
 		a.tries, a.next = 0, 0
 	}
