@@ -28,11 +28,10 @@ const (
 	roundPackets = 128
 	// urgentTrains is the largest number of trains to one peer in a round while a program may be
 	// waiting for an answer. At other times it is bulkTrains. The kernel takes some 70 us for a
-	// long train, and a small packet of an application has to wait as long. Eight trains in a row
-	// save a tenth of a bulk transfer's processor time. The number of sockets is a further bound,
-	// because the far end reads one train a round from each socket. On one socket, eight in a row
-	// cost a third of the rate.
-	// each socket. On one socket, eight in a row cost a third of the rate.
+	// long train, and a small packet waits as long. Eight trains in a row save a tenth of a bulk
+	// transfer's processor time. The number of sockets is a further bound, because the far end
+	// reads one train a round from each socket. On one socket, eight in a row cost a third of the
+	// rate. each socket. On one socket, eight in a row cost a third of the rate.
 	urgentTrains = 1
 	bulkTrains   = 8
 )
