@@ -16,8 +16,8 @@ import (
 //
 //	cost(p) = max(len, age of the oldest packet in flight if it is late)
 //
-// A packet on a longer path saves two waits on the shorter paths: Q, their mean queue, and
-// W, the wait in front of the window. So p is eligible if (ECF: Lim et al., CoNEXT 2017,
+// A packet on a longer path saves two waits on the shorter paths: Q, the mean delay of packets
+// there, and W, the wait in front of the window. So p is eligible if (ECF: Lim et al., CoNEXT 2017,
 // section 3)
 //
 //	cost(p) <= least cost + Q + W + e
@@ -29,9 +29,11 @@ type choice struct {
 	paths    *slots
 	recovery *flight
 
-	eligible steer.Set // for new data, as of the last choice
-	picked   steer.Set // scratch: the set for a policy
-	spare    steer.Set // likewise, for when no path is eligible
+	eligible steer.Set     // for new data, as of the last choice
+	picked   steer.Set     // scratch: the set for a policy
+	spare    steer.Set     // likewise, for when no path is eligible
+	queue    time.Duration // smoothed delay of packets on eligible paths (waited)
+	sampled  mono.Time     // its last sample
 	least    time.Duration
 	longest  time.Duration // of all usable paths
 	front    front
@@ -43,6 +45,9 @@ type choice struct {
 // alikePart: lengths that differ by less than an eighth count as equal. A few round trips
 // measure a length no better than that.
 const alikePart = 8
+
+// queuePart: a sample weighs 1/16 in the smoothed queue.
+const queuePart = 16
 
 // length returns the round trip of p without a queue. Where round trips differ at random,
 // most of them are no longer than it. The randomness counts only beyond cc.TargetCeiling,
@@ -76,7 +81,18 @@ func (ch *choice) survey(now mono.Time, wait time.Duration) time.Duration {
 		}
 	}
 	ch.least = short
-	return least + ch.cfg.Control.Queue() + wait + max(2*ch.hosts.coarse, short/alikePart)
+	if now.Sub(ch.sampled) > cleanRounds*ch.rtt.Smoothed()+ch.hosts.coarse {
+		ch.queue = 0 // the queues have drained since then
+	}
+	return least + max(0, ch.queue) + wait + max(2*ch.hosts.coarse, short/alikePart)
+}
+
+// waited takes the delay of a packet on p, an eligible path: its queue there, and by how much
+// the packet came later than in its turn on the nearest path. So a path in use remains eligible
+// while the queue in front comes and goes.
+func (ch *choice) waited(now mono.Time, p *path, queue time.Duration) {
+	ch.queue += (queue + ch.behind(p) - ch.queue) / queuePart
+	ch.sampled = now
 }
 
 // distance returns how much longer p is than the nearest path. It is 0 if the two lengths

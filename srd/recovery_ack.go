@@ -144,6 +144,9 @@ func (rc *recovery) credit(now mono.Time, g *gain, back time.Duration) {
 			rc.rtt.Add(g.rtt)
 		}
 		queue := g.rtt - p.rtt.Empty()
+		if near {
+			rc.choice.waited(now, p, queue)
+		}
 		rc.cfg.Policy.Sample(now, int(p.slot), steer.Sample{Queue: max(0, queue), Distance: rc.choice.behind(p), RTT: p.rtt.Smoothed(), CE: g.ce})
 	}
 	if g.bytes > 0 {
