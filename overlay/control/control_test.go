@@ -27,8 +27,23 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 type recorder struct {
 	status Status
 	once   sync.Once
+	mu     sync.Mutex // a test reads set while the server's goroutine may live
 	set    []string
 	down   chan struct{}
+}
+
+// note adds to what was set.
+func (r *recorder) note(text string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.set = append(r.set, text)
+}
+
+// noted returns what was set.
+func (r *recorder) noted() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.set)
 }
 
 func (r *recorder) Show(Part) Status { return r.status }
@@ -36,7 +51,7 @@ func (r *recorder) Down()            { r.once.Do(func() { close(r.down) }) }
 
 func (r *recorder) Config() string { return "secret = 1\n" }
 
-func (r *recorder) Restarting() { r.set = append(r.set, "restarting") }
+func (r *recorder) Restarting() { r.note("restarting") }
 
 func (r *recorder) Change(c Change) (Changed, error) {
 	if c.How == "" {
@@ -46,7 +61,7 @@ func (r *recorder) Change(c Change) (Changed, error) {
 		return Changed{}, badConfig{}
 	}
 	for _, v := range c.Settings {
-		r.set = append(r.set, v.Key+"="+v.Value)
+		r.note(v.Key + "=" + v.Value)
 	}
 	return Changed{Differences: []Difference{{Text: "~ " + c.How, Key: c.How, Live: true}}}, nil
 }
@@ -156,6 +171,8 @@ type partial struct {
 }
 
 func (p *partial) Show(part Part) Status {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	p.asked = append(p.asked, part)
 	return p.recorder.Show(part)
 }
@@ -172,6 +189,8 @@ func TestShowAsksForAPart(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
 	if !slices.Equal(h.asked, want) {
 		t.Errorf("asked for %+v, want %+v", h.asked, want)
 	}
@@ -357,8 +376,8 @@ func TestChangeReachesTheHandler(t *testing.T) {
 	if text, err := c.Config(); err != nil || text != "secret = 1\n" {
 		t.Errorf("%q, %v", text, err)
 	}
-	if want := []string{"paths.policy=conga", "a=b=c"}; !reflect.DeepEqual(h.set, want) {
-		t.Errorf("%q, want %q", h.set, want)
+	if want := []string{"paths.policy=conga", "a=b=c"}; !reflect.DeepEqual(h.noted(), want) {
+		t.Errorf("%q, want %q", h.noted(), want)
 	}
 }
 

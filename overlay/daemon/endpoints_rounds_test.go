@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -14,18 +15,18 @@ func TestChangeWaitsForARoundOfItsOwn(t *testing.T) {
 		r.wait() // follow does not run
 		early := r.begin()
 		r.note()
-		waited := false
-		go func() { r.wait(); waited = true }()
+		var waited atomic.Bool
+		go func() { r.wait(); waited.Store(true) }()
 		synctest.Wait()
 		early()
 		synctest.Wait()
-		if waited {
+		if waited.Load() {
 			t.Error("a round that began before the change counts for it")
 		}
 		<-r.wake
 		r.begin()()
 		synctest.Wait()
-		if !waited {
+		if !waited.Load() {
 			t.Error("the round has ended, and the change waits")
 		}
 		r.wait() // at once
@@ -41,15 +42,15 @@ func TestChangeDoesNotWaitForever(t *testing.T) {
 			r := rounds{wake: make(chan struct{}, 1)}
 			r.begin()()
 			r.note()
-			waited := false
-			go func() { r.wait(); waited = true }()
+			var waited atomic.Bool
+			go func() { r.wait(); waited.Store(true) }()
 			synctest.Wait()
-			if waited {
+			if waited.Load() {
 				t.Errorf("%s: it has not waited", name)
 			}
 			end(&r)
 			synctest.Wait()
-			if !waited {
+			if !waited.Load() {
 				t.Errorf("%s: it waits", name)
 			}
 		})
