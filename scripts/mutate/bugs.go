@@ -114,8 +114,7 @@ var bugs = []bug{
 	{"a path that was freed still receives", "srd/paths_state.go", "		if w != nil && w.path == p {\n			w.path = nil\n		}", "		_ = w"},
 
 	// These bugs concern rates, delays, the ends of bursts, and path choice.
-	{"delays beyond the table", "srd/cc/low.go", "d[min(time.Duration(len(d)-1), lowSteps*queue/target)] += bytes", "d[lowSteps*queue/target] += bytes"},
-	{"the line is no bound of the rate", "srd/cc/srd.go", "		return min(rate, c.lineRate())\n", "		return max(rate, c.lineRate())\n"},
+	{"nothing bounds the window after an overflow", "srd/cc/window.go", "min(c.cubic.bound(), next)", "next"},
 	{"the end of a train is late at once", "srd/model.go", "	return p.told.Add(e.reorderWindow(p))\n", "	return p.told\n"},
 	{"the end of a train is forgotten", "srd/recovery_ack.go", "!rc.begun(p, pn) {\n			break\n		}\n		if k.State == ledger.InFlight {\n			rc.lost(now, p, pn, k)\n			k.Marks |= ledger.Timed\n", "!rc.begun(p, pn) {\n			break\n		}\n		if k.State == ledger.InFlight {\n			rc.land(p, k)\n			k.State = ledger.Lost\n"},
 	{"spray picks what may not be used", "srd/steer/spray.go", "		if !usable.Has(p) {\n			continue\n		}\n		sp := &s.paths[p]\n		if sp.skip > 0 {", "		sp := &s.paths[p]\n		if sp.skip > 0 {"},
@@ -144,8 +143,7 @@ var bugs = []bug{
 	{"two clocks read apart are a clock that was set", "srd/loop/stamp.go", "n < readAgain && c.moved(wall, since)", "n < 0 && c.moved(wall, since)"},
 	{"what the peer's host took is the network's", "srd/recovery_ack.go", "			hold := time.Duration(r.Hold) * wire.HoldUnit\n", "			hold := min(time.Duration(r.Hold)*wire.HoldUnit, rc.hosts.hold())\n"},
 	{"who says that it held all back has no queue", "srd/recovery_ack.go", "g.held = max(0, min(hold, g.hosts)-rc.hosts.hold())", "g.held = 0"},
-	{"what is taken for chance first is never forgotten", "srd/cc/overflow.go", "c.seen+lost\n", "c.seen\n"},
-	{"what is lost beside a queue is chance", "srd/cc/overflow.go", "	case l.queued:\n", "	case l.queued:\n		o.chance.learn(l.packets, l.lost)\n"},
-	{"what is lost beyond the peak is chance", "srd/cc/overflow.go", "c.over.bound == 0 || c.window < c.over.safe", "true"},
-	{"what went into no buffer is not cut", "srd/cc/overflow.go", "!c.over.queued && came <", "false && came <"},
+	{"chance is never learnt", "srd/cc/window.go", "if v.share = v.lost / v.packets; v.share >", "if v.lost/v.packets >"},
+	{"nine packets of ten may be lost by chance", "srd/cc/window.go", "	chanceCeiling = 0.1\n", "	chanceCeiling = 0.9\n"},
+	{"the window is not probed after an overflow", "srd/cc/rival.go", "v.probe = max(step,", "v.probe = min(0,"},
 }
