@@ -35,9 +35,9 @@ const (
 	chanceMost    = 1.5
 	chanceCeiling = 0.1
 	lossSigmas    = 2.5
-	// After an overflow, headroom (BBRv3) of the window is left, reduced by lossWeight times the
+	// After an overflow, headroom (0.85 in BBRv3) of the window is left, reduced by lossWeight times the
 	// lost share. At least CUBIC's part is left (W8).
-	headroom   = 0.85
+	headroom   = 0.82
 	lossWeight = 3
 	// Delays are smoothed over 1/smoothing of a window, however many acknowledgements report
 	// them. One acknowledgement has the weight smoothMost at most.
