@@ -31,7 +31,7 @@ const (
 	// long train, and a small packet waits as long. Eight trains in a row save a tenth of a bulk
 	// transfer's processor time. The number of sockets is a further bound, because the far end
 	// reads one train a round from each socket. On one socket, eight in a row cost a third of the
-	// rate. each socket. On one socket, eight in a row cost a third of the rate.
+	// rate.
 	urgentTrains = 1
 	bulkTrains   = 8
 )
