@@ -91,7 +91,7 @@ type chance struct {
 type round struct {
 	from           mono.Time
 	acked, lost    int
-	sampled, high  int           // acked bytes with a measured delay, and those above the target
+	sampled, high  int           // acked bytes with a measured delay, and those of them above the target or marked
 	delay, network time.Duration // sums of queueing delay, weighted by kilobytes; network excludes the peer's host
 	bases, empties time.Duration // sums of Ack.Base and Ack.Empty, with the same weights
 	limited        bool          // the window limited sending
