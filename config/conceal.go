@@ -344,8 +344,8 @@ func looksDrawn(name string) bool {
 // runs match texts that may be keys, in base64 or hexadecimal.
 var runs, pathRuns = regexp.MustCompile(`[A-Za-z0-9+/=]+`), regexp.MustCompile(`[A-Za-z0-9+=]+`)
 
-// untangled hides runs that look random: long ones with small and large letters, and
-// longer ones that may be hexadecimal.
+// untangled hides runs of characters that look random: long ones with lower-case and
+// upper-case letters, and longer ones that may be hexadecimal.
 func untangled(text string, path bool) string {
 	look := runs
 	if path {

@@ -11,10 +11,10 @@ import (
 	"time"
 )
 
-// HostModel is a model of the transport's host. Ideal hosts act in no time and know the rate
-// of their link. Their connections are made and their paths probed before time zero. The
-// others act as the daemon does: a process that wakes late and spends processor time on each
-// packet. Its paths are not open at time zero.
+// HostModel is a model of the transport's host. Ideal hosts act in no time. Their connections
+// are made and their paths probed before time zero. The others act as the daemon does: a
+// process that wakes late and spends processor time on each packet. Its paths are not open at
+// time zero.
 type HostModel struct {
 	Name string
 	// delays are the delays of the process; nil: none.

@@ -204,8 +204,9 @@ func (ch *choice) alternative(now mono.Time, m *outMsg) *path {
 	case !fresh.Empty():
 		*fits = fresh
 	case fits.Empty() && !m.void:
-		// No path carries this size any more, so only the message number can travel. For a
-		// Reliable message this counts as the loss of its session.
+		// No path carries a message of this size any more, so its payload is given up. Only
+		// its number is still sent. For a Reliable message this counts as the loss of its
+		// session.
 		s := GivenUp
 		if m.m.Class == Reliable {
 			s = Reset

@@ -104,8 +104,8 @@ func (c *Conn) Connect(now mono.Time) (ready bool) {
 
 // Greet begins a handshake without anything to send, if none is under way. Then the first
 // message need not wait for a handshake, and a peer that knew a former process of ours
-// meets the new one. The attempts end soon: for many absent peers they would be a useless
-// load.
+// meets the new one. The attempts end soon: with many absent peers, endless attempts would be
+// a useless load.
 func (c *Conn) Greet(now mono.Time) {
 	if !c.session.ready(now) && !c.session.calls.busy() {
 		c.session.call(now)

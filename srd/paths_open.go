@@ -36,8 +36,9 @@ func (ps *paths) openAt() mono.Time { return ps.openedAt.Add(ps.openGap()) }
 // of probes at each end, and most members of a fleet never talk to each other.
 const openIdle = 2
 
-// need has paths opened for the messages exchanged so far. If tail probes stay unanswered,
-// it adds as many paths as a tail probe uses: all present paths may have died unnoticed.
+// need requests one open path for each message exchanged so far. If tail probes stay
+// unanswered, it adds as many paths as a tail probe uses: all present paths may have died
+// unnoticed.
 func (ps *paths) need() {
 	n := ps.stats.Sent + ps.stats.Received - ps.known
 	if ps.unanswered() {

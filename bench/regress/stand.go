@@ -12,15 +12,15 @@ const (
 	// standingCopies is how many networks of each version stand at once. Two networks of one
 	// version differ by up to a third, because the scheduler leaves processes where they are.
 	standingCopies = 2
-	// standingPairs is how many pairs are judged. Each has several networks and many rounds, so
-	// fewer are needed than of other scenes.
+	// standingPairs is how many pairs are judged. Each has several networks and many rounds,
+	// so fewer pairs are needed than for other scenes.
 	standingPairs = 3
 	// undisturbedLeast is the part of the rounds that must be undisturbed, else the pair counts
 	// as disturbed.
 	undisturbedLeast = 0.5
 )
 
-// standing is one network of a version that stays up while the others are measured.
+// standing is a network of one version. It stays up while the other networks are measured.
 type standing struct {
 	version int // 0: base, 1: head
 	run     *run
@@ -28,7 +28,7 @@ type standing struct {
 	got     []map[string]float64 // of each round
 }
 
-// alternate sets up all networks, and measures them in short turns. Each second round has the
+// alternate sets up all networks, and measures them in short turns. Every second round has the
 // reverse order. The value of a version is the mean over its networks of the median over the
 // undisturbed rounds.
 func (s scene) alternate(versions [2]version, swapped bool) (got [2]map[string]float64, foreign float64, err error) {

@@ -26,8 +26,8 @@ type benchLine struct {
 	Error     string  `json:"error"`
 }
 
-// benchRow is a row of a table, with the unit by which its values are multiplied. A row
-// "this/that" has the ratios of two metrics in the same round.
+// benchRow is a row of a table, with the unit by which its values are multiplied. If row is
+// "a/b", each value is a's value divided by b's value in the same round.
 type benchRow struct {
 	title       string
 	row, metric string

@@ -23,7 +23,7 @@ func summarize(values []float64) spread {
 	return s
 }
 
-// String prints "median [least..most]", a single value alone, or a dash without values.
+// String prints "median [least..most]", or the only value, or a dash if there are no values.
 func (s spread) String() string {
 	switch s.n {
 	case 0:

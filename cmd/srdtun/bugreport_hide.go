@@ -26,7 +26,8 @@ func redact(text []byte, public map[string]bool) []byte {
 var (
 	// saidByCommand matches the event of a successful command.
 	saidByCommand = regexp.MustCompile(`(?m)\bnote: (\S+): .*$`)
-	// saidByFailed matches the fault of a failed command (package hooks).
+	// saidByFailed matches the error of a failed command, with the command's output (package
+	// hooks).
 	saidByFailed = regexp.MustCompile(`(?m)((?:pre|post)_(?:up|down): .*?: (?:exit status \d+|signal: [^:\n]+|exec: [^:\n]+|wait[^:\n]*)): .*$`)
 )
 

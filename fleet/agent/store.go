@@ -39,8 +39,8 @@ type Claim struct {
 	Record []byte
 	// Spoilt reports that the store was seen without the record, or with another one.
 	Spoilt <-chan struct{}
-	// Reached reports that the store answers (nil), or an error. A Store may never call it,
-	// because a listing also shows that the store can be read.
+	// A Store calls Reached with nil when it answers, and with the error when it does not. A
+	// Store need not call Reached, because a listing also shows that the store can be read.
 	Reached func(error)
 	Log     *slog.Logger
 }

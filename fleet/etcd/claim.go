@@ -38,7 +38,7 @@ type mending struct {
 // Claim keeps the record until ctx ends. After that the record stays until its lease expires,
 // so that a restarting process remains a member.
 func (s *store) Claim(ctx context.Context, c *agent.Claim) error {
-	return s.as(ctx, func(ctx context.Context) error { return s.hold(ctx, c) })
+	return s.withToken(ctx, func(ctx context.Context) error { return s.hold(ctx, c) })
 }
 
 // hold gets a lease, writes the record under it, and renews it on one stream. With a password

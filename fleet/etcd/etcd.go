@@ -53,8 +53,8 @@ func (s *store) String() string { return "etcd" }
 
 func (s *store) Close() error { return s.client.Close() }
 
-// as runs requests with a token, and drops the token if etcd no longer accepts it.
-func (s *store) as(ctx context.Context, requests func(context.Context) error) error {
+// withToken runs requests with a token, and drops the token if etcd no longer accepts it.
+func (s *store) withToken(ctx context.Context, requests func(context.Context) error) error {
 	with, err := s.with(ctx)
 	if err == nil {
 		err = requests(with)

@@ -20,7 +20,7 @@ const pageSize = 64
 // List reads all keys of one revision.
 func (s *store) List(ctx context.Context, put func(fleet.Entry)) (version string, err error) {
 	p := pager{client: s.client, from: s.prefix, end: clientv3.GetPrefixRangeEnd(s.prefix), limit: pageSize}
-	err = s.as(ctx, func(ctx context.Context) error {
+	err = s.withToken(ctx, func(ctx context.Context) error {
 		for more := true; more; {
 			page, err := p.next(ctx)
 			if err != nil {

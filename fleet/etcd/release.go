@@ -28,7 +28,7 @@ func (s *store) Release(ctx context.Context, name string) (*agent.Released, erro
 	r := &removed{store: s, key: s.prefix + name}
 	wait := leaveSpare
 	var unknown error
-	err := s.as(ctx, func(ctx context.Context) error {
+	err := s.withToken(ctx, func(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(ctx, askFor)
 		defer cancel()
 		got, err := s.client.Get(ctx, r.key, clientv3.WithLimit(1), clientv3.WithKeysOnly())
@@ -74,7 +74,7 @@ func (r *removed) look(ctx context.Context) (granted int64, err error) {
 // sign looks for a sign that the agent is running. The agent restores the record at once, or
 // after a pause if it had to do so before. It renews its lease in both cases.
 func (r *removed) sign(ctx context.Context) (sign string, err error) {
-	err = r.as(ctx, func(ctx context.Context) error {
+	err = r.withToken(ctx, func(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(ctx, askFor)
 		defer cancel()
 		got, err := r.client.Get(ctx, r.key, clientv3.WithLimit(1), clientv3.WithKeysOnly())

@@ -17,7 +17,7 @@ func (s *store) Watch(ctx context.Context, version string, changed func(fleet.En
 	if err != nil {
 		return version, err
 	}
-	return version, s.as(ctx, func(ctx context.Context) error { return s.watch(ctx, revision, changed) })
+	return version, s.withToken(ctx, func(ctx context.Context) error { return s.watch(ctx, revision, changed) })
 }
 
 func (s *store) watch(ctx context.Context, revision int64, changed func(fleet.Entry, bool)) error {

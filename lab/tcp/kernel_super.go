@@ -18,7 +18,7 @@ const (
 	superNear = 512 * time.Microsecond
 	// superWait is the longest pause in sending after which nothing is held back.
 	superWait = time.Millisecond
-	// superShare of the window is sent at once if it is free.
+	// Data are sent at once if 1/superShare of the window is free.
 	superShare = 3
 )
 

@@ -26,8 +26,8 @@ type NIC struct {
 // another host.
 const nicPause = 100
 
-// NewNIC returns an interface that sends at rate, in bytes per second with the framing of
-// Ethernet, as in net.Quality.
+// NewNIC returns an interface that sends rate bytes per second, including Ethernet's framing,
+// as in net.Quality.
 func NewNIC(e *net.Engine, rate float64) *NIC {
 	n := &NIC{engine: e, rate: rate, rng: e.Fork()}
 	n.event = n.turn

@@ -68,7 +68,7 @@
 //	7  there is no such region
 //
 // Each verdict but 2 ends the request. A responder answers after the whole message, after all of
-// its first 8,192 bytes, or after a rest. A sender that gives up a begun message sends a rest. If
-// it has just sent the first 8,192 bytes, it waits for the answer instead. A sender has at most
-// 1,024 unanswered requests.
+// its first 8,192 bytes, or after a piece of kind 3 (the rest without its bytes). A sender
+// that gives up a begun message sends a piece of kind 3. If it has just sent the first 8,192
+// bytes, it waits for the answer instead. A sender has at most 1,024 unanswered requests.
 package ep

@@ -17,7 +17,7 @@ const (
 	// floodMost is the number of initiations that a socket accepts in a span: 4,000 a
 	// second. Initiations come one by one. A single packet costs a wake-up and three
 	// system calls: 12 to 25 us in a virtual machine, where they are expensive. So 4,000
-	// a second take up to a tenth of a processor.
+	// initiations a second take up to a tenth of a processor.
 	//
 	// If all peers of a hub call at once, each of its sockets takes fewer. If 100,000
 	// initiations a second arrive, one in 32 passes. A peer sends eight copies of an

@@ -33,8 +33,8 @@ func (t *Table[T]) Earn(now mono.Time, addr netip.Addr, n int, trusts func(netip
 	a.credit = min(a.credit+Amplification*n, CreditMost)
 }
 
-// Spend pays for n bytes to addr. It returns false if the account has less; then nothing may be
-// sent.
+// Spend takes n bytes off addr's account before they are sent. It returns false if the account
+// has less; then nothing may be sent.
 func (t *Table[T]) Spend(addr netip.Addr, n int) bool {
 	a := t.account(addr)
 	if a == nil || a.credit < n {
