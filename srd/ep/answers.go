@@ -6,8 +6,9 @@ import (
 	"github.com/srdtun/srdtun/srd"
 )
 
-// answers holds the verdicts for one peer that are not sent yet, and counts the sent ones that
-// the peer has not acknowledged. It is not safe for concurrent use.
+// answers holds the answers to one peer's requests that are not sent yet. It also counts the
+// sent answers that the peer has not acknowledged. An answers value is not safe for concurrent
+// use.
 type answers struct {
 	queue  []byte // answers to be sent, of answerLen bytes each
 	sent   int    // bytes of answers that the peer has not acknowledged
@@ -16,14 +17,14 @@ type answers struct {
 	spare  []*answerMessage
 }
 
-// spareMost bounds the messages kept for reuse. More than a few are in flight only if the network
-// loses packets.
+// spareMost bounds the messages kept for reuse. More messages than a few are in flight only if
+// the network loses packets.
 const spareMost = 8
 
-// readyMost is the largest announcement.
+// readyMost is the largest number of receives that one answer announces.
 const readyMost = 1<<16 - 1
 
-// answerMessage is a message of answers. It is the srd.Owner of its payload.
+// answerMessage is a message of answers, and the srd.Owner of its own payload.
 type answerMessage struct {
 	of *answers
 	b  []byte
@@ -45,7 +46,7 @@ func (a *answers) unheard() int { return (len(a.queue) + a.sent) / answerLen }
 
 func (a *answers) waiting() bool { return len(a.queue) > 0 || a.ready > 0 }
 
-// pull returns the next message, of at most most bytes. Call it only if waiting returns true.
+// pull returns the next message, of at most most bytes. Call pull only if waiting returns true.
 func (a *answers) pull(most int) srd.Message {
 	var m *answerMessage
 	if n := len(a.spare); n > 0 {
@@ -65,5 +66,5 @@ func (a *answers) pull(most int) srd.Message {
 }
 
 // reset forgets the answers that are not sent yet. The transport reports the fate of the sent
-// ones.
+// answers.
 func (a *answers) reset() { a.queue, a.ready, a.broken = nil, 0, false }

@@ -15,10 +15,10 @@ import (
 	"github.com/srdtun/srdtun/srd/steer"
 )
 
-// carrier is this package's view of a transport to one peer. Its verbs are reach, call, kick,
-// state and leave. The transport calls the link above: Pull for a message to send, Deliver for an
-// arrived one, Advance and Deadline for time, Restarted for another process of the peer. The fate
-// of a sent message comes to its srd.Owner.
+// carrier is this package's view of a transport to one peer. The methods of a carrier are reach,
+// call, kick, state and leave. The transport calls the link above: Pull for a message to send,
+// Deliver for an arrived message, Advance and Deadline for time, Restarted after the peer's
+// process restarts. The transport reports the fate of a sent message to its srd.Owner.
 type carrier struct {
 	loop *loop.Loop
 	open *sync.RWMutex // read-locked while sockets are used outside the loop; locked to close them
@@ -27,7 +27,7 @@ type carrier struct {
 	peer *loop.Peer
 }
 
-// These are the UDP payload sizes to probe for: the largest payload of an Ethernet packet of
+// packet4 and packet6 are the UDP payload sizes to probe for. They fill an Ethernet packet of
 // 1,500 bytes.
 const (
 	packet4 = 1472
@@ -41,7 +41,7 @@ func packet(t srd.Tuple) int {
 	return packet4
 }
 
-// connect gives a link its transport, which may call the link at once.
+// connect gives a link its transport, which may call the link before connect returns.
 func (e *Endpoint) connect(key PublicKey, l *link) {
 	var random [16]byte
 	rand.Read(random[:])
@@ -58,25 +58,26 @@ func (e *Endpoint) connect(key PublicKey, l *link) {
 	close(l.made)
 }
 
-// lock locks the transport, and with it the link.
+// lock locks the transport and its link.
 func (c *carrier) lock() mono.Time { return c.peer.Lock() }
 func (c *carrier) unlock()         { c.peer.Unlock() }
 
-// reach sets the addresses at which the peer may be. The carrier is locked.
+// reach sets the addresses at which the peer may be. The caller has locked the carrier.
 func (c *carrier) reach(now mono.Time, tuples []srd.Tuple) { c.core.SetTuples(now, tuples) }
 
-// call makes a session if there is none. The carrier is locked.
+// call makes a session if there is none. The caller has locked the carrier.
 func (c *carrier) call(now mono.Time) { c.core.Connect(now) }
 
-// kick sends all that Pull returns. The carrier is not locked. The sockets stay open meanwhile.
+// kick sends all messages that Pull returns. The caller has not locked the carrier. The sockets
+// stay open until kick returns.
 func (c *carrier) kick() {
 	c.open.RLock()
 	c.peer.Kick()
 	c.open.RUnlock()
 }
 
-// leave says goodbye and ends the transport. All pieces get their status. The carrier is not
-// locked.
+// leave sends a goodbye and ends the transport. All pieces get their status. The caller has not
+// locked the carrier.
 func (c *carrier) leave() {
 	c.open.RLock()
 	c.loop.Remove(c.peer)
@@ -91,13 +92,13 @@ type standing struct {
 	heard    uint64 // bytes received from the peer
 }
 
-// state returns the standing. The carrier is locked.
+// state returns the transport's state. The caller has locked the carrier.
 func (c *carrier) state(now mono.Time) standing {
 	s, n := c.core.Session(now), c.core.Stats()
 	return standing{ready: s.Ready, foreign: s.Foreign && !s.Ready, goodbyes: n.Drops[srd.DropClosed], heard: n.RxBytes}
 }
 
-// measured fills in the transport's measurements. The carrier is locked.
+// measured fills in the transport's measurements. The caller has locked the carrier.
 func (c *carrier) measured(now mono.Time, v *HandleStats) {
 	n := c.core.Stats()
 	v.Connected = c.core.Session(now).Ready
@@ -112,7 +113,7 @@ func (c *carrier) measured(now mono.Time, v *HandleStats) {
 }
 
 // tuples returns the paths from the endpoint to some addresses. All pairs of addresses with one
-// source port come before the next port. So the bound on paths drops ports first.
+// source port come before the next port. So the bound on paths removes ports before addresses.
 func (e *Endpoint) tuples(addrs []netip.AddrPort) (v []srd.Tuple) {
 	for i := range e.ports {
 		for _, to := range addrs {

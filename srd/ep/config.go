@@ -13,36 +13,36 @@ import (
 	"github.com/srdtun/srdtun/srd/internal/wire"
 )
 
-// These are the bounds of messages.
 const (
-	// MaxMessage is the largest message in bytes. Together with immediate data, the size fits in
-	// three bytes.
+	// MaxMessage is the largest message in bytes. The wire format counts the bytes of a message
+	// and its immediate data in three bytes.
 	MaxMessage = 8 << 20
 	// EagerMost is how many bytes of a message are sent before its receiver reserves a receive.
-	// It is the size of EFA's largest packet. So a refused message costs the network no more.
+	// EFA's largest packet has the same size. So a refused message costs the network no more
+	// than with EFA.
 	EagerMost = 8 << 10
 	// immediateLen is the length of immediate data, which comes first in a message on the wire.
 	immediateLen = 4
 	totalMost    = MaxMessage + immediateLen
 	// reliablePiece is the longest piece of a message without a deadline. Every path can carry
-	// it, even if the network changed after the piece was first sent.
+	// such a piece, even if the path MTU shrank after the piece was first sent.
 	reliablePiece = srd.BasePacket - wire.Overhead - wire.MessageOverhead
-	// requestsMost bounds the unanswered requests to one peer. The responder remembers about 100
-	// bytes of each.
+	// requestsMost bounds the unanswered requests to one peer. The responder keeps about 100 bytes
+	// for each such request.
 	requestsMost = 1024
 	// answersMost bounds the answers that a peer has not acknowledged. An honest peer has at
-	// most requestsMost open requests. So in each round trip at most as many answers are added.
+	// most requestsMost open requests. So each round trip adds at most requestsMost answers.
 	answersMost = 8 * requestsMost
 )
 
-// These are the defaults of Config.
 const (
-	// With sixteen random paths, one of a fabric's four ways is unused once in 25 times.
+	// In a fabric with four equal paths, sixteen random ports leave a path unused once in 25
+	// times.
 	defaultPorts        = 16
 	defaultSendDepth    = 256
 	defaultReceiveDepth = 1024
-	// defaultUnresponsive is longer than the failure of one path and of the next. It is shorter
-	// than a person's patience.
+	// defaultUnresponsive is long enough to survive the failure of two paths in turn. A user can
+	// still wait that long.
 	defaultUnresponsive = 10 * time.Second
 )
 
@@ -51,36 +51,37 @@ const depthMost = 1 << 20
 
 // Config configures an endpoint. Key and Protocol are required.
 type Config struct {
-	Key PrivateKey // of this program; NewKey makes a new one
-	// Protocol names the program's protocol. Both ends must have the same.
+	Key PrivateKey // Key is this program's private key. NewKey makes a new key.
+	// Protocol names the program's protocol. Both ends must have the same Protocol.
 	Protocol string
-	// Allow lists the public keys of peers that may send without a handle to them.
+	// Allow lists the public keys of peers that may send without a Handle to them.
 	Allow []PublicKey
-	// Port is the UDP port at which peers call this program; 0 means any free port.
+	// Port is the UDP port at which peers reach this program. Zero means any free port.
 	Port uint16
-	// Local lists addresses of this host. Paths begin at each of them, and packets leave through
-	// the address's interface. If it is empty, the kernel chooses.
+	// Local lists addresses of this host. Paths begin at each of these addresses, and packets
+	// leave through the address's interface. If Local is empty, the kernel chooses the source
+	// address.
 	Local []netip.Addr
-	// Ports is the number of source ports. In a network with ECMP it is the number of paths
-	// between two addresses. 0 means 16. A session takes about 50 KB with 16 ports, and 40 KB
-	// with four.
+	// Ports is the number of UDP source ports. In a network with ECMP, Ports is the number of
+	// paths between two addresses. Zero means 16 ports. A session takes about 50 KB with 16
+	// ports, and 40 KB with four ports.
 	Ports int
-	// SendDepth bounds a handle's requests without a polled completion; 0 means 256.
+	// SendDepth bounds a handle's requests without a polled completion. Zero means 256 requests.
 	SendDepth int
-	// ReceiveDepth bounds the receives that are posted, or completed and not polled; 0 means
-	// 1,024.
+	// ReceiveDepth bounds the receives that are posted, or completed and not polled. Zero means
+	// 1,024 receives.
 	ReceiveDepth int
 	// PeerReceives bounds the received messages of one peer before the program calls
-	// Completion.Release. The endpoint refuses further messages as if no receive were posted. It
-	// does not count messages with immediate data. 0 means no bound.
+	// Completion.Release. The endpoint refuses further messages as if no receive were posted.
+	// PeerReceives does not count messages with immediate data. Zero means no bound.
 	PeerReceives int
-	// Unresponsive is how long a peer may be silent while it has requests to answer; 0 means 10
-	// seconds.
+	// Unresponsive is how long a peer may be silent while it has requests to answer. Zero means
+	// 10 seconds.
 	Unresponsive time.Duration
-	// IdleTimeout ends a session after this time without a message. The next message makes
-	// another session. 0 means never.
+	// IdleTimeout is the time without a message after which the endpoint ends a session. The
+	// next message makes a new session. Zero means that sessions never end for idleness.
 	IdleTimeout time.Duration
-	// Workers is the number of threads that carry packets; 0 means one.
+	// Workers is the number of threads that send and receive packets. Zero means one thread.
 	Workers int
 }
 

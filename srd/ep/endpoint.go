@@ -15,10 +15,11 @@ import (
 	"github.com/srdtun/srdtun/srd/udp"
 )
 
-// Endpoint holds a program's sockets and threads, its posted receives and its completion
-// queues. It is safe for concurrent use.
+// Endpoint holds a program's sockets and threads, its posted receives and its completion queues.
+// An Endpoint is safe for concurrent use.
 //
-// Lock order: mu, then a link's lock, then the leaves: receives, regions, queues, tell.
+// The lock order is: mu, a link's lock, and then one of the leaf locks of receives, regions,
+// queues or tell.
 type Endpoint struct {
 	cfg    Config
 	id     *handshake.Identity
@@ -51,7 +52,7 @@ type Endpoint struct {
 	peers  map[PublicKey]*peer
 }
 
-// peer is an endpoint's record of a key. Endpoint.mu protects its fields.
+// peer is an endpoint's record of a public key. Endpoint.mu protects its fields.
 type peer struct {
 	allowed bool
 	revoked bool
@@ -62,7 +63,7 @@ type peer struct {
 
 func (p *peer) needed() bool { return p.allowed || len(p.handles) > 0 }
 
-// Open opens an endpoint. The peers in cfg.Allow may send to it, and it may send to others.
+// Open opens an endpoint. The peers in cfg.Allow may send to this endpoint.
 func Open(cfg Config) (*Endpoint, error) {
 	cfg, err := cfg.settled()
 	if err != nil {
@@ -107,7 +108,7 @@ func Open(cfg Config) (*Endpoint, error) {
 	return e, nil
 }
 
-// start runs the loop.
+// start runs the loop in a goroutine.
 func (e *Endpoint) start() {
 	ctx, cancel := context.WithCancel(context.Background())
 	e.cancel = cancel
@@ -143,8 +144,8 @@ func uplinks(local []netip.Addr) (v []srd.Uplink, exits []udp.Exit, err error) {
 	return v, exits, nil
 }
 
-// interfaceOf returns the interface with an address. sole is true if the interface has no other
-// address of this family, apart from link-local ones.
+// interfaceOf returns the interface with an address. The result sole is true if the interface
+// has no other address of this family, apart from link-local ones.
 func interfaceOf(all []net.Interface, a netip.Addr) (in *net.Interface, sole bool) {
 	for i := range all {
 		addrs, err := all[i].Addrs()
@@ -169,10 +170,10 @@ func interfaceOf(all []net.Interface, a netip.Addr) (in *net.Interface, sole boo
 	return nil, false
 }
 
-// PublicKey returns the key under which peers know this endpoint.
+// PublicKey returns the public key by which peers address this endpoint.
 func (e *Endpoint) PublicKey() PublicKey { return PublicKey(e.id.Public()) }
 
-// Port returns the UDP port at which peers call this endpoint.
+// Port returns the UDP port at which peers reach this endpoint.
 func (e *Endpoint) Port() uint16 { return e.port }
 
 // Sends returns the completion queue of sends.
@@ -182,8 +183,8 @@ func (e *Endpoint) Sends() *Queue { return e.departures }
 func (e *Endpoint) Receives() *Queue { return e.arrivals }
 
 // PostReceive posts a buffer for one message from any peer. Buffers are used in the order in
-// which they were posted. The buffer belongs to the endpoint until its completion is polled. It
-// returns ErrFull or ErrClosed.
+// which they were posted. The buffer belongs to the endpoint until its completion is polled.
+// PostReceive returns ErrFull or ErrClosed.
 func (e *Endpoint) PostReceive(buf []byte, context uint64) error {
 	tell, err := e.receives.post(receive{buf: buf, context: context})
 	if tell != nil {
@@ -192,7 +193,7 @@ func (e *Endpoint) PostReceive(buf []byte, context uint64) error {
 	return err
 }
 
-// announce tells the peer that it may send a request.
+// announce announces n posted receives to the peer, so that the peer may send.
 func (l *link) announce(n int) {
 	<-l.made
 	l.lock()
@@ -201,14 +202,16 @@ func (l *link) announce(n int) {
 	l.kick()
 }
 
-// tellLater schedules the announcement of a receive to a peer. Callers may hold a link's lock.
+// tellLater schedules the announcement of a receive to a peer. The caller of tellLater may hold
+// a link's lock.
 func (e *Endpoint) tellLater(l *link) {
 	e.tell.Lock()
 	e.tell.links = append(e.tell.links, l)
 	e.tell.Unlock()
 }
 
-// announce sends the announcements that tellLater has scheduled. The caller holds no link's lock.
+// announce sends the announcements that tellLater has scheduled. The caller holds no link's
+// lock.
 func (e *Endpoint) announce() (did bool) {
 	e.tell.Lock()
 	links := e.tell.links
@@ -221,8 +224,9 @@ func (e *Endpoint) announce() (did bool) {
 }
 
 // Handle makes an address handle from a peer's public key and possible addresses. Without
-// addresses, the peer is reached at the address from which it calls. The peer of a handle may
-// also send, unless its key was revoked. It returns ErrClosed or handshake.ErrSpelling.
+// addresses, the endpoint uses the address from which the peer sends. The peer of a handle may
+// also send, unless Revoke was called for its key. Handle returns ErrClosed or
+// handshake.ErrSpelling.
 func (e *Endpoint) Handle(key PublicKey, addrs ...netip.AddrPort) (*Handle, error) {
 	if err := handshake.CheckPublic(handshake.PublicKey(key)); err != nil {
 		return nil, err
@@ -243,7 +247,7 @@ func (e *Endpoint) Handle(key PublicKey, addrs ...netip.AddrPort) (*Handle, erro
 	return h, nil
 }
 
-// peer returns the entry of a key. The caller holds mu.
+// peer returns the record of a public key. The caller holds mu.
 func (e *Endpoint) peer(key PublicKey) *peer {
 	p := e.peers[key]
 	if p == nil {
@@ -257,7 +261,7 @@ func (e *Endpoint) peer(key PublicKey) *peer {
 }
 
 // reach makes the peer's link if there is none, and sets the peer's possible addresses. The
-// caller holds mu.
+// caller of reach holds mu.
 func (e *Endpoint) reach(key PublicKey, p *peer) {
 	if p.link == nil {
 		p.link = e.newLink(key, p.revoked, p.quota)
@@ -290,15 +294,15 @@ func (e *Endpoint) drop(h *Handle) {
 	e.forget(h.key, p)
 }
 
-// forget removes the entry of a key without handles and rights. The caller holds mu.
+// forget removes the record of a key without handles and rights. The caller holds mu.
 func (e *Endpoint) forget(key PublicKey, p *peer) {
 	if !p.needed() && !p.revoked {
 		delete(e.peers, key)
 	}
 }
 
-// Allow lets the peer with this key send, even without a handle to it. It returns ErrClosed or
-// handshake.ErrSpelling.
+// Allow lets the peer with this key send, even without a handle to it. Allow returns ErrClosed
+// or handshake.ErrSpelling.
 func (e *Endpoint) Allow(key PublicKey) error {
 	if err := handshake.CheckPublic(handshake.PublicKey(key)); err != nil {
 		return err
@@ -321,9 +325,9 @@ func (e *Endpoint) allow(key PublicKey) error {
 	return nil
 }
 
-// Revoke undoes Allow. The peer's session ends, with all requests in both directions, and the
-// peer gets no more answers. If this end has handles to the peer, it may still send. Messages of
-// the peer then get StatusBadDestination.
+// Revoke undoes Allow. The peer's session ends, with all requests in both directions. The peer
+// gets no more answers. If this end has handles to the peer, this end may still send. Messages
+// of the peer then get StatusBadDestination.
 func (e *Endpoint) Revoke(key PublicKey) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -338,7 +342,7 @@ func (e *Endpoint) Revoke(key PublicKey) {
 	e.forget(key, p)
 }
 
-// renew replaces a link whose transport is ending.
+// renew replaces a link that is ending.
 func (e *Endpoint) renew(l *link) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -347,8 +351,8 @@ func (e *Endpoint) renew(l *link) {
 	}
 }
 
-// replace ends the peer's link. If the peer still needs one, another link takes over the requests
-// that have not begun. The caller holds mu.
+// replace ends the peer's link. If the peer still needs a link, a new link takes over the
+// requests that have not begun. The caller of replace holds mu.
 func (e *Endpoint) replace(key PublicKey, p *peer) {
 	waiting := e.detach(p.link, StatusReset)
 	p.link = nil
@@ -371,8 +375,8 @@ func (e *Endpoint) replace(key PublicKey, p *peer) {
 	p.link.kick()
 }
 
-// detach ends a link. It completes the requests that have begun, and returns the others.
-// The caller holds mu.
+// detach ends a link. It completes the requests that have begun, and returns the others. The
+// caller of detach holds mu.
 func (e *Endpoint) detach(l *link, s Status) []*request {
 	l.lock()
 	l.dead = true
@@ -389,8 +393,8 @@ func (e *Endpoint) detach(l *link, s Status) []*request {
 	return held
 }
 
-// Close ends the endpoint: it says goodbye to all peers, and completes all requests and
-// receives with StatusFlushed. Their completions can still be polled.
+// Close ends the endpoint. All peers get a goodbye. All requests and receives complete with
+// StatusFlushed. Their completions can still be polled after Close.
 func (e *Endpoint) Close() error {
 	e.mu.Lock()
 	if e.closed {
@@ -416,7 +420,7 @@ func (e *Endpoint) Close() error {
 	return e.failed
 }
 
-// shut ends all relations of an endpoint with one peer.
+// shut ends the handles to one peer, and its link.
 func (e *Endpoint) shut(p *peer) {
 	for h := range p.handles {
 		h.once.Do(func() { close(h.gone) })

@@ -2,7 +2,7 @@ package ep
 
 import "slices"
 
-// fifo is a queue. It keeps its memory when it is empty.
+// fifo is a queue that keeps its memory when it is empty.
 type fifo[T comparable] struct {
 	v    []T
 	head int

@@ -11,9 +11,9 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// Handle is an address handle: a destination of messages. It is no connection. Closing it ends
-// only its own requests, even if other handles lead to the same peer. It is safe for concurrent
-// use.
+// Handle is an address handle: a destination of messages. A Handle is no connection. Closing a
+// Handle ends only its own requests, even if other handles lead to the same peer. A Handle is
+// safe for concurrent use.
 type Handle struct {
 	ep    *Endpoint
 	key   PublicKey
@@ -27,16 +27,16 @@ type Handle struct {
 // Key returns the peer's public key.
 func (h *Handle) Key() PublicKey { return h.key }
 
-// Close completes the handle's requests with StatusFlushed. Sent messages may still arrive. The
-// result is always nil.
+// Close completes the handle's requests with StatusFlushed. Messages that were already sent may
+// still arrive. Close always returns nil.
 func (h *Handle) Close() error {
 	h.once.Do(func() { close(h.gone) })
 	h.ep.drop(h)
 	return nil
 }
 
-// Push sends the messages that SendOptions.More has held back. Send does so before it waits. All
-// calls do so before they return an error.
+// Push sends the messages that SendOptions.More has held back. Send pushes them before it waits.
+// Each call that fails pushes them, too.
 func (h *Handle) Push() { h.link.Load().kick() }
 
 func (h *Handle) closed() bool {
@@ -48,29 +48,31 @@ func (h *Handle) closed() bool {
 	}
 }
 
-// SendOptions are the options of a request. The zero value is a reliable message.
+// SendOptions are the options of a request. The zero value of SendOptions means a reliable
+// message.
 type SendOptions struct {
-	// Context is returned with the completion.
+	// Context is a number that the request's Completion returns.
 	Context uint64
-	// Timeout is how long after Send the message is worth sending, at most 71 minutes. If it is
-	// 0, the message is worth sending as long as the peer responds.
+	// Timeout is how long after Send the message is worth sending, at most 71 minutes. If
+	// Timeout is 0, the message is worth sending as long as the peer responds.
 	Timeout time.Duration
-	// Deadline is such a bound as a time. The earlier of both counts. Zero means none.
+	// Deadline is the time until which the message is worth sending. If Timeout is set as well,
+	// the earlier of the two applies. The zero Deadline means none.
 	Deadline time.Time
 	// NotReady is how often the message is repeated after the peer refused it for lack of a
 	// posted receive. Zero means without a bound, and a negative value means never.
 	NotReady int
-	// Immediate is four bytes for the receiver's completion, if HasImmediate is true.
+	// Immediate is a number for the receiver's completion, sent if HasImmediate is true.
 	Immediate    uint32
 	HasImmediate bool
-	// Solicited makes an event at a receiver that waits for solicited messages only.
+	// Solicited requests an event at a receiver that waits for solicited messages only.
 	Solicited bool
-	// Quiet makes no completion if the request succeeds.
+	// Quiet suppresses the completion of a request that succeeds.
 	Quiet bool
-	// More says that another message to the same peer follows at once. This one may wait for it,
-	// and both may leave in one train of packets. A program with many short messages sets it for
-	// all but the last, or calls Handle.Push after the last. A message sent alone costs a system
-	// call.
+	// More says that another message to the same peer follows at once. The endpoint may hold
+	// this message back, so that both leave in one train of packets. A program that sends many
+	// short messages sets More for all but the last message. It may instead call Handle.Push
+	// after the last message. A message sent alone costs a system call.
 	More bool
 }
 
@@ -101,10 +103,10 @@ func (o *SendOptions) until(now mono.Time) (t mono.Time, err error) {
 	return t, nil
 }
 
-// Send queues a message for a handle's peer. It copies data, so the caller may change it
-// afterwards. It waits while the handle has SendDepth requests without a polled completion. The
-// errors are ErrTooLarge, ErrDeadline, ErrClosed, and the error of ctx, which matters only until
-// the message is queued. The result of the request comes to Sends.
+// Send queues a message for a handle's peer. Send copies data, so the caller may change data
+// afterwards. Send waits while the handle has SendDepth requests without a polled completion.
+// The errors of Send are ErrTooLarge, ErrDeadline, ErrClosed, and the error of ctx. The end of
+// ctx has no effect after the message is queued. The result of the request comes to Sends.
 //
 // A goroutine that both sends and polls should use TrySend.
 func (e *Endpoint) Send(ctx context.Context, h *Handle, data []byte, o SendOptions) error {
@@ -129,8 +131,8 @@ func (h *Handle) acquire(ctx context.Context) error {
 	}
 }
 
-// tryOrPush takes a slot. If there is none, it sends the messages held back, because the program
-// will wait for completions next.
+// tryOrPush takes a slot. Without a free slot, tryOrPush sends the messages held back, because
+// the program will next wait for completions.
 func (h *Handle) tryOrPush() bool {
 	select {
 	case h.slots <- struct{}{}:
@@ -149,15 +151,15 @@ func (e *Endpoint) TrySend(h *Handle, data []byte, o SendOptions) error {
 	return e.submit(h, work{OpSend, data, Remote{}}, &o, nil)
 }
 
-// Confirm sends a message and waits for its result, which does not come to Sends. It returns nil
-// for StatusOK, another Status, or an error of Send. If ctx ends first, the message may still be
-// sent.
+// Confirm sends a message and waits for its result, which does not come to Sends. Confirm
+// returns nil for StatusOK, another Status, or an error of Send. If ctx ends first, the message
+// may still be sent.
 func (e *Endpoint) Confirm(ctx context.Context, h *Handle, data []byte, o SendOptions) error {
 	if err := h.acquire(ctx); err != nil {
 		return err
 	}
 	told := make(chan Status, 1)
-	o.More = false // this call waits for the message, so the message must not wait
+	o.More = false // Confirm waits for this message, so the endpoint must not hold it back
 	if err := e.submit(h, work{OpSend, data, Remote{}}, &o, told); err != nil {
 		return err
 	}
@@ -176,12 +178,12 @@ type work struct {
 	at   Remote
 }
 
-// submit queues a request that has a slot.
+// submit queues a request. The caller has taken a slot for it.
 func (e *Endpoint) submit(h *Handle, w work, o *SendOptions, told chan Status) error {
 	r, err := e.request(h, w, o)
 	if err != nil {
 		<-h.slots
-		h.Push() // this request was to send the ones held back
+		h.Push() // this request would have sent the messages held back
 		return err
 	}
 	r.told = told
@@ -240,7 +242,7 @@ func (e *Endpoint) queue(h *Handle, r *request) *link {
 	}
 }
 
-// linkOf returns the link of a handle. It waits while a new link is being made.
+// linkOf returns the link of a handle, after any replacement of the link in progress.
 func (e *Endpoint) linkOf(h *Handle) *link {
 	e.mu.Lock()
 	defer e.mu.Unlock()

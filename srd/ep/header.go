@@ -6,17 +6,17 @@ import (
 	"github.com/srdtun/srdtun/srd"
 )
 
-// These are the kinds of immediates.
+// The kind of an immediate is one of these.
 const (
 	kindPiece  = 1
 	kindAnswer = 2
 	kindRest   = 3
-	kindRead   = 4 // asks for bytes of a region
-	kindReply  = 5 // a piece of these bytes
+	kindRead   = 4 // a request for bytes of a region
+	kindReply  = 5 // a piece of the bytes that were read
 	kindMask   = 0x0f
 )
 
-// These are the flags of a message. All its pieces carry them.
+// All pieces of a message carry the message's flags.
 const (
 	flagImmediate = 0x80 // the message begins with immediate data
 	flagSolicited = 0x40
@@ -52,8 +52,8 @@ func (h *header) put(b *srd.Imm) {
 	}
 }
 
-// prefix returns the number of a payload's bytes that hold a Remote. Each piece of a write that
-// may arrive first says where the write goes.
+// prefix returns the number of a payload's bytes that hold a Remote. The eager pieces of a write
+// carry the Remote, because any of them may arrive first.
 func (h *header) prefix() int {
 	if h.kind == kindPiece && h.flags&flagWrite != 0 && h.at < EagerMost {
 		return remoteLen
@@ -61,8 +61,8 @@ func (h *header) prefix() int {
 	return 0
 }
 
-// parse parses the immediate of a message with n payload bytes. If expired is true, it parses a
-// tombstone's. It returns false if the immediate is invalid.
+// parse parses the immediate of a message with n payload bytes. If expired is true, parse
+// expects the immediate of a tombstone. For an invalid immediate, parse returns false.
 func parse(b *srd.Imm, n int, expired bool) (h header, ok bool) {
 	h.kind, h.flags = b[0]&kindMask, b[0]&^kindMask
 	if h.kind == kindAnswer {
@@ -95,13 +95,12 @@ func get24(b []byte) int    { return int(b[0])<<16 | int(b[1])<<8 | int(b[2]) }
 // verdict is the responder's answer to a request.
 type verdict byte
 
-// These are the verdicts.
 const (
-	accepted verdict = 1 + iota // whole, and in a posted receive
-	granted                     // a receive is reserved: send the rest
+	accepted verdict = 1 + iota // the whole message is in a posted receive
+	granted                     // a receive is reserved, and the sender may send the rest
 	notReady                    // no receive is posted
-	tooLong                     // longer than the posted receive
-	gone                        // the sender gave up a part
+	tooLong                     // the message is longer than the posted receive
+	gone                        // the sender gave up a part of the message
 	barred                      // the responder has revoked the sender's key
 	denied                      // there is no such region, or it is too short
 )

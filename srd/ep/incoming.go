@@ -8,11 +8,11 @@ import (
 )
 
 // incoming reassembles the requests of one peer in posted receives, and answers each request
-// once. It is not safe for concurrent use.
+// once. An incoming is not safe for concurrent use.
 //
-// The peer may be hostile. It can occupy memory only by parts, at most requestsMost, and by
-// answers, at most answersMost. It reserves at most holdMost receives, and loses a receive whose
-// message makes no progress.
+// The peer may be hostile. A peer can occupy memory only by parts, at most requestsMost, and by
+// answers, at most answersMost. Its messages reserve at most holdMost receives. A message
+// without progress loses its receive.
 type incoming struct {
 	from     sink
 	holdMost int // bound of the receives that incomplete messages of this peer reserve
@@ -58,7 +58,7 @@ type part struct {
 // eager returns the number of a message's bytes that are sent before a receive is reserved.
 func eager(total int) int { return min(total, EagerMost) }
 
-// add adds a piece or a rest. It returns false if no honest peer sends it.
+// add adds a piece or a rest. If no honest peer sends this piece, add returns false.
 func (in *incoming) add(now mono.Time, h *header, data []byte, expired bool) bool {
 	var to *Remote
 	if n := h.prefix(); n > 0 && !expired {
@@ -93,8 +93,8 @@ func (in *incoming) add(now mono.Time, h *header, data []byte, expired bool) boo
 	return in.settle(h.number, p)
 }
 
-// begin makes the record of a new message. If the first piece to arrive says where a write goes,
-// to is not nil.
+// begin makes the record of a new message. For a write, to is not nil if the piece holds the
+// write's destination.
 func (in *incoming) begin(now mono.Time, h *header, to *Remote) *part {
 	p := &in.single
 	if h.size < h.total {
@@ -117,7 +117,7 @@ func (in *incoming) begin(now mono.Time, h *header, to *Remote) *part {
 	return p
 }
 
-// aim finds the region of a write. A write with immediate data takes a receive, too.
+// aim finds the region of a write. A write with immediate data also takes a receive.
 func (in *incoming) aim(now mono.Time, p *part, to *Remote) verdict {
 	if to == nil {
 		return gone // a rest came first
@@ -149,7 +149,7 @@ func (in *incoming) reserve(now mono.Time, p *part, size int) (v verdict) {
 	return v
 }
 
-// read begins to serve a read. It returns false if no honest peer sends it.
+// read begins to serve a read. If no honest peer sends this read, read returns false.
 func (in *incoming) read(h *header, data []byte) bool {
 	if in.parts[h.number] != nil || in.reads.open[h.number] != nil || in.answers.unheard() >= answersMost {
 		return false
@@ -161,7 +161,8 @@ func (in *incoming) read(h *header, data []byte) bool {
 	case region == nil:
 		in.answers.add(h.number, denied)
 	case len(in.reads.open) >= requestsMost:
-		// An honest peer begins this many if acknowledgements of replies are on their way.
+		// An honest peer has so many reads open if acknowledgements of replies are still in
+		// flight.
 		in.answers.add(h.number, notReady)
 	default:
 		in.reads.denied = in.deny
@@ -180,7 +181,8 @@ func (p *part) bytes() int {
 	return p.total
 }
 
-// place copies a piece to its place. It returns false if the program has taken the place back.
+// place copies a piece into the receive or the region. If the program has closed the region,
+// place returns false.
 func (p *part) place(at int, data []byte) bool {
 	if p.flags&flagImmediate != 0 {
 		if at < immediateLen {
@@ -198,10 +200,10 @@ func (p *part) place(at int, data []byte) bool {
 	return true
 }
 
-// cover notes which bytes of a message a piece covers. Pieces that follow each other cover the
-// message exactly. Then all edges but the outer two cancel out. A peer that does not know the
-// seed cannot make other edges cancel out. Without this check, a hole could show the program
-// bytes of an older message.
+// cover records which bytes of a message a piece covers. Pieces that follow each other cover the
+// message exactly. In their sum, all edges but the outer two cancel out. Without the secret
+// seed, a peer cannot make other edges cancel out. Without this check, a hole in a message could
+// show the program bytes of an older message.
 func (in *incoming) cover(p *part, h *header) {
 	if h.size < h.total {
 		p.edges += in.edge(h.at) - in.edge(h.at+h.size)
@@ -214,7 +216,7 @@ func (in *incoming) covered(p *part, upto int) bool {
 	return p.edges == 0 || p.edges == in.edge(0)-in.edge(upto)
 }
 
-// kill gives back the receive that a message has reserved.
+// kill marks a message as dead and gives back the receive that the message has reserved.
 func (in *incoming) kill(p *part) {
 	if !p.dead {
 		p.dead = true
@@ -266,7 +268,7 @@ func (in *incoming) settle(number uint32, p *part) bool {
 	return true
 }
 
-// expire takes receives back from messages without progress.
+// expire takes the receives back from messages without progress.
 func (in *incoming) expire(now mono.Time) {
 	if in.stale == 0 || now < in.stale {
 		return

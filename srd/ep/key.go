@@ -11,13 +11,13 @@ import (
 )
 
 // PublicKey is the name of an endpoint. Each key has one spelling. ParseKey, Handle and Allow
-// refuse others with handshake.ErrSpelling, because no peer can call under them.
+// refuse other spellings with handshake.ErrSpelling, because no peer can authenticate with them.
 type PublicKey [32]byte
 
-// errKey does not repeat the text, which may be a misplaced private key.
+// errKey does not repeat the text, because the text may be a misplaced private key.
 var errKey = errors.New("ep: a key is 44 characters of base64")
 
-// ParseKey parses the text of a public key. Its errors never repeat the text.
+// ParseKey parses the text of a public key. The errors of ParseKey never repeat the text.
 func ParseKey(text string) (PublicKey, error) {
 	b, err := keytext.Parse(text)
 	if err != nil {
@@ -26,7 +26,7 @@ func ParseKey(text string) (PublicKey, error) {
 	return PublicKey(b), handshake.CheckPublic(b)
 }
 
-// String returns the key in base64, as ParseKey reads it.
+// String returns the key in base64, the form that ParseKey parses.
 func (k PublicKey) String() string { return keytext.Format(k) }
 
 // MarshalText implements encoding.TextMarshaler.
@@ -38,23 +38,25 @@ func (k *PublicKey) UnmarshalText(text []byte) (err error) {
 	return err
 }
 
-// PrivateKey is an endpoint's secret. It prints as "(hidden)" with every verb; only Reveal
-// returns it. The zero value is not a key.
+// PrivateKey is an endpoint's secret. A PrivateKey prints as "(hidden)" with every verb. Only
+// Reveal returns the secret. The zero value of PrivateKey is not a key.
 type PrivateKey struct {
 	_ [0]func() // == would compare pointers
 
-	// fmt calls no method of an unexported field. It follows one pointer, but never a second one.
+	// Package fmt calls no method of an unexported field. It follows one pointer, but never a
+	// second one.
 	key **[32]byte
 }
 
-// NewKey draws a private key.
+// NewKey makes a random private key.
 func NewKey() PrivateKey {
 	var key [32]byte
 	rand.Read(key[:]) // never fails (crypto/rand, Go 1.24)
 	return privateKey(key)
 }
 
-// ParsePrivateKey parses the text that Reveal returns. Its errors never repeat the text.
+// ParsePrivateKey parses the text that Reveal returns. The errors of ParsePrivateKey never
+// repeat the text.
 func ParsePrivateKey(text string) (PrivateKey, error) {
 	b, err := keytext.Parse(text)
 	if err != nil || b == ([32]byte{}) {
@@ -76,7 +78,7 @@ func (k PrivateKey) identity() (*handshake.Identity, error) {
 	return handshake.NewIdentity(**k.key)
 }
 
-// Public returns the public half, or zeros for the zero key.
+// Public returns the public key, or zeros for the zero value of PrivateKey.
 func (k PrivateKey) Public() PublicKey {
 	id, err := k.identity()
 	if err != nil {
@@ -85,7 +87,7 @@ func (k PrivateKey) Public() PublicKey {
 	return PublicKey(id.Public())
 }
 
-// Reveal returns the secret in base64, to store it.
+// Reveal returns the secret in base64, for storage.
 func (k PrivateKey) Reveal() string {
 	if k.key == nil {
 		return ""
@@ -93,10 +95,10 @@ func (k PrivateKey) Reveal() string {
 	return keytext.Format(**k.key)
 }
 
-// String hides the key.
+// String returns "(hidden)" instead of the key.
 func (k PrivateKey) String() string { return keytext.Hidden }
 
-// GoString hides the key from %#v.
+// GoString hides the key from the verb %#v.
 func (k PrivateKey) GoString() string { return keytext.Hidden }
 
 // Format hides the key from every verb.

@@ -9,13 +9,13 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// assemblyMost is how long a message may make no progress before it loses its receive. It is
-// longer than any repair on a live path.
+// assemblyMost is how long a message may make no progress before it loses its receive. Any
+// repair on a live path takes less time.
 const assemblyMost = 10 * time.Second
 
 // link holds the requests between an endpoint and one peer, in both directions, and their
-// transport. It implements loop.App and sink. When the transport has to end, another link takes
-// over the requests that wait.
+// transport. A link implements loop.App and sink. When the transport has to end, a new link
+// takes over the requests that have not begun.
 type link struct {
 	srd.OneFlow
 	carrier
@@ -23,21 +23,20 @@ type link struct {
 	remote PublicKey
 	outlet loop.Outlet // passes on arrived messages in flush
 	quota  *quota      // nil: no bound
-	hungry bool        // it is in receives.hungry, whose lock protects this field
+	hungry bool        // the link is in receives.hungry, whose lock protects this field
 
 	// The carrier's lock protects these fields.
 	out      outgoing
 	in       incoming
-	dead     bool // another link has replaced it
-	ending   bool // another link is about to replace it
-	serve    bool // the last turn was a reply's, not a request's
+	dead     bool // another link has replaced this link
+	ending   bool // another link is about to replace this link
+	serve    bool // Pull last chose a reply, not a request
 	goodbyes uint64
 	heard    uint64
-	silent   mono.Time // begin of a silence during which requests wait; 0: none waits
+	silent   mono.Time // begin of the peer's silence while requests wait for it; 0: none wait
 	used     mono.Time // time of the last message, or of the last request to send one
 }
 
-// newLink makes a link.
 func (e *Endpoint) newLink(key PublicKey, barred bool, q *quota) *link {
 	l := &link{ep: e, remote: key, quota: q, used: e.loop.Now()}
 	l.made = make(chan struct{})
@@ -113,8 +112,8 @@ func (l *link) end(s Status) {
 // Restarted implements loop.App.
 func (l *link) Restarted(mono.Time) { l.begun() }
 
-// begun ends the requests that began in a session that has ended. The others continue in the next
-// session.
+// begun ends the requests that began in a session that has ended. The other requests continue in
+// the next session.
 func (l *link) begun() {
 	l.in.reset()
 	l.out.reset()
@@ -146,15 +145,15 @@ func (l *link) Advance(now mono.Time) {
 	}
 }
 
-// broken reports whether the transport has dropped a message: then the session has ended.
+// broken reports whether the transport has dropped a message because the session has ended.
 func (l *link) broken() bool { return l.out.broken || l.in.answers.broken || l.in.reads.broken }
 
-// resting reports whether nothing is in progress in either direction.
+// resting reports whether no request is in progress in either direction.
 func (l *link) resting() bool {
 	return l.idle() && len(l.in.parts) == 0 && l.in.answers.unheard() == 0
 }
 
-// idle reports whether nothing is to be sent to the peer.
+// idle reports whether there is nothing to send to the peer.
 func (l *link) idle() bool { return l.out.idle() && l.in.reads.idle() }
 
 // listen notes when a peer falls silent while requests wait for it.
@@ -192,8 +191,9 @@ func (l *link) Deadline() mono.Time {
 	return at
 }
 
-// Flush implements loop.App. Then it lets the program run on this processor. Otherwise the worker
-// would keep the processor, even while it sleeps, and the program would wait for another one.
+// Flush implements loop.App. After the outlet, Flush lets the program run on this processor.
+// Without that, the worker would keep the processor even while it sleeps, and the program would
+// wait for another one.
 func (l *link) Flush() bool {
 	did := l.outlet.Run(false, l.flush)
 	if l.ep.woken.Swap(false) {
@@ -236,8 +236,7 @@ func (l *link) take(size int, counts bool) (receive, verdict) {
 	return r, v
 }
 
-// giveBack implements sink. It announces the receive to another peer only when this link is
-// unlocked.
+// giveBack implements sink. The announcement to another peer waits until this link is unlocked.
 func (l *link) giveBack(r receive) {
 	if q := r.quota; q != nil {
 		r.quota = nil

@@ -10,21 +10,21 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// These bound how long a refused sender waits before it tries again on its own. A responder
-// announces a new receive. So this timer is for responders that do not, and for the caller's
-// limit of refusals.
+// notReadyFirst and notReadyLast bound how long a refused sender waits before it tries again on
+// its own. A responder announces a new receive. The timer serves responders that announce none,
+// and the caller's limit of refusals.
 const (
 	notReadyFirst = time.Millisecond
 	notReadyLast  = 500 * time.Millisecond
 )
 
-// outgoing is the send queue to one peer. It is not safe for concurrent use.
+// outgoing is the send queue to one peer. An outgoing is not safe for concurrent use.
 //
-// A request waits until it may begin. Then its eager part is sent, and its rest after the
-// responder has reserved a receive. It stays open until the responder's last answer. After a
+// The eager part of a request is sent first. The rest of the request follows after the responder
+// has reserved a receive. A request stays open until the responder's last answer. After a
 // refusal the sender may begin one message for each announced receive, and two for each accepted
-// message. The limit ends when no message is refused any more. Requests without credits have no
-// such limit (see waiting).
+// message. This limit ends when no message is refused any more. Reads, writes and messages with
+// immediate data have no such limit (see waiting).
 type outgoing struct {
 	finish func(*request, Status) // reports a completion
 	refuse func()                 // counts a refusal
@@ -36,7 +36,7 @@ type outgoing struct {
 	due     mono.Time // earliest deadline; 0: none
 	pieces  int       // pieces that the transport holds
 	broken  bool      // the transport has dropped pieces, because the session has ended
-	turn    bool      // the next turn is active's, not waiting's
+	turn    bool      // the next piece is of active, not of waiting
 	edges   maphash.Seed
 
 	limited bool
@@ -60,7 +60,7 @@ func (o *outgoing) expect(t mono.Time) {
 	}
 }
 
-// idle reports whether nothing is to be sent or answered.
+// idle reports whether there is nothing to send and no answer to wait for.
 func (o *outgoing) idle() bool { return o.waiting.len() == 0 && len(o.open) == 0 && o.pieces == 0 }
 
 // mayBegin reports whether the next waiting request may begin.
@@ -73,8 +73,8 @@ func (o *outgoing) credits() bool { return !o.limited || o.allow > 0 }
 // backlog reports whether pull would return a piece.
 func (o *outgoing) backlog() bool { return o.active.len() > 0 || o.mayBegin() }
 
-// pull returns the next piece, with at most most bytes. Begun and new requests take turns, so a
-// long message delays no short one.
+// pull returns the next piece, of at most most bytes. Begun and new requests alternate, so a
+// long message delays no short message.
 func (o *outgoing) pull(now mono.Time, most int) (m srd.Message, ok bool) {
 	o.expire(now)
 	if most <= remoteLen {
@@ -126,7 +126,7 @@ func (o *outgoing) unlist(r *request) {
 	}
 }
 
-// cut returns the next piece of a request in active, or its rest.
+// cut returns the next piece of an active request, or the notice that the rest is missing.
 func (o *outgoing) cut(r *request, now mono.Time, most int) (m srd.Message) {
 	h := header{kind: kindPiece, flags: r.flags, number: r.number, total: len(r.buf), at: r.at}
 	m = srd.Message{Owner: r, Class: r.class(now)}
@@ -164,8 +164,8 @@ func (o *outgoing) carve(r *request, h *header, m *srd.Message, most int) {
 	r.at += h.size
 }
 
-// reply handles a piece of the bytes that a read requested. It returns false if no honest peer
-// sends it.
+// reply handles a piece of the bytes that a read requested. If no honest peer sends this piece,
+// reply returns false.
 func (o *outgoing) reply(h *header, data []byte) bool {
 	r := o.open[h.number]
 	if r == nil || r.op != OpRead || r.at == 0 || h.total != r.total || r.seen+h.size > r.total {
@@ -194,7 +194,8 @@ func (o *outgoing) reply(h *header, data []byte) bool {
 	return true
 }
 
-// answer handles a message of answers. It returns false if one of them is impossible.
+// answer handles a message of answers. If one of the answers is impossible, answer returns
+// false.
 func (o *outgoing) answer(now mono.Time, b []byte, ready int) bool {
 	for ; len(b) > 0; b = b[answerLen:] {
 		r := o.open[binary.BigEndian.Uint32(b)]
@@ -209,13 +210,14 @@ func (o *outgoing) answer(now mono.Time, b []byte, ready int) bool {
 	return true
 }
 
-// judge applies a verdict on a request. It returns false if no honest peer gives it.
+// judge applies a verdict to a request. If no honest peer gives this verdict, judge returns
+// false.
 func (o *outgoing) judge(now mono.Time, r *request, v verdict) bool {
-	told := r.at == len(r.buf)                           // the peer knows of every byte
-	asked := r.at == eager(len(r.buf)) && r.upto == r.at // the peer was asked for a receive
+	told := r.at == len(r.buf)                           // the peer has been sent every byte, or notice of it
+	asked := r.at == eager(len(r.buf)) && r.upto == r.at // the peer was asked to reserve a receive
 	switch {
 	case r.op == OpRead:
-		// Replies accept a read. After the first reply, only a final refusal can end it.
+		// Replies accept a read. After the first reply, only a final refusal can end the read.
 		if !told || v != denied && v != barred && (v != notReady || r.seen > 0) {
 			return false
 		}
@@ -247,7 +249,7 @@ func (o *outgoing) judge(now mono.Time, r *request, v verdict) bool {
 	return true
 }
 
-// close ends a request towards the peer.
+// close removes a request from the open requests and from active.
 func (o *outgoing) close(r *request) {
 	if r.unheard {
 		r.unheard = false
@@ -259,7 +261,7 @@ func (o *outgoing) close(r *request) {
 // refused makes a refused request wait again, unless its caller allows no more refusals.
 func (o *outgoing) refused(now mono.Time, r *request) {
 	if r.complete {
-		o.relax() // this end gave it up
+		o.relax() // this end gave the request up
 		return
 	}
 	o.refuse()
@@ -319,7 +321,7 @@ func (o *outgoing) giveUp(r *request, s Status) {
 	}
 }
 
-// expire gives up the requests whose deadlines have passed, and ends a pause.
+// expire gives up the requests whose deadlines have passed, and ends the pause after a refusal.
 func (o *outgoing) expire(now mono.Time) {
 	if o.again != 0 && now >= o.again {
 		o.again = 0
@@ -338,8 +340,8 @@ func (o *outgoing) expire(now mono.Time) {
 	}
 }
 
-// all returns the unfinished requests for which f returns true. Open requests come in the order
-// of their numbers.
+// all returns the unfinished requests for which f returns true. Open requests are sorted by
+// their numbers.
 func (o *outgoing) all(f func(*request) bool) (v []*request) {
 	for _, r := range o.open {
 		if f(r) {
@@ -355,7 +357,7 @@ func (o *outgoing) all(f func(*request) bool) (v []*request) {
 	return v
 }
 
-// flush completes the requests of a handle.
+// flush gives up the requests of a handle.
 func (o *outgoing) flush(h *Handle) {
 	for _, r := range o.all(func(r *request) bool { return r.handle == h && !r.complete }) {
 		o.giveUp(r, StatusFlushed)
@@ -385,7 +387,7 @@ func (o *outgoing) end(s Status) {
 	o.limited, o.allow, o.pause, o.again, o.due = false, 0, 0, 0, 0
 }
 
-// deadline returns when to call expire, or mono.Never.
+// deadline returns the time at which to call expire, or mono.Never.
 func (o *outgoing) deadline() mono.Time {
 	at := mono.Never
 	if o.due != 0 {

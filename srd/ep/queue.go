@@ -10,14 +10,13 @@ import (
 // Op is the kind of a work request.
 type Op uint8
 
-// These are the kinds.
 const (
 	OpSend Op = iota
 	OpReceive
 	OpWrite
 	OpRead
-	// OpWritten comes to Receives: a peer has written to a region and sent immediate data. It
-	// uses up a posted receive, without writing to its buffer.
+	// OpWritten comes to Receives: a peer has written to a region and sent immediate data. An
+	// OpWritten uses up a posted receive, but leaves its buffer unchanged.
 	OpWritten
 )
 
@@ -26,32 +25,32 @@ type Completion struct {
 	Op      Op
 	Status  Status
 	Context uint64 // as in SendOptions or PostReceive
-	// Handle is the destination of a request. It is nil for a receive.
+	// Handle is the destination of a request. For a receive, Handle is nil.
 	Handle *Handle
 	// From is the sender of a received message or write.
 	From PublicKey
-	// Data is the message in the posted buffer, which then belongs to the program again. For a
-	// flushed receive it is the whole buffer, and for a read the buffer. It is nil for a send or
-	// a write.
+	// Data is the message in the posted buffer, which belongs to the program again. For a
+	// flushed receive, Data is the whole buffer. For a read, Data is the buffer of the read. For
+	// a send or a write, Data is nil.
 	Data []byte
 	// Immediate is the immediate data of a received message, if HasImmediate is true.
 	Immediate    uint32
 	HasImmediate bool
-	// Solicited says that the sender asked for an event.
+	// Solicited says that the sender requested an event.
 	Solicited bool
-	// Region is the region that a peer has written to, and Bytes the number of bytes. OpWritten
-	// sets them.
+	// Region is the region that a peer has written to, and Bytes the number of bytes written.
+	// Only OpWritten sets Region and Bytes.
 	Region *Region
 	Bytes  int
 
-	// slot gets the request's place back when the completion is polled.
+	// slot holds the token to take out when the completion is polled.
 	slot chan struct{}
-	// quota is set if it counts the received message.
+	// quota counts the received message; nil means that no quota counts it.
 	quota *quota
 }
 
-// Release removes a received message from the count of Config.PeerReceives. If that bound is set,
-// the program calls Release once for each message, at any time.
+// Release removes a received message from the count of Config.PeerReceives. If PeerReceives is
+// set, the program calls Release once for each message, at any time.
 func (c *Completion) Release() {
 	if c.quota == nil {
 		return
@@ -63,11 +62,11 @@ func (c *Completion) Release() {
 	}
 }
 
-// Err returns nil if the request succeeded, otherwise its status.
+// Err returns nil if the request succeeded, otherwise the request's status.
 func (c *Completion) Err() error { return c.Status.Err() }
 
-// Queue holds the completions of sends or of receives in order. Config bounds its length. It is
-// safe for concurrent use.
+// Queue holds the completions of sends or of receives in order. Config.SendDepth and
+// Config.ReceiveDepth bound the number of completions. A Queue is safe for concurrent use.
 type Queue struct {
 	q         *cq.Queue[Completion]
 	solicited atomic.Bool // only solicited completions and failures make an event
@@ -75,7 +74,7 @@ type Queue struct {
 
 func newQueue() *Queue { return &Queue{q: cq.New[Completion]()} }
 
-// Poll moves the oldest completions into v and returns their number. It neither waits nor
+// Poll moves the oldest completions into v and returns their number. Poll neither waits nor
 // allocates.
 func (q *Queue) Poll(v []Completion) int {
 	n, _ := q.q.Poll(v)
@@ -92,11 +91,11 @@ func free(v []Completion) {
 }
 
 // Event returns a channel that gets a token after a completion is added. One token may stand for
-// many completions, so poll until none is left.
+// many completions, so poll until Poll returns zero.
 func (q *Queue) Event() <-chan struct{} { return q.q.Event() }
 
-// Solicited selects which completions make an event: only solicited messages and failures, or
-// all.
+// Solicited selects the completions that make an event. If only is true, solicited messages and
+// failures make events. If only is false, all completions do.
 func (q *Queue) Solicited(only bool) {
 	q.solicited.Store(only)
 	if !only && q.len() > 0 {
@@ -104,7 +103,7 @@ func (q *Queue) Solicited(only bool) {
 	}
 }
 
-// Wait is like Poll, but waits for a completion if there is none. It returns ErrClosed if the
+// Wait is like Poll, but waits while there is no completion. Wait returns ErrClosed if the
 // endpoint is closed and no completion is left, or the error of ctx.
 func (q *Queue) Wait(ctx context.Context, v []Completion) (int, error) {
 	n, err := q.q.Wait(ctx, v, ErrClosed)
@@ -112,7 +111,7 @@ func (q *Queue) Wait(ctx context.Context, v []Completion) (int, error) {
 	return n, err
 }
 
-// add appends a completion. Its slot guarantees room for it.
+// add appends a completion. The slot of a completion guarantees room for it.
 func (q *Queue) add(c Completion) {
 	q.q.Add(c)
 	if !q.solicited.Load() || c.Solicited || c.Status != StatusOK {
@@ -120,8 +119,7 @@ func (q *Queue) add(c Completion) {
 	}
 }
 
-// close ends Wait. No completion is added afterwards.
+// close ends Wait. After close, no completion is added.
 func (q *Queue) close() { q.q.Close() }
 
-// len returns the number of completions.
 func (q *Queue) len() int { return q.q.Len() }

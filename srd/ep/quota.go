@@ -2,9 +2,9 @@ package ep
 
 import "sync"
 
-// quota counts one peer's messages that occupy receives or the program's memory. It outlives the
-// peer's sessions, so a new session does not help a peer. It is safe for concurrent use, and its
-// lock is a leaf.
+// quota counts one peer's messages that occupy receives or the program's memory. A quota
+// outlives the peer's sessions, so a new session does not help a peer. A quota is safe for
+// concurrent use, and its lock is a leaf.
 type quota struct {
 	most int
 
@@ -13,8 +13,8 @@ type quota struct {
 	waits *link // a link whose message was refused
 }
 
-// take counts a message. If the count is full, it returns false and notes l, which the next
-// release will tell.
+// take counts a message. If the count is full, take returns false and records l for the next
+// call of give.
 func (q *quota) take(l *link) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -26,7 +26,8 @@ func (q *quota) take(l *link) bool {
 	return true
 }
 
-// give removes a message from the count. If a link waits for this, give returns it.
+// give removes a message from the count. It returns the link that the last refused take
+// recorded, or nil.
 func (q *quota) give() (tell *link) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -35,7 +36,7 @@ func (q *quota) give() (tell *link) {
 	return tell
 }
 
-// forget removes a link that is ending.
+// forget forgets a link that is ending.
 func (q *quota) forget(l *link) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

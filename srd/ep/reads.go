@@ -6,11 +6,12 @@ import (
 	"github.com/srdtun/srdtun/srd"
 )
 
-// replies sends to one peer the bytes that it reads. It is not safe for concurrent use.
+// replies sends to one peer the bytes that it reads. A replies value is not safe for concurrent
+// use.
 //
 // The peer may be hostile. Each read takes a reply of some 80 bytes, and there are at most
-// requestsMost. Bytes are copied only when a path has room for them, so the transport's window
-// bounds their memory.
+// requestsMost replies. Bytes are copied only when a path has room for them, so the congestion
+// window bounds the memory of the copies.
 type replies struct {
 	open   map[uint32]*reply
 	active fifo[*reply] // replies with bytes to send
@@ -55,7 +56,7 @@ func (s *replies) add(number uint32, region *Region, from uint64, total int) {
 	s.active.push(r)
 }
 
-// pull returns the next piece. Replies take turns, so a long one delays no short one.
+// pull returns the next piece. Replies alternate, so a long reply delays no short reply.
 func (s *replies) pull(most int) (m srd.Message, ok bool) {
 	for s.active.len() > 0 {
 		r := s.active.pop()
@@ -90,8 +91,9 @@ func (p *replyPiece) Done(st srd.Status) {
 	r.settle()
 }
 
-// settle ends a reply without pieces in the transport. If the region was closed, the reader gets
-// its verdict only then, so no piece follows it.
+// settle ends a reply without pieces in the transport. After the region was closed, the reader
+// gets its verdict only when the transport holds no more pieces. So no piece follows the
+// verdict.
 func (r *reply) settle() {
 	if r.pieces > 0 || !r.revoked && r.at < r.total || r.of.open[r.number] != r {
 		return
@@ -104,5 +106,5 @@ func (r *reply) settle() {
 	spareReplies.Put(r)
 }
 
-// reset forgets all replies. The transport reports the fate of their pieces.
+// reset forgets all replies. The transport reports the fate of the replies' pieces.
 func (s *replies) reset() { s.open, s.active, s.broken = nil, fifo[*reply]{}, false }

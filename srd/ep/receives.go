@@ -10,7 +10,8 @@ type receive struct {
 }
 
 // receives holds the posted buffers of an endpoint, which all peers share. It also holds the
-// peers whose messages found no buffer. It is safe for concurrent use, and its lock is a leaf.
+// peers whose messages found no buffer. A receives value is safe for concurrent use, and its
+// lock is a leaf.
 type receives struct {
 	slots chan struct{} // a token for each receive until its completion is polled
 
@@ -22,7 +23,7 @@ type receives struct {
 	closed bool
 }
 
-// post adds a buffer. If a peer waits for one, post returns its link.
+// post adds a buffer. If a peer waits for a buffer, post returns the peer's link.
 func (rs *receives) post(r receive) (tell *link, err error) {
 	select {
 	case rs.slots <- struct{}{}:
@@ -64,8 +65,9 @@ func (rs *receives) push(r receive) {
 	rs.n++
 }
 
-// take reserves the oldest receive for a message of size bytes. If there is none, the verdict is
-// notReady, and the next receive is announced to l. A receive that is too short stays.
+// take reserves the oldest receive for a message of size bytes. If no receive is posted, the
+// verdict is notReady, and the next receive is announced to l. A receive that is too short for
+// the message stays posted.
 func (rs *receives) take(l *link, size int) (r receive, v verdict) {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
@@ -86,7 +88,8 @@ func (rs *receives) take(l *link, size int) (r receive, v verdict) {
 	return r, accepted
 }
 
-// giveBack makes a reserved receive the oldest again. It returns a waiting peer's link.
+// giveBack makes a reserved receive the oldest again. If a peer waits for a receive, giveBack
+// returns the peer's link.
 func (rs *receives) giveBack(r receive) (tell *link) {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
@@ -108,10 +111,10 @@ func (rs *receives) forget(l *link) {
 			break
 		}
 	}
-	l.hungry = true // for good, so the link is not added again
+	l.hungry = true // stays true, so the link is not added again
 }
 
-// flush removes and returns all receives. No more are posted.
+// flush removes and returns all receives, and makes post return ErrClosed.
 func (rs *receives) flush() (all []receive) {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()

@@ -9,10 +9,10 @@ import (
 	"github.com/srdtun/srdtun/srd/handshake"
 )
 
-// Access says what a peer may do with a region.
+// Access says whether a peer may read or write a region.
 type Access uint8
 
-// These are the rights, which can be combined.
+// AccessRead and AccessWrite can be combined.
 const (
 	AccessRead Access = 1 << iota
 	AccessWrite
@@ -21,7 +21,7 @@ const (
 // errAccess means that the peer would have no right to the region.
 var errAccess = errors.New("ep: a region needs AccessRead, AccessWrite or both")
 
-// Remote is a place in a peer's region.
+// Remote is a position in a peer's region.
 type Remote struct {
 	Key    uint64 // key of the region
 	Offset uint64 // offset of the first byte in the region
@@ -34,13 +34,13 @@ func (r Remote) append(b []byte) []byte {
 	return binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(b, r.Key), r.Offset)
 }
 
-// remoteOf reads a Remote from at least remoteLen bytes.
+// remoteOf parses a Remote from at least remoteLen bytes.
 func remoteOf(b []byte) Remote {
 	return Remote{Key: binary.BigEndian.Uint64(b), Offset: binary.BigEndian.Uint64(b[8:])}
 }
 
-// Region is memory that one peer may read or write with Read and Write. It is safe for
-// concurrent use.
+// Region is memory that one peer may access with Read or Write. A Region is safe for concurrent
+// use.
 type Region struct {
 	of     *regions
 	key    uint64
@@ -52,12 +52,12 @@ type Region struct {
 	buf []byte     // nil: closed
 }
 
-// Register lets one peer use buf. The peer needs the region's key, and the program must tell it.
-// The key is a random number of 64 bits, and only this peer can use it. So neither a guess nor a
-// stranger with the key reaches the memory. The errors are ErrClosed, handshake.ErrSpelling, and
-// one for an access of zero.
+// Register lets one peer access buf. The peer needs the region's key, and the program must send
+// the key to the peer. The key is a random number of 64 bits, and only this peer can use it. So
+// nobody reaches the memory by a guess, and no other peer reaches it with the key. The errors of
+// Register are ErrClosed, handshake.ErrSpelling, and an error for an invalid access.
 //
-// The peer's bytes arrive in any order and at any time. The program should read them only after a
+// The peer's bytes arrive in any order and at any time. The program should read buf only after a
 // completion, its own or a message of the peer.
 func (e *Endpoint) Register(peer PublicKey, buf []byte, access Access) (*Region, error) {
 	if err := handshake.CheckPublic(handshake.PublicKey(peer)); err != nil {
@@ -79,15 +79,15 @@ func (e *Endpoint) Register(peer PublicKey, buf []byte, access Access) (*Region,
 	return r, nil
 }
 
-// Remote returns the place in the region that a peer gives to Read and Write.
+// Remote returns the position in the region that a peer passes to Read and Write.
 func (r *Region) Remote(offset int) Remote { return Remote{Key: r.key, Offset: uint64(offset)} }
 
 // Len returns the number of bytes of the region.
 func (r *Region) Len() int { return r.size }
 
-// Close takes the region back. After it returns, the endpoint neither reads nor writes the memory
-// and has no reference to it. Requests in progress end with StatusRemoteInvalid. The result is
-// always nil.
+// Close ends the peer's access to the region. After Close returns, the endpoint neither reads
+// nor writes the memory and has no reference to it. Requests in progress end with
+// StatusRemoteInvalid. Close always returns nil.
 func (r *Region) Close() error {
 	r.of.remove(r)
 	r.mu.Lock()
@@ -96,7 +96,7 @@ func (r *Region) Close() error {
 	return nil
 }
 
-// put copies bytes into the region. It returns false if the region is closed. The caller has
+// put copies bytes into the region. If the region is closed, put returns false. The caller has
 // checked the bounds.
 func (r *Region) put(at uint64, data []byte) bool {
 	r.mu.Lock()
@@ -108,8 +108,8 @@ func (r *Region) put(at uint64, data []byte) bool {
 	return true
 }
 
-// get copies bytes out of the region. It returns false if the region is closed. The caller
-// has checked the bounds.
+// get copies bytes out of the region. If the region is closed, get returns false. The caller has
+// checked the bounds.
 func (r *Region) get(at uint64, data []byte) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -120,14 +120,14 @@ func (r *Region) get(at uint64, data []byte) bool {
 	return true
 }
 
-// regions holds the regions of an endpoint by their keys. It is safe for concurrent use, and
-// its lock is a leaf.
+// regions holds the regions of an endpoint by their keys. A regions value is safe for concurrent
+// use, and its lock is a leaf.
 type regions struct {
 	mu sync.RWMutex
 	of map[uint64]*Region
 }
 
-// add gives a region its key.
+// add adds a region and gives it a random key.
 func (rs *regions) add(r *Region) {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
@@ -150,7 +150,7 @@ func (rs *regions) remove(r *Region) {
 	}
 }
 
-// find returns the region in which peer may access size bytes at a place, or nil.
+// find returns the region in which peer may access size bytes at a position, or nil.
 func (rs *regions) find(peer PublicKey, at Remote, size int, access Access) *Region {
 	rs.mu.RLock()
 	r := rs.of[at.Key]

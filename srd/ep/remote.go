@@ -2,11 +2,12 @@ package ep
 
 import "context"
 
-// Write copies data to a place in a region of a handle's peer. It uses no receive there. The
-// peer's program notices it only by immediate data (see OpWritten). It waits and fails like Send,
-// and its completion comes to Sends. The status is StatusRemoteInvalid if the peer has no such
-// region for this endpoint, or if data is longer than the region. Then nothing is written. After
-// another failure a part may have been written.
+// Write copies data to a position in a region of a handle's peer. Write uses no receive of the
+// peer. The peer's program gets a completion only if the write has immediate data (see
+// OpWritten). Write waits and fails like Send, and the completion of the write comes to Sends.
+// The status is StatusRemoteInvalid if the peer has no such region for this endpoint, or if data
+// does not fit in the region. In both cases nothing is written. After another failure a part of
+// data may have been written.
 func (e *Endpoint) Write(ctx context.Context, h *Handle, to Remote, data []byte, o SendOptions) error {
 	if err := h.acquire(ctx); err != nil {
 		return err
@@ -22,9 +23,10 @@ func (e *Endpoint) TryWrite(h *Handle, to Remote, data []byte, o SendOptions) er
 	return e.submit(h, work{OpWrite, data, to}, &o, nil)
 }
 
-// Read fills buf from a place in a region of a handle's peer, without notice to the peer's
-// program. Immediate and Solicited have no effect. Read waits and fails like Send, and its
-// completion comes to Sends. The buffer belongs to the endpoint until the completion is polled.
+// Read fills buf from a position in a region of a handle's peer. The peer's program gets no
+// completion for a read. The options Immediate and Solicited have no effect on a read. Read
+// waits and fails like Send, and the completion of the read comes to Sends. The buffer belongs
+// to the endpoint until the completion is polled.
 func (e *Endpoint) Read(ctx context.Context, h *Handle, from Remote, buf []byte, o SendOptions) error {
 	if err := h.acquire(ctx); err != nil {
 		return err

@@ -8,8 +8,8 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// request is a work request: a message to send, a write or a read. It is the srd.Owner of its
-// pieces.
+// request is a work request: a message to send, a write or a read. A request is the srd.Owner of
+// its pieces.
 type request struct {
 	op      Op
 	out     *outgoing
@@ -37,7 +37,7 @@ type request struct {
 	pieces   int  // pieces that the transport holds
 	complete bool
 
-	// A read uses these fields.
+	// Only a read uses these fields.
 	total int
 	seen  int    // bytes that have arrived
 	edges uint64 // see incoming.cover
@@ -46,7 +46,7 @@ type request struct {
 // requests keeps finished requests, with their own buffers, for reuse.
 var requests = sync.Pool{New: func() any { return new(request) }}
 
-// keptMost is the largest buffer that a finished request keeps.
+// keptMost is the size in bytes of the largest buffer that a finished request keeps.
 const keptMost = EagerMost + immediateLen
 
 // newRequest returns a request that holds a copy of data.
@@ -80,7 +80,7 @@ func newWrite(h *Handle, to Remote, data []byte, o *SendOptions) *request {
 	return r
 }
 
-// newRead returns a request that fills dest.
+// newRead returns a request that reads into dest.
 func newRead(h *Handle, from Remote, dest []byte, o *SendOptions) *request {
 	r := newRequest(h, nil, o)
 	r.op, r.flags, r.buf, r.dest, r.total = OpRead, 0, from.append(r.own[:0]), dest, len(dest)
@@ -88,7 +88,7 @@ func newRead(h *Handle, from Remote, dest []byte, o *SendOptions) *request {
 	return r
 }
 
-// recycle keeps r for reuse if there is no other reference to it.
+// recycle keeps r for reuse if there is no other reference to r.
 func (r *request) recycle() {
 	if !r.complete || r.unheard || r.listed || r.pieces > 0 {
 		return
@@ -116,14 +116,15 @@ func (r *request) Done(s srd.Status) {
 	}
 }
 
-// prefixed returns a piece of a write, with the Remote before it.
+// prefixed returns a piece of a write, with the write's Remote before it.
 func (r *request) prefixed(piece []byte) []byte {
 	at := len(r.heads)
 	r.heads = append(r.to.append(r.heads), piece...)
 	return r.heads[at:]
 }
 
-// class returns the class of pieces sent now, which says how long their repair is worthwhile.
+// class returns the class of pieces sent now. The class says how long their repair is
+// worthwhile.
 func (r *request) class(now mono.Time) srd.Class {
 	if r.until == 0 || r.op == OpRead {
 		return srd.Reliable
@@ -131,11 +132,10 @@ func (r *request) class(now mono.Time) srd.Class {
 	return srd.Deadline(r.until.Sub(now))
 }
 
-// sendable reports whether Pull can take a piece of r.
+// sendable reports whether Pull can send a piece of r.
 func (r *request) sendable() bool {
 	if r.over {
-		// After the whole eager part, the answer on its way decides whether the peer needs a
-		// rest.
+		// After the whole eager part, the peer's answer decides whether the peer needs a rest.
 		return r.at < len(r.buf) && r.at > 0 && (r.at < eager(len(r.buf)) || r.upto == len(r.buf))
 	}
 	return r.at < r.upto

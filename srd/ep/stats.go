@@ -6,7 +6,6 @@ import (
 	"time"
 )
 
-// counts are an endpoint's counters.
 type counts struct {
 	completed  [NumStatus]atomic.Uint64
 	notReady   atomic.Uint64
@@ -19,7 +18,7 @@ type counts struct {
 	denied     atomic.Uint64
 }
 
-// Stats are the counters of an endpoint.
+// Stats has the counters of an endpoint.
 type Stats struct {
 	Completed [NumStatus]uint64 // requests to send, by status
 	NotReady  uint64            // refusals by peers for lack of a posted receive
@@ -29,8 +28,8 @@ type Stats struct {
 	Written   uint64            // writes of peers to regions
 	Read      uint64            // reads by peers that were begun
 	Denied    uint64            // writes and reads by peers to a region that does not exist
-	// Violations counts peers' messages that break the rules of this package. Each one ended a
-	// session.
+	// Violations counts peers' messages that break the rules of this package. Each violation
+	// ended a session.
 	Violations uint64
 	Posted     int // receives that no message has reserved
 	Unpolled   int // completions that were not polled
@@ -59,7 +58,7 @@ func (e *Endpoint) Stats() (v Stats) {
 }
 
 // HandleStats describes the connection to a handle's peer: session, window, counters, paths. All
-// handles to a peer share it.
+// handles to a peer share this connection.
 type HandleStats struct {
 	Connected     bool          // there is a session
 	RTT           time.Duration // smoothed, over all paths; 0: unknown
@@ -72,7 +71,7 @@ type HandleStats struct {
 	Waiting       int // requests that have not begun
 	Open          int // requests that the peer has not answered
 	// Credits is the number of requests that may begin before the peer announces more receives.
-	// It is -1 if no refusal limits the sender.
+	// If no refusal limits the sender, Credits is -1.
 	Credits int
 	Paths   []PathStats
 }

@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// These are the errors of calls.
+// Calls return these errors.
 var (
 	// ErrClosed means that the endpoint or the handle is closed.
 	ErrClosed = errors.New("ep: closed")
@@ -21,9 +21,9 @@ var (
 // Status is the result of a work request. Each status but StatusOK is an error.
 type Status uint8
 
-// These are the statuses. Only StatusOK says that the message arrived. After StatusReset,
-// StatusTimedOut, StatusUnresponsive and StatusFlushed it may have arrived. After the others it
-// has not.
+// Only StatusOK says that the message arrived. After StatusReset, StatusTimedOut,
+// StatusUnresponsive or StatusFlushed, the message may have arrived. After any other status, the
+// message has not arrived.
 const (
 	// StatusOK: the responder accepted the whole message into a posted receive.
 	StatusOK Status = iota
@@ -33,8 +33,8 @@ const (
 	// the caller allows.
 	StatusNotReady
 	// StatusRemoteInvalid: the message is longer than the peer's posted receive, or the peer has
-	// no such region for this endpoint. A peer that breaks the rules of this package causes it,
-	// too.
+	// no such region for this endpoint. The status also follows if the peer breaks the rules of
+	// this package.
 	StatusRemoteInvalid
 	// StatusUnresponsive: the peer was silent for Config.Unresponsive.
 	StatusUnresponsive
@@ -42,7 +42,7 @@ const (
 	StatusReset
 	// StatusFlushed: this end closed the handle or the endpoint.
 	StatusFlushed
-	// StatusTimedOut: the deadline has passed.
+	// StatusTimedOut: the request's deadline has passed.
 	StatusTimedOut
 	// NumStatus is the number of statuses.
 	NumStatus

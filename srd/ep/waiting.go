@@ -3,16 +3,16 @@ package ep
 import "slices"
 
 // waiting holds the requests that have not begun. A message without immediate data needs a
-// receive of the peer, so it depends on credits. Reads and writes do not. Neither do messages
-// with immediate data: a peer with Config.PeerReceives always has receives for them. It is not
-// safe for concurrent use.
+// receive of the peer, so it depends on credits. Reads and writes need no credits. Messages with
+// immediate data need none either, because a peer with Config.PeerReceives always has receives
+// for them. A waiting value is not safe for concurrent use.
 type waiting struct {
 	bound fifo[*request] // requests that need credits
 	free  fifo[*request]
-	turn  bool // the next turn is bound's, not free's
+	turn  bool // the next request is of bound, not of free
 }
 
-// free reports whether a request needs no credits. A refused request always needs them.
+// free reports whether a request needs no credits. A refused request always needs credits.
 func (r *request) free() bool {
 	return !r.refused && (r.op != OpSend || r.flags&flagImmediate != 0)
 }
@@ -37,8 +37,8 @@ func (w *waiting) all() []*request { return slices.Concat(w.free.rest(), w.bound
 // may reports whether a request may begin, with or without credits.
 func (w *waiting) may(credits bool) bool { return w.free.len() > 0 || credits && w.bound.len() > 0 }
 
-// pop returns the next request that may begin. Call it only if may returns true. Both kinds take
-// turns.
+// pop returns the next request that may begin. Call pop only if may returns true. Requests of
+// both kinds alternate.
 func (w *waiting) pop(credits bool) *request {
 	w.turn = !w.turn
 	if w.free.len() > 0 && (w.turn || !credits || w.bound.len() == 0) {

@@ -14,38 +14,39 @@ const (
 	// frames is how many frames may wait for the goroutine that matches them: two batches of
 	// package srd/loop.
 	frames = 256
-	// defaultUnexpected is the depth of common adapters' match queues. With the longest frames it
-	// takes 2 MiB for each peer.
+	// defaultUnexpected is the depth of common network adapters' match queues. With the longest
+	// frames, so many messages take 2 MiB for each peer.
 	defaultUnexpected = 256
 	unexpectedMost    = 1 << 16
-	// defaultSendDepth and defaultReceiveDepth have the values of package ep.
+	// defaultSendDepth and defaultReceiveDepth have the same values as in package ep.
 	defaultSendDepth    = 256
 	defaultReceiveDepth = 1024
 	depthMost           = 1 << 20
 )
 
-// These are the errors of completions, in addition to ep.Status.
+// A completion may carry one of these errors instead of an ep.Status.
 var (
-	// ErrTruncated means that a message was longer than the buffer. Its end is lost.
+	// ErrTruncated means that a message was longer than the buffer. The bytes beyond the buffer
+	// are lost.
 	ErrTruncated = errors.New("msg: the message is longer than the buffer")
-	// ErrCanceled means that Cancel took the receive back.
+	// ErrCanceled means that Cancel removed the receive.
 	ErrCanceled = errors.New("msg: the receive was canceled")
 	// ErrTooLarge is an error of Send: the message is larger than MaxMessage.
 	ErrTooLarge = fmt.Errorf("msg: message larger than %d bytes", MaxMessage)
 )
 
-// Config configures an endpoint.
 type Config struct {
-	// Endpoint configures the underlying endpoint of package ep. Its Protocol names the program's
-	// protocol; endpoints of package ep itself do not match it. Its SendDepth bounds a handle's
-	// sends without a polled completion. Its ReceiveDepth bounds the receives that are posted, or
-	// completed and not polled. Its PeerReceives is ignored.
+	// Endpoint configures the underlying endpoint of package ep. Both ends must be endpoints of
+	// this package with the same Endpoint.Protocol. Endpoint.SendDepth bounds a handle's sends
+	// without a polled completion. Endpoint.ReceiveDepth bounds the receives that are posted, or
+	// completed and not polled. Endpoint.PeerReceives has no effect.
 	Endpoint ep.Config
-	// Unexpected bounds the messages of one peer that arrived before their receives; 0 means 256.
-	// Further messages of the peer wait at their sender.
+	// Unexpected bounds the messages of one peer that arrived before their receives. Zero means
+	// 256 messages. Further messages of the peer wait at their sender.
 	Unexpected int
-	// Eager is the longest message whose bytes are sent at once. The receiver of a longer message
-	// reads it after a receive matches. 0 means the payload of one frame, some 8 KiB.
+	// Eager is the longest message in bytes that is sent at once. The receiver of a longer
+	// message reads its bytes after a receive matches. Zero means the payload of one frame, some
+	// 8 KiB.
 	Eager int
 }
 
@@ -77,8 +78,8 @@ func (c Config) below() ep.Config {
 	if b.Protocol != "" {
 		b.Protocol += " over srd/msg 1"
 	}
-	// The underlying handle of a Handle has a slot for each of its sends. The handle for reads
-	// and answers has slots of its own.
+	// The underlying handle of a Handle has a slot for each send of the Handle. The handle for
+	// reads and answers has slots of its own.
 	b.SendDepth = max(c.Endpoint.SendDepth, 2*readsMost)
 	b.ReceiveDepth = frames
 	b.PeerReceives = c.Unexpected

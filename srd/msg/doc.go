@@ -1,36 +1,38 @@
-// Package msg sends tagged messages over endpoints of package ep. It is the messaging layer that
-// MPI and other runtimes expect above an unordered transport. The API is v0: it may change.
+// Package msg sends tagged messages over endpoints of package ep. MPI and other runtimes expect
+// such a messaging layer above an unordered transport. The API is v0: it may change.
 //
 // # Model
 //
 // An Endpoint sends and receives messages of up to 1 GiB. Each message has a tag of 64 bits.
-// Receive posts a buffer for one message. Its Match selects the sender, or any, and the tag,
-// apart from the bits of a mask. A message takes the oldest receive that matches it. If there is
-// none, the message is unexpected and waits. A new receive takes the oldest unexpected message
-// that matches.
+// Receive posts a buffer for one message. A Match selects the messages for the buffer by sender
+// and by tag. Match.Ignore excludes bits of the tag from the comparison. A message goes into the
+// oldest receive that matches it. A message without a matching receive is called unexpected, and
+// waits. A new receive takes the oldest unexpected message that matches.
 //
-// Messages have no order unless Options.Ordered asks for it. Ordered messages to a peer are
-// matched in the order of sending. A failed message is not part of this order. If it arrives
-// after all, it has no order. Completions have no order, because the bytes of a long message may
-// arrive late.
+// Messages have no order by default. Messages with Options.Ordered to one peer are matched in
+// the order of sending. A failed message is not part of this order. If a failed message arrives
+// after all, it is matched at once. Completions have no order, because the bytes of a long
+// message may arrive late.
 //
-// A short message is eager: its bytes are sent at once. A message longer than Config.Eager sends
-// only an offer. After a receive matches, the receiver reads the bytes from the sender's memory
-// directly into the buffer. Then it notifies the sender. So the completion of a short send means
-// that the peer's endpoint has the message. The completion of a long send means that the peer has
-// read the bytes, or does not want them. Until then the sender's buffer belongs to the endpoint.
-// Peers never write to this program's memory, and they read only messages sent to them. A peer
-// that offers bytes and does not send them occupies a receive for a minute.
+// The bytes of a short message are sent at once. For a message longer than Config.Eager, the
+// endpoint sends only an offer. After a receive matches, the receiver reads the bytes from the
+// sender's memory directly into the buffer. The receiver then notifies the sender. So the
+// completion of a short send means that the peer's endpoint has the message. The completion of a
+// long send means that the peer has read the bytes, or discarded the message. Until the
+// completion, the sender's buffer belongs to the endpoint. Peers never write to this program's
+// memory, and they read only messages sent to them. A peer that offers bytes and does not send
+// them occupies a receive for a minute.
 //
-// Peek and Claim examine unexpected messages. Cancel takes back a receive that has not matched.
+// Peek and Claim examine unexpected messages. Cancel removes a receive that has not matched.
 // ReceiveMulti posts one buffer for many messages.
 //
 // # Bounds
 //
-// A peer may have Config.Unexpected messages here that no receive has taken. In addition, 256 of
-// its messages may be held back because an earlier ordered message is missing. With the defaults
-// this is at most 4 MiB. Its other messages wait at their sender, as if no receive were posted.
-// Other peers are not affected, and answers for long messages are not delayed.
+// Each peer may have Config.Unexpected messages here that no receive has taken. In addition, 256
+// messages of a peer may be held back because an earlier ordered message is missing. With the
+// defaults, both together take at most 4 MiB for each peer. Further messages of the peer wait at
+// their sender, as if no receive were posted. The bounds of one peer do not affect other peers,
+// and do not delay answers for long messages.
 //
 // # Semantics beside libfabric's
 //
@@ -60,8 +62,8 @@
 //
 // # On the wire
 //
-// The protocol's name is the program's, followed by " over srd/msg 1". Each frame is one message
-// of package ep of at most 8,192 bytes, big endian:
+// The name of the wire protocol is the program's, followed by " over srd/msg 1". Each frame is
+// one message of package ep of at most 8,192 bytes, big endian:
 //
 //	0 1  1: a message; 2: an offer. 0x80: ordered; 0x40: with immediate data
 //	1 8  tag
@@ -78,10 +80,10 @@
 //	3 1  the offer is unknown here
 //	4 0  is the offer still known?
 //
-// The frame 5 0 has an epoch after the two bytes. It says that ordered messages with numbers
-// below the immediate data will not come any more.
+// The frame 5 0 has an epoch after the two bytes. It announces that ordered messages with
+// numbers below the immediate data will not be sent any more.
 //
-// A process draws an epoch for each peer. A message has a result after it was accepted or has
-// failed. The receiver does not wait for numbers below the lowest one without a result. All
-// numbers are less than 256 above that one.
+// A process draws a random epoch for each peer. A message has a result after the peer accepted
+// it or after it failed. The receiver does not wait for numbers below the lowest number without
+// a result. All numbers are less than 256 above that lowest number.
 package msg

@@ -13,9 +13,9 @@ import (
 	"github.com/srdtun/srdtun/srd/ep"
 )
 
-// Endpoint sends and receives tagged messages. It is safe for concurrent use.
+// Endpoint sends and receives tagged messages. An Endpoint is safe for concurrent use.
 //
-// Lock order: mu, then the locks of package ep. Package ep does not call this one.
+// Code that holds mu may take locks of package ep, and never the other way round.
 type Endpoint struct {
 	cfg      Config
 	e        *ep.Endpoint
@@ -42,8 +42,8 @@ type Endpoint struct {
 	started []*ep.Handle // handles with requests that wait for unlock
 }
 
-// unlock unlocks mu. Before that it sends all requests begun under the lock, so they leave
-// together.
+// unlock unlocks mu. Before that, unlock sends all requests begun under the lock, so that they
+// leave in one train.
 func (m *Endpoint) unlock() {
 	for _, h := range m.started {
 		h.Push()
@@ -52,7 +52,7 @@ func (m *Endpoint) unlock() {
 	m.mu.Unlock()
 }
 
-// hold notes that a handle has requests for unlock to send. The lock is held.
+// hold notes that a handle has requests for unlock to send. The caller holds the lock.
 func (m *Endpoint) hold(h *ep.Handle) {
 	if !slices.Contains(m.started, h) {
 		m.started = append(m.started, h)
@@ -62,7 +62,7 @@ func (m *Endpoint) hold(h *ep.Handle) {
 // spareMost bounds the messages and receives kept for reuse.
 const spareMost = 256
 
-// pair is an endpoint's record of a peer. Endpoint.mu protects it.
+// pair is an endpoint's record of a peer. Endpoint.mu protects its fields.
 type pair struct {
 	key  ep.PublicKey
 	back *ep.Handle // for reads and answers; nil: not needed yet
@@ -107,16 +107,17 @@ func Open(cfg Config) (*Endpoint, error) {
 	return m, nil
 }
 
-// PublicKey returns the key under which peers know this endpoint.
+// PublicKey returns the public key by which peers address this endpoint.
 func (m *Endpoint) PublicKey() ep.PublicKey { return m.e.PublicKey() }
 
-// Port returns the UDP port at which peers call this endpoint.
+// Port returns the UDP port at which peers reach this endpoint.
 func (m *Endpoint) Port() uint16 { return m.e.Port() }
 
 // Allow lets a peer send, like ep.Endpoint.Allow.
 func (m *Endpoint) Allow(key ep.PublicKey) error { return m.e.Allow(key) }
 
-// Revoke undoes Allow, like ep.Endpoint.Revoke. Messages that have arrived stay.
+// Revoke undoes Allow, like ep.Endpoint.Revoke. Messages that have already arrived stay
+// available.
 func (m *Endpoint) Revoke(key ep.PublicKey) { m.e.Revoke(key) }
 
 // Sends returns the completion queue of sends.
@@ -125,7 +126,7 @@ func (m *Endpoint) Sends() *Queue { return m.sends }
 // Receives returns the completion queue of receives.
 func (m *Endpoint) Receives() *Queue { return m.receives }
 
-// Handle makes a handle, like ep.Endpoint.Handle.
+// Handle makes a destination, like ep.Endpoint.Handle.
 func (m *Endpoint) Handle(key ep.PublicKey, addrs ...netip.AddrPort) (*Handle, error) {
 	below, err := m.e.Handle(key, addrs...)
 	if err != nil {
@@ -136,7 +137,7 @@ func (m *Endpoint) Handle(key ep.PublicKey, addrs ...netip.AddrPort) (*Handle, e
 	return &Handle{of: m, pair: m.pair(key), below: below, slots: make(chan struct{}, m.cfg.Endpoint.SendDepth), gone: make(chan struct{})}, nil
 }
 
-// pair returns the record of a peer. The lock is held.
+// pair returns the record of a peer. The caller holds the lock.
 func (m *Endpoint) pair(key ep.PublicKey) *pair {
 	p := m.pairs[key]
 	if p == nil {
@@ -149,7 +150,7 @@ func (m *Endpoint) pair(key ep.PublicKey) *pair {
 }
 
 // Close ends the endpoint. All unfinished sends and receives get ep.StatusFlushed. Their
-// completions can still be polled.
+// completions can still be polled after Close.
 func (m *Endpoint) Close() error {
 	m.mu.Lock()
 	if m.closed {
@@ -209,7 +210,7 @@ func (m *Endpoint) arrivals() {
 	}
 }
 
-// frame handles one frame. The lock is held.
+// frame handles one frame. The caller holds the lock.
 func (m *Endpoint) frame(c *ep.Completion) {
 	p := m.pair(c.From)
 	if c.HasImmediate {
@@ -252,7 +253,7 @@ func (m *Endpoint) frame(c *ep.Completion) {
 }
 
 // loosen removes a held message from the count of package ep, so that the missing earlier
-// messages find a receive. Each peer may have orderWindow such messages.
+// messages find a receive. Each peer may have orderWindow messages that this count leaves out.
 func (p *pair) loosen(x *message) {
 	if p.loose < orderWindow {
 		p.loose++
@@ -261,7 +262,7 @@ func (p *pair) loosen(x *message) {
 	}
 }
 
-// message returns a message from the spare ones. The lock is held.
+// message returns a message for use, from spare if possible. The caller holds the lock.
 func (m *Endpoint) message() *message {
 	if n := len(m.spare); n > 0 {
 		x := m.spare[n-1]
@@ -271,7 +272,7 @@ func (m *Endpoint) message() *message {
 	return new(message)
 }
 
-// forget frees a message that is no longer needed. The lock is held.
+// forget frees a message that is no longer needed. The caller holds the lock.
 func (m *Endpoint) forget(x *message) {
 	if x.loose {
 		x.pair.loose--

@@ -6,20 +6,19 @@ import (
 	"github.com/srdtun/srdtun/srd/ep"
 )
 
-// These are the kinds of frames. Each frame is one message of package ep.
+// Each frame is one message of package ep, of one of these kinds.
 const (
 	kindEager   = 1 // a message with its bytes
 	kindOffer   = 2 // a message whose bytes the receiver reads
 	kindDone    = 3 // the receiver has read the bytes; the offer's number is immediate data
-	kindProbe   = 4 // does the receiver still know the offer? Its number is immediate data
-	kindSkip    = 5 // ordered messages below the immediate data will not come any more
+	kindProbe   = 4 // whether the receiver still has the offer; the offer's number is immediate data
+	kindSkip    = 5 // ordered messages below the immediate data will not be sent any more
 	kindMask    = 0x0f
 	flagOrdered = 0x80
 	flagImm     = 0x40
 	flagMask    = flagOrdered | flagImm
 )
 
-// These are the lengths of the parts of a frame.
 const (
 	headLen    = 1 + 8
 	orderLen   = 8 + 4 + 1
@@ -31,13 +30,12 @@ const (
 	skipLen    = controlLen + 8
 )
 
-// These are the results in a frame of kind kindDone.
 const (
 	doneRead    = 0 // the bytes were read, or are not wanted
 	doneUnknown = 1 // this process does not know the offer
 )
 
-// head is the description of a message in its frame.
+// head has the fields of a message in its frame, without the bytes.
 type head struct {
 	kind    byte
 	tag     uint64
@@ -48,7 +46,7 @@ type head struct {
 	hasImm  bool
 	imm     uint32
 
-	// An offer uses these fields.
+	// Only an offer uses these fields.
 	number uint32 // chosen by the sender
 	size   uint64
 	key    uint64 // key of the region with the bytes
@@ -77,7 +75,7 @@ func (h *head) append(b []byte) []byte {
 }
 
 // parseHead parses a frame with a message or an offer. It returns the message's bytes, and false
-// if the frame is invalid.
+// for an invalid frame.
 func parseHead(b []byte) (h head, data []byte, ok bool) {
 	if len(b) < headLen {
 		return h, nil, false
@@ -126,7 +124,8 @@ func (c *control) append(b []byte) []byte {
 	return b
 }
 
-// parseControl parses a frame with immediate data. It returns false if the frame is invalid.
+// parseControl parses a frame with immediate data. For an invalid frame, parseControl returns
+// false.
 func parseControl(b []byte, number uint32) (c control, ok bool) {
 	if len(b) < controlLen {
 		return c, false

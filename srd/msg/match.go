@@ -6,11 +6,12 @@ import (
 	"github.com/srdtun/srdtun/srd/ep"
 )
 
-// Match selects messages for a receive. The zero value selects messages with tag 0 from any peer.
+// Match selects messages for a receive. The zero value of Match selects messages with tag 0 from
+// any peer.
 type Match struct {
-	// From is the peer; the zero key means any.
+	// From is the sender's key. The zero key selects messages of any sender.
 	From ep.PublicKey
-	// Tag must equal a message's tag, except for the bits in Ignore.
+	// Tag must equal a message's tag, except for the bits set in Ignore.
 	Tag, Ignore uint64
 }
 
@@ -18,7 +19,7 @@ func (m *Match) takes(from ep.PublicKey, tag uint64) bool {
 	return (tag^m.Tag)&^m.Ignore == 0 && (m.From == ep.PublicKey{} || m.From == from)
 }
 
-// message is a message of a peer, with its bytes or with an offer of them.
+// message is a peer's message, with its bytes or with an offer of them.
 type message struct {
 	pair    *pair
 	head    head
@@ -29,7 +30,7 @@ type message struct {
 	place   ep.Completion // completion of package ep, to be released
 }
 
-// size returns the number of bytes.
+// size returns the number of bytes of the whole message.
 func (m *message) size() int {
 	if m.head.kind == kindOffer {
 		return int(m.head.size)
@@ -37,7 +38,7 @@ func (m *message) size() int {
 	return len(m.data)
 }
 
-// keep copies the bytes, which lie in a receive of package ep.
+// keep copies the bytes of a message out of the receive of package ep.
 func (m *message) keep() {
 	if !m.kept {
 		m.kept, m.data = true, slices.Clone(m.data)
@@ -50,7 +51,7 @@ type receive struct {
 	buf     []byte
 	context uint64
 
-	// A receive for several messages uses these fields.
+	// Only a receive for several messages uses these fields.
 	multi   bool
 	least   int
 	at      int  // used bytes
@@ -58,17 +59,18 @@ type receive struct {
 	retired bool // it takes no more messages
 }
 
-// granule divides the offset of each message in a buffer for several messages. It is a cache
+// The offset of each message in a buffer for several messages is a multiple of granule, a cache
 // line. So such a buffer makes a bounded number of completions.
 const granule = 64
 
 // fits reports whether there is room for a message of n bytes. A message longer than the whole
-// buffer gets all of it.
+// buffer gets the whole buffer.
 func (r *receive) fits(n int) bool {
 	return !r.multi || r.at == 0 || n <= len(r.buf)-r.at
 }
 
-// room takes the room for a message of n bytes. It is shorter if the message is truncated.
+// room takes the room for a message of n bytes. For a truncated message, the result is shorter
+// than n.
 func (r *receive) room(n int) []byte {
 	if !r.multi {
 		return r.buf[:min(n, len(r.buf))]
@@ -80,21 +82,21 @@ func (r *receive) room(n int) []byte {
 	return b
 }
 
-// matcher holds the posted receives and the unexpected messages. A message takes the oldest
-// receive that matches it, and a receive takes the oldest message. It is not safe for concurrent
-// use.
+// matcher holds the posted receives and the unexpected messages. A message goes into the oldest
+// receive that matches it, and a receive takes the oldest matching message. A matcher is not
+// safe for concurrent use.
 //
-// Each peer has its own list of unexpected messages. So a peer with many of them does not slow
-// down receives from others.
+// Each peer has its own list of unexpected messages. So a peer with many unexpected messages
+// does not slow down receives from other peers.
 type matcher struct {
 	posted  []*receive
 	waiting map[ep.PublicKey]*pair // peers with unexpected messages
 	arrived uint64
 }
 
-// arrive returns the receive that takes a message. If there is none, it returns nil and keeps the
-// message as unexpected. A receive for several messages without room for this one is retired and
-// passed to over.
+// arrive returns the receive that takes a message. Without a matching receive, arrive returns
+// nil and keeps the message as unexpected. Some matching receives for several messages may lack
+// room for this message. arrive removes them and passes them to over.
 func (m *matcher) arrive(x *message, over func(*receive)) *receive {
 	for i := 0; i < len(m.posted); {
 		r := m.posted[i]
@@ -148,7 +150,7 @@ func (p *pair) find(match *Match) *message {
 	return nil
 }
 
-// remove removes a message from the unexpected ones.
+// remove removes a message from the unexpected messages.
 func (m *matcher) remove(x *message) {
 	p := x.pair
 	if i := slices.Index(p.unexpected, x); i >= 0 {
@@ -168,7 +170,7 @@ func (m *matcher) unexpected() (n int) {
 	return n
 }
 
-// cancel removes the oldest posted receive with this context, or returns nil.
+// cancel removes and returns the oldest posted receive with this context, or returns nil.
 func (m *matcher) cancel(context uint64) *receive {
 	for i, r := range m.posted {
 		if r.context == context {

@@ -1,10 +1,11 @@
 package msg
 
 // orderWindow bounds the distance between ordered messages to a peer and the first one without a
-// result. So it also bounds the messages that the peer holds back for an earlier one.
+// result. So orderWindow also bounds the messages that the peer holds back for an earlier
+// message.
 const orderWindow = 256
 
-// orderOut numbers the ordered messages to a peer. It is not safe for concurrent use.
+// orderOut numbers the ordered messages to a peer. An orderOut is not safe for concurrent use.
 type orderOut struct {
 	epoch      uint64 // random, so each process has a different one
 	next, base uint32 // next number, and lowest number without a result
@@ -19,7 +20,8 @@ func (o *orderOut) take() (seq uint32, behind byte) {
 	return o.next - 1, byte(o.next - 1 - o.base)
 }
 
-// done notes the result of a message. It reports whether there is more room.
+// done records that a message has a result. It reports whether there is more room for new
+// messages.
 func (o *orderOut) done(seq uint32) (more bool) {
 	o.over[seq%orderWindow] = true
 	for o.base != o.next && o.over[o.base%orderWindow] {
@@ -30,7 +32,8 @@ func (o *orderOut) done(seq uint32) (more bool) {
 	return more
 }
 
-// orderIn puts the ordered messages of a peer in order. It is not safe for concurrent use.
+// orderIn puts the ordered messages of a peer in order. An orderIn is not safe for concurrent
+// use.
 type orderIn struct {
 	known       bool
 	epoch, last uint64 // present epoch, and the one before
@@ -39,10 +42,11 @@ type orderIn struct {
 	run         []*message
 }
 
-// admit takes a message. Messages with numbers below base will not come any more: they have
-// failed, or another process of this end has received them. A message below base that arrives
-// after all has no order. It returns the messages that are now in order. They are valid until the
-// next call. It returns false if no honest peer sends the message.
+// admit takes an arrived message, and returns the messages that are now in order. Messages with
+// numbers below base are not awaited: they have failed, or another process of this end has
+// received them. If a message below base arrives after all, admit returns it at once. The
+// returned slice is valid until the next call. If no honest peer sends the message, admit
+// returns false.
 func (o *orderIn) admit(epoch uint64, seq, base uint32, m *message) (run []*message, ok bool) {
 	o.run = o.run[:0]
 	switch {
@@ -75,8 +79,7 @@ func (o *orderIn) admit(epoch uint64, seq, base uint32, m *message) (run []*mess
 	return o.run, true
 }
 
-// skip notes that messages below base will not come any more. It returns the messages that are
-// now in order.
+// skip stops waiting for messages below base. It returns the messages that are now in order.
 func (o *orderIn) skip(epoch uint64, base uint32) []*message {
 	o.run = o.run[:0]
 	if o.known && epoch == o.epoch {
@@ -116,7 +119,7 @@ func (o *orderIn) flush() {
 	}
 }
 
-// release moves the message with number next to run, if it is here.
+// release moves the message with number next to run, if that message has arrived.
 func (o *orderIn) release() {
 	if h := o.held[o.next]; h != nil {
 		delete(o.held, o.next)

@@ -8,19 +8,19 @@ import (
 )
 
 const (
-	// readMost is the most bytes of one read. A longer message needs several reads.
+	// readMost is the largest number of bytes of one read. A longer message needs several reads.
 	readMost = 256 << 10
-	// readsMost bounds the concurrent reads from one peer. Together they are 4 MiB, which a path
-	// of 3 Gbit/s holds in 10 ms.
+	// readsMost bounds the concurrent reads from one peer. So many reads take 4 MiB, the
+	// bandwidth-delay product of 3 Gbit/s and 10 ms.
 	readsMost = 16
 	// readForMost bounds the time of a read. So a peer that offers bytes and does not send them
-	// occupies a receive no longer. A peer with less than 0.6 Mbit/s is too slow for this bound.
+	// occupies a receive no longer than this. A peer with less than 0.6 Mbit/s is too slow for
+	// this bound.
 	readForMost = time.Minute
-	// controlsMost bounds the answers that wait for a slot of the underlying handle. A peer with
-	// this many does not accept its answers. It will ask again.
+	// controlsMost bounds the answers that wait for a slot of the underlying handle. So many
+	// answers wait only if the peer does not accept them. The peer will send its probes again.
 	controlsMost = 1024
-	// probeAfter is how often the sender of a long message asks whether the receiver still knows
-	// it.
+	// probeAfter is how often the sender of a long message sends a probe to its receiver.
 	probeAfter = 5 * time.Second
 )
 
@@ -34,14 +34,14 @@ type pull struct {
 	err     error
 }
 
-// pull begins to read a message. The lock is held.
+// pull begins to read a message. The caller holds the lock.
 func (m *Endpoint) pull(p *pull) {
 	pr := p.message.pair
 	pr.pulls = append(pr.pulls, p)
 	m.pump(pr)
 }
 
-// pump sends the answers and reads that wait for a peer. The lock is held.
+// pump sends the answers and reads that wait for a peer. The caller holds the lock.
 func (m *Endpoint) pump(p *pair) {
 	if m.closed {
 		return
@@ -75,7 +75,7 @@ func (m *Endpoint) pump(p *pair) {
 	}
 }
 
-// read requests the next bytes of a message. The lock is held.
+// read requests the next bytes of a message. The caller holds the lock.
 func (m *Endpoint) read(p *pair, x *pull) bool {
 	n := min(readMost, len(x.dest)-x.at)
 	i := m.begin(op{kind: opRead, pull: x, pair: p})
@@ -97,7 +97,7 @@ func (m *Endpoint) read(p *pair, x *pull) bool {
 	}
 }
 
-// readSome handles the result of a read. The lock is held.
+// readSome handles the result of a read. The caller holds the lock.
 func (m *Endpoint) readSome(x *pull, c *ep.Completion) {
 	p := x.message.pair
 	p.reading--
@@ -115,7 +115,7 @@ func (m *Endpoint) readSome(x *pull, c *ep.Completion) {
 	m.pump(p)
 }
 
-// abandon completes the messages whose bytes will not be read. The lock is held.
+// abandon completes the messages whose bytes will not be read. The caller holds the lock.
 func (m *Endpoint) abandon(p *pair) {
 	for _, x := range p.pulls {
 		x.err = ep.StatusFlushed
@@ -126,7 +126,7 @@ func (m *Endpoint) abandon(p *pair) {
 	p.pulls = nil
 }
 
-// pulled completes a long message and notifies its sender. The lock is held.
+// pulled completes a long message and notifies its sender. The caller holds the lock.
 func (m *Endpoint) pulled(x *pull) {
 	p, number := x.message.pair, x.message.head.number
 	m.received(x.message, x.receive, x.dest, x.err)
@@ -135,7 +135,7 @@ func (m *Endpoint) pulled(x *pull) {
 	}
 }
 
-// answer sends a control frame, or queues it if there is no slot. The lock is held.
+// answer sends a control frame, or queues it if there is no slot. The caller holds the lock.
 func (m *Endpoint) answer(p *pair, c control) {
 	if len(p.controls) < controlsMost {
 		p.controls = append(p.controls, c)
@@ -145,7 +145,8 @@ func (m *Endpoint) answer(p *pair, c control) {
 	}
 }
 
-// tell sends a control frame. It returns false if there is no slot. The lock is held.
+// tell sends a control frame. If there is no slot, tell returns false. The caller holds the
+// lock.
 func (m *Endpoint) tell(p *pair, c control) bool {
 	var b [skipLen]byte
 	i := m.begin(op{kind: c.kind, pair: p, number: c.number})
@@ -159,8 +160,8 @@ func (m *Endpoint) tell(p *pair, c control) bool {
 	return err != ep.ErrFull
 }
 
-// control handles a control frame of a peer. It returns false if no honest peer sends it. The
-// lock is held.
+// control handles a control frame of a peer. If no honest peer sends this frame, control returns
+// false. The caller holds the lock.
 func (m *Endpoint) control(p *pair, c control) bool {
 	switch c.kind {
 	case kindProbe:
@@ -190,7 +191,7 @@ func (m *Endpoint) control(p *pair, c control) bool {
 	return true
 }
 
-// watch starts the timer of probe if this offer is the only one. The lock is held.
+// watch starts the timer of probe if there is only one offer. The caller holds the lock.
 func (m *Endpoint) watch() {
 	if m.timer == nil {
 		m.timer = time.AfterFunc(probeAfter, m.probe)
@@ -199,7 +200,8 @@ func (m *Endpoint) watch() {
 	}
 }
 
-// probe asks the receivers of all accepted offers whether they still know them.
+// probe sends a probe for each accepted offer, to learn whether the receiver still has the
+// offer.
 func (m *Endpoint) probe() {
 	m.mu.Lock()
 	defer m.unlock()

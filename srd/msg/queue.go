@@ -10,7 +10,6 @@ import (
 // Op is the kind of a completion.
 type Op uint8
 
-// These are the kinds.
 const (
 	OpSend Op = iota
 	OpReceive
@@ -22,17 +21,18 @@ const (
 type Completion struct {
 	Op  Op
 	Err error // nil, an ep.Status, ErrTruncated or ErrCanceled
-	// Context is the context in the Options, or of the receive.
+	// Context is the number from the Options of the send, or from the call that posted the
+	// receive.
 	Context uint64
-	// Handle is the destination of a send. It is nil for a receive.
+	// Handle is the destination of a send. For a receive, Handle is nil.
 	Handle *Handle
 	// From is the sender of a received message, and Tag its tag.
 	From ep.PublicKey
 	Tag  uint64
 	// Data is the received message, or its beginning if the message is longer than the buffer.
-	// With OpReleased, or if no message came, it is the whole buffer.
+	// With OpReleased, or if no message came, Data is the whole buffer.
 	Data []byte
-	// Size is the length of the sent message.
+	// Size is the length of the message at its sender, in bytes.
 	Size int
 	// Immediate is the immediate data of a received message, if HasImmediate is true.
 	Immediate    uint32
@@ -41,13 +41,13 @@ type Completion struct {
 	slot chan struct{} // gets the slot of the request back
 }
 
-// Queue holds the completions of sends or of receives. Config bounds it. It is safe for
-// concurrent use.
+// Queue holds the completions of sends or of receives. Config.Endpoint bounds the number of
+// completions. A Queue is safe for concurrent use.
 type Queue struct{ q *cq.Queue[Completion] }
 
 func newQueue() *Queue { return &Queue{cq.New[Completion]()} }
 
-// Poll moves the oldest completions into v and returns their number. It neither waits nor
+// Poll moves the oldest completions into v and returns their number. Poll neither waits nor
 // allocates.
 func (q *Queue) Poll(v []Completion) int {
 	n, _ := q.q.Poll(v)
@@ -56,10 +56,10 @@ func (q *Queue) Poll(v []Completion) int {
 }
 
 // Event returns a channel that gets a token after a completion is added. One token may stand for
-// many completions, so poll until none is left.
+// many completions, so poll until Poll returns zero.
 func (q *Queue) Event() <-chan struct{} { return q.q.Event() }
 
-// Wait is like Poll, but waits for a completion if there is none. It returns ep.ErrClosed if the
+// Wait is like Poll, but waits while there is no completion. Wait returns ep.ErrClosed if the
 // endpoint is closed and no completion is left, or the error of ctx.
 func (q *Queue) Wait(ctx context.Context, v []Completion) (int, error) {
 	n, err := q.q.Wait(ctx, v, ep.ErrClosed)

@@ -2,9 +2,9 @@ package msg
 
 import "github.com/srdtun/srdtun/srd/ep"
 
-// Receive posts a buffer for one message that matches. If such messages have arrived already, it
-// takes the oldest. The buffer belongs to the endpoint until the completion is polled. The errors
-// are ep.ErrFull and ep.ErrClosed.
+// Receive posts a buffer for one message that matches. If such messages have arrived already,
+// Receive takes the oldest one. The buffer belongs to the endpoint until the completion is
+// polled. The errors of Receive are ep.ErrFull and ep.ErrClosed.
 func (m *Endpoint) Receive(match Match, buf []byte, context uint64) error {
 	return m.post(receive{match: match, buf: buf, context: context})
 }
@@ -12,7 +12,7 @@ func (m *Endpoint) Receive(match Match, buf []byte, context uint64) error {
 // ReceiveMulti posts a buffer for several messages. Each message has a completion with its part
 // of the buffer, which begins at a multiple of 64 bytes. The buffer takes messages until fewer
 // than least bytes are left, a message does not fit, or the receive is canceled. The last
-// completion is OpReleased.
+// completion of the buffer is OpReleased.
 func (m *Endpoint) ReceiveMulti(match Match, buf []byte, least int, context uint64) error {
 	return m.post(receive{match: match, buf: buf, context: context, multi: true, least: least})
 }
@@ -48,7 +48,7 @@ func (m *Endpoint) post(r receive) error {
 	}
 }
 
-// receive returns a receive from the idle ones. The lock is held.
+// receive returns a receive for use, from idle if possible. The caller holds the lock.
 func (m *Endpoint) receive() *receive {
 	if n := len(m.idle); n > 0 {
 		r := m.idle[n-1]
@@ -58,7 +58,7 @@ func (m *Endpoint) receive() *receive {
 	return new(receive)
 }
 
-// arrive gives a message to the receive that takes it. The lock is held.
+// arrive passes a message to the receive that matches. The caller holds the lock.
 func (m *Endpoint) arrive(x *message) {
 	if r := m.match.arrive(x, m.release); r != nil {
 		m.deliver(x, r)
@@ -66,7 +66,7 @@ func (m *Endpoint) arrive(x *message) {
 }
 
 // deliver puts a message into a receive. It reports whether the receive takes no more messages.
-// The lock is held.
+// The caller holds the lock.
 func (m *Endpoint) deliver(x *message, r *receive) (over bool) {
 	n := x.size()
 	dest := r.room(n)
@@ -84,7 +84,7 @@ func (m *Endpoint) deliver(x *message, r *receive) (over bool) {
 	return over
 }
 
-// received completes a message in a receive, and frees both. The lock is held.
+// received completes a message in a receive, and frees both. The caller holds the lock.
 func (m *Endpoint) received(x *message, r *receive, data []byte, err error) {
 	c := Completion{
 		Op: OpReceive, Err: err, Context: r.context, From: x.pair.key, Tag: x.head.tag, Data: data, Size: x.size(),
@@ -107,8 +107,8 @@ func (m *Endpoint) received(x *message, r *receive, data []byte, err error) {
 	}
 }
 
-// release completes a receive for several messages, if it takes no more and all their bytes are
-// here. The lock is held.
+// release completes a receive for several messages. A receive with messages still being read
+// completes later. The caller holds the lock.
 func (m *Endpoint) release(r *receive) {
 	r.retired = true
 	if r.open > 0 {
@@ -118,7 +118,7 @@ func (m *Endpoint) release(r *receive) {
 	m.recycle(r)
 }
 
-// giveUp completes a posted receive without a message. The lock is held.
+// giveUp completes a posted receive without a message. The caller holds the lock.
 func (m *Endpoint) giveUp(r *receive, err error) {
 	if r.multi {
 		m.release(r)
@@ -135,9 +135,9 @@ func (m *Endpoint) recycle(r *receive) {
 	}
 }
 
-// Cancel takes back the oldest posted receive with this context. The receive completes with
-// ErrCanceled, or with OpReleased if it is for several messages. Cancel returns false if there is
-// no such receive, because it has matched a message.
+// Cancel removes the oldest posted receive with this context. The receive completes with
+// ErrCanceled, or with OpReleased if ReceiveMulti posted it. If no posted receive has this
+// context, Cancel returns false. A receive that has matched a message is no longer posted.
 func (m *Endpoint) Cancel(context uint64) bool {
 	m.mu.Lock()
 	defer m.unlock()
@@ -161,7 +161,8 @@ func (x *message) envelope() Envelope {
 	return Envelope{From: x.pair.key, Tag: x.head.tag, Size: x.size(), Immediate: x.head.imm, HasImmediate: x.head.hasImm}
 }
 
-// Peek describes the message that Receive would get at once. It returns false if there is none.
+// Peek describes the message that Receive would get at once. If no such message has arrived,
+// Peek returns false.
 func (m *Endpoint) Peek(match Match) (Envelope, bool) {
 	m.mu.Lock()
 	defer m.unlock()
@@ -176,11 +177,11 @@ func (m *Endpoint) Peek(match Match) (Envelope, bool) {
 type Claimed struct {
 	Envelope
 	of *Endpoint
-	x  *message // nil: the message was taken
+	x  *message // nil: Receive or Discard was called
 }
 
 // Claim is like Peek, but also takes the message. The message counts towards Config.Unexpected
-// until Receive or Discard.
+// until Claimed.Receive or Claimed.Discard is called.
 func (m *Endpoint) Claim(match Match) (*Claimed, bool) {
 	m.mu.Lock()
 	defer m.unlock()
@@ -192,8 +193,8 @@ func (m *Endpoint) Claim(match Match) (*Claimed, bool) {
 	return &Claimed{Envelope: x.envelope(), of: m, x: x}, true
 }
 
-// Receive puts the message into a buffer, and completes like Endpoint.Receive. It returns
-// ep.ErrFull, or ep.ErrClosed, also if the message was taken before.
+// Receive puts the message into a buffer, and completes like Endpoint.Receive. The errors are
+// ep.ErrFull and ep.ErrClosed. A second call for the same message returns ep.ErrClosed, too.
 func (c *Claimed) Receive(buf []byte, context uint64) error {
 	m := c.of
 	select {
@@ -215,7 +216,7 @@ func (c *Claimed) Receive(buf []byte, context uint64) error {
 	return nil
 }
 
-// Discard drops the message. Its sender gets the same completion as for a received message.
+// Discard drops the message. The sender gets the same completion as for a received message.
 func (c *Claimed) Discard() {
 	m := c.of
 	m.mu.Lock()

@@ -8,7 +8,7 @@ import (
 	"github.com/srdtun/srdtun/srd/ep"
 )
 
-// Handle is a destination of messages. It is safe for concurrent use.
+// Handle is a destination of messages. A Handle is safe for concurrent use.
 type Handle struct {
 	of    *Endpoint
 	pair  *pair
@@ -20,16 +20,17 @@ type Handle struct {
 
 // Options are the options of a send.
 type Options struct {
-	// Context is returned with the completion.
+	// Context is a number that the send's Completion returns.
 	Context uint64
 	// Ordered messages to a peer are matched in the order of sending. Other messages have no
-	// order, and do not wait for ordered ones.
+	// order, and do not wait for ordered messages.
 	Ordered bool
-	// Immediate is four bytes for the receiver's completion, if HasImmediate is true.
+	// Immediate is a number for the receiver's completion, sent if HasImmediate is true.
 	Immediate    uint32
 	HasImmediate bool
-	// More says that another message to the same peer follows at once. This one may wait for it,
-	// and both may leave in one train of packets. See Handle.Push.
+	// More says that another message to the same peer follows at once. The endpoint may hold
+	// this message back, so that both leave in one train of packets. Handle.Push sends the
+	// messages held back.
 	More bool
 }
 
@@ -42,7 +43,7 @@ func (h *Handle) Key() ep.PublicKey { return h.pair.key }
 // Stats describes the connection to the peer.
 func (h *Handle) Stats() ep.HandleStats { return h.below.Stats() }
 
-// Close completes the handle's sends with ep.StatusFlushed. The result is always nil.
+// Close completes the handle's sends with ep.StatusFlushed. Close always returns nil.
 func (h *Handle) Close() error {
 	h.once.Do(func() { close(h.gone) })
 	h.below.Close()
@@ -56,10 +57,10 @@ func (h *Handle) Close() error {
 	return nil
 }
 
-// Send sends a message. data belongs to the endpoint until the completion is polled. Send waits
-// while the handle has SendDepth sends without a polled completion. It also waits while the
-// peer's ordered messages without a result span 256 numbers. The errors are ErrTooLarge,
-// ep.ErrClosed, and the error of ctx.
+// Send sends a message. The memory of data belongs to the endpoint until the completion is
+// polled. Send waits while the handle has Endpoint.SendDepth sends without a polled completion.
+// Send also waits while the peer's ordered messages without a result span 256 numbers. The
+// errors of Send are ErrTooLarge, ep.ErrClosed, and the error of ctx.
 func (h *Handle) Send(ctx context.Context, tag uint64, data []byte, o Options) error {
 	if !h.tryAcquire() {
 		select {
@@ -113,8 +114,8 @@ func (h *Handle) TrySend(tag uint64, data []byte, o Options) error {
 	return err
 }
 
-// tryAcquire takes a slot. If there is none, it sends the messages held back, because the program
-// will wait for completions next.
+// tryAcquire takes a slot. Without a free slot, tryAcquire sends the messages held back, because
+// the program will next wait for completions.
 func (h *Handle) tryAcquire() bool {
 	select {
 	case h.slots <- struct{}{}:
@@ -125,8 +126,8 @@ func (h *Handle) tryAcquire() bool {
 	}
 }
 
-// Push sends the messages that Options.More has held back. Send does so before it waits. Both
-// Send and TrySend do so before they return an error.
+// Push sends the messages that Options.More has held back. Send pushes them before it waits. A
+// call of Send or TrySend that fails pushes them, too.
 func (h *Handle) Push() { h.below.Push() }
 
 // op is a request of the underlying endpoint.
@@ -144,18 +145,18 @@ type op struct {
 
 const opRead = 0xff
 
-// offer is a long message, which the receiver reads.
+// offer is a long message, whose bytes the receiver reads.
 type offer struct {
 	number   uint32
 	handle   *Handle
 	context  uint64
 	region   *ep.Region
-	accepted bool  // the frame was accepted
-	read     bool  // the receiver has finished
+	accepted bool  // the underlying endpoint's send of the offer succeeded
+	read     bool  // the receiver has read the bytes, or will not
 	err      error // the receiver's error, if read
 }
 
-// begin stores a new op and returns its index. The lock is held.
+// begin stores a new op and returns its index. The caller holds the lock.
 func (m *Endpoint) begin(o op) uint32 {
 	if n := len(m.free); n > 0 {
 		i := m.free[n-1]
@@ -167,7 +168,7 @@ func (m *Endpoint) begin(o op) uint32 {
 	return uint32(len(m.ops) - 1)
 }
 
-// end frees an op. The lock is held.
+// end frees an op and returns it. The caller holds the lock.
 func (m *Endpoint) end(i uint32) op {
 	o := m.ops[i]
 	m.ops[i] = op{}
@@ -175,7 +176,7 @@ func (m *Endpoint) end(i uint32) op {
 	return o
 }
 
-// submit sends the frame of a message, which has a slot.
+// submit sends the frame of a message. The caller has taken a slot for it.
 func (h *Handle) submit(tag uint64, data []byte, o *Options) error {
 	if len(data) > MaxMessage {
 		return ErrTooLarge
@@ -209,7 +210,7 @@ func (h *Handle) submit(tag uint64, data []byte, o *Options) error {
 	return err
 }
 
-// prepare enters a message in the tables and completes its frame.
+// prepare adds a message to the tables and completes its frame.
 func (h *Handle) prepare(f *head, data []byte, o *Options) (i uint32, err error) {
 	m := h.of
 	m.mu.Lock()
@@ -236,7 +237,8 @@ func (h *Handle) prepare(f *head, data []byte, o *Options) (i uint32, err error)
 	return m.begin(x), nil
 }
 
-// open wakes a Send that waits for room in the order, if there is room. The lock is held.
+// open wakes a Send that waits for room in the order, if there is room. The caller holds the
+// lock.
 func (p *pair) open() {
 	if p.out.full() {
 		return
@@ -247,7 +249,7 @@ func (p *pair) open() {
 	}
 }
 
-// offer makes a long message readable for its receiver. The lock is held.
+// offer makes a long message readable for its receiver. The caller holds the lock.
 func (m *Endpoint) offer(h *Handle, data []byte, context uint64) (*offer, error) {
 	region, err := m.e.Register(h.pair.key, data, ep.AccessRead)
 	if err != nil {
@@ -277,7 +279,7 @@ func (m *Endpoint) departures() {
 	}
 }
 
-// departed handles the result of an op. The lock is held.
+// departed handles the result of an op. The caller holds the lock.
 func (m *Endpoint) departed(o op, c *ep.Completion) {
 	m.ordered(o, c.Status == ep.StatusOK)
 	switch o.kind {
@@ -303,8 +305,8 @@ func (m *Endpoint) departed(o op, c *ep.Completion) {
 	case kindDone:
 		m.pump(o.pair)
 	case kindSkip:
-		// After a reset, the next session has a receiver for the frame. If the peer is away, the
-		// next ordered message tells it.
+		// After a reset, the next session has a receiver for the frame. If the peer is absent,
+		// the next ordered message has the base, too.
 		o.pair.skips = o.pair.skips || c.Status == ep.StatusReset
 		m.pump(o.pair)
 	}
@@ -319,8 +321,8 @@ func (h *Handle) closed() bool {
 	}
 }
 
-// ordered notes the result of an ordered message. If the message failed, the peer may be waiting
-// for it. The lock is held.
+// ordered records the result of an ordered message. If the message failed, the peer may be
+// waiting for it. The caller holds the lock.
 func (m *Endpoint) ordered(o op, ok bool) {
 	if !o.ordered {
 		return
@@ -334,7 +336,7 @@ func (m *Endpoint) ordered(o op, ok bool) {
 	}
 }
 
-// settle completes the send of an offered message. The lock is held.
+// settle completes the send of an offered message. The caller holds the lock.
 func (m *Endpoint) settle(o *offer, err error) {
 	if m.offers[o.number] != o {
 		return

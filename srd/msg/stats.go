@@ -2,7 +2,7 @@ package msg
 
 import "github.com/srdtun/srdtun/srd/ep"
 
-// Stats are the counters of an endpoint.
+// Stats has the counters of an endpoint.
 type Stats struct {
 	Below      ep.Stats // counters of the underlying endpoint
 	Posted     int      // receives that have matched no message
@@ -19,7 +19,8 @@ func (m *Endpoint) Stats() Stats {
 	return Stats{Below: m.e.Stats(), Posted: len(m.match.posted), Unexpected: m.match.unexpected(), Held: m.held(), Offers: len(m.offers), Bad: m.bad}
 }
 
-// held returns the number of messages that wait for an earlier one. The lock is held.
+// held returns the number of messages that wait for an earlier message. The caller holds the
+// lock.
 func (m *Endpoint) held() (n int) {
 	for _, p := range m.pairs {
 		n += len(p.in.held)

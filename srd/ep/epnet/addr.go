@@ -9,11 +9,11 @@ import (
 // network is the name of the network in addresses and errors.
 const network = "srd"
 
-// Addr is the address of an endpoint: its public key. It implements net.Addr.
+// Addr is the address of an endpoint: its public key. An Addr implements net.Addr.
 type Addr struct {
 	Key ep.PublicKey
-	// At is where the endpoint may be. If it is invalid, the endpoint is reached at the address
-	// from which it calls. String leaves it out.
+	// At is the UDP address and port at which the endpoint may be. If At is invalid, packets go
+	// to the address from which the endpoint sends. String leaves At out.
 	At netip.AddrPort
 }
 
@@ -23,7 +23,7 @@ func (Addr) Network() string { return network }
 // String returns the key.
 func (a Addr) String() string { return a.Key.String() }
 
-// places returns At as a list.
+// places returns At as a list for ep.Endpoint.Handle.
 func (a Addr) places() []netip.AddrPort {
 	if !a.At.IsValid() {
 		return nil

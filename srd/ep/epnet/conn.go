@@ -15,13 +15,13 @@ import (
 // bufferMost bounds the bytes that Write has taken and that are not sent yet.
 const bufferMost = 256 << 10
 
-// errReset means that the peer does not know the stream, or has reset it.
+// errReset means that the peer has no such stream, or has reset it.
 var errReset = os.NewSyscallError("stream", syscall.ECONNRESET)
 
 // errStopped means that the peer has stopped reading.
 var errStopped = os.NewSyscallError("stream", syscall.EPIPE)
 
-// conn is a stream. It implements net.Conn.
+// conn is a byte stream that implements net.Conn.
 type conn struct {
 	of     *Streams
 	key    streamKey
@@ -133,7 +133,7 @@ func (c *conn) CloseWrite() error {
 	return nil
 }
 
-// Close implements net.Conn. Written data is still sent.
+// Close implements net.Conn. Data that was written before Close is still sent.
 func (c *conn) Close() error {
 	c.mu.Lock()
 	if c.closed {
@@ -154,7 +154,8 @@ func (c *conn) Close() error {
 	return nil
 }
 
-// await calls try until it returns true or the deadline has passed. It holds the lock during try.
+// await calls try until try returns true or the deadline has passed. await holds the lock during
+// try.
 func (c *conn) await(d *deadline, try func() (bool, error)) error {
 	for {
 		ctx := d.ctx()
@@ -183,7 +184,7 @@ func (c *conn) await(d *deadline, try func() (bool, error)) error {
 	}
 }
 
-// wake makes all waiting calls try again. The lock is held.
+// wake makes all waiting calls try again. The caller holds the lock.
 func (c *conn) wake() {
 	if c.changed != nil {
 		close(c.changed)
@@ -191,13 +192,14 @@ func (c *conn) wake() {
 	}
 }
 
-// over reports whether the stream has ended at this end. The lock is held.
+// over reports whether the stream has ended at this end. The caller holds the lock.
 func (c *conn) over() bool { return c.closed && (c.err != nil || c.gone && c.flight == 0) }
 
-// send sends a frame. The handle has enough slots for all unanswered frames. The lock is held.
+// send sends a frame. The handle has enough slots for all unanswered frames. The caller holds
+// the lock.
 func (c *conn) send(kind byte, value uint64, data []byte) { c.sendFrame(kind, value, data, false) }
 
-// sendFrame is send for a frame that may wait for another one.
+// sendFrame is like send, but a frame with more set may wait for the next frame.
 func (c *conn) sendFrame(kind byte, value uint64, data []byte, more bool) {
 	f := frame{kind: kind, opener: c.key.ours, id: c.key.id, value: value, data: data}
 	if err := c.of.send(c.handle, &f, ep.SendOptions{Context: uint64(kind), More: more}); err != nil {
@@ -205,7 +207,7 @@ func (c *conn) sendFrame(kind byte, value uint64, data []byte, more bool) {
 	}
 }
 
-// fail breaks the stream. The lock is held.
+// fail breaks the stream. The caller holds the lock.
 func (c *conn) fail(err error) {
 	if c.err == nil {
 		c.err, c.out = err, outbound{}
@@ -213,7 +215,7 @@ func (c *conn) fail(err error) {
 	}
 }
 
-// pump sends all frames that may be sent, together. The lock is held.
+// pump sends all frames that may be sent, in one train. The caller holds the lock.
 func (c *conn) pump() {
 	from := c.at
 	for c.err == nil && c.out.len() > 0 && c.flight < flightMost && c.at < c.allowed {
@@ -239,7 +241,8 @@ func (c *conn) pump() {
 	}
 }
 
-// tell tells the peer about a larger window, in one such frame at a time. The lock is held.
+// tell sends the peer a larger window, with one unanswered window frame at a time. The caller
+// holds the lock.
 func (c *conn) tell() {
 	if upto, worth := c.in.open(); worth && !c.telling && c.err == nil {
 		c.in.told, c.telling = upto, true
@@ -266,14 +269,14 @@ func (c *conn) sent(kind byte, s ep.Status) {
 	}
 }
 
-// more sends the frames that earlier results have made room for.
+// more sends the frames for which earlier results have made room.
 func (c *conn) more() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.pump()
 }
 
-// got handles a frame of the peer. It returns false if no honest peer sends it.
+// got handles a frame of the peer. If no honest peer sends this frame, got returns false.
 func (c *conn) got(f *frame) (ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -7,15 +7,15 @@ import (
 	"time"
 )
 
-// deadline is a time that may change while calls wait for it. It gives these calls a context. The
-// zero value never passes.
+// deadline is a time that may change while calls wait for it. These calls get a context from
+// ctx. The zero value of a deadline never passes.
 type deadline struct {
 	mu    sync.Mutex
 	timer *time.Timer
 	done  chan struct{} // closed after the time has passed
 }
 
-// set changes the time; zero means never.
+// set changes the time of the deadline. The zero time means never.
 func (d *deadline) set(t time.Time) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -37,7 +37,7 @@ func (d *deadline) set(t time.Time) {
 	close(done)
 }
 
-// wait returns the channel. mu is locked.
+// wait returns the channel done. The caller has locked mu.
 func (d *deadline) wait() chan struct{} {
 	if d.done == nil {
 		d.done = make(chan struct{})
@@ -46,7 +46,7 @@ func (d *deadline) wait() chan struct{} {
 }
 
 // ctx returns a context that ends at the present deadline. A later call of set does not extend
-// it, so a call that wakes asks again.
+// the context, so a call that wakes requests a new one.
 func (d *deadline) ctx() until {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -6,7 +6,6 @@ import (
 	"github.com/srdtun/srdtun/srd/ep"
 )
 
-// These are the kinds of frames.
 const (
 	frameOpen = 1 + iota
 	frameData
@@ -20,17 +19,17 @@ const (
 
 const (
 	headLen = 17
-	// segmentMost is the most bytes of data in a frame. Up to this size, a frame is sent before
-	// the peer has reserved a receive.
+	// segmentMost is the largest number of data bytes in a frame. Up to this size, a frame is
+	// sent before the peer has reserved a receive.
 	segmentMost = ep.EagerMost - headLen
-	// window is the number of bytes that a stream's receiver keeps for its program. A path of 200
-	// Mbit/s with a round trip of 20 ms holds as many.
+	// window is the number of bytes that a stream's receiver buffers for its program. The
+	// bandwidth-delay product of 200 Mbit/s and 20 ms is as large.
 	window = 512 << 10
-	// flightMost bounds the unanswered frames of data: a window of full frames.
+	// flightMost bounds the unanswered data frames: a window of full frames.
 	flightMost = 64
 )
 
-// frame is the head of a frame, and its data.
+// frame is a frame with its header fields and its data.
 type frame struct {
 	kind   byte
 	opener bool // the sender has opened the stream
@@ -48,7 +47,8 @@ func (f *frame) append(b []byte) []byte {
 	return append(binary.BigEndian.AppendUint64(b, f.value), f.data...)
 }
 
-// parseFrame parses a message. It returns false if the message is no frame.
+// parseFrame parses a message of package ep. If the message is no valid frame, parseFrame
+// returns false.
 func parseFrame(b []byte) (f frame, ok bool) {
 	if len(b) < headLen {
 		return f, false

@@ -2,26 +2,26 @@ package epnet
 
 import "slices"
 
-// inbound puts the received bytes of a stream in order, in a ring of at most window bytes. It
-// is not safe for concurrent use.
+// inbound puts the received bytes of a stream in order, in a ring of at most window bytes. An
+// inbound is not safe for concurrent use.
 type inbound struct {
 	ring  []byte // its length is a power of two
 	read  uint64 // offset up to which the program has taken bytes
-	ready uint64 // offset up to which all bytes are here
+	ready uint64 // offset up to which all bytes have arrived
 	spans []span // bytes beyond ready, in order, with gaps between them
 	ended bool
 	end   uint64 // length of the stream, if ended
-	told  uint64 // window that the peer knows
+	told  uint64 // window that was sent to the peer
 }
 
 // span is a range of received bytes.
 type span struct{ from, to uint64 }
 
-// ringFirst is the first length of a ring. Most streams carry few bytes.
+// ringFirst is the initial length of a ring, in bytes. Most streams carry few bytes.
 const ringFirst = 4 << 10
 
-// add adds bytes at an offset. It returns false if no honest peer sends them: they lie beyond the
-// window or the end, or there are too many gaps.
+// add adds bytes at an offset. It returns false for bytes beyond the window or the end, for
+// bytes received before, and if there are too many gaps. No honest peer causes any of these.
 func (in *inbound) add(at uint64, data []byte) bool {
 	to := at + uint64(len(data))
 	if to < at || to > max(in.told, window) || in.ended && to > in.end {
@@ -38,7 +38,7 @@ func (in *inbound) add(at uint64, data []byte) bool {
 	return len(in.spans) <= flightMost
 }
 
-// grow makes room for the bytes up to an offset.
+// grow enlarges the ring for the bytes up to an offset.
 func (in *inbound) grow(to uint64) {
 	need := to - in.read
 	if uint64(len(in.ring)) >= need {
@@ -57,7 +57,7 @@ func (in *inbound) grow(to uint64) {
 	in.ring = ring
 }
 
-// note adds a span and advances ready.
+// note adds a span and advances ready over spans without a gap.
 func (in *inbound) note(s span) {
 	i, _ := slices.BinarySearchFunc(in.spans, s.from, func(x span, from uint64) int {
 		switch {
@@ -79,7 +79,8 @@ func (in *inbound) note(s span) {
 	}
 }
 
-// finish notes the end. It returns false if the end contradicts received bytes.
+// finish records the length of the stream. If the length contradicts received bytes, finish
+// returns false.
 func (in *inbound) finish(end uint64) bool {
 	if in.ended || end < in.ready || end > max(in.told, window) || len(in.spans) > 0 && end < in.spans[len(in.spans)-1].to {
 		return false
@@ -88,7 +89,7 @@ func (in *inbound) finish(end uint64) bool {
 	return true
 }
 
-// take copies bytes to the program.
+// take copies received bytes to the program.
 func (in *inbound) take(b []byte) (n int) {
 	for n < len(b) && in.read < in.ready {
 		at := int(in.read & uint64(len(in.ring)-1))
@@ -99,10 +100,10 @@ func (in *inbound) take(b []byte) (n int) {
 	return n
 }
 
-// done reports whether the program has taken everything.
+// done reports whether the program has taken all bytes of the stream.
 func (in *inbound) done() bool { return in.ended && in.read == in.end }
 
-// open returns the new window for the peer, and whether it is worth a frame.
+// open returns the new window for the peer, and whether the window grew enough for a frame.
 func (in *inbound) open() (upto uint64, worth bool) {
 	upto = in.read + window
 	return upto, !in.ended && upto >= max(in.told, window)+window/4

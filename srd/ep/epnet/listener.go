@@ -2,14 +2,15 @@ package epnet
 
 import "net"
 
-// listener accepts the streams that peers open. It implements net.Listener.
+// listener accepts the streams that peers open. A listener implements net.Listener.
 type listener struct {
 	of   *Streams
 	done chan struct{}
 }
 
-// Listen accepts streams from now on. The endpoint must allow the peers. Closing the listener
-// refuses new streams and keeps accepted ones. There is one listener at a time.
+// Listen makes a listener for the streams that peers open. The endpoint must allow these peers.
+// Closing the listener refuses new streams and keeps accepted streams. A Streams value has at
+// most one listener at a time.
 func (s *Streams) Listen() (net.Listener, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -60,7 +61,7 @@ func (l *listener) Close() error {
 	return nil
 }
 
-// abort ends a stream at once.
+// abort resets and closes a stream at once.
 func (c *conn) abort() {
 	c.mu.Lock()
 	c.send(frameReset, 0, nil)

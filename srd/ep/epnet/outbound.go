@@ -1,7 +1,7 @@
 package epnet
 
 // outbound holds the bytes that Write has taken and that are not sent yet, at most bufferMost.
-// The zero value is empty. It is not safe for concurrent use.
+// The zero value of outbound is empty. An outbound is not safe for concurrent use.
 type outbound struct {
 	b    []byte
 	head int // bytes of b that were sent
@@ -9,7 +9,7 @@ type outbound struct {
 
 func (o *outbound) len() int { return len(o.b) - o.head }
 
-// add appends bytes. It reuses the space of sent bytes before it takes more memory.
+// add appends bytes. Before it takes more memory, add reuses the space of sent bytes.
 func (o *outbound) add(data []byte) {
 	if o.head > 0 && len(o.b)+len(data) > cap(o.b) {
 		o.b = o.b[:copy(o.b, o.b[o.head:])]
@@ -18,7 +18,7 @@ func (o *outbound) add(data []byte) {
 	o.b = append(o.b, data...)
 }
 
-// first returns the oldest n bytes. They are valid until the next call.
+// first returns the oldest n bytes. The bytes are valid until the next call of any method.
 func (o *outbound) first(n int) []byte { return o.b[o.head : o.head+n] }
 
 // drop removes the oldest n bytes.

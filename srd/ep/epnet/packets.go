@@ -12,19 +12,20 @@ import (
 )
 
 const (
-	// packetMost is the longest datagram received, as with UDP over IPv4.
+	// packetMost is the longest datagram in bytes, as with UDP over IPv4.
 	packetMost = 65_507
-	// packetReceives is how many datagrams wait for ReadFrom. Further ones wait at their senders.
+	// packetReceives is how many datagrams wait here for ReadFrom. Further datagrams wait at
+	// their senders.
 	packetReceives = 64
-	// defaultLifetime is how long a datagram is worth sending.
+	// defaultLifetime is how long a datagram is worth sending by default.
 	defaultLifetime = time.Second
 )
 
-// errAddr means that WriteTo needs an Addr.
+// errAddr means that the address passed to WriteTo is not an Addr.
 var errAddr = errors.New("epnet: the address is no Addr of an endpoint")
 
-// Packets carries datagrams over an endpoint: whole, at most once, in any order. It repairs lost
-// datagrams until their lifetime ends. It implements net.PacketConn.
+// Packets carries datagrams over an endpoint: whole, at most once, in any order. Lost datagrams
+// are sent again until their lifetime ends. A Packets value implements net.PacketConn.
 type Packets struct {
 	e                *ep.Endpoint
 	lifetime         time.Duration
@@ -36,9 +37,9 @@ type Packets struct {
 	handles map[Addr]*ep.Handle
 }
 
-// NewPackets takes over an endpoint's receives and completion queues. Config.ReceiveDepth must be
-// at least 64. A lifetime of 0 means one second. A negative lifetime lasts as long as the peer
-// responds.
+// NewPackets takes over an endpoint's receives and completion queues. The endpoint's
+// Config.ReceiveDepth must be at least 64. A lifetime of 0 means one second. A negative lifetime
+// means that a datagram is worth sending as long as the peer responds.
 func NewPackets(e *ep.Endpoint, lifetime time.Duration) (*Packets, error) {
 	if lifetime == 0 {
 		lifetime = defaultLifetime
@@ -69,8 +70,8 @@ func (p *Packets) complete() {
 // Lost returns the number of datagrams that did not arrive, or may not have arrived.
 func (p *Packets) Lost() uint64 { return p.lost.Load() }
 
-// ReadFrom implements net.PacketConn. The address is an Addr. A datagram that is longer than
-// b is cut, as with UDP.
+// ReadFrom implements net.PacketConn. The returned address is an Addr. A datagram that is longer
+// than b is cut, as with UDP.
 func (p *Packets) ReadFrom(b []byte) (n int, addr net.Addr, err error) {
 	ctx := p.reading.ctx()
 	for {
@@ -85,14 +86,14 @@ func (p *Packets) ReadFrom(b []byte) (n int, addr net.Addr, err error) {
 			continue
 		}
 		n = copy(b, c[0].Data)
-		// It fails only if the endpoint closes.
+		// PostReceive fails here only if the endpoint closes.
 		p.e.PostReceive(c[0].Data[:cap(c[0].Data)], 0)
 		return n, Addr{Key: c[0].From}, nil
 	}
 }
 
-// WriteTo implements net.PacketConn. The address is an Addr. WriteTo waits while too many
-// datagrams to that peer are unanswered.
+// WriteTo implements net.PacketConn. The parameter addr must be an Addr. WriteTo waits while too
+// many datagrams to that peer are unanswered.
 func (p *Packets) WriteTo(b []byte, addr net.Addr) (n int, err error) {
 	to, ok := addr.(Addr)
 	if !ok {
@@ -137,7 +138,7 @@ func (p *Packets) opError(op string, addr net.Addr, err error) error {
 	return &net.OpError{Op: op, Net: network, Source: p.LocalAddr(), Addr: addr, Err: err}
 }
 
-// Close implements net.PacketConn. It closes the endpoint and flushes unanswered datagrams.
+// Close closes the endpoint and flushes unanswered datagrams.
 func (p *Packets) Close() error {
 	select {
 	case <-p.done:

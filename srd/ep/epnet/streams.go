@@ -20,24 +20,25 @@ const (
 	receives = 256
 	// backlogMost bounds the streams that wait for Accept.
 	backlogMost = 128
-	// streamsMost bounds the streams that one peer has opened: 64 MiB of windows.
+	// streamsMost bounds the streams that one peer has opened. Their windows take at most 64
+	// MiB.
 	streamsMost = 128
-	// defaultKeepAlive has the value of TCP connections in package net.
+	// defaultKeepAlive equals the keep-alive interval of TCP connections in package net.
 	defaultKeepAlive = 15 * time.Second
 )
 
 // ErrRefused means that the peer does not accept the stream.
 var ErrRefused = errors.New("epnet: the peer refused the stream")
 
-// streamKey names a stream at one end.
+// streamKey identifies a stream at one end.
 type streamKey struct {
 	peer ep.PublicKey
 	id   uint64
 	ours bool // this end opened the stream
 }
 
-// Streams carries byte streams over an endpoint. It takes over the endpoint's receives and
-// completion queues. It is safe for concurrent use.
+// Streams carries byte streams over an endpoint. A Streams value takes over the endpoint's
+// receives and completion queues. Streams is safe for concurrent use.
 type Streams struct {
 	e       *ep.Endpoint
 	backlog chan *conn
@@ -55,8 +56,8 @@ type Streams struct {
 	listener *listener
 }
 
-// NewStreams takes over an endpoint, which must have room for some receives: Config.ReceiveDepth
-// is at least 256, and Config.SendDepth at least 128.
+// NewStreams takes over an endpoint. The endpoint's Config.ReceiveDepth must be at least 256,
+// and its Config.SendDepth at least 128.
 func NewStreams(e *ep.Endpoint) (*Streams, error) {
 	s := &Streams{
 		e: e, backlog: make(chan *conn, backlogMost), closed: make(chan struct{}),
@@ -77,8 +78,8 @@ func NewStreams(e *ep.Endpoint) (*Streams, error) {
 // Addr returns this end's address.
 func (s *Streams) Addr() net.Addr { return Addr{Key: s.e.PublicKey()} }
 
-// Bad returns the number of peers' frames that were dropped because they broke the rules or their
-// stream was unknown. A few are normal after streams end.
+// Bad returns the number of dropped frames of peers: frames that broke the rules, or whose
+// stream was unknown. A few such frames are normal after streams end.
 func (s *Streams) Bad() uint64 { return s.bad.Load() }
 
 // Close breaks all streams and closes the endpoint.
@@ -102,9 +103,9 @@ func (s *Streams) Close() error {
 	return err
 }
 
-// Dial opens a stream to a peer, which must be listening. Without addresses, the peer is reached
-// at the address from which it calls. The error is one of ep.Endpoint.Send, the ep.Status for an
-// unreachable peer, ErrRefused, or the error of ctx.
+// Dial opens a stream to a peer, which must be listening. Without addresses, packets go to the
+// address from which the peer sends. Dial returns an error of ep.Endpoint.Send, the ep.Status
+// for an unreachable peer, ErrRefused, or the error of ctx.
 func (s *Streams) Dial(ctx context.Context, key ep.PublicKey, addrs ...netip.AddrPort) (net.Conn, error) {
 	h, err := s.e.Handle(key, addrs...)
 	if err != nil {
@@ -156,7 +157,7 @@ func (c *conn) dial(ctx context.Context) error {
 	}
 }
 
-// add enters a stream in the tables. The lock is held.
+// add adds a stream to the tables. The caller holds the lock.
 func (s *Streams) add(c *conn) {
 	s.streams[c.key], s.handles[c.handle] = c, c
 	if !c.key.ours {
@@ -164,7 +165,7 @@ func (s *Streams) add(c *conn) {
 	}
 }
 
-// forget removes a stream that has ended. Its unanswered frames are flushed.
+// forget removes a stream that has ended. The unanswered frames of the stream are flushed.
 func (s *Streams) forget(c *conn) {
 	s.mu.Lock()
 	if s.streams[c.key] == c {
@@ -180,7 +181,7 @@ func (s *Streams) forget(c *conn) {
 	c.handle.Close()
 }
 
-// send sends a frame. It does not wait.
+// send sends a frame without waiting.
 func (s *Streams) send(h *ep.Handle, f *frame, o ep.SendOptions) error {
 	b := s.frames.Get().(*[]byte)
 	*b = f.append((*b)[:0])
@@ -246,8 +247,8 @@ func (s *Streams) settle(c *conn) {
 	}
 }
 
-// accept makes a stream that a peer opens. It returns false if no listener takes it. The lock is
-// held.
+// accept makes a stream that a peer opens. If no listener accepts the stream, accept returns
+// false. The caller holds the lock.
 func (s *Streams) accept(key streamKey) bool {
 	if s.listener == nil || s.opened[key.peer] >= streamsMost || len(s.backlog) == backlogMost {
 		return false
@@ -265,18 +266,19 @@ func (s *Streams) accept(key streamKey) bool {
 	return true
 }
 
-// refuse answers a frame of an unknown stream. The lock is held.
+// refuse answers a frame of an unknown stream with a reset. The caller holds the lock.
 func (s *Streams) refuse(f *frame, from ep.PublicKey) {
 	h := s.keep(from, nil)
 	if h == nil {
 		return
 	}
-	// If the handle is full, the peer ignores its resets. It gets one later.
+	// If the handle is full, the peer does not answer its resets. A later frame of the peer
+	// causes another reset.
 	s.send(h, &frame{kind: frameReset, opener: !f.opener, id: f.id}, ep.SendOptions{Context: frameReset})
 }
 
-// keep returns a handle that keeps the session with a peer alive after its last stream ends. It
-// returns nil if the endpoint is closed. The lock is held.
+// keep returns a handle that keeps the session with a peer alive after its last stream ends. If
+// the endpoint is closed, keep returns nil. The caller holds the lock.
 func (s *Streams) keep(key ep.PublicKey, addrs []netip.AddrPort) *ep.Handle {
 	h := s.answers[key]
 	if h == nil {
@@ -290,7 +292,7 @@ func (s *Streams) keep(key ep.PublicKey, addrs []netip.AddrPort) *ep.Handle {
 }
 
 // complete handles the results of frames. A stream sends its next frames after all results of a
-// batch, and so sends them together.
+// batch, so that they leave in one train.
 func (s *Streams) complete() {
 	batch := make([]ep.Completion, 32)
 	for some := []*conn(nil); ; {
@@ -320,8 +322,8 @@ func (s *Streams) complete() {
 	}
 }
 
-// keepAlive asks silent peers whether they still know the stream. Otherwise a peer that died
-// without notice would keep its readers waiting.
+// keepAlive sends a frame to each peer whose stream was silent. A peer that died without notice
+// would otherwise keep its readers waiting.
 func (s *Streams) keepAlive() {
 	tick := time.NewTicker(defaultKeepAlive)
 	defer tick.Stop()
