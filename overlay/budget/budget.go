@@ -1,35 +1,37 @@
-// Package budget divides the memory of a process between its queues. Each peer has two: frames
-// that wait to be sent, and received frames that wait for earlier ones. A queue that holds more
-// than Little is a user. All users have the same share of the budget. A queue above its share
-// drops frames of its own, never frames of another queue. A single user may have the whole
-// budget, so idle peers do not slow a busy peer down.
+// Package budget divides the memory of a process between its queues. Each peer has two queues:
+// one of frames to send, and one of received frames that wait for earlier frames. A queue of
+// more than Little bytes is a user of the budget. All users have equal shares of the budget. A
+// queue above its share drops its own frames, never frames of another queue. A single user may
+// fill the whole budget, so idle peers do not slow a busy peer down.
 package budget
 
 import "sync/atomic"
 
 const (
-	// Most is the budget where memory is plenty: eight peers may each hold the most that a
-	// peer may hold, order.DefaultHeldBytes.
+	// Most is the largest budget. It lets eight peers hold order.DefaultHeldBytes each, the most
+	// that a peer may hold.
 	Most = 256 << 20
-	// The budget is one Part-th of the process's soft limit. Garbage takes as much again before it
-	// is collected. The rest is for memory with bounds of its own: tables, shelves, keys.
+	// The budget is the process's soft memory limit divided by Part. Garbage may take the same
+	// amount again before it is collected. The rest is for other memory with limits: tables,
+	// shelves, keys.
 	Part = 4
-	// Little is the most bytes that a queue holds without being a user: everyday reordering,
-	// or one flow of a slow link. So all 4,096 peers together hold no more than Most. A smaller
-	// budget has a smaller bound, its littlePart-th part: such hosts have fewer busy peers.
+	// Little is the largest number of bytes that a queue holds without being a user of the budget.
+	// Little is enough for everyday reordering, or for one flow of a slow link. Together 4,096
+	// peers below this limit hold at most Most bytes. In a small budget the limit is
+	// budget/littlePart, because hosts with little memory have fewer busy peers.
 	Little     = 64 << 10
 	littlePart = 512
-	// leastLittle is the smallest bound at which a peer works: two packets of 1,500 bytes in
-	// their buffers.
+	// leastLittle is the smallest such limit with which a peer works: the buffers of two packets of
+	// 1,500 bytes.
 	leastLittle = 4 << 10
-	// Much bytes held by a user make a collection of garbage worth its cost. In a small budget
-	// it is a muchPart-th. A single flow stays below: about a megabyte waits, buffers included,
-	// and the queue empties after each burst.
+	// If a user held at least Much bytes and stops, a garbage collection is worth its cost. In a
+	// small budget the limit is budget/muchPart. A single flow stays below Much: it queues about a
+	// megabyte, buffers included, and its queue empties after each burst.
 	Much     = 3 << 20
 	muchPart = 4
 )
 
-// Budget is safe for concurrent use. The zero value, and nil, bound nothing.
+// Budget is safe for concurrent use. The zero value and nil impose no limit.
 type Budget struct {
 	bytes  int
 	little int      // any queue may hold this
@@ -39,7 +41,7 @@ type Budget struct {
 	freed  atomic.Int64
 }
 
-// New returns a budget of a size in bytes.
+// New returns a budget of the given number of bytes.
 func New(bytes int) *Budget {
 	return &Budget{bytes: bytes, little: min(max(bytes/littlePart, leastLittle), Little), much: min(Much, bytes/muchPart)}
 }
@@ -47,22 +49,23 @@ func New(bytes int) *Budget {
 // Bytes returns the size of the budget.
 func (b *Budget) Bytes() int { return b.bytes }
 
-// Of returns the budget for a process with this soft limit of memory, in bytes.
+// Of returns the size of the budget, in bytes, for a process with the given soft memory limit.
 func Of(limit int64) int { return int(min(limit/Part, Most)) }
 
-// User is a holder of memory. It is not safe for concurrent use. The zero value is ready,
-// and unbounded.
+// User is one queue's account of the budget. It is not safe for concurrent use. The zero value
+// is ready for use, without a limit.
 type User struct {
 	of    *Budget
 	using bool
 	most  int // the most bytes held since it became a user
 }
 
-// User returns a new holder, with no memory yet.
+// User returns a new account that holds no bytes.
 func (b *Budget) User() User { return User{of: b} }
 
-// Hold notes the bytes held now, and returns how many of most u may hold. Above Little it
-// becomes a user. It stays a user until it holds nothing, so users do not come and go.
+// Hold records that u now holds bytes, and returns the limit for u, at most most bytes. An
+// account above Little becomes a user of the budget. A user remains one until it holds no bytes,
+// so the number of users does not flap.
 func (u *User) Hold(bytes, most int) int {
 	if u.of == nil || u.of.bytes == 0 {
 		return most
@@ -85,8 +88,9 @@ func (u *User) Hold(bytes, most int) int {
 	return min(most, max(u.of.bytes/int(u.of.users.Load()), u.of.little))
 }
 
-// Freed returns the peak bytes of users that held much and have stopped since the last call.
-// This memory may be garbage now, or lie in pools, where it counts as used.
+// Freed returns the sum of the peaks of those users that held at least Much bytes and have
+// stopped since the last call. That memory may now be garbage. If it lies in pools, it counts as
+// used.
 func (b *Budget) Freed() int { return int(b.freed.Swap(0)) }
 
 // Users returns the number of users.

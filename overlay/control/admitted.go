@@ -9,11 +9,11 @@ import (
 	"github.com/srdtun/srdtun/overlay/control/rundir"
 )
 
-// GroupEnv is the environment variable with the name of a group. Its members may use the
-// control socket, beside root and the daemon's user.
+// GroupEnv is the environment variable with the name of a group. Members of that group may use
+// the control socket, as root and the daemon's user may.
 const GroupEnv = "SRDTUN_GROUP"
 
-// AdmittedGroups looks up the group of GroupEnv.
+// AdmittedGroups returns the group that GroupEnv names.
 func AdmittedGroups() ([]uint32, error) {
 	name := os.Getenv(GroupEnv)
 	if name == "" {
@@ -30,7 +30,7 @@ func AdmittedGroups() ([]uint32, error) {
 	return []uint32{uint32(id)}, nil
 }
 
-// admitted advises how to get access to the socket at path: as root, or as a member of a
+// admitted tells the user how to get access to the socket at path: as root, or as a member of a
 // group other than root's.
 func admitted(path string) string {
 	for _, id := range rundir.Groups(path) {

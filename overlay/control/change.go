@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// ErrConfig means that the changed configuration would be wrong. It has no text of its own:
-// the error around it names the fault.
+// ErrConfig means that the requested change makes the configuration invalid. ErrConfig has no
+// text of its own, because the error around it describes the fault.
 var ErrConfig = errors.New("")
 
-// The ways to change the running configuration.
+// Ways to change the running configuration.
 const (
 	HowReload = "reload" // the file anew: its text in Config, or the daemon reads it if Config is empty
 	HowSync   = "sync"   // Config replaces the running configuration; the file stays
@@ -22,32 +22,33 @@ type Change struct {
 	How      string    `json:"how"`
 	Config   string    `json:"config,omitempty"` // in TOML; it names no other file
 	Settings []Setting `json:"settings,omitempty"`
-	// Save means that the caller writes the settings to the file, too.
+	// Save means that the caller also writes the settings to the configuration file.
 	Save bool `json:"save,omitempty"`
 }
 
-// Setting is one key and its value in TOML. A string may come without quotes.
+// Setting is a key of the configuration and its value in TOML. String values may be written
+// without quotes.
 type Setting struct {
 	Key   string `json:"key"`
 	Value string `json:"value"`
 }
 
-// Difference is one changed key.
+// Difference is one key whose value has changed.
 type Difference struct {
 	Text string `json:"text"` // one line for a person
 	Key  string `json:"key"`
 	Live bool   `json:"live"` // it is in force; else it needs a restart
 }
 
-// Changed is the outcome of a change.
+// Changed is the result of a successful change.
 type Changed struct {
 	Differences []Difference
 	Warnings    []string // values that are valid but look like mistakes, and refused drop-in files
 }
 
-// mastersOnly reports whether a request is for masters alone. Members of the socket's group
-// may look and choose path policies. They may not end the daemon, undo root's settings, or
-// read secrets.
+// mastersOnly reports whether only masters may make the request. Members of the socket's group
+// may read the status and choose path policies. Group members may not stop the daemon, undo
+// root's settings, or read secrets.
 func (r request) mastersOnly() bool {
 	switch r.Op {
 	case opConfig, opDown, opRestarting:
@@ -58,7 +59,7 @@ func (r request) mastersOnly() bool {
 	return false
 }
 
-// policies reports whether the change sets only path policies, without saving them.
+// policies reports whether the change sets only path policies, and does not save them.
 func (c *Change) policies() bool {
 	if c.How != HowSet || c.Save {
 		return false

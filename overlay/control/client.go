@@ -16,29 +16,29 @@ import (
 )
 
 var (
-	// ErrNotRunning means that no live daemon has the interface's name.
+	// ErrNotRunning means that no running daemon has the interface's name.
 	ErrNotRunning = errors.New("not running")
-	// ErrPermission means that the daemon, or the mode of its socket, refuses the
-	// caller.
+	// ErrPermission means that the daemon, or the mode of its socket, denies access to the caller.
 	ErrPermission = errors.New("permission denied")
 )
 
-// clientTimeout bounds a client's connection. It is above the server's limit, so a busy
-// server answers first.
+// clientTimeout bounds the lifetime of a client's connection. The client's timeout is longer
+// than the server's, so a busy server can still report its own.
 const clientTimeout = 2 * connTimeout
 
-// changeTimeout bounds a change. One of 65,536 prefixes takes 3 s on a quiet machine, and ten
-// times as long on a busy one.
+// changeTimeout bounds the time of a change of the configuration. A change of 65,536 prefixes
+// takes 3 s on a quiet machine, and ten times as long on a busy one.
 const changeTimeout = 30 * time.Second
 
-// readAtOnce is the size of a client's buffer. Few parts make up even a long reply.
+// readAtOnce is the size of a client's read buffer. With this size even a long reply needs few
+// reads.
 const readAtOnce = 64 << 10
 
-// exitPoll is the interval at which a wait for the daemon's end checks its context.
+// exitPoll is the interval at which a client that waits for the daemon's end checks its context.
 const exitPoll = 50 * time.Millisecond
 
 // Client is a connection to one daemon, for a few requests in quick succession. The daemon
-// ends it after some seconds. It is not safe for concurrent use.
+// closes the connection after some seconds. A Client is not safe for concurrent use.
 type Client struct {
 	at     rundir.Place
 	conn   *net.UnixConn
@@ -46,8 +46,8 @@ type Client struct {
 	r      *bufio.Reader // of signed
 }
 
-// Dial connects to the daemon at a place. The error is ErrNotRunning or ErrPermission, or
-// names another fault.
+// Dial connects to the daemon at the given place. The error is ErrNotRunning, ErrPermission, or
+// the error of a system call.
 func Dial(at rundir.Place) (*Client, error) {
 	path, err := at.Socket()
 	if err != nil {
@@ -72,16 +72,17 @@ func Dial(at rundir.Place) (*Client, error) {
 	return c, nil
 }
 
-// SetTimeout makes all requests of the client fail after the time d.
+// SetTimeout sets the deadline of all requests of the client to d from now.
 func (c *Client) SetTimeout(d time.Duration) error { return c.conn.SetDeadline(time.Now().Add(d)) }
 
-// Close ends the connection.
+// Close closes the client's connection.
 func (c *Client) Close() error { return c.conn.Close() }
 
-// Show asks for the whole state of the interface.
+// Show requests the whole state of the interface.
 func (c *Client) Show() (*Status, error) { return c.ShowPart(Part{}) }
 
-// ShowPart asks for a part of the state. An older daemon may send other peers, too.
+// ShowPart requests a part of the state. An older daemon may also send peers that were not
+// requested.
 func (c *Client) ShowPart(p Part) (*Status, error) {
 	r, err := c.do(request{Op: opShow, Brief: p.Brief, Reached: p.Reached, Peer: p.Peer})
 	if err != nil {
@@ -91,15 +92,16 @@ func (c *Client) ShowPart(p Part) (*Status, error) {
 	return r.Status, nil
 }
 
-// Version asks for the version of the running daemon.
+// Version requests the version of the running daemon.
 func (c *Client) Version() (string, error) {
 	r, err := c.call(opVersion)
 	return r.Version, err
 }
 
-// Change changes the running configuration and returns the outcome. After an error
-// nothing has changed. ErrConfig means that the requested change is wrong. A change that may
-// have a secret goes only to a trusted process (see Trusted), and goes as a descriptor.
+// Change changes the running configuration and returns the outcome. After an error the
+// configuration is unchanged. The error is ErrConfig if the requested change is invalid. A
+// change that may contain a secret is sent only to a trusted process (see Trusted), in a file
+// passed as a descriptor.
 func (c *Client) Change(what Change) (Changed, error) {
 	if err := c.SetTimeout(changeTimeout); err != nil {
 		return Changed{}, err
@@ -125,7 +127,8 @@ func (c *Client) Change(what Change) (Changed, error) {
 
 func (r *reply) outcome() Changed { return Changed{r.Changed, r.Warnings} }
 
-// Restarting tells the daemon that the service manager will start it again at its end.
+// Restarting announces to the daemon that the service manager will start it again after it
+// exits.
 func (c *Client) Restarting() error {
 	if err := c.obeys(); err != nil {
 		return err
@@ -134,8 +137,8 @@ func (c *Client) Restarting() error {
 	return err
 }
 
-// Config returns the running configuration, with its secrets. Root may take it for a file of its own,
-// so it must not come from another process.
+// Config returns the running configuration, with its secrets. Root may save the configuration as
+// a file of its own, so no other process may supply it.
 func (c *Client) Config() (string, error) {
 	if err := c.obeys(); err != nil {
 		return "", err
@@ -144,7 +147,7 @@ func (c *Client) Config() (string, error) {
 	return r.Config, err
 }
 
-// Down ends the daemon and waits until its process is gone, or ctx ends.
+// Down stops the daemon and waits until its process has exited, or ctx ends.
 func (c *Client) Down(ctx context.Context) error {
 	if err := c.obeys(); err != nil {
 		return err
@@ -153,8 +156,7 @@ func (c *Client) Down(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// Take the handle while the process is surely alive: a later process may get the
-	// same number.
+	// Open the pidfd while the process is surely alive: a later process may get the same number.
 	pidfd, err := unix.PidfdOpen(cred.pid, 0)
 	if err != nil {
 		pidfd = -1
@@ -170,8 +172,7 @@ func (c *Client) Down(ctx context.Context) error {
 	return waitExit(ctx, pidfd)
 }
 
-// waitExit waits for the end of a process: then its pidfd becomes readable,
-// pidfd_open(2).
+// waitExit waits for a process to exit, which makes its pidfd readable (pidfd_open(2)).
 func waitExit(ctx context.Context, pidfd int) error {
 	fds := []unix.PollFd{{Fd: int32(pidfd), Events: unix.POLLIN}}
 	for {
@@ -195,8 +196,8 @@ func (c *Client) do(req request, fds ...int) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	// A daemon that refuses the caller answers and closes without reading. So there may
-	// be a reply even after a failed write.
+	// A daemon that refuses the caller replies and closes the connection without reading. So there
+	// may be a reply even after a failed write.
 	writeErr := c.write(append(line, '\n'), fds)
 	line, err = readLine(c.r, req.replyBound())
 	switch {
@@ -244,8 +245,8 @@ func (c *Client) parse(line []byte) (reply, error) {
 	return r, nil
 }
 
-// Refusal is the daemon's own error. Its words are the daemon's: it repeats no word of a request
-// that may be a secret key.
+// Refusal is an error that the daemon replied. The daemon's error text does not quote any part
+// of a request that may be a secret key.
 type Refusal struct{ err error }
 
 func (e *Refusal) Error() string { return e.err.Error() }

@@ -11,19 +11,19 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// maxGroups bounds the supplementary groups read of one peer: NGROUPS_MAX,
-// credentials(7).
+// maxGroups is the largest number of supplementary groups that is read of one caller:
+// NGROUPS_MAX, credentials(7).
 const maxGroups = 65536
 
-// credentials identify the process at the other end of a socket. The kernel notes a
-// client when it connects, and a daemon when it begins to listen (unix(7), SO_PEERCRED).
+// credentials identify the process at the other end of a socket. The kernel records a client's
+// credentials at connect, and a daemon's at listen (unix(7), SO_PEERCRED).
 type credentials struct {
 	pid    int
 	uid    uint32
 	groups []uint32
 }
 
-// peerCredentials asks the kernel for the process at the other end of c.
+// peerCredentials returns the credentials of the process at the other end of c.
 func peerCredentials(c *net.UnixConn) (credentials, error) {
 	raw, err := c.SyscallConn()
 	if err != nil {
@@ -43,8 +43,8 @@ func peerCredentials(c *net.UnixConn) (credentials, error) {
 	return cred, errors.Join(err, inner)
 }
 
-// peerGroups reads SO_PEERGROUPS (socket(7)). The first call has no room. It fails with
-// ERANGE and returns the length.
+// peerGroups returns a caller's supplementary groups by SO_PEERGROUPS (socket(7)). The first
+// call passes no buffer. That call fails with ERANGE and returns the required length.
 func peerGroups(fd int) ([]uint32, error) {
 	var groups []uint32
 	for size := 0; size <= maxGroups*4; {
@@ -63,7 +63,8 @@ func peerGroups(fd int) ([]uint32, error) {
 	return nil, errors.New("getsockopt SO_PEERGROUPS: too many groups")
 }
 
-// guard admits callers: masters, the daemon's own user, and members of the socket's groups.
+// guard decides which callers have access: masters, the daemon's own user, and members of the
+// socket's groups.
 type guard struct {
 	uid     uint32
 	masters []uint32
@@ -77,7 +78,7 @@ func (s *Server) guard() (guard, error) {
 	return guard{uid: uint32(os.Geteuid()), masters: s.masters, groups: groups}, err
 }
 
-// master reports whether a caller may do everything.
+// master reports whether a caller may make all requests.
 func (g guard) master(c credentials) bool { return c.uid == 0 || slices.Contains(g.masters, c.uid) }
 
 func (g guard) check(c credentials) error {

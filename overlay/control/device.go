@@ -1,7 +1,8 @@
 package control
 
-// Device is the TUN device: the features that the kernel granted, and counters. A frame is
-// a single packet or a super-frame. Bytes are the bytes of the inner packets.
+// Device is the state of the TUN device: its counters, and the features that the kernel granted.
+// In these counters a frame is a single packet or a super-frame. Byte counters count the bytes
+// of the inner packets.
 type Device struct {
 	Queues            int      `json:"queues"`              // threads that can read at once
 	UDPSuperFrames    bool     `json:"udp_super_frames"`    // runs of UDP cross whole (Linux 6.2); TCP always does
@@ -48,18 +49,19 @@ func (d *Device) fillEmpty() {
 	}
 }
 
-// Sends counts the packets that left through the sockets, over all peers.
+// Sends counts the packets that the sockets sent to all peers.
 type Sends struct {
 	Trains  uint64 `json:"trains"`  // send calls that carried a run of packets or one
 	Packets uint64 `json:"packets"` // in them
-	// of the trains, sent packet by packet since route or device refused UDP segmentation: slower
+	// Unsegmented counts the trains sent packet by packet, because the route or the device refused
+	// UDP segmentation. Such trains are slower.
 	Unsegmented uint64 `json:"unsegmented"`
 	NoBuffer    uint64 `json:"no_buffer"` // packets dropped: a socket's or device's queue was full
 	TooBig      uint64 `json:"too_big"`   // packets dropped: larger than the device's MTU
 	Failed      uint64 `json:"failed"`    // packets dropped: any other error
 }
 
-// Receives counts the packets that came in through the sockets.
+// Receives counts the packets that the sockets received.
 type Receives struct {
 	Merged    bool   `json:"merged"`    // the kernel hands over runs of packets at once (UDP_GRO)
 	Truncated uint64 `json:"truncated"` // dropped: longer than the buffer

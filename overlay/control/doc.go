@@ -1,6 +1,5 @@
-// Package control connects the command to the daemon of one interface. It uses a
-// unix socket in the run directory, never TCP. Each request and each reply is one
-// line of JSON.
+// Package control connects the command to the daemon of one interface. The connection is a unix
+// socket in the run directory, never TCP. Each request and each reply is one line of JSON.
 //
 //	{"op":"show"}     {"status":{...}}        Status, as `show --json` prints it
 //	{"op":"show","peer":"hub"}  the same with this peer alone
@@ -17,20 +16,21 @@
 //	{"op":"down"}     {}                      the daemon ends after the reply
 //	anything else     {"error":"..."}
 //
-// The socket has mode 0660. The server looks up every caller with SO_PEERCRED and
-// SO_PEERGROUPS (unix(7), socket(7)). It serves root, the daemon's own user, and members
-// of the socket's groups. Any other caller gets one reply line with the refusal.
+// The socket has mode 0660. The server looks up every caller with SO_PEERCRED and SO_PEERGROUPS
+// (unix(7), socket(7)). Root, the daemon's own user, and members of the socket's groups have
+// access. Any other caller gets one line with the refusal.
 //
-// All callers may look and choose path policies. The rest is for masters: another
-// configuration could redirect all traffic of the host, and a configuration has secrets.
-// Masters are root, and the owner of the configuration file if he runs the daemon himself.
-// He can read and write the file anyway. The user of a service owns no file, so a process
-// of that user is no master.
+// All callers with access may read the status and choose path policies. Only masters may make
+// the other requests: a new configuration could redirect all traffic of the host, and a
+// configuration has secrets. Masters are root, and the owner of the configuration file if he
+// runs the daemon himself. This owner can read and write the file anyway. The user of a service
+// owns no configuration file, so a process of that user is no master.
 //
-// A client sends its secrets only to a process that it has checked (Client.Trusted). It
-// believes no reply (reply.go).
+// A client sends secrets only to a process that it has checked (Client.Trusted). A client treats
+// every reply as untrusted input (reply.go).
 //
-// A daemon holds an flock(2) on the interface's lock file while it runs. The kernel
-// releases the lock when the process ends in any way. So a socket without a lock is stale,
-// and is replaced. Two daemons of one name exclude each other without a race.
+// A running daemon holds an flock(2) on the interface's lock file. The kernel releases the lock
+// when the process exits, even if it is killed. So a socket whose lock is free is stale, and the
+// next daemon replaces it. The lock also keeps a second daemon from using the same name, without
+// a race.
 package control

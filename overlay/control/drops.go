@@ -2,17 +2,17 @@ package control
 
 import "github.com/srdtun/srdtun/srd"
 
-// These reasons count the drops that keep the ingress queue short: of TCP whole frames, and segments
-// of a super-frame; of all other protocols packets, which nobody sends again.
+// Reasons of the drops that keep the ingress queue short. Of TCP, frames and segments of
+// super-frames are dropped. Of all other protocols, packets are dropped that no sender
+// retransmits.
 const (
 	DropCodel         = "queue_codel"
 	DropCodelSegment  = "queue_codel_segment"
 	DropCodelDatagram = "queue_codel_datagram"
 )
 
-// Meant reports whether drops for this reason are normal in a healthy tunnel. Such drops
-// are copies sent on purpose, and signals to senders to slow down. They are counted like all
-// others.
+// Meant reports whether drops for this reason are normal in a healthy tunnel. Such drops are
+// redundant copies, and congestion signals to senders. All drops are counted, normal or not.
 func Meant(reason string) bool {
 	switch reason {
 	case DropCodel, DropCodelSegment, DropCodelDatagram:
@@ -21,11 +21,11 @@ func Meant(reason string) bool {
 	return meantBySRD[reason]
 }
 
-// Told reports whether a summary names the reason. A datagram that keeps a queue short is lost for the
-// application, which may look for it.
+// Told reports whether a summary names the reason. A dropped datagram is lost to the
+// application, so a summary names DropCodelDatagram too.
 func Told(reason string) bool { return !Meant(reason) || reason == DropCodelDatagram }
 
-// meantBySRD tells the same of the transport's reasons, by name.
+// meantBySRD maps the name of each drop reason of the transport to whether it is normal.
 var meantBySRD = func() map[string]bool {
 	m := map[string]bool{}
 	for r := range srd.NumReasons {

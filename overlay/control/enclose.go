@@ -11,12 +11,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A client sends a change with a secret as the descriptor of a memory file. The stream
-// itself carries only a request that announces the file.
+// A client sends a change with a secret in an anonymous memory file, and passes its descriptor.
+// The request on the stream only announces the file.
 
 var errNotEnclosed = errors.New("request is not understood: no file came with it")
 
-// enclose writes a change to a memory file.
+// enclose writes a change to a new memory file.
 func enclose(what Change) (*os.File, error) {
 	text, err := json.Marshal(what)
 	if err != nil {
@@ -33,12 +33,12 @@ func enclose(what Change) (*os.File, error) {
 	return f, nil
 }
 
-// disclose reads a change from the file of enclose.
+// disclose reads a change from a file made by enclose.
 func disclose(f *os.File) (*Change, error) {
 	if f == nil {
 		return nil, errNotEnclosed
 	}
-	// A pipe or a device could keep the daemon waiting.
+	// A read from a pipe or a device could block the daemon, so only regular files are accepted.
 	st, err := f.Stat()
 	if err != nil {
 		return nil, err
@@ -57,7 +57,7 @@ func disclose(f *os.File) (*Change, error) {
 	return &c, nil
 }
 
-// receiver reads from a connection and keeps the latest file that came with the data.
+// receiver reads from a connection, and keeps the last file whose descriptor came with the data.
 type receiver struct {
 	conn *net.UnixConn
 	file *os.File
@@ -92,7 +92,7 @@ func (r *receiver) keep(oob []byte) {
 	}
 }
 
-// take hands the file over.
+// take returns the file, and the caller must close it.
 func (r *receiver) take() *os.File {
 	f := r.file
 	r.file = nil

@@ -4,21 +4,21 @@ import (
 	"github.com/srdtun/srdtun/overlay/events"
 )
 
-// opEvents asks for the events after a number:
+// opEvents requests the events after a number:
 //
 //	{"op":"events","after":17}  {"happened":{"run":"...","missed":0,"last":19,"events":[{...},{...}]}}
 //
-// A client that follows the events asks again and again, on a new connection each time. So
-// it does not hold one of the few places.
+// A client that follows the events opens a new connection for each request. So such a client
+// does not occupy one of the few connections.
 const opEvents = "events"
 
 // EventSource is a Handler that keeps events.
 type EventSource interface {
-	// Events returns the events after the one with that number; 0: all kept events.
+	// Events returns the events after the given number; 0 selects all kept events.
 	Events(after uint64) Happened
 }
 
-// Happened is the source of the output of `srdtun events`.
+// Happened is the reply that `srdtun events` prints.
 type Happened struct {
 	Run    string         `json:"run"`    // changes at a restart of the daemon; then numbers begin again
 	Missed uint64         `json:"missed"` // events after the requested number that are not kept any more
@@ -26,7 +26,7 @@ type Happened struct {
 	Events []events.Event `json:"events"` // oldest first
 }
 
-// Events asks for the events after that number; 0: all kept events.
+// Events requests the events after the given number; 0 selects all kept events.
 func (c *Client) Events(after uint64) (*Happened, error) {
 	r, err := c.do(request{Op: opEvents, After: after})
 	if err != nil {

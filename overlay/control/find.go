@@ -29,7 +29,7 @@ func (s *Status) FindExpired(who string) *Expired {
 	return &s.Expired[i]
 }
 
-// prefixes leaves out invalid texts: a daemon may send anything.
+// prefixes parses prefixes and skips invalid ones, because a daemon may send anything.
 func prefixes(texts []string) (v []netip.Prefix) {
 	for _, t := range texts {
 		if p, err := netip.ParsePrefix(t); err == nil {

@@ -10,22 +10,22 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ErrAlreadyRunning means that another live process has the interface's name.
+// ErrAlreadyRunning means that another running process uses the interface's name.
 var ErrAlreadyRunning = errors.New("already running")
 
-// lockTries bounds the attempts at a lock file that others keep replacing. Each retry
-// means that a daemon ended between open and flock.
+// lockTries bounds the attempts at a lock file that other processes keep replacing. A retry is
+// needed only if a daemon exited between open and flock.
 const lockTries = 100
 
-// A killed process holds its lock until the kernel has removed it, a few milliseconds
-// later. So a held lock is tried again every lockPause, for lockWait.
+// A killed process holds its lock for a few milliseconds, until the kernel has removed the
+// process. So takeLock retries a held lock every lockPause, for lockWait.
 const (
 	lockWait  = 500 * time.Millisecond
 	lockPause = 20 * time.Millisecond
 )
 
-// lock is the interface's lock file, held. So the kernel tells whether a daemon runs, and
-// not a file that may be stale.
+// lock is the held lock file of an interface. The kernel releases a lock with its process, so a
+// lock cannot be stale as a file can.
 type lock struct{ file *os.File }
 
 // takeLock locks the name, or fails with ErrAlreadyRunning.
@@ -54,8 +54,8 @@ func takeLock(name string) (*lock, error) {
 		if sameFile(f, path) {
 			return &lock{file: f}, nil
 		}
-		// The holder has removed the opened file meanwhile. A lock on a file without a
-		// name excludes nobody.
+		// The previous holder has removed the opened file in the meantime. A lock on a removed file
+		// excludes no other process.
 		f.Close()
 	}
 	return nil, fmt.Errorf("%s: the lock file keeps changing", path)

@@ -9,23 +9,25 @@ import (
 )
 
 const (
-	// maxConns bounds the connections with a place. Each may hold a request and a reply.
+	// maxConns bounds the connections served at once. Each connection may hold a request and a
+	// reply in memory.
 	maxConns = 16
-	// maxOthers bounds the places of callers that are no masters. So a master's command
-	// always finds a place without a wait.
+	// maxOthers bounds the connections of callers that are no masters. So a master's command never
+	// waits for a connection.
 	maxOthers = 12
-	// maxLeaving bounds the connections that gave way, before they have noticed. Each takes
-	// 10 KB.
+	// maxLeaving bounds the replaced connections whose goroutine has not ended yet. Each of these
+	// connections takes 10 KB.
 	maxLeaving = 256
-	// maxInterrupted bounds the leaving connections with an unfinished answer. That work
-	// goes on for a moment, and may take much memory.
+	// maxInterrupted bounds the replaced connections with an unfinished reply. The work on such a
+	// reply continues for a moment, and may take much memory.
 	maxInterrupted = 16
 )
 
-// places bounds the connections served at once. When all places are taken, a connection of the
-// user with most places gives way, but never to a user with more. So nobody can push another user
-// below an equal share of the places. A user's idle connections go before its requests in
-// progress. Idle is a client that has not asked yet, has its answer, or does not read it.
+// places bounds the connections served at once. When the limit is reached, a new connection
+// replaces one of the user with the most connections, never one of a user with fewer than the
+// caller. So no user can push another below an equal share of the connections. A user's idle
+// connections are replaced before its requests in progress. A connection is idle if its client
+// has sent no request, has got its reply, or does not read the reply.
 type places struct {
 	gone func(uid uint32)
 
@@ -38,7 +40,7 @@ type places struct {
 	interrupted int // of these, connections with an unfinished answer
 }
 
-// place is a connection that has a place.
+// place is a connection that counts towards the limit.
 type place struct {
 	*net.UnixConn
 	of     *places
@@ -51,7 +53,8 @@ type place struct {
 	left  bool      // it gave way; since does not change any more
 }
 
-// take gives n a place. It does not wait, as its caller accepts all connections.
+// take admits connection n, and reports whether there was room. Function take does not wait,
+// because its caller accepts all connections.
 func (p *places) take(n *place) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -91,7 +94,7 @@ func (p *places) remove(old *place) {
 	}
 }
 
-// givesWay returns the connection that makes room for n, or nil.
+// givesWay returns the connection that n replaces, or nil.
 func (p *places) givesWay(n *place) (v *place) {
 	if !n.master && p.leaving >= maxLeaving {
 		return nil
@@ -114,7 +117,8 @@ func (p *places) givesWay(n *place) (v *place) {
 	return v
 }
 
-// rank orders users: a lower one makes room for a higher one, and never the other way round.
+// rank orders users: a connection of a higher rank may replace one of a lower rank, never the
+// reverse.
 func (c *place) rank() int {
 	switch {
 	case c.cred.uid == 0:
@@ -125,10 +129,10 @@ func (c *place) rank() int {
 	return 0
 }
 
-// mayLeave reports whether c may give way to n. Among users of one rank, only a user with the most
-// places loses one. An idle connection gives way if its user has no fewer places than n's user. A
-// request in progress gives way if its user has more. A user's own idle connection always makes
-// room.
+// mayLeave reports whether n may replace c. Among users of one rank, only a user with the most
+// connections loses one. An idle connection may be replaced if its user has no fewer connections
+// than n's user. A request in progress may be replaced if its user has more. A user's new
+// connection may always replace an idle one of the same user.
 func (c *place) mayLeave(n *place, have map[uint32]int, most int) bool {
 	theirs, wants := have[c.cred.uid], have[n.cred.uid]
 	switch {
@@ -144,8 +148,8 @@ func (c *place) mayLeave(n *place, have map[uint32]int, most int) bool {
 	return c.of.interrupted < maxInterrupted && theirs > wants
 }
 
-// before reports whether c gives way before v. The order: the lowest rank, then the user with most
-// places, then idle connections, then the oldest connection.
+// before reports whether c is replaced before v. The lowest rank is replaced first, then the
+// user with the most connections, then idle connections, then the oldest.
 func (c *place) before(v *place, have map[uint32]int) bool {
 	if m, n := c.rank(), v.rank(); m != n {
 		return m < n
@@ -159,7 +163,7 @@ func (c *place) before(v *place, have map[uint32]int) bool {
 	return c.since.Before(v.since)
 }
 
-// idle notes whether a connection waits for its client.
+// idle records whether a connection waits for its client.
 func (c *place) idle(is bool) {
 	c.of.mu.Lock()
 	defer c.of.mu.Unlock()
@@ -172,9 +176,9 @@ func (c *place) idle(is bool) {
 	}
 }
 
-// Write implements io.Writer. A client that does not read is idle. The daemon's work on the
-// request may have taken all of the connection's time, and the client must know its outcome. So a
-// reply has time of its own. The end of the requests stays where it is.
+// Write implements io.Writer. While the client does not read, the connection is idle. The work
+// on a request may have used up the connection's time, and the client must learn the result. So
+// Write sets a new deadline for the reply. The read deadline does not change.
 func (c *place) Write(b []byte) (int, error) {
 	c.idle(true)
 	if err := c.SetWriteDeadline(time.Now().Add(connTimeout)); err != nil {
@@ -185,7 +189,7 @@ func (c *place) Write(b []byte) (int, error) {
 
 var _ io.Writer = (*place)(nil)
 
-// leave gives the place back.
+// leave closes the connection and removes it from the count.
 func (c *place) leave() {
 	c.stop()
 	c.of.mu.Lock()
@@ -201,8 +205,8 @@ func (c *place) leave() {
 	c.of.wg.Done()
 }
 
-// end refuses new connections and stops reading from the present ones. Requests in progress
-// may still write their reply.
+// end refuses new connections and stops reading from the existing ones. Requests in progress may
+// still write their replies.
 func (p *places) end() (first bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

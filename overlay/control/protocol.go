@@ -14,32 +14,34 @@ import (
 )
 
 const (
-	// maxRequest bounds a request line in bytes. The longest valid one sets some keys.
+	// maxRequest bounds the length of a request line in bytes. The longest valid request sets some
+	// keys.
 	maxRequest = 64 << 10
 
-	// maxConfig bounds a file that comes with a request. A configuration has at most
-	// 1 MiB. Quotes and line ends take two bytes each in JSON.
+	// maxConfig bounds a file that comes with a request, in bytes. A configuration has at most 1
+	// MiB. In JSON, quotes and line ends take two bytes each.
 	maxConfig = 4 << 20
 
-	// maxReply bounds, in bytes, the line of a reply with a whole status. It has room for 500 peers
-	// with 256 paths of 300 bytes. Replies to other requests have bounds of their own, so that an
-	// endless one takes little memory.
+	// maxReply bounds the line of a reply with a whole status, in bytes. The limit allows 500 peers
+	// with 256 paths of 300 bytes. Replies to other requests have lower limits, so that an endless
+	// reply takes little memory.
 	maxReply = 64 << 20
-	// maxShortReply bounds a reply without a list: an error of maxError, whose characters take six at most.
+	// maxShortReply bounds a reply without a list: an error of maxError bytes, each of which takes
+	// at most six bytes in JSON.
 	maxShortReply = 6*maxError + 4096
-	// maxListReply is for replies with 256 flows or paths of 500 bytes, or 2,000 events of 1 KB. A
-	// status without peers, with the names of changed and expired ones, has the same bound.
+	// maxListReply bounds replies with 256 flows or paths of 500 bytes, or 2,000 events of 1 KB. A
+	// status without peers has the same limit; it names changed and expired peers.
 	maxListReply = 4 << 20
-	// maxPartReply is for a reply with the settings of 4,096 peers, 4 KB each. The paths of
+	// maxPartReply bounds a reply with the settings of 4,096 peers, 4 KB each. The paths of
 	// ReachedMost peers also fit: 256 paths of 300 bytes, and 65,536 prefixes.
 	maxPartReply = 16 << 20
 
-	// connTimeout bounds the time for requests of a connection on the server, and then the
-	// time for its last reply. A reply takes well under a millisecond.
+	// connTimeout bounds the time for requests of a connection on the server, and then the time for
+	// the last reply. Most replies take well under a millisecond.
 	connTimeout = 5 * time.Second
 )
 
-// The operations.
+// Operations of a request.
 const (
 	opShow    = "show"
 	opDown    = "down"
@@ -53,7 +55,7 @@ const (
 type request struct {
 	Op     string  `json:"op"`
 	Change *Change `json:"change,omitempty"` // change only
-	// Enclosed means that the change is in a file. Its descriptor comes with the request.
+	// Enclosed means that the change is in a file, whose descriptor comes with the request.
 	Enclosed bool   `json:"enclosed,omitempty"`
 	After    uint64 `json:"after,omitempty"`   // events only
 	Ms       int64  `json:"ms,omitempty"`      // flows only: how long
@@ -68,13 +70,13 @@ type reply struct {
 	Denied  bool    `json:"denied,omitempty"`
 	Version string  `json:"version,omitempty"`
 	Status  *Status `json:"status,omitempty"`
-	// Bad means that the request asked for a wrong configuration.
+	// Bad means that the requested configuration is invalid.
 	Bad     bool         `json:"bad,omitempty"`
 	Changed []Difference `json:"changed,omitempty"`
-	// Warnings are about the changed configuration.
+	// Warnings are warnings about the changed configuration.
 	Warnings []string `json:"warnings,omitempty"`
 	Config   string   `json:"config,omitempty"`
-	// Done means that the operation was carried out, if it gives nothing back.
+	// Done means that an operation without other results was carried out.
 	Done bool `json:"done,omitempty"`
 
 	Happened *Happened `json:"happened,omitempty"`
@@ -84,7 +86,7 @@ type reply struct {
 
 var errTooLong = errors.New("line too long")
 
-// replyBound returns the bound of a request's reply in bytes.
+// replyBound returns the largest length of the reply to a request, in bytes.
 func (r *request) replyBound() int {
 	switch r.Op {
 	case opVersion, opDown, opRestarting:
@@ -104,9 +106,9 @@ func (r *request) replyBound() int {
 	return maxReply
 }
 
-// readLine returns the next line of r without its newline, at most limit bytes. It joins the parts
-// at the end, so a line without an end takes at most limit bytes. io.EOF means that r ended before
-// a first byte.
+// readLine returns the next line of r without its newline, at most limit bytes. The parts of a
+// line are joined at its end, so a line without an end takes at most limit bytes. The error is
+// io.EOF if r ended before a first byte.
 func readLine(r *bufio.Reader, limit int) ([]byte, error) {
 	var parts [][]byte
 	for n := 0; ; {
@@ -130,8 +132,8 @@ func readLine(r *bufio.Reader, limit int) ([]byte, error) {
 	}
 }
 
-// parseRequest decodes one request line. An unknown key is an error, so a newer client
-// learns that this daemon does not know it.
+// parseRequest decodes one request line. An unknown key is an error, so a newer client learns
+// that this daemon does not support it.
 func parseRequest(line []byte) (request, error) {
 	var req request
 	if err := strictly(line, &req); err != nil {
@@ -165,6 +167,6 @@ func strictly(text []byte, into any) error {
 	return nil
 }
 
-// writeReply writes a reply and its newline by one call. Encode makes no copy of the line: with a
-// thousand peers it has 2 MB.
+// writeReply writes a reply and its newline with one call. Encode makes no copy of the line,
+// which has 2 MB for a thousand peers.
 func writeReply(w io.Writer, r reply) error { return json.NewEncoder(w).Encode(r) }

@@ -8,20 +8,22 @@ import (
 	"unicode"
 )
 
-// A daemon's reply is untrusted. An attacker may have taken over the daemon, or another
-// program may have its name. A client runs as root and writes to a terminal.
+// The client treats a daemon's reply as untrusted. An attacker may have taken over the daemon,
+// or another program may use its name. A client may run as root, and writes to a terminal.
 
 const (
-	// maxText bounds a text in a status. A path is the longest text (PATH_MAX, limits.h).
+	// maxText bounds a text in a status, in bytes. The longest text is the path of a file
+	// (PATH_MAX, limits.h).
 	maxText = 4096
-	// maxError bounds the text of an error. A list of faults in a file is the longest text.
+	// maxError bounds the text of an error, in bytes. The longest error is a list of faults in a
+	// file.
 	maxError = 64 << 10
-	// maxFault bounds the message about an invalid reply, as it may quote the reply.
+	// maxFault bounds the message about an invalid reply, which may quote the reply.
 	maxFault = 256
 )
 
-// answers reports whether a reply has what the operation asked for. Otherwise another program
-// has sent it.
+// answers reports whether a reply has the results of the given operation. If not, the answering
+// program is no daemon of srdtun.
 func (r *reply) answers(op string) bool {
 	switch op {
 	case opShow:
@@ -41,7 +43,7 @@ func (r *reply) answers(op string) bool {
 	case opDown:
 		return r.Done
 	}
-	// opRestarting goes to the daemon of before an upgrade, which may be older than Done.
+	// The daemon may be older than the field Done, because opRestarting is sent before an upgrade.
 	return true
 }
 
@@ -56,7 +58,8 @@ func parseReply(line []byte) (reply, error) {
 	if err := json.Unmarshal(line, &r); err != nil {
 		return reply{}, errors.New(printable(cut(err.Error(), maxFault)))
 	}
-	// These two may have several lines. In other texts a line end could feign a line.
+	// An error and a configuration may have several lines. In other texts a line end could fake a
+	// line of output.
 	whole, text := lines(cut(r.Error, maxError)), lines(r.Config)
 	if r.Status != nil {
 		clean(reflect.ValueOf(r.Status).Elem(), maxText)
@@ -66,7 +69,7 @@ func parseReply(line []byte) (reply, error) {
 	return r, nil
 }
 
-// cut shortens a text to most bytes and dots.
+// cut shortens a text to most bytes, and appends dots.
 func cut(s string, most int) string {
 	if len(s) <= most {
 		return s
@@ -116,7 +119,8 @@ func cleanMap(m reflect.Value, most int) {
 	}
 }
 
-// holdsText is false for numbers: clean skips lists of them.
+// holdsText reports whether a value of type t may contain a string; clean skips lists of
+// numbers.
 func holdsText(t reflect.Type) bool {
 	switch t.Kind() {
 	case reflect.String, reflect.Pointer, reflect.Struct, reflect.Slice, reflect.Array, reflect.Map:
@@ -125,12 +129,12 @@ func holdsText(t reflect.Type) bool {
 	return false
 }
 
-// unprintable reports control characters, and marks that change the direction of a line.
+// unprintable reports whether r is a control character, or changes the direction of a line.
 func unprintable(r rune) bool { return !unicode.IsPrint(r) }
 
 func printable(s string) string { return without(s, unprintable) }
 
-// lines is like printable, and keeps line ends and tabs.
+// lines makes a text printable, but keeps line ends and tabs.
 func lines(s string) string {
 	return without(s, func(r rune) bool { return r != '\n' && r != '\t' && unprintable(r) })
 }

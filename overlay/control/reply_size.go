@@ -7,18 +7,20 @@ import (
 	"strings"
 )
 
-// A reply of a few bytes can be large in memory. A null in a list of peers takes five bytes,
-// and a thousand after decoding. So the client computes the size in memory first.
+// A reply of a few bytes can be large in memory. In JSON a null in a list of peers takes five
+// bytes, and after decoding a thousand. So the client computes the memory that a reply needs
+// before decoding it.
 
 const (
-	// growth bounds the bytes in memory for each byte of a reply. In our replies the names of
-	// the fields are longer than their values. A prefix has no name, and takes twice its text.
+	// growth bounds the memory of a decoded reply, in bytes for each byte of JSON. In valid replies
+	// the names of the fields are longer than their values. A prefix in a list has no name, and
+	// takes twice the length of its text.
 	growth = 3
 	// freeBytes is the memory that even the shortest reply may take.
 	freeBytes = 1 << 20
 	// mapEntry is the memory of a map entry beside its key and value.
 	mapEntry = 16
-	// maxNesting bounds the nesting of objects and lists. Our replies have seven levels.
+	// maxNesting bounds the nesting of objects and lists. Valid replies have seven levels.
 	maxNesting = 16
 )
 
@@ -27,13 +29,14 @@ var (
 	errNesting = errors.New("its values are nested too deep")
 )
 
-// checkSize reports why a valid JSON text must not be decoded as a t.
+// checkSize returns an error if decoding a JSON text as a value of type t would take too much
+// memory.
 func checkSize(text []byte, t reflect.Type) error {
 	m := meter{text: text, left: freeBytes + growth*len(text), fields: map[reflect.Type]map[string]reflect.Type{}}
 	return m.value(t, 0)
 }
 
-// meter reads a text, and subtracts the memory of each value from its allowance.
+// meter reads a JSON text, and subtracts the memory of each value from an allowance.
 type meter struct {
 	text   []byte // not read yet
 	left   int
@@ -57,8 +60,8 @@ func (m *meter) peek() byte {
 	return m.text[0]
 }
 
-// value reads a value of type t. The caller has taken the bytes of t itself. t is nil for a
-// value that is not decoded.
+// value reads a JSON value of type t. The caller has already counted the bytes of t itself. For
+// a value that is not decoded, t is nil.
 func (m *meter) value(t reflect.Type, depth int) error {
 	if depth > maxNesting {
 		return errNesting
@@ -99,8 +102,8 @@ func (m *meter) string() []byte {
 	return s
 }
 
-// decoded bounds the bytes of a decoded string. A byte that is no UTF-8 becomes a
-// character of three bytes.
+// decoded returns an upper bound of the bytes of a decoded string. A byte that is not valid
+// UTF-8 becomes a character of three bytes.
 func decoded(s []byte) int {
 	n := len(s)
 	for _, c := range s {
@@ -111,7 +114,7 @@ func decoded(s []byte) int {
 	return n
 }
 
-// more skips the bracket or comma before the next element, or skips the end.
+// more skips the bracket or comma before the next element, and reports whether there is one.
 func (m *meter) more(end byte) bool {
 	c := m.peek()
 	m.text = m.text[1:]
@@ -159,7 +162,7 @@ func (m *meter) object(t reflect.Type, depth int) error {
 	return nil
 }
 
-// member returns the type of an object's member, and its memory beside the bytes of the
+// member returns the type of an object's member, and the memory that the member needs beside the
 // object.
 func (m *meter) member(t reflect.Type, name []byte) (of reflect.Type, size int) {
 	switch {
@@ -179,7 +182,7 @@ func (m *meter) member(t reflect.Type, name []byte) (of reflect.Type, size int) 
 	return nil, 0
 }
 
-// fieldsOf returns the types of a struct's fields by their folded names.
+// fieldsOf returns the types of a struct's fields, keyed by folded name.
 func (m *meter) fieldsOf(t reflect.Type) map[string]reflect.Type {
 	if v, ok := m.fields[t]; ok {
 		return v
@@ -193,6 +196,6 @@ func (m *meter) fieldsOf(t reflect.Type) map[string]reflect.Type {
 	return v
 }
 
-// fold returns one spelling for all names that package json treats as equal. Two non-ASCII
-// characters equal an ASCII letter there, one by its upper and one by its lower case.
+// fold maps all names that package json treats as equal to one spelling. In package json two
+// non-ASCII characters equal an ASCII letter, one by its upper and one by its lower case.
 func fold(name string) string { return strings.ToLower(strings.ToUpper(name)) }

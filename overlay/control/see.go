@@ -5,30 +5,30 @@ import (
 	"time"
 )
 
-// The operations that take a while. They end early when the daemon ends.
+// Operations that take up to some seconds. These operations end early when the daemon stops.
 const (
 	opFlows = "flows"
 	opPing  = "ping"
 )
 
-// Bounds of their time, well below connTimeout.
+// Limits of their time, well below connTimeout.
 const (
-	// FlowsLeast and FlowsMost bound the time of counting flows. Below FlowsLeast rates
-	// mean nothing.
+	// FlowsLeast and FlowsMost bound the time for which flows are counted. In a time below
+	// FlowsLeast, the counted rates are too inaccurate.
 	FlowsLeast = 100 * time.Millisecond
 	FlowsMost  = 3 * time.Second
 )
 
-// Seer answers the requests that take a while.
+// Seer handles the requests that take up to some seconds.
 type Seer interface {
-	// Flows counts inner flows for a time d, and returns the largest.
+	// Flows counts inner flows for the time d, and returns the largest flows.
 	Flows(ctx context.Context, d time.Duration) (Flows, error)
-	// Ping measures the round trip to a peer, by name or public key. It asks every path, or
-	// one path for each pair of addresses.
+	// Ping measures the round trip to a peer, given by name or public key. If every is set, all
+	// paths are probed, otherwise one path for each pair of addresses.
 	Ping(ctx context.Context, peer string, every bool) (Pings, error)
 }
 
-// Flows is the output of `srdtun flows --json`: inner flows, the largest first.
+// Flows is the output of `srdtun flows --json`: the inner flows, largest first.
 type Flows struct {
 	Schema        int    `json:"schema"`         // as in the status
 	Interface     string `json:"interface"`      // name of the device
@@ -72,7 +72,7 @@ type Ping struct {
 	RTTUs     int64  `json:"rtt_us"`    // 0: no answer within a second
 }
 
-// flowsFor counts flows for the requested time, within bounds.
+// flowsFor counts flows for the requested time, limited to FlowsLeast and FlowsMost.
 func flowsFor(ctx context.Context, h Handler, req request) reply {
 	d := time.Duration(req.Ms) * time.Millisecond
 	v, err := h.Flows(ctx, min(max(d, FlowsLeast), FlowsMost))
@@ -104,8 +104,8 @@ func (c *Client) Flows(d time.Duration) (*Flows, error) {
 	return r.Flows, err
 }
 
-// Ping measures round trips to a peer once. It asks every path, or one path for each pair
-// of addresses.
+// Ping measures round trips to a peer once. If every is set, all paths are probed, otherwise one
+// path for each pair of addresses.
 func (c *Client) Ping(peer string, every bool) (*Pings, error) {
 	r, err := c.do(request{Op: opPing, Peer: peer, Every: every})
 	return r.Pings, err

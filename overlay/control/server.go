@@ -13,36 +13,37 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Handler is the daemon behind the socket. Several goroutines call its methods at once.
+// Handler carries out the requests in the daemon. Several goroutines call its methods at once.
 type Handler interface {
-	// Show returns the current state, or a part of it. The server fills in Schema and Version.
+	// Show returns the current state, or a part of it. The server sets the fields Schema and
+	// Version.
 	Show(Part) Status
-	// Change changes the running configuration, and returns the differences. After an
-	// error nothing has changed. The caller gets the text of the error.
+	// Change changes the running configuration, and returns the changed keys. After an error the
+	// configuration is unchanged. The text of the error is sent to the client.
 	Change(Change) (Changed, error)
 	// Config returns the running configuration, with its secrets.
 	Config() string
-	// Restarting announces that another process will follow as soon as this one has ended.
+	// Restarting announces that another daemon will start as soon as this process has exited.
 	Restarting()
-	// Down starts the end of the daemon and returns without waiting for it.
+	// Down begins to stop the daemon, and returns without waiting.
 	Down()
 	Seer
 }
 
-// Part limits a state. The zero value is the whole state. With a thousand peers that is
-// 2 MB of JSON, so a command asks for no more than it needs.
+// Part selects a part of the state. The zero value selects the whole state. With a thousand
+// peers the whole state is 2 MB of JSON, so a command requests only the part it needs.
 type Part struct {
 	Brief   bool   // without peers
 	Reached bool   // with peers that have paths, ReachedMost at most
 	Peer    string // with this peer alone: a name, a public key or an address inside the tunnel
 }
 
-// ReachedMost bounds the peers of Part.Reached. The caller asks the kernel for the route of
-// each path.
+// ReachedMost bounds the peers that Part.Reached selects. For each path of these peers, the
+// client requests a route from the kernel.
 const ReachedMost = 64
 
-// Server owns an interface's name and socket. Make it before any setup, and close it after
-// the teardown. In between no second daemon of that name starts.
+// Server owns the name and the socket of an interface. The daemon creates the Server before its
+// setup, and closes it after the teardown. Meanwhile no second daemon of that name can start.
 type Server struct {
 	lock     *lock
 	listener *rundir.Listener
@@ -51,9 +52,9 @@ type Server struct {
 	places   places
 }
 
-// Listen takes the name and opens its socket, in place of a stale one. The error is
-// ErrAlreadyRunning if a live daemon has the name. Masters are users beside root who may do
-// everything.
+// Listen locks the name and opens the control socket, in place of a stale one. The error is
+// ErrAlreadyRunning if a running daemon has the name. The masters are users beside root who may
+// make all requests.
 func Listen(name string, masters ...uint32) (*Server, error) {
 	path, err := rundir.Path(name, rundir.Socket)
 	if err != nil {
@@ -79,19 +80,19 @@ func Listen(name string, masters ...uint32) (*Server, error) {
 	return s, nil
 }
 
-// Closed returns why members of the group in GroupEnv cannot use the socket. It is nil if
-// they can, or if GroupEnv names no group.
+// Closed returns an error if members of the group in GroupEnv cannot use the socket. The error
+// is nil if GroupEnv names no group.
 func (s *Server) Closed() error { return s.closed }
 
-// OnGone sets a function that gets the user of each connection closed to make room for
-// another. Call OnGone before Serve. The function must not block.
+// OnGone sets a function that is called with the user of each connection that another one
+// replaced. Call OnGone before Serve. The function must not block.
 func (s *Server) OnGone(f func(uid uint32)) { s.places.gone = f }
 
-// socketMode lets in the daemon's user and the socket's group.
+// socketMode gives access to the daemon's user and the socket's group.
 const socketMode = 0o660
 
-// Serve answers requests until ctx ends. Then it closes every connection and returns nil.
-// The name stays taken until Close.
+// Serve replies to requests until ctx ends. At the end Serve closes every connection and returns
+// nil. The interface's name remains locked until Close.
 func (s *Server) Serve(ctx context.Context, h Handler) error {
 	stop := context.AfterFunc(ctx, s.shut)
 	defer stop()
@@ -112,10 +113,10 @@ func (s *Server) Serve(ctx context.Context, h Handler) error {
 	}
 }
 
-// errNoPlace refuses a connection while all others are busy.
+// errNoPlace refuses a connection when no other connection can be replaced.
 var errNoPlace = errors.New("too many requests at once; try again")
 
-// admit gives a connection a place and serves it, or tells the caller why not.
+// admit serves a connection, or sends the caller the reason why not.
 func (s *Server) admit(ctx context.Context, c *net.UnixConn, h Handler) {
 	n := &place{UnixConn: c, of: &s.places}
 	ctx, n.stop = context.WithCancel(ctx)
@@ -132,7 +133,7 @@ func (s *Server) admit(ctx context.Context, c *net.UnixConn, h Handler) {
 	c.Close()
 }
 
-// judge identifies the caller, and returns the reply for a caller without access.
+// judge identifies the caller, and returns the refusal for a caller without access.
 func (s *Server) judge(n *place) reply {
 	g, err := s.guard()
 	if err == nil {
@@ -147,7 +148,7 @@ func (s *Server) judge(n *place) reply {
 	return reply{}
 }
 
-// acceptPause is the server's wait when the process or the machine is out of descriptors:
+// acceptPause is the server's wait when the process or the machine has no descriptors left:
 // accept(2) would fail again at once.
 const acceptPause = 100 * time.Millisecond
 
@@ -155,7 +156,7 @@ func outOfResources(err error) bool {
 	return errors.Is(err, unix.EMFILE) || errors.Is(err, unix.ENFILE) || errors.Is(err, unix.ENOBUFS) || errors.Is(err, unix.ENOMEM)
 }
 
-// pause waits for d. It reports whether ctx is still live.
+// pause waits for d, and reports whether ctx is still live.
 func pause(ctx context.Context, d time.Duration) bool {
 	select {
 	case <-ctx.Done():
@@ -165,22 +166,22 @@ func pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// Close removes the socket and gives the name back. It may follow a Serve that
-// has returned, or no Serve at all.
+// Close removes the socket and unlocks the name. Close may follow a Serve that has returned, or
+// come without Serve.
 func (s *Server) Close() error {
 	s.shut()
 	s.places.wg.Wait()
 	return errors.Join(s.listener.Remove(), s.lock.release())
 }
 
-// shut ends the listener and all connections. It may be called repeatedly.
+// shut closes the listener, and stops all connections. Further calls of shut have no effect.
 func (s *Server) shut() {
 	if s.places.end() {
 		s.listener.Close()
 	}
 }
 
-// serve answers the requests of a connection.
+// serve handles the requests of a connection.
 func serve(ctx context.Context, c *place, h Handler) {
 	defer c.leave()
 	var in io.Reader = c
@@ -205,7 +206,7 @@ func serve(ctx context.Context, c *place, h Handler) {
 	}
 }
 
-// answer serves one request, and reports whether the connection goes on.
+// answer handles one request, and reports whether the connection remains open.
 func answer(ctx context.Context, c *place, h Handler, line []byte, enclosed *receiver) bool {
 	req, err := parseRequest(line)
 	if err != nil {
@@ -238,14 +239,14 @@ func answer(ctx context.Context, c *place, h Handler, line []byte, enclosed *rec
 	case opVersion:
 		return writeReply(c, reply{Version: Version}) == nil
 	default: // opDown
-		// The reply goes first: Down ends this process.
+		// The reply goes first, because Down ends this process.
 		writeReply(c, reply{Done: true})
 		h.Down()
 		return false
 	}
 }
 
-// change makes the change in a request, or in the file that came with it.
+// change makes the change in a request, or in the file that came with the request.
 func change(h Handler, req request, enclosed *receiver) reply {
 	if req.Enclosed {
 		file := enclosed.take()

@@ -7,8 +7,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// signed reads from a connection, and notes the process that wrote the latest bytes. The kernel
-// names it (unix(7), SO_PASSCRED), and joins no bytes of different processes in one reading.
+// signed reads from a connection, and records which process wrote the latest bytes. The kernel
+// passes the writer's number (unix(7), SO_PASSCRED), and never joins bytes of different
+// processes in one read.
 type signed struct {
 	conn   *net.UnixConn
 	writer int // 0: unknown

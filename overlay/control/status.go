@@ -1,16 +1,15 @@
 package control
 
-// Version is the version of this program in `srdtun version` and Status. The linker sets
-// it (-ldflags "-X ..."), or main does at its very start.
+// Version is the program's version in `srdtun version` and Status. The linker sets Version
+// (-ldflags "-X ..."), or main sets it at its start.
 var Version = "dev"
 
-// Schema is the number of the layout of Status, Flows and Pings. It grows when a field is
-// removed or changes its meaning. A new field does not change it.
+// Schema is the version of the layout of Status, Flows and Pings. The number grows when a field
+// is removed or changes its meaning. A new field leaves the number unchanged.
 const Schema = 1
 
-// Status is the output of `srdtun show --json` for one interface. Units are
-// part of the JSON names: _us microseconds, _s seconds, _bytes bytes. Counters
-// count from the start of the daemon.
+// Status is the output of `srdtun show --json` for one interface. Units are part of the JSON
+// names: _us microseconds, _s seconds, _bytes bytes. Counters start at zero with the daemon.
 type Status struct {
 	Schema     int               `json:"schema"`      // number of this layout: grows when a field is removed or changes its meaning
 	Interface  string            `json:"interface"`   // name of the device
@@ -36,7 +35,7 @@ type Status struct {
 	Receives   Receives          `json:"receives"`    // how packets come in
 }
 
-// Expired is a peer whose time is over.
+// Expired is a peer whose configured lifetime is over.
 type Expired struct {
 	Name         string `json:"name"`           // as configured; "": none
 	PublicKey    string `json:"public_key"`     // base64, as wg prints it
@@ -78,19 +77,19 @@ type Peer struct {
 	Drops              map[string]uint64 `json:"drops"`                 // this peer's: reason to count
 }
 
-// Recent tells which limits held back sending lately.
+// Recent describes which limits recently held back sending.
 type Recent struct {
 	OverUs   int64             `json:"over_us"`   // length of the time span: a second or two while there is traffic
 	WaitedUs map[string]uint64 `json:"waited_us"` // each limit's part of the span; the rest was spent on sending
 }
 
-// Worker counts the work of one of the threads that carry packets.
+// Worker counts the work of one thread that carries packets.
 type Worker struct {
 	RxPackets uint64 `json:"rx_packets"` // of the transport, opened or dropped
 	TxTrains  uint64 `json:"tx_trains"`  // runs of up to 44 packets or more for one path
 }
 
-// fillEmpty replaces nil lists and maps by empty ones. A script then finds [] and {}, never
+// fillEmpty replaces nil lists and maps by empty ones. So a script always finds [] or {}, never
 // null.
 func (s *Status) fillEmpty() {
 	if s.Unsaved == nil {
@@ -144,7 +143,7 @@ func (s *Status) fillEmpty() {
 	}
 }
 
-// The states of a path.
+// States of a path.
 const (
 	PathCandidate = "candidate" // not validated yet; slot 256 for an address without a path where the peer was heard
 	PathActive    = "active"
@@ -185,7 +184,7 @@ type Messages struct {
 	Duplicates    uint64 `json:"duplicates"`     // received again and discarded
 }
 
-// Order counts the frames that wait, or waited, for their order.
+// Order counts the received frames that wait, or waited, for earlier frames of their flow.
 type Order struct {
 	HeldFrames        uint64 `json:"held_frames"`         // now
 	HeldBytes         uint64 `json:"held_bytes"`          // now

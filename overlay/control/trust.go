@@ -13,20 +13,20 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ErrUntrusted means that the client must not send a secret to the answering process.
+// ErrUntrusted means that the client must not send a secret to the process that replies.
 var ErrUntrusted = errors.New("is not trusted")
 
-// askWait bounds a question to the service manager.
+// askWait bounds a request to the service manager.
 const askWait = 5 * time.Second
 
 // Service returns the instance of srdtun@ that owns the socket's directory, or "" for
 // root's directory.
 func (c *Client) Service() string { return c.at.Service }
 
-// owned returns an error if the answering process cannot be the daemon. It must run as root or the
-// caller in root's directory, and as the directory's owner in a service's: there its user may have
-// given another daemon's socket a second name. This holds for all commands: a false answer to "reload"
-// or "show" misleads as well.
+// owned returns an error if the process that replies cannot be the daemon. In root's directory
+// the process must run as root or as the caller, and in a service's directory as its owner: that
+// owner may have given another daemon's socket a second name. All commands check this, because a
+// false reply to "reload" or "show" misleads as well.
 func (c *Client) owned() error {
 	cred, err := peerCredentials(c.conn)
 	if err != nil {
@@ -52,9 +52,10 @@ func (c *Client) owned() error {
 	return nil
 }
 
-// Trusted returns an error if the answering process must not learn a secret. Three processes may:
-// one of root, one of the caller, and the main process of the service that owns the socket's
-// directory. Any other process of that user, or another service, may have planted the socket.
+// Trusted returns an error if the process that replies must not receive a secret. Three
+// processes may receive one: a process of root, one of the caller, and the main process of the
+// service that owns the socket's directory. Any other process of that service's user, or another
+// service, may have planted the socket.
 func (c *Client) Trusted() error {
 	cred, err := peerCredentials(c.conn)
 	if err != nil {
@@ -72,8 +73,8 @@ func (c *Client) Trusted() error {
 	return nil
 }
 
-// obeys returns an error if an order of root would not reach the daemon: another process would feign
-// its effect. Orders of other users are for the daemon to judge.
+// obeys returns an error if a command of root would not reach the daemon, because another
+// process could fake the effect. Commands of other users are left to the daemon to check.
 func (c *Client) obeys() error {
 	if os.Geteuid() != 0 {
 		return nil
@@ -81,9 +82,10 @@ func (c *Client) obeys() error {
 	return c.Trusted()
 }
 
-// isMainProcess returns an error unless the service's main process is at the other end. The kernel's
-// note names the process that began to listen. It may have ended, and its number may be the main
-// process's by now. So the process must live, and write an answer itself.
+// isMainProcess returns an error unless the service's main process is at the other end. The
+// kernel's record names the process that called listen(2). That process may have exited, and its
+// number may now be the main process's. So the process must be alive, and must itself write a
+// reply.
 func (c *Client) isMainProcess(listens credentials) error {
 	unit := "srdtun@" + c.Service() + ".service" // see owned
 	pidfd, err := unix.PidfdOpen(listens.pid, 0)
@@ -109,14 +111,14 @@ func (c *Client) isMainProcess(listens credentials) error {
 	return nil
 }
 
-// ended reports whether the process of a pidfd has ended, pidfd_open(2).
+// ended reports whether the process of a pidfd has exited, pidfd_open(2).
 func ended(pidfd int) bool {
 	fds := []unix.PollFd{{Fd: int32(pidfd), Events: unix.POLLIN}}
 	n, err := unix.Poll(fds, 0)
 	return n > 0 || err != nil
 }
 
-// mainPID asks the service manager for the main process of a unit; 0: none.
+// mainPID returns the main process of a unit from the service manager, or 0 if there is none.
 func mainPID(unit string) (int, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), askWait)
 	defer cancel()

@@ -11,31 +11,31 @@ import (
 )
 
 const (
-	// every is the interval of samples. It is short, so that a path's failure is visible
-	// well within a second.
+	// every is the interval between samples of the daemon's status. The interval is short, so a
+	// path's failure is visible well within a second.
 	every = 500 * time.Millisecond
-	// history is the age of the samples that the page keeps. A newly opened page gets all
-	// samples of that age.
+	// history is the age up to which the page keeps samples. A newly opened page gets all samples
+	// of the last two minutes.
 	history = 2 * time.Minute
-	// maxHistoryBytes bounds the memory of the history. It holds the whole history of some
+	// maxHistoryBytes bounds the memory of the history. The limit allows the full history of some
 	// 150 paths, or a shorter history of more paths.
 	maxHistoryBytes = 8 << 20
-	// maxWatchers bounds the pages open at once, as each one gets every sample. If one more
-	// page is opened, another page is closed.
+	// maxWatchers bounds the number of pages open at once, because each page gets every sample. If
+	// a user opens a further page, another page is closed.
 	maxWatchers = 8
-	// maxBehind is the number of samples that a page may lag behind. Beyond that the page
-	// is closed, so that other pages do not wait for it.
+	// maxBehind is the number of samples that a page may lag behind. A page that lags further is
+	// closed, so that other pages do not wait for it.
 	maxBehind = 16
 )
 
-// Source provides the figures.
+// Source provides the status and the events that the page shows.
 type Source struct {
 	Status func() control.Status
-	// Events returns the events after the event of that number, oldest first. If it is
-	// nil, the page makes events from the samples.
+	// Events returns the events after the given number, oldest first. If Events is nil, the page
+	// derives events from the samples.
 	Events func(after uint64) []Event
-	// Gone gets the owner of each page that was closed to make room for another. It may
-	// be nil, and must not block.
+	// Gone is called with the owner of each page that was closed to make room for another. Function
+	// Gone may be nil, and must not block.
 	Gone func(web.Owner)
 }
 
@@ -48,7 +48,7 @@ type Event struct {
 	Text   string `json:"text"`
 }
 
-// Feed takes samples while a page is open, and sends them to all pages.
+// Feed takes samples of the status while a page is open, and sends them to all pages.
 type Feed struct {
 	src  Source
 	wake chan struct{} // the first watcher came
@@ -60,13 +60,13 @@ type Feed struct {
 	event    uint64  // number of the last event handed out
 }
 
-// piece is an encoded sample.
+// piece is one encoded sample.
 type piece struct {
 	at   time.Time
 	text []byte
 }
 
-// watcher is an open page. Its channel is closed when the page is closed.
+// watcher is an open page. Its channel samples is closed when the page is closed.
 type watcher struct {
 	samples chan []byte
 	owner   web.Owner
@@ -74,12 +74,12 @@ type watcher struct {
 	gaveWay bool // dropped for another page; set before samples is closed
 }
 
-// NewFeed returns a feed. The caller must call Run.
+// NewFeed returns a feed without pages. The caller must call Feed.Run.
 func NewFeed(src Source) *Feed {
 	return &Feed{src: src, wake: make(chan struct{}, 1), watchers: map[*watcher]struct{}{}}
 }
 
-// Run takes samples until ctx ends. While no page is open it does nothing.
+// Run takes samples until ctx ends. While no page is open, Run is idle.
 func (f *Feed) Run(ctx context.Context) {
 	for {
 		select {
@@ -103,7 +103,7 @@ func (f *Feed) runWatched(ctx context.Context) {
 	}
 }
 
-// publish sends a sample to the watchers, and reports whether there are any.
+// publish sends a sample to all open pages, and reports whether there are any.
 func (f *Feed) publish(now time.Time) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -144,7 +144,7 @@ func (f *Feed) news() []Event {
 	return v
 }
 
-// keep adds a sample to the history, and drops samples beyond the bounds of age and size.
+// keep adds a sample to the history, and deletes samples beyond the limits of age and size.
 func (f *Feed) keep(p piece) {
 	f.past = append(f.past, p)
 	f.bytes += len(p.text)
@@ -157,7 +157,7 @@ func (f *Feed) keep(p piece) {
 	f.past = f.past[n:]
 }
 
-// watch adds a page of owner's, and returns the past samples.
+// watch registers a new page for its owner, and returns the past samples.
 func (f *Feed) watch(now time.Time, owner web.Owner) (w *watcher, past [][]byte) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -179,9 +179,9 @@ func (f *Feed) watch(now time.Time, owner web.Owner) (w *watcher, past [][]byte)
 	return w, past
 }
 
-// makeRoom closes the oldest page of the owner with the most pages, so that owner gets
-// another page. It cannot prefer pages that do not read: until the kernel's buffers are
-// full, they look like any other page.
+// makeRoom closes the oldest page of the owner with the most pages, to make room for a new page.
+// A page that does not read cannot be preferred: until the kernel's buffers are full, it looks
+// like any other page.
 func (f *Feed) makeRoom(owner web.Owner) {
 	have := map[web.Owner]int{owner: 1}
 	for w := range f.watchers {
@@ -200,7 +200,7 @@ func (f *Feed) makeRoom(owner web.Owner) {
 	}
 }
 
-// leave removes a page.
+// leave unregisters a page.
 func (f *Feed) leave(w *watcher) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -1,6 +1,6 @@
-// Package dashboard shows the daemon's status to a browser. It serves one page, without
-// parts from other sites. The page reads a stream of samples (server-sent events). It
-// cannot change anything, and gets no keys.
+// Package dashboard shows the daemon's status to a browser. The server has one page, which loads
+// no parts from other sites. The page reads a stream of samples (server-sent events). The page
+// cannot change anything, and receives no keys.
 package dashboard
 
 import (
@@ -15,7 +15,7 @@ import (
 //go:embed page
 var files embed.FS
 
-// assets are all files except the stream.
+// assets maps each URL path, except the stream's, to a file.
 var assets = map[string]struct{ file, kind string }{
 	"/":          {"index.html", "text/html; charset=utf-8"},
 	"/style.css": {"style.css", "text/css; charset=utf-8"},
@@ -25,7 +25,8 @@ var assets = map[string]struct{ file, kind string }{
 	"/page.js":   {"page.js", "text/javascript; charset=utf-8"},
 }
 
-// headers allow the page to load only its own files. No other page may embed or read it.
+// headers allow the page to load only its own files. No page of another site may embed or read
+// it.
 var headers = map[string]string{
 	"Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; " +
 		"base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
@@ -62,18 +63,18 @@ func Handler(f *Feed) http.Handler {
 	}))
 }
 
-// foreign reports whether another site's page sends the request. That page could not read
-// the stream, but would use up a connection.
+// foreign reports whether another site's page sends the request. Such a page could not read the
+// stream, but would use up a connection.
 func foreign(r *http.Request) bool {
 	site := r.Header.Get("Sec-Fetch-Site")
 	return site != "" && site != "same-origin" && site != "none"
 }
 
-// writeWait bounds the time to write one sample. A slower reader is disconnected, and its
-// page connects again.
+// writeWait bounds the time to write one sample. A browser that reads more slowly is
+// disconnected, and its page connects again.
 const writeWait = 5 * time.Second
 
-// stream sends samples until the client leaves or is too slow.
+// stream sends samples until the client disconnects or reads too slowly.
 func stream(w http.ResponseWriter, r *http.Request, f *Feed) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	if r.Method == http.MethodHead {
@@ -103,7 +104,7 @@ func stream(w http.ResponseWriter, r *http.Request, f *Feed) {
 	}
 }
 
-// send writes one event. JSON has no line ends, so the data is one line.
+// send writes one server-sent event. JSON has no line ends, so the data is one line.
 func send(w http.ResponseWriter, out *http.ResponseController, text []byte) bool {
 	if out.SetWriteDeadline(time.Now().Add(writeWait)) != nil {
 		return false

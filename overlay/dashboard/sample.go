@@ -9,17 +9,17 @@ import (
 	"github.com/srdtun/srdtun/overlay/control"
 )
 
-// These bounds keep one sample below 200 KB with any configuration. Nobody could read a page
-// with more.
+// These limits keep one sample below 200 KB with any configuration. A page with more paths or
+// peers would be unreadable.
 const (
 	maxPaths  = 1024
 	maxPeers  = 256
 	maxEvents = 64
 )
 
-// sample is the status as the page gets it. Its counters are totals, and the page computes
-// differences of two samples. It contains no keys, except for the beginning of each public
-// key.
+// sample is the part of the status that the page receives. The counters in a sample are totals,
+// and the page computes differences of two samples. A sample contains no keys, except for the
+// beginning of each public key.
 type sample struct {
 	UnixMs    int64   `json:"t"`
 	Interface string  `json:"name"`
@@ -110,12 +110,13 @@ func peerOf(p *control.Peer) peer {
 	return v
 }
 
-// byPlace groups the paths of one pair of addresses.
+// byPlace orders paths by remote and local address, so the paths of one pair of addresses are
+// adjacent.
 func byPlace(a, b path) int {
 	return cmp.Or(strings.Compare(a.Remote, b.Remote), strings.Compare(a.Local, b.Local))
 }
 
-// total sums up the drops that a summary names.
+// total sums up the drops whose reasons a summary names.
 func total(counts map[string]uint64) (n uint64) {
 	for reason, c := range counts {
 		if control.Told(reason) {

@@ -7,14 +7,14 @@ import (
 	"unicode/utf8"
 )
 
-// These bounds of one event keep long names or error texts from growing the ring beyond
-// some MB.
+// These limits on the size of one event keep the ring within a few MB, even with long names or
+// error texts.
 const (
 	maxText  = 512 // bytes of the text, and of the value of an attribute
 	maxAttrs = 16
 )
 
-// Event is a change of state.
+// Event is a change of state that the daemon reports.
 type Event struct {
 	Number     uint64            `json:"number"` // counts up from 1
 	Time       time.Time         `json:"time"`
@@ -25,11 +25,12 @@ type Event struct {
 	Attributes map[string]string `json:"attributes,omitempty"`
 	LeftOut    uint64            `json:"left_out,omitempty"` // untold earlier events of the same subject or kind
 
-	// Guest means that the event is about a peer that another user than root has added. Such
-	// events have limits and a ring of their own, so they hide none of root's.
+	// Guest means that the event is about a peer that a user other than root has added. Guest
+	// events have rate limits and a ring of their own, so they hide no event of root's peers.
 	Guest bool `json:"-"`
 
-	// Roams means that the peer has no endpoints, so it comes and goes.
+	// Roams means that the peer has no configured endpoints, so its sessions begin and end without
+	// a fault.
 	Roams bool `json:"-"`
 
 	// Subject distinguishes several subjects of one peer, or subjects without a peer,
@@ -37,7 +38,7 @@ type Event struct {
 	Subject string `json:"-"`
 }
 
-// clean returns e cut to the bounds, with texts of one line.
+// clean returns e with its texts cut to the size limits and reduced to one line.
 func (e Event) clean() Event {
 	e.Text, e.Peer = line(e.Text), line(e.Peer)
 	if len(e.Attributes) > 0 {
@@ -52,8 +53,8 @@ func (e Event) clean() Event {
 	return e
 }
 
-// line replaces characters that could end the line or move a cursor, and cuts a long
-// text.
+// line cuts a long text, and replaces characters that could end the line or move the terminal's
+// cursor.
 func line(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) {

@@ -1,9 +1,9 @@
 package events
 
-// Kind is the type of an event. Scripts may rely on the names.
+// Kind is the type of an event. Scripts may rely on the names of the kinds.
 type Kind string
 
-// These are the kinds.
+// Kinds of events.
 const (
 	Started        Kind = "started"
 	Stopping       Kind = "stopping"
@@ -67,7 +67,7 @@ const (
 	MachineCopied  Kind = "machine-copied"
 )
 
-// About describes a kind.
+// About describes a kind of event for the manual and the log.
 type About struct {
 	Kind    Kind
 	Level   Level
@@ -76,10 +76,10 @@ type About struct {
 	Advice  string // the action for the reader
 }
 
-// nothing is the advice for kinds that need no action.
+// nothing is the advice for events that need no action.
 const nothing = "nothing"
 
-// All lists every kind, in the order of the manual.
+// All lists every kind of event, in the order of the manual.
 var All = []About{
 	{Started, Notice, Started, "the interface is up", nothing},
 	{Stopping, Notice, Stopping, "the interface is taken down", nothing},
@@ -143,12 +143,13 @@ var All = []About{
 	{MachineCopied, Notice, MachineCopied, "this virtual machine was copied or restored, so all sessions start anew", nothing},
 }
 
-// roaming lists the kinds whose level is only Notice if the peer has no endpoints. Such a
-// peer, a laptop for instance, calls from any address, and disappears without a fault.
+// roaming lists the kinds of events that have level Notice, not Warning, if the peer has no
+// endpoints. Such a peer, a laptop for instance, calls from any address, and disappears without
+// a fault.
 var roaming = map[Kind]bool{SessionLost: true, PeerSilent: true, PathsDown: true}
 
-// Describe returns the description of a kind. A kind that is not listed is described as a
-// note.
+// Describe returns the description of a kind of event. A kind that is missing in All is
+// described as a note.
 func Describe(k Kind) About {
 	a, ok := byKind[k]
 	if !ok {

@@ -17,7 +17,7 @@ const (
 
 var levelNames = [numLevels]string{"debug", "info", "notice", "warning", "error"}
 
-// String returns the level's name.
+// String returns the level's name, for instance "warning".
 func (l Level) String() string {
 	if l < numLevels {
 		return levelNames[l]

@@ -7,30 +7,32 @@ import (
 	"time"
 )
 
-// These are the limits for repeated reports.
+// Limits for repeated reports.
 const (
-	// subjectBurst changes of one subject are reported at once: it may go and come back
-	// twice. After that its latest state is reported every subjectEvery.
+	// The first subjectBurst changes of one subject are reported at once: enough for two failures
+	// and two recoveries. After them the subject's latest state is reported every subjectEvery.
 	subjectBurst = 4
 	subjectEvery = 15 * time.Second
-	// topicBurst subjects are reported at once, for instance peers that are lost together.
-	// Later subjects are counted until the limit allows another, one every topicEvery.
+	// The first topicBurst subjects of a kind of event are reported at once, for instance peers
+	// that are lost together. The events of further subjects are only counted, except one every
+	// topicEvery.
 	topicBurst = 64
 	topicEvery = time.Second
 	// countEvery is the interval at which the number of counted events is reported.
 	countEvery = 5 * time.Second
-	// maxSubjects bounds the table: all peers of the largest configuration (4,096), with a
-	// few busy topics each. Further subjects share a limit.
+	// maxSubjects bounds the number of rate limits: 4,096 peers, the largest configuration, with
+	// four busy kinds of events each. Further subjects share one limit.
 	maxSubjects = 4 * 4096
 )
 
-// bucket is a token bucket. The zero value is full.
+// bucket is a token bucket. The zero value is a full bucket.
 type bucket struct {
 	used float64
 	at   time.Time
 }
 
-// take takes a token, if there is one. If the clock was set back, no tokens are added.
+// take removes a token, and reports whether the bucket had one. If the clock was set back, take
+// adds no tokens.
 func (b *bucket) take(now time.Time, burst float64, every time.Duration) bool {
 	b.settle(now, every)
 	if b.used+1 > burst {
@@ -47,21 +49,21 @@ func (b *bucket) settle(now time.Time, every time.Duration) {
 	b.at = now
 }
 
-// subject names the subject of an event.
+// subject is the key of the table of limits.
 type subject struct {
 	topic   Kind
 	peer    string
 	subject string
 }
 
-// limit is the limit of one subject.
+// limit is the rate limit of one subject.
 type limit struct {
 	bucket bucket
 	held   *Event // the latest untold event; nil: none
 	count  uint64 // untold events before held
 }
 
-// limits decides which events are reported. The zero value has reported none.
+// limits decides which events are reported. Before any report the zero value is right.
 type limits struct {
 	subjects map[subject]*limit
 	topics   map[Kind]*bucket
@@ -69,8 +71,7 @@ type limits struct {
 	told     time.Time       // when the counts were last told
 }
 
-// admit returns e and true if e is to be reported now. Otherwise it holds e back or counts
-// it.
+// admit returns e and true if e may be reported now. Otherwise admit delays or only counts e.
 func (l *limits) admit(topic Kind, e Event) (Event, bool) {
 	s := l.of(topic, &e)
 	if s.held != nil || !s.bucket.take(e.Time, subjectBurst, subjectEvery) {
@@ -83,7 +84,8 @@ func (l *limits) admit(topic Kind, e Event) (Event, bool) {
 	return e, l.room(topic, &e)
 }
 
-// room reports whether the limit of e's topic allows e. If not, it counts e.
+// room reports whether the rate limit of e's kind allows e. An event that is not allowed is
+// counted.
 func (l *limits) room(topic Kind, e *Event) bool {
 	b := l.topics[topic]
 	if b == nil {
@@ -103,7 +105,7 @@ func (l *limits) room(topic Kind, e *Event) bool {
 	return false
 }
 
-// of returns the limit of e's subject.
+// of returns the rate limit of e's subject.
 func (l *limits) of(topic Kind, e *Event) *limit {
 	k := subject{topic, e.Peer, e.Subject}
 	s := l.subjects[k]
@@ -125,7 +127,7 @@ func (l *limits) of(topic Kind, e *Event) *limit {
 	return s
 }
 
-// forget drops limits that restrict nothing any more.
+// forget deletes rate limits whose buckets are full again.
 func (l *limits) forget(now time.Time) {
 	for k, s := range l.subjects {
 		if s.bucket.settle(now, subjectEvery); s.bucket.used == 0 && s.held == nil {
@@ -134,7 +136,7 @@ func (l *limits) forget(now time.Time) {
 	}
 }
 
-// due returns the held events that may be reported now, in the order of time.
+// due returns the delayed events that may be reported now, sorted by time.
 func (l *limits) due(now time.Time) (v []Event) {
 	l.forget(now)
 	for k, s := range l.subjects {
@@ -148,7 +150,7 @@ func (l *limits) due(now time.Time) (v []Event) {
 	return append(inOrder(v), l.counts(now, countEvery)...)
 }
 
-// all returns all held events.
+// all returns all delayed events.
 func (l *limits) all(now time.Time) (v []Event) {
 	for _, s := range l.subjects {
 		if s.held != nil {
@@ -158,7 +160,7 @@ func (l *limits) all(now time.Time) (v []Event) {
 	return append(inOrder(v), l.counts(now, 0)...)
 }
 
-// release returns the held event of the limit.
+// release returns the delayed event of the subject.
 func (s *limit) release() Event {
 	e := *s.held
 	if e.LeftOut = s.count; s.count > 0 {
@@ -168,8 +170,7 @@ func (s *limit) release() Event {
 	return e
 }
 
-// counts returns an event for each kind with counted events, at intervals of at least
-// every.
+// counts returns one event for each kind with counted events, at most once per interval every.
 func (l *limits) counts(now time.Time, every time.Duration) (v []Event) {
 	if len(l.counted) == 0 || now.Sub(l.told) < every {
 		return nil
@@ -185,7 +186,7 @@ func (l *limits) counts(now time.Time, every time.Duration) (v []Event) {
 	return inOrder(v)
 }
 
-// inOrder sorts by time, then by subject, because a map has no order.
+// inOrder sorts events by time, then by subject, because Go visits a map in random order.
 func inOrder(v []Event) []Event {
 	slices.SortFunc(v, func(a, b Event) int {
 		if c := a.Time.Compare(b.Time); c != 0 {

@@ -7,11 +7,12 @@ import (
 	"time"
 )
 
-// Kept is the number of events that a Log holds of each origin: days of a quiet interface, in a
-// few hundred KB.
+// Kept is the number of events that a Log holds for each origin, in a few hundred KB. On a quiet
+// interface this covers days.
 const Kept = 1000
 
-// The origins of events: root's part of the configuration, and peers that another user has added.
+// The origins of events are root's part of the configuration, and peers that another user has
+// added.
 const (
 	ofRoot = iota
 	ofGuests
@@ -25,8 +26,8 @@ func (e *Event) origin() int {
 	return ofRoot
 }
 
-// Log holds the newest events. The zero value reports all levels. It is not safe for
-// concurrent use.
+// Log holds the newest events of an interface. The zero value reports events of all levels. A
+// Log is not safe for concurrent use.
 type Log struct {
 	Least Level // events below are dropped
 
@@ -50,7 +51,7 @@ func (r *ring) add(e Event) {
 	r.next = (r.next + 1) % Kept
 }
 
-// after returns the events with a number above n, oldest first.
+// after returns the events with numbers above n, oldest first.
 func (r *ring) after(n uint64) (v []Event) {
 	k := len(r.events)
 	from := sort.Search(k, func(i int) bool { return r.events[(r.next+i)%k].Number > n })
@@ -60,7 +61,7 @@ func (r *ring) after(n uint64) (v []Event) {
 	return v
 }
 
-// Add takes an event with its Time set. The event is reported at once, or later by
+// Add takes an event whose Time is set. The event is reported at once, reported later by
 // Advance, or only counted.
 func (l *Log) Add(e Event) {
 	about := Describe(e.Kind)
@@ -77,7 +78,7 @@ func (l *Log) Add(e Event) {
 	}
 }
 
-// Advance reports the held events that are due. The caller calls it about once a second.
+// Advance reports the delayed events that are due. The daemon calls Advance about once a second.
 func (l *Log) Advance(now time.Time) {
 	for i := range l.limits {
 		for _, e := range l.limits[i].due(now) {
@@ -87,7 +88,7 @@ func (l *Log) Advance(now time.Time) {
 	}
 }
 
-// Flush reports all held events.
+// Flush reports all delayed events.
 func (l *Log) Flush(now time.Time) {
 	for i := range l.limits {
 		for _, e := range l.limits[i].all(now) {
@@ -106,8 +107,8 @@ func (l *Log) append(e Event) {
 // Last returns the number of the newest event, or 0.
 func (l *Log) Last() uint64 { return l.last }
 
-// After returns the events with a number above n, oldest first. It also returns how many
-// of these have already left their ring.
+// After returns the events with numbers above n, oldest first. The result missed is the number
+// of such events that have already left their ring.
 func (l *Log) After(n uint64) (v []Event, missed uint64) {
 	if n >= l.last {
 		return nil, 0

@@ -12,10 +12,10 @@ import (
 	"github.com/srdtun/srdtun/internal/bounded"
 )
 
-// The directory may belong to the unprivileged user of a service. Its owner can put links,
-// pipes and other people's files into it at any moment. So root opens a file in one step,
-// without following links, and checks the open file. Then it changes the open file, not the
-// name.
+// The run directory may belong to the unprivileged user of a service. Its owner can put links,
+// pipes and other people's files into it at any moment. So root opens a file without following
+// links, and then checks the open file. After the check root changes the open file, never the
+// file of that name.
 
 // directory is an open directory.
 type directory struct{ fd int }
@@ -32,8 +32,8 @@ func openDirectory(path string) (directory, error) {
 
 func (d directory) close() { unix.Close(d.fd) }
 
-// open opens a regular file with one link. It waits neither for the other end of a pipe nor
-// for the holder of a lease.
+// open opens a regular file with one link. A pipe without a second end, or the holder of a
+// lease, does not block the call.
 func (d directory) open(path string, flags int, mode fs.FileMode) (*os.File, error) {
 	flags |= unix.O_NOFOLLOW | unix.O_NONBLOCK | unix.O_NOCTTY | unix.O_CLOEXEC
 	fd, err := unix.Openat(d.fd, filepath.Base(path), flags, uint32(mode.Perm()))
@@ -47,9 +47,9 @@ func (d directory) open(path string, flags int, mode fs.FileMode) (*os.File, err
 	return f, nil
 }
 
-// check reports a fault of an open file. A stranger may remove a link to a file before the
-// check counts its links. So root also compares owners. A new file goes to the owner of the
-// directory, and an old file must already belong to him.
+// check returns an error if an open file is not safe to use. An attacker may remove a second
+// link to a file before the check counts the links. So root also compares owners. A new file is
+// given to the owner of the directory, and an existing file must already belong to him.
 func (d directory) check(fd int, made bool) error {
 	var file, dir unix.Stat_t
 	if err := errors.Join(unix.Fstat(fd, &file), unix.Fstat(d.fd, &dir)); err != nil {
@@ -61,21 +61,21 @@ func (d directory) check(fd int, made bool) error {
 	case os.Geteuid() != 0 || file.Uid == dir.Uid:
 		return nil
 	case made, dir.Uid == 0 && dir.Mode&writableByOthers == 0:
-		// Or the file is older than root's ownership of the directory.
+		// Root may have taken over the directory after another user made the file.
 		return unix.Fchown(fd, int(dir.Uid), int(dir.Gid))
 	}
 	return errors.New("belongs to another user than its directory")
 }
 
-// writableByOthers are the mode bits that let others than the owner create names.
+// writableByOthers are the mode bits that let users other than the owner create names.
 const writableByOthers = 0o022
 
-// createTries bounds the attempts at a file that others keep making and removing.
+// createTries bounds the attempts at a file that other processes keep making and removing.
 const createTries = 100
 
-// Create opens a file for reading and writing, and makes a missing one. flags are added to
-// O_RDWR|O_CREATE. Root gives a new file to the directory's owner. Else the files of root's
-// killed daemon would lock the service out.
+// Create opens a file for reading and writing, and creates it if it is missing. The given flags
+// are added to O_RDWR|O_CREATE. Root gives a new file to the owner of the directory. Otherwise
+// the files of a killed daemon of root would lock the service out.
 func Create(path string, flags int, mode fs.FileMode) (f *os.File, err error) {
 	d, err := openDirectory(path)
 	if err != nil {
@@ -95,7 +95,7 @@ func Create(path string, flags int, mode fs.FileMode) (f *os.File, err error) {
 	return f, err
 }
 
-// Read returns the content of a file of at most this many bytes.
+// Read returns the content of a file of at most most bytes.
 func Read(path string, most int64) ([]byte, error) {
 	d, err := openDirectory(path)
 	if err != nil {
@@ -114,8 +114,8 @@ func Read(path string, most int64) ([]byte, error) {
 	return data, nil
 }
 
-// Replace gives a file this content in one step, so a reader finds the old or the new
-// content whole. After an error the old file stays, and no other file is left.
+// Replace gives a file new content in one step, so a reader finds the old or the new content
+// whole. After an error the old file remains, and no other file is left.
 func Replace(path string, data []byte, mode fs.FileMode) error {
 	temp := path + Temporary
 	if err := os.Remove(temp); err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -135,5 +135,6 @@ func Replace(path string, data []byte, mode fs.FileMode) error {
 	return nil
 }
 
-// Temporary is the suffix of an unfinished file. Removing and renaming follow no link.
+// Temporary is the suffix of an unfinished file. Removing and renaming such a file follow no
+// link.
 const Temporary = ".new"

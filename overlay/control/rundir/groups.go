@@ -10,13 +10,14 @@ import (
 )
 
 // The user of a service is only in its own group, so chown(2) cannot give a socket to another
-// group. An access control list (acl(5)) can, and the user need not be in the group.
+// group. An access control list (acl(5)) can admit another group, and the user need not be in
+// it.
 
-// ErrGroups means that a socket was made, but groups cannot use it.
+// ErrGroups means that the socket works, but the given groups have no access to it.
 var ErrGroups = errors.New("members of groups cannot be admitted")
 
-// The kernel's form of the list in an extended attribute: a version, then entries of tag,
-// permissions and identity, sorted by tag (linux/posix_acl_xattr.h).
+// The kernel stores an access control list in an extended attribute: a version, then entries of
+// tag, permissions and identity, sorted by tag (linux/posix_acl_xattr.h).
 const (
 	aclName    = "system.posix_acl_access"
 	aclVersion = 2
@@ -32,11 +33,11 @@ const (
 	aclReadWrite = 6
 	aclWrite     = 2
 	aclNobody    = ^uint32(0)
-	// aclMost bounds the list that Groups reads, in bytes.
+	// aclMost bounds the access control list that Groups reads, in bytes.
 	aclMost = 4 << 10
 )
 
-// admit gives members of groups access.
+// admit gives members of groups access to the socket.
 func (s *Listener) admit(groups []uint32) error {
 	if len(groups) == 0 {
 		return nil
@@ -60,11 +61,11 @@ func (s *Listener) admit(groups []uint32) error {
 	return nil
 }
 
-// opened returns a path to the open file fd. No link can lead away from it.
+// opened returns a path that leads to the open file fd. No link can redirect that path.
 func opened(fd int) string { return fmt.Sprintf("/proc/self/fd/%d", fd) }
 
 // Groups returns the groups with access to the socket: its own group, and the groups of its
-// access control list. An administrator may change both.
+// access control list. An administrator may change both at any time.
 func (s *Listener) Groups() ([]uint32, error) {
 	var st unix.Stat_t
 	if err := unix.Fstat(s.inode, &st); err != nil {
@@ -73,8 +74,8 @@ func (s *Listener) Groups() ([]uint32, error) {
 	return append(listed(opened(s.inode)), st.Gid), nil
 }
 
-// Groups is Listener.Groups for the socket of another process. It returns nothing if path
-// is no readable socket.
+// Groups returns the groups with access to another process's socket, as Listener.Groups does.
+// The result is empty if path is no readable socket.
 func Groups(path string) []uint32 {
 	var st unix.Stat_t
 	if unix.Lstat(path, &st) != nil || st.Mode&unix.S_IFMT != unix.S_IFSOCK {

@@ -14,16 +14,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Listener is a unix socket with a name.
+// Listener is a unix socket with a name in the file system.
 type Listener struct {
 	*net.UnixListener
 	path  string
 	inode int // the socket's file, opened with O_PATH
 }
 
-// Listen makes a unix socket at path in one step, and replaces an old one. The socket never
-// exists with another mode. Members of groups have the owner's access. If that fails, Listen
-// returns a working socket together with ErrGroups.
+// Listen creates a unix socket at path in one step, and replaces an old one. The socket has its
+// final mode from the beginning. Members of groups get the same access as the owner. If the
+// groups cannot be admitted, Listen returns a working socket together with ErrGroups.
 func Listen(path string, mode uint32, groups ...uint32) (*Listener, error) {
 	d, err := openDirectory(path)
 	if err != nil {
@@ -57,11 +57,12 @@ func Listen(path string, mode uint32, groups ...uint32) (*Listener, error) {
 	return s, closed
 }
 
-// umask guards the umask of the process: one caller at a time may change it.
+// umask serializes changes of the process's umask.
 var umask sync.Mutex
 
-// bind makes the socket. bind(2) follows no link at the end of a path. It gives the new
-// name the mode of the socket's own inode, less the umask. So bind sets both before.
+// bind creates the socket. The system call bind(2) follows no link at the end of a path. The new
+// name gets the mode of the socket's own inode, less the umask. So bind sets the inode's mode
+// and the umask before.
 func bind(path string, mode uint32) (*net.UnixListener, error) {
 	umask.Lock()
 	defer umask.Unlock()
@@ -81,7 +82,7 @@ func bind(path string, mode uint32) (*net.UnixListener, error) {
 	return u, nil
 }
 
-// socket opens the inode of our own new socket.
+// socket opens the inode of the socket that this process has just created.
 func (d directory) socket(path string) (fd int, err error) {
 	fd, err = unix.Openat(d.fd, filepath.Base(path), unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -99,21 +100,21 @@ func (d directory) socket(path string) (fd int, err error) {
 	return fd, nil
 }
 
-// has reports whether path names the inode.
+// has reports whether path leads to the given inode.
 func (d directory) has(path string, inode int) bool {
 	var a, b unix.Stat_t
 	return unix.Fstatat(d.fd, filepath.Base(path), &a, unix.AT_SYMLINK_NOFOLLOW) == nil &&
 		unix.Fstat(inode, &b) == nil && a.Dev == b.Dev && a.Ino == b.Ino
 }
 
-// Remove removes the name and closes the inode. Close the listener before, and call Groups
-// no more.
+// Remove removes the socket's name and closes its inode. The caller must close the listener
+// before, and must not call Groups afterwards.
 func (s *Listener) Remove() error {
 	return errors.Join(removeIfThere(s.path), unix.Close(s.inode))
 }
 
-// RemoveOwn is Remove for a socket without a lock on its name. The name stays if another
-// socket has it by now.
+// RemoveOwn removes a socket whose name no lock protects. The name remains if another socket has
+// it by now.
 func (s *Listener) RemoveOwn() (err error) {
 	d, err := openDirectory(s.path)
 	if err == nil {
@@ -132,7 +133,7 @@ func removeIfThere(path string) error {
 	return nil
 }
 
-// Dial connects to the socket at path. It follows no link there.
+// Dial connects to the socket at path. A link at path is not followed.
 func Dial(path string, timeout time.Duration) (net.Conn, error) {
 	d, err := openDirectory(path)
 	if err != nil {
@@ -155,8 +156,8 @@ func Dial(path string, timeout time.Duration) (net.Conn, error) {
 	return c, err
 }
 
-// dialPause is the time between attempts at a socket with a full queue. There a non-blocking
-// connect(2) returns EAGAIN (unix(7)).
+// dialPause is the time between attempts to connect to a socket whose queue is full. In that
+// case a non-blocking connect(2) returns EAGAIN (unix(7)).
 const dialPause = 2 * time.Millisecond
 
 func dialPatiently(path string, timeout time.Duration) (net.Conn, error) {

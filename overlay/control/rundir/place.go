@@ -10,15 +10,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Place locates a daemon's socket: the device, and the service instance that owns the
-// socket's directory. Root names the directories. A service's user names its sockets, and may
-// give them the name of any device.
+// Place locates a daemon's socket by the device and by the service instance that owns the
+// socket's directory. Only root creates such directories. The user of a service names the
+// sockets in its directory, and may choose the name of any device.
 type Place struct {
 	Service string // "": root's directory
 	Device  string
 }
 
-// String names the place in messages.
+// String returns the text for messages: the device, and the service if their names differ.
 func (p Place) String() string {
 	if p.Service == "" || p.Service == p.Device {
 		return p.Device
@@ -26,7 +26,7 @@ func (p Place) String() string {
 	return p.Device + " of srdtun@" + p.Service
 }
 
-// Socket returns the path of the socket. It refuses names that could leave the directory.
+// Socket returns the path of the socket. A name that could lead out of the directory is refused.
 func (p Place) Socket() (string, error) {
 	if err := CheckName(p.Device); err != nil {
 		return "", err
@@ -40,7 +40,7 @@ func (p Place) Socket() (string, error) {
 	return filepath.Join(Dir(), p.Service, p.Device+Socket), nil
 }
 
-// Owner returns the owner of the socket's directory: the user of the service.
+// Owner returns the user that owns the socket's directory: the user of the service.
 func (p Place) Owner() (uid uint32, err error) {
 	path, err := p.Socket()
 	if err != nil {
@@ -50,8 +50,8 @@ func (p Place) Owner() (uid uint32, err error) {
 	return st.Uid, err
 }
 
-// Guarded returns an error if another user than root and the caller could have made the directories
-// of services.
+// Guarded returns an error if a user other than root and the caller could have created the
+// directories of services.
 func (p Place) Guarded() error {
 	above, err := statOf(Dir())
 	switch {
@@ -75,8 +75,8 @@ func statOf(path string) (st unix.Stat_t, err error) {
 // othersWrite are the write permissions of group and others.
 const othersWrite = 0o022
 
-// All returns the places of all control sockets, sorted by device. A socket may be stale:
-// only a connection can tell.
+// All returns the places of all control sockets, sorted by device name. A listed socket may be
+// stale, which only a connection attempt shows.
 func All() ([]Place, error) {
 	entries, err := os.ReadDir(Dir())
 	if os.IsNotExist(err) {
@@ -108,12 +108,12 @@ func OfService(service string) []Place {
 	return placesIn(service, serviceFiles)
 }
 
-// serviceFiles bounds the files read in a service's directory, as its user can put any
-// number there. A daemon has three, and one more that is not finished.
+// serviceFiles bounds the files read in a service's directory, because its user can put any
+// number there. A daemon has three files, and a fourth while it writes one.
 const serviceFiles = 16
 
-// placesIn returns the sockets among the first most files of a directory. It returns none for
-// an unreadable directory: its service is just ending.
+// placesIn returns the sockets among the first most files of a service's directory. The result
+// is empty if the directory is unreadable, because then the service is just ending.
 func placesIn(service string, most int) (all []Place) {
 	f, err := os.Open(filepath.Join(Dir(), service))
 	if err != nil {
@@ -130,7 +130,7 @@ func placesIn(service string, most int) (all []Place) {
 	return all
 }
 
-// Names returns the interfaces with a control socket, each once, sorted.
+// Names returns the sorted names of all interfaces with a control socket, without duplicates.
 func Names() ([]string, error) {
 	all, err := All()
 	var names []string

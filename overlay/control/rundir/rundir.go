@@ -1,12 +1,12 @@
-// Package rundir locates the files of a running interface: the control socket, the lock,
-// and the log of a background process. The state and the peers' addresses outlive a crash.
-// All files are named after the interface.
+// Package rundir locates the files of a running interface: the control socket, the lock file,
+// and the log of a background process. The files with the state and the peers' addresses outlive
+// a crash. All files have the name of the interface.
 //
 //	/run/srdtun/lab.sock        of a daemon that root started by hand
 //	/run/srdtun/hub/lab.sock    of the service srdtun@hub, whose device is named lab
 //
-// Root owns the directory, so only root creates names in it. Each service has its own user.
-// This user owns only the directory with the service's name.
+// Root owns the run directory, so only root creates names in it. Each service has its own user.
+// This user owns only the subdirectory with the service's name.
 package rundir
 
 import (
@@ -20,18 +20,19 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Default is the directory unless the environment variable Env names another.
+// Default is the run directory, unless the environment variable Env sets another.
 const Default = "/run/srdtun"
 
-// Env is the environment variable that replaces Default with another absolute path. It
-// serves containers, and several hosts in network namespaces of one machine.
+// Env is the name of an environment variable, whose value is an absolute path that replaces
+// Default. The variable serves containers, and several hosts in network namespaces of one
+// machine.
 const Env = "SRDTUN_RUN_DIR"
 
-// MaxName is the length of the longest interface name in bytes: IFNAMSIZ less the final
-// NUL, netdevice(7).
+// MaxName is the length of the longest interface name in bytes: IFNAMSIZ less the final NUL,
+// netdevice(7).
 const MaxName = 15
 
-// The kinds of an interface's files.
+// Suffixes of an interface's files.
 const (
 	Socket = ".sock"
 	Lock   = ".lock"
@@ -40,7 +41,7 @@ const (
 	Log    = ".log"
 )
 
-// Dir returns the directory.
+// Dir returns the run directory.
 func Dir() string {
 	if d := os.Getenv(Env); d != "" {
 		return d
@@ -48,23 +49,24 @@ func Dir() string {
 	return Default
 }
 
-// Reserved reports whether a path looks like a file of an interface. Such files are in this
-// directory, and in the directories of services below it.
+// Reserved reports whether a path looks like a file of an interface. Such files are in the run
+// directory, and in the subdirectories of services.
 func Reserved(path string) bool {
 	kinds := []string{Socket, Lock, State, Places, Log}
 	dir := filepath.Dir(path)
 	return (dir == Dir() || filepath.Dir(dir) == Dir()) && slices.Contains(kinds, filepath.Ext(strings.TrimSuffix(path, Temporary)))
 }
 
-// The directories that the service manager made for this service, systemd.exec(5). The first
-// one goes with the service. The second one outlives a crash.
+// The service manager passes the directories of this service in these variables
+// (systemd.exec(5)). The first directory is removed when the service stops. The second directory
+// outlives a crash.
 const (
 	runtimeEnv = "RUNTIME_DIRECTORY"
 	stateEnv   = "STATE_DIRECTORY"
 )
 
-// Make creates the directory with mode 0755 if it is missing. Root takes back the default
-// directory: in an earlier version it belonged to the common user of all services.
+// Make creates the run directory with mode 0755 if it is missing. Root takes back the default
+// directory, which in an earlier version belonged to the common user of all services.
 func Make() error {
 	if err := usable(); err != nil {
 		return err
@@ -75,7 +77,8 @@ func Make() error {
 	return os.Lchown(Default, 0, 0)
 }
 
-// usable reports why the directory that Env names cannot be the run directory. It need not exist.
+// usable returns an error if the directory in Env cannot be the run directory. The directory
+// need not exist.
 func usable() error {
 	dir := os.Getenv(Env)
 	if dir == "" {
@@ -108,7 +111,7 @@ func usable() error {
 // unix(7).
 const maxSocketPath = 107
 
-// Explain adds advice to an error of making the directory, or the first file in it.
+// Explain adds advice to an error from creating the run directory, or the first file in it.
 func Explain(err error) error {
 	switch {
 	case errors.Is(err, unix.EROFS), errors.Is(err, unix.ENOSPC), errors.Is(err, unix.EDQUOT):
@@ -119,9 +122,9 @@ func Explain(err error) error {
 	return err
 }
 
-// Path returns the path of this process's file of a kind for interface name. The file need
-// not exist. Path refuses names that could leave the directory, as names come from the
-// command line.
+// Path returns the path of a file of interface name, in this process's directory; kind is its
+// suffix. The file need not exist. Path refuses names that could lead out of the directory,
+// because names come from the command line.
 func Path(name, kind string) (string, error) {
 	if err := CheckName(name); err != nil {
 		return "", err
@@ -129,8 +132,7 @@ func Path(name, kind string) (string, error) {
 	return filepath.Join(own(kind), name+kind), nil
 }
 
-// own returns this process's directory for a kind of file. A service has directories of its
-// own.
+// own returns this process's directory for a kind of file. A service has directories of its own.
 func own(kind string) string {
 	dir := os.Getenv(runtimeEnv)
 	if filepath.Dir(dir) != filepath.Clean(Dir()) {
@@ -139,14 +141,14 @@ func own(kind string) string {
 	if kind != State && kind != Places {
 		return dir
 	}
-	// The service manager's name of the directory may be a link that it made.
+	// The service manager may pass the name of a link that it made.
 	if state, err := filepath.EvalSymlinks(os.Getenv(stateEnv)); err == nil && filepath.IsAbs(state) {
 		return state
 	}
 	return dir
 }
 
-// CheckName reports why name cannot be an interface name, by the kernel's rule
+// CheckName returns an error if name cannot be an interface name, by the kernel's rule
 // (dev_valid_name in net/core/dev.c).
 func CheckName(name string) error {
 	switch {
@@ -163,8 +165,8 @@ func CheckName(name string) error {
 	return nil
 }
 
-// Boot returns the identifier of the machine's current boot, or "" if it is unknown. Files
-// of a service outlive a boot.
+// Boot returns the identifier of the machine's current boot, or "" if it is unknown. A service's
+// files outlive a reboot, so they contain this identifier.
 func Boot() string {
 	b, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {
