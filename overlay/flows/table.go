@@ -1,11 +1,11 @@
-// Package flows counts inner flows while a user asks for them. Both directions of a
-// connection share one line, named after the 5-tuple of the outgoing packets.
+// Package flows counts the packets of inner flows while a user requests it. Both directions of a
+// connection are counted in one Flow, whose Key is the 5-tuple of the outgoing packets.
 //
-// A table has a fixed size. Flows are in sets of eight. A ninth flow of a set replaces the
-// smallest one, whose counts are added to Others. So the largest flows stay, even if a
-// sender invents many addresses and ports.
+// The size of a table is fixed. A table has sets of eight flows. A ninth flow of a set replaces
+// the smallest one, whose counts are added to Others. So the largest flows remain in the table,
+// even if a sender invents many addresses and ports.
 //
-// The package is pure. A Table is not safe for concurrent use.
+// The package is pure: it has no clock, lock or output. A Table is not safe for concurrent use.
 package flows
 
 import (
@@ -19,16 +19,16 @@ import (
 	"github.com/srdtun/srdtun/overlay/packet"
 )
 
-// The table has 2,048 flows in some 400 KB, which exist only while it counts.
+// A table has 2,048 flows in some 400 KB, and exists only during a count.
 const (
 	sets = 256
 	ways = 8
 )
 
-// Most is the number of flows that a table can distinguish.
+// Most is the largest number of flows in a table.
 const Most = sets * ways
 
-// Key names a flow. Ports are 0 for protocols without ports and for fragments. The local
+// Key identifies a flow. Ports are 0 for protocols without ports and for fragments. The local
 // port of an ICMP echo is its identifier.
 type Key struct {
 	Peer          string // name of the peer
@@ -36,12 +36,13 @@ type Key struct {
 	Local, Remote netip.AddrPort // source and destination of outgoing packets
 }
 
-// Count counts one direction. A super-frame counts as the packets in it.
+// Count has the packets and bytes of one direction. A super-frame counts as the packets that it
+// contains.
 type Count struct{ Packets, Bytes uint64 }
 
 func (c *Count) add(d Count) { c.Packets, c.Bytes = c.Packets+d.Packets, c.Bytes+d.Bytes }
 
-// Flow is one flow with its counts.
+// Flow is an inner flow with its counts.
 type Flow struct {
 	Key
 	Out, In     Count
@@ -52,28 +53,28 @@ type Flow struct {
 	LongestHold time.Duration // the longest wait of a frame for an earlier one
 }
 
-// size ranks flows by the sum of transferred and waiting bytes.
+// size is the rank of a flow in its set: the sum of its transferred and waiting bytes.
 func (f *Flow) size() uint64 { return f.Out.Bytes + f.In.Bytes + f.Queued + f.HeldBytes }
 
-// Others counts frames whose flow is not in the table: flows that were replaced, and frames
-// that are no IP packets.
+// Others counts the frames of flows that are not in the table: replaced flows, and frames that
+// are no IP packets.
 type Others struct {
 	Out, In Count
 	Flows   uint64 // flows that made room for another
 }
 
-// Table counts flows. Use New.
+// Table counts inner flows in a fixed amount of memory. New creates a Table; the zero value is
+// unusable.
 type Table struct {
 	seed   maphash.Seed
 	sets   [sets][]Flow
 	others Others
 }
 
-// New returns an empty table. Nobody who does not know the seed can choose flows that share
-// a set.
+// New returns an empty table. Without the seed nobody can choose flows that share a set.
 func New(seed maphash.Seed) *Table { return &Table{seed: seed} }
 
-// Out counts a frame that leaves for a peer.
+// Out counts a frame that is sent to a peer.
 func (t *Table) Out(peer string, f *frame.Frame) {
 	k, n, ok := describe(peer, f, false)
 	if !ok {
@@ -83,7 +84,7 @@ func (t *Table) Out(peer string, f *frame.Frame) {
 	t.at(k).Out.add(n)
 }
 
-// In counts a frame from a peer, which may be any bytes.
+// In counts a frame from a peer, which may contain arbitrary bytes.
 func (t *Table) In(peer string, f *frame.Frame) {
 	k, n, ok := describe(peer, f, true)
 	if !ok {
@@ -98,14 +99,14 @@ func (t *Table) In(peer string, f *frame.Frame) {
 	}
 }
 
-// Queue records that bytes of f's flow wait to be sent.
+// Queue records that bytes of f's flow wait in the send queue.
 func (t *Table) Queue(peer string, f *frame.Frame, bytes int) {
 	if k, _, ok := describe(peer, f, false); ok {
 		t.at(k).Queued += uint64(bytes)
 	}
 }
 
-// Hold records that f, which came from a peer, waits for an earlier frame.
+// Hold records that frame f from a peer waits for an earlier frame.
 func (t *Table) Hold(peer string, f *frame.Frame) {
 	if k, n, ok := describe(peer, f, true); ok {
 		e := t.at(k)

@@ -1,10 +1,10 @@
-// Package frame is the unit that the overlay carries: one inner IP packet, or one
-// super-frame. A super-frame is a TCP or UDP segmentation-offload frame of up to 64 KiB.
-// Its facts allow the other end to write it to the device.
+// Package frame has the unit of data that the overlay carries: one inner IP packet, or one
+// super-frame. A super-frame is a TCP or UDP segmentation-offload frame of up to 64 KiB. The
+// Facts of a super-frame let the other end write it to the device.
 //
-// A frame has one owner at a time. References are counted: a frame from the TUN device
-// is also the retransmit buffer of every message cut from it. The last Release gives
-// the buffer back to its pool.
+// A frame has one owner at a time. Frames have reference counts, because a frame from the TUN
+// device is also the retransmit buffer of each message cut from it. The last Release returns the
+// buffer to its pool.
 package frame
 
 import (
@@ -15,7 +15,7 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// GSO is the kind of segmentation: how the kernel cuts a frame into packets.
+// GSO is the kind of segmentation by which the kernel cuts a frame into packets.
 type GSO uint8
 
 // These kinds of segmentation can cross the tunnel.
@@ -25,10 +25,10 @@ const (
 	GSOTCP6
 	GSOUDP // UDP_L4, either IP version
 
-	// These kinds are the same segmentations inside a UDP tunnel (VXLAN, Geneve). Every
-	// packet gets a copy of the tunnel's headers. The outer UDP length follows from the
-	// frame's length. So the length field holds the offset of the inner packet until the
-	// frame is written.
+	// The next kinds are the same segmentations inside a UDP tunnel (VXLAN, Geneve). Every packet
+	// then gets a copy of the tunnel's headers. The outer UDP length follows from the frame's
+	// length. So until the frame is written, the outer length field holds the offset of the inner
+	// packet.
 	GSOTunnelTCP4
 	GSOTunnelTCP6
 	GSOTunnelUDP
@@ -37,7 +37,7 @@ const (
 // Tunnelled reports whether the packets are inside a UDP tunnel.
 func (g GSO) Tunnelled() bool { return g >= GSOTunnelTCP4 }
 
-// Inner returns the inner packet's kind for a tunnelled kind, and any other kind
+// Inner returns the kind of the inner packet for a tunnelled kind, and returns any other kind
 // unchanged.
 func (g GSO) Inner() GSO {
 	if g.Tunnelled() {
@@ -46,7 +46,7 @@ func (g GSO) Inner() GSO {
 	return g
 }
 
-// Within returns the kind of a frame that carries a frame of kind g in a UDP tunnel.
+// Within returns the kind of a super-frame of kind g after encapsulation in a UDP tunnel.
 func (g GSO) Within() GSO {
 	if g == GSONone || g.Tunnelled() {
 		return g
@@ -54,9 +54,9 @@ func (g GSO) Within() GSO {
 	return g + (GSOTunnelTCP4 - GSOTCP4)
 }
 
-// Facts are sent with a frame. The receiver trusts nothing else about the frame. It
-// rebuilds the virtio header from them and from the inner headers; the header itself
-// never crosses the network.
+// Facts are the properties of a frame that are sent with it. The receiver uses no other
+// statement of the sender about the frame. The receiver rebuilds the virtio header from these
+// facts and the inner headers; the header itself is never sent.
 type Facts struct {
 	GSO     GSO
 	GSOSize uint16 // payload bytes per segment; 0 when GSO is GSONone
@@ -73,7 +73,7 @@ type Frame struct {
 	Enqueued mono.Time     // when it entered the ingress queue
 	Held     time.Duration // how long it waited for earlier frames, at the receiver
 
-	// Buf is the whole buffer around Data if it has room for the TUN device's header;
+	// Buf is the whole buffer around Data if the buffer has room for the TUN device's header;
 	// otherwise nil. The TUN device defines the layout of that header.
 	Buf []byte
 
@@ -82,15 +82,14 @@ type Frame struct {
 	free    func(*Frame)
 }
 
-// New wraps data as a frame with one reference. The last Release calls free, which may
-// be nil, with the frame.
+// New returns a frame of data with one reference. The last Release calls free, which may be nil.
 func New(data []byte, free func(*Frame)) *Frame {
 	f := &Frame{Data: data, free: free}
 	f.refs.Store(1)
 	return f
 }
 
-// Reset makes a pooled frame ready again, with one reference. Buf is kept.
+// Reset reuses a pooled frame for new data, with one reference. Buf is unchanged.
 func (f *Frame) Reset(data []byte) {
 	if f.refs.Load() != 0 {
 		panic("frame: reset of a frame that is still referenced")
@@ -103,28 +102,29 @@ func (f *Frame) Reset(data []byte) {
 // Retain adds a reference.
 func (f *Frame) Retain() { f.refs.Add(1) }
 
-// Fill implements srd.Filling: a goroutine begins to copy into Data, and keeps the frame
-// until Filled.
+// Fill implements srd.Filling: a goroutine begins to copy into Data, and holds a reference until
+// Filled.
 func (f *Frame) Fill() {
 	f.Retain()
 	f.filling.Add(1)
 }
 
-// Filled ends Fill.
+// Filled implements srd.Filling: the goroutine has finished its copy, and releases its
+// reference.
 func (f *Frame) Filled() {
 	f.filling.Add(-1)
 	f.Release()
 }
 
-// Settled reports whether no goroutine is copying into Data. Readers of Data must call it
-// first. The caller ensures that no new copy begins.
+// Settled reports whether no goroutine is copying into Data. A caller must check Settled before
+// it reads Data. The caller ensures that no new copy begins.
 func (f *Frame) Settled() bool { return f.filling.Load() == 0 }
 
-// Done implements srd.Owner. It ignores the status: the inner protocols detect a loss
+// Done implements srd.Owner. The status is ignored, because the inner protocols detect a loss
 // themselves.
 func (f *Frame) Done(srd.Status) { f.Release() }
 
-// Release drops a reference.
+// Release drops a reference, and the last one returns the buffer to its pool.
 func (f *Frame) Release() {
 	switch n := f.refs.Add(-1); {
 	case n < 0:

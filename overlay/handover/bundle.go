@@ -1,11 +1,11 @@
-// Package handover passes a process's kernel objects to the next process: the queues of the
-// TUN device and the sockets. It also passes the peers' addresses. The service manager keeps the
-// descriptors in between, in its descriptor store. See sd_pid_notify_with_fds(3), and
-// FileDescriptorStoreMax= in systemd.service(5).
+// Package handover passes the queues of the TUN device, the UDP sockets and the peers' addresses
+// from a process to its successor. Between the two processes, the service manager keeps the
+// descriptors in its descriptor store. The store is described at sd_pid_notify_with_fds(3), and
+// at FileDescriptorStoreMax= in systemd.service(5).
 //
-// Applications and routers see no change. The device keeps its addresses, routes and queued
-// packets. The UDP ports keep the packets that have arrived. The validated addresses of the
-// peers stay. Keys and sessions are not passed on: a new handshake takes one round trip for
+// Applications and routers notice no change. The device keeps its addresses, routes and queued
+// packets. The UDP sockets keep the packets that have arrived. The peers' validated addresses
+// remain valid. Keys and sessions are not passed on: a new handshake takes one round trip for
 // each peer.
 package handover
 
@@ -20,19 +20,19 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// stateVersion is the version of State. Older programs must refuse version 2, because they
-// expect a virtio header of ten bytes at the device, as in version 1. Version 3 had sessions in
-// additional files. These additional files are ignored.
+// stateVersion is the version of the format of State. A program of version 1 must refuse version
+// 2, because it expects a virtio header of ten bytes at the device. Version 3 had additional
+// files with sessions, which are ignored.
 const (
 	stateVersion  = 2
 	newestVersion = 3
 	oldestVersion = 1
 )
 
-// maxState bounds a state in bytes: 4,096 peers with 16 addresses each fit.
+// maxState bounds the size of a state in bytes: 4,096 peers with 16 addresses each fit.
 const maxState = 8 << 20
 
-// State describes the descriptors.
+// State describes the descriptors that are passed on.
 type State struct {
 	Version int      `json:"version"`
 	Network string   `json:"network_namespace"` // namespace of device and sockets
@@ -42,21 +42,21 @@ type State struct {
 	Peers   []Peer   `json:"peers"`
 }
 
-// Peer is a peer with its validated addresses.
+// Peer is the public key of a peer and its validated addresses.
 type Peer struct {
 	Key       string           `json:"key"`
 	Addresses []netip.AddrPort `json:"addresses"`
 }
 
-// Bundle holds the descriptors and addresses that one process passes on. Its descriptors are
-// plain numbers, because Go's poller would watch files.
+// Bundle holds the descriptors and addresses that one process passes on. The descriptors are
+// plain numbers, because Go's poller would watch an os.File.
 type Bundle struct {
 	State State
 	TUN   []int // one for each queue
 	UDP   []int
 }
 
-// Close closes the descriptors that have not been taken.
+// Close closes the descriptors that the new process has not taken.
 func (b *Bundle) Close() {
 	for _, fds := range [][]int{b.TUN, b.UDP} {
 		for _, fd := range fds {
@@ -66,7 +66,7 @@ func (b *Bundle) Close() {
 	b.TUN, b.UDP = nil, nil
 }
 
-// seals keep every holder of a state from changing it.
+// seals prevent every holder of a state's descriptor from changing the state.
 const seals = unix.F_SEAL_SEAL | unix.F_SEAL_SHRINK | unix.F_SEAL_GROW | unix.F_SEAL_WRITE
 
 // memfd returns a descriptor of a sealed anonymous file with the state.

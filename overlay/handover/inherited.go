@@ -12,13 +12,13 @@ import (
 	"github.com/srdtun/srdtun/internal/keytext"
 )
 
-// The environment says which descriptors this process has inherited. Anybody who starts it may
-// write anything there. The numbers may be of descriptors that Go's runtime has opened, and a
-// process that closes its poller dies.
+// Environment variables list the descriptors that this process has inherited. The user who
+// starts the process may write anything into these variables. A listed descriptor may be one
+// that Go's runtime has opened; a process that closes its own poller crashes.
 
 // inherited returns the descriptors passed to this process, by name, or nil if there are none.
-// It removes their variables from the environment. An error says why they are unusable; they are
-// closed.
+// The environment variables are removed. Unusable descriptors are closed, and the error gives
+// the reason.
 func inherited() (fds map[string][]int, err error) {
 	pid, _ := strconv.Atoi(os.Getenv(pidEnv))
 	asked, names := os.Getenv(countEnv), strings.Split(os.Getenv(namesEnv), ":")
@@ -61,7 +61,7 @@ func inherited() (fds map[string][]int, err error) {
 // errOwn is the error for a descriptor that this process itself has opened.
 var errOwn = errors.New("belongs to this process itself")
 
-// foreign returns why a descriptor is not inherited, or nil. Go opens all its own descriptors
+// foreign returns an error if a descriptor was not inherited. Go opens all its own descriptors
 // with FD_CLOEXEC, and no descriptor with this flag survives an exec.
 func foreign(fd int) error {
 	switch flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0); {
@@ -73,8 +73,9 @@ func foreign(fd int) error {
 	return nil
 }
 
-// unfit returns why a descriptor is not of the kind that its name says, or "". A state is
-// examined when it is read. Descriptors of other names are closed.
+// unfit returns the reason why a descriptor is not of the kind that its name requires, or "".
+// The content of a state is checked later, when it is read. Descriptors with unknown names are
+// closed.
 func unfit(name string, fd int) string {
 	switch name {
 	case nameTUN:

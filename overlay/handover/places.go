@@ -10,13 +10,13 @@ import (
 	"github.com/srdtun/srdtun/overlay/control/rundir"
 )
 
-// Some peers have addresses that the configuration does not contain. The daemon saves
-// these addresses in a file, in case it is killed, or the host has no descriptor store.
-// The next process calls these peers at the saved addresses. Otherwise the peers would
-// have to find out by themselves that their sessions are gone. After a long pause a peer
-// calls this host only every few seconds.
+// Some peers have addresses that the configuration does not contain. The daemon saves these
+// addresses in a file, because it may be killed, or the host may have no descriptor store. The
+// next process sends handshakes to the saved addresses. Otherwise the peers would have to detect
+// the loss of their sessions by themselves. After a long pause a peer sends a handshake only
+// every few seconds.
 
-// placesVersion is the version of the file.
+// placesVersion is the version of the file's format.
 const placesVersion = 1
 
 // places is the content of the file.
@@ -27,7 +27,7 @@ type places struct {
 	Peers   []Peer `json:"peers"`
 }
 
-// WritePlaces saves the addresses of interface name's peers for the next process.
+// WritePlaces saves the peers' addresses of interface name for the next process.
 func WritePlaces(name string, peers []Peer) error {
 	path, err := rundir.Path(name, rundir.Places)
 	if err != nil {
@@ -40,8 +40,8 @@ func WritePlaces(name string, peers []Peer) error {
 	return rundir.Replace(path, data, 0o600)
 }
 
-// ReadPlaces returns the peers that WritePlaces saved last, or none without a file. A file
-// of another network namespace is an error, because its addresses may belong to strangers
+// ReadPlaces returns the peers that WritePlaces saved last, or no peers if there is no file. A
+// file from another network namespace is an error, because its addresses may belong to strangers
 // here. A file in another format is also an error.
 func ReadPlaces(name string) ([]Peer, error) {
 	path, err := rundir.Path(name, rundir.Places)

@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// These are the names of the descriptors in the store.
+// Names of the descriptors in the store.
 const (
 	nameTUN   = "tun"
 	nameUDP   = "udp"
@@ -22,41 +22,42 @@ const (
 )
 
 const (
-	// firstFD is the first descriptor that the manager passes on, sd_listen_fds(3).
+	// firstFD is the first descriptor that the service manager passes on, sd_listen_fds(3).
 	firstFD = 3
-	// maxFDs bounds the descriptors: two for each of 256 ports, a queue for each of
-	// 16 threads, the state. FileDescriptorStoreMax= of the unit has room for them.
+	// maxFDs bounds the number of descriptors: two for each of 256 ports, a queue for each of 16
+	// threads, and the state. The unit's FileDescriptorStoreMax= allows as many.
 	maxFDs = 600
-	// perMessage is the kernel's bound of descriptors in one message (SCM_MAX_FD).
+	// perMessage is the kernel's limit of descriptors in one message (SCM_MAX_FD).
 	perMessage = 253
-	// barrierWait bounds how long the manager may take for a message. The manager is the
-	// first process of the host, and usually idle.
+	// barrierWait bounds the time in which the service manager must process a message. The manager
+	// is the first process of the host, and usually idle.
 	barrierWait = 2 * time.Second
-	// askWait bounds the question to the manager whether it restarts this service. Without
-	// an answer the service assumes that it is stopped for good.
+	// askWait bounds the request to the service manager whether it restarts this service. Without a
+	// reply, the daemon assumes that the service is stopped for good.
 	askWait = 2 * time.Second
 )
 
-// These environment variables name the manager's socket, this unit, and the inherited
-// descriptors.
+// These environment variables contain the path of the service manager's socket, the unit, and
+// the inherited descriptors.
 const (
 	notifyEnv = "NOTIFY_SOCKET"
-	// UnitEnv names this unit; the unit file sets it. Without UnitEnv nothing is passed on.
+	// UnitEnv is the variable with this unit's name, set in the unit file. Without UnitEnv the
+	// daemon passes nothing on.
 	UnitEnv  = "SRDTUN_UNIT"
 	pidEnv   = "LISTEN_PID"
 	countEnv = "LISTEN_FDS"
 	namesEnv = "LISTEN_FDNAMES"
 )
 
-// Store is the descriptor store of the service manager. The zero value is for processes
+// Store is the descriptor store of the service manager. The zero value is the store of a process
 // without a service manager.
 type Store struct{ socket, unit string }
 
-// NewStore returns the store of this process's service.
+// NewStore returns the descriptor store of this process's service.
 func NewStore() Store { return Store{os.Getenv(notifyEnv), os.Getenv(UnitEnv)} }
 
-// Expected reports whether the service manager will start this service again at once,
-// now that it has asked this process to end.
+// Expected reports whether the service manager, which has requested this process's end, will
+// start the service again at once.
 func (s Store) Expected() bool {
 	return s.socket != "" && Restarts(s.unit)
 }
@@ -72,8 +73,8 @@ func Restarts(unit string) bool {
 	return err == nil && restarts(string(out), unit)
 }
 
-// restarts reports whether a list of jobs has a restart of unit. Each line is a job:
-// number, unit, kind, state.
+// restarts reports whether a list of jobs contains a restart of unit. Each line of the list is a
+// job: number, unit, kind, state.
 func restarts(jobs, unit string) bool {
 	for line := range strings.Lines(jobs) {
 		if f := strings.Fields(line); len(f) >= 3 && f[1] == unit && f[2] == "restart" {
@@ -83,8 +84,8 @@ func restarts(jobs, unit string) bool {
 	return false
 }
 
-// Give puts b into the store. When it returns without an error the manager has all
-// descriptors, and this process may close its own copies. The copies still belong to b.
+// Give puts the descriptors of b into the store. If Give returns no error, the service manager
+// has all descriptors, and this process may close its own copies. The copies still belong to b.
 func (s Store) Give(b *Bundle) error {
 	state, err := b.State.memfd()
 	if err != nil {
@@ -97,7 +98,7 @@ func (s Store) Give(b *Bundle) error {
 	}{{nameTUN, b.TUN}, {nameUDP, b.UDP}, {nameState, []int{state}}} {
 		for fds := part.fds; len(fds) > 0; {
 			n := min(len(fds), perMessage)
-			// With FDPOLL=0 the manager keeps a socket with an unread error.
+			// With FDPOLL=0 the service manager keeps even a socket with a pending error.
 			if err := s.send("FDSTORE=1\nFDPOLL=0\nFDNAME="+part.name, fds[:n]); err != nil {
 				return err
 			}
@@ -107,9 +108,9 @@ func (s Store) Give(b *Bundle) error {
 	return s.barrier()
 }
 
-// Receive takes the descriptors of the previous process, and empties the store. It returns
-// nil if the store is empty already. An error gives the reason why a bundle is unusable;
-// its descriptors are then closed.
+// Receive returns the descriptors of the previous process, and empties the store. The result is
+// nil if the store is empty already. The error says why a bundle is unusable; its descriptors
+// are then closed.
 func (s Store) Receive() (*Bundle, error) {
 	fds, err := inherited()
 	if fds == nil || err != nil {
@@ -122,7 +123,7 @@ func (s Store) receive(fds map[string][]int) (_ *Bundle, err error) {
 	for _, name := range []string{nameTUN, nameUDP, nameState} {
 		err = errors.Join(err, s.send("FDSTOREREMOVE=1\nFDNAME="+name, nil))
 	}
-	// Receive waits for the manager, because a device that the manager still holds would
+	// Receive waits for the service manager, because a device that the manager still holds would
 	// outlive this process.
 	if err = errors.Join(err, s.barrier()); err != nil {
 		closeAll(fds)
@@ -131,7 +132,7 @@ func (s Store) receive(fds map[string][]int) (_ *Bundle, err error) {
 	return unpack(fds)
 }
 
-// unpack builds a bundle from named descriptors.
+// unpack returns the bundle of named descriptors.
 func unpack(fds map[string][]int) (b *Bundle, err error) {
 	b = &Bundle{TUN: fds[nameTUN], UDP: fds[nameUDP]}
 	delete(fds, nameTUN)
@@ -156,8 +157,8 @@ func unpack(fds map[string][]int) (b *Bundle, err error) {
 	return b, nil
 }
 
-// isState reports whether a descriptor is a state file, which is sealed. Version 3 used the
-// same name for two other descriptors, with sessions.
+// isState reports whether a descriptor is a sealed file, as a state is. Version 3 used the name
+// of the state for two other files, with sessions.
 func isState(fd int) bool {
 	got, err := unix.FcntlInt(uintptr(fd), unix.F_GET_SEALS, 0)
 	return err == nil && got&seals == seals
@@ -171,7 +172,7 @@ func closeAll(fds map[string][]int) {
 	}
 }
 
-// send sends a message with descriptors to the manager (sd_notify(3)).
+// send sends a message with descriptors to the service manager (sd_notify(3)).
 func (s Store) send(message string, fds []int) error {
 	if s.socket == "" {
 		return nil
@@ -192,8 +193,8 @@ func (s Store) send(message string, fds []int) error {
 	return os.NewSyscallError("sendmsg", unix.Sendmsg(fd, []byte(message), rights, &unix.SockaddrUnix{Name: s.socket}, 0))
 }
 
-// barrier returns when the manager has processed all earlier messages. The manager then
-// closes the descriptor that was sent with the barrier message.
+// barrier waits until the service manager has processed all earlier messages. Then the manager
+// closes the descriptor that came with the barrier message.
 func (s Store) barrier() error {
 	if s.socket == "" {
 		return nil

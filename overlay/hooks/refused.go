@@ -8,9 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// refused explains why the kernel refuses to execute a program, because the kernel's error
-// does not. Usually the file has capabilities (setcap(8)) outside the bounding set of this
-// process.
+// refused explains why the kernel refuses to execute a program, because the kernel's own error
+// does not. Usually the file has capabilities (setcap(8)) that the bounding set of this process
+// lacks.
 func refused(file string, err error) error {
 	missing := outside(fileCapabilities(file))
 	if len(missing) == 0 {
@@ -20,7 +20,7 @@ func refused(file string, err error) error {
 		"a service needs it in CapabilityBoundingSet= (docs/reload.md)", err, strings.Join(missing, ", "))
 }
 
-// This is the file attribute with capabilities: flags and version, then two halves of the
+// capsName is the file attribute with capabilities: flags and version, then two halves of the
 // permitted and the inheritable set (linux/capability.h, vfs_cap_data).
 const (
 	capsName = "security.capability"
@@ -29,7 +29,7 @@ const (
 	capsHigh = 12
 )
 
-// fileCapabilities returns the capabilities that a program gets from its file.
+// fileCapabilities returns the capabilities that the kernel gives a program because of its file.
 func fileCapabilities(file string) (set uint64) {
 	b := make([]byte, capsMost)
 	n, err := unix.Getxattr(file, capsName, b)
@@ -39,7 +39,7 @@ func fileCapabilities(file string) (set uint64) {
 	return uint64(binary.LittleEndian.Uint32(b[capsHigh:]))<<32 | uint64(binary.LittleEndian.Uint32(b[capsLow:]))
 }
 
-// outside names the capabilities of a set that the bounding set lacks.
+// outside returns the names of the capabilities in set that the bounding set lacks.
 func outside(set uint64) (missing []string) {
 	for c, name := range capabilities {
 		if set&(1<<c) == 0 {
@@ -52,7 +52,7 @@ func outside(set uint64) (missing []string) {
 	return missing
 }
 
-// capabilities holds the names by number, capabilities(7).
+// capabilities lists the names of capabilities by number, capabilities(7).
 var capabilities = []string{
 	"CHOWN", "DAC_OVERRIDE", "DAC_READ_SEARCH", "FOWNER", "FSETID", "KILL", "SETGID", "SETUID", "SETPCAP", "LINUX_IMMUTABLE",
 	"NET_BIND_SERVICE", "NET_BROADCAST", "NET_ADMIN", "NET_RAW", "IPC_LOCK", "IPC_OWNER", "SYS_MODULE", "SYS_RAWIO", "SYS_CHROOT",

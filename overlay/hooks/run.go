@@ -1,11 +1,10 @@
-// Package hooks runs the commands of a configuration, in this process or in one of their
-// own.
+// Package hooks runs the commands of a configuration, in the daemon or in a second process.
 //
-// A daemon that root has started gives up its rights before it carries packets. One of the
-// rights is to execute a program with file capabilities beyond the daemon's own, such as
-// ping. A command that the daemon starts could not regain these rights. So a second process
-// runs the later commands. The daemon starts it first, and sends it only requests for these
-// commands.
+// A daemon that root has started gives up privileges before it carries packets. Afterwards it
+// cannot execute a program whose file has more capabilities than the daemon, such as ping. Its
+// child processes cannot regain these privileges. So a second process, which can still execute
+// such programs, runs the later commands. The daemon starts that process first, and can only
+// request these commands from it.
 //
 //	daemon                           second process (Serve)
 //	Start: the commands    ------>   gives up what commands shall not have (privilege.Limit)
@@ -28,14 +27,14 @@ import (
 )
 
 const (
-	// most bounds the time of a command. The service manager grants a stopping daemon 15 s.
+	// most bounds the duration of a command. The service manager gives a daemon 15 s to stop.
 	most = 10 * time.Second
-	// outputMost bounds the kept part of a command's output, in bytes.
+	// outputMost bounds the part of a command's output that is kept, in bytes.
 	outputMost = 4 << 10
 )
 
-// Command is a program with its arguments, its standard input and its environment. Ambient
-// lists its ambient capabilities.
+// Command is a program with its arguments, its standard input and its environment. Ambient lists
+// the program's ambient capabilities.
 type Command struct {
 	Argv    []string
 	Stdin   string
@@ -43,21 +42,22 @@ type Command struct {
 	Ambient []uintptr
 }
 
-// Run runs a program to its end, with the rights of this process. It returns the program's
-// output in one line.
+// Run runs a program to its end, with the privileges of this process. The program's output is
+// returned as one line.
 func Run(ctx context.Context, c Command) (said string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, most)
 	defer cancel()
 	p := exec.CommandContext(ctx, c.Argv[0], c.Argv[1:]...)
 	var out head
 	p.Stdin, p.Stdout, p.Stderr, p.Env, p.Dir = strings.NewReader(c.Stdin), &out, &out, c.Env, "/"
-	// The command has a process group of its own, so that its children also end when the
-	// time is over.
+	// The command has its own process group, so that its children are killed with it after a
+	// timeout.
 	p.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, AmbientCaps: c.Ambient}
 	p.Cancel = func() error { return syscall.Kill(-p.Process.Pid, syscall.SIGKILL) }
 	p.WaitDelay = time.Second
 	err = p.Run()
-	// Everybody with access to the socket sees it, and a program may repeat its words.
+	// All users of the control socket can read the output, and a program may print keys from its
+	// arguments.
 	said = keytext.Hide(strings.Join(strings.FieldsFunc(out.String(), func(r rune) bool { return r == '\n' || r == '\r' }), "; "), nil)
 	var exited *exec.ExitError
 	switch {
@@ -73,7 +73,7 @@ func Run(ctx context.Context, c Command) (said string, err error) {
 	return said, err
 }
 
-// head keeps the first bytes written to it.
+// head keeps only the first bytes written to it.
 type head struct{ bytes.Buffer }
 
 func (t *head) Write(p []byte) (int, error) {

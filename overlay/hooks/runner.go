@@ -15,27 +15,27 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// setup is the first message to the second process.
+// setup is the first message to the second process: the commands that it may run.
 type setup struct {
 	Commands [][]string `json:"commands"`
 	Env      []string   `json:"env"`
 	Dir      string     `json:"dir"`
 }
 
-// request asks for one of the commands, or cancels the request with that number.
+// request names one of the commands by its index, or cancels the request with that number.
 type request struct {
 	Number  int  `json:"number"`
 	Command int  `json:"command"`
 	Cancel  bool `json:"cancel,omitempty"`
 }
 
-// result is the outcome of a command.
+// result has the output and the error of a command.
 type result struct {
 	Said  string `json:"said,omitempty"`
 	Error string `json:"error,omitempty"`
 }
 
-// Runner is the daemon's handle of the second process.
+// Runner is the daemon's connection to the second process.
 type Runner struct {
 	commands [][]string
 	process  *exec.Cmd
@@ -48,8 +48,8 @@ type Runner struct {
 	write  sync.Mutex
 }
 
-// Start starts the second process: this program with other arguments. It calls Serve, and
-// can run these commands only.
+// Start starts the second process: this program with the given arguments. With these arguments
+// the program must call Serve, which runs only the given commands.
 func Start(args []string, commands [][]string, env []string, dir string) (*Runner, error) {
 	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -65,8 +65,8 @@ func Start(args []string, commands [][]string, env []string, dir string) (*Runne
 	r.process = exec.Command("/proc/self/exe", args...)
 	r.process.Args[0], r.process.Dir, r.process.Env, r.process.Stderr = os.Args[0], "/", env, os.Stderr
 	r.process.ExtraFiles = []*os.File{theirs}
-	// The second process does not get the terminal's signals, because some commands run at
-	// the daemon's end.
+	// The second process does not receive the terminal's signals, because some commands run when
+	// the daemon stops.
 	r.process.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := r.process.Start(); err != nil {
 		return nil, errors.Join(err, r.conn.Close())
@@ -92,7 +92,7 @@ func Start(args []string, commands [][]string, env []string, dir string) (*Runne
 	return r, nil
 }
 
-// Run runs a command to its end, and returns its output in one line.
+// Run runs a command in the second process, and returns its output in one line.
 func (r *Runner) Run(ctx context.Context, argv []string) (string, error) {
 	at := slices.IndexFunc(r.commands, func(c []string) bool { return slices.Equal(c, argv) })
 	if at < 0 {
@@ -120,7 +120,7 @@ func (r *Runner) send(v request) error {
 	return r.out.Encode(v)
 }
 
-// Close ends the second process.
+// Close stops the second process, and waits for it.
 func (r *Runner) Close() error {
 	err := r.conn.Close()
 	if w := r.process.Wait(); err == nil {
@@ -136,11 +136,11 @@ func texted(text string) error {
 	return errors.New(text)
 }
 
-// fd is the second process's end of the connection: the first of exec.Cmd.ExtraFiles.
+// fd is the second process's end of the connection, the first of exec.Cmd.ExtraFiles.
 const fd = 3
 
-// Serve runs in the second process until the daemon ends. It calls confine to give up the
-// rights that commands must not have.
+// Serve runs the requested commands in the second process until the daemon ends. Its parameter
+// confine gives up the privileges that commands must not have.
 func Serve(confine func(dir string) error) error {
 	unix.CloseOnExec(fd)
 	conn := os.NewFile(fd, "hooks")

@@ -1,5 +1,5 @@
-// Package metrics shows the daemon's status to Prometheus. It counts nothing itself. Each
-// scrape reads the figures of `srdtun show`, at most once a second.
+// Package metrics exports the daemon's status to Prometheus. The package has no counters of its
+// own. Each scrape reads the same status as `srdtun show`, at most once a second.
 package metrics
 
 import (
@@ -10,11 +10,11 @@ import (
 	"github.com/srdtun/srdtun/overlay/control"
 )
 
-// Source provides the figures.
+// Source provides the daemon's status and limits.
 type Source struct {
 	Status func() control.Status
-	// Reasons are the names of all drop counters. A counter that never counted is
-	// exported as zero, so Prometheus sees its first increase.
+	// Reasons are the names of all drop counters. A counter without drops is exported as zero, so
+	// Prometheus detects its first increase.
 	Reasons []string
 	// QueueBytes and OrderBytes bound the memory of one peer's queue and reordering
 	// buffer.
@@ -22,8 +22,8 @@ type Source struct {
 	PerPath                bool // series for each path
 }
 
-// maxPaths bounds the number of paths with series of their own. With nine series for each
-// path, a scrape then has some 10 MB.
+// maxPaths bounds the number of paths with series of their own. Each path has nine series, so a
+// scrape then has some 10 MB.
 const maxPaths = 4096
 
 // Collector implements prometheus.Collector.
@@ -32,7 +32,7 @@ type Collector struct {
 	sums sums
 }
 
-// New returns a collector for one registry. Only one goroutine may collect at a time.
+// New returns a collector for a single registry. Only one goroutine may collect at a time.
 func New(src Source) *Collector { return &Collector{src: src, sums: newSums()} }
 
 // Describe implements prometheus.Collector.
@@ -85,7 +85,7 @@ func (c *Collector) collectInterface(e emitter, st *control.Status) {
 	}
 }
 
-// utilization returns how full the fullest queue or reordering buffer is, in percent.
+// utilization returns the fill level of the fullest queue or reordering buffer, in percent.
 func (c *Collector) utilization(st *control.Status) (most float64) {
 	for i := range st.Peers {
 		q, o := st.Peers[i].Queue.Bytes, st.Peers[i].Order.MemoryBytes

@@ -12,19 +12,19 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// cacheFor bounds the cost of scrapes: all scrapes within this time share one page.
-// Prometheus asks every 15 s or more.
+// cacheFor bounds the cost of scrapes: all scrapes within this time get the same page.
+// Prometheus scrapes every 15 s or more.
 const cacheFor = time.Second
 
-// pagesMost bounds the number of pages in memory: the current one, and those that clients
-// are still reading. For a thousand peers a page has some MB, and slow readers would keep
-// one page for each second.
+// pagesMost bounds the number of pages in memory: the current one, and those that clients are
+// still reading. For a thousand peers a page has some MB, and slow readers would keep one page
+// in memory for each second.
 const pagesMost = 4
 
-// Path is the path that Prometheus asks for by default.
+// Path is the URL path that Prometheus scrapes by default.
 const Path = "/metrics"
 
-// Handler answers scrapes.
+// Handler serves scrapes over HTTP.
 type Handler struct {
 	scrape http.Handler
 	now    func() time.Time
@@ -35,7 +35,7 @@ type Handler struct {
 	read []*page   // the pages that clients are reading, oldest first
 }
 
-// NewHandler returns a handler with the figures of src and of the process.
+// NewHandler returns a handler that exports the figures of src and of the process.
 func NewHandler(src Source) (*Handler, error) {
 	r := prometheus.NewRegistry()
 	for _, c := range []prometheus.Collector{New(src), collectors.NewGoCollector(),
@@ -50,7 +50,7 @@ func NewHandler(src Source) (*Handler, error) {
 	}, nil
 }
 
-// ServeHTTP implements http.Handler. It ignores the Accept header: all clients read the
+// ServeHTTP implements http.Handler. The Accept header is ignored, because all clients read the
 // text format.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.URL.Path != Path {
@@ -67,7 +67,8 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(p.text.Bytes()) // at an error the client has gone
 }
 
-// take returns a page younger than cacheFor, for a response to out.
+// take returns a page younger than cacheFor for the response out, which becomes one of its
+// readers.
 func (h *Handler) take(out *http.ResponseController) *page {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -85,7 +86,7 @@ func (h *Handler) take(out *http.ResponseController) *page {
 	return h.page
 }
 
-// leave undoes take when a response is complete.
+// leave removes out from the readers of a page when the response is complete.
 func (h *Handler) leave(p *page, out *http.ResponseController) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -95,7 +96,7 @@ func (h *Handler) leave(p *page, out *http.ResponseController) {
 	}
 }
 
-// make collects the figures and writes them into a page.
+// make writes the current figures into a new page.
 func (h *Handler) make() *page {
 	room := 0
 	if h.page != nil {
@@ -113,13 +114,13 @@ func (h *Handler) make() *page {
 	return p
 }
 
-// page is a stored answer, and implements http.ResponseWriter. A complete page never
-// changes, so several requests may write it out.
+// page is a stored response body, and implements http.ResponseWriter. A complete page never
+// changes, so several responses may send it.
 type page struct {
 	header http.Header
 	status int
 	text   *bytes.Buffer
-	// readers are the responses that the page is being written to. Handler.mu guards them.
+	// readers are the responses that are sending the page. Handler.mu guards them.
 	readers map[*http.ResponseController]struct{}
 }
 

@@ -9,8 +9,8 @@ import (
 // micro is a microsecond in seconds, the unit of Prometheus.
 const micro = 1e-6
 
-// collectPeer emits the series of a peer. A peer that never sent data has only the few
-// series that show this, because a hub may have a thousand such peers.
+// collectPeer emits the series of a peer. A peer that never sent data has only the few series
+// that show this, because a hub may have a thousand of them.
 func collectPeer(e emitter, p *control.Peer) {
 	e.count(sentBytes, p.TxBytes)
 	e.count(receivedBytes, p.RxBytes)
@@ -51,7 +51,7 @@ func collectTraffic(e emitter, p *control.Peer) {
 	}
 }
 
-// silence is how long a peer has been silent, in seconds.
+// silence returns the seconds from the unix time since until now, or 0 if since is 0.
 func silence(since int64, now time.Time) float64 {
 	if since == 0 {
 		return 0
@@ -72,7 +72,7 @@ func collectPathCounts(e emitter, v []control.Path) {
 	}
 }
 
-// collectRoundTrips emits round trips while a path is active.
+// collectRoundTrips emits the round-trip times if a path is active.
 func collectRoundTrips(e emitter, v []control.Path) {
 	var weight, sum, queue, worst float64
 	for _, p := range v {
@@ -92,7 +92,7 @@ func collectRoundTrips(e emitter, v []control.Path) {
 	}
 }
 
-// collectPaths emits the series of up to most paths, and returns the number of these paths.
+// collectPaths emits the series of at most most paths, and returns their number.
 func collectPaths(e emitter, v []control.Path, most int) (n int) {
 	seen := map[[2]string]bool{}
 	for i := range v {
@@ -101,8 +101,7 @@ func collectPaths(e emitter, v []control.Path, most int) (n int) {
 		if n >= most {
 			return n
 		}
-		// The same two addresses may belong to a candidate and to a path at once, but a
-		// series must be unique.
+		// A candidate and a path may have the same two addresses, but each series must be unique.
 		if p.State == control.PathCandidate || seen[at] {
 			continue
 		}
@@ -125,7 +124,7 @@ func collectPath(e emitter, p *control.Path) {
 	e.count(pathRepairs, p.Retransmits)
 }
 
-// countPaths counts the paths that could have series.
+// countPaths counts the paths that may have series.
 func countPaths(st *control.Status) (n int) {
 	for i := range st.Peers {
 		seen := map[[2]string]bool{}

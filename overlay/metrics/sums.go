@@ -7,9 +7,9 @@ import (
 	"github.com/srdtun/srdtun/overlay/control"
 )
 
-// sums adds up counters over all peers. A sum must not fall when a peer is removed:
-// Prometheus would see a restart, and count everything again. So sums keeps the last
-// counters of a removed peer.
+// sums has the sum of each counter over all peers. The sum must not fall when a peer is removed,
+// because Prometheus would take that for a restart and count everything again. So sums keeps the
+// last counters of each removed peer.
 type sums struct {
 	gone  map[string]uint64            // of removed peers
 	peers map[string]map[string]uint64 // by public key
@@ -19,17 +19,17 @@ func newSums() sums {
 	return sums{gone: map[string]uint64{}, peers: map[string]map[string]uint64{}}
 }
 
-// dropped is the prefix of drop reasons in the names of sums.
+// dropped is the prefix of the names of sums of drops.
 const dropped = "dropped_"
 
-// take replaces the counters of all peers by those in st.
+// take replaces the counters of all present peers by those in st.
 func (s *sums) take(st *control.Status) {
 	now := make(map[string]map[string]uint64, len(st.Peers))
 	for i := range st.Peers {
 		now[st.Peers[i].PublicKey] = countersOf(&st.Peers[i])
 	}
 	for key, last := range s.peers {
-		// The counters of a peer that was removed and added again begin at zero.
+		// If a peer was removed and added again, its counters begin at zero.
 		if n, here := now[key]; here && n["pushed"] >= last["pushed"] && n["delivered"] >= last["delivered"] {
 			continue
 		}
@@ -57,7 +57,7 @@ func (s *sums) total(name string) uint64 {
 	return n
 }
 
-// reasons returns the names of all known drop counters and of all others in st, sorted.
+// reasons returns the sorted names of all drop counters, known ones and others in st.
 func (c *Collector) reasons(st *control.Status) []string {
 	all := map[string]bool{}
 	for _, r := range c.src.Reasons {

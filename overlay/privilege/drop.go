@@ -1,6 +1,6 @@
-// Package privilege gives up the rights that a process no longer needs after its setup. A service
-// manager does the same before it starts a program (systemd.exec(5)). This package is for a
-// program that root starts by hand.
+// Package privilege gives up the privileges that a process no longer needs after its setup. A
+// service manager drops privileges before it starts a program (systemd.exec(5)). This package
+// serves programs that root starts by hand.
 package privilege
 
 import (
@@ -18,13 +18,14 @@ import (
 // lastCap is the highest number that a capability can have: a set has 64 bits.
 const lastCap = 63
 
-// Drop reduces the process to the given capability, also in the bounding set. No program that the
-// process executes gains other capabilities. Its memory contains keys, so no other process may
-// attach to it, and it writes no core file. The error names each right that it could not give up.
+// Drop reduces the capabilities of the process, and its bounding set, to the given one. So a
+// program that the process executes gains no other capabilities. The process's memory contains
+// keys, so no other process may attach to it, and it writes no core file. The error names each
+// privilege that could not be given up.
 //
-// User 0 stays user 0, but without any right over others' files. If dir belongs to another user,
-// such as a service's, the process becomes that user. As user 0 it could not remove its own files
-// there.
+// User 0 remains user 0, but without privileges over other users' files. If dir belongs to
+// another user, such as a service's, the process becomes that user. User 0 without privileges
+// could not remove its own files in dir.
 func Drop(dir string, capability uint) error {
 	defer awake()()
 	own := uint64(1) << capability
@@ -40,14 +41,14 @@ func Drop(dir string, capability uint) error {
 	}
 	return errors.Join(append(errs,
 		named("ambient capabilities", every(unix.SYS_PRCTL, unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL)),
-		// This comes last, because a change of user or capabilities resets the dumpable flag to
-		// the system's default.
+		// Hide comes last, because a change of user or capabilities resets the dumpable flag to the
+		// system's default.
 		Hide(),
 	)...)
 }
 
-// Hide protects the memory of this process: only root may attach to it or read it, and it
-// writes no core. Call it at the start of a program, before its memory has keys.
+// Hide protects the memory of this process: only root may attach to it or read it, and no core
+// file is written. A program must call Hide at its start, before its memory contains keys.
 func Hide() error {
 	return errors.Join(
 		named("RLIMIT_CORE", unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{})),
@@ -55,12 +56,13 @@ func Hide() error {
 	)
 }
 
-// wakeEvery bounds how long a call on all threads waits. The runtimes of Go 1.26 and 1.27 stop all
-// threads for the call. They overlook a thread that enters a blocking system call at that moment,
-// until any timer of the program fires. In the daemon that may take a second.
+// wakeEvery bounds the delay of a system call on all threads. For such a call, the runtimes of
+// Go 1.26 and 1.27 stop all threads. A thread that enters a blocking system call at that moment
+// is overlooked until some timer of the program fires. In the daemon that delay may reach a
+// second.
 const wakeEvery = time.Millisecond
 
-// awake fires a timer repeatedly until stop is called.
+// awake fires a timer repeatedly until the returned function stop is called.
 func awake() (stop func()) {
 	var over atomic.Bool
 	var again func()
@@ -73,9 +75,10 @@ func awake() (stop func()) {
 	return func() { over.Store(true) }
 }
 
-// every makes a system call on all threads, because Linux keeps credentials for each thread. Go's
-// runtime does so for programs without C, and refuses if C is linked in. Plain "go build" links C
-// if there is a compiler. For such programs the package psx interrupts each thread.
+// every makes a system call on all threads, because Linux keeps credentials for each thread.
+// Go's runtime can make such a call only if no C code is linked in. The command "go build" links
+// C code if a compiler is installed. In such programs package psx interrupts each thread to make
+// the call.
 func every(call uintptr, args ...uintptr) error {
 	var a [6]uintptr
 	copy(a[:], args)
@@ -92,7 +95,8 @@ func named(what string, err error) error {
 	return nil
 }
 
-// dropBounding removes all capabilities but one from the bounding set, if it may.
+// dropBounding removes all capabilities but one from the bounding set, if the process may change
+// that set.
 func dropBounding(have uint64, but uint) error {
 	if have&(1<<unix.CAP_SETPCAP) == 0 {
 		return nil
@@ -112,7 +116,8 @@ func dropBounding(have uint64, but uint) error {
 	return nil
 }
 
-// become changes to the owner of dir, and keeps the permitted capabilities.
+// become changes the user of the process to the owner of dir, and keeps the permitted
+// capabilities.
 func become(dir string) error {
 	var st unix.Stat_t
 	if os.Geteuid() != 0 || unix.Stat(dir, &st) != nil || st.Uid == 0 {

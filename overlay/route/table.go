@@ -1,6 +1,6 @@
-// Package route maps inner addresses to peers by allowed IPs, as WireGuard does. An
-// outgoing packet goes to the peer with the longest prefix around its destination. An
-// incoming packet is accepted if a packet to its source would go to the same peer.
+// Package route maps inner addresses to peers by allowed IPs, as WireGuard does. An outgoing
+// packet is sent to the peer with the longest prefix that contains its destination. An incoming
+// packet is accepted if a packet to its source address would be sent to the same peer.
 package route
 
 import (
@@ -10,19 +10,19 @@ import (
 	"github.com/gaissmai/bart"
 )
 
-// Table holds allowed IPs. The zero value is an empty table. Insert fills the table.
-// Afterwards it is only read, also by several goroutines at once. A reload builds a new
-// table and swaps it whole.
+// Table maps prefixes (allowed IPs) to peers. The zero value is an empty table. Insert adds
+// prefixes to the table. After the last Insert, several goroutines may read the table at once. A
+// reload builds a new table and replaces the old one as a whole.
 //
-// An IPv4-mapped IPv6 address (RFC 4291 section 2.5.5.2) matches no prefix, because it
-// must not count as the IPv4 address in it.
+// An IPv4-mapped IPv6 address (RFC 4291 section 2.5.5.2) matches no prefix, because it must not
+// count as the IPv4 address that it contains.
 type Table struct {
 	prefixes bart.Table[int]
 }
 
-// Insert assigns prefix to the peer with this index, which is not negative. Bits of the
-// address after the prefix length are ignored. An invalid, IPv4-mapped or repeated prefix
-// is an error, and leaves the table as it was.
+// Insert assigns prefix to the peer with the given index, which is not negative. Bits of the
+// address after the prefix length are ignored. An invalid, IPv4-mapped or repeated prefix is an
+// error, and leaves the table unchanged.
 func (t *Table) Insert(prefix netip.Prefix, peer int) error {
 	if !prefix.IsValid() {
 		return fmt.Errorf("route: invalid prefix %v", prefix)
@@ -41,7 +41,7 @@ func (t *Table) Insert(prefix netip.Prefix, peer int) error {
 	return nil
 }
 
-// Lookup returns the peer with the longest prefix around dst.
+// Lookup returns the peer with the longest prefix that contains dst.
 func (t *Table) Lookup(dst netip.Addr) (peer int, ok bool) {
 	if dst.Is4In6() {
 		return 0, false
@@ -49,12 +49,12 @@ func (t *Table) Lookup(dst netip.Addr) (peer int, ok bool) {
 	return t.prefixes.Lookup(dst)
 }
 
-// Allowed reports whether a packet from the peer may have the source src: an answer to
-// src must go to that peer.
+// Allowed reports whether a packet from the peer may have the source address src, which means
+// that a packet to src is routed to that peer.
 func (t *Table) Allowed(peer int, src netip.Addr) bool {
 	owner, ok := t.Lookup(src)
 	return ok && owner == peer
 }
 
-// Len returns the number of prefixes.
+// Len returns the number of prefixes in the table.
 func (t *Table) Len() int { return t.prefixes.Size() }

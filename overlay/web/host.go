@@ -8,10 +8,11 @@ import (
 	"strings"
 )
 
-// Literal refuses requests for a host name other than localhost. A web site can let its own
-// host name resolve to an address of this host (DNS rebinding). Then the scripts of the
-// site may read the answers. If the request names an address, such an attack is impossible.
-// No browser reaches a unix socket; a proxy in front of it must check the names itself.
+// Literal accepts requests only for an address or for localhost, and refuses other host names. A
+// web site can let its own host name resolve to an address of this host (DNS rebinding). After
+// such an attack, the scripts of that site may read the responses. If the request names an
+// address, this attack is impossible. No browser reaches a unix socket; a proxy in front of it
+// must check the host names itself.
 func Literal(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, file := r.Context().Value(http.LocalAddrContextKey).(*net.UnixAddr)
@@ -23,7 +24,7 @@ func Literal(h http.Handler) http.Handler {
 	})
 }
 
-// literal reports whether host, with or without a port, is an address or localhost.
+// literal reports whether host is an address or localhost, with or without a port.
 func literal(host string) bool {
 	name := host
 	if h, port, err := net.SplitHostPort(host); err == nil {

@@ -10,19 +10,19 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Owner is the owner of a connection: a user of this host, or the address of another host.
-// Owners share the connections, so an owner with many requests does not use up the
-// connections of others.
+// Owner identifies the owner of a connection: a user of this host, or the address of another
+// host. The limit of connections is shared between owners, so an owner with many requests does
+// not use up the connections of others.
 type Owner struct {
 	user  bool
 	uid   uint32
 	place netip.Prefix // without a user; the zero value: unknown
 }
 
-// UserOwner returns the owner for a user of this host.
+// UserOwner returns the Owner for a user of this host.
 func UserOwner(uid uint32) Owner { return Owner{user: true, uid: uid} }
 
-// String names the owner for messages.
+// String returns the owner as text for messages.
 func (o Owner) String() string {
 	switch {
 	case o.user:
@@ -43,10 +43,10 @@ func OwnerOf(ctx context.Context) Owner {
 	return o
 }
 
-// siteBits is the length of the IPv6 prefix that counts as one owner (RFC 6177).
+// siteBits is the length of the IPv6 prefix whose addresses count as one owner (RFC 6177).
 const siteBits = 64
 
-// ownerOf returns the owner of a connection's other end.
+// ownerOf returns the owner of the remote end of a connection.
 func ownerOf(c net.Conn) Owner {
 	switch c := c.(type) {
 	case *net.UnixConn:
@@ -71,8 +71,8 @@ func ownerOf(c net.Conn) Owner {
 	return Owner{}
 }
 
-// addrPort returns a TCP address without its zone, because the zone is local to this host.
-// An IPv4 address never has the IPv6-mapped form.
+// addrPort returns a TCP address without its IPv6 zone, because the zone is local to this host.
+// IPv4 addresses are returned in their 4-byte form.
 func addrPort(a net.Addr) netip.AddrPort {
 	t, ok := a.(*net.TCPAddr)
 	if !ok {
@@ -96,18 +96,19 @@ func userOf(c *net.UnixConn) (o Owner) {
 	return o
 }
 
-// These are the request and the answer of sock_diag(7): struct inet_diag_req_v2 and
-// inet_diag_msg of linux/inet_diag.h, after a netlink header.
+// These constants are lengths and offsets in the request and the reply of sock_diag(7): struct
+// inet_diag_req_v2 and inet_diag_msg of linux/inet_diag.h, after a netlink header.
 const (
 	diagRequest = unix.SizeofNlMsghdr + 56
 	diagAnswer  = unix.SizeofNlMsghdr + 72
 	diagUID     = unix.SizeofNlMsghdr + 64
 	diagInode   = unix.SizeofNlMsghdr + 68
-	// diagWaitUs bounds the wait; the kernel usually answers at once.
+	// diagWaitUs bounds the wait for the kernel's reply, which usually comes at once.
 	diagWaitUs = 100_000
 )
 
-// userAt asks the kernel for the user of the TCP socket with these two ends on this host.
+// userAt returns the user who owns the TCP socket with these two ends on this host, according to
+// the kernel.
 func userAt(local, remote netip.AddrPort) (uid uint32, ok bool) {
 	fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC, unix.NETLINK_SOCK_DIAG)
 	if err != nil {
@@ -129,7 +130,7 @@ func userAt(local, remote netip.AddrPort) (uid uint32, ok bool) {
 	return binary.NativeEndian.Uint32(b[diagUID:]), binary.NativeEndian.Uint32(b[diagInode:]) != 0
 }
 
-// diagQuestion asks for one socket.
+// diagQuestion returns the request for one socket.
 func diagQuestion(local, remote netip.AddrPort) []byte {
 	family := byte(unix.AF_INET)
 	if local.Addr().Is6() {

@@ -10,8 +10,9 @@ import (
 )
 
 // places bounds the connections served at once. When the limit is reached, a new connection
-// replaces an idle one. A client is idle if it has not asked yet, has its answer, or does not
-// read its answer. A connection is not replaced while its answer is being made.
+// replaces an idle one. A connection is idle if its client has sent no request, has got its
+// response, or does not read the response. A connection is not replaced while its response is
+// being made.
 type places struct {
 	net.Listener
 	most int
@@ -42,12 +43,12 @@ type place struct {
 }
 
 const (
-	// mostLeaving bounds the replaced connections that are still closing, at some 20 KB each.
-	// After too long a header, net/http waits for half a second before it closes a connection.
-	// When mostLeaving is reached, all new connections wait.
+	// mostLeaving bounds the number of replaced connections that are still closing, with some 20 KB
+	// each. After a header that is too long, net/http waits for half a second before it closes a
+	// connection. When mostLeaving is reached, all new connections wait.
 	mostLeaving = 512
-	// mostLeavingOf bounds the closing connections of one owner. An owner who reconnects again
-	// and again is refused, and other owners do not wait.
+	// mostLeavingOf bounds the number of closing connections of one owner. An owner who reconnects
+	// again and again is refused, so other owners do not wait.
 	mostLeavingOf = mostLeaving / 8
 )
 
@@ -83,8 +84,8 @@ func (p *places) Accept() (net.Conn, error) {
 	}
 }
 
-// take admits the connection n. If n replaced the connection old, the caller must close old.
-// While all connections are busy, take waits for an idle one.
+// take admits the connection n to the limit. If n replaced the connection old, the caller must
+// close old. While all connections are busy, take waits for an idle one.
 func (p *places) take(n *place) (old *place, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -106,7 +107,8 @@ func (p *places) take(n *place) (old *place, err error) {
 	return old, nil
 }
 
-// leaves removes a connection from the count. The caller holds mu.
+// leaves removes a replaced connection from the count of open connections. The caller must hold
+// mu.
 func (p *places) leaves(old *place) {
 	delete(p.taken, old)
 	old.left = true
@@ -114,7 +116,7 @@ func (p *places) leaves(old *place) {
 	p.of[old.owner]++
 }
 
-// hasLeft records that the server has closed n. The caller holds mu.
+// hasLeft records that the server has closed connection n. The caller must hold mu.
 func (p *places) hasLeft(n *place) {
 	if !n.left {
 		return
@@ -126,8 +128,9 @@ func (p *places) hasLeft(n *place) {
 	}
 }
 
-// idlest returns the connection that the owner's new connection replaces, or nil if all are
-// busy. It prefers the owner with most connections, then the longest idle time.
+// idlest returns the connection that the owner's new connection replaces, or nil if all
+// connections are busy. The first criterion is the largest number of connections of an owner,
+// then the longest idle time.
 func (p *places) idlest(owner Owner) (v *place) {
 	have := map[Owner]int{owner: 1}
 	for c := range p.taken {
@@ -141,8 +144,9 @@ func (p *places) idlest(owner Owner) (v *place) {
 	return v
 }
 
-// GivesWay compares two connections, idle since a and b, whose owners have m and n connections.
-// It reports whether the first one is to be replaced.
+// GivesWay compares two connections that have been idle since a and b, and whose owners have m
+// and n connections. The result reports whether the first connection is replaced before the
+// second.
 func GivesWay(m int, a time.Time, n int, b time.Time) bool {
 	return m > n || m == n && a.Before(b)
 }
@@ -156,14 +160,15 @@ func (p *places) Close() error {
 	return p.Listener.Close()
 }
 
-// state is http.Server's ConnState: a connection is idle until it has sent a whole request.
+// state implements http.Server.ConnState: a connection is idle until a whole request has
+// arrived.
 func (p *places) state(c net.Conn, s http.ConnState) {
 	if n, ok := c.(*place); ok {
 		n.idle(s == http.StateNew || s == http.StateIdle)
 	}
 }
 
-// context is http.Server's ConnContext.
+// context implements http.Server.ConnContext.
 func (p *places) context(ctx context.Context, c net.Conn) context.Context {
 	if n, ok := c.(*place); ok {
 		ctx = context.WithValue(context.WithValue(ctx, ownerKey{}, n.owner), placeKey{}, n)
@@ -181,8 +186,8 @@ func (n *place) idle(is bool) {
 	}
 }
 
-// Write implements net.Conn. The client is idle while Write waits for it to read. It stays
-// idle until the next request, except after Stays.
+// Write implements net.Conn. The client counts as idle while Write waits for it to read. It
+// remains idle until the next request, unless Stays was called.
 func (n *place) Write(b []byte) (int, error) {
 	n.idle(true)
 	defer n.written()
@@ -199,7 +204,8 @@ func (n *place) written() {
 
 type placeKey struct{}
 
-// gaveWay reports whether the request's connection was replaced while the request was read.
+// gaveWay reports whether the request's connection was replaced while the request was being
+// read.
 func gaveWay(ctx context.Context) bool {
 	n, ok := ctx.Value(placeKey{}).(*place)
 	if !ok {
@@ -210,7 +216,7 @@ func gaveWay(ctx context.Context) bool {
 	return n.left
 }
 
-// Stays marks the answer to a request as endless: between writes the client does not count as
+// Stays marks the response to a request as endless: between writes, the client does not count as
 // idle.
 func Stays(ctx context.Context) {
 	if n, ok := ctx.Value(placeKey{}).(*place); ok {

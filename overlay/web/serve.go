@@ -1,7 +1,7 @@
-// Package web serves HTTP to everybody on the host or beyond. It answers only requests
-// without a body, on few connections at once. No request waits for a client that does not
-// read or does not ask. When all connections are in use, the owner with the most
-// connections loses the one that has been idle longest.
+// Package web serves HTTP to untrusted clients on this host and beyond. The server accepts only
+// requests without a body, on a limited number of connections. No request waits for a client
+// that does not read or sends nothing. When all connections are in use, a new one replaces the
+// longest idle one of the owner with the most connections.
 package web
 
 import (
@@ -16,24 +16,26 @@ import (
 )
 
 const (
-	// maxConns is larger than a browser with some pages and two Prometheus servers need.
+	// maxConns bounds the open connections. A browser with some pages and two Prometheus servers
+	// need fewer.
 	maxConns = 32
-	// maxHeaderBytes is larger than the header of a browser with cookies of other ports on
-	// this host.
+	// maxHeaderBytes bounds the header of a request. A browser with cookies of other ports on this
+	// host sends less.
 	maxHeaderBytes = 16 << 10
-	// headerWait bounds the time for a request; it is enough for a slow link.
+	// headerWait bounds the time in which a request must arrive, and suits a slow link.
 	headerWait = 5 * time.Second
-	// answerWait bounds the time for an answer; it is enough for 10 MB over a slow link.
-	// Streams set their deadlines themselves.
+	// answerWait bounds the time for a response, and suits 10 MB over a slow link. Handlers of
+	// streams set their own deadlines.
 	answerWait = 30 * time.Second
-	// idleWait is twice the usual interval between scrapes.
+	// idleWait is the time after which an idle connection is closed, twice the usual interval
+	// between scrapes.
 	idleWait = 30 * time.Second
-	// endWait bounds the time of unfinished answers when the daemon ends.
+	// endWait bounds the time for unfinished responses when the daemon stops.
 	endWait = time.Second
 )
 
-// Serve answers until ctx ends, and closes l. When it closes a connection to make room for
-// another, it calls gone with the owner. The function gone may be nil, and must not block.
+// Serve handles requests until ctx ends, and closes l. When a connection is closed to make room
+// for another, its owner is passed to gone. Function gone may be nil, and must not block.
 func Serve(ctx context.Context, l net.Listener, h http.Handler, gone func(Owner)) error {
 	seats := newPlaces(l, maxConns, gone)
 	s := &http.Server{
@@ -63,7 +65,7 @@ func Serve(ctx context.Context, l net.Listener, h http.Handler, gone func(Owner)
 	return err
 }
 
-// questions accepts only GET and HEAD without a body.
+// questions accepts only GET and HEAD requests without a body.
 func questions(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if gaveWay(r.Context()) {
@@ -94,8 +96,8 @@ func refuse(w http.ResponseWriter, status int) {
 	http.Error(w, http.StatusText(status), status)
 }
 
-// hangUp refuses a request with a body. net/http would read the body, or wait before it
-// closes, and so keep the connection busy.
+// hangUp refuses a request with a body, and closes its connection. Package net/http would read
+// the body, or wait before it closes, and so keep the connection busy.
 func hangUp(w http.ResponseWriter, status int) {
 	c, _, err := http.NewResponseController(w).Hijack()
 	if err != nil {

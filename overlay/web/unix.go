@@ -14,28 +14,27 @@ import (
 )
 
 const (
-	// unixMode is the socket's mode: it admits the daemon's user and the socket's group. In a
-	// directory with the set-group-ID bit, the socket gets the directory's group.
+	// unixMode is the mode of the socket: the daemon's user and the socket's group have access. In
+	// a directory with the set-group-ID bit, the socket gets the directory's group.
 	unixMode = 0o660
-	// othersWrite are the mode bits of a directory with which others could replace the
-	// socket.
+	// othersWrite are the mode bits of a directory that let other users replace the socket.
 	othersWrite = 0o002
-	// knockWait is longer than a live socket takes to answer.
+	// knockWait bounds the check for a live socket, which accepts a connection much sooner.
 	knockWait = time.Second
 )
 
 // unixListener is a unix socket that removes its name when it is closed.
 type unixListener struct{ *rundir.Listener }
 
-// ListenUnix creates a unix socket at path, and admits the given groups too. It replaces a
-// socket without a listener. Any other file at path stays, and is an error; a directory that
-// is a link is also an error. If it returns rundir.ErrGroups, the socket works for all other
-// users.
+// ListenUnix creates a unix socket at path, which the given groups may also use. A socket
+// without a listening process is replaced. Any other file at path is left in place and is an
+// error, as is a directory that is a link. If the error is rundir.ErrGroups, the socket works
+// for all other users.
 func ListenUnix(path string, groups ...uint32) (net.Listener, error) {
 	if err := checkDirectory(filepath.Dir(path)); err != nil {
 		return nil, err
 	}
-	// The second name belongs to a socket that was never completed.
+	// The second name belongs to a socket that an earlier process did not complete.
 	for _, p := range []string{path, path + rundir.Temporary} {
 		if err := checkStale(p); err != nil {
 			return nil, err
@@ -48,7 +47,7 @@ func ListenUnix(path string, groups ...uint32) (net.Listener, error) {
 	return unixListener{l}, err
 }
 
-// Close implements net.Listener. Close removes the name unless another socket has it now.
+// Close implements net.Listener. The socket's name is removed unless another socket has it now.
 func (l unixListener) Close() error {
 	err := l.Listener.Close()
 	if errors.Is(err, net.ErrClosed) {
@@ -57,7 +56,7 @@ func (l unixListener) Close() error {
 	return errors.Join(err, l.RemoveOwn())
 }
 
-// checkDirectory refuses a directory in which others may write.
+// checkDirectory returns an error if other users may write in a directory.
 func checkDirectory(dir string) error {
 	var st unix.Stat_t
 	if err := unix.Lstat(dir, &st); err != nil {
@@ -74,7 +73,7 @@ func checkDirectory(dir string) error {
 	return nil
 }
 
-// checkStale refuses a name on which another process listens.
+// checkStale returns an error if another process listens at a path.
 func checkStale(path string) error {
 	var st unix.Stat_t
 	err := unix.Lstat(path, &st)
