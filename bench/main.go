@@ -1,6 +1,6 @@
-// Command bench measures the shipped srdtun in network namespaces. It creates the namespaces,
-// and removes them however it ends. A measuring command needs root, and nothing else should
-// run on the machine.
+// Command bench measures the shipped srdtun in network namespaces. The command creates the
+// namespaces, and removes them however it ends. A measuring subcommand needs root, and nothing else
+// should run on the machine.
 //
 //	bench EXPERIMENT [flags]
 package main
@@ -22,7 +22,7 @@ import (
 	"github.com/srdtun/srdtun/bench/rivals"
 )
 
-// experiments are the subcommands, by name.
+// experiments lists the subcommands by name.
 var experiments = []struct {
 	name, says string
 	run        func(args []string) error
@@ -56,7 +56,7 @@ func main() {
 	os.Exit(2)
 }
 
-// end reports an error and exits with 1.
+// end prints an error and exits with code 1.
 func end(name string, err error) {
 	switch {
 	case errors.Is(err, flag.ErrHelp):

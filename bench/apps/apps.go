@@ -1,11 +1,10 @@
 // Package apps runs common applications unchanged over the fabric of the end-to-end tests. Each
-// one runs without a tunnel, with kernel MPTCP, and through srdtun, in turn. PostgreSQL and
-// etcd work while spines die silently. The ring of sockets shows how long many simultaneous
-// flows take. In the incast 48 ranks of Open MPI all send to one.
+// application runs without a tunnel, with kernel MPTCP, and through srdtun, in turn. PostgreSQL and
+// etcd run while spine switches fail silently. The ring experiment measures how long many
+// simultaneous flows take. In the incast experiment 48 ranks of Open MPI all send to one rank.
 //
-// The command needs root, and removes all its changes however it ends. "make apps" installs its
-// programs. "make apps" installs what it runs. Every value is a line of JSON as soon as it is
-// known.
+// The command needs root, and removes all its changes however it ends. "make apps" installs the
+// applications and runs the command. The command writes each value at once, as a line of JSON.
 package apps
 
 import (
@@ -23,7 +22,7 @@ import (
 	"github.com/srdtun/srdtun/e2e/fabric"
 )
 
-// options are the flags of the command line.
+// options holds the command line's flags.
 type options struct {
 	srdtun, plot string
 	out          string // the beginning of the names of the files written
@@ -31,7 +30,7 @@ type options struct {
 	deaths       int
 }
 
-// Main is "bench apps".
+// Main runs the subcommand "bench apps".
 func Main(args []string) error {
 	var o options
 	f := flag.NewFlagSet("bench apps", flag.ContinueOnError)
@@ -51,21 +50,21 @@ func Main(args []string) error {
 	return nil
 }
 
-// app is an application and the network on which it runs.
+// app describes an application and the network on which it runs.
 type app struct {
 	name, title string
 	spec        fabric.Spec
-	// run measures the application between the hosts of a cluster.
+	// run measures the application on the hosts of a cluster.
 	run func(r *run, c *cluster) ([]value, error)
 }
 
-// value is one result; its unit is part of the name.
+// value is one measured result. The unit is part of the result's name.
 type value struct {
 	Name  string  `json:"name"`
 	Value float64 `json:"value"`
 }
 
-// record is a line of the file of values.
+// record is a line of the output file.
 type record struct {
 	App     string    `json:"app"`
 	Kind    string    `json:"kind"`
@@ -77,7 +76,7 @@ type record struct {
 
 var applications = []app{postgres, etcd, ring, mpi}
 
-// words are the names that -only accepts.
+// words returns the names that the flag -only accepts.
 func words() (all []string) {
 	for _, a := range applications {
 		all = append(all, a.name)
@@ -88,8 +87,8 @@ func words() (all []string) {
 	return all
 }
 
-// chosen reports whether the flag -only allows a name of the first list. It does unless -only
-// contains another name of that list.
+// chosen reports whether the flag -only selects a name of the list. Every name is selected if -only
+// has no name of this list.
 func chosen(only, name string, list []string) bool {
 	if only == "" {
 		return true
@@ -110,7 +109,6 @@ func (o options) check() error {
 	return nil
 }
 
-// run is one run of the program.
 type run struct {
 	options
 	file  *os.File
@@ -174,7 +172,7 @@ func (o options) run() (err error) {
 	return nil
 }
 
-// version is the second word that "srdtun version" prints.
+// version returns the version number in the output of "srdtun version".
 func version(said string) string {
 	if f := strings.Fields(said); len(f) > 1 {
 		return f[1]
@@ -182,7 +180,7 @@ func version(said string) string {
 	return ""
 }
 
-// visit measures one application over one kind of network.
+// visit measures one application over one kind of transport.
 func (r *run) visit(a app, k kind) (err error) {
 	begun := time.Now()
 	fmt.Printf("%-9s %-7s ...\n", a.name, k.name)

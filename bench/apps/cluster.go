@@ -12,8 +12,8 @@ import (
 	"github.com/srdtun/srdtun/e2e/tunnel"
 )
 
-// MPTCP opens a subflow for each address of a host, so several addresses are its only means
-// to use several paths.
+// MPTCP opens a subflow for each address of a host, so it needs several addresses to use several
+// paths.
 const (
 	spines     = 4
 	rateMbit   = 100
@@ -33,19 +33,20 @@ var kinds = []kind{
 	{"srdtun", "srdtun", 1, startTunnel},
 }
 
-// cluster is a set of hosts that reach each other over a kind of transport.
+// cluster is a set of hosts that reach each other over one kind of transport.
 type cluster struct {
 	kind  kind
 	f     *fabric.Fabric
 	hosts []*fabric.Host
 	addrs []netip.Addr // the hosts', for applications
-	// wrap is put in front of an application's command.
+	// wrap is the prefix of an application's command line, such as "mptcpize run".
 	wrap  []string
 	nodes []*tunnel.Node
 	dir   string // of this cluster
 }
 
-// newCluster builds the fabric. The hosts of leaf A come before the hosts of leaf B.
+// newCluster builds the network of a cluster. In the list of hosts, those of leaf A come before
+// those of leaf B.
 func newCluster(r *run, spec fabric.Spec, k kind) (*cluster, error) {
 	spec.Spines, spec.Addrs = spines, k.addrs
 	if spec.RateMbit == 0 {
@@ -83,18 +84,17 @@ func (c *cluster) close() error {
 	return errors.Join(append(all, c.f.Close())...)
 }
 
-// command returns the words of an application's command with the kind's wrapper.
+// command returns an application's command line with the wrapper that this transport needs.
 func (c *cluster) command(name string, args ...string) []string {
 	return append(append(append([]string(nil), c.wrap...), name), args...)
 }
 
-// start starts an application on host i.
 func (c *cluster) start(i int, name string, args ...string) (*fabric.Process, error) {
 	words := c.command(name, args...)
 	return c.hosts[i].Start(words[0], words[1:]...)
 }
 
-// multipath reports whether this program's own sockets use MPTCP with the kind.
+// multipath reports whether the sockets of this program use MPTCP over this transport.
 func (c *cluster) multipath() bool { return c.wrap != nil }
 
 func startPlain(_ *run, c *cluster) error {
@@ -107,8 +107,8 @@ func startPlain(_ *run, c *cluster) error {
 // mptcpSubflows is larger than the number of spines.
 const mptcpSubflows = "8"
 
-// startMPTCP tells the kernel all addresses of each host. Each address makes a subflow to the
-// peer's first and second address, so there are eight 5-tuples for ECMP.
+// startMPTCP configures all addresses of each host in the kernel's MPTCP. Each address makes a
+// subflow to the peer's first and second address, so ECMP hashes eight 5-tuples.
 func startMPTCP(r *run, c *cluster) error {
 	c.wrap = []string{"mptcpize", "run"}
 	for _, h := range c.hosts {
@@ -136,15 +136,15 @@ func startTunnel(r *run, c *cluster) (err error) {
 	return err
 }
 
-// stopWait is the time for an application to end by itself.
+// stopWait is the time that an application has to end after SIGINT.
 const stopWait = 5 * time.Second
 
 // ends holds the running applications that must be ended after the measurement.
 type ends []*fabric.Process
 
-// stop ends the applications, the newest first, with SIGINT. PostgreSQL then ends without
-// waiting for its clients. SIGKILL follows if SIGINT does not help. The exit codes are
-// ignored, because the applications are ended by a signal.
+// stop sends SIGINT to the applications, the newest first. On SIGINT PostgreSQL ends without
+// waiting for its clients. An application that ignores SIGINT gets SIGKILL. The exit codes are
+// ignored, because a signal ends the applications.
 func (e ends) stop() {
 	for i := len(e) - 1; i >= 0; i-- {
 		e[i].Signal(syscall.SIGINT)

@@ -6,21 +6,22 @@ import (
 )
 
 const (
-	// dead is how long a spine drops everything silently. It is several retransmission
-	// timeouts of plain TCP, which begin at 200 ms.
+	// dead is how long a failed spine drops all packets silently. This time is several
+	// retransmission timeouts of plain TCP, which begin at 200 ms.
 	dead = 2 * time.Second
-	// calm is the time before a death. It shows which spine is the busiest, and how long the
-	// application stalls by itself.
+	// calm is the time before a spine fails. In this time the benchmark finds the busiest spine,
+	// and the application's stalls without a failure.
 	calm = time.Second
-	// heal is the time after a death. It is long because failed paths are probed up to a
-	// second apart.
+	// heal is the time after a failed spine has recovered. The time is long because srdtun probes
+	// failed paths up to a second apart.
 	heal = 1500 * time.Millisecond
 )
 
-// death is the death of one spine.
+// death holds the times of one spine's failure.
 type death struct{ calm, died, healed time.Time }
 
-// deaths lets n spines fail one after another. The function which names the next spine.
+// deaths lets n spines fail one after another. The function which returns the number of the next
+// spine to fail.
 func (c *cluster) deaths(n int, which func(i int, since []uint64) (int, error)) (all []death, err error) {
 	for i := range n {
 		since, err := c.f.Counters()
@@ -48,16 +49,16 @@ func (c *cluster) deaths(n int, which func(i int, since []uint64) (int, error)) 
 	return all, nil
 }
 
-// spanOf estimates how long n deaths take. Loading a fault takes some milliseconds.
+// spanOf estimates how long n failures of spines take. Loading the nftables rules of a failure
+// takes some milliseconds.
 func spanOf(n int) time.Duration {
 	return time.Duration(n) * (calm + dead + heal + 100*time.Millisecond)
 }
 
-// answer is an answered request of an application, with its times.
+// answer holds the times of one request to an application and of its answer.
 type answer struct{ asked, answered time.Time }
 
-// longest returns the longest time of an answer among the requests that were open during a
-// span.
+// longest returns the longest response time of the requests that were open during a span.
 func longest(answers []answer, from, to time.Time) (most time.Duration) {
 	for _, a := range answers {
 		if a.asked.Before(to) && a.answered.After(from) {
@@ -67,8 +68,8 @@ func longest(answers []answer, from, to time.Time) (most time.Duration) {
 	return most
 }
 
-// stalls returns the longest answer during each death, and in the calm before each death, in
-// order.
+// stalls returns the longest response time during each failure, and during the calm before each
+// failure.
 func stalls(answers []answer, all []death) (dying, calm []time.Duration) {
 	for _, d := range all {
 		dying = append(dying, longest(answers, d.died, d.healed))
@@ -94,7 +95,7 @@ func quantile(sorted []time.Duration, q float64) float64 {
 
 func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
-// told turns stalls into named values, and keeps them for the picture.
+// told converts the stalls to named values, and keeps them for the figure.
 func (r *run) told(answers []answer, all []death) []value {
 	dying, calm := stalls(answers, all)
 	for _, d := range dying {

@@ -18,20 +18,20 @@ import (
 	"github.com/srdtun/srdtun/e2e/fabric"
 )
 
-// etcd is a cluster of three members. The leader is alone on its leaf, so each of its
-// streams crosses a spine. Timeouts are etcd's defaults: a heartbeat each 100 ms, and an
-// election after a second without one.
+// etcd is the experiment with a cluster of three etcd members. The leader is alone on its leaf, so
+// each of its streams crosses a spine. All timeouts have etcd's defaults: a heartbeat each 100 ms,
+// and an election after a second without a heartbeat.
 var etcd = app{"etcd", "etcd, three members", fabric.Spec{HostsA: 1, HostsB: 2}, (*run).etcd}
 
 const (
 	etcdPeer, etcdClient = "2380", "2379"
 	etcdReady            = 20 * time.Second
-	// etcdEvery is the time between two writes, and etcdPatience bounds one write.
+	// etcdEvery is the time between two writes, and etcdPatience bounds the duration of a write.
 	etcdEvery    = 20 * time.Millisecond
 	etcdPatience = 30 * time.Second
 )
 
-// member is a member of etcd's cluster.
+// member is one member of the etcd cluster.
 type member struct {
 	name   string
 	client *http.Client // speaks to it at its own host
@@ -67,15 +67,15 @@ func (r *run) etcd(c *cluster) (values []value, err error) {
 	if err != nil {
 		return nil, err
 	}
-	// count adds the elections since the last count: each begins a term.
+	// count adds the elections since the last count, because each election begins a new term.
 	count := func() error {
 		now, err := members[0].term()
 		elections += now - term
 		term = now
 		return err
 	}
-	// The spines fail in turn. Heartbeats are too few packets to show which spine carries
-	// them.
+	// The spines fail one after another. Heartbeats are too few packets to show which spine carries
+	// them, so the busiest spine is unknown.
 	n := max(len(c.f.Spines), r.deaths/5)
 	all, err := c.deaths(n, func(i int, _ []uint64) (int, error) {
 		if err := count(); err != nil {
@@ -94,7 +94,7 @@ func (r *run) etcd(c *cluster) (values []value, err error) {
 	return append(r.told(answers, all), value{"elections", float64(elections)}, value{"failed", float64(w.failed)}), nil
 }
 
-// clientIn speaks HTTP inside a host.
+// clientIn returns an HTTP client that connects from a host's namespace.
 func clientIn(h *fabric.Host) *http.Client {
 	return &http.Client{Timeout: etcdPatience, Transport: &http.Transport{
 		DialContext: func(_ context.Context, network, address string) (net.Conn, error) {
@@ -103,7 +103,7 @@ func clientIn(h *fabric.Host) *http.Client {
 	}}
 }
 
-// call calls a method of etcd's gateway.
+// call calls a method of etcd's JSON gateway.
 func (m *member) call(method string, in, out any) error {
 	text, err := json.Marshal(in)
 	if err != nil {
@@ -127,8 +127,7 @@ func (m *member) call(method string, in, out any) error {
 	return json.Unmarshal(said, out)
 }
 
-// status is the state that a member reports of itself and its leader. etcd's JSON has
-// numbers as text.
+// status is a member's state, as etcd reports it. etcd's JSON encodes numbers as strings.
 type status struct {
 	Header struct {
 		Member string `json:"member_id"`
@@ -142,8 +141,8 @@ func (m *member) status() (s status, err error) {
 	return s, err
 }
 
-// term returns the number of the election term. The cluster has held at least so many
-// elections.
+// term returns the member's current Raft term. Each election begins a term, so the cluster has held
+// at most so many elections.
 func (m *member) term() (int, error) {
 	s, err := m.status()
 	if err != nil {
@@ -152,7 +151,7 @@ func (m *member) term() (int, error) {
 	return strconv.Atoi(s.Term)
 }
 
-// leader is the number of the member that leads.
+// leader returns the index of the member that leads the cluster.
 func leader(members []*member) (int, error) {
 	for i, m := range members {
 		s, err := m.status()
@@ -166,7 +165,7 @@ func leader(members []*member) (int, error) {
 	return 0, errors.New("etcd has no leader")
 }
 
-// lead makes a member the leader, once the cluster has one.
+// lead waits until the cluster has a leader, and moves the leadership to a given member.
 func lead(members []*member, to int) (err error) {
 	for until := time.Now().Add(etcdReady); time.Now().Before(until); time.Sleep(100 * time.Millisecond) {
 		var now int
@@ -184,7 +183,6 @@ func lead(members []*member, to int) (err error) {
 	return fmt.Errorf("member %d does not become etcd's leader: %w", to, err)
 }
 
-// writer writes to one member repeatedly.
 type writer struct {
 	end     chan struct{}
 	once    sync.Once
@@ -194,7 +192,7 @@ type writer struct {
 	failed  int
 }
 
-// write starts a write every etcdEvery, even if the previous write has not ended.
+// write starts a write every etcdEvery, even if the previous write is not finished.
 func write(m *member) *writer {
 	w := &writer{end: make(chan struct{})}
 	w.group.Go(func() {
@@ -225,7 +223,7 @@ func (w *writer) one(m *member, n int) {
 	w.answers = append(w.answers, answer{asked, answered})
 }
 
-// stop waits for the last write and returns all writes. It may be called twice.
+// stop waits for the last write and returns the times of all writes. stop may be called twice.
 func (w *writer) stop() []answer {
 	w.once.Do(func() { close(w.end) })
 	w.group.Wait()

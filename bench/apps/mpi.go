@@ -18,9 +18,9 @@ import (
 	"github.com/srdtun/srdtun/e2e/fabric"
 )
 
-// mpi is the incast of the SRD paper: 48 ranks of Open MPI on four hosts send to one rank. The
-// library is Debian's, with its TCP transport. The program is written for this test, because it
-// must sleep where Open MPI would spin.
+// mpi is the incast of the SRD paper: 48 ranks of Open MPI on four hosts send to one rank. The MPI
+// library is Debian's package, with its TCP transport. The MPI program was written for this
+// benchmark, because it must sleep where Open MPI would spin.
 var mpi = app{"mpi", "Open MPI, 48 ranks to one", fabric.Spec{HostsA: mpiSenders, HostsB: 1, RateMbit: -1}, (*run).mpi}
 
 //go:embed mpi/incast.c
@@ -32,28 +32,29 @@ var agent []byte
 const (
 	mpiSenders = 4  // hosts
 	mpiEach    = 12 // ranks on each of them
-	// mpiPort is the device of leaf B towards the receiver's host, a link that all flows share.
+	// mpiPort is leaf B's device towards the receiving host, and all flows share this link.
 	mpiPort = "h1"
-	// mpiMbit is the port's rate, a tenth of 1 Gbit/s, so that the port is the bottleneck. At 1
-	// Gbit/s 49 processes, five daemons and all packets would need both processors of a small
-	// machine. A round of 64 KB would take 26 ms, much of it scheduling delay. The table shows
-	// the processor time beside the figures.
+	// mpiMbit is the port's rate in Mbit/s, a tenth of the usual rate, so that the port is the
+	// bottleneck. At 1 Gbit/s 49 processes, five daemons and all packets would need both processors
+	// of a small machine. At 1 Gbit/s a round of 64 KB would take 26 ms, much of it scheduling
+	// delay. The results table shows the processor time beside the completion times.
 	mpiMbit = 100
-	// mpiQueue and mpiBurst have the values of the fabric's links. The first windows of 48
+	// mpiQueue and mpiBurst have the values of the fabric's other links. The first windows of 48
 	// flows are almost three times as large as the queue.
 	mpiQueue, mpiBurst = 256 << 10, 16 << 10
 	// mpiPause lets queues drain between two rounds.
 	mpiPause = 500 * time.Millisecond
-	// mpiWarm is the number of rounds of each size that do not count: in them ranks connect and
-	// touch their memory.
+	// mpiWarm is the number of uncounted rounds of each size, in which ranks connect and touch
+	// their memory.
 	mpiWarm = 1
-	// mpiWait bounds a run. It is twice the time of a run whose port is always full.
+	// mpiWait bounds the duration of an MPI run. This bound is twice the duration of a run whose
+	// port is always full.
 	mpiWait = 4 * time.Minute
 )
 
-// messages lists the sizes that each rank sends, and how often. Open MPI sends 64 KB at once,
-// as its eager limit is 64 KiB. A larger message is sent only after the receiver has confirmed
-// that it has room.
+// messages lists the message sizes, and how often each rank sends each size. Open MPI sends 64 KB
+// at once, because its eager limit is 64 KiB. Open MPI sends a larger message only after the
+// receiver has confirmed that it has room.
 var messages = []struct {
 	name   string
 	size   int
@@ -78,7 +79,7 @@ func (r *run) mpi(c *cluster) ([]value, error) {
 	if err != nil {
 		return nil, err
 	}
-	// A killed mpirun leaves processes behind in the namespaces; they end with the namespaces.
+	// Killing mpirun leaves rank processes in the namespaces, which end with the namespaces.
 	if err := p.Wait(mpiWait); err != nil {
 		return nil, fmt.Errorf("mpirun: %w\n%s", err, p.Log.String())
 	}
@@ -89,16 +90,17 @@ func (r *run) mpi(c *cluster) ([]value, error) {
 	return values, err
 }
 
-// limitPort makes the receiver's port the link that all flows share; spines have no limit.
+// limitPort limits the rate of the receiver's port, which all flows share. The spines have no
+// limit.
 func limitPort(f *fabric.Fabric) error {
 	_, err := f.LeafB.Run("tc", "qdisc", "replace", "dev", mpiPort, "root", "tbf", "rate", fmt.Sprintf("%dmbit", mpiMbit),
 		"burst", strconv.Itoa(mpiBurst), "limit", strconv.Itoa(mpiQueue))
 	return err
 }
 
-// hideAddresses moves all addresses but the first from the card to the loopback device, where
-// MPTCP has them as well. Open MPI would expect connections from the card's last address, and
-// refuse the others.
+// hideAddresses moves all addresses but the first from the network card to the loopback device.
+// MPTCP can still use an address of the loopback device. Without the move Open MPI would expect
+// connections from the card's last address, and refuse the others.
 func hideAddresses(h *fabric.Host) error {
 	for _, a := range h.V4[1:] {
 		if _, err := h.Run("ip", "addr", "del", a.String()+"/24", "dev", "eth0"); err != nil {
@@ -111,8 +113,8 @@ func hideAddresses(h *fabric.Host) error {
 	return nil
 }
 
-// layOut puts the files of Open MPI into the cluster's folder. They are the program, the script
-// that enters a host, and the hosts' names.
+// layOut writes the files for Open MPI to the cluster's folder. These files are the MPI program, a
+// script that enters a host's namespace, and the list of hosts.
 func layOut(c *cluster) (program, remote string, err error) {
 	names := "127.0.0.1 localhost\n"
 	for i, h := range c.hosts {
@@ -133,8 +135,8 @@ func layOut(c *cluster) (program, remote string, err error) {
 	return program, remote, nil
 }
 
-// mpiWords returns mpirun's arguments. Rank 0 is on the receiver and the others on the senders,
-// in order. Ranks use TCP through the kind's device, and no shared memory.
+// mpiWords returns mpirun's arguments. Rank 0 runs on the receiver, and the other ranks run on the
+// senders, in order. Ranks use TCP over the transport's device, and no shared memory.
 func mpiWords(c *cluster, remote, program string) []string {
 	hosts := []string{c.hosts[mpiSenders].Name + ":1"}
 	for _, h := range c.hosts[:mpiSenders] {
@@ -159,13 +161,13 @@ func mpiWords(c *cluster, remote, program string) []string {
 	return words
 }
 
-// incastIdeal is the time of a round if full packets fill the port all the time.
+// incastIdeal returns the duration of a round if full packets fill the port all the time.
 func incastIdeal(size int) time.Duration {
 	bits := float64(mpiSenders*mpiEach) * float64(size) * 8
 	return time.Duration(bits / (mpiMbit * 1e6 * wireShare) * float64(time.Second))
 }
 
-// incastValues reads the program's output.
+// incastValues reads the results from the MPI program's output.
 func incastValues(in io.Reader) (values []value, err error) {
 	took := map[int][]time.Duration{}
 	idle, of := map[int]float64{}, map[int]float64{}

@@ -16,23 +16,24 @@ import (
 	"github.com/srdtun/srdtun/e2e/fabric"
 )
 
-// postgres is a server and its synchronous standby. A commit ends when the standby confirms it.
-// fsync is off, because both servers share one disk here.
+// postgres is the experiment with a PostgreSQL server and its synchronous standby. A commit ends
+// when the standby has confirmed it. PostgreSQL runs without fsync, because both servers share one
+// disk here.
 var postgres = app{"postgres", "PostgreSQL, synchronous standby", fabric.Spec{}, (*run).postgres}
 
 const (
 	pgDir  = "/usr/lib/postgresql/15/bin" // Debian 12's
 	pgUser = "postgres"
 	pgPort = "5432"
-	// pgScale is pgbench's scale factor: 15 MB each, so a base backup takes seconds.
+	// pgScale is pgbench's scale factor. Each unit adds 15 MB, so a base backup takes seconds.
 	pgScale = 20
-	// pgClients commit pgRate times a second in all. A commit counts from its due time, so a
-	// stall is visible even if the clients wait.
+	// The pgClients clients commit pgRate times a second in all. The duration of a commit begins at
+	// its due time, so a stall is visible even if the clients wait.
 	pgClients, pgRate = 16, 300
 	pgReady           = 30 * time.Second
 )
 
-// database is a primary on host 0 and its standby on host 1.
+// database is a primary server on host 0 and its standby on host 1.
 type database struct {
 	c             *cluster
 	ends          ends
@@ -65,20 +66,20 @@ func (r *run) postgres(c *cluster) (values []value, err error) {
 	return append(append(values, r.told(answers, all)...), value{"failed", float64(failed)}, value{"commits", float64(len(answers))}), nil
 }
 
-// asUser returns a command of PostgreSQL for another user, because PostgreSQL does not run as
-// root.
+// asUser returns a PostgreSQL command that runs as another user, because PostgreSQL refuses to run
+// as root.
 func asUser(name string, args ...string) []string {
 	return append([]string{"setpriv", "--reuid", pgUser, "--regid", pgUser, "--clear-groups", filepath.Join(pgDir, name)}, args...)
 }
 
-// do runs a command of PostgreSQL on host i and waits for its end.
+// do runs a PostgreSQL command on host i and waits until the command ends.
 func (d *database) do(i int, name string, args ...string) (string, error) {
 	words := asUser(name, args...)
 	words = d.c.command(words[0], words[1:]...)
 	return d.c.hosts[i].Run(words[0], words[1:]...)
 }
 
-// server starts a server on host i.
+// server starts a PostgreSQL server on host i.
 func (d *database) server(i int, data string) error {
 	words := asUser("postgres", "-D", data, "-p", pgPort, "-c", "listen_addresses="+d.c.addrs[i].String(),
 		"-c", "unix_socket_directories="+d.socket+strconv.Itoa(i), "-c", "fsync=off", "-c", "autovacuum=off",
@@ -99,13 +100,13 @@ func (d *database) server(i int, data string) error {
 	}
 }
 
-// own makes an empty folder that belongs to PostgreSQL's user.
+// own creates an empty folder that belongs to PostgreSQL's user.
 func (d *database) own(dir string) error {
 	_, err := d.c.hosts[0].Run("install", "-d", "-o", pgUser, "-g", pgUser, "-m", "0700", dir)
 	return err
 }
 
-// startPrimary starts the primary, with no standby yet, and fills it the first time.
+// startPrimary starts the primary without a standby. The first call also fills the database.
 func (d *database) startPrimary() error {
 	for i := range d.c.hosts {
 		if err := d.own(d.socket + strconv.Itoa(i)); err != nil {
@@ -126,7 +127,7 @@ func (d *database) startPrimary() error {
 			return err
 		}
 	}
-	// An earlier run's "alter system" makes commits wait for a standby, and no standby runs
+	// An "alter system" of an earlier run makes commits wait for a standby, but no standby runs
 	// yet.
 	if err := os.WriteFile(filepath.Join(d.primary, "postgresql.auto.conf"), nil, 0o644); err != nil {
 		return err
@@ -138,7 +139,7 @@ func (d *database) startPrimary() error {
 	return err
 }
 
-// backup copies the primary over the network, and returns the rate in Mbit/s.
+// backup copies the primary's data over the network, and returns the rate in Mbit/s.
 func (d *database) backup() (float64, error) {
 	if err := d.own(d.copy); err != nil {
 		return 0, err
@@ -162,13 +163,13 @@ func (d *database) backup() (float64, error) {
 	return float64(size) * 8 / took.Seconds() / 1e6, err
 }
 
-// sql runs a query on the primary.
+// sql runs an SQL query on the primary.
 func (d *database) sql(text string) (string, error) {
 	out, err := d.do(0, "psql", "-h", d.socket+"0", "-p", pgPort, "-Atq", "-c", text, "postgres")
 	return strings.TrimSpace(out), err
 }
 
-// startStandby starts the standby, and waits until commits need its confirmation.
+// startStandby starts the standby, and waits until commits need the standby's confirmation.
 func (d *database) startStandby() error {
 	if err := d.server(1, d.copy); err != nil {
 		return err
@@ -186,8 +187,8 @@ func (d *database) startStandby() error {
 	return errors.New("PostgreSQL's standby does not follow")
 }
 
-// commit runs clients on the primary's host while n spines fail. Each time the busiest spine
-// fails.
+// commit runs clients on the primary's host while n spines fail, one after another. Each failure
+// affects the spine that carried the most bytes.
 func (d *database) commit(n int) (answers []answer, failed int, all []death, err error) {
 	const before = 2 * time.Second
 	seconds := int((before + spanOf(n)).Seconds()) + 2
@@ -230,7 +231,7 @@ func (d *database) commit(n int) (answers []answer, failed int, all []death, err
 	return answers, failed, all, nil
 }
 
-// failures is the number of failed transactions that pgbench reports.
+// failures returns the number of failed transactions that pgbench reports.
 func failures(said string) (int, error) {
 	const key = "number of failed transactions: "
 	_, rest, ok := strings.Cut(said, key)
@@ -241,8 +242,8 @@ func failures(said string) (int, error) {
 	return strconv.Atoi(number)
 }
 
-// readCommits reads pgbench's log of transactions: "client number time script epoch us lag".
-// Here time counts from the transaction's due time, in us.
+// readCommits reads pgbench's log of transactions: "client number time script epoch us lag". In
+// pgbench's log "time" counts from the transaction's due time, in microseconds.
 func readCommits(in io.Reader) (all []answer, err error) {
 	lines := bufio.NewScanner(in)
 	for lines.Scan() {

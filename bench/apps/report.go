@@ -8,7 +8,7 @@ import (
 	"github.com/srdtun/srdtun/scripts/picture"
 )
 
-// rows are the lines of the table, by application.
+// rows lists the rows of the results table, by application.
 var rows = []struct{ app, name, title string }{
 	{"postgres", "longest_p50_ms", "PostgreSQL: the longest commit at a spine's death, p50, ms"},
 	{"postgres", "longest_p99_ms", "… p99"},
@@ -35,7 +35,7 @@ var rows = []struct{ app, name, title string }{
 	{"mpi", "64k_idle", "… share that is idle"},
 }
 
-// report writes the table and the picture of the results.
+// report writes the results as a table and a picture.
 func (r *run) report() error {
 	head, table := r.table()
 	var b strings.Builder
@@ -52,7 +52,7 @@ func (r *run) report() error {
 	return r.draw()
 }
 
-// table has a column for each kind and a row for each line that any kind has.
+// table returns a column for each transport, and a row for each metric that has a value.
 func (r *run) table() (head []string, table [][]string) {
 	head = []string{""}
 	for _, k := range kinds {
@@ -85,7 +85,7 @@ func (r *run) get(app, kind, name string) (float64, bool) {
 	return 0, false
 }
 
-// digits writes a number with three significant digits, and a count unchanged.
+// digits formats a number with three significant digits, and a count in full.
 func digits(v float64) string {
 	switch {
 	case v == float64(int64(v)), v >= 99.95:
@@ -96,14 +96,15 @@ func digits(v float64) string {
 	return fmt.Sprintf("%.2f", v)
 }
 
-// figure draws, for each kind, the distribution of the longest answer over the deaths.
+// figure draws, for each transport, the distribution of the longest response time during each
+// failure.
 func (r *run) figure() picture.Figure {
 	f := picture.Figure{
 		Title:    "PostgreSQL's longest commit as a spine dies",
 		Subtitle: fmt.Sprintf("%d spines of %d Mbit/s; the busiest drops everything for %v", spines, rateMbit, dead),
 		X:        "Longest commit (ms)", Y: "Share of deaths (%)", YMax: 100, XLog: true,
 	}
-	// srdtun, the last kind, is drawn first and so gets the first colour.
+	// srdtun is the last transport but is drawn first, and so gets the first colour.
 	for i := len(kinds) - 1; i >= 0; i-- {
 		for _, rec := range r.all {
 			if rec.App != postgres.name || rec.Kind != kinds[i].name || len(rec.Worst) == 0 {
@@ -119,7 +120,7 @@ func (r *run) figure() picture.Figure {
 	return f
 }
 
-// draw draws the picture, if there is something to draw.
+// draw writes the picture if any value can be drawn.
 func (r *run) draw() error {
 	f := r.figure()
 	if r.plot == "" || len(f.Lines) == 0 {

@@ -15,29 +15,29 @@ import (
 	"github.com/srdtun/srdtun/e2e/fabric"
 )
 
-// ring is the ring algorithm of a collective library, such as an all-reduce. Each of four hosts
-// sends a message to the next one, cut into a slice for each of sixteen sockets. The next step
-// begins when all slices have arrived. Neighbours are on different leaves.
+// ring is the experiment with the ring algorithm of a collective library, such as an all-reduce.
+// Each of four hosts sends a message to the next host, cut into a slice for each of sixteen
+// sockets. The next step begins when all slices have arrived. Neighbours of the ring are on
+// different leaves.
 var ring = app{"ring", "ring of four, 16 sockets each", fabric.Spec{HostsA: 2, HostsB: 2}, (*run).ring}
 
 const (
 	ringSockets = 16
 	ringPort    = 5201
-	// ringSlice is the number of bytes that each socket sends in a step: 4 MB from host to
-	// host.
+	// ringSlice is the number of bytes that each socket sends in a step. A host sends 4 MB in all.
 	ringSlice = 256 << 10
 	ringSteps = 30
-	// ringFlow is how long the sockets send without steps, for a comparison of their rates.
+	// ringFlow is how long the sockets send without steps, to compare their rates.
 	ringFlow = 10 * time.Second
-	// ringWait bounds a step. With plain TCP a lost last packet costs 200 ms or more.
+	// ringWait bounds the duration of a step. With plain TCP a lost last packet costs 200 ms or
+	// more.
 	ringWait = 60 * time.Second
-	// wireShare is the share of TCP's payload in a full packet on the wire.
+	// wireShare is the payload's share of a full TCP packet on the wire.
 	wireShare = 1448.0 / 1514
 )
 
 func (r *run) ring(c *cluster) ([]value, error) {
-	// Leaf A's hosts come first in the list, so the order 0, 2, 1, 3 alternates between the
-	// leaves.
+	// The list has leaf A's hosts first, so the order 0, 2, 1, 3 alternates between the leaves.
 	order := []int{0, 2, 1, 3}
 	var edges []*edge
 	defer func() {
@@ -61,7 +61,7 @@ func (r *run) ring(c *cluster) ([]value, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Two edges lead from leaf A to leaf B, and two lead back.
+	// Two edges of the ring lead from leaf A to leaf B, and two edges lead back.
 	ideal := 2 * ringSockets * ringSlice * 8 / (spines * rateMbit * 1e6 * wireShare) * 1e3
 	return []value{
 		{"slowest_over_mean", slowest},
@@ -70,7 +70,7 @@ func (r *run) ring(c *cluster) ([]value, error) {
 	}, nil
 }
 
-// edge holds the sockets from one host to the next.
+// edge holds the sockets between one host and the next host of the ring.
 type edge struct {
 	out, in []net.Conn
 	got     []atomic.Int64 // bytes that have arrived at each
@@ -122,7 +122,7 @@ func (e *edge) close() {
 	}
 }
 
-// steps returns the duration of each step, sorted.
+// steps returns the sorted durations of all steps.
 func steps(edges []*edge) (took []time.Duration, err error) {
 	data := make([]byte, ringSlice)
 	for range ringSteps {
@@ -161,8 +161,8 @@ func steps(edges []*edge) (took []time.Duration, err error) {
 	return took, nil
 }
 
-// stream lets all sockets send for some time. It returns the slowest socket's rate as a share
-// of the mean.
+// stream lets all sockets send continuously for ringFlow. stream returns the slowest socket's rate
+// as a share of the mean rate.
 func stream(edges []*edge) (float64, error) {
 	var wg sync.WaitGroup
 	end := time.Now().Add(ringFlow)

@@ -10,23 +10,23 @@ import (
 	"time"
 )
 
-// toll measures the processor time of the processes on a cluster's hosts during the rounds of
-// the incast. Write receives the output of the incast program line by line. The machine's idle
-// share, measured at the same time, shows whether other processes worked too.
+// toll measures the processor time of a cluster's processes during the rounds of the incast. Write
+// receives the MPI program's output line by line. The machine's idle share in the same rounds shows
+// whether foreign processes were active too.
 type toll struct {
 	c    *cluster
 	said bytes.Buffer // all of it
 	line []byte       // the beginning of an unfinished line
 	pids []int
-	// These fields are the state of the running round.
+	// The fields began and took hold the start of the running round.
 	began time.Time
 	took  time.Duration
-	// For each message size, these are the processor time of the cluster's processes and of
-	// the whole machine.
+	// For each message size, used holds the processor time of the cluster's processes, and of holds
+	// that of the whole machine.
 	used, of map[int]time.Duration
 }
 
-// Write never fails.
+// Write parses the program's output and never returns an error.
 func (t *toll) Write(p []byte) (int, error) {
 	t.said.Write(p)
 	t.line = append(t.line, p...)
@@ -40,8 +40,8 @@ func (t *toll) Write(p []byte) (int, error) {
 	}
 }
 
-// see parses a line of output: "begin SIZE ROUND ..", or at the end of a round "idle SIZE
-// ROUND ..".
+// see parses an output line: "begin SIZE ROUND .." starts a round, and "idle SIZE ROUND .." ends
+// it.
 func (t *toll) see(line string, now time.Time) {
 	var word string
 	var size, round int
@@ -62,8 +62,8 @@ func (t *toll) see(line string, now time.Time) {
 	}
 }
 
-// processorTime returns the processor time that the processes have used so far. A process that
-// has ended counts nothing.
+// processorTime returns the processor time that the processes have consumed so far. A process that
+// has ended adds zero.
 func processorTime(pids []int) (sum time.Duration) {
 	for _, pid := range pids {
 		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
@@ -74,13 +74,13 @@ func processorTime(pids []int) (sum time.Duration) {
 	return sum
 }
 
-// userTick is the unit of times in proc(5). It is the same on all Linux architectures that Go
-// supports.
+// userTick is the unit of times in /proc/PID/stat. The unit is the same on all Linux architectures
+// that Go supports.
 const userTick = 10 * time.Millisecond
 
-// parseStat returns utime plus stime of proc_pid_stat(5). The process name is in parentheses
-// and may contain any character. Counted from 0 after the name, utime and stime are the fields
-// 11 and 12.
+// parseStat returns the sum of utime and stime in /proc/PID/stat, see proc_pid_stat(5). The process
+// name is in parentheses and may contain any character. If the first field after the name has index
+// 0, then utime and stime are fields 11 and 12.
 func parseStat(text string) (sum time.Duration) {
 	f := strings.Fields(text[strings.LastIndexByte(text, ')')+1:])
 	if len(f) < 13 {

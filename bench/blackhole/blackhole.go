@@ -1,7 +1,7 @@
-// Package blackhole measures how long an application receives nothing when a spine under its
-// tunnel dies silently. The shipped daemon runs on the fabric of the end-to-end tests, with TCP
-// flows that never end. In each trial the busiest spine drops everything for a moment. Goodput
-// is sampled every 5 ms.
+// Package blackhole measures how long an application receives nothing when a spine below its tunnel
+// fails silently. The shipped daemon runs on the fabric of the end-to-end tests, and carries
+// endless TCP flows. In each trial the busiest spine drops all packets for a short time. The
+// benchmark samples the goodput every 5 ms.
 package blackhole
 
 import (
@@ -17,7 +17,7 @@ import (
 	"github.com/srdtun/srdtun/e2e/tunnel"
 )
 
-// options are the flags of the command line.
+// options holds the command line's flags.
 type options struct {
 	srdtun   string
 	out      string
@@ -29,11 +29,11 @@ type options struct {
 	ecn      bool
 }
 
-// deadFor is how long the spine drops everything: ten times the allowed stall.
+// deadFor is how long the failed spine drops all packets: ten times the allowed stall.
 const deadFor = 500 * time.Millisecond
 
-// Main is "bench blackhole". It measures, and appends each trial to a file as a line of JSON at
-// once.
+// Main runs the subcommand "bench blackhole". Main appends each trial to a file at once, as a line
+// of JSON.
 func Main(args []string) error {
 	var o options
 	f := flag.NewFlagSet("bench blackhole", flag.ContinueOnError)
@@ -62,8 +62,8 @@ func Main(args []string) error {
 	return nil
 }
 
-// Stalls lets one spine after another fail under one flow, and returns the stall of each trial
-// in ms.
+// Stalls lets one spine after another fail below one flow, and returns the stall of each trial in
+// ms.
 func Stalls(srdtun string, trials int) (ms []float64, err error) {
 	all, err := options{srdtun: srdtun, trials: trials, flows: 1, dead: deadFor}.run(io.Discard)
 	for _, t := range all {
@@ -72,7 +72,7 @@ func Stalls(srdtun string, trials int) (ms []float64, err error) {
 	return ms, err
 }
 
-// run builds the network, lets the spines fail, and prints each trial.
+// run builds the network, lets spines fail, and prints each trial.
 func (o options) run(w io.Writer) (all []trial, err error) {
 	f, err := fabric.New(fabric.Spec{})
 	if err != nil {
@@ -96,7 +96,7 @@ func (o options) run(w io.Writer) (all []trial, err error) {
 		return all, err
 	}
 	defer fl.stop()
-	// Before the first trial, flows leave slow start and the daemon measures its paths.
+	// Before the first trial, flows leave slow start and the daemon measures its path RTTs.
 	if err := fl.run(heal); err != nil {
 		return all, err
 	}
@@ -123,7 +123,7 @@ func (o options) run(w io.Writer) (all []trial, err error) {
 	return all, nil
 }
 
-// write adds a trial to the file.
+// write appends a trial to the file.
 func (o options) write(t trial) error {
 	if o.out == "" {
 		return nil

@@ -12,13 +12,14 @@ import (
 )
 
 const (
-	// block is the size of one write or read of a flow.
+	// block is the size in bytes of one write or read of a flow.
 	block = 64 << 10
-	// dialWait bounds the time to connect through a tunnel that works.
+	// dialWait bounds the time to connect through a working tunnel.
 	dialWait = 5 * time.Second
 )
 
-// flows are endless TCP connections through a tunnel, and the samples of the bytes received.
+// flows holds endless TCP connections through a tunnel, and samples of the bytes that they
+// received.
 type flows struct {
 	conns   []net.Conn
 	got     []atomic.Int64
@@ -28,13 +29,13 @@ type flows struct {
 	over    chan struct{}
 }
 
-// point holds the number of bytes that each flow had received at one time.
+// point holds the number of bytes that each flow had received at one moment.
 type point struct {
 	when time.Time
 	got  []int64
 }
 
-// start connects n flows to the server's address inside the tunnel.
+// start connects n flows to the server's inner address.
 func start(client, server *fabric.Host, to netip.Addr, n int) (*flows, error) {
 	fl := &flows{got: make([]atomic.Int64, n), over: make(chan struct{})}
 	l, err := server.Listen("tcp4", netip.AddrPortFrom(to, 0).String())
@@ -88,8 +89,8 @@ func (fl *flows) take(c net.Conn, i int) {
 	}
 }
 
-// watch samples the received bytes of each flow. Each sample has its real time: on a busy
-// machine the ticker is late, and a late sample covers more bytes.
+// watch samples the received bytes of each flow. Each sample records its real time, because on a
+// busy machine the ticker is late and a late sample covers more bytes.
 func (fl *flows) watch() {
 	tick := time.NewTicker(sample)
 	defer tick.Stop()
@@ -109,7 +110,7 @@ func (fl *flows) watch() {
 	}
 }
 
-// run waits for some time, and returns an error if a flow ended.
+// run waits for the duration d, and returns an error if a flow has ended.
 func (fl *flows) run(d time.Duration) error {
 	time.Sleep(d)
 	if fl.ended.Load() {
@@ -118,7 +119,7 @@ func (fl *flows) run(d time.Duration) error {
 	return nil
 }
 
-// mark returns the number of the newest sample.
+// mark returns the index of the newest sample.
 func (fl *flows) mark() int {
 	fl.mu.Lock()
 	defer fl.mu.Unlock()
@@ -133,9 +134,9 @@ func (fl *flows) mean(from, to int) float64 {
 	return rate(sum(b.got)-sum(a.got), b.when.Sub(a.when))
 }
 
-// stall returns the longest time, in ms, in which every sample was below a tenth of the
-// earlier goodput (Mbit/s). The first result counts all flows together. The second is the
-// longest of a single flow, compared with its even share.
+// stall returns the longest time, in ms, during which every sample was below a tenth of the earlier
+// goodput (Mbit/s). The first result counts all flows together. The second result is the longest
+// stall of a single flow, compared with a fair share of the goodput.
 func (fl *flows) stall(from, to int, before float64) (all, worst float64) {
 	fl.mu.Lock()
 	defer fl.mu.Unlock()

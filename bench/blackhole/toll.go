@@ -10,8 +10,7 @@ import (
 	"github.com/srdtun/srdtun/e2e/tunnel"
 )
 
-// toll counts the costs of a death for inner TCP, such as retransmissions, and their
-// reasons.
+// toll counts what a spine's failure costs inner TCP, such as retransmissions, and the reasons.
 type toll struct {
 	Again    int `json:"again"`    // segments that it sent again
 	Signals  int `json:"signals"`  // segments that the queue in front of the tunnel took out, to tell of congestion
@@ -28,13 +27,13 @@ func (t toll) plus(u toll) toll {
 	return toll{t.Again + u.Again, t.Signals + u.Signals, t.Marks + u.Marks, t.Repaired + u.Repaired, t.GivenUp + u.GivenUp}
 }
 
-// String summarizes the toll in a few words.
+// String summarizes the counters in a few words.
 func (t toll) String() string {
 	return fmt.Sprintf("TCP segments again %d, taken out by the queue %d, marked %d, messages repaired %d, given up %d", t.Again, t.Signals, t.Marks, t.Repaired, t.GivenUp)
 }
 
-// tolls reads the present counters on the host of a node. All TCP traffic of the host's
-// namespace goes through the tunnel.
+// tolls reads the current counters on a node's host. All TCP traffic of the host's namespace goes
+// through the tunnel.
 func tolls(n *tunnel.Node) (t toll, err error) {
 	err = n.Host.Do(func() error {
 		text, err := os.ReadFile("/proc/thread-self/net/snmp")
@@ -75,8 +74,8 @@ func tolls(n *tunnel.Node) (t toll, err error) {
 	return t, nil
 }
 
-// counter reads a counter of /proc/net/snmp. Each protocol has a line with names and a line
-// with values.
+// counter reads one counter of /proc/net/snmp. In this file each protocol has a line of names and a
+// line of values.
 func counter(text, protocol, name string) (int, error) {
 	var names []string
 	for _, line := range strings.Split(text, "\n") {

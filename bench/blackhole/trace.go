@@ -15,16 +15,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// traceEvery is the interval of readings in a trace. It is shorter than the tunnel's round trip
-// under load, and costs a few thousandths of a processor.
+// traceEvery is the interval between two readings of a trace. The interval is shorter than the
+// tunnel's round trip under load, and costs a few thousandths of a processor.
 const traceEvery = 10 * time.Millisecond
 
-// around is the number of readings that are printed before and after a reading that shows a
-// loss.
+// around is the number of readings that are printed before and after each reading with a loss.
 const around = 12
 
-// look is a reading: the state of both daemons and of the first inner connection at one time.
-// Its counters count from the start of the processes.
+// look is one reading of a trace: the state of both daemons and of the first inner connection. The
+// counters of a reading count from the start of the processes.
 type look struct {
 	at       time.Time
 	queue    uint64 // bytes in front of the tunnel
@@ -39,7 +38,7 @@ type look struct {
 	tcp      unix.TCPInfo
 }
 
-// trace is a series of readings.
+// trace is a series of readings at a fixed interval.
 type trace struct {
 	over  chan struct{}
 	done  sync.WaitGroup
@@ -48,7 +47,7 @@ type trace struct {
 	err   error
 }
 
-// watch begins a trace of two daemons and the sender of a connection through them.
+// watch begins a trace of two daemons and of a connection's sender.
 func watch(a, b *tunnel.Node, conn net.Conn) *trace {
 	t := &trace{over: make(chan struct{})}
 	t.done.Go(func() {
@@ -72,14 +71,14 @@ func watch(a, b *tunnel.Node, conn net.Conn) *trace {
 	return t
 }
 
-// stop ends the trace. It returns the error that ended the trace early, if any.
+// stop ends the trace and returns an error if the trace had ended early.
 func (t *trace) stop() error {
 	close(t.over)
 	t.done.Wait()
 	return t.err
 }
 
-// see takes a reading.
+// see takes one reading of a trace.
 func see(a, b *tunnel.Node, conn net.Conn) (l look, err error) {
 	l.at = time.Now()
 	if raw, ok := conn.(syscall.Conn); ok {
@@ -116,8 +115,8 @@ func see(a, b *tunnel.Node, conn net.Conn) (l look, err error) {
 	return l, nil
 }
 
-// peerOf asks a daemon about its only peer over the control socket. A separate program for each
-// reading would add load.
+// peerOf queries a daemon for its only peer over the control socket. Starting a separate program
+// for each reading would add load.
 func peerOf(n *tunnel.Node) (*control.Peer, error) {
 	c, err := control.Dial(rundir.Place{Device: n.Name})
 	if err != nil {
@@ -134,7 +133,7 @@ func peerOf(n *tunnel.Node) (*control.Peer, error) {
 	return &s.Peers[0], nil
 }
 
-// between returns the readings in a span of time.
+// between returns the readings of a time span.
 func (t *trace) between(from, to time.Time) (v []look) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -146,8 +145,9 @@ func (t *trace) between(from, to time.Time) (v []look) {
 	return v
 }
 
-// tell prints the readings around each segment that TCP retransmitted in a span of time. It
-// adds which window limited the flow. The argument died is the time of the spine's death.
+// tell prints the readings around each segment that TCP retransmitted in a time span. For each
+// reading tell also prints which window limited the flow. The argument died is the time at which
+// the spine failed.
 func (t *trace) tell(w io.Writer, from, died, to time.Time) {
 	v := t.between(from, to)
 	if len(v) < 2 {
@@ -167,7 +167,7 @@ func (t *trace) tell(w io.Writer, from, died, to time.Time) {
 	fmt.Fprintf(w, "  while dead: %s\n", sumUp(t.between(died, to)))
 }
 
-// since describes the reading, and the changes since an earlier reading.
+// since describes a reading, and the changes since an earlier reading.
 func (l *look) since(was *look) string {
 	s := fmt.Sprintf("queue %4d KB, tunnel %4d of %4d KB, held %4d KB, paths out %2d, repaired %2d; TCP: cwnd %4d, unacked %4d, rtt %5.1f ms, state %d",
 		l.queue>>10, l.inflight>>10, l.window>>10, l.held>>10, l.down, l.repaired-was.repaired,
@@ -175,7 +175,7 @@ func (l *look) since(was *look) string {
 	return s + grown(l.counted(), was.counted()) + grown(l.drops, was.drops) + grown(l.late, was.late)
 }
 
-// counted returns the fault counters of the connection and of the receiver.
+// counted returns the loss and fault counters of the connection and of the receiver.
 func (l *look) counted() map[string]uint64 {
 	return map[string]uint64{
 		"sent_again":        uint64(l.tcp.Total_retrans),
@@ -186,7 +186,7 @@ func (l *look) counted() map[string]uint64 {
 	}
 }
 
-// grown lists the counters that have grown.
+// grown lists the counters that have increased.
 func grown(now, was map[string]uint64) (s string) {
 	var names []string
 	for name, n := range now {
@@ -201,9 +201,9 @@ func grown(now, was map[string]uint64) (s string) {
 	return s
 }
 
-// sumUp says which window limited a connection in a span. If the queue in front of the tunnel is
-// empty, the inner connection's own window is the limit. sumUp prints the share of such readings,
-// and of readings with a full window of the tunnel.
+// sumUp reports which window limited a connection during a time span. If the queue in front of the
+// tunnel is empty, the inner connection's own window is the limit. sumUp prints the share of such
+// readings, and the share of readings with a full tunnel window.
 func sumUp(v []look) string {
 	if len(v) < 2 {
 		return "no looks"

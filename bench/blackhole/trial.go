@@ -10,21 +10,21 @@ import (
 )
 
 const (
-	// sample is the length of a sample. A shorter sample is sometimes empty even on a healthy
-	// network, because both ends wait for a processor.
+	// sample is the interval over which received bytes are counted. A shorter interval is sometimes
+	// empty even on a healthy network, because both ends wait for a processor.
 	sample = 5 * time.Millisecond
-	// before is the healthy time at the start of a trial. It shows the goodput and the busiest
-	// spine.
+	// before is the time without a failure at the start of a trial. In this time the benchmark
+	// measures the goodput and finds the busiest spine.
 	before = 500 * time.Millisecond
-	// heal is the time for the spine's paths to come back before the next trial. Probes are up
-	// to a second apart.
+	// heal is the time that the spine's paths have to recover before the next trial. The daemon
+	// probes a failed path up to a second apart.
 	heal = 1500 * time.Millisecond
-	// stalled is a share of the earlier goodput. A sample below it is a stall, as in package
-	// meter.
+	// stalled is a share of the goodput before the failure. A sample below this share counts as a
+	// stall, as in package meter.
 	stalled = 0.1
 )
 
-// trial is the result of one spine's death. Times are in ms, rates in Mbit/s.
+// trial is the result of one spine's failure. Times of a trial are in ms, and rates in Mbit/s.
 type trial struct {
 	Spine   int     `json:"spine"`
 	Share   float64 `json:"share"`   // of the bytes before, that spine's share
@@ -39,7 +39,7 @@ type trial struct {
 	died, healed time.Time
 }
 
-// String prints the trial in one line.
+// String formats the trial as one line.
 func (t trial) String() string {
 	return fmt.Sprintf("spine %d with %.0f %%: %.0f Mbit/s before, %.0f during, stall %.0f ms (before: %.0f, worst flow: %.0f), %v",
 		t.Spine, 100*t.Share, t.Before, t.During, t.Stall, t.Quiet, t.Worst, t.Dead)
@@ -68,8 +68,8 @@ func (o options) measure(f *fabric.Fabric, from *tunnel.Node, fl *flows) (t tria
 	if paid[1], err = tolls(from); err != nil {
 		return t, err
 	}
-	// Loading the rules of a fault takes some milliseconds, and the spine dies in that time. So
-	// a stall counts from the last sample before the rules were loaded.
+	// Loading the rules of a failure takes some milliseconds, and the spine fails at some point in
+	// that time. A stall therefore counts from the last sample before the rules were loaded.
 	died := fl.mark()
 	t.died = time.Now()
 	if err := o.hurt(f, t.Spine); err != nil {
@@ -96,7 +96,7 @@ func (o options) measure(f *fabric.Fabric, from *tunnel.Node, fl *flows) (t tria
 	return t, nil
 }
 
-// hurt makes the spine drop everything, or the share in -permille if that flag is set.
+// hurt makes the spine drop all packets, or the share that the flag -permille sets.
 func (o options) hurt(f *fabric.Fabric, spine int) error {
 	if o.permille > 0 {
 		return f.Lossy(spine, o.permille)
@@ -104,7 +104,7 @@ func (o options) hurt(f *fabric.Fabric, spine int) error {
 	return f.Break(spine)
 }
 
-// share is the spine's share of the bytes that left leaf A.
+// share returns the spine's share of the bytes that left leaf A.
 func share(f *fabric.Fabric, since []uint64, spine int) (float64, error) {
 	now, err := f.Counters()
 	if err != nil {
@@ -117,7 +117,7 @@ func share(f *fabric.Fabric, since []uint64, spine int) (float64, error) {
 	return float64(now[spine-1]-since[spine-1]) / float64(max(sum, 1)), nil
 }
 
-// summary has the distributions of the values over all trials.
+// summary returns the distribution of each value over all trials.
 func summary(all []trial) string {
 	of := func(get func(t trial) float64) (v []float64) {
 		for _, t := range all {
@@ -140,7 +140,7 @@ func summary(all []trial) string {
 		at(of(func(t trial) float64 { return t.During }), 0.5), dead, healthy)
 }
 
-// at returns a quantile: the smallest of the sorted values that a share q of them does not
+// at returns the quantile q: the smallest of the sorted values that a share q of them does not
 // exceed.
 func at(v []float64, q float64) float64 {
 	i := int(q * float64(len(v)))

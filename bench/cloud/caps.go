@@ -1,6 +1,6 @@
-// Package cloud rebuilds the limits that clouds set for an instance, and makes the loads that
-// are measured under them. The loads need no other program, so they are the same between
-// namespaces and between two instances of a cloud.
+// Package cloud recreates the rate limits of cloud instances, and generates the traffic that is
+// measured under them. Generating this traffic needs no other program, so namespaces and real cloud
+// instances get the same load.
 package cloud
 
 import (
@@ -14,14 +14,14 @@ import (
 	"github.com/srdtun/srdtun/e2e/fabric"
 )
 
-// Caps are limits, each in both directions.
+// Caps holds the rate limits of one instance, each for both directions.
 type Caps struct {
 	TupleMbit int // of each 5-tuple
 	HostMbit  int // of a host's network card
 	Packets   int // a second, of a host
 	NewTuples int // a second, of a host
-	// Police drops at once all packets of a tuple above its rate. Otherwise it is queued for up to
-	// tupleBurst, and dropped then, as EC2 does.
+	// With Police set, packets of a 5-tuple above its rate are dropped at once. Otherwise such
+	// packets are queued for up to tupleBurst, and then dropped, as EC2 does.
 	Police bool
 }
 
@@ -35,29 +35,31 @@ func (c Caps) String() string {
 }
 
 const (
-	// tupleBurst is the depth of a tuple's bucket, and the length of its queue.
+	// tupleBurst is the depth of a 5-tuple's token bucket, and the length of its queue.
 	tupleBurst = 10 * time.Millisecond
-	// hostQueue is the length of a network card's queue. Its bucket hostBurst holds a train of
-	// 64 KiB, and suits the kernel's timer at 2 Gbit/s.
+	// hostQueue is the length of a network card's queue. The card's bucket hostBurst holds a train
+	// of 64 KiB, and suits the kernel's timer at 2 Gbit/s.
 	hostQueue = 20 * time.Millisecond
 	hostBurst = 256 << 10
-	// classes is the number of a port's buckets. A hash over the 5-tuple selects one. Of 63
-	// tuples one pair shares a bucket, on average. More take long to create.
+	// classes is the number of a port's token buckets. A hash of the 5-tuple selects the bucket.
+	// With 63 5-tuples, one pair shares a bucket on average. More buckets would take too long to
+	// create.
 	classes = 2048
-	// fullFrame is the size of a packet of 1,500 bytes with its Ethernet header.
+	// fullFrame is the size in bytes of a packet of 1,500 bytes with its Ethernet header.
 	fullFrame = 1514
 )
 
-// spares are further addresses of each host. MPTCP makes its subflows between addresses.
+// spares is the number of additional addresses of each host. MPTCP makes a subflow for each pair of
+// addresses.
 const spares = 3
 
-// Network consists of two hosts and a switch that enforces the limits.
+// Network consists of two hosts and a switch that enforces the rate limits.
 type Network struct {
 	*fabric.Direct
 	Caps Caps
 }
 
-// New builds a network. After an error nothing remains.
+// New builds a network with the given limits. After an error no part of the network remains.
 func New(c Caps) (*Network, error) {
 	d, err := fabric.NewDirect(fabric.DirectSpec{WireLike: true, Switch: true})
 	if err != nil {
@@ -87,7 +89,7 @@ func (n *Network) addAddresses() error {
 	return nil
 }
 
-// limitHosts gives each network card a rate.
+// limitHosts limits the rate of each network card.
 func (n *Network) limitHosts() error {
 	for _, h := range []*fabric.Host{n.A, n.B} {
 		if _, err := h.Run("tc", "qdisc", "replace", "dev", "eth0", "root", "tbf", "rate", fmt.Sprintf("%dmbit", n.Caps.HostMbit),
@@ -100,8 +102,8 @@ func (n *Network) limitHosts() error {
 
 func bytesOf(mbit int, d time.Duration) int { return int(float64(mbit) * 1e6 / 8 * d.Seconds()) }
 
-// limitTuples makes the rules of the switch. A port is down while its classes are made; the
-// kernel takes much longer otherwise.
+// limitTuples installs the switch's limits for 5-tuples. A port is down while its classes are
+// created, because the kernel takes much longer otherwise.
 func (n *Network) limitTuples() error {
 	dir, err := fabric.Scratch()
 	if err != nil {
@@ -139,8 +141,8 @@ func (n *Network) limitTuples() error {
 	return nil
 }
 
-// queue returns the packets that wait for their tuple's bucket. A class takes the length of
-// its queue from its device.
+// queue returns how many packets may wait for a 5-tuple's bucket. A tc class inherits its queue
+// length from the device.
 func (c Caps) queue() int {
 	if c.Police {
 		return 1
@@ -148,9 +150,9 @@ func (c Caps) queue() int {
 	return max(1, bytesOf(c.TupleMbit, tupleBurst)/fullFrame)
 }
 
-// rules returns the nftables rules. They drop packets of too many new tuples, and too many
-// packets, and name the bucket of each other packet. A limit for bytes in nftables itself
-// would allow a second's bytes at once.
+// rules returns the switch's nftables rules. The rules drop packets beyond the packet limit and
+// beyond the limit of new 5-tuples, and set the bucket of each other packet. A byte limit in
+// nftables itself would admit a second's worth of bytes at once.
 func (c Caps) rules() string {
 	const tuple = "ip saddr . th sport . ip daddr . th dport"
 	var b strings.Builder
@@ -168,12 +170,12 @@ func (c Caps) rules() string {
 	for _, port := range []string{fabric.SwitchToA, fabric.SwitchToB} {
 		fmt.Fprintf(&b, "\t\toifname %s limit rate over %d/second burst %d packets drop\n", port, c.Packets, max(1, c.Packets/100))
 	}
-	// Class 1:1 has the number 0x10001.
+	// 0x10001 is the number of tc class 1:1.
 	fmt.Fprintf(&b, "\t\tmeta priority set jhash %s mod %d seed 1 offset %d\n\t}\n}\n", tuple, classes, 0x10001)
 	return b.String()
 }
 
-// buckets returns the classes of a port, for tc.
+// buckets returns tc commands that create the classes of a port.
 func (c Caps) buckets(port string) string {
 	var b strings.Builder
 	burst := max(2*fullFrame, bytesOf(c.TupleMbit, tupleBurst))

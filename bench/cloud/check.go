@@ -13,23 +13,24 @@ import (
 	"github.com/srdtun/srdtun/e2e/meter"
 )
 
-// Settings of the check. It offers more than each limit, and counts the arrivals.
+// The check offers more traffic than each limit allows, and counts the packets that arrive.
 const (
 	checkTime = time.Second
 	checkPort = 5209
 	checkSize = 1400
-	// checkTuples share the checks of the whole host: of packets, and of bits.
+	// checkTuples is the number of 5-tuples in the checks of the host's packet and bit limits.
 	checkTuples = 64
-	// mostPackets bounds the packets offered in a second, which a slow machine can send as well. A
-	// higher limit is not checked.
+	// mostPackets bounds the offered packets per second, so that a slow machine can send them too.
+	// A limit above mostPackets is not checked.
 	mostPackets = 100_000
-	// overhead is the size of the headers of a datagram on the cable.
+	// overhead is the size in bytes of a datagram's headers on the wire.
 	overhead = 42
-	// most is the share of a limit that may arrive.
+	// most is the largest ratio of arrived traffic to a limit that passes the check.
 	most = 1.1
 )
 
-// Check sends too much in four ways. The error names each limit that does not limit.
+// Check offers too much traffic in four ways. The returned error names each limit that does not
+// hold.
 func (n *Network) Check() error {
 	sink, err := n.B.ListenPacket("udp4", fmt.Sprintf(":%d", checkPort))
 	if err != nil {
@@ -48,13 +49,13 @@ func (n *Network) Check() error {
 			}
 			return n.blast(checkTuples, 1, 1.5*float64(c.Packets))
 		}),
-		// The bucket of new tuples holds a second's.
+		// The bucket of new 5-tuples holds the tokens of one second.
 		n.compare("new tuples of the host", "rx_packets", 2*float64(c.NewTuples), 1, func() error { return n.open(6 * c.NewTuples) }),
 	)
 }
 
-// fillHost sends over many connections, which adapt to the speed of this machine. Together
-// they may have more than the host's limit.
+// fillHost sends over many TCP connections, which adapt to the speed of this machine. Together
+// these connections may exceed the host's limit.
 func (n *Network) fillHost() error {
 	l, err := n.B.Listen("tcp", fmt.Sprintf(":%d", checkPort))
 	if err != nil {
@@ -67,8 +68,8 @@ func (n *Network) fillHost() error {
 	return err
 }
 
-// compare calls offer, which sends for checkTime or longer, and compares what arrives in that
-// time with a limit for a second. Each packet or byte counts for weight.
+// compare calls offer, which sends for checkTime or longer, and compares the arrived traffic with a
+// limit per second. Each packet or byte counts weight times.
 func (n *Network) compare(what, counter string, limit, weight float64, offer func() error) error {
 	time.Sleep(checkTime) // buckets are full again
 	before, err := n.arrived(counter)
@@ -95,7 +96,7 @@ func verdict(what string, limit, got float64) error {
 	return nil
 }
 
-// arrived returns a counter of B's card.
+// arrived returns a counter of host B's network card.
 func (n *Network) arrived(counter string) (float64, error) {
 	text, err := n.B.Run("cat", "/sys/class/net/eth0/statistics/"+counter)
 	if err != nil {
@@ -106,7 +107,7 @@ func (n *Network) arrived(counter string) (float64, error) {
 
 func (n *Network) target() netip.AddrPort { return netip.AddrPortFrom(n.B.Addr4(), checkPort) }
 
-// blast sends datagrams of size bytes from that many ports, at a rate for all.
+// blast sends datagrams of size bytes from the given number of ports, at a common rate.
 func (n *Network) blast(tuples, size int, rate float64) error {
 	errs := make([]error, tuples)
 	var wg sync.WaitGroup
@@ -120,7 +121,7 @@ func (n *Network) blast(tuples, size int, rate float64) error {
 	return errors.Join(errs...)
 }
 
-// open sends one datagram from each of count ports.
+// open sends one datagram from each of count source ports.
 func (n *Network) open(count int) error {
 	return n.A.Do(func() error {
 		var all []net.Conn

@@ -12,25 +12,28 @@ import (
 	"time"
 )
 
-// Port is where the server of the loads listens.
+// Port is the TCP port of the load server.
 const Port = 5210
 
-// A connection begins with an order of 16 bytes. A positive answer size asks for requests of
-// requestSize bytes, each answered with that many bytes. Otherwise the client sends for the given
-// time. Then the server reports the received bytes, and the time.
+// A connection begins with a request of 16 bytes, which describes the load. With a positive answer
+// size, the client sends requests of requestSize bytes and the server answers each with that many
+// bytes. With an answer size of zero, the client sends continuously for the given time. After that
+// time the server reports the received bytes and the duration.
 const (
 	orderSize   = 16
 	requestSize = 64
 	chunk       = 128 << 10
 	mostAnswer  = 1 << 24
-	// patience is how much longer than the set time a load may take.
+	// patience is how long a load may run beyond the requested time.
 	patience = 20 * time.Second
 )
 
-// mostTime bounds a load, so that a stranger's order does not hold a connection for days.
+// mostTime bounds the duration of a load, so that a stranger's request cannot hold a connection for
+// days.
 const mostTime = 10 * time.Minute
 
-// Serve answers loads until the listener is closed. A connection that fails ends alone.
+// Serve answers load requests until the listener is closed. A failing connection ends without
+// ending the others.
 func Serve(l net.Listener) error {
 	for {
 		c, err := l.Accept()
@@ -77,7 +80,7 @@ func answerAll(c net.Conn, size int) error {
 	}
 }
 
-// swallow reads for the given time.
+// swallow reads and discards data for the given time.
 func swallow(c net.Conn, during time.Duration) error {
 	begun, received, buf := time.Now(), uint64(0), make([]byte, chunk)
 	if err := c.SetReadDeadline(begun.Add(during)); err != nil {
@@ -100,8 +103,8 @@ func swallow(c net.Conn, during time.Duration) error {
 	if _, err := c.Write(reply[:]); err != nil {
 		return err
 	}
-	// The client ends the connection. If the server closed it with unread data, the reset could
-	// overtake the reply.
+	// The client closes the connection. If the server closed the connection with unread data, the
+	// reset could overtake the report.
 	if err := c.SetReadDeadline(time.Now().Add(patience)); err != nil {
 		return err
 	}
@@ -109,7 +112,7 @@ func swallow(c net.Conn, during time.Duration) error {
 	return err
 }
 
-// Dial connects to the server of the loads.
+// Dial opens a connection to the load server.
 type Dial func() (net.Conn, error)
 
 func order(dial Dial, answer int, during time.Duration) (net.Conn, error) {
@@ -129,8 +132,8 @@ func order(dial Dial, answer int, during time.Duration) (net.Conn, error) {
 	return c, nil
 }
 
-// Bulk sends over that many connections at once. It returns the Mbit/s that the server has
-// received, from the first connection to the end of the last.
+// Bulk sends over the given number of connections at once. Bulk returns the rate in Mbit/s at which
+// the server received, from the first connection to the end of the last.
 func Bulk(dial Dial, flows int, during time.Duration) (mbit float64, err error) {
 	received, ends, errs := make([]uint64, flows), make([]time.Duration, flows), make([]error, flows)
 	begun := time.Now()
@@ -152,7 +155,8 @@ func Bulk(dial Dial, flows int, during time.Duration) (mbit float64, err error) 
 	return float64(total) * 8 / 1e6 / slices.Max(ends).Seconds(), nil
 }
 
-// bulk returns the bytes that the server received, and the time from begun to the end.
+// bulk returns the bytes that the server received, and the time from begun to the end of the
+// transfer.
 func bulk(dial Dial, begun time.Time, during time.Duration) (received uint64, end time.Duration, err error) {
 	c, err := order(dial, 0, during)
 	if err != nil {
@@ -179,11 +183,11 @@ func bulk(dial Dial, begun time.Time, during time.Duration) (received uint64, en
 	return received, start + took, nil
 }
 
-// Times are percentiles of the times of requests, in milliseconds.
+// Times holds percentiles of response times, in milliseconds.
 type Times struct{ P50, P99 float64 }
 
-// Requests sends requests of 64 bytes over one connection. Each is sent after the answer, of
-// the given size, to the one before.
+// Requests sends requests of 64 bytes over one connection. Each request is sent after the answer to
+// the previous one, and each answer has the given size.
 func Requests(dial Dial, answer int, during time.Duration) (Times, error) {
 	c, err := order(dial, answer, during)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/srdtun/srdtun/overlay/control"
 )
 
-// cost is the work of a daemon for its only peer.
+// cost holds counters of the work that a daemon does for its only peer.
 type cost struct {
 	trains         uint64 // received and built
 	cpu            time.Duration
@@ -31,7 +31,7 @@ func (c cost) String() string {
 	return fmt.Sprintf("%.1f us, %.2f, %.2f", us(c.cpu), us(c.locked), us(c.writes))
 }
 
-// look reads the costs since the daemon's start.
+// look reads a daemon's counters since its start.
 func look(n *tunnel.Node) (c cost, err error) {
 	text, err := n.Show()
 	if err != nil {
@@ -62,8 +62,8 @@ func look(n *tunnel.Node) (c cost, err error) {
 	return c, c.waits(resp.Body)
 }
 
-// waits sums up a profile of locks. Each record is a line "CYCLES COUNT @ ADDRESSES" and a
-// line for each function on the stack of the holder.
+// waits adds up the lock waits in a mutex profile. Each record of a profile is a line "CYCLES COUNT
+// @ ADDRESSES", and a line for each function on the stack of the lock's holder.
 func (c *cost) waits(r io.Reader) error {
 	var perSecond, cycles int64
 	var where *time.Duration // of the record being read, once a function tells

@@ -1,6 +1,7 @@
-// Package cores measures how many processors one peer can use. It has the rate for one to many
-// workers at each end, the cost of a train, and the time that threads wait for each other. One
-// thread at a time works on a peer's state, and one writes a flow's frames to the device.
+// Package cores measures how many processors the daemon can use for one peer. The package reports
+// the rate for one to many workers at each end, the cost of a train, and the time that threads wait
+// for locks. Only one thread at a time processes a peer's state, and only one writes a flow's
+// frames to the device.
 //
 //	sudo bin/bench cores -workers 1,2,4,8,16
 package cores
@@ -27,10 +28,10 @@ type options struct {
 	wire    bool
 }
 
-// settle is how long a load runs before it is counted, and after.
+// settle is how long a load runs before the measurement begins, and after it ends.
 const settle = time.Second
 
-// Main runs the experiment.
+// Main runs the subcommand "bench cores".
 func Main(args []string) error {
 	var o options
 	f := flag.NewFlagSet("bench cores", flag.ContinueOnError)
@@ -75,7 +76,7 @@ func (o options) run() error {
 	return nil
 }
 
-// measure returns the costs of the sender and of the receiver, and the rate in bit/s.
+// measure returns the sender's costs, the receiver's costs, and the rate in bit/s.
 func (o options) measure(bin string, workers int) (sends, takes cost, rate float64, err error) {
 	f, err := fabric.NewDirect(fabric.DirectSpec{WireLike: o.wire})
 	if err != nil {

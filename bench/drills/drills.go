@@ -1,7 +1,8 @@
-// Package drills disturbs the shipped daemon under load in one way after another, and compares
-// each cost with a bound. The disturbances are kill -9, address changes, failed, corrupting and
-// duplicating networks, and a stopped process. Further ones are missing descriptors, little
-// memory, replay and garbage. It prints a table, and exits with 1 if a bound was missed.
+// Package drills disturbs the shipped daemon under load in several ways, and compares the cost of
+// each disturbance with a bound. The disturbances include kill -9, address changes, failed,
+// corrupting and duplicating networks, and a stopped process. Other disturbances are missing file
+// descriptors, little memory, replayed packets and garbage. The command prints a table, and exits
+// with code 1 if a bound was exceeded.
 //
 // The command needs root, takes the machine for itself, and removes all its changes however it
 // ends.
@@ -19,7 +20,7 @@ import (
 	"github.com/srdtun/srdtun/e2e/fabric"
 )
 
-// Main is "bench drills".
+// Main runs the subcommand "bench drills".
 func Main(args []string) error {
 	o := drill.Options{Log: os.Stdout}
 	f := flag.NewFlagSet("bench drills", flag.ContinueOnError)
@@ -59,7 +60,7 @@ func all(o drill.Options, drills []drill.Drill) error {
 	return nil
 }
 
-// table writes rows for people, and reports how many bounds were missed.
+// table prints the rows for people, and returns how many bounds were exceeded.
 func table(w io.Writer, rows []drill.Row) (missed int) {
 	fmt.Fprintf(w, "\n%-12s %-80s %15s %15s\n", "drill", "what", "bound", "measured")
 	for _, r := range rows {
@@ -73,7 +74,7 @@ func table(w io.Writer, rows []drill.Row) (missed int) {
 	return missed
 }
 
-// find returns the drills of these names. An unknown name is an error.
+// find returns the drills with the given names. For an unknown name find returns an error.
 func find(names []string) (v []drill.Drill, err error) {
 	for _, n := range names {
 		i := slices.IndexFunc(drill.All, func(d drill.Drill) bool { return d.Name == n })

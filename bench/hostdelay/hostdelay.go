@@ -1,18 +1,19 @@
-// Package hostdelay records how late a machine's processes run. The simulator builds a host
-// from this table (lab/hosts). The command needs root, because it creates namespaces.
+// Package hostdelay records how late the operating system of a machine wakes a process. The
+// simulator reads this record to model a host (lab/hosts). The command needs root, because it
+// creates namespaces.
 //
 //	bench hostdelay [-busy N] [-samples N] [-o FILE]
 //
-// The measuring process sleeps as a worker of the daemon does (srd/loop): in epoll, unknown to
-// Go's scheduler, with one timerfd. It runs in a namespace at one end of a veth pair. It
-// measures three things. A timer's delay runs from its due time to the action. An arrival's
-// delay runs from the kernel's stamp on a packet (SO_TIMESTAMPNS) to its handling. The costs
-// are the processor time to send a train, to receive one, and of AES-256-GCM.
+// The measuring process sleeps as a worker of the daemon does (srd/loop): in epoll with one
+// timerfd, unseen by Go's scheduler. The process runs in a namespace at one end of a veth pair. The
+// command measures two delays and several costs. A timer's delay runs from its due time to its
+// handling. An arrival's delay runs from the kernel's stamp on a packet (SO_TIMESTAMPNS) to its
+// handling. The costs are the processor time to send a train, to receive one, and of AES-256-GCM.
 //
-// With -busy N, N spinning processes run beside the measurement. On a shared machine the
-// scheduler's priority keeps other processes away. "chrt -f 10 hostdelay" records an otherwise
-// idle machine. "nice -n -20 hostdelay -busy 2" records a machine on which only two spinning
-// processes compete.
+// With -busy N, N busy-looping processes run beside the measurement. On a shared machine, a high
+// scheduling priority keeps other processes from disturbing the measurement. "chrt -f 10 hostdelay"
+// records an otherwise idle machine. "nice -n -20 hostdelay -busy 2" records a machine on which
+// only two busy-looping processes compete.
 package hostdelay
 
 import (
@@ -29,7 +30,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Main is "bench hostdelay".
+// Main runs the subcommand "bench hostdelay".
 func Main(args []string) error {
 	f := flag.NewFlagSet("bench hostdelay", flag.ContinueOnError)
 	busy := f.Int("busy", 0, "`N` processes spin meanwhile")
@@ -79,7 +80,7 @@ func run(busy, samples int, file string) error {
 	return r.write(w)
 }
 
-// spinners starts n processes that spin, and returns a function that ends them.
+// spinners starts n busy-looping processes, and returns a function that ends them.
 func spinners(n int) (stop func(), err error) {
 	var all []*exec.Cmd
 	stop = func() {
@@ -102,17 +103,17 @@ func spinners(n int) (stop func(), err error) {
 	return stop, err
 }
 
-// quantiles are the columns of the table.
+// quantiles lists the columns of the table.
 var quantiles = []float64{0, 0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.98, 0.99, 0.995, 0.998, 0.999, 1}
 
-// record is the result of a recording.
+// record is the result of one recording.
 type record struct {
 	busy           int
 	timer, arrival []time.Duration
 	costs          []cost
 }
 
-// cost is a processor time and its name.
+// cost is a named processor time.
 type cost struct {
 	name string
 	took time.Duration
@@ -136,10 +137,10 @@ func (r *record) write(w io.Writer) error {
 	return err
 }
 
-// at returns a quantile of sorted values.
+// at returns the quantile q of sorted values.
 func at(v []time.Duration, q float64) time.Duration { return v[int(q*float64(len(v)-1))] }
 
-// load is the system's load over the last minute.
+// load returns the system's load average over the last minute.
 func load() string {
 	b, err := os.ReadFile("/proc/loadavg")
 	if err != nil {
@@ -149,13 +150,13 @@ func load() string {
 	return first
 }
 
-// middle returns the median.
+// middle returns the median of v.
 func middle(v []time.Duration) time.Duration {
 	slices.Sort(v)
 	return v[len(v)/2]
 }
 
-// priority is the scheduling priority of this process.
+// priority returns the scheduling priority of this process.
 func priority() string {
 	a, err := unix.SchedGetAttr(0, 0)
 	switch {

@@ -13,19 +13,19 @@ import (
 )
 
 const (
-	// meanPause is the mean time between two packets; timers fire twice as often. So most
-	// events find the process asleep, and on a quiet machine the processor too.
+	// meanPause is the mean time between two packets. Timers fire twice as often. With this pause
+	// most events find the process asleep, and on a quiet machine the processor too.
 	meanPause = 2 * time.Millisecond
-	// trainPackets and packetBytes describe a long burst over links of 1,500 bytes.
+	// trainPackets and packetBytes describe a long train over links with an MTU of 1,500 bytes.
 	trainPackets = 44
 	packetBytes  = 1440
-	// rounds is how often each cost is measured; the median is the result.
+	// rounds is the number of measurements of each cost. The median is recorded.
 	rounds = 400
 	// waitMost ends a recording if no event arrives.
 	waitMost = time.Second
 )
 
-// measure makes all measurements of the recording r.
+// measure fills the record r with all measurements.
 func (s *site) measure(samples int, r *record) error {
 	if err := s.delays(samples, r); err != nil {
 		return err
@@ -33,19 +33,19 @@ func (s *site) measure(samples int, r *record) error {
 	return s.costs(r)
 }
 
-// now reads one of the kernel's clocks.
+// now reads the given kernel clock.
 func now(clock int32) time.Duration {
 	var t unix.Timespec
 	_ = unix.ClockGettime(clock, &t) // fails on bad clocks only
 	return time.Duration(t.Nano())
 }
 
-// pause draws the random time to the next event.
+// pause draws the random time until the next event.
 func pause(mean time.Duration) time.Duration {
 	return time.Duration(rand.ExpFloat64()*float64(mean)) + 50*time.Microsecond
 }
 
-// delays records timers and packets until there are enough of both.
+// delays records timers and packets until both have enough samples.
 func (s *site) delays(samples int, r *record) error {
 	w, err := newSleeper(s.recv)
 	if err != nil {
@@ -117,7 +117,7 @@ func (w *sleeper) arm() {
 	_ = unix.TimerfdSettime(w.timer, 0, &its, nil) // fails on bad arguments only
 }
 
-// turn sleeps until the next event, and records how late the process woke.
+// turn sleeps until the next event, and records how late the kernel woke the process.
 func (w *sleeper) turn(r *record) error {
 	var events [2]unix.EpollEvent
 	n, _, errno := unix.RawSyscall6(unix.SYS_EPOLL_PWAIT, uintptr(w.epoll), uintptr(unsafe.Pointer(&events[0])), 2, uintptr(waitMost.Milliseconds()), 0, 0)
@@ -138,7 +138,7 @@ func (w *sleeper) turn(r *record) error {
 	return nil
 }
 
-// receive takes one datagram and records its age.
+// receive reads one datagram and records the delay since its arrival.
 func (w *sleeper) receive(r *record) {
 	_, oobn, _, _, err := unix.Recvmsg(w.socket, w.buf[:], w.oob[:], 0)
 	if err != nil {
@@ -157,7 +157,7 @@ func (w *sleeper) receive(r *record) {
 	}
 }
 
-// costs measures processor time for each burst, and for each packet in it.
+// costs measures the processor time for each train, and for each packet of a train.
 func (s *site) costs(r *record) error {
 	one, err := s.sending(1)
 	if err != nil {
@@ -184,7 +184,7 @@ func (s *site) costs(r *record) error {
 	return nil
 }
 
-// sending returns the time to send a burst to a device whose far end drops it.
+// sending returns the time to send a train to a device whose far end drops the packets.
 func (s *site) sending(packets int) (time.Duration, error) {
 	b, control := make([]byte, packets*packetBytes), segments(packets)
 	return median(func() (time.Duration, error) {
@@ -194,7 +194,7 @@ func (s *site) sending(packets int) (time.Duration, error) {
 	})
 }
 
-// receiving returns the time to receive a burst from a socket.
+// receiving returns the time to receive a train from a socket.
 func (s *site) receiving(packets int) (time.Duration, error) {
 	b, control := make([]byte, packets*packetBytes), segments(packets)
 	var buf [65535]byte
@@ -218,8 +218,8 @@ func (s *site) receiving(packets int) (time.Duration, error) {
 	})
 }
 
-// segments returns the control message that sends a buffer as a burst of packets
-// (UDP_SEGMENT).
+// segments returns the control message (UDP_SEGMENT) that makes the kernel send a buffer as a train
+// of packets.
 func segments(packets int) []byte {
 	if packets == 1 {
 		return nil
@@ -232,7 +232,7 @@ func segments(packets int) []byte {
 	return b
 }
 
-// sealing returns the time of AES-256-GCM for one packet.
+// sealing returns the time to encrypt one packet with AES-256-GCM.
 func sealing() time.Duration {
 	block, _ := aes.NewCipher(make([]byte, 32))
 	g, _ := cipher.NewGCM(block)

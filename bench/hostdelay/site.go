@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// These are the addresses of the two ends, and an address of no host. The far end drops packets
-// to this third address unread, because their Ethernet address is not its own.
+// These variables are the addresses of the two ends, and a third address that no host has. The far
+// end drops packets to the third address unread, because their Ethernet address is not its own.
 var (
 	near   = [4]byte{10, 99, 0, 1}
 	far    = [4]byte{10, 99, 0, 2}
@@ -22,8 +22,8 @@ var (
 // port is the UDP port of both ends.
 const port = 7000
 
-// site is two namespaces with a veth pair between them. The calling thread is in the receiver's
-// namespace.
+// site is a pair of namespaces with a veth pair between them. The calling thread is in the
+// receiver's namespace.
 type site struct {
 	sender chan func() // runs on the sender's thread, in its namespace
 	recv   int
@@ -79,7 +79,7 @@ func (s *site) remote(f func() error) error {
 	return <-done
 }
 
-// wire creates the devices.
+// wire creates the devices of the veth pair.
 func (s *site) wire(other int) error {
 	pair := &netlink.Veth{LinkAttrs: netlink.LinkAttrs{Name: "near"}, PeerName: "far"}
 	if err := netlink.LinkAdd(pair); err != nil {
@@ -107,7 +107,7 @@ func (s *site) wire(other int) error {
 	})
 }
 
-// raise gives a device its address and brings it up.
+// raise assigns an address to a device and brings the device up.
 func raise(name string, addr [4]byte) error {
 	l, err := netlink.LinkByName(name)
 	if err != nil {
@@ -120,7 +120,8 @@ func raise(name string, addr [4]byte) error {
 	return netlink.LinkSetUp(l)
 }
 
-// socket opens a UDP socket as srd/udp does. Received packets carry a stamp.
+// socket opens a UDP socket as srd/udp does. Packets received on this socket carry a kernel
+// timestamp.
 func socket(addr [4]byte) (int, error) {
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, 0)
 	if err != nil {

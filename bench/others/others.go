@@ -1,5 +1,5 @@
-// Package others measures the processor time of processes that do not belong to a measurement.
-// Such processes make figures worse, and a shared machine has some most of the day.
+// Package others measures the processor time of foreign processes during a measurement. Foreign
+// processes distort results, and a shared machine runs some most of the day.
 package others
 
 import (
@@ -12,34 +12,35 @@ import (
 	"time"
 )
 
-// userHz is the unit of times in /proc. It is the same on all architectures that Go supports.
+// userHz is the unit of times in /proc. This unit is the same on all architectures that Go
+// supports.
 const userHz = 100
 
-// kthreadd is the parent of all kernel threads. Kernel threads are not counted as foreign,
-// because they also process packets of the measurement.
+// kthreadd is the process ID of the parent of all kernel threads. Kernel threads are not counted as
+// foreign, because they also process packets of the measurement.
 const kthreadd = 2
 
-// process holds the fields of /proc/PID/stat that are used here, proc_pid_stat(5).
+// process holds the fields of /proc/PID/stat that this package uses, see proc_pid_stat(5).
 type process struct {
 	pid, parent int
 	ticks       int64 // its own, and of the children that it has waited for
 }
 
-// Reading is the processor time read at one moment.
+// Reading holds the total processor time of the foreign processes at one moment.
 type Reading struct {
 	at    time.Time
 	ticks int64
 }
 
-// Now reads the time of all processes, except this one and its descendants. The time of an
-// ended child goes to its parent. So the difference of two readings is right even if processes
-// came and went.
+// Now reads the processor time of all processes, except this one and its descendants. The time of
+// an ended child is added to its parent. Therefore the difference of two readings is right even if
+// processes started or ended.
 func Now() (Reading, error) {
 	all, err := processes("/proc")
 	return Reading{time.Now(), foreign(all, os.Getpid())}, err
 }
 
-// Since returns how many processors others kept busy between two readings.
+// Since returns how many processors foreign processes kept busy between two readings.
 func (r Reading) Since(earlier Reading) float64 {
 	span := r.at.Sub(earlier.at).Seconds()
 	if span <= 0 {
@@ -65,15 +66,15 @@ func processes(proc string) (all []process, err error) {
 	return all, nil
 }
 
-// parse reads a line of /proc/PID/stat. The process name, in brackets, may contain brackets and
-// blanks.
+// parse reads a line of /proc/PID/stat. The process name is in parentheses, and may contain any
+// character.
 func parse(text []byte) (p process, ok bool) {
 	open, end := bytes.IndexByte(text, '('), bytes.LastIndexByte(text, ')')
 	if open < 1 || end < open {
 		return p, false
 	}
 	f := bytes.Fields(text[end+1:])
-	// The fields after the name are state, parent, and from the 12th on the four times.
+	// The fields after the name are the state, the parent, and from index 11 on the four times.
 	const parent, times = 1, 11
 	if len(f) < times+4 {
 		return p, false
@@ -89,7 +90,7 @@ func parse(text []byte) (p process, ok bool) {
 	return p, errors.Join(errs[:]...) == nil
 }
 
-// foreign sums up the time of the processes that do not descend from own.
+// foreign adds up the time of the processes that do not descend from the process own.
 func foreign(all []process, own int) (ticks int64) {
 	parent := map[int]int{}
 	for _, p := range all {

@@ -15,8 +15,8 @@ import (
 
 const (
 	interval = "0.25"
-	// segment is the payload of a full segment on Ethernet. Inside a tunnel it is a little
-	// less.
+	// segment is the payload in bytes of a full TCP segment on Ethernet. Inside a tunnel the
+	// payload is a little smaller.
 	segment = 1448
 )
 
@@ -30,7 +30,7 @@ type load struct {
 	err     error
 }
 
-// report is the JSON of iperf3, of one end.
+// report is the JSON report of one iperf3 process.
 type report struct {
 	Error     string
 	Intervals []struct {
@@ -44,7 +44,7 @@ type report struct {
 	Server *report `json:"server_output_json"`
 }
 
-// serve starts a server for so many flows from a to b.
+// serve starts an iperf3 server on b for the given number of flows from a.
 func serve(a, b *fabric.Host, to netip.Addr, port, flows int, lasts time.Duration) (*load, error) {
 	at := strconv.Itoa(port)
 	p, err := b.Start("iperf3", "-s", "-1", "-J", "-i", interval, "-p", at)
@@ -66,7 +66,7 @@ func (l *load) begin() {
 	}()
 }
 
-// end waits for the end of the run.
+// end waits until iperf3 has ended, and returns its report.
 func (l *load) end() (*report, error) {
 	<-l.done
 	r := &report{}
@@ -83,7 +83,8 @@ func (l *load) end() (*report, error) {
 	return r, nil
 }
 
-// write writes the lines of a group. An interval cut short by the end is left out.
+// write writes the results of a group of flows. The last interval is left out if the end of the run
+// cut it short.
 func (r *report) write(w io.Writer, name string) {
 	whole, _ := strconv.ParseFloat(interval, 64)
 	var mbit, cwnd, flows []string

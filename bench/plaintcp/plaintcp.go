@@ -1,13 +1,15 @@
-// Package plaintcp records the behaviour of the kernel's TCP, for the model in the simulator
-// (lab/tcp/testdata/linux.txt, lab/testdata/beside.txt). The command needs root, for namespaces.
+// Package plaintcp records how the kernel's TCP behaves. The simulator's TCP model is checked
+// against this record (lab/tcp/testdata/linux.txt, lab/testdata/beside.txt). The command needs
+// root, because it creates namespaces.
 //
 //	bench plaintcp [-bin FILE] [-o FILE] [CASE...]
 //
-// Each case is one network of tbf links of 100 Mbit/s without delay. Up to two groups of flows
-// (iperf3, CUBIC) begin at once, and a group may be inside the tunnel. A line of the record has the
-// case, the run, the group, a key and its values. For each 250 ms "mbit" has the goodput at the
-// server, and "cwnd" the first flow's window in segments. "resent" is the number of segments that
-// the group sent again, and "flows" the goodput of each flow over the whole run.
+// Each case is one network of tbf links with 100 Mbit/s and no delay. Up to two groups of CUBIC
+// flows (iperf3) begin at once, and one group may be inside the tunnel. A line of the record holds
+// the case, the run, the group, a key and its values. The key "mbit" has the server's goodput in
+// each 250 ms, and "cwnd" the first flow's window in segments. The key "resent" has the number of
+// segments that the group retransmitted, and "flows" has the goodput of each flow over the whole
+// run.
 package plaintcp
 
 import (
@@ -26,7 +28,7 @@ import (
 	"github.com/srdtun/srdtun/e2e/tunnel"
 )
 
-// site is the network and the flows of a case.
+// site is the network of a case, and its flows.
 type site struct {
 	name     string
 	spines   int
@@ -37,7 +39,7 @@ type site struct {
 	runs     int
 }
 
-// group is flows that begin at once.
+// group is a set of flows that begin at once.
 type group struct {
 	inside bool // in the tunnel
 	flows  int
@@ -48,8 +50,8 @@ const (
 	deep  = 2500 << 10 // 200 ms
 )
 
-// besideRuns is the number of runs with flows beside a tunnel. Their shares depend on the first
-// flow to start, and on the spines that the plain flows use.
+// besideRuns is the number of runs in which plain flows compete with a tunnel. The shares of the
+// flows depend on the first flow to start, and on the spines that the plain flows use.
 const besideRuns = 4
 
 var sites = []site{
@@ -67,12 +69,12 @@ var sites = []site{
 	beside("beside-4-4-spines", 4, short, 4, 4),
 }
 
-// beside is a case of as many flows in the tunnel beside plain ones.
+// beside is a case with some flows inside the tunnel and others as plain TCP.
 func beside(name string, spines, limit, inside, plain int) site {
 	return site{name: name, spines: spines, limit: limit, groups: []group{{true, inside}, {false, plain}}, lasts: 8 * time.Second, runs: besideRuns}
 }
 
-// Main is "bench plaintcp".
+// Main runs the subcommand "bench plaintcp".
 func Main(args []string) error {
 	f := flag.NewFlagSet("bench plaintcp", flag.ContinueOnError)
 	bin := f.String("bin", "bin/srdtun", "the daemon")
@@ -123,7 +125,7 @@ func kernel() string {
 	return unix.ByteSliceToString(u.Release[:])
 }
 
-// play builds the network, runs all groups at once, and writes their results.
+// play builds the network of a case, runs all groups at once, and writes their results.
 func (s site) play(w io.Writer, bin string, run int) (err error) {
 	f, err := fabric.New(fabric.Spec{Spines: s.spines, LimitBytes: s.limit})
 	if err != nil {

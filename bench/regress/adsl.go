@@ -58,7 +58,7 @@ var adsl = scene{
 	},
 }
 
-// rates runs flows at once, and returns each flow's goodput in Mbit/s, without the first
+// rates runs flows at the same time, and returns each flow's goodput in Mbit/s after the first
 // seconds.
 func rates(all ...meter.Flow) (mbps []float64, err error) {
 	var runs []*meter.Run

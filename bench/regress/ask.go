@@ -23,13 +23,13 @@ const (
 	askBytes = 64
 )
 
-// dialogue is a TCP connection with requests and answers of askBytes. Its ends are threads that
-// wait in the kernel, because Go's poller would add its own wake-ups to each request.
+// dialogue is a TCP connection that carries requests and answers of askBytes each. Both ends are
+// threads that block in the kernel, because Go's poller would add its own wake-ups to each request.
 type dialogue struct {
 	asks, answers *os.File
 }
 
-// dialogue connects a client with an address of a server that answers from now on.
+// dialogue connects a client to a server, and starts the server's answers.
 func (r *run) dialogue(client, server *fabric.Host, to netip.Addr) (d *dialogue, err error) {
 	l, err := server.Listen("tcp4", netip.AddrPortFrom(to, askPort).String())
 	if err != nil {
@@ -56,7 +56,7 @@ func (r *run) dialogue(client, server *fabric.Host, to netip.Addr) (d *dialogue,
 	return d, nil
 }
 
-// waiting turns a connection into a file whose reads and writes wait in the kernel.
+// waiting converts a connection to a file whose reads and writes block in the kernel.
 func waiting(c net.Conn) (*os.File, error) {
 	defer c.Close()
 	f, err := c.(*net.TCPConn).File()
@@ -66,7 +66,7 @@ func waiting(c net.Conn) (*os.File, error) {
 	return f, unix.SetNonblock(int(f.Fd()), false)
 }
 
-// answer sends back each request until the other end closes.
+// answer echoes each request until the client closes the connection.
 func (d *dialogue) answer() {
 	runtime.LockOSThread()
 	defer d.answers.Close()
@@ -78,7 +78,7 @@ func (d *dialogue) answer() {
 	}
 }
 
-// ask sends requests one after the other, and returns the time of each in microseconds.
+// ask sends requests one after another, and returns each response time in microseconds.
 func (d *dialogue) ask(during time.Duration) (us []float64, err error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -96,7 +96,7 @@ func (d *dialogue) ask(during time.Duration) (us []float64, err error) {
 	}
 }
 
-// exchange reads or writes all of b.
+// exchange reads or writes all bytes of b.
 func exchange(fd int, b []byte, call func(int, []byte) (int, error)) error {
 	for len(b) > 0 {
 		n, err := call(fd, b)
@@ -113,7 +113,7 @@ func exchange(fd int, b []byte, call func(int, []byte) (int, error)) error {
 	return nil
 }
 
-// ran returns how long the threads of both daemons have run so far, in microseconds, from
+// ran returns the processor time of all threads of both daemons so far, in microseconds, from
 // /proc/PID/task/TID/schedstat.
 func ran(p *tunnel.Pair) (us float64, err error) {
 	for _, n := range []*tunnel.Node{p.A, p.B} {

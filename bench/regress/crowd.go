@@ -18,7 +18,7 @@ const (
 	crowdPeers = 40
 	crowdTime  = 8 * time.Second
 	crowdPort  = 7000
-	// crowdRest is how long the tunnels are up before the first host sends.
+	// crowdRest is how long the tunnels are established before the first host sends.
 	crowdRest = time.Second
 )
 
@@ -49,7 +49,8 @@ var crowd = scene{
 	},
 }
 
-// star starts a hub as node 1, and spokes from node 2 on. The spokes call the hub.
+// star starts a hub as node 1, and spokes as nodes 2 and up. The spokes initiate the handshakes
+// with the hub.
 func (r *run) star(at *fabric.Host, spokes []*fabric.Host) error {
 	hub, err := r.node(at, "h", tunnel.Config{Address: []netip.Prefix{netip.PrefixFrom(tunnel.Inner4(1), 24)}})
 	if err != nil {
@@ -80,7 +81,7 @@ func (r *run) star(at *fabric.Host, spokes []*fabric.Host) error {
 	return all[len(all)-1].Await(tunnel.Inner4(1))
 }
 
-// node starts a node that ends with the run.
+// node starts a node that is stopped when the run ends.
 func (r *run) node(h *fabric.Host, suffix string, c tunnel.Config) (*tunnel.Node, error) {
 	n, err := tunnel.NewNode(r.bin, h, suffix, c)
 	if n != nil {

@@ -1,10 +1,9 @@
-// Package regress runs two versions of srdtun in turn and says which figures became worse. A
-// machine's speed changes by the minute, so today's figure cannot be compared with yesterday's.
-// Two figures of one run can be compared. Each scene sets up a network with one version,
-// measures, removes the network, and repeats with the other version. In some scenes networks of
-// both versions stand at once and are measured in short turns.
+// Package regress measures two versions of srdtun alternately and reports which metrics became
+// worse. A machine's speed changes by the minute, so today's result cannot be compared with
+// yesterday's. Two results of one run can be compared. Each scene sets up a network with one
+// version, measures, removes the network, and repeats this with the other version. In some scenes
+// networks of both versions exist at once, and are measured in short alternating intervals.
 //
-// A figure is worse if the median of the pairs' ratios is beyond 5 % and every pair agrees.
-// Pairs during which foreign processes took more than a fifth of a processor are shown, but not
-// judged.
+// A metric is worse if the median ratio of all pairs is beyond 5 % and every pair agrees. Pairs are
+// shown but not judged if foreign processes used more than a fifth of a processor meanwhile.
 package regress

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// figure is a measured number of a version.
+// figure describes a metric that is measured for both versions.
 type figure struct {
 	name  string
 	unit  string
@@ -14,7 +14,7 @@ type figure struct {
 	count bool // may be zero: packets lost, and the like
 }
 
-// pair holds a figure of both versions, measured one after the other.
+// pair holds one metric's values for both versions, measured one after the other.
 type pair struct {
 	base, head float64
 	foreign    float64 // processors that others kept busy, the worse of the two runs
@@ -23,7 +23,7 @@ type pair struct {
 const (
 	// worseBy is the smallest change of a median that counts as worse.
 	worseBy = 0.05
-	// foreignMost is how many processors other processes may use during a judged pair.
+	// foreignMost is the number of processors that foreign processes may use during a judged pair.
 	foreignMost = 0.2
 	// judgedLeast is the number of pairs that a verdict needs. Three pairs agree by chance in
 	// one of eight cases.
@@ -32,7 +32,7 @@ const (
 
 func (p pair) judged() bool { return p.foreign <= foreignMost }
 
-// ratio returns the new version's value over the old one's. Counts are raised by one, so a
+// ratio returns the new version's value over the old one's. Counts are increased by one, so that a
 // count of zero has a ratio too.
 func (f figure) ratio(p pair) float64 {
 	if f.count {
@@ -44,7 +44,7 @@ func (f figure) ratio(p pair) float64 {
 	return p.head / p.base
 }
 
-// verdict is the judgement of one figure from its pairs.
+// verdict is the judgement of one metric from its pairs.
 type verdict struct {
 	base, head        float64 // medians
 	median, low, high float64 // of the ratios
@@ -52,7 +52,7 @@ type verdict struct {
 	word              string
 }
 
-// These are the words of a verdict.
+// These constants are the possible verdicts.
 const (
 	same   = "same"
 	worse  = "WORSE"
@@ -83,8 +83,8 @@ func (f figure) judge(all []pair) verdict {
 	return v
 }
 
-// undisturbed leaves out disturbed pairs. If all pairs are disturbed it keeps them, so that
-// they are at least shown.
+// undisturbed returns the pairs that no foreign process disturbed. If all pairs are disturbed,
+// undisturbed returns all of them, so that they are at least shown.
 func undisturbed(all []pair) (v []pair) {
 	for _, p := range all {
 		if p.judged() {
@@ -110,7 +110,7 @@ func (f figure) decide(v verdict) string {
 	return better
 }
 
-// median returns the median of values, and sorts them.
+// median sorts the values and returns their median.
 func median(v []float64) float64 {
 	if len(v) == 0 {
 		return math.NaN()
@@ -122,8 +122,8 @@ func median(v []float64) float64 {
 	return v[len(v)/2]
 }
 
-// quantile returns the smallest of the values that a share q of them does not exceed. It sorts
-// the values.
+// quantile returns the smallest of the values that a share q of them does not exceed. quantile
+// sorts the values in place.
 func quantile(v []float64, q float64) float64 {
 	if len(v) == 0 {
 		return math.NaN()
@@ -132,7 +132,7 @@ func quantile(v []float64, q float64) float64 {
 	return v[max(0, int(math.Ceil(q*float64(len(v))))-1)]
 }
 
-// number prints a value with three significant digits.
+// number formats a value with three significant digits.
 func number(x float64) string {
 	switch {
 	case math.IsNaN(x):

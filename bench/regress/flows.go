@@ -13,7 +13,7 @@ import (
 	"github.com/srdtun/srdtun/e2e/meter"
 )
 
-// arrived counts the received bytes of simultaneous TCP flows.
+// arrived holds the received bytes of simultaneous TCP flows.
 type arrived struct {
 	bytes, least float64 // of all, of the slowest
 	cpu          float64 // seconds of all processors
@@ -23,8 +23,8 @@ type arrived struct {
 func (a arrived) mbps() float64     { return a.bytes * 8 / 1e6 / a.during.Seconds() }
 func (a arrived) cpuPerGB() float64 { return a.cpu / max(a.bytes/1e9, 1e-9) }
 
-// sendAll lets each host open n connections to an address of the hub at once, and send as fast
-// as possible. Bytes are counted from that moment.
+// sendAll lets each host open n connections to the hub at the same time, and send as fast as
+// possible. Bytes are counted from the start of the connections.
 func sendAll(hosts []*fabric.Host, hub *fabric.Host, to netip.AddrPort, n int, during time.Duration) (a arrived, err error) {
 	l, err := hub.Listen("tcp4", to.String())
 	if err != nil {
@@ -51,7 +51,7 @@ func sendAll(hosts []*fabric.Host, hub *fabric.Host, to netip.AddrPort, n int, d
 	return a, errors.Join(append(errs, cpuErr)...)
 }
 
-// counts returns how many bytes have arrived on each connection.
+// counts holds the number of bytes that have arrived on each connection.
 type counts struct {
 	mu  sync.Mutex
 	all []*atomic.Int64
@@ -71,7 +71,7 @@ func (c *counts) accept(l net.Listener) {
 	}
 }
 
-// tally returns the sum over n connections and the smallest of them, or 0 if a connection is
+// tally returns the sum over n connections and the smallest count, which is 0 if a connection is
 // missing.
 func (c *counts) tally(n int) (sum, least float64) {
 	c.mu.Lock()
@@ -87,7 +87,7 @@ func (c *counts) tally(n int) (sum, least float64) {
 	return sum, slices.Min(v)
 }
 
-// flowBlock is the size of one read or write.
+// flowBlock is the size in bytes of one read or write.
 const flowBlock = 64 << 10
 
 func take(c net.Conn, n *atomic.Int64) {
@@ -101,8 +101,8 @@ func take(c net.Conn, n *atomic.Int64) {
 	}
 }
 
-// sendUntil sends as fast as possible until a deadline. A host that has no connection by the
-// deadline has sent nothing. This counts as a result, not as an error.
+// sendUntil sends as fast as possible until a deadline. A host without a connection by the deadline
+// has sent nothing. A missing connection counts as a result, not as an error.
 func sendUntil(h *fabric.Host, to string, over time.Time) error {
 	c, err := h.Dial("tcp4", to, time.Until(over))
 	var late net.Error

@@ -46,7 +46,7 @@ var idle = scene{
 	},
 }
 
-// kept starts a pair of hosts whose keepalives maintain a NAT mapping.
+// kept starts a tunnel between two hosts whose keepalives maintain a NAT mapping.
 func (r *run) kept(f *fabric.Fabric) (*tunnel.Pair, error) {
 	p, err := tunnel.NewPassivePair(r.bin, f.A(1), f.B(1), keepalive)
 	if p != nil {

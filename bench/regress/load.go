@@ -24,7 +24,7 @@ const (
 	steadyBuffers = 4 << 20                                     // of the receiving socket, so that all losses are the tunnel's
 )
 
-// steadyLoad consists of small UDP flows, each with its own port and packet numbers.
+// steadyLoad consists of small UDP flows, each with its own port and sequence numbers.
 type steadyLoad struct {
 	out  []net.PacketConn
 	in   net.PacketConn
@@ -41,7 +41,7 @@ type steadyLoad struct {
 	ports  map[int]int
 }
 
-// record counts the packets that were sent, arrived, or were lost so far.
+// record counts the sent, arrived and lost packets so far.
 type record struct {
 	sent, arrived, lost, disordered int
 	oldest                          time.Duration
@@ -70,8 +70,8 @@ func startSteady(a, b *fabric.Host) (l *steadyLoad, err error) {
 	return l, nil
 }
 
-// send writes a few packets each millisecond, flow by flow. If a tick is late, it sends the
-// packets of the missed ticks as well.
+// send writes a few packets each millisecond, one flow after another. After a late tick, send also
+// writes the packets of the missed ticks.
 func (l *steadyLoad) send(to net.Addr) {
 	buf := make([]byte, steadyPacket)
 	next := time.Now()
@@ -121,7 +121,7 @@ func (l *steadyLoad) receive() {
 	}
 }
 
-// settle waits until all packets have arrived, for at most steadyWaits.
+// settle waits until all packets have arrived, but at most for steadyWaits.
 func (l *steadyLoad) settle() {
 	missing := func() bool {
 		l.mu.Lock()
@@ -133,7 +133,7 @@ func (l *steadyLoad) settle() {
 	}
 }
 
-// rest ends the load, waits for packets in flight, and returns the counts of all packets.
+// rest ends the load, waits for packets in flight, and returns the packet counts.
 func (l *steadyLoad) rest() record {
 	l.once.Do(func() { close(l.stop) })
 	l.settle()

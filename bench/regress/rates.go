@@ -14,14 +14,14 @@ const (
 	ratePort = 7300
 )
 
-// rateOf is a measurement of several flows over a network, with its figures for rate and
-// processor time.
+// rateOf is a measurement with a given number of flows, and its two metrics: rate and processor
+// time.
 type rateOf struct {
 	flows     int
 	rate, cpu figure
 }
 
-// measureRates runs each number of flows, and sets the two figures of each.
+// measureRates measures each number of flows, and sets both metrics of each measurement.
 func measureRates(r *run, a, b *fabric.Host, all []rateOf, during time.Duration) error {
 	for _, x := range all {
 		got, err := sendAll([]*fabric.Host{a}, b, netip.AddrPortFrom(tunnel.Inner4(2), ratePort), x.flows, during)
@@ -64,7 +64,7 @@ var manyRates = []rateOf{
 
 const (
 	manyTime = 1500 * time.Millisecond
-	// manyRest is how long queues take to empty after a turn.
+	// manyRest is how long queues take to empty after a measurement.
 	manyRest = 100 * time.Millisecond
 )
 
@@ -90,7 +90,7 @@ var (
 
 const (
 	vethTime = 2 * time.Second
-	// smallBytes is the payload of a small packet.
+	// smallBytes is the payload of a small packet, in bytes.
 	smallBytes = 64
 )
 

@@ -15,7 +15,7 @@ import (
 	"github.com/srdtun/srdtun/e2e/fabric"
 )
 
-// options are the flags of the command line.
+// options holds the command line's flags.
 type options struct {
 	top, goCmd, out string
 	base, head      string
@@ -24,16 +24,16 @@ type options struct {
 }
 
 const (
-	// pairsWanted is the number of judged pairs of each scene. If other processes disturb
-	// pairs, up to twice as many are measured.
+	// pairsWanted is the number of judged pairs in each scene. If foreign processes disturb pairs,
+	// up to twice as many pairs are measured.
 	pairsWanted = 5
 	quickSet    = "quick"
 )
 
-// errWorse ends a run that found a worse figure.
+// errWorse is returned by a run in which some metric became worse.
 var errWorse = errors.New("something became worse")
 
-// Main is "bench regress".
+// Main runs the subcommand "bench regress".
 func Main(args []string) error {
 	var o options
 	f := flag.NewFlagSet("bench regress", flag.ContinueOnError)
@@ -113,7 +113,7 @@ func (o options) run(chosen []scene) error {
 	return nil
 }
 
-// scene measures pairs until enough are undisturbed. Odd pairs begin with the new version.
+// scene measures pairs until enough pairs are undisturbed. Odd pairs begin with the new version.
 func (o options) scene(s scene, versions [2]version, t *table, values *os.File) error {
 	good, wanted := 0, o.pairs
 	if s.stand != nil {
@@ -146,7 +146,8 @@ func (o options) scene(s scene, versions [2]version, t *table, values *os.File) 
 	return nil
 }
 
-// both measures both versions: in short turns, at the same time, or in sequence.
+// both measures both versions in one of three ways: alternating, at the same time, or one after the
+// other.
 func (s scene) both(versions [2]version, swapped bool) (got [2]map[string]float64, foreign float64, err error) {
 	if s.stand != nil {
 		return s.alternate(versions, swapped)
@@ -176,7 +177,7 @@ func order(swapped bool) [2]int {
 	return [2]int{0, 1}
 }
 
-// progress shows the progress; on a terminal it rewrites one line.
+// progress prints the progress. On a terminal it rewrites one line.
 func progress(text string) {
 	if st, err := os.Stderr.Stat(); err == nil && st.Mode()&os.ModeCharDevice != 0 {
 		fmt.Fprintf(os.Stderr, "\r\033[K%s", text)

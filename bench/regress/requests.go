@@ -21,7 +21,8 @@ const (
 	askFirst = 50 * time.Millisecond // until the threads are warm again
 	askTime  = 300 * time.Millisecond
 	loadTime = 700 * time.Millisecond
-	// loadFirst is how long the flow runs before requests are measured: past slow start.
+	// loadFirst is how long the bulk flow runs before requests are measured, so that slow start is
+	// over.
 	loadFirst = 300 * time.Millisecond
 )
 
@@ -68,7 +69,7 @@ func (r *run) idleRequests(p *tunnel.Pair, q *dialogue) error {
 	return nil
 }
 
-// besideLoad measures requests while a bulk flow takes all available bandwidth.
+// besideLoad measures requests while a bulk flow uses all the bandwidth.
 func (r *run) besideLoad(a, b *fabric.Host, q *dialogue) error {
 	ended := make(chan error, 1)
 	go func() {

@@ -9,7 +9,7 @@ import (
 	"github.com/srdtun/srdtun/e2e/tunnel"
 )
 
-// scene is a network in which both versions are measured one after the other.
+// scene is a network in which both versions are measured.
 type scene struct {
 	name    string
 	says    string
@@ -17,13 +17,14 @@ type scene struct {
 	aside   bool // both versions at once: it counts bytes, and takes no processor
 	figures []figure
 	measure func(r *run) error
-	// stand, in place of measure, sets a network up, and returns a function that measures it
-	// for a moment. All networks of a pair stand at once and are measured in this many rounds.
+	// stand replaces measure in some scenes. It sets up a network, and returns a function that
+	// measures the network for a short time. All networks of a pair exist at the same time and are
+	// measured in this many rounds.
 	stand  func(r *run) (turn func() error, err error)
 	rounds int
 }
 
-// scenes lists all scenes, in the order of the table.
+// scenes lists all scenes, in the table's order.
 var scenes = []scene{spines, many, veth, asking, web, crowd, death, comeback, beside20, beside200, incast, idle, adsl, steady}
 
 // run is the measurement of one version in one scene.
@@ -33,8 +34,8 @@ type run struct {
 	ending []func() error
 }
 
-// play measures a version once. foreign is the number of processors that other processes
-// used during the measurement.
+// play measures one version once. foreign is the number of processors that foreign processes used
+// during the measurement.
 func (s scene) play(v version) (got map[string]float64, foreign float64, err error) {
 	before, err := others.Now()
 	if err != nil {
@@ -56,7 +57,7 @@ func (s scene) failed(v version, err error) error {
 
 func newRun(v version) *run { return &run{bin: v.bin, got: map[string]float64{}} }
 
-// end closes what the run has set up, the newest first.
+// end closes all resources of the run, the newest first.
 func (r *run) end() (err error) {
 	for i := len(r.ending) - 1; i >= 0; i-- {
 		err = errors.Join(err, r.ending[i]())
@@ -64,7 +65,7 @@ func (r *run) end() (err error) {
 	return err
 }
 
-// atEnd registers a resource to close at the end of the run.
+// atEnd registers a function that runs at the end of the run.
 func (r *run) atEnd(c func() error) { r.ending = append(r.ending, c) }
 
 func (r *run) set(f figure, v float64) { r.got[f.name] = v }
@@ -79,7 +80,7 @@ func (r *run) network(spec fabric.Spec) (*fabric.Fabric, error) {
 	return f, nil
 }
 
-// pair starts a daemon on each of two hosts.
+// pair starts a daemon on each of two hosts, with a tunnel between them.
 func (r *run) pair(a, b *fabric.Host, c tunnel.Config) (*tunnel.Pair, error) {
 	p, err := tunnel.NewPair(r.bin, a, b, c, false)
 	if p != nil {
@@ -98,7 +99,7 @@ func (r *run) tunnelled(spec fabric.Spec) (*fabric.Fabric, error) {
 	return f, err
 }
 
-// tunnelledVeth joins two hosts by a veth and a tunnel.
+// tunnelledVeth connects two hosts by a veth pair, and by a tunnel over it.
 func (r *run) tunnelledVeth() (*fabric.Direct, *tunnel.Pair, error) {
 	d, err := fabric.NewDirect(fabric.DirectSpec{WireLike: true})
 	if err != nil {

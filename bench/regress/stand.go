@@ -9,18 +9,18 @@ import (
 )
 
 const (
-	// standingCopies is how many networks of each version stand at once. Two networks of one
-	// version differ by up to a third, because the scheduler leaves processes where they are.
+	// standingCopies is the number of networks of each version that exist at the same time. Two
+	// networks of one version differ by up to a third, because the scheduler keeps processes on
+	// their processors.
 	standingCopies = 2
-	// standingPairs is how many pairs are judged. Each has several networks and many rounds,
-	// so fewer pairs are needed than for other scenes.
+	// standingPairs is the number of judged pairs. A pair has several networks and many rounds, so
+	// fewer pairs are needed than in other scenes.
 	standingPairs = 3
-	// undisturbedLeast is the part of the rounds that must be undisturbed, else the pair counts
-	// as disturbed.
+	// undisturbedLeast is the share of undisturbed rounds below which the pair counts as disturbed.
 	undisturbedLeast = 0.5
 )
 
-// standing is a network of one version. It stays up while the other networks are measured.
+// standing is a network of one version that stays up while other networks are measured.
 type standing struct {
 	version int // 0: base, 1: head
 	run     *run
@@ -28,9 +28,9 @@ type standing struct {
 	got     []map[string]float64 // of each round
 }
 
-// alternate sets up all networks, and measures them in short turns. Every second round has the
-// reverse order. The value of a version is the mean over its networks of the median over the
-// undisturbed rounds.
+// alternate sets up all networks, and measures them in short alternating intervals. Every second
+// round measures in reverse order. A version's value is the median over the undisturbed rounds,
+// averaged over the version's networks.
 func (s scene) alternate(versions [2]version, swapped bool) (got [2]map[string]float64, foreign float64, err error) {
 	var all []*standing
 	defer func() {
@@ -77,8 +77,8 @@ func (s scene) alternate(versions [2]version, swapped bool) (got [2]map[string]f
 	return got, foreign, nil
 }
 
-// quietRounds returns the undisturbed rounds, and how many processors others kept busy at most in
-// these. If too few rounds are undisturbed it returns all rounds.
+// quietRounds returns the undisturbed rounds, and the largest number of processors that foreign
+// processes used in them. If too few rounds are undisturbed, quietRounds returns all rounds.
 func quietRounds(busy []float64) (good []int, foreign float64) {
 	for i, b := range busy {
 		if b <= foreignMost {

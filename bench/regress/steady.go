@@ -58,7 +58,7 @@ var steady = scene{
 	},
 }
 
-// underLoad runs the load while it calls happens, and returns the counts of its packets.
+// underLoad calls happens while the UDP load runs, and returns the load's packet counts.
 func underLoad(f *fabric.Fabric, happens func() error) (record, error) {
 	load, err := startSteady(f.A(1), f.B(1))
 	if err != nil {
@@ -84,7 +84,7 @@ func flap(f *fabric.Fabric) error {
 	return nil
 }
 
-// delay adds a delay, in each direction, to each cable between leaf A and a spine.
+// delay adds a one-way delay to both directions of each cable between leaf A and a spine.
 func (r *run) delay(f *fabric.Fabric, d time.Duration) error {
 	for i, n := range f.Lines {
 		var lines [2]*linkemu.Line

@@ -7,7 +7,7 @@ import (
 	"text/tabwriter"
 )
 
-// table holds the results: a row for each figure.
+// table holds the results, with one row for each metric.
 type table struct {
 	base, head string
 	rows       []row
@@ -67,7 +67,7 @@ func (t *table) write(w io.Writer) {
 	fmt.Fprintln(w)
 }
 
-// show prints the newest rows on the screen.
+// show prints the last rows on the terminal.
 func (t *table) show(w io.Writer, last int) {
 	fmt.Fprintln(w)
 	tw := tabwriter.NewWriter(w, 2, 0, 2, ' ', 0)

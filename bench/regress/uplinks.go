@@ -16,14 +16,13 @@ var (
 	backRate = figure{name: "an uplink of two dead for 8 s, then 6 s", unit: "Mbit/s"}
 )
 
-// These are the times at which the second uplink fails and returns, from the start of the
-// flow.
+// These constants are the times, from the start of the flow, at which the second uplink fails and
+// recovers.
 const (
 	uplinkGoes  = 4 * time.Second
 	uplinkComes = 12 * time.Second
 	uplinkEnds  = 20 * time.Second
-	// uplinkGrace is how long the rate may take to fall or recover before it counts in
-	// the figure.
+	// uplinkGrace is the time after each failure or recovery that the mean rates leave out.
 	uplinkGrace = 2 * time.Second
 )
 
@@ -76,13 +75,13 @@ func at(n *fabric.Namespace, lines ...string) error {
 	return nil
 }
 
-// shape limits the rate of a device's outgoing packets, with a queue of some bytes.
+// shape limits the rate of a device's outgoing packets, with a queue of a given size in bytes.
 func shape(n *fabric.Namespace, dev string, mbit float64, queue int) error {
 	return at(n, fmt.Sprintf("tc qdisc replace dev %s root tbf rate %.0fkbit burst 32k limit %d", dev, mbit*1e3, queue))
 }
 
-// secondUplink gives host A a second cable to its leaf, so that the two carry 60 and 40
-// Mbit/s with 50 ms of queue.
+// secondUplink adds a second cable between host A and its leaf, so that the two cables carry 60 and
+// 40 Mbit/s with 50 ms of queue.
 func secondUplink(f *fabric.Fabric) error {
 	a := f.A(1).Namespace
 	if err := at(a,
@@ -109,8 +108,8 @@ func secondUplink(f *fabric.Fabric) error {
 	return nil
 }
 
-// uplinked starts a pair of hosts. Host A sends through these interfaces, and host B
-// waits for A's call.
+// uplinked starts a tunnel between hosts A and B. Host A sends over the given devices, and host B
+// waits for A's handshake.
 func (r *run) uplinked(f *fabric.Fabric, devices ...string) (p *tunnel.Pair, err error) {
 	p = &tunnel.Pair{}
 	host := func(i int) []netip.Prefix { return []netip.Prefix{netip.PrefixFrom(tunnel.Inner4(i), 32)} }

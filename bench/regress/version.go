@@ -19,7 +19,7 @@ type version struct {
 // working is the name of the version in the working tree, with its uncommitted changes.
 const working = "."
 
-// build makes the binary of a revision, or of the working tree, in folder dir.
+// build compiles the binary of a revision, or of the working tree, into the folder dir.
 func build(goCmd, top, rev, dir string) (version, error) {
 	if rev == working {
 		name, err := git(top, "describe", "--always", "--dirty", "--tags")
@@ -52,7 +52,7 @@ func build(goCmd, top, rev, dir string) (version, error) {
 	return v, compile(goCmd, source, v.bin)
 }
 
-// extract writes the tree of a revision to a folder.
+// extract writes the source tree of a revision to a folder.
 func extract(top, hash, to string) error {
 	archive := exec.Command("git", "-c", "safe.directory=*", "-C", top, "archive", hash)
 	unpack := exec.Command("tar", "-x", "-C", to)
@@ -78,8 +78,8 @@ func compile(goCmd, top, bin string) error {
 	if out, err := c.CombinedOutput(); err != nil {
 		return fmt.Errorf("go build in %s: %w\n%s", top, err, out)
 	}
-	// The result is renamed at the end, so that an interrupted build does not look
-	// finished.
+	// The file is renamed last, so that an interrupted build leaves no partial binary under this
+	// name.
 	return os.Rename(bin+".new", bin)
 }
 

@@ -14,7 +14,8 @@ import (
 	"github.com/srdtun/srdtun/e2e/tunnel"
 )
 
-// For each size, this counts how many connections are opened, served and closed in a second.
+// fetched has the metric of each answer size: the connections opened, served and closed in a
+// second.
 var fetched = []struct {
 	bytes int
 	figure
@@ -55,7 +56,7 @@ var web = scene{
 	},
 }
 
-// serve answers each connection with the requested number of bytes.
+// serve sends the requested number of bytes on each connection.
 func serve(l net.Listener) {
 	answer := make([]byte, fetched[len(fetched)-1].bytes)
 	for {
@@ -73,8 +74,8 @@ func serve(l net.Listener) {
 	}
 }
 
-// fetch lets webClients open connections one after the other. It returns the number of
-// complete answers.
+// fetch lets webClients clients open connections, each one after another. fetch returns the number
+// of complete answers.
 func fetch(from *fabric.Host, to string, size int) (float64, error) {
 	var done atomic.Int64
 	var all sync.WaitGroup

@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// mostLines bounds the document, so that people can read it in one go.
+// mostLines bounds the length of the document, so that people can read all of it at once.
 const mostLines = 200
 
-// question is a section of the document.
+// question is a section of the document, titled by a question.
 type question struct {
 	title  string
 	answer string
@@ -42,7 +42,7 @@ var questions = []question{
 	{"Does it break?", "", []string{"robust"}},
 }
 
-// page returns the text of the document.
+// page returns the document's text.
 func page(tables map[string]*table) (string, error) {
 	var b strings.Builder
 	b.WriteString(introduction)

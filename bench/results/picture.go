@@ -9,7 +9,7 @@ import (
 	"github.com/srdtun/srdtun/scripts/picture"
 )
 
-// drawnRows are the rows of the table "link" that are drawn, with their colours.
+// drawnRows lists the rows of table "link" that the picture shows, with their colours.
 var drawnRows = []struct {
 	name        string
 	after       string // the row before; empty: name is only one row's
@@ -24,7 +24,7 @@ var drawnRows = []struct {
 	{"… p99", "… beside a bulk flow, p50, us", "64-byte requests beside a bulk flow, p99", "ms, less is better", 1e-3},
 }
 
-// linkPicture returns the picture of the table for one link without a rate limit.
+// linkPicture returns the figure for one link without a rate limit.
 func linkPicture(t *table) (picture.Figure, error) {
 	p := picture.Figure{Subtitle: fmt.Sprintf("Median and range; both ends on one machine, MTU-sized packets on a veth; %s", t.Date)}
 	for _, d := range drawnRows {
@@ -52,8 +52,8 @@ func linkPicture(t *table) (picture.Figure, error) {
 	first := p.Panels[0].Bars
 	others, own := first[:len(first)-1], first[len(first)-1]
 	best := slices.MaxFunc(others, func(a, b picture.Bar) int { return cmp.Compare(a.Value, b.Value) })
-	// This ratio is a ratio of medians. The document has the ratio within rounds, which
-	// differs.
+	// The title shows a ratio of medians. The document instead shows the median ratio within
+	// rounds, which differs.
 	p.Title = fmt.Sprintf("One flow over one fast link: %.1f times the rate of %s", own.Value/best.Value, best.Name)
 	return p, nil
 }

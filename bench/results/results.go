@@ -1,11 +1,11 @@
-// Package results writes docs/results.md, the current results by question.
+// Package results writes docs/results.md, which lists the current results by question.
 //
-// Its tables are in bench/results/stored, one file each, with date, machine, version and
-// command. "make results" reads the files in out/. "make lab", "make bench", "make strain",
-// "make cloud", "make messages", "make blackhole", "make apps" and "make compare" write them. It replaces each table whose
-// files are complete, says which tables it keeps, and writes the document from all. A table
-// that no target makes is copied from another document, and says so. The picture
-// docs/bench.png is drawn from the stored table of one link.
+// The tables are in bench/results/stored, one file each, with date, machine, version and command. "make results" reads
+// measured values from the folder out/. The folder out/ is filled by "make lab", "make bench", "make strain", "make
+// cloud", "make messages", "make blackhole", "make apps" and "make compare". "make results" replaces each table that
+// has all its files in out/, prints which tables it keeps, and writes the document from all tables. A table that no
+// target makes is copied from another document, and names that document. The picture docs/bench.png is drawn from the
+// stored table "link".
 package results
 
 import (
@@ -19,7 +19,7 @@ import (
 	"github.com/srdtun/srdtun/scripts/picture"
 )
 
-// Main is "bench results".
+// Main runs the subcommand "bench results".
 func Main(args []string) error {
 	f := flag.NewFlagSet("bench results", flag.ContinueOnError)
 	out := f.String("out", "out", "the `folder` that the measurements left their files in")
@@ -75,7 +75,7 @@ func run(out, dir, file, plot string) error {
 	return picture.Draw(plot, filepath.Join(filepath.Dir(file), "bench.png"), p)
 }
 
-// source is a table that a Makefile target produces.
+// source describes a table that a Makefile target produces.
 type source struct {
 	table   string // its name in the folder of stored tables
 	path    string // below out/

@@ -8,13 +8,13 @@ import (
 	"strings"
 )
 
-// table is one table of the document, as it is stored.
+// table is one table of the document, in its stored form.
 type table struct {
 	Date    string `json:"date"`    // of the measurement
 	Machine string `json:"machine"` // empty: virtual time, any machine gives the same
 	Version string `json:"version"` // of srdtun
 	Command string `json:"command"` // that makes it anew
-	// Carried is the document from which the figures were copied, as a link from docs/. If it
+	// Carried is the document from which the figures were copied, as a link from docs/. If Carried
 	// is empty, the command in the table measured the figures.
 	Carried string     `json:"carried,omitempty"`
 	Note    string     `json:"note,omitempty"`
@@ -24,7 +24,7 @@ type table struct {
 
 const suffix = ".json"
 
-// load reads all stored tables, by their names.
+// load reads all stored tables, keyed by name.
 func load(dir string) (map[string]*table, error) {
 	files, err := filepath.Glob(filepath.Join(dir, "*"+suffix))
 	if err != nil {
@@ -45,7 +45,7 @@ func load(dir string) (map[string]*table, error) {
 	return all, nil
 }
 
-// save stores the table under its name.
+// save writes the table to the file of its name.
 func (t *table) save(dir, name string) error {
 	b, err := json.MarshalIndent(t, "", " ")
 	if err != nil {
@@ -54,7 +54,7 @@ func (t *table) save(dir, name string) error {
 	return os.WriteFile(filepath.Join(dir, name+suffix), append(b, '\n'), 0o644)
 }
 
-// write appends the table in Markdown, and a line with its source.
+// write appends the table in Markdown, and a line that names its source.
 func (t *table) write(b *strings.Builder) {
 	line := func(cells []string) { fmt.Fprintf(b, "| %s |\n", strings.Join(cells, " | ")) }
 	line(t.Head)
@@ -80,7 +80,7 @@ func (t *table) write(b *strings.Builder) {
 	b.WriteString(".\n")
 }
 
-// carriedName is the text of a link to a document.
+// carriedName returns the text of a link to a document.
 func carriedName(link string) string {
 	return strings.TrimSuffix(filepath.Base(link), ".md")
 }

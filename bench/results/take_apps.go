@@ -2,7 +2,7 @@ package results
 
 import "fmt"
 
-// appLine is a line of bench apps' output file: an application over a kind of network.
+// appLine is a line of the file that "bench apps" writes: one application over one transport.
 type appLine struct {
 	App     string `json:"app"`
 	Kind    string `json:"kind"`
@@ -16,7 +16,7 @@ type appLine struct {
 
 var appKinds = kinds{{"tcp", "plain TCP"}, {"mptcp", "kernel MPTCP"}, {"srdtun", "srdtun"}}
 
-// appRows are the rows of the table. The values of one row are separated by slashes.
+// appRows lists the rows of the table. Slashes separate the values of a row.
 var appRows = []struct {
 	title, app string
 	values     []string
@@ -69,7 +69,7 @@ func takeApps(file string) (*table, error) {
 		}
 		t.Rows = append(t.Rows, cells)
 	}
-	// The note describes the applications' own stalls, and failures.
+	// The note gives the applications' stalls without a failure, and the failed requests.
 	for _, k := range appKinds {
 		get := func(name string) string { return counted(values["postgres "+k.name+" "+name]) }
 		t.Note += fmt.Sprintf("PostgreSQL over %s had %s deaths; %s of %s transactions failed, and the longest commit under way in a second without a death (p50) took %s ms. ",
@@ -80,7 +80,7 @@ func takeApps(file string) (*table, error) {
 	return t, nil
 }
 
-// counted prints significant digits, and a count unchanged.
+// counted formats a number with significant digits, and a count in full.
 func counted(v float64) string {
 	if v == float64(int64(v)) {
 		return fmt.Sprint(int64(v))

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// benchLine is a line of bench rivals' output file. The first line describes the run; each
-// other line is a value.
+// benchLine is a line of the file that "bench rivals" writes. The file's first line describes the
+// run, and each other line is a value.
 type benchLine struct {
 	About *struct {
 		Date     string            `json:"date"`
@@ -26,15 +26,15 @@ type benchLine struct {
 	Error     string  `json:"error"`
 }
 
-// benchRow is a row of a table, with the unit by which its values are multiplied. If row is
-// "a/b", each value is a's value divided by b's value in the same round.
+// benchRow is a row of a table, with the factor by which its values are multiplied. For a row
+// "a/b", each value is a's value divided by b's value of the same round.
 type benchRow struct {
 	title       string
 	row, metric string
 	unit        float64
 }
 
-// kinds are the columns of a table, by their names in the file.
+// kinds lists the columns of a table by their names in the file.
 type kinds []struct{ name, title string }
 
 var four = kinds{{"tcp", "plain TCP"}, {"wireguard-go", "wireguard-go"}, {"mptcp", "kernel MPTCP"}, {"srdtun", "srdtun"}}
@@ -50,8 +50,8 @@ func takeFabric(file string) (*table, error) {
 
 var tunnels = kinds{{"wireguard-go", "wireguard-go"}, {"wireguard-ts", "Tailscale's fork"}, {"nebula", "Nebula"}, {"srdtun", "srdtun"}}
 
-// takeVXLAN makes the table for a flow in VXLAN. The measurement has a file of its own because
-// it takes minutes.
+// takeVXLAN makes the table for a flow inside VXLAN. The VXLAN measurement has a file of its own
+// because it takes minutes.
 func takeVXLAN(file string) (*table, error) {
 	return whole(takeBench(file, "real", tunnels, []benchRow{
 		{"one TCP flow in VXLAN, Gbit/s", "vxlan", "gbit_per_s", 1},
@@ -74,7 +74,7 @@ func takeLink(file string) (*table, error) {
 	}))
 }
 
-// whole refuses a table that lacks a value.
+// whole returns an error if a table lacks a value.
 func whole(t *table, err error) (*table, error) {
 	if err != nil {
 		return nil, err
@@ -87,8 +87,8 @@ func whole(t *table, err error) (*table, error) {
 	return t, nil
 }
 
-// takeBench makes the table for one network. Every kind must have values for this network. A
-// disturbed value counts only if its kind has no other value.
+// takeBench makes the table for one network. Every compared transport must have values for this
+// network. A value of a disturbed measurement counts only if its transport has no other value.
 func takeBench(file, net string, columns kinds, rows []benchRow) (*table, error) {
 	all, err := readLines[benchLine](file)
 	if err != nil {
@@ -135,8 +135,8 @@ func takeBench(file, net string, columns kinds, rows []benchRow) (*table, error)
 	return t, nil
 }
 
-// benchValues returns the values of a kind in a row. A disturbed value counts only if there is
-// no other; the result busy reports that.
+// benchValues returns the values of a transport in a row. A value of a disturbed measurement counts
+// only if there is no other value, and then busy is true.
 func benchValues(all []benchLine, net, kind string, r *benchRow) (v []float64, busy bool) {
 	row, over, share := strings.Cut(r.row, "/")
 	whole := map[int]*benchLine{} // by round

@@ -2,7 +2,8 @@ package results
 
 import "fmt"
 
-// death is a line of bench blackhole's output file. Times are in ms, rates in Mbit/s.
+// death is a line of the file that "bench blackhole" writes. Times of a death are in ms, and rates
+// in Mbit/s.
 type death struct {
 	Before float64 `json:"before"`
 	During float64 `json:"during"`
@@ -13,7 +14,7 @@ type death struct {
 	} `json:"dead"`
 }
 
-// fewestDeaths is the number of deaths that a 99th percentile needs.
+// fewestDeaths is the number of failures that a 99th percentile needs.
 const fewestDeaths = 100
 
 func takeBlackhole(file string) (*table, error) {

@@ -1,12 +1,12 @@
 package results
 
-// cloudKinds are the columns of "make cloud".
+// cloudKinds lists the columns of the table of "make cloud".
 var cloudKinds = kinds{
 	{"tcp", "no tunnel"}, {"wireguard-go", "wireguard-go"}, {"nebula", "Nebula"}, {"ipsec-shape", "IPsec's shape"}, {"mptcp", "kernel MPTCP"}, {"srdtun", "srdtun"},
 }
 
-// takeCloud makes the table of "make cloud". Its two cards are stored as two networks in one
-// file.
+// takeCloud makes the table of "make cloud". The two network cards are stored as two networks in
+// one file.
 func takeCloud(file string) (*table, error) {
 	t, err := whole(takeBench(file, "cloud500", cloudKinds, []benchRow{
 		{"card of 500: one TCP flow, Mbit/s", "flow1", "mbit_per_s", 1},

@@ -8,8 +8,8 @@ import (
 	"github.com/srdtun/srdtun/lab/compare"
 )
 
-// These settings select the shown part of the comparison of policies: tunnels at the servers,
-// the web search.
+// These constants select the shown part of the policy comparison: tunnels at the servers, with the
+// web-search workload.
 const (
 	shownFabric   = "conga64"
 	shownWorkload = "websearch"
@@ -53,8 +53,8 @@ func takePolicies(file string) (*table, error) {
 	return t, nil
 }
 
-// overLoads returns the mean and the 99th percentile of a system in a scenario, relative to the
-// best system. Both are geometric means over the loads.
+// overLoads returns a system's mean and 99th percentile in a scenario, relative to the best system.
+// Both results are geometric means over the loads.
 func overLoads(groups []*compare.Group, scenario, system string) (string, error) {
 	mean, p99, n, open := 0.0, 0.0, 0, 0
 	for _, g := range groups {

@@ -10,15 +10,15 @@ import (
 	"github.com/srdtun/srdtun/lab"
 )
 
-// labRow is a row of the table of plans. It names an experiment on the plan's hosts, and its
-// reference case, if any.
+// labRow is a row of the table of simulator plans. The row names an experiment on the plan's hosts,
+// and its reference case, if any.
 type labRow struct {
 	title            string
 	plan, name       string
 	otherPlan, rival string
 }
 
-// labRows are the results of the papers' experiments. "make lab" prints the table of all
+// labRows lists the experiments that repeat those of papers. "make lab" prints the table of all
 // experiments.
 var labRows = []labRow{
 	{"128 hosts, permutation of 2 MB, all links well", "perm-128", "0 bad", "", ""},
@@ -59,8 +59,8 @@ func takePlans(dir string) (*table, error) {
 	return t, nil
 }
 
-// meanMax returns the mean and maximum of the completion times, in microseconds and as
-// multiples of the ideal.
+// meanMax returns the mean and the maximum completion time, in microseconds and as multiples of the
+// ideal.
 func meanMax(runs []*lab.Result) string {
 	s := lab.Summarize(runs, runs[0].Group, runs[0].Skip)
 	text := fmt.Sprintf("%.0f / %.0f (%.2f / %.2f x ideal)", s.Mean, s.Max, s.MeanRatio, s.MaxRatio)
@@ -70,10 +70,10 @@ func meanMax(runs []*lab.Result) string {
 	return text
 }
 
-// runKey names a case and its hosts.
+// runKey identifies a case and the model of its hosts.
 type runKey struct{ plan, name, host string }
 
-// readRuns reads a folder of results, and returns the date of the newest one.
+// readRuns reads a folder of results, and returns them with the date of the newest result.
 func readRuns(dir string) (runs map[runKey][]*lab.Result, date string, err error) {
 	files, err := filepath.Glob(filepath.Join(dir, "*.json"))
 	if err != nil {

@@ -1,6 +1,6 @@
 package results
 
-// takeStrain makes the table of "make strain". Its three experiments are stored as three
+// takeStrain makes the table of "make strain". The table's three experiments are stored as three
 // networks in one file.
 func takeStrain(file string) (*table, error) {
 	t, err := takeBench(file, "slow-spine", four, []benchRow{
@@ -38,10 +38,10 @@ func takeStrain(file string) (*table, error) {
 	return t, nil
 }
 
-// join marks a row whose values are appended to the row before it, after a slash.
+// join marks a row whose values are appended, after a slash, to the previous row.
 const join = "…"
 
-// joined appends such rows to the rows before them.
+// joined appends the rows marked by join to their previous rows.
 func joined(rows [][]string) (out [][]string) {
 	for _, r := range rows {
 		if r[0] == join {

@@ -9,7 +9,7 @@ import (
 	"slices"
 )
 
-// day is the format of dates.
+// day is the format of dates in the document.
 const day = "2006-01-02"
 
 // dated returns the date on which a file was written.
@@ -39,11 +39,11 @@ func readLines[T any](file string) (all []T, err error) {
 	return all, lines.Err()
 }
 
-// nothing stands for a missing measurement.
+// nothing is printed in place of a missing measurement.
 const nothing = "–"
 
-// median prints the values, each multiplied by unit, as "median [least..most]". A single
-// value is printed alone, and a missing one as a dash.
+// median formats the values, each multiplied by unit, as "median [least..most]". A single value is
+// printed alone, and no value as a dash.
 func median(v []float64, unit float64) string {
 	if len(v) == 0 {
 		return nothing
@@ -66,7 +66,7 @@ func quantile(v []float64, q float64) float64 {
 	return v[i]
 }
 
-// digits prints a number with three significant digits.
+// digits formats a number with three significant digits.
 func digits(v float64) string {
 	switch {
 	case v >= 99.95 || v == 0:
@@ -77,5 +77,5 @@ func digits(v float64) string {
 	return fmt.Sprintf("%.2f", v)
 }
 
-// errNothing is the error of a file that lacks the values of a table.
+// errNothing is returned for a file that lacks the values of a table.
 var errNothing = errors.New("it holds nothing of this table")

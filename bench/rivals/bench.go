@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// bench is a run of the comparison.
+// bench holds the state of one comparison run.
 type bench struct {
 	srdtun  string // the binary
 	srdperf string // of "bench messages"
@@ -25,7 +25,7 @@ type bench struct {
 	checked map[string]bool // networks whose limits hold
 }
 
-// value is one measured value.
+// value is one measured value with its metric.
 type value struct {
 	metric string
 	value  float64
@@ -34,9 +34,9 @@ type value struct {
 // idleTime is how long a tunnel is idle before its memory is read.
 const idleTime = time.Second
 
-// visit sets up a kind of tunnel, measures its rows and removes the tunnel again. A failure
-// is recorded and printed, and the run goes on. So one failing kind does not lose the values
-// of the others.
+// visit sets up one tunnel or transport, measures its rows and removes it again. visit records and
+// prints a failure, and the run continues. A failing tunnel therefore does not lose the values of
+// other tunnels.
 func (b *bench) visit(v visit) (err error) {
 	failed := func(row string, err error) error {
 		b.screen.failed(v, row, err)
@@ -70,7 +70,8 @@ func (b *bench) visit(v visit) (err error) {
 	return nil
 }
 
-// check checks the limits of a network once. Nothing is measured if one of them does not hold.
+// check checks the rate limits of a network once. If a limit does not hold, nothing is measured on
+// this network.
 func (b *bench) check(s *site) error {
 	if s.check == nil || b.checked[s.net.name] {
 		return nil
@@ -129,7 +130,7 @@ func (b *bench) keep(v visit, row string, values []value, note string) error {
 	return nil
 }
 
-// row measures one row.
+// row measures one row of the comparison.
 func (b *bench) row(s *site, l *link, row string) ([]value, error) {
 	switch row {
 	case rowTCP1:
@@ -161,18 +162,18 @@ func (b *bench) row(s *site, l *link, row string) ([]value, error) {
 
 func percentiles(p sockperf.Percentiles) []value { return []value{{p50us, p.P50}, {p99us, p.P99}} }
 
-// blastShare is the part of the measuring time for one rate in a search. A search tries about
-// twelve rates.
+// blastShare divides the measuring time to give the time of one rate in a search. A search tries
+// about twelve rates.
 const blastShare = 5
 
-// leastBlast is the shortest time that still holds a thousand bursts.
+// leastBlast is the shortest time that still holds a thousand bursts of datagrams.
 const leastBlast = 200 * time.Millisecond
 
 func (b *bench) blastTime() time.Duration {
 	return max(leastBlast, time.Duration(b.seconds)*time.Second/blastShare)
 }
 
-// bulk measures TCP flows: goodput, processor time and memory.
+// bulk measures TCP flows and returns goodput, processor time and memory.
 func (b *bench) bulk(s *site, l *link, streams int) ([]value, error) {
 	r, err := startLoad(s, l, streams, b.seconds)
 	if err != nil {
@@ -194,7 +195,7 @@ func (b *bench) bulk(s *site, l *link, streams int) ([]value, error) {
 // rampUp is how long a bulk flow fills the queues before the first request.
 const rampUp = time.Second
 
-// requestsBesideBulk measures requests next to one TCP flow, which starts before them and
+// requestsBesideBulk measures requests next to one TCP flow, which starts before the requests and
 // ends after them.
 func (b *bench) requestsBesideBulk(s *site, l *link) ([]value, error) {
 	r, err := startLoad(s, l, 1, b.seconds+int(loadSlack.Seconds()))
@@ -217,7 +218,7 @@ func (b *bench) requestsBesideBulk(s *site, l *link) ([]value, error) {
 	return append(percentiles(p), value{gbps, (after - bytes) * 8e-9 / took}), err
 }
 
-// machine is the model of the processor and the number of processors.
+// machine returns the processor's model and the number of processors.
 func machine() string {
 	text, _ := os.ReadFile("/proc/cpuinfo") // of no consequence if it cannot be read
 	model, processors := "unknown processor", 0
@@ -233,7 +234,7 @@ func machine() string {
 	return fmt.Sprintf("%d x %s", processors, model)
 }
 
-// kernel is the release of the kernel, as uname -r prints it.
+// kernel returns the kernel's release, as uname -r prints it.
 func kernel() string {
 	var u unix.Utsname
 	if err := unix.Uname(&u); err != nil {

@@ -13,23 +13,23 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A blast consists of single datagrams, never segments of a larger one. They are sent in one
-// burst per tick. One sendmmsg(2) sends a burst, and so leaves most of the machine's time to
-// the tunnel.
+// A blast consists of single datagrams, without segmentation offload. The sender sends the
+// datagrams of each tick in one burst. One sendmmsg(2) call sends a burst, and so leaves most of
+// the machine's time to the tunnel.
 const (
 	blastBytes = 64
 	blastPort  = 7001
 	blastTick  = 200 * time.Microsecond
-	// blastCatchUp bounds the burst of a sender that had to wait for a processor. Further
-	// missed datagrams are not sent, which lowers the rate.
+	// blastCatchUp bounds the burst of a sender that has waited for a processor. Datagrams beyond
+	// this bound are not sent, which lowers the rate.
 	blastCatchUp = time.Millisecond
-	// blastBuffer is the size of the receiver's buffer. It is large, because a datagram lost
-	// while another process runs is not the tunnel's loss.
+	// blastBuffer is the size in bytes of the receiver's socket buffer. The buffer is large, so
+	// that no datagram is lost while another process runs.
 	blastBuffer = 32 << 20
 	// drainQuiet is the silence that ends a drain, and drainMost bounds the drain.
 	drainQuiet = 250 * time.Millisecond
 	drainMost  = 2 * time.Second
-	// receiveWake bounds the time of one receive call.
+	// receiveWake is the timeout of one receive call.
 	receiveWake = 50 * time.Millisecond
 )
 
@@ -90,17 +90,16 @@ func blastSender(to netip.Addr) (fd int, err error) {
 	return fd, err
 }
 
-// promptly runs fn on a thread with real-time priority. The sent datagrams then arrive as if
-// from another machine. A sender of equal priority would wait for the tunnel's processes, and
+// promptly runs fn on a thread with real-time priority. This priority lets datagrams arrive as if
+// from another machine. A sender of normal priority would compete with the tunnel's processes, and
 // so limit the rate itself.
 func promptly(fn func()) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		// The thread is never unlocked, so it ends with the goroutine, and its priority with
-		// it.
+		// The thread is never unlocked, so that the thread and its priority end with the goroutine.
 		runtime.LockOSThread()
-		// Without permission for this priority, the sender reaches a lower rate, and reports
+		// Without permission for real-time priority, the sender reaches a lower rate, and reports
 		// that rate.
 		_ = unix.SchedSetAttr(0, &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_FIFO, Priority: 1}, 0)
 		fn()
@@ -108,8 +107,8 @@ func promptly(fn func()) {
 	<-done
 }
 
-// send sends the datagrams and returns their number, and the time taken. The first eight bytes
-// of each datagram name the run, and the next eight are its number.
+// send sends the datagrams, and returns their number and the time taken. The first eight bytes of a
+// datagram identify the run, and the next eight are its sequence number.
 func send(fd int, id uint64, rate float64, during time.Duration) (sent uint64, took time.Duration, err error) {
 	b := newBatch(fd, blastBytes)
 	most := uint64(rate * during.Seconds())
@@ -137,7 +136,7 @@ func send(fd int, id uint64, rate float64, during time.Duration) (sent uint64, t
 			sent, owed = sent+uint64(k), owed-float64(k)
 		}
 		pause := unix.NsecToTimespec(int64(blastTick))
-		// If a sleep was too short, the next turn waits longer.
+		// If a sleep was too short, the next iteration sleeps again.
 		_ = unix.Nanosleep(&pause, nil)
 	}
 	return sent, time.Since(begun), nil
@@ -154,8 +153,8 @@ type counter struct {
 	err     error
 }
 
-// receive reads datagrams until the blast ends. Datagrams of an earlier blast and duplicates
-// do not count.
+// receive reads datagrams until the blast ends. Duplicates and datagrams of an earlier blast do not
+// count.
 func (c *counter) receive() {
 	defer close(c.done)
 	b := newBatch(c.fd, blastBytes+1)
@@ -174,7 +173,7 @@ func (c *counter) receive() {
 	}
 }
 
-// drain waits for datagrams in flight, and ends the receiver.
+// drain waits for datagrams in flight, and then ends the receiver.
 func (c *counter) drain() {
 	for end, last := time.Now().Add(drainMost), uint64(0); time.Now().Before(end); {
 		time.Sleep(drainQuiet)
@@ -188,7 +187,7 @@ func (c *counter) drain() {
 	<-c.done
 }
 
-// udpRate searches the highest rate at which 64-byte datagrams arrive, in packets a second.
+// udpRate searches for the highest rate at which 64-byte datagrams arrive, in packets per second.
 func udpRate(s *site, l *link, during time.Duration) (float64, error) {
 	return lossless(func(offer float64) (trial, error) { return blast(s, l, offer, during) })
 }

@@ -10,22 +10,22 @@ import (
 	"github.com/srdtun/srdtun/bench/cloud"
 )
 
-// These are the networks of "bench cloud": a cloud's limits, 1:100.
+// These variables are the networks of "bench cloud", with a cloud's limits scaled 1:100.
 var (
 	cloud500  = network{"cloud500", "a limit of 50 Mbit/s for each 5-tuple, cards of 500 Mbit/s", 0, true}
 	cloud2000 = network{"cloud2000", "the same limits for a 5-tuple, cards of 2,000 Mbit/s", 0, true}
 	instances = network{"instances", "two instances of a cloud", 0, true}
 )
 
-// caps are 1:100 of EC2's limits for a 5-tuple, and for instances with 50 and 200 Gbit/s. EC2 does
-// not publish its limits for packets and new tuples; docs/cloud.md has the known ones. The packets
-// of a card fill it when they have 1,250 bytes.
+// caps holds 1/100 of EC2's limits for a 5-tuple, and for instances with 50 and 200 Gbit/s. EC2
+// does not publish its limits for packets and new 5-tuples, and docs/cloud.md has the known values.
+// Packets of 1,250 bytes reach a card's packet limit and its bit rate together.
 var caps = map[string]cloud.Caps{
 	cloud500.name:  {TupleMbit: 50, HostMbit: 500, Packets: 50_000, NewTuples: 200},
 	cloud2000.name: {TupleMbit: 50, HostMbit: 2000, Packets: 200_000, NewTuples: 200},
 }
 
-// These are the rows of "bench cloud".
+// These constants are the rows of "bench cloud".
 const (
 	rowFlow1 = "flow1"
 	rowFlow8 = "flow8"
@@ -33,7 +33,7 @@ const (
 	rowAsk   = "ask"   // requests for answers of 64 bytes
 )
 
-// These are the sizes of answers, in bytes.
+// These constants are the sizes of answers, in bytes.
 const (
 	fetchSize = 64_000
 	askSize   = 64
@@ -42,7 +42,7 @@ const (
 var (
 	cloudRows  = []string{rowFlow1, rowFlow8, rowFetch, rowAsk}
 	cloudKinds = []kind{plainTCP, wireguardGo, wireguardTS, nebula, oneTuple, mptcp, srdtun}
-	// cloudMatrix visits every kind on each network.
+	// cloudMatrix measures every compared transport on each network.
 	cloudMatrix = func() (all []entry) {
 		for _, n := range []network{cloud500, cloud2000} {
 			for _, k := range cloudKinds {
@@ -53,7 +53,7 @@ var (
 	}()
 )
 
-// newCloudSite builds a network with a cloud's limits.
+// newCloudSite builds a network with the rate limits of a cloud.
 func newCloudSite(n network, police bool) (*site, error) {
 	c := caps[n.name]
 	c.Police = police
@@ -69,11 +69,11 @@ func newCloudSite(n network, police bool) (*site, error) {
 	return &site{net: n, a: built.A, b: built.B, check: built.Check, close: func() error { return errors.Join(l.Close(), built.Close()) }}, nil
 }
 
-// ipsecPort is the port of ESP in UDP (RFC 3948).
+// ipsecPort is the UDP port of encapsulated ESP (RFC 3948).
 const ipsecPort = 4500
 
-// oneTuple has the shape of IPsec with NAT traversal: all packets are of one 5-tuple, and the
-// kernel carries them. It is a VXLAN with a single source port, so nothing is encrypted.
+// oneTuple imitates IPsec with NAT traversal: all packets have one 5-tuple, and the kernel forwards
+// them. oneTuple is a VXLAN with a single source port, so nothing is encrypted.
 var oneTuple = kind{"ipsec-shape", "IPsec's shape", func(_ *bench, s *site) (*link, error) {
 	l := &link{to: vxlanB, dev: vxlanDevice}
 	ports := fmt.Sprintf("dstport %d srcport %d %d", ipsecPort, ipsecPort, ipsecPort+1)
@@ -86,13 +86,13 @@ var oneTuple = kind{"ipsec-shape", "IPsec's shape", func(_ *bench, s *site) (*li
 	return l, reach(s.a, vxlanB)
 }}
 
-// cloudMTU is the MTU of the hosts' cards.
+// cloudMTU is the MTU of the hosts' network cards.
 const cloudMTU = 1500
 
-// dialWait bounds the time to connect.
+// dialWait bounds the time to open a connection.
 const dialWait = 10 * time.Second
 
-// dial connects from A, or from this machine if the site has no hosts.
+// dial opens connections from host A, or from this machine if the site has no hosts.
 func (s *site) dial(l *link) cloud.Dial {
 	d := net.Dialer{Timeout: dialWait}
 	d.SetMultipathTCP(l.wrap != nil)
@@ -135,7 +135,7 @@ func (b *bench) cloud(s *site, l *link, row string) ([]value, error) {
 	return []value{{p50us, 1e3 * p.P50}, {p99us, 1e3 * p.P99}}, err
 }
 
-// listenAll is "bench cloud serve".
+// listenAll runs the subcommand "bench cloud serve".
 func listenAll() error {
 	l, err := net.Listen("tcp", fmt.Sprintf(":%d", cloud.Port))
 	if err != nil {

@@ -16,7 +16,7 @@ const cloudUsage = `usage: bench cloud [flags]                    rebuild a clou
                                               address outside the tunnel the name tcp, that inside srdtun, and
                                               any other tunnel's its name; mptcp=ADDRESS uses MPTCP`
 
-// Cloud is "bench cloud".
+// Cloud runs the subcommand "bench cloud".
 func Cloud(args []string) error {
 	if len(args) == 1 && args[0] == "serve" {
 		return listenAll()
@@ -48,7 +48,7 @@ func Cloud(args []string) error {
 	return o.run()
 }
 
-// parseInstances reads NAME=ADDRESS.
+// parseInstances parses arguments of the form NAME=ADDRESS.
 func parseInstances(args []string) (all []entry, err error) {
 	seen := map[string]bool{}
 	for _, arg := range args {

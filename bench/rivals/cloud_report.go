@@ -9,8 +9,8 @@ import (
 	"github.com/srdtun/srdtun/scripts/picture"
 )
 
-// cloudHeading says how the values of "bench cloud" were measured. Between instances no limit
-// is known.
+// cloudHeading writes how the values of "bench cloud" were measured. Between real instances the
+// limits are unknown, so none are printed.
 func (a about) cloudHeading(b *strings.Builder, r results) {
 	fmt.Fprintf(b, "\nMedian [least..most] of %d rounds of %d s for each measurement; each round visits everything once. "+
 		"Ratios are of values of the same round. A flow's rate is of TCP's payload, from its first packet on. "+
@@ -31,7 +31,7 @@ func (a about) cloudHeading(b *strings.Builder, r results) {
 	fmt.Fprintf(b, "\n\nBoth ends share the machine. MPTCP has 8 subflows. %s is VXLAN with one source port: one 5-tuple, carried by the kernel, in clear. nebula and the others in user space encrypt.\n", oneTuple.title)
 }
 
-// has says whether anything was measured on a network.
+// has reports whether any value was measured on a network.
 func (r results) has(n network) bool {
 	for k := range r.values {
 		if k.net == n.name {
@@ -41,7 +41,7 @@ func (r results) has(n network) bool {
 	return false
 }
 
-// instanceTable has the kinds that were measured between instances.
+// instanceTable returns the table of the transports that were measured between instances.
 func (r results) instanceTable() table {
 	kinds := map[string]kind{}
 	for k := range r.values {
@@ -56,7 +56,7 @@ func (r results) instanceTable() table {
 	return t
 }
 
-// cloudPanels are the metrics of a network that are drawn.
+// cloudPanels returns the metrics of a network that the picture shows.
 func cloudPanels(n network, what string) []panel {
 	return []panel{
 		{n, metric{rowFlow1, mbit, "", false}, "One TCP flow" + what, "Mbit/s, more is better", 1},
@@ -66,7 +66,7 @@ func cloudPanels(n network, what string) []panel {
 	}
 }
 
-// cloudFigure draws the results of "bench cloud".
+// cloudFigure returns the picture of the results of "bench cloud".
 func cloudFigure(a about, r results) picture.Figure {
 	f := picture.Figure{Subtitle: a.subtitle("; light bars: in clear")}
 	if own := r.instanceTable(); own.kinds != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/srdtun/srdtun/scripts/picture"
 )
 
-// panel is a metric that is drawn.
+// panel is a metric that the picture shows.
 type panel struct {
 	net   network
 	m     metric
@@ -16,7 +16,7 @@ type panel struct {
 	scale float64
 }
 
-// panels are all from the most realistic network.
+// panels lists the metrics of the picture, all from the most realistic network.
 var panels = []panel{
 	{realVeth, metric{rowTCP1, gbps, "", false}, "One TCP flow", "Gbit/s, more is better", 1},
 	{realVeth, metric{rowTCP8, gbps, "", false}, "Eight TCP flows", "Gbit/s, more is better", 1},
@@ -34,14 +34,14 @@ func newFigure(a about, r results) picture.Figure {
 	}
 }
 
-// subtitle says when and where the values were measured.
+// subtitle returns a line with the time and the machine of the measurement.
 func (a about) subtitle(more string) string {
 	release, _, _ := strings.Cut(a.Kernel, "-")
 	day, _, _ := strings.Cut(a.Date, " ")
 	return fmt.Sprintf("Median and range of %d rounds, %s, Linux %s%s", a.Rounds, day, release, more)
 }
 
-// drawn returns the panels that have values.
+// drawn returns the panels that have measured values.
 func drawn(r results, panels []panel, kinds []kind) (all []picture.Panel) {
 	for _, p := range panels {
 		v := picture.Panel{Title: p.title, Unit: p.unit}
@@ -59,7 +59,7 @@ func drawn(r results, panels []panel, kinds []kind) (all []picture.Panel) {
 	return all
 }
 
-// shortTitle is a title short enough to fit beside a bar.
+// shortTitle returns a title short enough to fit beside a bar.
 func shortTitle(k kind) string {
 	return strings.NewReplacer("kernel MPTCP", "MPTCP, in clear").Replace(k.title)
 }
@@ -74,7 +74,7 @@ func tone(k kind) picture.Tone {
 	return picture.Other
 }
 
-// draw writes the picture, unless there are no values.
+// draw writes the picture, unless no values were measured.
 func draw(plot, out string, a about, r results) (drawn bool, err error) {
 	f := newFigure(a, r)
 	if a.Cloud {

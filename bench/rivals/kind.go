@@ -9,15 +9,15 @@ import (
 	"github.com/srdtun/srdtun/e2e/tunnel"
 )
 
-// kind is one of the compared tunnels or transports.
+// kind describes one of the compared tunnels or transports.
 type kind struct {
 	name, title string
-	// start sets the kind up between the hosts of a site.
+	// start sets up the tunnel or transport between the hosts of a site.
 	start func(*bench, *site) (*link, error)
 }
 
-// link is a running tunnel or transport between two hosts. Measured traffic goes from
-// host A to the address to.
+// link is a running tunnel or transport between two hosts. Measured traffic goes from host A to the
+// address in the field to.
 type link struct {
 	to   netip.Addr
 	dev  string   // the device of B on which it comes out
@@ -25,17 +25,17 @@ type link struct {
 	wrap []string // the words before a command that uses the link
 	perf *perf    // the servers of srdperf; nil: there are none
 	echo bool     // requests are single datagrams
-	// close ends the link's daemons. nil: there are no daemons.
+	// close ends the link's daemons, and is nil if there are no daemons.
 	close func() error
 }
 
-// tunnelWait bounds the time from the start of the daemons to the first answer.
+// tunnelWait bounds the time from the start of the daemons to the first ping reply.
 const tunnelWait = 20 * time.Second
 
-// stopWait bounds the end of a daemon.
+// stopWait bounds the time that a daemon may take to end.
 const stopWait = 5 * time.Second
 
-// reach waits until pings to the address are answered.
+// reach waits until the address answers pings.
 func reach(from *fabric.Host, to netip.Addr) error {
 	var err error
 	for deadline := time.Now().Add(tunnelWait); time.Now().Before(deadline); {
@@ -47,5 +47,5 @@ func reach(from *fabric.Host, to netip.Addr) error {
 	return fmt.Errorf("%s does not reach %s: %w", from.Name, to, err)
 }
 
-// inner are the addresses of A and B inside every tunnel, taken from package tunnel.
+// innerA and innerB are the addresses of hosts A and B inside every tunnel, from package tunnel.
 var innerA, innerB = tunnel.Inner4(1), tunnel.Inner4(2)

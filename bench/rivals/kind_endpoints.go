@@ -11,8 +11,8 @@ import (
 	"github.com/srdtun/srdtun/e2e/fabric"
 )
 
-// endpoints are programs that send messages by package srd/ep: srdperf at both ends. Servers
-// listen at the first address of B.
+// endpoints runs srdperf at both ends, which sends messages with package srd/ep. Servers of srdperf
+// listen at the first address of host B.
 var endpoints = kind{"srdperf", "srdperf", func(b *bench, s *site) (*link, error) {
 	p := &perf{bin: b.srdperf}
 	l := &link{perf: p, close: p.close}
@@ -35,7 +35,7 @@ var endpoints = kind{"srdperf", "srdperf", func(b *bench, s *site) (*link, error
 // manyServers is the number of servers for row "many".
 const manyServers = 4
 
-// perf holds the servers of srdperf on host B.
+// perf holds the running srdperf servers on host B.
 type perf struct {
 	bin    string
 	all    []*fabric.Process
@@ -43,7 +43,7 @@ type perf struct {
 	tagged string
 }
 
-// serve starts a server, and returns how clients reach it.
+// serve starts an srdperf server, and returns the address that clients use.
 func (p *perf) serve(s *site, args ...string) (at string, err error) {
 	var out fabric.Log
 	server, err := s.b.StartWith(&out, nil, p.bin, append([]string{"serve", "--size", "64K"}, args...)...)
@@ -71,7 +71,7 @@ func (p *perf) close() (err error) {
 	return err
 }
 
-// atOne keeps one address of a server: KEY@ADDR,ADDR becomes KEY@ADDR.
+// atOne shortens the server's line "KEY@ADDR,ADDR" to "KEY@ADDR", with the given address.
 func atOne(line string, addr netip.Addr) (string, error) {
 	key, addrs, _ := strings.Cut(line, "@")
 	for a := range strings.SplitSeq(addrs, ",") {
@@ -82,7 +82,7 @@ func atOne(line string, addr netip.Addr) (string, error) {
 	return "", fmt.Errorf("srdperf serve prints %q, without the address %v", line, addr)
 }
 
-// perfReport is what a client of srdperf prints.
+// perfReport is the JSON output of an srdperf client.
 type perfReport struct {
 	Flows       int     `json:"flows"`
 	Bytes       float64 `json:"bytes"`
@@ -96,7 +96,7 @@ type perfReport struct {
 	} `json:"latency_ns"`
 }
 
-// client runs a client of srdperf on A.
+// client runs an srdperf client on host A.
 func (p *perf) client(s *site, during time.Duration, args []string) (r perfReport, err error) {
 	var out fabric.Log
 	c, err := s.a.StartWith(&out, nil, p.bin, args...)

@@ -15,12 +15,12 @@ func startPlain(_ *bench, s *site) (*link, error) {
 	return &link{to: s.b.Addr4(), dev: "eth0"}, nil
 }
 
-// mptcpSubflows is larger than the number of subflows that any network here can use.
+// mptcpSubflows is larger than the number of MPTCP subflows that any network here can use.
 const mptcpSubflows = "8"
 
-// startMPTCP tells the kernel of all addresses. If cables join the hosts, A makes one subflow to
-// each address that B announces, over the cable of the route. On the fabric each address of A makes
-// a subflow to two addresses of B: eight 5-tuples for ECMP.
+// startMPTCP configures all addresses in the kernel's MPTCP. If cables connect the hosts directly,
+// A makes one subflow to each address that B announces, over that address's cable. On the fabric
+// each address of A makes a subflow to two addresses of B, so ECMP hashes eight 5-tuples.
 func startMPTCP(_ *bench, s *site) (*link, error) {
 	l := &link{to: s.b.Addr4(), dev: "eth0", wrap: []string{"mptcpize", "run"}}
 	for _, h := range []*fabric.Host{s.a, s.b} {
@@ -45,7 +45,8 @@ func startMPTCP(_ *bench, s *site) (*link, error) {
 	return l, nil
 }
 
-// device returns the network device of a host that has its address number k, from 0.
+// device returns the name of the network device that holds a host's address number k, counted from
+// 0.
 func (s *site) device(k int) string {
 	if s.net.links == 0 {
 		return "eth0"

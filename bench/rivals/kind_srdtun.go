@@ -11,15 +11,15 @@ var (
 	srdtunMTU9000  = srdtunKind("srdtun-mtu9000", "srdtun, inner MTU 9000", tunnel.Config{MTU: 9000})
 	srdtunMTU65520 = srdtunKind("srdtun-mtu65520", "srdtun, inner MTU 65520", tunnel.Config{MTU: 65520})
 	srdtun1Path    = srdtunKind("srdtun-1path", "srdtun, 1 path", tunnel.Config{SourcePorts: 1})
-	// With one source port, and no local address in the file, each address of the other end
-	// makes one path. Each of these four paths uses a cable of its own.
+	// With one source port, and no local address in the file, srdtun makes one path to each address
+	// of the peer. Each of the four paths uses its own cable.
 	srdtun4Paths = kind{"srdtun-4paths", "srdtun, 4 paths sprayed", func(b *bench, s *site) (*link, error) {
 		return startSrdtun(b, s, tunnel.Config{SourcePorts: 1})
 	}}
 )
 
-// srdtunKind is srdtun between the first addresses of both hosts. A setting that c leaves out
-// has the daemon's default.
+// srdtunKind returns a kind that runs srdtun between the first addresses of both hosts. A setting
+// that the configuration c omits has the daemon's default.
 func srdtunKind(name, title string, c tunnel.Config) kind {
 	return kind{name, title, func(b *bench, s *site) (*link, error) {
 		one := *s

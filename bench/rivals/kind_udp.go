@@ -13,21 +13,22 @@ import (
 	"github.com/srdtun/srdtun/bench/sockperf"
 )
 
-// udpSockets are the sockets of Go's package net: what a program has without any transport.
+// udpSockets uses the UDP sockets of Go's package net, without any transport on top.
 var udpSockets = kind{"udp", "Go's UDP sockets", func(*bench, *site) (*link, error) { return &link{echo: true}, nil }}
 
 const (
 	echoPort = 5211
-	// echoBytes is the size of a request, and of its answer.
+	// echoBytes is the size in bytes of a request, and of its answer.
 	echoBytes = 64
-	// echoWait bounds the wait for an answer. A datagram that is lost ends the measurement.
+	// echoWait is the time to wait for an answer. A lost datagram ends the measurement with an
+	// error.
 	echoWait = 2 * time.Second
-	// echoReady is printed by the server when it listens.
+	// echoReady is the line that the server prints when it listens.
 	echoReady = "ready"
 )
 
-// echoAll is "bench messages echo ADDR": it answers each datagram with the same bytes. It is a
-// process of its own, as the other end of a real program is.
+// echoAll runs the subcommand "bench messages echo ADDR", which answers each datagram with the same
+// bytes. The echo server is a separate process, like the peer of a real program.
 func echoAll(text string) error {
 	addr, err := netip.ParseAddr(text)
 	if err != nil {
@@ -50,7 +51,7 @@ func echoAll(text string) error {
 	}
 }
 
-// udpRequests sends datagrams from A to B, each after the answer to the one before.
+// udpRequests sends datagrams from host A to host B, each after the answer to the previous one.
 func udpRequests(s *site, during time.Duration) (p sockperf.Percentiles, err error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -79,7 +80,7 @@ func udpRequests(s *site, during time.Duration) (p sockperf.Percentiles, err err
 	return sockperf.Percentiles{P50: quantile(us, 0.5), P99: quantile(us, 0.99)}, nil
 }
 
-// askAndWait returns the round trips, in microseconds.
+// askAndWait sends requests for the given time, and returns the round trips in microseconds.
 func askAndWait(c net.Conn, during time.Duration) (us []float64, err error) {
 	request, answer := make([]byte, echoBytes), make([]byte, echoBytes)
 	begun := time.Now()

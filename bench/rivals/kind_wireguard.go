@@ -39,7 +39,7 @@ func startWireguardStar(b *bench, s *site) (*link, error) {
 	return l, nil
 }
 
-// linkWireguard connects a hub with its spokes.
+// linkWireguard connects a hub and its spokes by WireGuard tunnels.
 func linkWireguard(b *bench, program string, hub *fabric.Host, spokes ...*fabric.Host) (*link, []*wireguard.Node, error) {
 	nodes, err := wireguard.Star(program, b.scratch, hub, spokes...)
 	l := &link{close: func() error { return wireguard.Close(nodes) }}

@@ -10,12 +10,12 @@ import (
 	"github.com/srdtun/srdtun/bench/sockperf"
 )
 
-// pingEvery is the pause between pings. The pause is long enough for an idle machine to enter
-// a sleep state, as between the packets of a quiet user.
+// pingEvery is the pause between pings. The pause is long enough for an idle machine to enter a
+// sleep state, as between the packets of an interactive user.
 const pingEvery = "0.002"
 
-// pingsPerSecond bounds the number of pings so that they fit into the time. Each takes
-// pingEvery and its own round trip.
+// pingsPerSecond bounds the number of pings so that they fit into the measuring time. Each ping
+// takes pingEvery and its own round trip.
 const pingsPerSecond = 400
 
 func pings(s *site, l *link, seconds int) (sockperf.Percentiles, error) {

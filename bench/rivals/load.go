@@ -62,8 +62,8 @@ func (r *load) stop() {
 	r.server.Kill()
 }
 
-// finish waits for the end of the load. It returns the bytes that reached B, the seconds, and
-// the processor seconds of the whole machine in that time.
+// finish waits for the end of the load. finish returns the bytes that reached host B, the seconds,
+// and the processor seconds of the whole machine in that time.
 func (r *load) finish() (received, seconds, cpu float64, err error) {
 	err = r.client.Wait(time.Duration(r.seconds)*time.Second + loadSlack)
 	after, cpuErr := meter.ReadCPU()
@@ -75,7 +75,7 @@ func (r *load) finish() (received, seconds, cpu float64, err error) {
 	return received, seconds, after.Since(r.before).Busy, nil
 }
 
-// received returns how many bytes have left the link at B so far.
+// received returns how many bytes host B has received from the link so far.
 func received(s *site, l *link) (float64, error) {
 	text, err := s.b.Run("cat", "/sys/class/net/"+l.dev+"/statistics/rx_bytes")
 	if err != nil {
@@ -84,7 +84,7 @@ func received(s *site, l *link) (float64, error) {
 	return strconv.ParseFloat(strings.TrimSpace(text), 64)
 }
 
-// parseLoad reads the report of iperf3 -J.
+// parseLoad parses the report of iperf3 -J.
 func parseLoad(report []byte) (received, seconds float64, err error) {
 	var r struct {
 		End struct {

@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// rssEvery is the interval at which memory is read under load.
+// rssEvery is the interval between two readings of memory under load.
 const rssEvery = 100 * time.Millisecond
 
-// rss returns the resident memory, in MiB, of the largest process.
+// rss returns the resident memory, in MiB, of the process that has the most.
 func rss(pids []int) (most float64, err error) {
 	for _, pid := range pids {
 		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
@@ -27,7 +27,7 @@ func rss(pids []int) (most float64, err error) {
 	return most, nil
 }
 
-// parseRSS reads the line "VmRSS:   13540 kB".
+// parseRSS parses the line "VmRSS: 13540 kB" of /proc/PID/status.
 func parseRSS(status string) (mib float64, err error) {
 	_, rest, found := strings.Cut(status, "VmRSS:")
 	f := strings.Fields(rest)

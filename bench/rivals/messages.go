@@ -9,14 +9,15 @@ import (
 	"github.com/srdtun/srdtun/e2e/meter"
 )
 
-// These are the networks of "bench messages": those of the comparison of tunnels.
+// These variables are the networks of "bench messages", which the comparison of tunnels uses too.
 var (
 	messageVeth  = network{"one-link", realVeth.title, realVeth.links, realVeth.wireLike}
 	messageLinks = network{"four-links", fourLinks.title, fourLinks.links, fourLinks.wireLike}
 )
 
-// These are the rows of "bench messages". UDP sockets and the tunnel have the row of the same
-// question: TCP requests for ping-pong, one TCP flow for bandwidth, 64-byte datagrams for rate.
+// These constants are the rows of "bench messages". UDP sockets and the tunnel use the most similar
+// row of srdperf: TCP requests appear in row "pingpong", one TCP flow in "bandwidth", and 64-byte
+// datagrams in "rate".
 const (
 	rowPingpong  = "pingpong"
 	rowBandwidth = "bandwidth" // messages of 64 KiB
@@ -43,7 +44,7 @@ var (
 	}
 )
 
-// perfRow is how srdperf measures a row.
+// perfRow holds the srdperf arguments that measure a row.
 type perfRow struct {
 	command string
 	size    string
@@ -84,7 +85,7 @@ func (b *bench) messages(s *site, l *link, row string) ([]value, error) {
 	return nil, fmt.Errorf("row %q has no meaning here", row)
 }
 
-// measure runs srdperf on A against the servers on B.
+// measure runs an srdperf client on host A against the servers on host B.
 func (p *perf) measure(s *site, row string, during time.Duration) ([]value, error) {
 	r := perfRows[row]
 	args := append([]string{r.command, "--json", "-s", r.size, "-D", during.String()}, r.more...)

@@ -7,7 +7,7 @@ import (
 	"github.com/srdtun/srdtun/e2e/fabric"
 )
 
-// Messages is "bench messages".
+// Messages runs the subcommand "bench messages".
 func Messages(args []string) error {
 	if len(args) == 2 && args[0] == "echo" {
 		return echoAll(args[1])

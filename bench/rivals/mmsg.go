@@ -8,28 +8,27 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// batchMost is the number of datagrams of one call. It holds the burst of a tick at the
-// highest rate.
+// batchMost is the number of datagrams of one system call. At the highest rate one call can still
+// send the burst of a tick.
 const batchMost = 64
 
-// mmsghdr is struct mmsghdr of recvmmsg(2).
+// mmsghdr is the kernel's struct mmsghdr, see recvmmsg(2).
 type mmsghdr struct {
 	hdr unix.Msghdr
 	len uint32
 }
 
-// batch holds buffers for datagrams of one socket. It must not be moved, because the kernel
-// has pointers into it.
+// batch holds buffers for the datagrams of one socket. A batch must not be moved, because the
+// kernel has pointers into it.
 type batch struct {
 	fd   int
 	msgs [batchMost]mmsghdr
 	iovs [batchMost]unix.Iovec
-	// data has room for one byte more than expected, so that a longer datagram can be
-	// detected.
+	// data has one byte more than expected, so that a longer datagram can be detected.
 	data [batchMost][blastBytes + 1]byte
 }
 
-// newBatch prepares system calls with datagrams of size bytes.
+// newBatch prepares sending and receiving of datagrams of size bytes.
 func newBatch(fd, size int) *batch {
 	b := &batch{fd: fd}
 	for i := range b.msgs {
@@ -41,28 +40,28 @@ func newBatch(fd, size int) *batch {
 	return b
 }
 
-// number writes the sender's id and the number into datagram i.
+// number writes the sender's id and the sequence number into datagram i.
 func (b *batch) number(i int, id, n uint64) {
 	binary.BigEndian.PutUint64(b.data[i][:], id)
 	binary.BigEndian.PutUint64(b.data[i][8:], n)
 }
 
-// read returns the number of datagram i, and whether its id is id.
+// read returns the sequence number of datagram i, and whether the datagram carries this id.
 func (b *batch) read(i int, id uint64) (n uint64, ours bool) {
 	ours = b.msgs[i].len == blastBytes && binary.BigEndian.Uint64(b.data[i][:]) == id
 	return binary.BigEndian.Uint64(b.data[i][8:]), ours
 }
 
-// send sends the first n datagrams, and returns how many were sent.
+// send sends the first n datagrams, and returns the number of sent datagrams.
 func (b *batch) send(n int) (int, error) { return b.call(unix.SYS_SENDMMSG, n, 0) }
 
-// receive waits for one datagram and takes all others that have arrived.
+// receive waits for one datagram and also reads all others that have arrived.
 func (b *batch) receive() (int, error) {
 	return b.call(unix.SYS_RECVMMSG, batchMost, unix.MSG_WAITFORONE)
 }
 
 func (b *batch) call(number uintptr, n, flags int) (int, error) {
-	// The kernel reads and writes only memory of b, which outlives the call.
+	// The kernel accesses only memory of b, which outlives the call.
 	k, _, errno := unix.Syscall6(number, uintptr(b.fd), uintptr(unsafe.Pointer(&b.msgs[0])), uintptr(n), uintptr(flags), 0, 0)
 	runtime.KeepAlive(b)
 	if errno != 0 {

@@ -6,14 +6,15 @@ import (
 	"strings"
 )
 
-// network is one of the networks of the comparison.
+// network describes one of the networks of the comparison.
 type network struct {
 	name, title string
 	links       int  // cables between the two hosts; 0: the leaf-spine fabric
 	wireLike    bool // packets of MTU size cross the cables, as on real ones
 }
 
-// These are the networks. Their names are used on the command line and in the output file.
+// These variables are the networks of the comparison. The networks' names are used on the command
+// line and in the output file.
 var (
 	realVeth  = network{"real", "one veth, packets of MTU size on it (tso, gso, tx-udp-segmentation off, gro on)", 1, true}
 	plainVeth = network{"plain", "one veth as it is, whole super-frames cross it", 1, false}
@@ -21,7 +22,7 @@ var (
 	fourLinks = network{"4x100", "leaf-spine, four spines of 100 Mbit/s, ECMP by 5-tuple", 0, true}
 )
 
-// These are the names of rows. Each row is one measurement.
+// These constants are the names of rows in the comparison.
 const (
 	rowTCP1    = "tcp1"
 	rowTCP8    = "tcp8"
@@ -38,16 +39,16 @@ var (
 	oneFlow    = []string{rowTCP1}
 )
 
-// entry names the rows to measure for a kind on a network.
+// entry names the rows to measure for one transport on one network.
 type entry struct {
 	net  network
 	kind kind
 	rows []string
 }
 
-// matrix lists all measurements of a round. Plain veths skip the latency rows, because they
-// differ from other networks only for large packets. MPTCP over one cable has a single subflow,
-// so only its rates are measured.
+// matrix lists all measurements of a round. Latency is not measured on plain veths, because they
+// differ from other networks only for large packets. MPTCP over one cable has a single subflow, so
+// only its throughput is measured.
 var matrix = []entry{
 	{realVeth, plainTCP, everything},
 	{realVeth, mptcp, throughput},
@@ -75,15 +76,16 @@ var matrix = []entry{
 	{fourLinks, srdtun, throughput},
 }
 
-// visit is the measurement of one kind in one round. The kind is set up once for all its rows.
+// visit is the measurement of one transport in one round. The transport is set up once for all rows
+// of a visit.
 type visit struct {
 	round int // from 1
 	entry
 }
 
-// schedule returns the order of a run. Each round visits every kind once, so changes of the
-// machine affect all kinds alike. Each round begins the kinds of a network with another one, so
-// no kind always comes first.
+// schedule returns the order of the visits in a run. Each round visits every transport once, so
+// that changes of the machine affect all transports alike. Each round begins with another
+// transport, so that no transport always comes first.
 func schedule(entries []entry, rounds int) (all []visit) {
 	for r := 1; r <= rounds; r++ {
 		for _, group := range byNetwork(entries) {
@@ -95,7 +97,7 @@ func schedule(entries []entry, rounds int) (all []visit) {
 	return all
 }
 
-// byNetwork divides entries by network. They are already in the order of their networks.
+// byNetwork groups the entries by network. The entries must already be sorted by network.
 func byNetwork(entries []entry) (groups [][]entry) {
 	for i, e := range entries {
 		if i == 0 || e.net != entries[i-1].net {
@@ -106,9 +108,9 @@ func byNetwork(entries []entry) (groups [][]entry) {
 	return groups
 }
 
-// choose keeps the entries that match a comma-separated list of names. A name may be a network,
-// a kind or a row. If the list names no network, all networks stay; the same applies to kinds
-// and rows.
+// choose keeps the entries that match a comma-separated list of names. A name in the list may be a
+// network, a transport or a row. If the list names no network, the entries of all networks are
+// kept. The same rule applies to transports and rows.
 func choose(entries []entry, only string) (chosen []entry, err error) {
 	if only == "" {
 		return entries, nil
@@ -144,7 +146,7 @@ func choose(entries []entry, only string) (chosen []entry, err error) {
 	return chosen, nil
 }
 
-// names returns every word that choose accepts.
+// names returns every name that choose accepts.
 func names(entries []entry) (all []string) {
 	add := func(s string) {
 		if !slices.Contains(all, s) {

@@ -9,8 +9,7 @@ import (
 	"github.com/srdtun/srdtun/e2e/meter"
 )
 
-// progress shows the running measurement, its result, and the expected remaining time of the
-// run.
+// progress prints the running measurement, its result, and the expected remaining time of the run.
 type progress struct {
 	out      *os.File
 	terminal bool
@@ -32,14 +31,14 @@ func newProgress(out *os.File, visits []visit, rounds, seconds int) *progress {
 	return p
 }
 
-// setUpTime estimates how long a kind takes to start and to end. blastTrials estimates how many
-// rates a search tries.
+// setUpTime estimates how many seconds a transport takes to start and to end. blastTrials estimates
+// how many rates a search tries.
 const (
 	setUpTime   = 4.0
 	blastTrials = 12
 )
 
-// expected estimates how many seconds a row takes, with its share of the visit's set-up.
+// expected estimates how many seconds a row takes, including its share of the set-up time.
 func (p *progress) expected(v visit, row string) float64 {
 	t := float64(p.seconds) + meter.QuietSpan.Seconds() + 0.5
 	switch row {

@@ -10,8 +10,8 @@ import (
 	"path/filepath"
 )
 
-// record is one line of the output file: one value, or the reason why it is missing. Units
-// are part of the metric's name.
+// record is one line of the output file. The line holds one value, or the reason why the value is
+// missing. The metric's name includes the unit.
 type record struct {
 	Round  int     `json:"round"`
 	Net    string  `json:"net"`
@@ -19,12 +19,12 @@ type record struct {
 	Row    string  `json:"row"`
 	Metric string  `json:"metric,omitempty"`
 	Value  float64 `json:"value"`
-	// Disturbed names other work that the machine did during the measurement.
+	// Disturbed names other processes that were active during the measurement.
 	Disturbed string `json:"disturbed,omitempty"`
 	Error     string `json:"error,omitempty"`
 }
 
-// about is the first line of the file: versions and settings of the run, the machine and the
+// about is the first line of the output file: versions and settings of the run, the machine and the
 // date.
 type about struct {
 	Date     string            `json:"date"`
@@ -41,7 +41,7 @@ type firstLine struct {
 	About *about `json:"about"`
 }
 
-// recorder writes each line at once, so an interrupted run keeps all its values.
+// recorder writes each line at once, so that an interrupted run keeps all its values.
 type recorder struct {
 	file *os.File
 	all  []record
@@ -72,7 +72,7 @@ func (r *recorder) add(v record) error {
 	return r.line(v)
 }
 
-// readRecords reads the file that a recorder wrote.
+// readRecords parses a file that a recorder wrote.
 func readRecords(in io.Reader) (a about, all []record, err error) {
 	lines := bufio.NewScanner(in)
 	for n := 1; lines.Scan(); n++ {

@@ -1,9 +1,9 @@
-// Package rivals compares srdtun with wireguard-go, its fork by Tailscale, nebula, kernel MPTCP
-// and plain TCP. The networks are namespaces on one machine. It writes a table, a picture and
-// every single value.
+// Package rivals compares srdtun with wireguard-go, its fork by Tailscale, nebula, kernel MPTCP and
+// plain TCP. The compared networks are namespaces on one machine. The command writes a table, a
+// picture and every single value.
 //
-// The kinds are measured alternately within one run, so changes of the machine affect all kinds
-// alike. The command needs root, and removes all its changes however it ends. "make bench"
+// The tunnels are measured alternately within one run, so that changes of the machine affect all
+// tunnels alike. The command needs root, and removes all its changes however it ends. "make bench"
 // installs and builds the compared programs.
 package rivals
 
@@ -18,7 +18,7 @@ import (
 	"github.com/srdtun/srdtun/e2e/fabric"
 )
 
-// options are the flags of the command line.
+// options holds the command line's flags.
 type options struct {
 	srdtun, plot, tools string
 	srdperf             string // of "bench messages"
@@ -32,7 +32,7 @@ type options struct {
 	cloud, real, police bool   // of "bench cloud"
 }
 
-// flags adds the flags that all comparisons have.
+// flags registers the flags that all comparisons share.
 func (o *options) flags(f *flag.FlagSet, out string) {
 	f.StringVar(&o.srdtun, "bin", "bin/srdtun", "the srdtun to measure")
 	f.StringVar(&o.plot, "plot", "bin/srdplot", "the srdplot to draw with")
@@ -45,7 +45,7 @@ func (o *options) flags(f *flag.FlagSet, out string) {
 	f.IntVar(&o.secs, "secs", 5, "`seconds` of each measurement")
 }
 
-// Main is "bench rivals".
+// Main runs the subcommand "bench rivals".
 func Main(args []string) error {
 	o := options{matrix: matrix, picture: ".png"}
 	f := flag.NewFlagSet("bench rivals", flag.ContinueOnError)
@@ -105,8 +105,8 @@ func (o options) run() error {
 	return nil
 }
 
-// prepare builds the rivals and opens the file of values. It leaves out the kinds whose
-// programs cannot be had, and says so.
+// prepare builds the compared programs and opens the output file. prepare leaves out the tunnels
+// whose programs cannot be built, and prints their names.
 func (o options) prepare(entries []entry) (b *bench, a about, able []entry, err error) {
 	if os.Geteuid() != 0 && !o.real {
 		return nil, a, nil, errors.New("namespaces can be made by root only")

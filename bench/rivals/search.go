@@ -2,21 +2,21 @@ package rivals
 
 import "math"
 
-// These are the bounds of the search for a rate, in packets a second. The rate doubles until
-// packets are lost. Then each of refineSteps steps halves the interval between the best rate
-// and the lowest lossy rate, on a logarithmic scale. The final ratio of the two is 2^(1/16), 4
-// %, which is less than the difference of two runs.
+// These constants bound the search for a rate, in packets per second. The search doubles the rate
+// until packets are lost. Then each of refineSteps steps halves the interval between the best rate
+// and the lowest lossy rate, on a logarithmic scale. The final ratio of the two rates is 2^(1/16),
+// 4 %, which is less than the difference of two runs.
 const (
 	firstRate   = 25_000.0
 	mostRate    = 3_200_000.0 // above any program's rate here
 	leastRate   = 1_000.0     // a tunnel that carries less does not work
 	refineSteps = 4
-	// tries is how often a rate may fail before it counts as lossy. The machine may do other
-	// work for some milliseconds, and this does not show the tunnel's limit.
+	// tries is the number of failed attempts after which a rate counts as lossy. The machine may do
+	// other work for some milliseconds, so one failed attempt does not show the tunnel's limit.
 	tries = 2
 )
 
-// trial is the result of one attempt at a rate.
+// trial is the result of one attempt to send at a given rate.
 type trial struct {
 	rate float64 // packets a second that were sent in fact
 	loss float64 // share of them that did not arrive
@@ -25,11 +25,12 @@ type trial struct {
 // mostLoss is the loss up to which a rate counts as lossless.
 const mostLoss = 0.001
 
-// reachedShare is a share of the intended rate. A sender below this share could not keep up.
-// Then the reached rate counts, and no higher rate is tried.
+// reachedShare is the least share of the intended rate that a sender must reach. A sender below
+// this share was too slow itself. In that case the reached rate is the result, and no higher rate
+// is tried.
 const reachedShare = 0.95
 
-// lossless searches the highest rate without loss. It returns 0 if even leastRate loses
+// lossless searches for the highest rate without loss. lossless returns 0 if even leastRate loses
 // packets.
 func lossless(try func(offer float64) (trial, error)) (best float64, err error) {
 	passes := func(offer float64) (bool, error) {
@@ -63,8 +64,8 @@ func lossless(try func(offer float64) (trial, error)) (best float64, err error) 
 	return best, err
 }
 
-// bracket finds a rate without loss whose double has loss. A rate of 0 means that no rate
-// within the bounds is without loss.
+// bracket finds a lossless rate whose double is lossy. A rate of 0 means that every rate within the
+// bounds is lossy.
 func bracket(passes func(float64) (bool, error)) (low, high float64, err error) {
 	ok, err := passes(firstRate)
 	if err != nil {

@@ -4,16 +4,16 @@ import (
 	"github.com/srdtun/srdtun/e2e/fabric"
 )
 
-// spines and rateMbit describe the fabric of network fourLinks; pathCount is the number of
-// cables in comparisons of paths.
+// spines and rateMbit describe the fabric of network fourLinks. pathCount is the number of cables
+// in comparisons of paths.
 const (
 	pathCount = 4
 	spines    = 4
 	rateMbit  = 100
 )
 
-// mptcpAddrs is how many addresses each host of the fabric has. MPTCP can use several paths
-// only by several addresses; the other kinds use the first address.
+// mptcpAddrs is the number of addresses of each host on the fabric. Only MPTCP uses all addresses,
+// because it needs several addresses to use several paths.
 const mptcpAddrs = 4
 
 // site consists of two hosts on a network. Measured traffic goes from host A to host B.

@@ -13,14 +13,14 @@ import (
 	"github.com/srdtun/srdtun/lab/workload"
 )
 
-// These are the networks of -strain: uneven fabrics, and many senders to one host. fourLinks
-// is one of them too.
+// These variables are the networks of the flag -strain: uneven fabrics, and many senders to one
+// host. Network fourLinks also belongs to -strain.
 var (
 	slowSpine = network{"slow-spine", "leaf-spine, three spines of 100 Mbit/s and one of 25", 0, true}
 	onePort   = network{"port", "four hosts and one, spines without a limit, one port of 1 Gbit/s with 512 KB", 0, true}
 )
 
-// These are the rows of -strain.
+// These constants are the rows of the flag -strain.
 const (
 	rowWebsearch = "websearch" // flows that arrive at random
 	rowBatch     = "batch"     // 16 flows of 2 MB at once
@@ -50,24 +50,25 @@ var strainRows = []string{rowWebsearch, rowBatch, rowIncast2M, rowIncast64K}
 const (
 	slowMbit = 25
 	portMbit = 1000
-	// portQueue and portBurst belong to the shared port: 4 ms of queue, and a burst that
-	// suits its timer.
+	// portQueue and portBurst are bytes of the shared port: 4 ms of queue, and a burst that suits
+	// the kernel's timer.
 	portQueue, portBurst = 512 << 10, 32 << 10
 	portSenders          = 4
-	// wireShare is the share of TCP's payload in a full packet on the cable.
+	// wireShare is the payload's share of a full TCP packet on the wire.
 	wireShare = 1448.0 / 1514
-	// webLoad is the flows' load as a share of the spines' capacity. New flows arrive for
-	// webTime.
+	// webLoad is the offered load of the web-search flows as a share of the spines' capacity. New
+	// web-search flows arrive during webTime.
 	webLoad = 0.6
 	webTime = 12 * time.Second
 	webSeed = 1
-	// webFile contains the distribution of flow sizes.
+	// webFile is the file with the distribution of flow sizes.
 	webFile = "lab/testdata/websearch.cdf"
-	// smallFlow is the largest small flow, in bytes (CONGA, section 5.2).
+	// smallFlow is the size of the largest flow that counts as small, in bytes (CONGA, section
+	// 5.2).
 	smallFlow = 100_000
 )
 
-// burst is a set of simultaneous flows, repeated several times.
+// burst describes a set of simultaneous flows, which is repeated several times.
 type burst struct {
 	flows  int // of each sender
 	size   int64
@@ -81,14 +82,14 @@ var bursts = map[string]burst{
 	rowIncast64K: {12, 64_000, 20, portMbit},
 }
 
-// ideal returns the time of a burst of that many senders if full packets fill the shared
-// link throughout.
+// ideal returns the duration of a burst from that many senders if full packets fill the shared link
+// throughout.
 func (b burst) ideal(senders int) time.Duration {
 	bits := float64(senders*b.flows) * float64(b.size) * 8
 	return time.Duration(bits / (b.mbit * 1e6 * wireShare) * float64(time.Second))
 }
 
-// newStrainSite builds the networks that only -strain uses.
+// newStrainSite builds the networks that only the flag -strain uses.
 func newStrainSite(n network) (*site, error) {
 	spec := fabric.Spec{Spines: spines, RateMbit: rateMbit, Addrs: mptcpAddrs}
 	if n == onePort {
@@ -117,7 +118,7 @@ func newStrainSite(n network) (*site, error) {
 // portDevice is the device of leaf B towards its first host.
 const portDevice = "h1"
 
-// senders returns the hosts on which flows begin.
+// senders returns the hosts that send the measured flows.
 func (s *site) senders() []*fabric.Host {
 	if s.more != nil {
 		return s.more
@@ -125,7 +126,7 @@ func (s *site) senders() []*fabric.Host {
 	return []*fabric.Host{s.a}
 }
 
-// drops returns how many packets the port has dropped.
+// drops returns how many packets the shared port has dropped.
 func (s *site) drops() (float64, error) {
 	if s.port == nil {
 		return 0, nil
@@ -149,7 +150,7 @@ func (s *site) drops() (float64, error) {
 	return 0, fmt.Errorf("the port has no tbf: %s", text)
 }
 
-// strain measures one row of -strain.
+// strain measures one row of the flag -strain.
 func (b *bench) strain(s *site, l *link, row string) ([]value, error) {
 	if row == rowWebsearch {
 		return b.websearch(s, l)
@@ -176,7 +177,7 @@ func (b *bench) strain(s *site, l *link, row string) ([]value, error) {
 	return values, nil
 }
 
-// websearch plays flows of web-search sizes with random arrivals.
+// websearch starts flows at random times, with sizes from the web-search distribution.
 func (b *bench) websearch(s *site, l *link) ([]value, error) {
 	text, err := os.ReadFile(filepath.FromSlash(webFile))
 	if err != nil {

@@ -21,9 +21,10 @@ const (
 	// flowWait bounds the time until the last flows end. Plain TCP on a slow path takes tens
 	// of seconds.
 	flowWait = 90 * time.Second
-	// flowHeader precedes a transfer: its number, from 0, and its bytes.
+	// flowHeader is the size in bytes of the header of a transfer: the transfer's number, from 0,
+	// and its length.
 	flowHeader = 4 + 8
-	// flowChunk is the size of one write.
+	// flowChunk is the size in bytes of one write.
 	flowChunk = 256 << 10
 	// burstPause lets queues drain between two bursts.
 	burstPause = 500 * time.Millisecond
@@ -33,7 +34,7 @@ const (
 type receiver struct {
 	l  net.Listener
 	mu sync.Mutex
-	// The fields ended and left are indexed by the number of the transfer.
+	// The slices ended and left are indexed by the transfer's number.
 	ended []time.Time
 	left  sync.WaitGroup
 }
@@ -63,7 +64,7 @@ func (r *receiver) accept() {
 	}
 }
 
-// take reads transfers from a connection until it ends.
+// take reads transfers from a connection until the connection ends.
 func (r *receiver) take(c net.Conn) {
 	defer c.Close()
 	in := bufio.NewReaderSize(c, flowChunk)
@@ -88,7 +89,7 @@ func (r *receiver) note(i int, now time.Time) {
 	}
 }
 
-// wait waits for all announced transfers.
+// wait waits until all announced transfers have arrived.
 func (r *receiver) wait() error {
 	done := make(chan struct{})
 	go func() { r.left.Wait(); close(done) }()
@@ -100,7 +101,7 @@ func (r *receiver) wait() error {
 	}
 }
 
-// connect opens a connection over the link, with the link's protocol.
+// connect opens a connection over the link, with TCP or MPTCP as the link requires.
 func connect(h *fabric.Host, l *link) (c net.Conn, err error) {
 	err = h.Do(func() (err error) {
 		d := net.Dialer{Timeout: flowWait}
@@ -111,8 +112,8 @@ func connect(h *fabric.Host, l *link) (c net.Conn, err error) {
 	return c, err
 }
 
-// transfer sends one transfer. The sender ignores an error, because the receiver notices that
-// the transfer does not end.
+// transfer sends one transfer of size bytes. The sender ignores an error, because the receiver
+// detects an incomplete transfer.
 func transfer(c net.Conn, number int, size int64) {
 	head := binary.BigEndian.AppendUint32(nil, uint32(number))
 	head = binary.BigEndian.AppendUint64(head, uint64(size))
@@ -169,7 +170,7 @@ func playBursts(s *site, l *link, x burst) (took []time.Duration, err error) {
 	return took, nil
 }
 
-// playFlows sends each flow over a connection of its own, and returns the time of each.
+// playFlows sends each flow over its own connection, and returns the duration of each flow.
 func playFlows(s *site, l *link, flows []workload.Flow) (took []time.Duration, err error) {
 	r, err := newReceiver(s.b, len(flows))
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/srdtun/srdtun/e2e/tunnel"
 )
 
-// These are the kinds between several hosts and one.
+// These transports connect several senders to one host.
 var (
 	mptcpStar     = kind{mptcp.name, mptcp.title, startMPTCPStar}
 	wireguardStar = kind{wireguardGo.name, wireguardGo.title, startWireguardStar}
@@ -22,7 +22,7 @@ func startMPTCPStar(b *bench, s *site) (*link, error) {
 	return l, err
 }
 
-// tellSender configures all addresses of a sender for MPTCP in its kernel.
+// tellSender configures all addresses of a sender in its kernel's MPTCP.
 func tellSender(h *fabric.Host) error {
 	_, err := h.Run("ip", "mptcp", "limits", "set", "subflows", mptcpSubflows, "add_addr_accepted", mptcpSubflows)
 	for _, a := range h.V4[1:] {

@@ -23,7 +23,8 @@ func summarize(values []float64) spread {
 	return s
 }
 
-// String prints "median [least..most]", or the only value, or a dash if there are no values.
+// String formats the values as "median [least..most]". It returns a single value alone, and a dash
+// for no values.
 func (s spread) String() string {
 	switch s.n {
 	case 0:
@@ -34,7 +35,7 @@ func (s spread) String() string {
 	return fmt.Sprintf("%s [%s..%s]", digits(s.median), digits(s.least), digits(s.most))
 }
 
-// digits prints a number with three significant digits.
+// digits formats a number with three significant digits.
 func digits(v float64) string {
 	switch {
 	case v >= 99.95:
@@ -53,7 +54,7 @@ type series map[int]float64
 // key identifies a series.
 type key struct{ net, kind, row, metric string }
 
-// results holds the values of a run, ready for the report.
+// results holds all values of a run for the report.
 type results struct {
 	values    map[key]series
 	disturbed int // values left out because the machine did something else
@@ -61,8 +62,8 @@ type results struct {
 	failures  []record
 }
 
-// gather sorts records into series. A disturbed value is left out, unless a series has no other
-// value.
+// gather sorts the records into series. A value of a disturbed measurement is left out, unless its
+// series has no other value.
 func gather(all []record) results {
 	r := results{values: map[key]series{}}
 	late := map[key]series{}
@@ -106,8 +107,8 @@ func (s series) spread() spread {
 	return summarize(v)
 }
 
-// over returns the ratios of values of the same round. If the machine was slow at a time, both
-// values of the round are affected.
+// over returns the ratios of two series, round by round. A slow period of the machine affects both
+// values of its round alike.
 func (s series) over(base series) spread {
 	var v []float64
 	for round, x := range s {

@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// metric is one line of a table.
+// metric describes one line of a table.
 type metric struct {
 	row, name, title string
 	lessIsBetter     bool
 }
 
-// These are the names of metrics, with their units.
+// These constants are the names of metrics, with their units.
 const (
 	gbps     = "gbit_per_s"
 	cpuPerGB = "cpu_s_per_gb"
@@ -25,7 +25,7 @@ const (
 	p50ms    = "p50_ms"
 	p99ms    = "p99_ms"
 	rowIdle  = "idle" // not to be chosen: it costs nothing
-	// slowestShare is the rate of the slowest flow, as a share of that of the fastest.
+	// slowestShare is the rate of the slowest flow divided by the rate of the fastest flow.
 	slowestShare = "slowest_share"
 )
 
@@ -91,14 +91,14 @@ var metrics = []metric{
 	{rowMany, slowestShare, "… the slowest of the fastest", false},
 }
 
-// table is a part of the report, with the kinds side by side on one network.
+// table is one table of the report, which compares several transports on one network.
 type table struct {
 	title string
 	net   network
 	kinds []kind
 	base  kind // the kind that ratios divide by
-	// rivals are the kinds that are compared with srdtun. A separate column shows the best of
-	// them; nil means that there is no such column.
+	// rivals lists the transports that are compared with srdtun. A separate column shows the best
+	// rival, and nil means that there is no such column.
 	rivals []kind
 	only   []string // rows, nil for all
 }
@@ -152,7 +152,7 @@ func (a about) heading(b *strings.Builder, r results) {
 		a.Rounds, a.Seconds)
 }
 
-// write appends the table. Empty columns and rows are left out.
+// write appends the table to the report. Columns and rows without values are left out.
 func (t table) write(b *strings.Builder, r results) {
 	var kinds []kind
 	for _, k := range t.kinds {
@@ -180,7 +180,7 @@ func (t table) write(b *strings.Builder, r results) {
 
 func (t table) shows(m metric) bool { return t.only == nil || slices.Contains(t.only, m.row) }
 
-// line appends the values of a metric, and ratios to another row if that row is given.
+// line appends the values of a metric, and their ratios to another row if that row is given.
 func (t table) line(b *strings.Builder, r results, m metric, kinds []kind) {
 	var values, ratios []string
 	any, compared := false, false
@@ -230,7 +230,7 @@ func (r results) againstBest(net string, m metric, rivals []kind) string {
 	return fmt.Sprintf("%s x %s", ratio, name)
 }
 
-// notes returns the reasons for values that the tables lack.
+// notes appends the reasons for values that the tables lack.
 func (r results) notes(b *strings.Builder) {
 	if r.disturbed > 0 {
 		fmt.Fprintf(b, "\n%d values of disturbed measurements are left out.\n", r.disturbed)

@@ -12,33 +12,33 @@ import (
 	"strings"
 )
 
-// These are the Go programs that are compared with srdtun.
+// These constants name the Go programs that are compared with srdtun.
 const (
 	wireguardModule = "golang.zx2c4.com/wireguard"
 	nebulaModule    = "github.com/slackhq/nebula"
 
-	// Tailscale's fork has no releases; its tag "latest" is from 2020.
+	// Tailscale's fork has no releases, and its tag "latest" is from 2020.
 	wireguardTSModule  = "github.com/tailscale/wireguard-go"
 	wireguardTSVersion = "v0.0.0-20260928213032-417aef361226"
 )
 
-// newToolchain is at least the Go version that the newest of these programs require. The go
-// command fetches this Go version.
+// newToolchain selects a Go version that is new enough for all compared programs. The go command
+// downloads this Go version.
 const newToolchain = "GOTOOLCHAIN=go1.27.3+auto"
 
-// oldestTried bounds the number of releases that are tried, from the newest on.
+// oldestTried bounds the number of releases to try, from the newest to older ones.
 const oldestTried = 4
 
-// tools are the programs that this command builds, in their newest release unless noted.
+// tools holds the programs that this command builds, in their newest release unless noted.
 type tools struct {
 	wireguard, wireguardTS, nebula, nebulaCert string
 	notes                                      map[string]string // by title: remarks
 	missing                                    map[string]error  // by the name of a kind: why it cannot run
 }
 
-// install builds the programs of the kinds into dir. Nebula is built from the folder
-// nebulaSource. If that is empty, its newest release is built. A program that cannot be built
-// here is taken from PATH.
+// install builds the programs of the given kinds into dir. If nebulaSource is set, Nebula is built
+// from that folder. Otherwise Nebula's newest release is built. If a program cannot be built here,
+// the program in PATH is used.
 func install(dir, nebulaSource string, kinds []string) (*tools, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -78,7 +78,8 @@ func install(dir, nebulaSource string, kinds []string) (*tools, error) {
 	return t, nil
 }
 
-// fromPath takes programs from PATH, for buildErr. It returns buildErr if they are not there.
+// fromPath uses the programs in PATH after a build has failed with buildErr. fromPath returns
+// buildErr if PATH lacks one of the programs.
 func (t *tools) fromPath(k kind, buildErr error, paths map[string]*string) error {
 	if len(paths) == 0 {
 		return buildErr
@@ -94,10 +95,10 @@ func (t *tools) fromPath(k kind, buildErr error, paths map[string]*string) error
 	return nil
 }
 
-// mptcpSwitch says whether the kernel has MPTCP, and is 1 if it is on.
+// mptcpSwitch is the file that exists if the kernel has MPTCP, and contains 1 if MPTCP is on.
 const mptcpSwitch = "/proc/sys/net/mptcp/enabled"
 
-// look notes which kinds cannot run, because wg(8) or the kernel's MPTCP is missing.
+// look records which transports cannot run, because wg(8) or the kernel's MPTCP is missing.
 func (t *tools) look() {
 	if _, err := exec.LookPath("wg"); err != nil {
 		t.missing[wireguardGo.name], t.missing[wireguardTS.name] = err, err
@@ -107,7 +108,7 @@ func (t *tools) look() {
 	}
 }
 
-// able returns the entries whose kinds can run, and prints the others.
+// able returns the entries whose transports can run, and prints the other entries.
 func (t *tools) able(entries []entry) (able []entry) {
 	said := map[string]bool{}
 	for _, e := range entries {
@@ -122,7 +123,8 @@ func (t *tools) able(entries []entry) (able []entry) {
 	return able
 }
 
-// findGo also looks in Go's usual folder, because sudo removes it from PATH.
+// findGo looks for the go command in PATH and in Go's usual folder, because sudo removes that
+// folder from PATH.
 func findGo() (string, error) {
 	path, err := exec.LookPath("go")
 	if err == nil {
@@ -138,10 +140,10 @@ func findGo() (string, error) {
 // builder runs go install.
 type builder struct{ goCommand, dir string }
 
-// newest installs the packages of a module in their newest release. The newest release may
-// require a newer Go, or the proxy may lack a part of it. Then the newest release that can be
-// built here is installed. Without a network, the program of an earlier run is used. In both
-// cases a note says so.
+// newest installs the packages of a module in the newest release. The newest release may require a
+// newer Go, or the proxy may lack a part of it. In that case the newest release that can be built
+// here is installed. Without a network, the program of an earlier run is used. Each of these
+// replacements is recorded in a note.
 func (b builder) newest(t *tools, title, module string, packages ...string) error {
 	fmt.Printf("building %s\n", title)
 	err := b.install(module, packages, "latest")
@@ -169,9 +171,9 @@ func (b builder) newest(t *tools, title, module string, packages ...string) erro
 	return nil
 }
 
-// pinned builds Tailscale's fork. The fork's go.mod has lines that only a main module may
-// have, so it cannot be installed by its path. So it is built as a tool of an empty module.
-// Without a network, the program of an earlier run is used.
+// pinned builds Tailscale's fork of wireguard-go. The fork's go.mod has lines that only a main
+// module may have, so "go install" refuses the fork. Therefore pinned builds the fork as a tool of
+// an empty module. Without a network, the program of an earlier run is used.
 func (b builder) pinned(t *tools) error {
 	fmt.Printf("building %s\n", wireguardTS.title)
 	dir, err := os.MkdirTemp("", "wireguard-ts-")
@@ -197,7 +199,7 @@ func (b builder) pinned(t *tools) error {
 	return nil
 }
 
-// source builds nebula from a folder of its source, and notes the commit.
+// source builds nebula from a source folder, and records the commit.
 func (b builder) source(t *tools, dir string) error {
 	fmt.Printf("building %s of %s\n", nebula.title, dir)
 	if _, err := b.runIn(dir, "build", "-trimpath", "-o", b.dir+string(os.PathSeparator), "./cmd/nebula", "./cmd/nebula-cert"); err != nil {
@@ -246,8 +248,8 @@ func (b builder) runIn(dir string, args ...string) (string, error) {
 	return string(out), nil
 }
 
-// candidates returns the newest releases in "MODULE v1.0.0 v1.1.0 ..", newest first, without
-// pre-releases.
+// candidates parses "MODULE v1.0.0 v1.1.0 ..", and returns the newest releases, newest first,
+// without pre-releases.
 func candidates(list string) (newest []string) {
 	fields := strings.Fields(list)
 	for _, v := range slices.Backward(fields[min(1, len(fields)):]) {
@@ -258,7 +260,7 @@ func candidates(list string) (newest []string) {
 	return newest
 }
 
-// versions returns the version of each compared program, by title.
+// versions returns the version of each compared program, keyed by its title.
 func (t *tools) versions(srdtunPath string, kinds []string) map[string]string {
 	v := map[string]string{
 		"srdtun": firstWords(srdtunPath, "version"),
@@ -279,10 +281,10 @@ func (t *tools) versions(srdtunPath string, kinds []string) map[string]string {
 	return v
 }
 
-// kindName maps the name of a kind to its title.
+// kindName pairs the name of a transport with its title.
 type kindName struct{ name, title string }
 
-// firstWords returns the first line of a command's version output, without build details.
+// firstWords returns the first line of a program's version output, without build details.
 func firstWords(command string, args ...string) string {
 	// Some programs print their version and then exit with an error.
 	out, _ := exec.Command(command, args...).CombinedOutput()

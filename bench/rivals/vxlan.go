@@ -11,12 +11,12 @@ import (
 
 const (
 	vxlanDevice = "vx0"
-	// vxlanHeaders is how much smaller the MTU inside VXLAN is: inner Ethernet 14, VXLAN 8,
-	// UDP 8, IPv4 20 bytes.
+	// vxlanHeaders is the number of bytes by which the MTU inside VXLAN is smaller: inner Ethernet
+	// 14, VXLAN 8, UDP 8, IPv4 20.
 	vxlanHeaders = 50
 )
 
-// vxlanA and vxlanB are the addresses of A and B inside the VXLAN.
+// vxlanA and vxlanB are the addresses of hosts A and B inside the VXLAN.
 var vxlanA, vxlanB = netip.MustParseAddr("10.88.0.1"), netip.MustParseAddr("10.88.0.2")
 
 // bulkInVXLAN measures one bulk flow in a VXLAN on top of the link.
@@ -52,8 +52,8 @@ func (b *bench) bulkInVXLAN(s *site, l *link) ([]value, error) {
 	return b.bulk(s, &inside, 1)
 }
 
-// plugVXLAN makes one end of a VXLAN without outer checksums, as in container networks. below is
-// the MTU of the device that carries it.
+// plugVXLAN creates one end of a VXLAN without outer UDP checksums, as in container networks. below
+// is the MTU of the device that carries the VXLAN.
 func plugVXLAN(h *fabric.Host, local, peer, own netip.Addr, ports string, below int) error {
 	for _, command := range []string{
 		fmt.Sprintf("link add %s type vxlan id 7 %s noudpcsum local %s remote %s", vxlanDevice, ports, local, peer),
@@ -67,7 +67,7 @@ func plugVXLAN(h *fabric.Host, local, peer, own netip.Addr, ports string, below 
 	return nil
 }
 
-// sourceOf returns the source address that h uses towards another address.
+// sourceOf returns the source address that host h uses for packets to another address.
 func sourceOf(h *fabric.Host, to netip.Addr) (netip.Addr, error) {
 	text, err := h.Run("ip", "-o", "route", "get", to.String())
 	if err != nil {

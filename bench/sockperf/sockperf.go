@@ -1,5 +1,4 @@
-// Package sockperf measures the round trip of small requests over TCP with the program
-// sockperf.
+// Package sockperf runs the program sockperf to measure the round trip of small requests over TCP.
 package sockperf
 
 import (
@@ -14,19 +13,19 @@ import (
 	"github.com/srdtun/srdtun/e2e/meter"
 )
 
-// Percentiles are in microseconds.
+// Percentiles holds round trip percentiles in microseconds.
 type Percentiles struct{ P50, P99 float64 }
 
 const (
 	port  = "11111"
 	bytes = "64"
-	// slack is the time to connect and to end, in addition to the measuring time.
+	// slack is the time that sockperf has to connect and to end, in addition to the measuring time.
 	slack = 20 * time.Second
 )
 
-// Requests sends requests of 64 bytes from client to an address of the server over one TCP
-// connection. Each request is sent after the answer to the previous one. The measuring time is
-// in whole seconds.
+// Requests sends requests of 64 bytes from client to the server's address over one TCP connection.
+// Each request is sent after the answer to the previous one. The measuring time is rounded to whole
+// seconds.
 func Requests(server, client *fabric.Host, to netip.Addr, during time.Duration) (p Percentiles, err error) {
 	s, err := server.Start("sockperf", "sr", "--tcp", "-i", to.String(), "-p", port)
 	if err != nil {
@@ -47,9 +46,9 @@ func Requests(server, client *fabric.Host, to netip.Addr, during time.Duration) 
 func seconds(d time.Duration) string { return strconv.Itoa(int(d.Seconds())) }
 
 var (
-	// colour matches a terminal's escape sequence; sockperf prints many.
+	// colour matches a terminal's escape sequence, because sockperf prints many of them.
 	colour = regexp.MustCompile("\x1b\\[[0-9;]*m")
-	// line matches a line with one percentile, in microseconds.
+	// line matches a line of sockperf's output with one percentile, in microseconds.
 	line = regexp.MustCompile(`percentile (50|99)\.000\s*=\s*([0-9.]+)`)
 )
 
