@@ -9,10 +9,10 @@ type condition struct {
 	subject string
 }
 
-// conditions are the current conditions. The zero value has none.
+// conditions are the conditions that hold now. The zero value contains no condition.
 type conditions map[condition]bool
 
-// set notes whether k holds, and reports whether that has changed.
+// set records whether condition k holds, and reports whether that has changed.
 func (c *conditions) set(k condition, holds bool) (changed bool) {
 	if (*c)[k] == holds {
 		return false
@@ -28,7 +28,7 @@ func (c *conditions) set(k condition, holds bool) (changed bool) {
 	return true
 }
 
-// forget drops the conditions of peers that are not in peers.
+// forget deletes the conditions of peers that are not in peers.
 func (c conditions) forget(peers []*peer) {
 	there := make(map[*peer]bool, len(peers))
 	for _, p := range peers {

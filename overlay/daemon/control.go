@@ -41,7 +41,7 @@ func (s *server) peersOf(part control.Part) []*peer {
 	return []*peer{p}
 }
 
-// reached returns the first of the peers that have paths.
+// reached returns the first control.ReachedMost peers that have paths.
 func reached(all []*peer) (v []*peer) {
 	for _, p := range all {
 		has := false

@@ -12,7 +12,7 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// delivery checks a peer's frames and writes them to the device.
+// delivery checks the frames from a peer and writes them to the device.
 type delivery struct {
 	tun       *tundev.Device
 	mergers   *sync.Pool                  // of *merge.Merger, the device's
@@ -26,7 +26,7 @@ type delivery struct {
 	aged      atomic.Uint64               // datagrams dropped: held for order while the process did not run
 }
 
-// Flush implements loop.App. It writes the frames in order to the device.
+// Flush implements loop.App. The peer's ordered frames are written to the device.
 func (p *peer) Flush() (flushed bool) {
 	now := p.link.Lock()
 	p.delivery.ready = p.in.reassembler.TakeReady(p.delivery.ready[:0])
@@ -51,7 +51,7 @@ func (p *peer) Flush() (flushed bool) {
 	return flushed
 }
 
-// drain writes the frames of a writer to the device.
+// drain writes the frames that wait at a writer to the device.
 func (d *delivery) drain(now mono.Time, o *writer) bool {
 	frames := o.take()
 	defer o.done()
@@ -62,7 +62,8 @@ func (d *delivery) drain(now mono.Time, o *writer) bool {
 	return true
 }
 
-// writeAll hands frames to the kernel. It joins several packets of a flow.
+// writeAll writes frames to the device. Consecutive packets of a flow are joined into
+// super-frames.
 func (d *delivery) writeAll(now mono.Time, frames []*frame.Frame) {
 	if frames = d.filter(now, frames); len(frames) == 0 {
 		return
@@ -80,7 +81,8 @@ func (d *delivery) writeAll(now mono.Time, frames []*frame.Frame) {
 	m.Flush()
 }
 
-// filter returns the frames for the device, in place. It drops and counts the others.
+// filter returns the frames that may be written to the device, in the same slice. All other
+// frames are dropped and counted.
 func (d *delivery) filter(now mono.Time, frames []*frame.Frame) (kept []*frame.Frame) {
 	kept = frames[:0]
 	for _, f := range frames {
@@ -93,8 +95,8 @@ func (d *delivery) filter(now mono.Time, frames []*frame.Frame) (kept []*frame.F
 	return kept
 }
 
-// tooOld reports whether f is a datagram that is older than any wait in the reordering buffer,
-// and counts it. This happens if the process was stopped while the datagram waited.
+// tooOld reports whether f is a datagram older than any wait in the reordering buffer, and
+// counts such datagrams. A datagram is that old only if the process was stopped while it waited.
 func (d *delivery) tooOld(now mono.Time, f *frame.Frame) bool {
 	if f.Enqueued == 0 || now.Sub(f.Enqueued) <= datagramAge || packet.IsTCP(f.Data) {
 		return false
@@ -103,8 +105,8 @@ func (d *delivery) tooOld(now mono.Time, f *frame.Frame) bool {
 	return true
 }
 
-// admits reports whether the peer may send from the source address in the inner header, and
-// counts refused frames.
+// admits reports whether the frame's inner source address is allowed for the peer, and counts
+// refused frames.
 func (d *delivery) admits(f *frame.Frame) bool {
 	src, ok := source(f.Data)
 	if !ok {
@@ -124,7 +126,7 @@ func source(b []byte) (netip.Addr, bool) {
 	return netip.Addr{}, false
 }
 
-// These are the lengths of the shortest headers in bytes.
+// These constants are the lengths of the shortest IP headers in bytes.
 const (
 	ipv4Header = 20
 	ipv6Header = 40

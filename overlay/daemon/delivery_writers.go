@@ -7,12 +7,13 @@ import (
 	"github.com/srdtun/srdtun/srd/loop"
 )
 
-// writerCount bounds the threads that write to the device for one peer at once. The number
-// suffices for the largest expected host. Each flow has one writer, and so stays in order. If
-// one thread is too slow, there are many flows to share among writers.
+// writerCount is the number of threads that can write to the device for one peer at once. Eight
+// threads suffice for the largest expected host. All frames of a flow are written by one writer,
+// so the flow stays in order. If one thread is too slow, the peer has many flows, which are
+// distributed among the writers.
 const writerCount = 8
 
-// writers hold ordered frames until the device takes them.
+// writers hold a peer's ordered frames until they are written to the device.
 type writers [writerCount]writer
 
 // writer holds the ordered frames of some of a peer's flows.
@@ -24,20 +25,21 @@ type writer struct {
 	out   []*frame.Frame // being written; owned by the holder of turn
 }
 
-// readyMost bounds the bytes that wait at a writer. A thread that adds more waits for its turn,
-// and writes the frames itself. Eight writers, with as many bytes being written, hold half of a
-// peer's bound for reordering. A frame takes frameRoom of memory beside its bytes.
+// readyMost bounds the bytes that wait at a writer, including frameRoom bytes for the memory of
+// each frame. A thread that exceeds the limit must write the frames itself, after any thread
+// that is already writing. Eight writers, with as many bytes being written, hold half of the
+// limit of a peer's reordering buffer.
 const (
 	readyMost = 1 << 20
 	frameRoom = 512
 )
 
-// keepOut bounds the room for frames that a writer keeps: one round's frames.
+// keepOut bounds the capacity of the slices that a writer keeps, in frames: one round's frames.
 const keepOut = 1024
 
-// enqueue gives frames to the writers of their flows, in order. It returns two sets of writers
-// as bit masks: the writers that got frames, and those that are full. The caller holds the
-// peer's lock, so frames of a flow stay in order among threads.
+// enqueue adds frames to the writers of their flows, in order. The results are bit masks of
+// writers: those that received frames, and those that are full. The caller holds the peer's
+// lock, so threads cannot reorder the frames of a flow.
 func (v *writers) enqueue(frames []*frame.Frame) (some, full uint) {
 	for len(frames) > 0 {
 		at, n := frames[0].Flow%writerCount, 1
@@ -60,7 +62,8 @@ func (v *writers) enqueue(frames []*frame.Frame) (some, full uint) {
 	return some, full
 }
 
-// take returns all waiting frames. They are valid until the caller calls done.
+// take returns all frames that wait at the writer. The frames are valid until the caller calls
+// done.
 func (o *writer) take() []*frame.Frame {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -68,7 +71,7 @@ func (o *writer) take() []*frame.Frame {
 	return o.out
 }
 
-// done releases the frames of take, because the flows may be idle for hours.
+// done clears the slice that take returned, so that an idle flow holds no frames in memory.
 func (o *writer) done() {
 	clear(o.out)
 	if cap(o.out) > keepOut {

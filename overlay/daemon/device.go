@@ -17,7 +17,7 @@ import (
 	"github.com/srdtun/srdtun/overlay/tundev"
 )
 
-// device is the TUN device with its network settings on this host.
+// device is the TUN device and its network settings on this host.
 type device struct {
 	log     *eventLog
 	running *runningConfig
@@ -27,7 +27,7 @@ type device struct {
 	spare   func(error) bool // leaves out guests that stop the start; false: there are none
 }
 
-// open makes the device and configures it.
+// open creates the device and configures it.
 func (d *device) open() (err error) {
 	c := d.running.cfg()
 	if _, err := net.InterfaceByName(c.Interface.Name); err == nil {
@@ -51,8 +51,9 @@ func (d *device) open() (err error) {
 	return nil
 }
 
-// holderOf names the daemon that has a device. One of the two daemons is a service, and the other
-// was started by hand: with different run directories, no lock excludes the other.
+// holderOf describes the daemon that already uses a device of this name. One of the two daemons
+// is a service, and the other was started by hand: with different run directories, the lock file
+// of one does not exclude the other.
 func holderOf(name string) string {
 	there := func(path ...string) bool {
 		_, err := os.Lstat(filepath.Join(path...) + rundir.Socket)
@@ -88,7 +89,7 @@ func (d *device) configure() (*netconf.State, error) {
 	}
 }
 
-// plan returns the network settings for c. file keeps their state.
+// plan returns the network settings for c, whose state is saved in file.
 func (d *device) plan(c *config.Config, file string) netconf.Plan {
 	link := c.Interface.Name
 	if d.tun != nil {
@@ -109,7 +110,8 @@ func planOf(c *config.Config, link, file string) netconf.Plan {
 	}
 }
 
-// mtu returns the current MTU of the device. Others may have changed it.
+// mtu returns the current MTU of the device. Another program may have changed the MTU since the
+// start.
 func (d *device) mtu() int {
 	if i, err := net.InterfaceByName(d.tun.Name()); err == nil {
 		return i.MTU
@@ -117,16 +119,16 @@ func (d *device) mtu() int {
 	return d.running.cfg().Interface.MTU
 }
 
-// newMerger returns a merger, which joins packets for the device. It is empty after its Flush,
-// so any writer may use it.
+// newMerger returns a merger, which joins packets into super-frames for the device. After its
+// Flush a merger is empty, so any writer may use it.
 func (d *device) newMerger() any {
 	return merge.New(merge.Config{UDP: d.tun.Offloads().USO, Tunnels: d.tun.Offloads().Tunnels, Alloc: d.tun.Pool().Get, Write: func(f *frame.Frame, what merge.Outcome) {
 		write(d.tun, f, what)
 	}})
 }
 
-// write writes a frame to the device. The device counts the frames that it drops. A write
-// fails permanently only if the device is gone, and then reading fails too.
+// write writes a frame to the device. The device counts the frames that cannot be written. A
+// write fails permanently only if the device has been removed, and then reading fails too.
 func write(dev *tundev.Device, f *frame.Frame, what merge.Outcome) {
 	defer f.Release()
 	if what == merge.Joined {

@@ -10,14 +10,14 @@ import (
 )
 
 const (
-	// bindableMost bounds the wait until the kernel has made an address usable. A separate
-	// thread waits. The kernel takes less than a millisecond, or a second with duplicate address
-	// detection.
+	// bindableMost bounds the wait until the kernel accepts a new address of the device in bind(2).
+	// A separate thread waits for this. The kernel needs less than a millisecond, or a second with
+	// duplicate address detection.
 	bindableMost = 2 * time.Second
 	bindablePoll = time.Millisecond
 )
 
-// awaitBindable returns once servers that start after this process can bind its addresses.
+// awaitBindable returns when other programs can bind the addresses of the device.
 func (d *device) awaitBindable(ctx context.Context) {
 	for _, p := range d.running.cfg().Interface.Address {
 		if p.Addr().Is6() && d.net.Absent() {

@@ -10,22 +10,22 @@ import (
 	"github.com/srdtun/srdtun/overlay/netconf"
 )
 
-// The guard restores the interface's addresses, routes and rules that others remove. If
-// another program undoes each repair, the two must not keep the host busy. So after
-// guardBurst repairs the guard waits before each further one.
+// The guard restores addresses, routes and rules of the interface that other programs remove. If
+// another program undoes each repair, the two programs must not keep the host busy. So after
+// guardBurst repairs the guard waits before each further repair.
 const (
-	// The first guardBurst repairs come at once. Then there is one repair every guardEvery.
+	// The first guardBurst repairs are made at once. Then one repair is made every guardEvery.
 	guardBurst = 8
 	guardEvery = 30 * time.Second
 	// guardRetry is the wait after a failed subscription or a failed repair.
 	guardRetry = 10 * time.Second
-	// guardLook is the interval of checks if the kernel reports no change, because a report
-	// may be lost.
+	// guardLook is the interval of checks without a report of a change from the kernel, because a
+	// report may be lost.
 	guardLook = 5 * time.Minute
 )
 
-// guarding limits the rate of repairs, and remembers which repairs were reported. The zero
-// value allows a repair at once.
+// guarding limits the rate of repairs, and stores which repairs have been reported. The zero
+// value allows an immediate repair.
 type guarding struct {
 	used int       // repairs, less the forgiven ones
 	at   time.Time // time of the last forgiven repair
@@ -62,8 +62,7 @@ func (d *device) guard(ctx context.Context) {
 		}
 		look := time.Duration(0) // something may be gone since before the subscription
 		for w.Wait(ctx, time.Now().Add(look)) {
-			// A program that flushes one table usually flushes the next one too, so the
-			// repair waits.
+			// A program that flushes one table often flushes the next table too, so the repair waits.
 			if !pause(ctx, max(settle, g.wait(time.Now()))) {
 				break
 			}
@@ -85,8 +84,8 @@ func pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// restore puts missing settings back, and reports them. It returns the time until the next
-// check.
+// restore repairs missing settings, and reports the repairs. The result is the time until the
+// next check.
 func (d *device) restore(g *guarding) time.Duration {
 	name := d.running.cfg().Interface.Name
 	r := d.net.Restore()
@@ -107,7 +106,8 @@ func (d *device) restore(g *guarding) time.Duration {
 	return guardLook
 }
 
-// tellRestored reports repairs, and failed repairs. A failure that repeats is reported once.
+// tellRestored reports repairs, and failed repairs. A failure that repeats is reported only
+// once.
 func (d *device) tellRestored(name string, r netconf.Restored, g *guarding) {
 	before := g.lost
 	switch {
@@ -137,7 +137,7 @@ func (d *device) tellDevice(name string, r netconf.Restored, g *guarding) {
 	g.down = r.Down
 }
 
-// some lists the first few of many texts.
+// some joins the first texts of v, and the number of the others.
 func some(v []string) string {
 	text := strings.Join(v[:min(len(v), events.MostListed)], ", ")
 	if len(v) > events.MostListed {

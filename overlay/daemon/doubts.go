@@ -15,9 +15,10 @@ import (
 	"github.com/srdtun/srdtun/overlay/events"
 )
 
-// Doubts returns likely mistakes in a valid configuration on this host now. Each is a line
-// with file, line and key. A missing thing, such as an interface, may still come. check, set,
-// reload and the start all have their warnings from here.
+// Doubts returns likely mistakes in a valid configuration, given the present state of this host.
+// Each warning is a line with file, line and key. A missing object, such as an interface, may
+// still appear later. The commands check, set and reload, and the start, all print these
+// warnings.
 func Doubts(c *config.Config, now time.Time) []error {
 	all := append(c.Doubts(now, config.HostAddresses()), doubtPrograms(c, "pre_up", c.Interface.Hooks.PreUp)...)
 	all = append(all, doubtPrograms(c, "post_up", c.Interface.Hooks.PostUp)...)
@@ -40,18 +41,18 @@ func Doubts(c *config.Config, now time.Time) []error {
 	return all
 }
 
-// onLoopback is the fault of an entry of paths.local.
+// onLoopback returns the warning for an entry of paths.local on the loopback device.
 func onLoopback(entry string) string {
 	return entry + " belongs to the loopback device: packets from there never leave this host; want the interface or address that leads to the peers"
 }
 
-// doubtEnd checks the commands that run at the end. Without this check, their faults would
-// be reported only at the end.
+// doubtEnd checks the programs of pre_down and post_down. Without this check, their faults would
+// be reported only when the daemon stops.
 func doubtEnd(c *config.Config) []error {
 	return append(doubtPrograms(c, "pre_down", c.Interface.Hooks.PreDown), doubtPrograms(c, "post_down", c.Interface.Hooks.PostDown)...)
 }
 
-// doubtPrograms checks that the programs of commands exist.
+// doubtPrograms checks that the program of each command exists.
 func doubtPrograms(c *config.Config, key string, commands [][]string) (all []error) {
 	for _, argv := range commands {
 		program := c.Command(argv)[0]
@@ -62,8 +63,8 @@ func doubtPrograms(c *config.Config, key string, commands [][]string) (all []err
 	return all
 }
 
-// bareExec removes the program's name from an error, because the message already contains
-// it.
+// bareExec removes the program's name from an error, because the message already contains the
+// name.
 func bareExec(err error) error {
 	var program *exec.Error
 	if errors.As(err, &program) {
@@ -76,8 +77,8 @@ func bareExec(err error) error {
 	return err
 }
 
-// tellDoubts reports the doubts about c that before did not have. It leaves out doubts that prevent
-// the start, or that have their own event.
+// tellDoubts reports the warnings about c that the configuration before did not cause. Warnings
+// that prevent the start, or that have their own event, are left out.
 func (s *settings) tellDoubts(c, before *config.Config) {
 	known := map[string]bool{}
 	if before != nil {
@@ -96,19 +97,20 @@ func (s *settings) tellDoubts(c, before *config.Config) {
 	}
 }
 
-// outcome is the result of a change.
+// outcome is the result of a change of the configuration.
 type outcome struct {
 	diff   []config.Change
 	want   *config.Config // the whole request, with expired peers and keys that need a restart
 	faults []error        // of drop-in files
 }
 
-// mostWarned bounds the refused drop-in files that one answer lists.
+// mostWarned bounds the refused drop-in files that one reply lists.
 const mostWarned = 20
 
-// warnings returns the warnings for the caller of a change. A reload has all warnings of "srdtun
-// check". A change of single keys has the warnings that it causes, and all about its keys. They
-// name no file, because the value is in no file.
+// warnings returns the warnings for the client that requested a change. A reload returns all
+// warnings of "srdtun check". A change of single keys returns the warnings that it causes, and
+// all warnings about its keys. For such a change the warnings name no file, because the value is
+// in no file.
 func (s *settings) warnings(c control.Change, before *config.Config, done outcome) (v []string) {
 	for _, f := range config.RootsFirst(done.faults)[:min(len(done.faults), mostWarned)] {
 		v = append(v, f.Error())
@@ -151,8 +153,8 @@ func withoutFile(doubt error) string {
 	return doubt.Error()
 }
 
-// startWarnings returns the warnings of the start: the doubts, and the events so far. The doubts
-// include the events about them.
+// startWarnings returns the warnings of the start: those of the configuration, and the events so
+// far. Events that repeat a warning of the configuration are left out.
 func (s *server) startWarnings() (v []string) {
 	for _, d := range Doubts(s.running.cfg(), s.settings.clock()) {
 		v = append(v, d.Error())

@@ -12,9 +12,10 @@ import (
 	"github.com/srdtun/srdtun/overlay/netconf"
 )
 
-// DoubtRoutes warns of a tunnel inside a tunnel that nobody asked for. The start of c would take
-// other tunnels' outer packets, or the host's routes would take the outer packets of c. others are
-// the running interfaces. If c runs, the warnings come from its status.
+// DoubtRoutes warns of a tunnel inside a tunnel that the configuration does not name. Either c
+// would route other tunnels' outer packets into its own device, or the host would route the
+// outer packets of c into another tunnel. The parameter others has the running interfaces. If
+// the interface of c is running, the warnings are taken from its status.
 func DoubtRoutes(c *config.Config, others []*control.Status) (all []error) {
 	if i := slices.IndexFunc(others, func(st *control.Status) bool { return st.Interface == c.Interface.Name }); i >= 0 {
 		for _, line := range others[i].Conflicts {
@@ -54,10 +55,10 @@ func DoubtRoutes(c *config.Config, others []*control.Status) (all []error) {
 	return all
 }
 
-// refusedTold bounds the lines about routes that another interface has.
+// refusedTold bounds the lines about routes that another interface already has.
 const refusedTold = 8
 
-// owner is a peer with its allowed IPs.
+// owner is the name of a peer with its allowed IPs.
 type owner struct {
 	title    string
 	prefixes []netip.Prefix
@@ -70,7 +71,7 @@ func ownersOf(c *config.Config) (v []owner) {
 	return v
 }
 
-// ownersIn returns the peers of a running interface.
+// ownersIn returns the peers of the running interface name.
 func ownersIn(name string, others []*control.Status) (v []owner) {
 	for _, st := range others {
 		if st.Interface != name {
@@ -90,8 +91,8 @@ func ownersIn(name string, others []*control.Status) (v []owner) {
 	return v
 }
 
-// takerOf returns the narrowest prefix around an address, and its peer. Default routes do not
-// count.
+// takerOf returns the longest prefix that contains an address, and the peer of that prefix.
+// Default routes are ignored.
 func takerOf(owners []owner, to netip.Addr) (prefix netip.Prefix, title string) {
 	for _, o := range owners {
 		for _, a := range o.prefixes {
@@ -103,15 +104,15 @@ func takerOf(owners []owner, to netip.Addr) (prefix netip.Prefix, title string) 
 	return prefix, title
 }
 
-// wouldEnter names the tunnel that packets from the uplinks of c to an address would enter; "":
-// none, or one that paths.local names.
+// wouldEnter returns the tunnel into which packets from the uplinks of c to an address would be
+// routed. The result is "" if there is none, or if paths.local names that tunnel.
 func wouldEnter(c *config.Config, to netip.Addr, mark uint32) string {
 	from := []netconf.Outer{{To: to, Mark: mark}}
 	if len(c.Paths.Local) > 0 {
 		from = nil
 	}
 	for _, l := range c.Paths.Local {
-		// Packets of a named interface match no rule.
+		// If an entry names an interface, no policy rule applies to its packets.
 		if l.Interface == "" && l.Addr.Is4() == to.Is4() {
 			from = append(from, netconf.Outer{To: to, From: l.Addr, Mark: mark})
 		}
@@ -124,8 +125,9 @@ func wouldEnter(c *config.Config, to netip.Addr, mark uint32) string {
 	return ""
 }
 
-// Enters names running tunnels whose outer packets enter an interface, a line for each address.
-// It leaves out tunnels with a rule for their mark, as the interface's own status names them.
+// Enters returns a line for each address to which a running tunnel sends outer packets through
+// the interface name. Tunnels with a policy rule for their mark are left out, because the
+// interface's own status names them.
 func Enters(name string, others []*control.Status) (lines []string) {
 	link, err := net.InterfaceByName(name)
 	if err != nil {
@@ -140,8 +142,8 @@ func Enters(name string, others []*control.Status) (lines []string) {
 	return lines
 }
 
-// outerOf returns the outer packets of other interfaces with a mark that is not in marked. It takes
-// each peer's paths that follow the routes, the first path to each address.
+// outerOf returns the outer packets of other interfaces, except those whose mark is in marked.
+// Of the paths that follow the routes, the first one to each address of a peer is used.
 func outerOf(name string, others []*control.Status, marked []netconf.Outer) (v []netconf.Outer) {
 	for _, st := range others {
 		if slices.ContainsFunc(marked, func(o netconf.Outer) bool { return o.Mark == st.FwMark }) {
@@ -166,8 +168,8 @@ func outerOf(name string, others []*control.Status, marked []netconf.Outer) (v [
 	return v
 }
 
-// taken is the line about another tunnel's packets in this tunnel, and intoAnother about this
-// tunnel's packets in another. A mark helps only against a default route.
+// taken returns the warning about another tunnel's packets in this tunnel, and intoAnother the
+// reverse. Advice to set a mark is given only against a default route.
 func taken(o netconf.Outer, by string, own []owner) string {
 	if prefix, title := takerOf(own, o.Destination()); title != "" {
 		return fmt.Sprintf("%s go into %s, for %s is in allowed_ips of its peer %s: leave their addresses out there, or write 0.0.0.0/0 or ::/0 in place of halves (docs/guide.md)", o.What, by, prefix, title)
@@ -179,7 +181,8 @@ func intoAnother(to, name string) string {
 	return fmt.Sprintf("packets to its endpoint %s go into the tunnel %s, whose default route, narrower prefix or rules have taken them over; leave the address out of its allowed_ips, or, if that is meant, name %s in paths.local", to, name, name)
 }
 
-// namesInterface reports whether entries of paths.local have an interface, or one of its addresses.
+// namesInterface reports whether an entry of paths.local names an interface or one of its
+// addresses.
 func namesInterface(local []config.Local, name string) bool {
 	addrs := addressesOf(name)
 	return slices.ContainsFunc(local, func(l config.Local) bool {

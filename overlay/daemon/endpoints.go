@@ -19,7 +19,7 @@ import (
 	"github.com/srdtun/srdtun/srd/steer"
 )
 
-// endpoints keeps the addresses of peers current, and with them the paths to try.
+// endpoints keeps the addresses of peers current, and the tuples on which paths are tried.
 type endpoints struct {
 	log      *eventLog
 	running  *runningConfig
@@ -41,16 +41,16 @@ type endpoints struct {
 }
 
 const (
-	// settle is the quiet time after a change of addresses before follow acts on it.
+	// settle is the time without changes of addresses after which follow handles them.
 	settle = 200 * time.Millisecond
-	// settleMost bounds that wait if routes change all the time.
+	// settleMost bounds that wait if the routes change all the time.
 	settleMost = 2 * time.Second
 )
 
-// follow keeps the peers' addresses current until ctx ends. It acts when the host's addresses
-// or routes change, and looks up names regularly. Lookups run in another goroutine. If an
-// uplink has failed and the resolver cannot be reached, peers must still move to the remaining
-// uplinks.
+// follow keeps the peers' addresses current until ctx ends. Changes of the host's addresses or
+// routes are handled soon, and names are looked up regularly. Name lookups run in another
+// goroutine. If an uplink has failed and no resolver is reachable, peers must still move to the
+// remaining uplinks.
 func (ep *endpoints) follow(ctx context.Context) {
 	var addrs chan netlink.AddrUpdate
 	var routes chan netlink.RouteUpdate
@@ -110,10 +110,11 @@ func (ep *endpoints) follow(ctx context.Context) {
 	}
 }
 
-// await returns when addresses, routes or rules changed and have been quiet for a moment. In
-// these cases the result news is true. It also returns with the results of a lookup, after a
-// change of peers (stirred), or after wait. After the end of ctx, ok is false. A channel that
-// was closed because kernel messages were lost becomes nil.
+// await returns when addresses, routes or policy rules have changed, and have then been
+// unchanged for a moment. After such a change the result news is true. Other reasons to return
+// are the results of a lookup, a change of peers (stirred), or the end of wait. When ctx has
+// ended, ok is false. If kernel messages were lost, the channel is closed, and await sets it to
+// nil.
 func await(ctx context.Context, addrs *chan netlink.AddrUpdate, routes *chan netlink.RouteUpdate, found <-chan []answer, stir, ruled <-chan struct{}, wait time.Duration) (v []answer, stirred, news, ok bool) {
 	quiet := time.NewTimer(max(wait, 0))
 	defer quiet.Stop()
@@ -145,7 +146,7 @@ func await(ctx context.Context, addrs *chan netlink.AddrUpdate, routes *chan net
 	}
 }
 
-// ground holds the settings that the tuples of all peers depend on, besides the host's
+// ground contains the settings on which the tuples of all peers depend, besides the host's
 // addresses and routes.
 type ground struct {
 	iface config.Interface
@@ -158,14 +159,14 @@ func (ep *endpoints) ground() ground {
 	return ground{c.Interface, c.Paths, ep.sockets.mark.Load()}
 }
 
-// placeAll reads the host's addresses again, and updates the tuples of all peers.
+// placeAll reads the host's addresses, and updates the tuples of all peers.
 func (ep *endpoints) placeAll() {
 	ep.sockets.bank.Refused() // before the kernel's counters wrap
 	ep.sockets.regainIPv6(ep.sessions.loop.Join)
 	ep.uplinks.interfaces.load()
 	ep.uplinks.host.look(ep.uplinks.interfaces.all())
 	ep.reportLocals()
-	// A path from an address that is no longer listed must be closed, even if no tuple changes.
+	// If an address is no longer listed, its paths must be closed even if no tuple changes.
 	ep.uplinks.host.changed = ep.uplinks.exits() || ep.uplinks.host.changed
 	classes := ep.uplinks.classes.all()
 	for _, p := range ep.running.peers() {
@@ -182,7 +183,7 @@ func (ep *endpoints) placeAll() {
 	}
 }
 
-// placeChanged updates the tuples of peers that are new or have changed endpoints.
+// placeChanged updates the tuples of new peers and of peers with changed endpoints.
 func (ep *endpoints) placeChanged() {
 	for _, p := range ep.running.peers() {
 		remotes := p.remotes()
@@ -199,7 +200,7 @@ func (ep *endpoints) placeChanged() {
 	ep.forgetTargets()
 }
 
-// place gives p the tuples of its endpoints, and the tuples to call it back on.
+// place sets the tuples of p's endpoints, and the tuples on which this end calls p back.
 func (ep *endpoints) place(p *peer) {
 	p.remote.placed = true
 	remotes := p.remotes()
@@ -210,8 +211,8 @@ func (ep *endpoints) place(p *peer) {
 	back, aside := ep.callbackTuples(p, proven, paths)
 	tuples := ep.tuples(remotes)
 	changed := !slices.Equal(tuples, p.remote.tuples) || !slices.Equal(back, p.remote.callback.tuples)
-	// The kernel announces unchanged routes repeatedly. Such an announcement does not wake an
-	// idle peer.
+	// The kernel announces unchanged routes repeatedly. Such an announcement must not wake an idle
+	// peer.
 	news := ep.noteUnreachable(p) || changed || ep.uplinks.host.changed
 	became := ep.uplinks.moved(paths)
 	p.link.Do(func(now mono.Time, c *srd.Conn) {
@@ -239,8 +240,8 @@ func (ep *endpoints) place(p *peer) {
 	p.link.Kick()
 }
 
-// noteUnreachable notes whether no address here leads to any address of p, and reports a
-// change once. It returns whether there was a change.
+// noteUnreachable records whether p is unreachable from all addresses of this host, and reports
+// a change once. The result tells whether this changed.
 func (ep *endpoints) noteUnreachable(p *peer) (changed bool) {
 	before, remotes := p.remote.unreachable, append(p.remotes(), p.remote.callback.proven...)
 	p.remote.unreachable = len(remotes) > 0 && !slices.ContainsFunc(remotes, func(r netip.AddrPort) bool { return len(ep.uplinks.sourcesFor(r)) > 0 })
@@ -253,8 +254,8 @@ func (ep *endpoints) noteUnreachable(p *peer) (changed bool) {
 	return p.remote.unreachable != before
 }
 
-// tuples returns local x remote addresses x source ports, ports outermost. If there are more
-// tuples than paths, every pair of addresses still has some.
+// tuples returns all combinations of local address, remote address and source port; the port
+// changes slowest. If there are more tuples than paths, every pair of addresses still gets some.
 func (ep *endpoints) tuples(remotes []netip.AddrPort) (v []srd.Tuple) {
 	var pairs []pair
 	for _, r := range remotes {
@@ -272,7 +273,8 @@ func (ep *endpoints) tuples(remotes []netip.AddrPort) (v []srd.Tuple) {
 	return v
 }
 
-// reportLocals reports entries of paths.local without an address here, and their return.
+// reportLocals reports entries of paths.local that have no address on this host, and reports
+// their return.
 func (ep *endpoints) reportLocals() {
 	for _, l := range ep.running.cfg().Paths.Local {
 		name, missing := l.Interface, false
@@ -294,8 +296,8 @@ func (ep *endpoints) reportLocals() {
 	}
 }
 
-// watchRules makes follow act on changed policy rules until ctx ends. The kernel's messages
-// about addresses and routes do not cover rules.
+// watchRules wakes follow when policy rules change, until ctx ends. The kernel's messages about
+// addresses and routes do not cover rules.
 func (ep *endpoints) watchRules(ctx context.Context) {
 	for ctx.Err() == nil {
 		w, err := netconf.WatchRules()
@@ -313,15 +315,15 @@ func (ep *endpoints) watchRules(ctx context.Context) {
 	}
 }
 
-// classify updates the classes of paths in the peers' policies. A policy learns the class of a
-// new path, but later the path's uplink may belong to another entry.
+// classify updates the classes of paths in the peers' path policies. A new path gets its class
+// when it opens, but later its uplink may belong to another entry of paths.local.
 func (ep *endpoints) classify() {
 	for _, p := range ep.running.peers() {
 		p.link.Do(func(_ mono.Time, c *srd.Conn) { c.SetPolicy(p.steering.policy) })
 	}
 }
 
-// pair is the two ends of a path: an address of this host, and the remote address.
+// pair has the two addresses of a path: a local uplink, and the peer's address and port.
 type pair struct {
 	local  srd.Uplink
 	remote netip.AddrPort

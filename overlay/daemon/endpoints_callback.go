@@ -8,13 +8,13 @@ import (
 	"github.com/srdtun/srdtun/srd"
 )
 
-// A server has no endpoints for its clients, because they call it. When the server's own
-// address changes, its clients call the old address in vain. So the server calls them from its
-// new address, at their last validated addresses. WireGuard does the same with the next packet
-// that it sends. In srdtun a path is bound to an address, so new paths are opened as soon as
-// the host has another address.
+// A server has no endpoints for its clients, because the clients call the server. When the
+// server's own address changes, its clients send to the old address in vain. So the server calls
+// each client from its new address, at the client's last validated addresses. WireGuard does so
+// with the next packet that it sends. In srdtun a path is bound to an address, so new paths are
+// opened as soon as the host gets another address.
 
-// callback holds the address pairs for calling back one peer.
+// callback contains the address pairs for calling back one peer.
 type callback struct {
 	proven  []netip.AddrPort // its validated addresses, newest first: kept after the session
 	pairs   []pair
@@ -22,14 +22,14 @@ type callback struct {
 	standby []srd.Tuple // beside its own paths, in case these fall silent
 }
 
-// standbyMost bounds the standby paths on which a silent peer is called. All paths that the
-// peer opened may have failed unnoticed. With that many standby paths, at least one probably
-// takes another route through the network.
+// standbyMost bounds the standby paths on which a silent peer is called. The failure of all
+// paths that the peer opened may have gone unnoticed. With eight standby paths, at least one
+// probably takes another route through the network.
 const standbyMost = 8
 
-// callbackTuples returns the tuples for calling p back, besides the tuples of its endpoints.
-// It also returns standby tuples for a peer that calls by itself. known are its validated
-// addresses, and paths its present paths.
+// callbackTuples returns the tuples on which this end calls p back, besides the tuples of its
+// endpoints. For a peer that calls by itself, the result aside has standby tuples. Parameter
+// known has the peer's validated addresses, and paths its present paths.
 func (ep *endpoints) callbackTuples(p *peer, known []netip.AddrPort, paths []srd.PathInfo) (back, aside []srd.Tuple) {
 	b := &p.remote.callback
 	if len(known) > 0 {
@@ -54,15 +54,14 @@ func (ep *endpoints) callbackTuples(p *peer, known []netip.AddrPort, paths []srd
 		}
 	}
 	b.pairs = pairs
-	// The tuples are sorted, because the order of known changes all the time: the most
-	// recently heard address is first.
+	// The tuples are sorted, because the order of known changes with each received packet.
 	slices.SortFunc(come, func(v, w pair) int { return cmp.Or(v.local.Compare(w.local), v.remote.Compare(w.remote)) })
 	aside = ep.portsOf(come)
 	return ep.portsOf(pairs), aside[:min(len(aside), standbyMost)]
 }
 
-// hasPathTo reports whether some path to r's address is not down and starts at a current
-// source address for r.
+// hasPathTo reports whether a path to r's address exists that is not down and uses a current
+// source address.
 func (ep *endpoints) hasPathTo(r netip.AddrPort, paths []srd.PathInfo) bool {
 	locals := ep.uplinks.sourcesFor(r)
 	return slices.ContainsFunc(paths, func(p srd.PathInfo) bool {
@@ -70,10 +69,10 @@ func (ep *endpoints) hasPathTo(r netip.AddrPort, paths []srd.PathInfo) bool {
 	})
 }
 
-// portsOf returns tuples with different ports for each pair of addresses. Each pair gets as
-// many tuples as there are source ports, or ports of the peer if these are more. So each port
-// of both ends is tried: a NAT may know only some ports, and paths differ by both. All
-// combinations of ports would take hundreds of challenges.
+// portsOf returns tuples with different ports for each pair of addresses. Each pair gets as many
+// tuples as there are source ports, or as the peer has ports if these are more. So each port of
+// both ends is tried: a NAT may have mappings only for some ports, and paths differ by both
+// ports. All combinations of ports would need hundreds of challenges.
 func (ep *endpoints) portsOf(pairs []pair) (v []srd.Tuple) {
 	for len(pairs) > 0 {
 		first := pairs[0]

@@ -12,21 +12,20 @@ import (
 	"github.com/srdtun/srdtun/overlay/events"
 )
 
-// Names are looked up again at these intervals and within these bounds, because a name's
-// addresses may change.
+// A name's addresses may change, so names are looked up again at these intervals.
 const (
 	lookupEvery   = time.Minute
 	lookupRetry   = 5 * time.Second // after a failed lookup
 	lookupTimeout = 4 * time.Second // for one name
-	// lookupAtOnce bounds the lookups in flight, so that thousands of peers do not flood
-	// their resolver.
+	// lookupAtOnce bounds the concurrent lookups, so that thousands of peers do not flood their
+	// resolver.
 	lookupAtOnce = 16
-	// lookupMost is longer than a lookup of all names with a resolver that does not answer
-	// (4096 peers, each with 16 names).
+	// lookupMost bounds a lookup of all names. With a resolver that does not reply, 4096 peers with
+	// 16 names each take less.
 	lookupMost = 24 * time.Hour
 )
 
-// answer holds the current addresses of one name of a peer.
+// answer contains the current addresses of one name of a peer.
 type answer struct {
 	peer     *peer
 	endpoint config.Endpoint
@@ -34,8 +33,8 @@ type answer struct {
 	err      error
 }
 
-// lookup resolves the peers' names. It reads only the peers' configuration. Without names the
-// result is empty, not nil.
+// lookup resolves all names in the peers' endpoints. Only the peers' configuration is read. If
+// there are no names, the result is empty, not nil.
 func (ep *endpoints) lookup(ctx context.Context) []answer {
 	all := []answer{}
 	for _, p := range ep.running.peers() {
@@ -59,9 +58,9 @@ func (ep *endpoints) lookup(ctx context.Context) []answer {
 	return all
 }
 
-// takeAnswers applies the results of lookups, and returns the time until the next lookup. A
-// name keeps its addresses until there is a new result. If the resolver cannot be reached,
-// perhaps because it is behind the tunnel itself, the tunnel must not end.
+// takeAnswers applies the results of lookups, and returns the time until the next lookup. A name
+// keeps its addresses until a lookup returns new ones. The resolver may be unreachable, perhaps
+// because it is behind the tunnel itself, and the tunnel must still work.
 func (ep *endpoints) takeAnswers(answers []answer) time.Duration {
 	wait := lookupEvery
 	for _, a := range answers {
@@ -94,8 +93,8 @@ func resolve(ctx context.Context, e config.Endpoint) ([]netip.AddrPort, error) {
 	for _, a := range addrs {
 		v = append(v, netip.AddrPortFrom(a.Unmap(), e.Port))
 	}
-	// DNS servers rotate the order of their answers. The order means nothing here, and a new
-	// order must not count as a change.
+	// DNS servers rotate the order of the addresses in their replies. The order has no meaning
+	// here, and a new order must not count as a change.
 	slices.SortFunc(v, netip.AddrPort.Compare)
 	return v, err
 }

@@ -5,12 +5,12 @@ import (
 	"time"
 )
 
-// placeMost bounds the wait of a change for follow. A round with thousands of peers takes a second on
-// a busy host.
+// placeMost bounds the wait of a configuration change until the peers' tuples are updated. An
+// update of thousands of peers takes a second on a busy host.
 const placeMost = 10 * time.Second
 
-// rounds lets a change wait until follow has placed the peers, so that its answer comes when it is in
-// force.
+// rounds delays the reply to a change until follow has updated the peers' tuples, so that the
+// change is in force.
 type rounds struct {
 	wake chan struct{} // tells follow of a change
 
@@ -21,7 +21,8 @@ type rounds struct {
 	ended  chan struct{} // closed at the end of a round; nil: nobody waits
 }
 
-// note makes follow look at the peers. The running configuration has the change already.
+// note wakes follow after a change of the peers. The running configuration must already contain
+// the change.
 func (r *rounds) note() {
 	r.mu.Lock()
 	r.noted++
@@ -32,7 +33,7 @@ func (r *rounds) note() {
 	}
 }
 
-// wait returns when a round has seen all changes until now.
+// wait returns when follow has handled all changes noted before the call.
 func (r *rounds) wait() {
 	r.mu.Lock()
 	until := r.noted
@@ -52,7 +53,8 @@ func (r *rounds) wait() {
 	}
 }
 
-// next returns the end of the next round, or nil if no round is needed.
+// next returns a channel that is closed at the end of the next round, or nil if no round is
+// needed.
 func (r *rounds) next(until uint64) <-chan struct{} {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -65,7 +67,7 @@ func (r *rounds) next(until uint64) <-chan struct{} {
 	return r.ended
 }
 
-// begin starts a round, and returns a function that ends it.
+// begin marks the start of a round, and returns a function that marks its end.
 func (r *rounds) begin() (end func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -79,7 +81,7 @@ func (r *rounds) begin() (end func()) {
 	}
 }
 
-// stop ends all waits: there is no further round.
+// stop ends all waits, because there is no further round.
 func (r *rounds) stop() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -87,7 +89,7 @@ func (r *rounds) stop() {
 	r.tell()
 }
 
-// tell wakes those that wait. The caller holds mu.
+// tell wakes the goroutines that wait for the end of a round. The caller must hold mu.
 func (r *rounds) tell() {
 	if r.ended != nil {
 		close(r.ended)

@@ -10,19 +10,19 @@ import (
 	"github.com/srdtun/srdtun/srd"
 )
 
-// targetsMost bounds the remote addresses that one round of follow checks. Each check asks the
-// kernel for a route, and routes may change five times a second. With more addresses, each
-// round continues where the previous one ended.
+// targetsMost bounds the remote addresses whose routes follow checks at a time. Each check
+// requests a route from the kernel, and routes may change five times a second. If there are more
+// addresses, the next round continues with the others.
 const targetsMost = 64
 
-// target is one peer's remote address.
+// target is one remote address of a peer.
 type target struct {
 	peer   *peer
 	remote netip.AddrPort
 }
 
-// checkRoutes reports endpoints that cannot work: this daemon itself, or an endpoint behind
-// the tunnel. It also reports uplinks without a route to an endpoint.
+// checkRoutes reports endpoints that cannot work, because they are this daemon itself or are
+// reached through the tunnel. Uplinks without a route to an endpoint are reported too.
 func (ep *endpoints) checkRoutes() {
 	var all []target
 	for _, p := range ep.running.peers() {
@@ -45,7 +45,7 @@ func (ep *endpoints) checkRoutes() {
 	ep.reportTaken()
 }
 
-// reportSelf reports that a peer's endpoint is a socket of this daemon.
+// reportSelf reports an endpoint that is a socket of this daemon.
 func (ep *endpoints) reportSelf(w target) {
 	at := w.remote.String()
 	self := ep.uplinks.host.owns(srd.UplinkOf(w.remote.Addr(), 0)) && ep.sockets.bank.HasPort(w.remote.Port())
@@ -59,8 +59,8 @@ func (ep *endpoints) reportSelf(w target) {
 	}
 }
 
-// reportLoop reports that packets to a peer would go through this tunnel, or through another
-// tunnel that paths.local does not name.
+// reportLoop reports an endpoint to which packets would go through this tunnel, or through
+// another tunnel that paths.local does not name.
 func (ep *endpoints) reportLoop(w target) {
 	at, line := w.remote.String(), ""
 	switch name, own := ep.uplinks.tunnelTo(w.remote); {
@@ -85,8 +85,8 @@ func (ep *endpoints) reportLoop(w target) {
 	}
 }
 
-// forgetTargets ends the conditions of addresses that are not endpoints any more. Other functions
-// check endpoints only.
+// forgetTargets ends the conditions of addresses that are no endpoints any more. All other
+// checks cover only current endpoints.
 func (ep *endpoints) forgetTargets() {
 	for k := range ep.conditions {
 		if k.kind != events.RoutingLoop && k.kind != events.EndpointSelf {
@@ -104,7 +104,7 @@ func (ep *endpoints) forgetTargets() {
 	ep.faults.forget(ep.conditions)
 }
 
-// prefixed puts a text in front of a line, if there is one.
+// prefixed puts text before line, unless line is empty.
 func prefixed(text, line string) string {
 	if line == "" {
 		return ""
@@ -112,8 +112,8 @@ func prefixed(text, line string) string {
 	return text + line
 }
 
-// reportTaken reports outer packets of other tunnels, known by the rules for their marks, that
-// enter this one.
+// reportTaken reports outer packets of other tunnels that are routed into this one; they are
+// recognized by the rules for their marks.
 func (ep *endpoints) reportTaken() {
 	name, index := ep.device.tun.Name(), ep.device.net.Index()
 	found := map[string]netconf.Outer{}
@@ -138,7 +138,7 @@ func (ep *endpoints) reportTaken() {
 	}
 }
 
-// reportDefault reports that another tunnel has taken over the default traffic.
+// reportDefault reports that another tunnel has replaced this tunnel's default route.
 func (ep *endpoints) reportDefault() {
 	by := ep.device.net.Overtaken()
 	switch {
@@ -150,7 +150,7 @@ func (ep *endpoints) reportDefault() {
 	}
 }
 
-// findBypasses notes the interfaces of paths.local without a route to a peer, and why.
+// findBypasses records the interfaces of paths.local without a route to a peer, and the reason.
 func (ep *endpoints) findBypasses(to netip.AddrPort, found map[string]string) {
 	for _, l := range ep.running.cfg().Paths.Local {
 		if l.Interface != "" && found[l.Interface] == "" {

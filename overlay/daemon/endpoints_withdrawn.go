@@ -7,9 +7,10 @@ import (
 	"github.com/srdtun/srdtun/config"
 )
 
-// withdraw notes the addresses of endpoints that were removed from the configuration. remotes are
-// the present addresses. If a name gets other addresses, nothing is withdrawn: the old address
-// works until it falls silent. It returns true after a change.
+// withdraw records the addresses of endpoints that were removed from the configuration. The
+// parameter remotes has the present addresses. If the addresses of a name change, nothing is
+// withdrawn: the old address is used while it works. The result is true if the recorded
+// addresses changed.
 func (r *remote) withdraw(endpoints []config.Endpoint, remotes []netip.AddrPort) (changed bool) {
 	before := slices.Clone(r.withdrawn)
 	for _, e := range r.configured {
@@ -25,13 +26,13 @@ func (r *remote) withdraw(endpoints []config.Endpoint, remotes []netip.AddrPort)
 	r.withdrawn = slices.DeleteFunc(r.withdrawn, func(a netip.Addr) bool {
 		return slices.ContainsFunc(remotes, func(e netip.AddrPort) bool { return e.Addr() == a })
 	})
-	// The newest stay: their paths most probably still exist.
+	// The newest addresses are kept, because their paths most probably still exist.
 	r.withdrawn = r.withdrawn[max(0, len(r.withdrawn)-provenMost):]
 	r.configured = endpoints
 	return !slices.Equal(before, r.withdrawn)
 }
 
-// addresses returns the address of an endpoint, or the addresses of its name.
+// addresses returns the address of an endpoint, or all addresses of the endpoint's name.
 func (r *remote) addresses(e config.Endpoint) []netip.AddrPort {
 	if a, ok := e.Addr(); ok {
 		return []netip.AddrPort{a}

@@ -13,8 +13,8 @@ import (
 	"github.com/srdtun/srdtun/overlay/events"
 )
 
-// eventLog keeps the events of this interface. A separate goroutine writes them out, because a
-// journal may be slow and no peer may wait for it.
+// eventLog keeps the events of this interface. A separate goroutine writes the events out,
+// because a journal may be slow and no peer may wait for it.
 type eventLog struct {
 	run  string // identifies this process
 	news chan struct{}
@@ -31,7 +31,7 @@ func newEventLog(verbose bool) *eventLog {
 	return s
 }
 
-// add adds an event with the current time. A nil log drops it.
+// add adds an event with the current time. A nil log drops the event.
 func (s *eventLog) add(e events.Event) {
 	if s == nil {
 		return
@@ -40,7 +40,7 @@ func (s *eventLog) add(e events.Event) {
 	s.change(func(l *events.Log) { l.Add(e) })
 }
 
-// advance releases events that were held back until now.
+// advance reports delayed events that are due.
 func (s *eventLog) advance() {
 	s.change(func(l *events.Log) { l.Advance(time.Now()) })
 }
@@ -59,7 +59,7 @@ func (s *eventLog) change(f func(*events.Log)) {
 	}
 }
 
-// after returns the events with numbers greater than the given one.
+// after returns the events with numbers greater than n.
 func (s *eventLog) after(n uint64) control.Happened {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -67,7 +67,8 @@ func (s *eventLog) after(n uint64) control.Happened {
 	return control.Happened{Run: s.run, Missed: missed, Last: s.log.Last(), Events: v}
 }
 
-// page returns such events for the dashboard's page. It leaves out debug events.
+// page returns the events with numbers greater than n for the dashboard's page. Debug events are
+// left out.
 func (s *eventLog) page(n uint64) (v []dashboard.Event) {
 	for _, e := range s.after(n).Events {
 		if e.Level > events.Debug {
@@ -81,8 +82,8 @@ func (s *eventLog) page(n uint64) (v []dashboard.Event) {
 // lastWords bounds the wait for the log's output when the process ends.
 const lastWords = time.Second
 
-// write gives every event to a log, until end is called. end returns when the log has all
-// events.
+// write passes every event to a log until end is called. Function end returns when all events
+// have been passed.
 func (s *eventLog) write(to func(events.Event)) (end func()) {
 	ending, ended := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -107,7 +108,7 @@ func (s *eventLog) write(to func(events.Event)) (end func()) {
 	}
 }
 
-// writeAfter gives the events after number last to a log.
+// writeAfter passes the events after number last to a log.
 func (s *eventLog) writeAfter(last uint64, to func(events.Event)) uint64 {
 	h := s.after(last)
 	if h.Missed > 0 {
@@ -122,12 +123,12 @@ func (s *eventLog) writeAfter(last uint64, to func(events.Event)) uint64 {
 	return h.Last
 }
 
-// tell adds an event without a peer.
+// tell adds an event that concerns no peer.
 func (l *eventLog) tell(kind events.Kind, subject, format string, args ...any) {
 	l.add(events.Event{Kind: kind, Subject: subject, Text: fmt.Sprintf(format, args...)})
 }
 
-// tellOf adds an event of a peer.
+// tellOf adds an event that concerns a peer.
 func (l *eventLog) tellOf(p *config.Peer, kind events.Kind, subject, format string, args ...any) {
 	title := p.Title()
 	l.add(events.Event{Kind: kind, Peer: title, Guest: p.Guest, Subject: subject, Text: "peer " + title + ": " + fmt.Sprintf(format, args...)})
@@ -138,7 +139,7 @@ func (l *eventLog) tellGuest(kind events.Kind, subject, format string, args ...a
 	l.add(events.Event{Kind: kind, Guest: true, Subject: subject, Text: fmt.Sprintf(format, args...)})
 }
 
-// teller returns the function that tells events of guests, or of anything else.
+// teller returns tellGuest if guest is set, else tell.
 func (l *eventLog) teller(guest bool) func(kind events.Kind, subject, format string, args ...any) {
 	if guest {
 		return l.tellGuest

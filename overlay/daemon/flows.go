@@ -16,9 +16,9 @@ import (
 )
 
 const (
-	// flowsMost bounds the flows in an answer. It is more than anybody reads.
+	// flowsMost bounds the flows in a reply. Nobody reads a longer list.
 	flowsMost = 256
-	// flowsWait bounds how long a request waits until another caller's count ends.
+	// flowsWait bounds the wait of a request for the end of another caller's count.
 	flowsWait = time.Second
 )
 
@@ -29,14 +29,14 @@ type flowCounter struct {
 	active atomic.Pointer[flowCount]
 }
 
-// flowCount is one count. Several threads add to it.
+// flowCount has the results of one count. Several threads add to them.
 type flowCount struct {
 	mu    sync.Mutex
 	table *flows.Table
 }
 
-// sent counts frames that leave for a peer. The caller holds the peer's lock. The peer's lock
-// is always taken before the count's lock.
+// sent counts frames that are sent to a peer. The caller must hold the peer's lock. The peer's
+// lock is always taken before the count's lock.
 func (f *flowCounter) sent(p *peer, frames []*frame.Frame) {
 	if c := f.active.Load(); c != nil {
 		c.mu.Lock()
@@ -47,7 +47,7 @@ func (f *flowCounter) sent(p *peer, frames []*frame.Frame) {
 	}
 }
 
-// received counts frames from a peer that are written to the device, in order.
+// received counts ordered frames from a peer that are written to the device.
 func (f *flowCounter) received(p *peer, frames []*frame.Frame) {
 	if c := f.active.Load(); c != nil {
 		c.mu.Lock()
@@ -58,10 +58,10 @@ func (f *flowCounter) received(p *peer, frames []*frame.Frame) {
 	}
 }
 
-// takeStep is the interval at which a waiting caller tries again.
+// takeStep is the interval at which a waiting request tries again.
 const takeStep = 20 * time.Millisecond
 
-// take reserves the counter for a caller, if it becomes free soon.
+// take reserves the counter for a caller, if it becomes free within flowsWait.
 func (f *flowCounter) take(ctx context.Context) bool {
 	for range flowsWait / takeStep {
 		if f.asked.TryLock() {
@@ -74,7 +74,7 @@ func (f *flowCounter) take(ctx context.Context) bool {
 	return false
 }
 
-// waiting adds the frames that are now queued at p, in both directions.
+// waiting adds the frames that are now queued for p or held for reordering.
 func (p *peer) waiting(c *flowCount) {
 	p.link.Do(func(mono.Time, *srd.Conn) {
 		c.mu.Lock()

@@ -7,7 +7,7 @@ import (
 	"github.com/srdtun/srdtun/overlay/daemon/internal/health"
 )
 
-// peerHealth is the observed state of a peer.
+// peerHealth is the state of a peer from which the observer derives events.
 type peerHealth struct {
 	silence    health.Silence
 	recent     health.Recent

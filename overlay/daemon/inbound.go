@@ -7,7 +7,7 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// inbound joins a peer's messages to frames, and restores the order of flows.
+// inbound reassembles a peer's messages into frames, and restores the order of each flow.
 type inbound struct {
 	reassembler *order.Reassembler
 	clock       mono.Time     // time of the current message

@@ -13,7 +13,7 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// ingress takes packets from the device and gives them to peers.
+// ingress reads packets from the device and queues them for their peers.
 type ingress struct {
 	running *runningConfig
 	device  *device
@@ -24,25 +24,25 @@ type ingress struct {
 	rejects unreachables
 }
 
-// These are the bounds of a read from the device before something is sent. A queue of the device
-// is first in, first out. With more than one flow it must be emptied into the queues behind it,
-// which are separate for each flow. With a single flow only a few super-frames are read at once.
-// Frames that are read long before they are sent leave the processor's cache, which costs a
-// tenth of the rate.
+// These limits apply to the frames read from the device before any is sent. The device's queue
+// is first in, first out. If it contains several flows, it must be emptied into the peers'
+// queues, which are separate for each flow. If there is a single flow, only a few super-frames
+// are read at once. A frame that is read long before it is sent leaves the processor's cache,
+// which costs a tenth of the rate.
 const (
 	readBatch   = 128                    // frames, in any case
 	aloneBytes  = 256 << 10              // when there is one flow
 	companyLast = 100 * time.Millisecond // time that a second flow counts after its latest frame
 )
 
-// readDrops counts dropped frames without a peer, or for a removed peer.
+// readDrops counts dropped frames that have no peer, or whose peer was removed.
 type readDrops struct {
 	noRoute atomic.Uint64 // no allowed IP holds the destination
 	stale   atomic.Uint64 // datagrams that waited in the device while the process did not run
 	removed atomic.Uint64 // frames of a peer that was removed from the configuration meanwhile
 }
 
-// input carries frames from one queue of the device to the peers. It implements
+// input passes frames from one queue of the device to the peers. Type input implements
 // loop.Input.
 type input struct {
 	ingress *ingress
@@ -57,13 +57,13 @@ type input struct {
 	old     afterStop
 }
 
-// batches is the part of tundev.Queue that an input needs.
+// batches has the methods of tundev.Queue that an input uses.
 type batches interface {
 	FD() int
 	ReadBatch(dst []*frame.Frame, most int) (int, error)
 }
 
-// inputs makes an input for each queue.
+// inputs returns an input for each queue of the device.
 func (in *ingress) inputs(clock func() mono.Time) []loop.Input {
 	var all []loop.Input
 	for i := range in.device.tun.Queues() {
@@ -97,9 +97,9 @@ func (in *input) Serve(touch func(*loop.Peer, bool)) error {
 	return nil
 }
 
-// read takes a batch from the device, and drops datagrams that waited too long for this process.
-// It returns the kept frames, in in.batch, and the time after the read. If the process is
-// stopped during the read, the batch contains the frames that arrived in that time.
+// read reads a batch from the device, and drops datagrams that are too old because the process
+// was stopped. The results are the time after the read, and the kept frames in in.batch. If the
+// process is stopped during the read, the batch contains the frames that arrived in that time.
 func (in *input) read() (mono.Time, []*frame.Frame, error) {
 	most := aloneBytes
 	if in.company != 0 && in.clock().Sub(in.company) < companyLast {
@@ -127,7 +127,7 @@ func (in *input) read() (mono.Time, []*frame.Frame, error) {
 	return now, frames, nil
 }
 
-// dispatch passes frames to their peers, all consecutive frames of a peer at once.
+// dispatch passes frames to their peers; consecutive frames of one peer are passed together.
 func (in *input) dispatch(now mono.Time, frames []*frame.Frame, touch func(*loop.Peer, bool)) {
 	current := in.ingress.running.Load()
 	for len(frames) > 0 {
@@ -149,7 +149,7 @@ func (in *input) dispatch(now mono.Time, frames []*frame.Frame, touch func(*loop
 	}
 }
 
-// push gives frames to the queue of a peer.
+// push adds frames to the queue of a peer.
 func (in *input) push(now mono.Time, to *peer, frames []*frame.Frame, touch func(*loop.Peer, bool)) {
 	urgent := in.hint.urgent(now, frames)
 	if !to.push(now, frames) {
@@ -159,7 +159,7 @@ func (in *input) push(now mono.Time, to *peer, frames []*frame.Frame, touch func
 	touch(to.link, urgent) // frames now belong to the peer
 }
 
-// refuse drops frames that no peer takes, and tells their senders.
+// refuse drops frames without a receiving peer, and sends ICMP errors to their senders.
 func (in *input) refuse(now mono.Time, frames []*frame.Frame) {
 	in.ingress.rejects.tell(now, frames...)
 	for _, f := range frames {

@@ -7,27 +7,26 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// These constants tell urgent packets from bulk data.
+// These constants distinguish urgent packets from bulk data.
 const (
-	// urgentBytes is the size of the longest packet that may be an urgent request or
-	// answer.
+	// urgentBytes is the largest size of a packet that may be an urgent request or response.
 	urgentBytes = 1000
 	// bulkBytes is the frame size from which a flow counts as bulk: more than one packet on
 	// most links.
 	bulkBytes = 4000
-	// bulkLast is how long a flow counts as bulk after such a frame. A bulk transfer also
-	// has short frames, one at the end of each write of the application.
+	// bulkLast is the time for which a flow counts as bulk after a frame of bulkBytes. A bulk
+	// transfer also has short frames, one at the end of each write(2) of the application.
 	bulkLast = 100 * time.Millisecond
 )
 
-// bulkFlows separates flows of short packets, such as remote procedure calls, from the short
-// ends of bulk data. Flows share one of 256 entries by their hash. So a request may be taken
-// for bulk data.
+// bulkFlows distinguishes flows of short packets, such as remote procedure calls, from the short
+// last frames of bulk data. A hash assigns each flow to one of 256 entries. Two flows may share
+// an entry, so a request may be mistaken for bulk data.
 type bulkFlows struct {
 	bulk [256]mono.Time // time of the latest bulk data in each place
 }
 
-// urgent reports whether one of the frames just read is urgent.
+// urgent reports whether one of the frames is urgent.
 func (h *bulkFlows) urgent(now mono.Time, frames []*frame.Frame) (urgent bool) {
 	for _, f := range frames {
 		at := &h.bulk[f.Flow%uint32(len(h.bulk))]

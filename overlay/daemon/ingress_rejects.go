@@ -13,36 +13,36 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// These bounds apply to all answers together. They are Linux's own bounds for ICMP errors
-// (icmp_msgs_per_sec and icmp_msgs_burst of ip-sysctl). So senders to unreachable addresses cost
-// at most some thousandth of a processor.
+// These limits apply to all ICMP errors together. Linux has the same limits for its own ICMP
+// errors (icmp_msgs_per_sec and icmp_msgs_burst of ip-sysctl). So packets to unreachable
+// addresses cost at most some thousandths of a processor.
 const (
 	unreachableRate  = 1000 // a second
 	unreachableBurst = 50   // after a pause
 )
 
-// These bounds apply to the answers to one host, and to one host about one destination. So
-// neither a port scan nor a flood by one host deprives others of answers. A connection needs one
-// answer at once, and one more each second.
+// These limits apply to the ICMP errors to one host, and to one host about one destination. So
+// neither a port scan nor a flood by one host deprives other hosts of ICMP errors. A connection
+// needs one ICMP error at once, and one more each second.
 const (
 	unreachableHostRate  = 200
 	unreachableHostBurst = 20
 	unreachablePairRate  = 10
 	unreachablePairBurst = 6 // as Linux, XRLIM_BURST_FACTOR
-	// unreachableSlots bounds the memory: 16 KB for hosts and 16 KB for pairs. Hosts in the same
-	// slot share its answers. A random seed assigns the slots, so nobody can choose one.
+	// unreachableSlots bounds the memory of the limits: 16 KB for hosts and 16 KB for pairs. Hosts
+	// in the same slot share one limit. A random seed assigns the slots, so nobody can choose one.
 	unreachableSlots = 1024
-	// hostBits is the length of the IPv6 prefix that counts as one host (RFC 6177).
+	// hostBits is the length of the IPv6 prefix whose addresses count as one host (RFC 6177).
 	hostBits = 64
 )
 
-// allowance is a token bucket. The zero value is full.
+// allowance is a token bucket. The zero value is a full bucket.
 type allowance struct {
 	spent float64 // used part of the burst, not given back yet
 	at    mono.Time
 }
 
-// has reports whether the allowance has one more token.
+// has reports whether the bucket contains a token.
 func (a *allowance) has(now mono.Time, rate, burst float64) bool {
 	if now > a.at {
 		a.spent = max(0, a.spent-rate*now.Sub(a.at).Seconds())
@@ -51,9 +51,9 @@ func (a *allowance) has(now mono.Time, rate, burst float64) bool {
 	return a.spent+1 <= burst
 }
 
-// unreachables answers packets without a receiving peer with an ICMP error, as the kernel's
-// WireGuard does. So an application learns at once that a host is unreachable, instead of
-// waiting for minutes. It is safe for concurrent use. nil answers nothing.
+// unreachables sends an ICMP error for each packet without a receiving peer, as the kernel's
+// WireGuard does. So an application detects an unreachable host at once, instead of waiting for
+// minutes. Its methods are safe for concurrent use. A nil unreachables sends no errors.
 type unreachables struct {
 	dev     *tundev.Device
 	running *runningConfig
@@ -68,7 +68,7 @@ type unreachables struct {
 	withheld atomic.Uint64 // by the bounds
 }
 
-// tell answers frames with ICMP errors. The caller keeps the frames.
+// tell sends ICMP errors to the senders of frames. The caller keeps ownership of the frames.
 func (u *unreachables) tell(now mono.Time, frames ...*frame.Frame) {
 	if u == nil {
 		return
@@ -97,7 +97,7 @@ func (u *unreachables) answer(now mono.Time, f *frame.Frame) {
 	write(u.dev, answer, merge.AsCame)
 }
 
-// take reports whether src may get one more answer about dst, and counts it.
+// take reports whether src may get one more ICMP error about dst, and counts that error.
 func (u *unreachables) take(now mono.Time, src, dst netip.Addr) bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -112,7 +112,7 @@ func (u *unreachables) take(now mono.Time, src, dst netip.Addr) bool {
 	return true
 }
 
-// slots returns the allowances of a host and of a pair.
+// slots returns the token buckets of a host and of a pair.
 func (u *unreachables) slots(src, dst netip.Addr) (host, pair *allowance) {
 	if u.seed == (maphash.Seed{}) {
 		u.seed = maphash.MakeSeed()
@@ -129,9 +129,9 @@ func (u *unreachables) slots(src, dst netip.Addr) (host, pair *allowance) {
 	return &u.hosts[maphash.Bytes(u.seed, one)%unreachableSlots], pair
 }
 
-// own reports whether a is an address of this end's interface. The kernel sends packets for such
-// an address into the tunnel until it has made the address's own route. The address is reachable
-// a moment later, so no error is sent.
+// own reports whether a is an address of this host's interface. Until the kernel has created the
+// route for a new address, it routes packets for that address into the tunnel. A moment later
+// the address is reachable, so no ICMP error is sent.
 func (c *snapshot) own(a netip.Addr) bool {
 	for _, p := range c.cfg.Interface.Address {
 		if p.Addr() == a {
@@ -141,9 +141,9 @@ func (c *snapshot) own(a netip.Addr) bool {
 	return false
 }
 
-// broadcast reports whether a means all hosts of a network of the interface. It is the
-// network's last address (RFC 1122 section 3.2.1.3), unless the network has only two
-// (RFC 3021).
+// broadcast reports whether a is the broadcast address of a network of the interface. The
+// broadcast address is the last one of the network (RFC 1122 section 3.2.1.3), unless the
+// network has only two addresses (RFC 3021).
 func (c *snapshot) broadcast(a netip.Addr) bool {
 	for _, p := range c.cfg.Interface.Address {
 		if a.Is4() && p.Contains(a) && p.Bits() < 31 && !p.Contains(a.Next()) {

@@ -9,54 +9,55 @@ import (
 )
 
 // A packet's age counts from its arrival at the device, but the device does not report that
-// time. A worker usually reads a packet at once, so the time of the read serves as the
-// arrival. The exception is a process that was stopped by a signal, a debugger or a
-// container's freezer. Then the device holds the first packets of that time, because a full
-// queue drops later ones. The age of each such packet is unknown, but it is not older than the
-// time since the process last ran. So the packet is assumed to be that old.
+// time. A worker usually reads a packet at once, so the time of the read counts as the arrival.
+// The exception is a process that a signal, a debugger or a container's freezer has stopped.
+// After such a stop, the device contains the first packets of that time, because its full queue
+// dropped later ones. The age of such a packet is unknown, but is at most the time since the
+// process last ran. So that time is used as its age.
 const (
 	// aliveEvery is the interval at which an idle process records that it runs.
 	aliveEvery = time.Second
-	// A process that has not run for stoppedAfter counts as stopped. Packets in the device may
-	// then be as old as datagramAge. A process that only waits for a processor does not count
-	// as stopped.
+	// A process that has not run for stoppedAfter counts as stopped. Packets in the device may then
+	// be older than datagramAge. A process that only waits for a processor does not count as
+	// stopped.
 	stoppedAfter = datagramAge
 )
 
-// stallDetector notes when the process resumes after a stop. The zero value is ready. It is
-// safe for concurrent use.
+// stallDetector detects that the process resumes after a stop. The zero value is ready for use.
+// Methods of stallDetector are safe for concurrent use.
 type stallDetector struct {
 	seen    atomic.Int64 // last sign of life
 	resumed atomic.Int64 // when the process last resumed; 0: it was never stopped
 }
 
-// note records that the process runs. It returns when the process last resumed after a stop
-// longer than stoppedAfter; 0: never.
+// note records that the process runs now. The result is the time when the process last resumed
+// after a stop longer than stoppedAfter, or 0.
 func (l *stallDetector) note(now mono.Time) mono.Time {
 	seen := mono.Time(l.seen.Load())
 	if seen != 0 && now.Sub(seen) > stoppedAfter {
-		// The stop is stored before the new time, so a thread that sees the new time also sees
-		// the stop.
+		// The stop is stored before the new time, so a thread that loads the new time also sees the
+		// stop.
 		l.resumed.Store(int64(now))
 	}
 	if now.Sub(seen) > aliveEvery/10 { // so workers do not fight over one cache line
-		// A worker that was stopped between these lines must not replace a newer time.
+		// If a worker is stopped just before this line, it must not replace a newer time.
 		l.seen.CompareAndSwap(int64(seen), int64(now))
 	}
 	return mono.Time(l.resumed.Load())
 }
 
-// afterStop drops datagrams that waited in one queue of the device during a stop.
+// afterStop drops datagrams that waited in one queue of the device while the process was
+// stopped.
 type afterStop struct {
 	resumed mono.Time // the latest stop that was handled
 	left    int       // frames that may still be older
 }
 
-// filter drops datagrams that are too old, and returns the other frames. The argument queue is
-// the length of the device's queue; more means that the queue may hold further frames. The
-// first read after a stop may have begun before the stop on an empty queue, so more does not
-// count there. TCP packets stay, as in the peer's queue, because they revive a connection
-// before TCP's own timer.
+// filter drops datagrams that are too old, and returns all other frames. The argument queue is
+// the length of the device's queue, and more tells whether that queue may contain further
+// frames. The first read after a stop may have begun before the stop with an empty queue, so
+// there more is ignored. TCP packets are kept, as in the peer's queue, because they resume a
+// connection before TCP's own timer does.
 func (a *afterStop) filter(resumed mono.Time, queue int, frames []*frame.Frame, more bool) (kept []*frame.Frame, dropped int) {
 	if resumed > a.resumed {
 		a.resumed, a.left, more = resumed, queue, true

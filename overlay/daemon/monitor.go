@@ -25,9 +25,9 @@ import (
 	"github.com/srdtun/srdtun/srd"
 )
 
-// monitor shows the status over HTTP, to Prometheus and to a browser, if configured. Its
-// listeners are opened at the set-up, because a port below 1024 needs a privilege that the
-// daemon gives up later.
+// monitor serves the status over HTTP to Prometheus and browsers, if configured. The listeners
+// are opened during the setup, because a port below 1024 needs a privilege that the daemon gives
+// up later.
 type monitor struct {
 	log                *eventLog
 	running            *runningConfig
@@ -67,8 +67,8 @@ func (m *monitor) listen(table string, at config.Listen) (l net.Listener, err er
 	return l, nil
 }
 
-// listenUnix admits the users of the control socket. If the group does not exist, it listens
-// without it.
+// listenUnix opens a unix socket that the users of the control socket may use too. If the
+// configured group does not exist, the socket works without it.
 func (m *monitor) listenUnix(table, path string) (net.Listener, error) {
 	groups, unknown := control.AdmittedGroups()
 	l, err := web.ListenUnix(path, groups...)
@@ -89,7 +89,8 @@ func (m *monitor) close() {
 	}
 }
 
-// serve answers until ctx ends. A fault here does not end the tunnel.
+// serve handles HTTP requests until ctx ends. A fault of the HTTP server does not end the
+// tunnel.
 func (m *monitor) serve(ctx context.Context) {
 	var all sync.WaitGroup
 	defer all.Wait()
@@ -115,15 +116,16 @@ func (m *monitor) serve(ctx context.Context) {
 	}
 }
 
-// gaveWay returns a function that reports a client whose connection was closed for another's.
+// gaveWay returns a function that reports a client whose connection was closed to make room for
+// another.
 func (m *monitor) gaveWay(table string) func(web.Owner) {
 	return func(o web.Owner) {
 		m.log.tell(events.ReaderGaveWay, table, "%s: all places are taken: one of %s was closed for a new reader", table, o)
 	}
 }
 
-// ownHost refuses requests on loopback whose Host is a name, because only a browser deceived
-// by DNS rebinding sends such requests. On other addresses names are allowed, because
+// ownHost refuses requests to a loopback address with a host name, because only a browser
+// deceived by DNS rebinding sends them. On other addresses host names are allowed, because
 // Prometheus may use the host's name.
 func ownHost(at config.Listen, h http.Handler) http.Handler {
 	if at.TCP.Addr().IsLoopback() {
@@ -139,19 +141,19 @@ func (m *monitor) metricsSource() metrics.Source {
 	}
 }
 
-// versioned adds the program's version to a status, as `show` prints it.
+// versioned returns the status with the program's version, as `show` prints it.
 func (m *monitor) versioned() control.Status {
 	st := m.status.show(m.running.peers())
 	st.Version = control.Version
 	return st
 }
 
-// dropReasons returns the names of all drop counters, of the interface and of peers.
+// dropReasons returns the names of all drop counters, both of the interface and of peers.
 func (m *monitor) dropReasons() (all []string) {
 	anybody := &peer{out: outbound{queue: queue.New(queue.Config{})}, in: inbound{reassembler: order.NewReassembler(order.Config{})}}
 	c := peerDrops(anybody, &srd.Stats{}).all()
 	maps.Copy(c, m.status.dropCounts().all())
-	// The first reason of each kind means "not dropped", so it is left out.
+	// The first reason of each type means "not dropped", so it is left out.
 	for _, name := range []string{
 		srd.Reason(0).String(), srd.EndpointReason(0).String(),
 		"device_read_" + packet.Reason(0).String(), "device_write_" + packet.Reason(0).String(),

@@ -13,8 +13,8 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// observer reads the state of all parts about once a second and reports changes. Packet
-// processing does not depend on it.
+// observer samples the state of the daemon about once a second and reports changes. Packet
+// processing does not depend on the observer.
 type observer struct {
 	log       *eventLog
 	running   *runningConfig
@@ -33,7 +33,7 @@ type observer struct {
 	latest      mono.Time
 }
 
-// observe reads all state once.
+// observe samples the whole state once.
 func (o *observer) observe(now mono.Time) {
 	o.tellStall(now)
 	yes, no := map[srd.Uplink]bool{}, map[srd.Uplink]bool{}
@@ -75,8 +75,8 @@ func (o *observer) observe(now mono.Time) {
 	o.log.advance()
 }
 
-// sample reads the state of p. If there was no traffic since the last sample, it does not read
-// the paths.
+// sample returns the state of p. If there was no traffic since the last sample, the paths are
+// not read.
 func (o *observer) sample(p *peer, again bool) (v health.Sample) {
 	w := &p.health.watch
 	p.link.Do(func(now mono.Time, c *srd.Conn) {
@@ -97,7 +97,7 @@ func (o *observer) sample(p *peer, again bool) (v health.Sample) {
 	return v
 }
 
-// tellStall reports that the process did not run for a while.
+// tellStall reports that the process was stopped for a while.
 func (o *observer) tellStall(now mono.Time) {
 	resumed := o.ingress.stalls.note(now)
 	if resumed != o.resumed && o.latest != 0 {
@@ -106,8 +106,7 @@ func (o *observer) tellStall(now mono.Time) {
 	o.resumed, o.latest = resumed, now
 }
 
-// tellUplinks reports uplinks that have lost all working paths, and uplinks that have some
-// again.
+// tellUplinks reports uplinks that have lost all working paths, and uplinks that work again.
 func (o *observer) tellUplinks(yes, no map[srd.Uplink]bool) {
 	if o.names == nil {
 		o.names = map[srd.Uplink]string{}
@@ -160,8 +159,8 @@ func (o *observer) tellStrangers(now mono.Time) {
 	}
 }
 
-// run observes until ctx ends. Each round it also records for the stall detector that the
-// process runs.
+// run calls observe about once a second until ctx ends. Each time, run also records for the
+// stall detector that the process runs.
 func (o *observer) run(ctx context.Context) {
 	tick := time.NewTicker(aliveEvery)
 	defer tick.Stop()
@@ -176,8 +175,8 @@ func (o *observer) run(ctx context.Context) {
 	}
 }
 
-// tellRouter reports a router once, if ICMP errors from it were refused. The peer may have
-// invented its address. So the log line says so, and does not advise to allow the address.
+// tellRouter reports a router once, if its ICMP errors were refused. The peer may have faked the
+// router's address. So the log line says so, and does not advise to allow that address.
 func (o *observer) tellRouter(p *peer) {
 	r := p.health.router.Load()
 	if r == nil || r.conf == p.health.routerTold {

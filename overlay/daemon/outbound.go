@@ -12,7 +12,7 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// outbound is a peer's queue ahead of the transport.
+// outbound is a peer's send queue, ahead of the transport.
 type outbound struct {
 	link       *loop.Peer
 	pool       *tundev.Pool
@@ -26,7 +26,8 @@ type outbound struct {
 	waiting    mono.Time     // since when frames wait for a session; 0: none waits
 }
 
-// load takes the next frame from the queue, unless a frame is already in progress.
+// load takes the next frame from the queue for segmentation, unless a frame is already in
+// progress.
 func (o *outbound) load(now mono.Time) bool {
 	if !o.segmenter.Empty() {
 		if !o.segmenter.Older(now, datagramAge) {
@@ -47,7 +48,8 @@ func (o *outbound) load(now mono.Time) bool {
 	return false
 }
 
-// next takes a frame from the queue. If the peer cannot read a super-frame whole, next cuts it.
+// next takes a frame from the queue. If the peer cannot read a super-frame as a whole, next cuts
+// it into packets.
 func (o *outbound) next(now mono.Time) *frame.Frame {
 	if f := o.pieces.take(); f != nil {
 		return f
@@ -60,8 +62,8 @@ func (o *outbound) next(now mono.Time) *frame.Frame {
 	return o.pieces.take()
 }
 
-// abandon drops the rest of the frame in progress, and of its super-frame. It returns the
-// number of dropped frames.
+// abandon drops the rest of the frame in progress, and the rest of its super-frame. The result
+// is the number of dropped frames.
 func (o *outbound) abandon() (dropped uint64) {
 	if !o.segmenter.Empty() {
 		dropped++
@@ -70,8 +72,8 @@ func (o *outbound) abandon() (dropped uint64) {
 	return dropped + o.pieces.drop()
 }
 
-// datagramAge bounds the time that a datagram waits to be sent. While the peer does not answer,
-// its queue stands still, and later all of it would arrive late at once. A handshake has three
-// attempts in that time, and by then most applications have repeated their request. TCP packets
-// stay, because they revive a connection before TCP's own timer.
+// datagramAge bounds the time for which a datagram waits to be sent. While the peer does not
+// answer, nothing leaves its queue, and later the whole queue would arrive late at once. Three
+// handshake attempts fit into that time, and by then most applications have repeated their
+// request. TCP packets are kept, because they resume a connection before TCP's own timer does.
 const datagramAge = 2 * time.Second

@@ -5,12 +5,12 @@ import (
 	"github.com/srdtun/srdtun/overlay/tundev"
 )
 
-// readsTunnelled is the feature bit in the handshake of a daemon that reads super-frames of
+// readsTunnelled is the feature bit in the handshake of daemons that can read super-frames of
 // UDP tunnels.
 const readsTunnelled = 1
 
-// pieces are the packets of a super-frame that the peer cannot read whole, in order. There are
-// at most packet.MaxSegments of them, or as many as the kernel made.
+// pieces are the packets of a super-frame that the peer cannot read as a whole, in order. Their
+// number is at most packet.MaxSegments, or the number that the kernel chose.
 type pieces struct {
 	left []*frame.Frame
 	cuts uint64 // super-frames that were cut up
@@ -18,7 +18,7 @@ type pieces struct {
 
 func (p *pieces) empty() bool { return len(p.left) == 0 }
 
-// cut divides a super-frame into pieces. No pieces of the previous super-frame may be left.
+// cut divides a super-frame into packets. No packets of the previous super-frame may be left.
 func (p *pieces) cut(pool *tundev.Pool, f *frame.Frame) {
 	p.cuts++
 	p.left = pool.Pieces(p.left[:0], f)
@@ -36,7 +36,7 @@ func (p *pieces) take() *frame.Frame {
 	return f
 }
 
-// drop discards the remaining pieces, and returns their number.
+// drop discards the remaining packets, and returns their number.
 func (p *pieces) drop() (dropped uint64) {
 	for f := p.take(); f != nil; f = p.take() {
 		f.Release()

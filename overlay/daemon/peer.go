@@ -14,8 +14,8 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// peer is the overlay's side of one connection. It implements loop.App. Its pure parts are
-// used only with the connection locked.
+// peer is the overlay's part of one connection. Type peer implements loop.App. The pure parts of
+// a peer are used only while the connection is locked.
 type peer struct {
 	conf    atomic.Pointer[config.Peer]
 	link    *loop.Peer
@@ -36,16 +36,17 @@ type peer struct {
 // cfg returns the peer's configuration.
 func (p *peer) cfg() *config.Peer { return p.conf.Load() }
 
-// alloc returns an empty frame for arriving bytes, with the time of arrival.
+// alloc returns an empty frame for received bytes, stamped with the time of arrival.
 func (p *peer) alloc(n int) *frame.Frame {
 	f := p.out.pool.Get(n)
 	f.Enqueued = p.in.clock
 	return f
 }
 
-// push adds frames to the peer's queue, all at once. They were read from the device at the time
-// read. Their age counts from read, so it includes a stop of the process since then. A frame is
-// dropped and counted if the peer has been removed in the meantime, or has no address.
+// push adds frames to the peer's queue under one lock. The parameter read is the time when the
+// frames were read from the device. Their age counts from that time, so it includes a stop of
+// the process since then. A frame is dropped and counted if the peer was removed in the
+// meantime, or has no address.
 func (p *peer) push(read mono.Time, frames []*frame.Frame) (taken bool) {
 	now := p.link.Lock()
 	defer p.link.Unlock()
@@ -68,8 +69,8 @@ func (p *peer) push(read mono.Time, frames []*frame.Frame) (taken bool) {
 	return true
 }
 
-// isNowhere reports whether no address of the peer is known until the peer calls. The caller
-// holds the lock.
+// isNowhere reports whether no address of the peer is known, so that only the peer can call. The
+// caller must hold the connection's lock.
 func (p *peer) isNowhere() bool {
 	return len(p.remote.tuples)+len(p.remote.callback.tuples) == 0 && len(p.cfg().Endpoints) == 0
 }
@@ -82,7 +83,7 @@ func (p *peer) Pull(now mono.Time, max int) (srd.Message, bool) {
 	return p.out.segmenter.Cut(max), true
 }
 
-// Peek implements srd.Source. The rest of a frame belongs to one flow.
+// Peek implements srd.Source. The rest of a frame has the same flow as its beginning.
 func (p *peer) Peek(now mono.Time) (flow uint32, bytes int, ok bool) {
 	if !p.out.load(now) {
 		return 0, 0, false
@@ -100,7 +101,7 @@ func (p *peer) Backlog() bool {
 }
 
 // Deliver implements loop.App. If a datagram waited while the process was stopped, its first
-// message is dropped, and so the whole datagram.
+// message is dropped, so the whole datagram is lost.
 func (p *peer) Deliver(now mono.Time, m *srd.Message) {
 	p.in.clock = now
 	stale := m.Stale && !m.Expired && order.Begins(m) && !packet.IsTCP(m.Data)
@@ -120,16 +121,16 @@ func (p *peer) Restarted(now mono.Time) {
 	p.forget(now)
 }
 
-// forget drops state that became useless because the peer is a new process or has new keys.
+// forget clears state that is useless after the peer restarted or changed its keys.
 func (p *peer) forget(now mono.Time) {
 	p.in.reassembler.Reset(now)
 	p.out.unfinished += p.out.abandon()
 }
 
-// staleAfter bounds the wait of frames for a session. After it all of them are dropped, and
-// their senders get an ICMP error, because nobody wants old frames when the peer returns. Linux
-// gives up a silent host on an Ethernet after 3 s. That time is too short for a handshake that
-// loses its first packets.
+// staleAfter bounds the time for which frames wait for a session. After that time all are
+// dropped and their senders get an ICMP error, because old frames are useless when the peer
+// returns. On an Ethernet, Linux reports a silent host as unreachable after 3 s. Three seconds
+// are too short for a handshake that loses its first packets.
 const staleAfter = 5 * time.Second
 
 // Advance implements loop.App.
@@ -149,7 +150,7 @@ func (p *peer) Advance(now mono.Time) {
 		p.out.noSession, p.out.waiting = 0, 0
 	case p.out.noSession == 0:
 		p.out.noSession = now
-		// A thousand idle peers must not cost as much as busy ones.
+		// A thousand idle peers must not use as much processor time as busy ones.
 		p.out.queue.Rest()
 		p.in.reassembler.Rest()
 		if p.out.queue.Len() > 0 {
@@ -175,7 +176,7 @@ func (p *peer) Deadline() mono.Time {
 	return p.in.reassembler.Deadline().Min(p.out.waiting.Add(staleAfter))
 }
 
-// noteRefused counts a frame from a source outside the peer's allowed IPs.
+// noteRefused counts a frame whose source is outside the peer's allowed IPs.
 func (p *peer) noteRefused(f *frame.Frame) {
 	if p.gone.Load() {
 		p.removed.Add(1)

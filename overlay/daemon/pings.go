@@ -11,27 +11,28 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// pings lets one caller at a time measure the round trips of a peer's paths.
+// pings lets one request at a time measure the round trips of a peer's paths.
 type pings struct {
 	mu   sync.Mutex // held during a round
 	last time.Time  // start of the latest round
 }
 
 const (
-	// pingWait bounds the wait for answers. A path with a longer round trip is useless.
+	// pingWait bounds the wait for the answers to probes. A path with a longer round trip is
+	// useless.
 	pingWait = time.Second
-	// pingCall bounds the wait for a missing session. It allows three attempts of a
-	// handshake. Both together are well below the time limit of a control connection.
+	// pingCall bounds the wait for a session if there is none. The limit allows three handshake
+	// attempts. Both waits together are well below the time limit of a control connection.
 	pingCall = 2 * time.Second
-	// pingEvery is the shortest time between two rounds to one peer, for all callers
-	// together. A round is a packet on each path, at most 256 of 70 bytes.
+	// pingEvery is the shortest time between two rounds of probes to one peer, for all requests
+	// together. A round sends a packet on each path, at most 256 of 70 bytes.
 	pingEvery = 200 * time.Millisecond
-	// pingPoll is the interval of checks for answers. The interval does not affect the
+	// pingPoll is the interval at which answers are collected. The interval does not affect the
 	// measured round trips.
 	pingPoll = 5 * time.Millisecond
 )
 
-// awaitSession waits until there is a session, and starts a handshake if there is none.
+// awaitSession waits for a session, and starts a handshake if there is none.
 func (p *peer) awaitSession(ctx context.Context) error {
 	ready := func() (ok bool) {
 		p.link.Do(func(now mono.Time, c *srd.Conn) {
@@ -53,8 +54,8 @@ func (p *peer) awaitSession(ctx context.Context) error {
 	return errors.New("no session: the peer does not answer")
 }
 
-// measure pings every path, or one path for each pair of addresses. It returns the results
-// when all paths have answered, or pingWait is over.
+// measure sends a probe on every path, or on one path for each pair of addresses. The results
+// are returned when all paths have answered, or after pingWait.
 func (p *peer) measure(ctx context.Context, every bool) (v []srd.Measured) {
 	p.link.Do(func(now mono.Time, c *srd.Conn) {
 		if every {
@@ -76,8 +77,8 @@ func (p *peer) measure(ctx context.Context, every bool) (v []srd.Measured) {
 	return v
 }
 
-// onePerPair returns the slot of one path for each pair of addresses. It prefers an active
-// path.
+// onePerPair returns the slot of one path for each pair of addresses. An active path is
+// preferred.
 func onePerPair(paths []srd.PathInfo) map[uint16]bool {
 	type ends struct {
 		local  srd.Uplink

@@ -13,7 +13,7 @@ import (
 	"github.com/srdtun/srdtun/overlay/hooks"
 )
 
-// programs runs the commands of the configuration, and the commands that set the host's
+// programs runs the commands of the configuration, and the programs that set the host's
 // resolvers.
 type programs struct {
 	log      *eventLog
@@ -23,8 +23,8 @@ type programs struct {
 	resolver string        // the program that set the host's resolvers; "": not set
 }
 
-// begin sets the resolvers and runs post_up once the tunnel carries packets, because commands may
-// use it. finish must be called afterwards, even if begin failed half way.
+// begin sets the resolvers and runs post_up once the tunnel carries packets, because a command
+// may need the tunnel. The caller must call finish afterwards, even if begin failed half way.
 func (p *programs) begin(ctx context.Context) error {
 	p.device.awaitBindable(ctx)
 	if err := p.useDNS(ctx); err != nil {
@@ -37,13 +37,13 @@ func (p *programs) finish(ctx context.Context) error {
 	return errors.Join(p.run(ctx, "pre_down", p.running.cfg().Interface.Hooks.PreDown), p.leaveDNS(ctx))
 }
 
-// end runs the commands for the end of the interface.
+// end runs the post_down commands.
 func (p *programs) end(ctx context.Context) error {
 	return p.run(ctx, "post_down", p.running.cfg().Interface.Hooks.PostDown)
 }
 
-// Commands returns the commands of a configuration that run after the daemon has given up
-// its rights: all but pre_up.
+// Commands returns the commands that run after the daemon has given up its privileges: all but
+// pre_up.
 func Commands(c *config.Config) (all [][]string) {
 	h := &c.Interface.Hooks
 	for _, argv := range slices.Concat(h.PostUp, h.PreDown, h.PostDown) {
@@ -52,14 +52,14 @@ func Commands(c *config.Config) (all [][]string) {
 	return all
 }
 
-// Environment returns the environment of commands. They inherit only the search path, and no
-// variables of the service manager.
+// Environment returns the environment variables for commands. Commands inherit only the search
+// path, and no variables of the service manager.
 func Environment(c *config.Config) []string {
 	return []string{"PATH=" + os.Getenv("PATH"), "SRDTUN_INTERFACE=" + c.Interface.Name}
 }
 
-// run runs commands one after the other, until one fails. After the daemon has given up its
-// rights, the second process runs the commands, if there is one (package hooks).
+// run runs commands one after another, until one fails. After the daemon has given up its
+// privileges, the second process runs the commands, if there is one (package hooks).
 func (p *programs) run(ctx context.Context, key string, commands [][]string) error {
 	for _, argv := range commands {
 		words := p.running.cfg().Command(argv)
@@ -76,7 +76,7 @@ func (p *programs) run(ctx context.Context, key string, commands [][]string) err
 	return nil
 }
 
-// command runs a program to its end, with the current rights of this process.
+// command runs a program to its end, with the current privileges of this process.
 func (p *programs) command(ctx context.Context, stdin string, argv ...string) error {
 	return p.logOutput(argv[0])(hooks.Run(ctx, hooks.Command{Argv: argv, Stdin: stdin, Env: Environment(p.running.cfg()), Ambient: p.hookRights()}))
 }
@@ -91,8 +91,8 @@ func (p *programs) logOutput(program string) func(said string, err error) error 
 	}
 }
 
-// hookRights returns the ambient capabilities of commands. If this process is not root, this is
-// CAP_NET_ADMIN, the only capability that it still has.
+// hookRights returns the ambient capabilities for commands. If this process is not root, the
+// only one is CAP_NET_ADMIN, because the process has no other.
 func (p *programs) hookRights() []uintptr {
 	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	var data [2]unix.CapUserData

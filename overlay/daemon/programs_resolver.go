@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// resolved is a path that exists while systemd-resolved runs. systemd's own programs test for
-// it.
+// resolved is a path that exists while systemd-resolved runs. Programs of systemd check the same
+// path.
 const resolved = "/run/systemd/resolve"
 
 // resolvers splits interface.dns into addresses and search domains.
@@ -25,9 +25,9 @@ func resolvers(dns []string) (servers, domains []string) {
 	return servers, domains
 }
 
-// useDNS makes the host use the configured resolvers. If dns includes addresses, all queries
-// go to them, as with wg-quick(8). A query outside the tunnel would reveal the destinations
-// of its user.
+// useDNS makes the host use the configured resolvers. If dns includes addresses, all queries are
+// sent to them, as with wg-quick(8). A query outside the tunnel would reveal the user's
+// destinations.
 func (p *programs) useDNS(ctx context.Context) error {
 	servers, domains := resolvers(p.running.cfg().Interface.DNS)
 	if len(servers)+len(domains) == 0 {
@@ -73,7 +73,7 @@ func (p *programs) leaveDNS(ctx context.Context) error {
 	return p.command(ctx, "", resolvconf, "-d", "tun."+p.device.tun.Name(), "-f")
 }
 
-// These are the programs that set the host's resolvers.
+// Names of the programs that set the host's resolvers.
 const (
 	resolvectl = "resolvectl"
 	resolvconf = "resolvconf"
@@ -82,8 +82,8 @@ const (
 
 var errNoResolver = errors.New("this host has neither a running systemd-resolved nor resolvconf: install systemd-resolved, or openresolv")
 
-// toolOf chooses the program each time, because systemd-resolved may start and stop while the
-// tunnel is up.
+// toolOf chooses the program for each call, because systemd-resolved may start and stop while
+// the tunnel is up.
 func toolOf() string {
 	_, err := exec.LookPath(resolvectl)
 	if _, running := os.Stat(resolved); err == nil && running == nil {

@@ -1,4 +1,4 @@
-// Package health derives events of peers from samples of their state, about once a second.
+// Package health derives events from the state of peers, which is sampled about once a second.
 package health
 
 import (
@@ -13,7 +13,7 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// Sample is the state of a peer at one moment.
+// Sample is the state of a peer at one time.
 type Sample struct {
 	Session  srd.Session
 	Since    mono.Time // time of the first unanswered packet
@@ -32,9 +32,9 @@ type Sample struct {
 // tally counts the paths from one uplink in each state.
 type tally struct{ active, pending, down int }
 
-// Peer derives the events of one peer from its samples, and remembers the reported state. The
-// zero value has seen nothing. The first look may come milliseconds after the start, and a
-// session found there counts as new.
+// Peer derives the events of one peer from its samples, and stores the reported state. The zero
+// value has no samples. The first sample may be taken milliseconds after the start, and its
+// session is reported as new.
 type Peer struct {
 	now  Sample
 	seen Sample // sample of the previous look
@@ -60,7 +60,7 @@ type Peer struct {
 	told []events.Event // events of this look
 }
 
-// say adds an event. attrs are pairs of name and value.
+// say adds an event. The parameter attrs has pairs of name and value.
 func (w *Peer) say(kind events.Kind, text string, attrs ...string) {
 	e := events.Event{Kind: kind, Text: text}
 	for i := 0; i+1 < len(attrs); i += 2 {
@@ -72,15 +72,15 @@ func (w *Peer) say(kind events.Kind, text string, attrs ...string) {
 	w.told = append(w.told, e)
 }
 
-// See takes a sample. Call Look after See of all peers.
+// See stores a sample. The caller must call See for all peers before Look.
 func (w *Peer) See(s Sample) {
 	if w.now = s; s.Looked {
 		w.froms = tallies(s.Paths)
 	}
 }
 
-// Look returns the events since the previous look. It reports no paths from uplinks in gone, as
-// the uplink's own event covers them.
+// Look returns the events since the previous call. Paths from uplinks in gone are not reported,
+// because the event of the uplink covers them.
 func (w *Peer) Look(now mono.Time, gone map[srd.Uplink]bool) []events.Event {
 	s := w.now
 	w.told = w.told[:0]
@@ -99,7 +99,7 @@ func (w *Peer) Look(now mono.Time, gone map[srd.Uplink]bool) []events.Event {
 	return w.told
 }
 
-// sessions reports new and lost keys.
+// sessions reports new keys, and sessions that ended.
 func (w *Peer) sessions(now mono.Time, s *Sample) {
 	before := &w.seen
 	fresh := s.Session.Since != before.Session.Since
@@ -139,7 +139,7 @@ func (w *Peer) lost(now mono.Time, s *Sample) {
 	}
 }
 
-// answers reports when the peer falls silent, and when it answers again.
+// answers reports when the peer stops answering, and when it answers again.
 func (w *Peer) answers(now mono.Time, s *Sample) {
 	if w.silent != 0 && s.Since != w.silent {
 		w.say(events.PeerAnswers, fmt.Sprintf("answers again after %v", now.Sub(w.silent).Round(time.Second)))
@@ -151,7 +151,7 @@ func (w *Peer) answers(now mono.Time, s *Sample) {
 	}
 }
 
-// handshakes reports answers from a stranger, or answers made with another key.
+// handshakes reports handshake answers that do not decrypt.
 func (w *Peer) handshakes(s *Sample) {
 	if s.Mismatch != w.seen.Mismatch && !s.Session.Ready && !w.mismatch {
 		w.mismatch = true
@@ -159,7 +159,7 @@ func (w *Peer) handshakes(s *Sample) {
 	}
 }
 
-// tallies counts the paths from each uplink.
+// tallies counts the paths from each uplink, by state.
 func tallies(paths []srd.PathInfo) map[srd.Uplink]tally {
 	v := map[srd.Uplink]tally{}
 	for i := range paths {
@@ -179,13 +179,13 @@ func tallies(paths []srd.PathInfo) map[srd.Uplink]tally {
 	return v
 }
 
-// heardWithin is the time before the newest packet in which another address of the peer still
-// counts as current. It is longer than a sending peer leaves any of its paths unused.
+// heardWithin is the time before the newest packet in which a packet from another address makes
+// that address current. A sending peer uses each of its paths more often than that.
 const heardWithin = 5 * time.Second
 
-// places reports the peer's addresses if all of them are new. A reported address counts as current
-// while paths to it are active. So a peer that uses two addresses in turn does not seem to move all
-// the time.
+// places reports that the peer has moved if none of its addresses is among the reported ones. A
+// reported address remains current while a path to it is active. So a peer that alternates
+// between two addresses is not reported as moving all the time.
 func (w *Peer) places(s *Sample) {
 	var newest mono.Time
 	for i := range s.Paths {
@@ -217,7 +217,7 @@ func (w *Peer) places(s *Sample) {
 	w.at, w.ports = keep(at, w.at, active), keep(ports, w.ports, activePorts)
 }
 
-// keep returns v with the elements of before that are in live.
+// keep returns v plus those elements of before that are in live.
 func keep[T comparable](v, before, live []T) []T {
 	for _, a := range before {
 		if slices.Contains(live, a) {
@@ -227,7 +227,7 @@ func keep[T comparable](v, before, live []T) []T {
 	return v
 }
 
-// include returns v with a in it.
+// include returns v with the element a.
 func include[T comparable](v []T, a T) []T {
 	if slices.Contains(v, a) {
 		return v
@@ -239,12 +239,12 @@ func overlap[T comparable](a, b []T) bool {
 	return slices.ContainsFunc(a, func(v T) bool { return slices.Contains(b, v) })
 }
 
-// fallingLooks is the number of looks in a row at which paths must be down before a report. A
-// single look proves nothing in a network that loses packets.
+// fallingLooks is the number of consecutive samples in which paths must be down before a report.
+// A single sample proves nothing in a network that loses packets.
 const fallingLooks = 2
 
-// losses reports the number of paths that are down, and when all work again. It reports a
-// higher number only if it grew by an eighth of all paths.
+// losses reports how many paths are down, and when all work again. A further report requires
+// that the number grew by an eighth of all paths.
 func (w *Peer) losses(gone map[srd.Uplink]bool) {
 	var t tally
 	others := 0 // paths of uplinks that are down
@@ -270,8 +270,8 @@ func (w *Peer) losses(gone map[srd.Uplink]bool) {
 	}
 }
 
-// backText is the text when all paths work again. others are the paths of an uplink that is down;
-// all does not count them.
+// backText returns the text for the event that all paths work again. The number all excludes the
+// others, which are the paths of an uplink that is down.
 func backText(all, others int) string {
 	if others > 0 {
 		return fmt.Sprintf("all %d paths but the %d of an uplink that is down work", all+others, others)
@@ -286,15 +286,15 @@ func downText(t tally, all int) string {
 	return fmt.Sprintf("%d of %d paths do not work", t.down, all)
 }
 
-// headersIPv4 are the bytes of outer headers over IPv4.
+// headersIPv4 is the length of the outer headers over IPv4, in bytes.
 const headersIPv4 = 28
 
-// mtuStands is the time that the largest packet must stay the same before a report. After each
-// change, sizes are probed for some round trips.
+// mtuStands is the time for which the largest packet must stay the same before a report. After
+// each change, the transport probes packet sizes for some round trips.
 const mtuStands = 5 * time.Second
 
-// sizes notes the largest packet that all active paths carry, and whether full packets pass at
-// all.
+// sizes determines the largest packet that all active paths carry, and whether full packets pass
+// at all.
 func (w *Peer) sizes(now mono.Time, s *Sample) {
 	least, sized := 0, false
 	for i := range s.Paths {
@@ -319,8 +319,8 @@ func (w *Peer) sizes(now mono.Time, s *Sample) {
 	}
 }
 
-// mtuChange reports the largest packet after it has stayed the same for a while. It reports the
-// first one only if this host's devices take more.
+// mtuChange reports the largest packet after its size has not changed for mtuStands. The first
+// size is reported only if this host's devices allow larger packets.
 func (w *Peer) mtuChange(now mono.Time, s *Sample) {
 	most := max(s.Most, w.seen.Most)
 	s.Most = most
@@ -336,7 +336,7 @@ func (w *Peer) mtuChange(now mono.Time, s *Sample) {
 	w.mtu = w.newMTU
 }
 
-// eachPath reports every path's state, for debugging.
+// eachPath reports the state changes of every path, for debugging.
 func (w *Peer) eachPath(s *Sample) {
 	if !w.Verbose {
 		return
@@ -353,8 +353,8 @@ func (w *Peer) eachPath(s *Sample) {
 	}
 }
 
-// Works returns the uplinks with active paths, and the uplinks whose paths are all down, at the
-// latest look at the paths.
+// Works returns the uplinks with active paths, and the uplinks whose paths were all down at the
+// latest sample of paths.
 func (w *Peer) Works() (yes, no []srd.Uplink) {
 	for _, a := range slices.SortedFunc(maps.Keys(w.froms), srd.Uplink.Compare) {
 		switch t := w.froms[a]; {
@@ -367,11 +367,11 @@ func (w *Peer) Works() (yes, no []srd.Uplink) {
 	return yes, no
 }
 
-// settleLooks is the number of looks at a peer's paths after its last packet. A path that is
-// down is reported at the second look.
+// settleLooks is the number of samples of a peer's paths after its last packet. A path that is
+// down is reported at the second sample.
 const settleLooks = 3
 
-// WantsPaths reports whether to look at the paths: there was traffic since the previous look,
+// WantsPaths reports whether to sample the paths: there was traffic since the previous sample,
 // or the host's addresses have changed (again).
 func (w *Peer) WantsPaths(bytes uint64, again bool) bool {
 	if again || bytes != w.seen.Bytes {

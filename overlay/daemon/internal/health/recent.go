@@ -8,20 +8,21 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// recentEvery is the time between readings of the limits that held back sending. It is long
-// enough for a share in per cent, and short enough to count as now.
+// recentEvery is the interval between readings of the counters of limits that held back sending.
+// A second is long enough for a share in per cent, and short enough for a current value.
 const recentEvery = time.Second
 
-// Recent keeps two readings of the limits that held back sending. The zero value is ready.
+// Recent keeps two readings of the counters of limits that held back sending. The zero value is
+// ready for use.
 type Recent struct {
 	at     [2]mono.Time // older and newer; 0: none
 	waited [2][srd.NumLimits]time.Duration
 }
 
-// Due reports whether it is time for a reading.
+// Due reports whether the next reading is due.
 func (r *Recent) Due(now mono.Time) bool { return r.at[1] == 0 || now.Sub(r.at[1]) >= recentEvery }
 
-// Observe takes a reading if it is time for one.
+// Observe stores a reading if one is due.
 func (r *Recent) Observe(now mono.Time, waits [srd.NumLimits]time.Duration) {
 	if r.Due(now) {
 		r.at = [2]mono.Time{r.at[1], now}
@@ -29,7 +30,7 @@ func (r *Recent) Observe(now mono.Time, waits [srd.NumLimits]time.Duration) {
 	}
 }
 
-// Tell returns the limits that held back sending since the older reading.
+// Tell returns how long each limit held back sending since the older reading.
 func (r *Recent) Tell(now mono.Time, waits [srd.NumLimits]time.Duration) control.Recent {
 	from := 0
 	if r.at[from] == 0 {

@@ -7,14 +7,15 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// Intervals between reports of one reason, as anybody can cause any number. The first interval
-// is a minute, and each further one is twice as long while refusals go on.
+// Refusals for one reason are reported at intervals, because anybody can cause any number of
+// them. The first interval is a minute, and each further interval is twice as long while
+// refusals continue.
 const (
 	refusalFirst = time.Minute
 	refusalMost  = time.Hour
 )
 
-// refusalReasons maps the reported reasons to a text for people.
+// refusalReasons maps each reported reason to a text for people.
 var refusalReasons = map[srd.EndpointReason]string{
 	srd.EndUnknownType: "packets of another protocol or another version",
 	srd.EndBadMAC:      "handshakes for another host's public key",
@@ -24,7 +25,8 @@ var refusalReasons = map[srd.EndpointReason]string{
 	srd.EndBudget:      "handshakes beyond the processor time for them, because very many come",
 }
 
-// Refusals counts refused packets since the last report. The zero value has reported nothing.
+// Refusals counts refused packets since the last report, by reason. The zero value is ready for
+// use.
 type Refusals struct {
 	told [srd.NumEndpointReasons]uint64
 	at   [srd.NumEndpointReasons]mono.Time // 0: never
@@ -38,8 +40,8 @@ type Refused struct {
 	What   string
 }
 
-// Look takes the current counters. It reports the first refusal of each reason at once, and
-// later ones at intervals.
+// Look takes the current counters, and returns the refusals to report. The first refusal for
+// each reason is reported at once, and later ones at intervals.
 func (w *Refusals) Look(now mono.Time, drops [srd.NumEndpointReasons]uint64) (v []Refused) {
 	for r := range srd.NumEndpointReasons {
 		what, told := refusalReasons[r]

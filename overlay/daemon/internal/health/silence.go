@@ -7,15 +7,16 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// noAnswerAfter is the time without an answer after which a peer counts as silent. WireGuard
-// waits as long for the answer to a handshake (REKEY_TIMEOUT). It is many times the delay of
-// an acknowledgement.
+// noAnswerAfter is the time without an answer after which a peer is reported as silent.
+// WireGuard waits for 5 s too before it repeats a handshake (REKEY_TIMEOUT). An acknowledgement
+// takes a small fraction of that time.
 const noAnswerAfter = 5 * time.Second
 
-// Silence finds out since when a peer owes an answer, from a connection's counters. Packets
-// that the peer sends unasked are no answers, because they may arrive even if packets to the
-// peer are lost. Acknowledgements and keepalives get no answer. So with a session only
-// messages count, and without a session only handshake packets. The zero value is ready.
+// Silence computes from a connection's counters since when the peer owes an answer. Packets that
+// the peer sends on its own are no answers, because they may arrive even if all packets to the
+// peer are lost. A peer does not answer acknowledgements and keepalives. So with a session only
+// messages require an answer, and without a session only handshake packets. The zero value is
+// ready for use.
 type Silence struct {
 	acked uint64    // messages that the peer acknowledged
 	begun mono.Time // start of the newest session, which proves both directions
@@ -24,7 +25,8 @@ type Silence struct {
 	from  mono.Time // observed time of the first unanswered packet; 0: none
 }
 
-// Observe reads the session and the counters. Call it about once a second.
+// Observe updates the state from the session and the counters. The daemon calls Observe about
+// once a second.
 func (s *Silence) Observe(now mono.Time, session srd.Session, t *srd.Stats) {
 	asked := t.Sent + t.Retransmitted
 	switch {
@@ -36,11 +38,12 @@ func (s *Silence) Observe(now mono.Time, session srd.Session, t *srd.Stats) {
 	s.acked, s.begun, s.asked, s.tx = t.Acked, session.Since, asked, t.TxBytes
 }
 
-// Since returns the time since which the peer owes an answer, and whether that is long ago.
+// Since returns the time since which the peer owes an answer, and whether noAnswerAfter has
+// passed.
 func (s *Silence) Since(now mono.Time) (from mono.Time, silent bool) {
 	return s.from, s.from != 0 && now.Sub(s.from) >= noAnswerAfter
 }
 
-// Start returns the time since which the peer owes an answer, even if that is recent, or 0 if
-// it owes none.
+// Start returns the time since which the peer owes an answer, however recent, or 0 if it owes
+// none.
 func (s *Silence) Start() mono.Time { return s.from }

@@ -6,22 +6,22 @@ import (
 	"github.com/srdtun/srdtun/srd"
 )
 
-// Uplinks finds uplinks that have lost all their paths while other uplinks work. The zero
-// value has not seen any uplink.
+// Uplinks detects uplinks that have lost all their paths while other uplinks have working paths.
+// The zero value contains no uplinks.
 type Uplinks struct {
 	up   map[srd.Uplink]bool // true: its paths worked last; false: reported as down
 	dead map[srd.Uplink]int  // looks in a row without a working path
 }
 
-// UplinkNews is the change of one uplink.
+// UplinkNews is a change of one uplink: it went down, or works again.
 type UplinkNews struct {
 	Of   srd.Uplink
 	Up   bool
 	Gone bool // the host does not have it any more
 }
 
-// Look takes the uplinks with working paths to any peer (yes), and the uplinks without (no). owns
-// tells whether an uplink belongs to this host.
+// Look compares the uplinks with working paths to any peer (yes), and those without (no), to the
+// last call. The function owns reports whether an uplink belongs to this host.
 func (u *Uplinks) Look(yes, no map[srd.Uplink]bool, owns func(srd.Uplink) bool) (v []UplinkNews) {
 	if u.up == nil {
 		u.up, u.dead = map[srd.Uplink]bool{}, map[srd.Uplink]int{}
@@ -59,7 +59,7 @@ func (u *Uplinks) Look(yes, no map[srd.Uplink]bool, owns func(srd.Uplink) bool) 
 	return v
 }
 
-// Down returns the uplinks reported as down.
+// Down returns the uplinks that have been reported as down.
 func (u *Uplinks) Down() map[srd.Uplink]bool {
 	v := map[srd.Uplink]bool{}
 	for a, up := range u.up {

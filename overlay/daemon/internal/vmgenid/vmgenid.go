@@ -1,4 +1,4 @@
-// Package vmgenid notices that this machine has become a copy of another one.
+// Package vmgenid detects that this virtual machine has become a copy of another one.
 package vmgenid
 
 import (
@@ -9,17 +9,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A virtual machine may be restored from a snapshot, or cloned. Then both copies would seal
+// A virtual machine may be restored from a snapshot, or cloned. Both copies would then encrypt
 // packets with the same keys and nonces. The hypervisor gives each copy its own generation
-// number. The kernel announces a new number after it has reseeded its random numbers (VMGENID,
-// since Linux 6.8).
+// number. The kernel announces a new number after reseeding its random number generator
+// (VMGENID, since Linux 6.8).
 const (
 	kernelEvents = 1 // multicast group of the kernel's own events
 	newMachine   = "NEW_VMGENID=1"
 	eventMost    = 8 << 10 // bytes; the kernel's own events have 2 KB at most
 )
 
-// Notifier receives the kernel's events of a new generation.
+// Notifier receives the kernel's events about a new generation number.
 type Notifier struct {
 	events *os.File
 }
@@ -37,7 +37,7 @@ func Open() (*Notifier, error) {
 	return &Notifier{os.NewFile(uintptr(fd), "kobject-uevent")}, nil
 }
 
-// Watch calls f for each new generation until ctx ends, and closes the descriptor.
+// Watch calls f for each new generation number until ctx ends, and closes the descriptor.
 func (m *Notifier) Watch(ctx context.Context, f func()) {
 	if m == nil {
 		return
@@ -59,22 +59,23 @@ func (m *Notifier) Watch(ctx context.Context, f func()) {
 		}) != nil {
 			return // closed
 		}
-		// An event may get lost if thousands of devices come and go (ENOBUFS).
+		// If thousands of devices appear and disappear, an event may be lost (ENOBUFS), and reading
+		// continues.
 		if failed == nil && isKernel(from) && isNewMachine(buf[:n]) {
 			f()
 		}
 	}
 }
 
-// isKernel reports whether the kernel sent an event: a program's event has the number of its
-// socket.
+// isKernel reports whether the kernel sent an event: the sender of a program's event has a
+// socket number.
 func isKernel(from unix.Sockaddr) bool {
 	a, ok := from.(*unix.SockaddrNetlink)
 	return ok && a.Pid == 0
 }
 
-// isNewMachine looks for newMachine among the variables of an event. Each variable ends in a
-// zero byte.
+// isNewMachine reports whether newMachine is among the variables of an event. Each variable ends
+// in a zero byte.
 func isNewMachine(event []byte) bool {
 	for v := range bytes.SplitSeq(event, []byte{0}) {
 		if string(v) == newMachine {
