@@ -7,8 +7,9 @@ import (
 	"github.com/srdtun/srdtun/srd"
 )
 
-// remote holds the addresses of a peer. Only endpoints writes it. tuples, callback and
-// endpoints change only with the connection locked, because others read them.
+// remote holds the addresses of a peer. Only type endpoints writes the fields. Fields tuples,
+// callback and endpoints change only while the connection is locked, because other goroutines
+// read them.
 type remote struct {
 	found       map[config.Endpoint][]netip.AddrPort // latest addresses of each endpoint's name
 	placed      bool                                 // it has had tuples before
@@ -20,8 +21,8 @@ type remote struct {
 	withdrawn   []netip.Addr                         // addresses of endpoints that were taken out
 }
 
-// remotes returns the addresses at which p may be reached: its endpoints, with names replaced
-// by their addresses.
+// remotes returns the addresses at which p may be reached: the addresses of its endpoints, with
+// names resolved.
 func (p *peer) remotes() (v []netip.AddrPort) {
 	for _, e := range p.cfg().Endpoints {
 		v = append(v, p.remote.addresses(e)...)
@@ -29,7 +30,7 @@ func (p *peer) remotes() (v []netip.AddrPort) {
 	return v
 }
 
-// title names the peer in messages.
+// title returns the peer's name for messages.
 func (p *peer) title() string {
 	return p.cfg().Title()
 }

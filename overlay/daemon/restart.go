@@ -26,8 +26,8 @@ import (
 	"github.com/srdtun/srdtun/srd/udp"
 )
 
-// restart passes device, sockets and peers' addresses to the next process, or receives them
-// from the previous one.
+// restart passes the device, the sockets and the peers' addresses to the next process, or
+// receives them from the previous one.
 type restart struct {
 	log      *eventLog
 	running  *runningConfig
@@ -54,32 +54,33 @@ type restart struct {
 //	  last packets of the peers
 //	give device, sockets, addresses away        take them, greet the peers
 //
-// Meanwhile applications' packets wait in the device, and in the queues of the peers. Each
-// peer has been told that the session has ended. So a restart loses no packet, only time.
+// In the meantime, applications' packets wait in the device, and in the queues of the peers.
+// Each peer has received a message that the session has ended. So a restart loses no packet,
+// only time.
 
-// Store keeps the descriptors of a process for the next one.
+// Store keeps the descriptors of a process for its successor.
 type Store interface {
 	// Expected reports whether the next process will start at once.
 	Expected() bool
-	// Give stores the descriptors so that they survive the end of this process.
+	// Give stores the descriptors so that they survive the exit of this process.
 	Give(*handover.Bundle) error
 }
 
 const (
-	// drainMost bounds the time to send the packets read from the device and to get them
-	// acknowledged. Applications are blocked during that time of a restart. TCP retransmits
-	// the remaining packets.
+	// drainMost bounds the time in which the packets read from the device are sent and
+	// acknowledged. During that part of a restart, applications are blocked. TCP retransmits
+	// packets that were not acknowledged in time.
 	drainMost = 60 * time.Millisecond
-	// drainLook is the interval of checks in that time.
+	// drainLook is the interval of checks for acknowledgements in that time.
 	drainLook = time.Millisecond
-	// After one round trip the peers know that the session has ended, and their last packets
-	// have arrived. The wait is one round trip plus lingerLeast, at most lingerMost.
+	// After one round trip, each peer has received the end of the session, and its last packets
+	// have arrived here. The wait is one round trip plus lingerLeast, at most lingerMost.
 	lingerMost  = 50 * time.Millisecond
 	lingerLeast = 2 * time.Millisecond
 )
 
-// await returns when the process must end. It reports whether the store keeps device and
-// sockets for the next process.
+// await returns when the process must exit. The result kept tells whether the store has the
+// device and the sockets for the next process.
 func (rs *restart) await(ctx, asked context.Context, store Store) (kept bool) {
 	select {
 	case <-ctx.Done():
@@ -105,11 +106,12 @@ func (rs *restart) await(ctx, asked context.Context, store Store) (kept bool) {
 	return err == nil
 }
 
-// announcedFor is how long an announcement of a next process is valid. The announcement comes
-// just before the signal to end, but if the restart is cancelled the signal never comes.
+// announcedFor is the time for which the announcement of a next process is valid. The
+// announcement comes just before the signal to exit, but if the restart is cancelled the signal
+// never comes.
 const announcedFor = 20 * time.Second
 
-// announce notes that a next process will follow.
+// announce records that another process will start after this one.
 func (rs *restart) announce() { rs.announcedAt.Store(int64(time.Since(rs.start))) }
 
 // announced reports whether root has recently announced a next process.
@@ -118,8 +120,8 @@ func (rs *restart) announced() bool {
 	return at != 0 && time.Since(rs.start)-at < announcedFor
 }
 
-// drain waits until the peers have acknowledged all packets read from the device, for at most
-// drainMost.
+// drain waits for at most drainMost until the peers have acknowledged all packets read from the
+// device.
 func (rs *restart) drain(ctx context.Context) {
 	until := time.Now().Add(drainMost)
 	for rs.waiting() && time.Now().Before(until) && ctx.Err() == nil {
@@ -141,7 +143,8 @@ func (rs *restart) waiting() bool {
 	return false
 }
 
-// leave ends all sessions, and waits for packets that the peers sent before they knew.
+// leave ends all sessions, and waits for packets that the peers sent before they received the
+// end.
 func (rs *restart) leave(ctx context.Context) {
 	var linger time.Duration
 	for _, p := range rs.running.peers() {
@@ -158,8 +161,8 @@ func (rs *restart) leave(ctx context.Context) {
 	}
 }
 
-// bundle returns the descriptors and addresses for the next process. The device's descriptors
-// in it are duplicates. The bank of sockets still owns the descriptors of the sockets.
+// bundle returns the descriptors and addresses for the next process. Its descriptors of the
+// device are duplicates. The descriptors of the sockets still belong to this process's sockets.
 func (rs *restart) bundle() (*handover.Bundle, error) {
 	setup, err := rs.digest()
 	if err != nil {
@@ -178,11 +181,11 @@ func (rs *restart) bundle() (*handover.Bundle, error) {
 	return b, err
 }
 
-// digest returns a digest of the settings of device, addresses, routes and sockets, and of the
-// commands. A process with another digest creates its own device and sockets.
+// digest returns a hash of the settings of device, addresses, routes, sockets and commands. If
+// the next process has another digest, it creates its own device and sockets.
 func (rs *restart) digest() (string, error) {
 	c := rs.running.cfg()
-	// The state file's name is left out, because an upgrade has moved the file.
+	// The state file's name is left out, because an upgrade of the program has moved that file.
 	plan := rs.device.plan(c, filepath.Join(rundir.Dir(), c.Interface.Name+rundir.State))
 	text, err := json.Marshal(struct {
 		Plan   netconf.Plan
@@ -200,8 +203,8 @@ func (rs *restart) digest() (string, error) {
 	return hex.EncodeToString(sum[:]), err
 }
 
-// adopt receives device, addresses, routes and sockets from the previous process. If that
-// fails, it closes all descriptors. Closing them also removes the device.
+// adopt takes over the device, addresses, routes and sockets of the previous process. If adopt
+// fails, all descriptors are closed. Closing the descriptors also removes the device.
 func (rs *restart) adopt() {
 	if err := rs.takeOver(); err != nil {
 		rs.log.tell(events.Fallback, "handover", "device and sockets are created anew: %v", err)
@@ -253,8 +256,8 @@ func (rs *restart) dropAdopted() (err error) {
 	return err
 }
 
-// Discard closes the stored descriptors if the next process cannot run. It also removes routes
-// and rules of the interface that would outlive the device.
+// Discard closes the stored descriptors when the next process cannot run. Routes and rules of
+// the interface that would outlive the device are removed too.
 func Discard(name string, b *handover.Bundle) error {
 	if b == nil {
 		return nil
@@ -263,15 +266,15 @@ func Discard(name string, b *handover.Bundle) error {
 	return netconf.Recover(name)
 }
 
-// discard closes the descriptors that no part of the process has taken.
+// discard closes the inherited descriptors that are still unused.
 func (rs *restart) discard() {
 	if rs.inherited != nil {
 		rs.inherited.Close()
 	}
 }
 
-// lastAddresses returns the peer's validated addresses from the previous process: from its
-// bundle, or else from the file.
+// lastAddresses returns the peer's validated addresses from the previous process's bundle, or
+// else from its file.
 func (rs *restart) lastAddresses(key string) []netip.AddrPort {
 	if rs.inherited == nil {
 		return rs.lastKnown.known[key]
@@ -284,5 +287,5 @@ func (rs *restart) lastAddresses(key string) []netip.AddrPort {
 	return nil
 }
 
-// provenMost bounds a peer's addresses in a bundle: as many as srd.Conn.Proven returns.
+// provenMost bounds a peer's addresses in a bundle, as srd.Conn.Proven does.
 const provenMost = 16

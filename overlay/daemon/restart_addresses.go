@@ -11,13 +11,14 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// lastKnownMost bounds the saved addresses of a peer. One handshake attempt goes to that many
-// addresses. A NAT gives each port of a peer its own external port, so a peer has many.
+// lastKnownMost bounds the number of saved addresses of a peer. One handshake attempt sends to
+// that many addresses. A NAT maps each port of a peer to a port of its own, so a peer has many
+// addresses.
 const lastKnownMost = 8
 
-// lastKnown saves peers' addresses for a start after a kill -9. It holds working addresses
-// that are not in the peers' endpoints. Only the observer and the start of the process use
-// it.
+// lastKnown saves the peers' addresses in a file, for the start after this process was killed.
+// Saved are working addresses that are not among the peer's endpoints. Only the observer and the
+// start of the process use lastKnown.
 type lastKnown struct {
 	known   map[string][]netip.AddrPort // by public key
 	changed bool                        // since the last write
@@ -37,16 +38,16 @@ func (rs *restart) loadLastKnown() {
 	}
 }
 
-// noteLastKnown saves the current addresses of p.
+// noteLastKnown updates the saved addresses of p.
 func (rs *restart) noteLastKnown(p *peer, paths []srd.PathInfo) {
 	var endpoints, proven []netip.AddrPort
 	p.link.Do(func(_ mono.Time, c *srd.Conn) { endpoints, proven = p.remote.endpoints, c.Proven() })
 	rs.lastKnown.note(p.cfg().PublicKey.String(), endpoints, proven, paths)
 }
 
-// note takes the validated addresses of a peer, the newest first. Only addresses of active
-// paths count. It changes nothing while enough saved addresses still work. Otherwise the list
-// of a peer with many ports would change every second.
+// note updates the saved addresses of a peer from its validated addresses, newest first. Only
+// addresses of active paths are saved. While enough saved addresses still work, nothing changes.
+// Otherwise the saved addresses of a peer with many ports would change every second.
 func (v *lastKnown) note(key string, endpoints, proven []netip.AddrPort, paths []srd.PathInfo) {
 	works := func(a netip.AddrPort) bool {
 		return slices.ContainsFunc(paths, func(p srd.PathInfo) bool { return p.State == srd.PathActive && p.Tuple.Remote == a })
@@ -64,14 +65,14 @@ func (v *lastKnown) note(key string, endpoints, proven []netip.AddrPort, paths [
 		return // silent for the moment, or found by its endpoints
 	}
 	old := v.known[key]
-	// Half of them must work: that suffices to find the peer, and allows some to fail.
+	// At least half of the saved addresses must work, which suffices to find the peer.
 	if alive := len(slices.DeleteFunc(slices.Clone(old), func(a netip.AddrPort) bool { return !works(a) })); 2*alive >= len(now) {
 		return
 	}
 	v.known[key], v.changed = now, true
 }
 
-// saveLastKnown writes the file if addresses have changed, and drops removed peers.
+// saveLastKnown writes the file if addresses have changed, and deletes removed peers from it.
 func (rs *restart) saveLastKnown() {
 	v := &rs.lastKnown
 	if !v.changed {

@@ -15,18 +15,19 @@ import (
 )
 
 // runningConfig is the configuration in force, with the peers and the routes to them. Readers
-// load a snapshot.
+// load a snapshot without a lock.
 type runningConfig struct{ atomic.Pointer[snapshot] }
 
-// snapshot is one configuration with its peers and routes. Each change makes a new snapshot,
-// and no snapshot changes. So a reader sees one configuration whole.
+// snapshot is one configuration with its peers and routes. Each change of the configuration
+// creates a new snapshot, and a snapshot never changes. So each reader uses one consistent
+// configuration.
 type snapshot struct {
 	cfg   *config.Config
 	table *route.Table // prefix -> index in peers
 	peers []*peer      // in the order of cfg
 }
 
-// route returns the peer for a frame, or nil.
+// route returns the peer to which a frame is routed, or nil.
 func (c *snapshot) route(f *frame.Frame) *peer {
 	if at, ok := c.table.Lookup(packet.Dst(f.Data)); ok {
 		return c.peers[at]
@@ -34,7 +35,7 @@ func (c *snapshot) route(f *frame.Frame) *peer {
 	return nil
 }
 
-// allowed reports whether a packet from p may have the source src.
+// allowed reports whether a packet from p may have the source address src.
 func (c *snapshot) allowed(p *peer, src netip.Addr) bool {
 	at, ok := c.table.Lookup(src)
 	return ok && c.peers[at] == p
@@ -43,11 +44,11 @@ func (c *snapshot) allowed(p *peer, src netip.Addr) bool {
 // cfg returns the configuration in force.
 func (r *runningConfig) cfg() *config.Config { return r.Load().cfg }
 
-// peers returns the current peers.
+// peers returns the peers of the configuration in force.
 func (r *runningConfig) peers() []*peer { return r.Load().peers }
 
-// byName returns the peer with this name, public key or address inside the tunnel. A single
-// peer needs no name.
+// byName returns the peer with the given name, public key or inner address. If there is only one
+// peer, the name may be empty.
 func (r *runningConfig) byName(name string) (*peer, error) {
 	all := r.peers()
 	if name == "" && len(all) == 1 {
@@ -72,7 +73,7 @@ func (r *runningConfig) byName(name string) (*peer, error) {
 	return nil, fmt.Errorf("no peer is named %s", keytext.Quote(name))
 }
 
-// calledAt returns the first peer with an endpoint at an address, or nil.
+// calledAt returns the first peer with an endpoint at the given address, or nil.
 func calledAt(all []*peer, a netip.Addr) *peer {
 	for _, p := range all {
 		for _, e := range p.cfg().Endpoints {
@@ -84,7 +85,8 @@ func calledAt(all []*peer, a netip.Addr) *peer {
 	return nil
 }
 
-// policy makes a path policy with the configured options. The error is about the name.
+// policy creates a path policy with the configured options. An error means that the name is
+// unknown.
 func (r *runningConfig) policy(name string) (steer.Policy, error) { return policyOf(r.cfg(), name) }
 
 func policyOf(cfg *config.Config, name string) (steer.Policy, error) {
@@ -95,10 +97,10 @@ func policyOf(cfg *config.Config, name string) (steer.Policy, error) {
 	})
 }
 
-// bytesPerMbit is a Mbit in bytes.
+// bytesPerMbit is the number of bytes in a megabit.
 const bytesPerMbit = 1e6 / 8
 
-// routes builds the allowed-IP table of c.
+// routes returns the table of allowed IPs of c.
 func routes(c *config.Config) (*route.Table, error) {
 	t := new(route.Table)
 	for i := range c.Peers {

@@ -1,15 +1,16 @@
-// Package daemon is one srdtun process. It builds the TUN device, the sockets, the peers and
-// the control socket from a validated configuration.
+// Package daemon runs one srdtun interface. From a validated configuration, it creates the TUN
+// device, the sockets, the peers and the control socket.
 //
-// The outbound path, on the worker that reads this queue of the device, is in ingress.go:
+// The outbound path is in ingress.go; a worker runs it for its queue of the device:
 //
 //  1. Read up to 128 frames (super-frames of up to 62 KB).
 //  2. Destination address -> allowed IPs -> peer.
 //  3. Peer's lock: into its FQ-CoDel queue.
 //  4. Queue -> cut into messages -> packets -> sealed train -> one sendmsg.
 //
-// The inbound path, on any worker, is in peer.go and delivery.go: message -> reassembled
-// frame -> order of its flow restored -> source address checked -> one write.
+// The inbound path is in peer.go and delivery.go, and any worker runs it: messages are
+// reassembled to a frame, the flow's order is restored, the source address is checked, and the
+// frame is written.
 package daemon
 
 import (
@@ -39,8 +40,8 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// server is a running process. Each field is a noun: a type with its own state and methods. A
-// noun knows only nouns that are declared above it in this struct.
+// server is the state of a running daemon. Each field is a part of the daemon with its own state
+// and methods. A part uses only parts that are declared above it in this struct.
 type server struct {
 	start time.Time
 	stop  context.CancelFunc
@@ -68,34 +69,36 @@ type Options struct {
 	Log     func(events.Event) // gets the events, one after the other
 	Verbose bool               // log debug events, too
 	Ready   func()             // called once traffic can flow
-	// Warned gets the warnings of the start, before Ready; nil: the log alone has them.
+	// Warned is called with the warnings of the start, before Ready. If it is nil, the warnings are
+	// only logged.
 	Warned func(warnings []string)
-	// Load reads the file again. It is nil if that is impossible.
+	// Load reads the configuration file again. If that is impossible, Load is nil.
 	Load func() (*config.Config, error)
-	// Again asks for a reload, and Reloaded gets its result. Both may be nil.
+	// A signal on Again requests a reload, and Reloaded receives the result. Both may be nil.
 	Again    <-chan os.Signal
 	Reloaded func(err error)
-	// Confine gives up the privileges that only the set-up needs. It may be nil.
+	// Confine gives up the privileges that only the setup needs. If Confine is nil, the daemon
+	// keeps its privileges.
 	Confine func() error
-	// Hooks runs Commands with rights that Confine gives up. If it is nil, this process runs
-	// them.
+	// Hooks runs Commands with privileges that Confine gives up. If Hooks is nil, this process runs
+	// the commands.
 	Hooks *hooks.Runner
-	// Before holds the descriptors and addresses of an earlier process, or nil. Run owns
-	// them.
+	// Before holds the descriptors and addresses of an earlier process, or nil. Run takes ownership
+	// of the descriptors.
 	Before *handover.Bundle
-	// Store keeps the descriptors for the next process. It may be nil.
+	// Store keeps the descriptors for the next process, or is nil.
 	Store Store
-	// Clock is the host's clock, for the expiry times of peers. If it is nil, time.Now is
+	// Clock returns the host's time, for the expiry times of peers. If Clock is nil, time.Now is
 	// used.
 	Clock func() time.Time
 }
 
-// maxWorkers bounds the threads if the file does not set their number: with more than a few,
-// the device is the limit.
+// maxWorkers bounds the default number of threads, because with more than a few the device is
+// the bottleneck.
 const maxWorkers = 4
 
-// workers returns the number of threads that carry packets. The default is half the
-// processors of this process, since the kernel's share of the work is as large as ours.
+// workers returns the number of threads that carry packets. The default is half of the available
+// processors, because the kernel's share of the work is as large as the daemon's.
 func workers(asked int) int {
 	if asked > 0 {
 		return asked
@@ -103,8 +106,8 @@ func workers(asked int) int {
 	return max(1, min(maxWorkers, runtime.GOMAXPROCS(0)/2))
 }
 
-// Run sets everything up, calls Ready, and serves until asked ends or `down` is requested.
-// Then it tears everything down. If the setup fails, nothing is left.
+// Run sets the interface up, calls Ready, and serves until asked ends or `down` is requested.
+// Then Run takes the interface down. If the setup fails, everything created so far is removed.
 func Run(asked context.Context, o Options) error {
 	memory.Limit()
 	return newServer(o.Config, newEventLog(o.Verbose)).run(asked, o)
@@ -175,7 +178,8 @@ func (s *server) run(asked context.Context, o Options) (err error) {
 			o.Warned(s.startWarnings())
 		}
 		if o.Ready != nil {
-			// So the command that waits for the start can print where outer packets go astray.
+			// This wait lets the command that started the daemon print warnings about the routes of outer
+			// packets.
 			select {
 			case <-s.endpoints.placedFirst:
 			case <-ctx.Done():
@@ -194,7 +198,7 @@ func (s *server) run(asked context.Context, o Options) (err error) {
 		s.sessions.loop.Remove(p.link)
 	}
 	err = errors.Join(failed, s.close(), ended())
-	// All senders have ended by now.
+	// No goroutine sends packets any more.
 	s.sockets.bank.Close()
 	if s.restart.final.Load() {
 		err = errors.Join(err, handover.RemovePlaces(name))
@@ -202,7 +206,8 @@ func (s *server) run(asked context.Context, o Options) (err error) {
 	return err
 }
 
-// serve starts all goroutines that run until ctx ends. ended waits for their end.
+// serve starts all goroutines that run until ctx ends. The function ended waits until they have
+// returned.
 func (s *server) serve(ctx context.Context, cancel func(), ctl *control.Server, o Options) (ended func() error) {
 	all := []func() error{
 		func() error { return ctl.Serve(ctx, s) },
@@ -231,7 +236,7 @@ func (s *server) serve(ctx context.Context, cancel func(), ctl *control.Server, 
 	}
 }
 
-// open sets up device, addresses, sockets and peers.
+// open creates the device, addresses, sockets and peers.
 func (s *server) open() (err error) {
 	c := s.running.cfg()
 	if s.sessions.id, err = handshake.NewIdentity(c.Interface.PrivateKey.Bytes()); err != nil {
@@ -244,7 +249,7 @@ func (s *server) open() (err error) {
 	}
 	s.ingress.rejects.dev = s.device.tun
 	s.sockets.mark.Store(s.device.net.FwMark)
-	// The tunnel's own addresses exist by now.
+	// The tunnel's own addresses exist at this point.
 	if err := s.monitor.open(); err != nil {
 		return err
 	}
@@ -278,7 +283,8 @@ func (s *server) open() (err error) {
 	return s.addPeers()
 }
 
-// close undoes open, as far as it went. It does not close what the next process has received.
+// close undoes open, even if open failed half way. Descriptors that the next process has
+// received stay open.
 func (s *server) close() error {
 	var errs []error
 	if s.device.net != nil && !s.restart.handedOver {
@@ -292,10 +298,10 @@ func (s *server) close() error {
 	return errors.Join(errs...)
 }
 
-// masters returns the users besides root who may do everything: the owner of the file, if
-// this process runs as that user. The owner can change the file, and so the running
-// configuration, anyway. A service runs as another user than the file's owner, and its user
-// cannot even see the file.
+// masters returns the users besides root who may make all requests: the owner of the
+// configuration file, if this process runs as that user. The owner can change the file, and so
+// the running configuration, anyway. A service runs as a user other than the file's owner, and
+// that user cannot even read the file.
 func masters(file string) []uint32 {
 	var st unix.Stat_t
 	if err := unix.Stat(file, &st); err != nil || st.Uid == 0 || int(st.Uid) != os.Geteuid() {
@@ -310,7 +316,7 @@ func random64() uint64 {
 	return binary.NativeEndian.Uint64(b[:])
 }
 
-// newServer returns a server with only its configuration.
+// newServer returns a server that has only its configuration.
 func newServer(c *config.Config, log *eventLog) *server {
 	s := &server{start: time.Now(), log: log, running: &runningConfig{}, memory: memory.New()}
 	s.running.Store(&snapshot{cfg: c, table: new(route.Table)})
@@ -347,7 +353,7 @@ func newServer(c *config.Config, log *eventLog) *server {
 	return s
 }
 
-// addPeers makes a connection for each configured peer.
+// addPeers creates a connection for each configured peer.
 func (s *server) addPeers() error {
 	c := s.running.cfg()
 	table, err := routes(c)

@@ -19,7 +19,7 @@ import (
 	"github.com/srdtun/srdtun/srd/steer"
 )
 
-// sessions makes the connections to peers, and ends them.
+// sessions creates and removes the connections to peers.
 type sessions struct {
 	log     *eventLog
 	running *runningConfig
@@ -33,7 +33,7 @@ type sessions struct {
 	calls   guestCalls
 }
 
-// newPeer makes a connection for a configured peer. It sends no packet yet.
+// newPeer creates the connection to a configured peer. No packet is sent yet.
 func (s *sessions) newPeer(all *config.Config, c *config.Peer, policy steer.Policy) *peer {
 	p := &peer{removed: &s.ingress.drops.removed, rejects: &s.ingress.rejects, flows: &s.ingress.flows}
 	p.out.pool, p.out.queue = s.device.tun.Pool(), queue.New(queue.Config{Budget: s.memory.Budget})
@@ -75,13 +75,13 @@ func (s *sessions) newPeer(all *config.Config, c *config.Peer, policy steer.Poli
 	return p
 }
 
-// timestamp converts a time of the loop's clock to the wall clock.
+// timestamp converts a time of the event loop's clock to the wall clock.
 func (s *sessions) timestamp(now mono.Time) handshake.Timestamp {
 	return handshake.TimestampOf(time.Now().Add(now.Sub(s.loop.Now())))
 }
 
-// remove ends the connection to a peer that left the configuration. At this point only a
-// thread that looked the peer up a moment ago may still send to it.
+// remove closes the connection to a peer that was removed from the configuration. A thread that
+// looked the peer up a moment before may still send to it.
 func (s *sessions) remove(p *peer) {
 	p.link.Do(func(now mono.Time, _ *srd.Conn) {
 		p.gone.Store(true)
@@ -98,7 +98,7 @@ func (s *sessions) remove(p *peer) {
 	p.Flush() // complete frames that waited for order: counted, and dropped
 }
 
-// change applies the differences in c to the connection.
+// change applies the differences between the old configuration and c to the connection.
 func (p *peer) change(c *config.Peer, policy steer.Policy) {
 	was := p.cfg()
 	p.conf.Store(c)
@@ -122,7 +122,7 @@ func (p *peer) change(c *config.Peer, policy steer.Policy) {
 	p.link.Kick()
 }
 
-// ciphers returns the ciphers that the configuration allows.
+// ciphers returns the ciphers that the configuration allows for a peer.
 func ciphers(name string) handshake.Offers {
 	if c, ok := handshake.ParseCipher(name); ok {
 		return handshake.OffersOf(c)

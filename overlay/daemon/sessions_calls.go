@@ -8,29 +8,34 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// These bounds limit the handshakes and first challenges to unproven addresses that guests name.
-// Each new peer is called several times in its first second. Without a bound, an owner who replaces
-// his peers all the time floods the addresses that he names. Payload bytes count.
+// These limits apply to handshakes and first challenges to unvalidated addresses that guests
+// name. In its first second, each new peer is sent several handshakes. Without a limit, a user
+// who replaces his peers all the time could flood any address that he names. The limits count
+// payload bytes.
 const (
-	// calleeBurst is for one address: 64 guests (config.maxGuestsAtAddress) call it once on
-	// eight paths.
+	// calleeBurst is the limit for one address: 64 guests (config.maxGuestsAtAddress) send one
+	// handshake on eight paths.
 	calleeBurst = 128 << 10
-	// calleeRate is the allowance that one address regains in a second: such a call every 8 s.
+	// calleeRate is the number of bytes that one address regains in a second, for one such
+	// handshake every 8 s.
 	calleeRate = 16 << 10
-	// guestsBurst is for all addresses: 4,096 guests call on eight paths once.
+	// guestsBurst is the limit for all addresses together: 4,096 guests send one handshake on eight
+	// paths.
 	guestsBurst = 8 << 20
-	// guestsRate is the allowance that all addresses together regain in a second. It suffices to
-	// call a fleet of a thousand absent members.
+	// guestsRate is the number of bytes that all addresses together regain in a second. That rate
+	// suffices for handshakes to a thousand absent members of a fleet.
 	guestsRate = 64 << 10
-	// mostCallees bounds the accounts, which take about a mebibyte. An account is deleted when
-	// nothing is spent any more, 15 ms after one handshake.
+	// mostCallees bounds the number of accounts, which take about a mebibyte. An account is deleted
+	// when its spent bytes are regained, 15 ms after one handshake.
 	mostCallees = 1 << 14
-	// sweepEvery is the interval of deletion. Checking all accounts takes a millisecond at most.
+	// sweepEvery is the interval at which accounts without spent bytes are deleted. A check of all
+	// accounts takes at most a millisecond.
 	sweepEvery = time.Second
 )
 
-// guestCalls accounts for the bytes that guests caused to unproven addresses. It outlives the
-// peers, since their owner can replace them at any time. Any goroutine may use it.
+// guestCalls counts the bytes that guests have caused to be sent to unvalidated addresses. The
+// counts outlive the peers, because the user can replace the peers at any time. Methods of
+// guestCalls are safe for concurrent use.
 type guestCalls struct {
 	mu  sync.Mutex
 	all account
@@ -39,13 +44,14 @@ type guestCalls struct {
 	swept mono.Time // when full accounts were last forgotten
 }
 
-// account holds the bytes spent until a time. The zero value has spent nothing.
+// account has the bytes that are spent and not yet regained at a given time. The zero value has
+// no spent bytes.
 type account struct {
 	spent float64 // bytes
 	at    mono.Time
 }
 
-// after returns the account at a later time. It regains rate bytes a second.
+// after returns the account at a later time, with rate bytes regained for each second.
 func (a account) after(now mono.Time, rate float64) account {
 	if now > a.at {
 		a.spent, a.at = max(0, a.spent-rate*now.Sub(a.at).Seconds()), now
@@ -53,7 +59,7 @@ func (a account) after(now mono.Time, rate float64) account {
 	return a
 }
 
-// take spends n bytes to an address, if the bounds of that address and of all addresses allow it.
+// take spends n bytes for an address, and reports whether both limits allow it.
 func (g *guestCalls) take(now mono.Time, to netip.Addr, n int) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -67,7 +73,7 @@ func (g *guestCalls) take(now mono.Time, to netip.Addr, n int) bool {
 	return true
 }
 
-// room reports whether there is room for an account, and deletes accounts without spent bytes.
+// room reports whether another account may be created, and deletes accounts without spent bytes.
 func (g *guestCalls) room(now mono.Time, to netip.Addr) bool {
 	if g.to == nil {
 		g.to = map[netip.Addr]account{}

@@ -17,8 +17,8 @@ import (
 	"github.com/srdtun/srdtun/overlay/events"
 )
 
-// settings changes the running configuration at the request of the files and the control
-// socket.
+// settings changes the running configuration, when files change or a client of the control
+// socket requests it.
 type settings struct {
 	log       *eventLog
 	running   *runningConfig
@@ -44,14 +44,14 @@ type settings struct {
 	untimed          string      // why peers do not come and go with their times, as last reported
 }
 
-// badConfig marks an error in the request itself, not in its execution.
+// badConfig marks an error in the requested configuration, as opposed to a failure to apply it.
 type badConfig struct{ error }
 
 func (badConfig) Is(target error) bool { return target == control.ErrConfig }
 func (e badConfig) Unwrap() error      { return e.error }
 
-// change makes a change for the control socket, and returns the differences and the warnings when
-// the change is in force.
+// change makes a change for a client of the control socket, and returns the differences and
+// warnings when the change is in force.
 func (s *settings) change(c control.Change) (control.Changed, error) {
 	before := s.running.cfg()
 	done, err := s.dispatch(c)
@@ -98,10 +98,10 @@ func (s *settings) dispatch(c control.Change) (outcome, error) {
 	return outcome{}, fmt.Errorf("a change by %s is not known", keytext.Quote(c.How))
 }
 
-// errNoFile is the error of a daemon that cannot load its own file.
+// errNoFile is returned by a daemon that cannot read its configuration file again.
 var errNoFile = errors.New("the daemon cannot read its file again")
 
-// wanted returns the configuration in a change, or the configuration in the daemon's file.
+// wanted returns the configuration in the request, or the configuration in the daemon's file.
 func (s *settings) wanted(c control.Change) (*config.Config, error) {
 	if c.Config != "" {
 		return config.ParseSealed(s.running.cfg().File, []byte(c.Config))
@@ -112,7 +112,7 @@ func (s *settings) wanted(c control.Change) (*config.Config, error) {
 	return s.load()
 }
 
-// report logs differences, and returns them for the caller.
+// report logs the differences, and returns them for the client.
 func (s *settings) report(diff []config.Change) []control.Difference {
 	var own []string
 	var guests []config.Change
@@ -133,13 +133,14 @@ func (s *settings) report(diff []config.Change) []control.Difference {
 	return differences(diff)
 }
 
-// reportMost bounds the log lines of one change. Thousands of peers may be added at once.
+// reportMost bounds the number of log lines for one change. Thousands of peers may be added at
+// once.
 const reportMost = 20
 
-// guestsNamed bounds the guests named in the line about their changes.
+// guestsNamed bounds the number of guests named in a log line about their changes.
 const guestsNamed = 8
 
-// reportGuests logs all changes of guests in one line, since their owner may make any number.
+// reportGuests logs all changes of guests in one line, because their owner may make any number.
 func (s *settings) reportGuests(diff []config.Change) {
 	if len(diff) == 0 {
 		return
@@ -157,7 +158,7 @@ func (s *settings) reportGuests(diff []config.Change) {
 	s.log.tellGuest(events.ConfigChanged, "", "changed: %s; by the owner of the drop-in files", what)
 }
 
-// rereadOn reads the file again at each signal, until ctx ends.
+// rereadOn reads the configuration file again at each signal, until ctx ends.
 func (s *settings) rereadOn(ctx context.Context, again <-chan os.Signal, done func(error)) {
 	for {
 		select {
@@ -175,10 +176,10 @@ func (s *settings) rereadOn(ctx context.Context, again <-chan os.Signal, done fu
 	}
 }
 
-// reload applies the files: c, and the drop-in files of its directory.
+// reload applies the configuration file c and the drop-in files of its directory.
 func (s *settings) reload(c *config.Config) (outcome, error) { return s.replace(c, true) }
 
-// sync applies c. The files may have another content.
+// sync applies c, which may differ from the configuration file, and the drop-in files.
 func (s *settings) sync(c *config.Config) (outcome, error) { return s.replace(c, false) }
 
 func (s *settings) replace(c *config.Config, isFile bool) (outcome, error) {
@@ -201,8 +202,8 @@ func (s *settings) replace(c *config.Config, isFile bool) (outcome, error) {
 	return outcome{diff, config.Without(want, out), faults}, nil
 }
 
-// set changes single keys. With save, the caller also writes the keys to the file. With
-// save, keys that need a restart may change.
+// set changes single keys. If save is set, the client also writes the keys to the file. In that
+// case keys that need a restart may change too.
 func (s *settings) set(settings []config.Setting, save bool) (outcome, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -236,7 +237,7 @@ func (s *settings) set(settings []config.Setting, save bool) (outcome, error) {
 	return outcome{diff, config.Without(want, out), left}, nil
 }
 
-// add adds peers, and replaces peers with the same public keys.
+// add adds peers, and replaces existing peers with the same public keys.
 func (s *settings) add(peers []config.Peer) (outcome, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -252,8 +253,8 @@ func (s *settings) add(peers []config.Peer) (outcome, error) {
 	return outcome{diff, config.Without(want, out), reasons(out)}, err
 }
 
-// compare notes the keys that differ between the running configuration and the files. Some
-// were changed at run time, others wait for a restart. The caller holds mu.
+// compare finds the keys that differ between the running configuration and the files. Such keys
+// were changed at run time, or take effect after a restart. The caller must hold mu.
 func (s *settings) compare() {
 	s.unsaved, s.pending = nil, nil
 	file, _ := config.Current(s.file, s.clock())
@@ -266,7 +267,7 @@ func (s *settings) compare() {
 	}
 }
 
-// differences returns the file, and the keys that compare found.
+// differences returns the file's name, and the keys that compare found.
 func (s *settings) differences() (file string, unsaved, pending []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -277,7 +278,7 @@ func (s *settings) differences() (file string, unsaved, pending []string) {
 	return file, slices.Clone(s.unsaved), slices.Clone(s.pending)
 }
 
-// close refuses changes from now on, and returns the present peers.
+// close refuses all later changes, and returns the present peers.
 func (s *settings) close() []*peer {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -12,16 +12,16 @@ import (
 	"github.com/srdtun/srdtun/srd/steer"
 )
 
-// A change has two halves. The first half has all steps that can fail. It ends with the network
-// settings, which change as a whole or not at all. The second half changes memory and cannot
-// fail.
+// A change of the configuration has two phases. The first phase has all steps that can fail. Its
+// last step is the network settings, which change as a whole or not at all. The second phase
+// changes only memory, and cannot fail.
 
-// errEnded refuses a change while the interface is being taken down.
+// errEnded is the error of a change while the interface is being taken down.
 var errEnded = errors.New("the interface is being taken down")
 
-// apply makes the server run with want, without expired peers. It returns the differences.
-// Differences that are not live wait for a restart. After an error nothing has changed. The
-// caller holds mu.
+// apply makes want the running configuration, without its expired peers. The result has the
+// differences. Differences that cannot be applied live take effect after a restart. After an
+// error the running configuration is unchanged. The caller must hold mu.
 func (s *settings) apply(want *config.Config) ([]config.Change, error) {
 	if s.closed {
 		return nil, errEnded
@@ -53,7 +53,7 @@ func (s *settings) apply(want *config.Config) ([]config.Change, error) {
 	return diff, nil
 }
 
-// reconfigure gives the interface the addresses and routes of next.
+// reconfigure sets the addresses and routes of the interface to those of next.
 func (s *settings) reconfigure(next *config.Config) error {
 	file, err := netconf.StatePath(next.Interface.Name)
 	if err != nil {
@@ -68,8 +68,8 @@ func (s *settings) reconfigure(next *config.Config) error {
 	return s.device.net.Change(s.device.plan(next, file), s.sockets.setMark)
 }
 
-// newPolicies makes a path policy for each peer of next that needs a new one, in the order of
-// the peers. A peer with nil keeps its policy.
+// newPolicies returns a path policy for each peer of next that needs a new one, in the order of
+// the peers. A peer whose entry is nil keeps its policy.
 func newPolicies(before, next *config.Config) ([]steer.Policy, error) {
 	was := map[config.Key]*config.Peer{}
 	if reflect.DeepEqual(before.Paths.Steering, next.Paths.Steering) {
@@ -92,8 +92,8 @@ func newPolicies(before, next *config.Config) ([]steer.Policy, error) {
 	return policies, nil
 }
 
-// swap replaces the running configuration by next. Peers in both stay, and their connections
-// get the differences.
+// swap replaces the running configuration with next. Peers in both configurations keep their
+// connections, to which the differences are applied.
 func (s *settings) swap(next *snapshot, policies []steer.Policy) {
 	old := map[config.Key]*peer{}
 	for _, p := range s.running.peers() {
@@ -122,14 +122,14 @@ func (s *settings) swap(next *snapshot, policies []steer.Policy) {
 }
 
 const (
-	// After the removal of manyPeers peers, their memory is returned to the kernel. Without traffic
-	// the runtime would keep it for minutes.
+	// After manyPeers peers have been removed, their memory is returned to the kernel. Without
+	// traffic the Go runtime would keep that memory for minutes.
 	manyPeers = 256
-	// returnAfter is the wait until the memory of their connections is free.
+	// returnAfter is the wait until the memory of the removed connections is free.
 	returnAfter = 5 * time.Second
 )
 
-// returnMemory returns free memory to the kernel a moment later. The caller holds mu.
+// returnMemory returns free memory to the kernel after returnAfter. The caller must hold mu.
 func (s *settings) returnMemory() {
 	if s.freeing == nil {
 		s.freeing = time.AfterFunc(returnAfter, debug.FreeOSMemory)

@@ -14,11 +14,11 @@ import (
 	"github.com/srdtun/srdtun/overlay/route"
 )
 
-// rewatchEvery is the interval of attempts to watch a missing directory of drop-in files. Some
-// tools replace a directory by a new one.
+// rewatchEvery is the interval at which the daemon tries to watch a missing directory of drop-in
+// files. Some tools replace the directory with a new one.
 const rewatchEvery = time.Second
 
-// readDropIns reads the drop-in files for the start.
+// readDropIns reads the drop-in files when the daemon starts.
 func (s *settings) readDropIns() error {
 	s.dropIns.Around = s.around
 	all, faults, err := s.dropIns.With(s.file, nil)
@@ -33,8 +33,8 @@ func (s *settings) readDropIns() error {
 	return nil
 }
 
-// watchDropIns adds and removes peers with their drop-in files until ctx ends. While the
-// directory is missing, peers stay.
+// watchDropIns adds and removes peers as their drop-in files appear and disappear, until ctx
+// ends. While the directory is missing, its peers are kept.
 func (s *settings) watchDropIns(ctx context.Context) {
 	dir := s.running.cfg().PeersDir
 	if dir == "" {
@@ -43,7 +43,7 @@ func (s *settings) watchDropIns(ctx context.Context) {
 	said := false
 	for ctx.Err() == nil {
 		err := s.watchDir(ctx, dir)
-		// Without a watch the files are still read from time to time.
+		// If the directory cannot be watched, the files are still read at intervals.
 		if err != nil && s.rereadAndRest(ctx, nil) && !said {
 			s.log.tell(events.DropInRefused, dir, "%s is not watched, but read every %v: %v", dir, rewatchEvery, err)
 		}
@@ -52,7 +52,7 @@ func (s *settings) watchDropIns(ctx context.Context) {
 	}
 }
 
-// watchDir returns when the directory is gone, when too much happens in it, or when ctx has ended.
+// watchDir handles changes until the directory is removed, too many events arrive, or ctx ends.
 func (s *settings) watchDir(ctx context.Context, dir string) error {
 	w, err := fsnotify.NewWatcher()
 	if err != nil {
@@ -77,23 +77,24 @@ func (s *settings) watchDir(ctx context.Context, dir string) error {
 	}
 }
 
-// Bounds of the time for a directory whose owner changes it all the time.
+// These constants limit the time spent on a directory whose owner changes it all the time.
 const (
-	// After a reading, the next one waits for restShare times its duration. So readings take a
-	// tenth of a processor at most.
+	// After reading the files, the daemon waits for restShare times the duration of the reading. So
+	// reading takes at most a tenth of a processor.
 	restShare = 9
-	// restMost bounds that wait, because root's change must not wait for long.
+	// restMost bounds that wait, because a change by root must not wait for long.
 	restMost = 10 * time.Second
-	// floodEvents is the number of events after which the watch ends, and all files are read again.
-	// A fleet's agent causes six for each file.
+	// floodEvents is the number of events after which the watch ends and all files are read again.
+	// An agent that writes the files of a fleet causes six events for each file.
 	floodEvents = 8192
-	// recheckEvery is the interval of checks of guests whose files have not changed. This host, or
-	// one of root's peers, may have got another address.
+	// recheckEvery is the interval at which guests with unchanged files are checked again. This
+	// host, or one of root's peers, may have a new address, with which a guest conflicts.
 	recheckEvery = 10 * time.Second
 )
 
-// rereadAndRest reads the changed files, and then waits in proportion to the time that this took.
-// Meanwhile the kernel joins events or drops them, which takes no time of this process.
+// rereadAndRest reads the changed files, and then waits in proportion to the time that the
+// reading took. During the wait, the kernel merges or drops events, which takes no time of this
+// process.
 func (s *settings) rereadAndRest(ctx context.Context, changed map[string]bool) (read bool) {
 	start := time.Now()
 	read = s.rereadDropIns(changed)
@@ -101,9 +102,10 @@ func (s *settings) rereadAndRest(ctx context.Context, changed map[string]bool) (
 	return read
 }
 
-// quietDir waits for recheck, or for a change in the directory. After a change it waits until the
-// directory is quiet for a moment, as files are seldom written at once. It notes changed files in changed. The watch ends if the directory
-// itself is gone, or if there are too many events.
+// quietDir waits until recheck fires, or the directory changes. After a change it waits until
+// the directory is quiet for a moment, because tools seldom write all files at once. The names
+// of changed files are added to changed. The result ended is true if the directory was removed,
+// or if there were too many events.
 func quietDir(ctx context.Context, w *fsnotify.Watcher, dir string, changed map[string]bool, recheck <-chan time.Time) (ended bool, err error) {
 	var quiet <-chan time.Time
 	var latest time.Time // when to act at the latest
@@ -136,9 +138,9 @@ func quietDir(ctx context.Context, w *fsnotify.Watcher, dir string, changed map[
 	return true, nil
 }
 
-// withDropIns returns c with the peers of the watched directory. If c names another directory, that
-// one is used from the next start on. changed has the names of the changed files, or is nil if any
-// file may have changed.
+// withDropIns returns c with the peers of the watched directory added. If c names another
+// directory, that directory is used after the next start. Parameter changed has the names of the
+// changed files, or is nil if any file may have changed.
 func (s *settings) withDropIns(c *config.Config, changed map[string]bool) (*config.Config, []error, error) {
 	here := *c
 	if c == s.file {
@@ -156,8 +158,8 @@ func (s *settings) withDropIns(c *config.Config, changed map[string]bool) (*conf
 	return all, faults, err
 }
 
-// rereadDropIns takes over the current drop-in files. Other changes made while running stay,
-// and so does a peer with an unchanged file. It reports whether the directory could be read.
+// rereadDropIns applies the current drop-in files. Other changes made at run time are kept, and
+// so is a peer whose file is unchanged. The result tells whether the directory could be read.
 func (s *settings) rereadDropIns(changed map[string]bool) (read bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -181,14 +183,14 @@ func (s *settings) rereadDropIns(changed map[string]bool) (read bool) {
 	return !slices.ContainsFunc(faults, wholeDirectory)
 }
 
-// wholeDirectory reports whether a fault concerns the directory, and not one file.
+// wholeDirectory reports whether a fault concerns the whole directory, not a single file.
 func wholeDirectory(fault error) bool {
 	var e *config.DirFault
 	return errors.As(fault, &e)
 }
 
-// withFiles returns runs with the drop-in peers of after. A peer that is the same in before and
-// after keeps its running configuration.
+// withFiles returns the running configuration runs with the drop-in peers of after. If a peer is
+// the same in before and after, its running configuration is kept.
 func withFiles(runs, before, after *config.Config) *config.Config {
 	same := map[config.Key]bool{}
 	was := map[config.Key]*config.Peer{}
@@ -215,11 +217,12 @@ func withFiles(runs, before, after *config.Config) *config.Config {
 	return &next
 }
 
-// faultsAtOnce bounds the lines about root's files in one reading, and about guests' files. The
-// owner chooses the names, and each name takes a place in the log's own limits.
+// faultsAtOnce bounds the log lines about root's files after one reading, and about guests'
+// files. A file's owner chooses its name, and each name is one more subject in the limits of the
+// event log.
 const faultsAtOnce = 20
 
-// tellFaults reports each fault of drop-in files once. The caller holds mu.
+// tellFaults reports each fault of a drop-in file once. The caller must hold mu.
 func (s *settings) tellFaults(faults []error) {
 	told := s.faults
 	s.faults = make(map[string]bool, len(faults))
@@ -234,7 +237,7 @@ func (s *settings) tellFaults(faults []error) {
 	s.tellLeftOut(fresh)
 }
 
-// tellLeftOut reports faults of drop-in files.
+// tellLeftOut reports drop-in files that were left out.
 func (s *settings) tellLeftOut(faults []error) {
 	for _, guest := range []bool{false, true} {
 		n, tell := 0, s.log.teller(guest)

@@ -11,14 +11,15 @@ import (
 	"github.com/srdtun/srdtun/overlay/events"
 )
 
-// A peer may expire at a time of the host's clock. The file that a fleet's agent writes
-// contains the expiry of the grant, so a grant ends even if the agent is dead.
+// A peer's configuration may contain a time at which the peer expires. The agent of a fleet
+// writes the expiry of a grant into the peer's file, so the grant ends even if the agent is
+// dead.
 
-// clockEvery is the interval of clock checks while peers have such a time. The clock may be
-// set forward or back, and timers stand still while the machine sleeps.
+// clockEvery is the interval at which the clock is checked while peers have an expiry time. The
+// clock may be set forward or back, and timers stop while the machine sleeps.
 const clockEvery = 10 * time.Second
 
-// expiredPeers are the expired peers that the running configuration leaves out.
+// expiredPeers contains the expired peers, which the running configuration leaves out.
 type expiredPeers map[config.Key]expiredPeer
 
 type expiredPeer struct {
@@ -27,10 +28,11 @@ type expiredPeer struct {
 	filed bool      // a file had the peer when it expired
 }
 
-// unfiledMost bounds the expired peers that no file has. Commands may add any number of them.
+// unfiledMost bounds the number of stored expired peers that are in no file. Commands may add
+// any number of such peers.
 const unfiledMost = 64
 
-// lapse records the expired peers, and reports each expiry once. The caller holds mu.
+// lapse records the expired peers, and reports each expiry once. The caller must hold mu.
 func (s *settings) lapse(over []config.Peer) {
 	var filed map[config.Key]bool
 	for i := range over {
@@ -57,7 +59,7 @@ func keysOf(c *config.Config) map[config.Key]bool {
 	return keys
 }
 
-// expiredNow returns the expired peers for a status, the latest expiry first.
+// expiredNow returns the expired peers for a status, most recently expired first.
 func (s *settings) expiredNow() (v []control.Expired) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -76,7 +78,7 @@ func (s *settings) expiredNow() (v []control.Expired) {
 	return v
 }
 
-// expire removes peers when their time is over, until ctx ends.
+// expire removes peers when they expire, until ctx ends.
 func (s *settings) expire(ctx context.Context) {
 	failed := false
 	for {
@@ -104,8 +106,8 @@ func (s *settings) noteExpiry() {
 	}
 }
 
-// untilExpiry returns the time to wait before the next clock check. some is false if no peer
-// has a time.
+// untilExpiry returns the time to wait before the next clock check. The result some is false if
+// no peer has an expiry time.
 func (s *settings) untilExpiry() (wait time.Duration, some bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -116,8 +118,9 @@ func (s *settings) untilExpiry() (wait time.Duration, some bool) {
 	return min(clockEvery, max(0, at.Sub(s.clock()))), true
 }
 
-// compareTimes removes expired peers. It restores peers that are not expired any more because
-// the clock was set back. It reports a failure once, and the caller must call it again later.
+// compareTimes removes peers that have expired. Peers that are not expired any more, because the
+// clock was set back, are restored. A failure is reported once, and the caller must call
+// compareTimes again later.
 func (s *settings) compareTimes() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -141,7 +144,7 @@ func (s *settings) keepTimes() error {
 	if len(back) == 0 || s.takeBack(back...) == nil {
 		return nil
 	}
-	// If one peer cannot be restored, the other peers must still be.
+	// If one peer cannot be restored, the others must still be restored.
 	var failed error
 	for _, p := range back {
 		failed = cmp.Or(s.takeBack(p), failed)
@@ -149,10 +152,10 @@ func (s *settings) keepTimes() error {
 	return failed
 }
 
-// returning returns the removed peers that are not expired any more: the clock was set back, or
-// their file grants a later time. It reads them from the files, so a peer that has been deleted
-// from the files stays away. Peers whose expired time is in no file stay removed. The caller holds
-// mu.
+// returning returns the removed peers that are not expired any more, because the clock was set
+// back, or because their file contains a later time. These peers are taken from the files, so a
+// peer that was deleted from the files is not restored. Peers that are in no file are not
+// restored either. The caller must hold mu.
 func (s *settings) returning() (back []config.Peer) {
 	now, left := s.clock(), expiredPeers{}
 	runs := keysOf(s.running.cfg())
@@ -182,8 +185,9 @@ func (s *settings) returning() (back []config.Peer) {
 	return back
 }
 
-// withExpired returns the running configuration, with the expired peers of the files that settings
-// name. So a later expiry brings a peer back. The caller holds mu.
+// withExpired returns the running configuration, plus those expired peers in the files that the
+// settings name. So a command that sets a later expiry restores the peer. The caller must hold
+// mu.
 func (s *settings) withExpired(settings []config.Setting) *config.Config {
 	c := s.running.cfg()
 	if len(s.expired) == 0 {
@@ -203,7 +207,8 @@ func (s *settings) withExpired(settings []config.Setting) *config.Config {
 	return &all
 }
 
-// takeBack restores removed peers. After an error they stay removed.
+// takeBack restores peers that were removed because they expired. After an error the peers stay
+// removed.
 func (s *settings) takeBack(back ...config.Peer) error {
 	want := *s.running.cfg()
 	want.Peers = append(want.Peers[:len(want.Peers):len(want.Peers)], back...)
@@ -216,7 +221,8 @@ func (s *settings) takeBack(back ...config.Peer) error {
 	return err
 }
 
-// retime makes the server run with want. The caller holds mu.
+// retime makes want the running configuration, and reports the differences. The caller must hold
+// mu.
 func (s *settings) retime(want *config.Config) error {
 	diff, err := s.apply(want)
 	switch {

@@ -13,15 +13,16 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// A guest is a peer of a drop-in file that belongs to another user than root. No guest may stop
-// a change, a start, or another peer.
+// A guest is a peer whose drop-in file belongs to a user other than root. A guest must never
+// prevent a change, a start, or the use of another peer.
 
-// refusedRoutes bounds the guests that are found one by one because the kernel refuses their
-// routes. Each takes another attempt at the whole change.
+// refusedRoutes bounds the number of guests that are left out one by one because the kernel
+// refuses their routes. For each such guest, the whole change is tried again.
 const refusedRoutes = 16
 
-// carry is apply for want without the guests that contradict other peers, or whose routes the
-// host refuses. It returns those guests. After an error nothing has changed.
+// carry applies want, without the guests that conflict with other peers, or whose routes the
+// kernel refuses. The result out has those guests. After an error the running configuration is
+// unchanged.
 func (s *settings) carry(want *config.Config) (diff []config.Change, out []config.LeftOut, err error) {
 	want, out = config.WithoutClashes(want, s.around())
 	for range refusedRoutes {
@@ -35,7 +36,7 @@ func (s *settings) carry(want *config.Config) (diff []config.Change, out []confi
 		out = append(out, bad)
 		want = config.Without(want, out)
 	}
-	// The error names no single guest. So first new and changed guests are left out, then all
+	// The error names no single guest, so first the new and changed guests are left out, then all
 	// guests.
 	runs := map[config.Key]*config.Peer{}
 	for i := range s.running.cfg().Peers {
@@ -57,8 +58,8 @@ func (s *settings) carry(want *config.Config) (diff []config.Change, out []confi
 	return nil, nil, err
 }
 
-// spare leaves out guests after their routes made the start fail: the guest in the error, or else
-// all guests. It reports whether there was any.
+// spare leaves out guests after a route made the start fail: the guest in the error, or else all
+// guests. The result tells whether any guest was left out.
 func (s *settings) spare(err error) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -84,7 +85,7 @@ func (s *settings) spare(err error) bool {
 	return true
 }
 
-// refusedBy returns the guest whose route the kernel has refused.
+// refusedBy returns the guest whose route the kernel refused.
 func refusedBy(c *config.Config, err error) (bad config.LeftOut, is bool) {
 	var route *netconf.RouteError
 	if !errors.As(err, &route) {
@@ -97,7 +98,7 @@ func refusedBy(c *config.Config, err error) (bad config.LeftOut, is bool) {
 	return config.LeftOut{Peer: c.Peers[i], Err: c.Peers[i].Fault("allowed_ips", route.Error())}, true
 }
 
-// reasons returns why guests were left out.
+// reasons returns the reasons why guests were left out.
 func reasons(out []config.LeftOut) (faults []error) {
 	for _, v := range out {
 		faults = append(faults, v.Err)
@@ -105,8 +106,8 @@ func reasons(out []config.LeftOut) (faults []error) {
 	return faults
 }
 
-// sparing applies root's change to c. If a guest contradicts the change, carry leaves the guest out
-// later.
+// sparing returns c with root's change applied. If a guest conflicts with the change, carry
+// leaves that guest out later.
 func sparing(c *config.Config, change func(*config.Config) (*config.Config, error)) (*config.Config, error) {
 	next, err := change(c)
 	if err == nil {
@@ -124,8 +125,8 @@ func sparing(c *config.Config, change func(*config.Config) (*config.Config, erro
 	return next, nil
 }
 
-// changedByRoot returns the reason against a guest that was itself changed, or nil. A command
-// that changes a guest must not remove it.
+// changedByRoot returns an error if want changes a guest so that it conflicts with other peers.
+// A command that changes a guest must not cause its removal.
 func (s *settings) changedByRoot(want *config.Config) error {
 	_, out := config.WithoutClashes(want, s.around())
 	for _, v := range out {
@@ -143,7 +144,7 @@ func (s *settings) changedByRoot(want *config.Config) error {
 	return nil
 }
 
-// around returns this host's addresses, and the present addresses of root's peers.
+// around returns this host's addresses, and the current addresses of root's peers.
 func (s *settings) around() config.Around {
 	ends := map[config.Key][]netip.Addr{}
 	for _, p := range s.running.peers() {

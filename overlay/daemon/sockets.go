@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// sockets are the UDP sockets that all peers share.
+// sockets has the UDP sockets that all peers share.
 type sockets struct {
 	log     *eventLog
 	running *runningConfig
@@ -21,7 +21,7 @@ type sockets struct {
 	closed  bool          // no socket is opened any more; mu
 }
 
-// open binds the ports.
+// open opens a socket for each configured port.
 func (s *sockets) open(mark uint32) (err error) {
 	c := s.running.cfg()
 	s.bank, err = udp.Open(s.config(mark))
@@ -48,7 +48,7 @@ func (s *sockets) config(mark uint32) udp.Config {
 	return udp.Config{ListenPort: c.Interface.ListenPort, Ports: c.Paths.SourcePorts, Range: c.Paths.PortRange, Mark: mark}
 }
 
-// local returns the local address and port of t.
+// local returns the local address and port of tuple t as text.
 func (s *sockets) local(t srd.Tuple) string {
 	return netip.AddrPortFrom(t.Local.Addr(), s.bank.Socket(int(t.Sock)).Port).String()
 }

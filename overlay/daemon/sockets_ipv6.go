@@ -4,19 +4,19 @@ import (
 	"github.com/srdtun/srdtun/overlay/events"
 )
 
-// ipv6Sockets is the subject of events about IPv6 sockets that are missing or have returned.
+// ipv6Sockets is the subject of events about missing or restored IPv6 sockets.
 const ipv6Sockets = "ipv6-sockets"
 
-// tellIPv6 reports missing IPv6 sockets.
+// tellIPv6 reports that IPv6 sockets are missing, and why.
 func (s *sockets) tellIPv6() {
 	if err := s.bank.WithoutIPv6(); err != nil {
 		s.log.tell(events.HostSetting, ipv6Sockets, "there are no IPv6 sockets (%v): peers are reached over IPv4 only until there are", err)
 	}
 }
 
-// regainIPv6 opens the IPv6 sockets if there are none. The host may have gained the address
-// family, as after modprobe(8), or free descriptors. join makes the loop read the new
-// sockets.
+// regainIPv6 opens the IPv6 sockets if they are missing. The host may have loaded the IPv6
+// module since the start, or may have descriptors again. The function join adds the new sockets
+// to the event loop.
 func (s *sockets) regainIPv6(join func() error) {
 	if s.bank.HasIPv6() {
 		return
@@ -44,7 +44,7 @@ func (s *sockets) setMark(mark uint32) error {
 	return nil
 }
 
-// freeze stops regainIPv6 from opening sockets.
+// freeze stops regainIPv6 from opening further sockets.
 func (s *sockets) freeze() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -6,14 +6,14 @@ import (
 	"sync"
 )
 
-// standing holds the lines about conditions that hold now, for `show`. It is safe for concurrent
-// use. The zero value has none.
+// standing has a line for each condition that holds now, for `show`. Methods of standing are
+// safe for concurrent use. The zero value has no lines.
 type standing struct {
 	mu    sync.Mutex
 	lines map[condition]string
 }
 
-// set notes the line of a condition; "": it does not hold.
+// set stores the line of a condition, or deletes it if line is empty.
 func (s *standing) set(k condition, line string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -27,14 +27,14 @@ func (s *standing) set(k condition, line string) {
 	}
 }
 
-// forget drops the lines of conditions that are gone with their peer.
+// forget deletes the lines of conditions that are not in c any more.
 func (s *standing) forget(c conditions) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	maps.DeleteFunc(s.lines, func(k condition, _ string) bool { return !c[k] })
 }
 
-// all returns the lines, sorted.
+// all returns the sorted lines.
 func (s *standing) all() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

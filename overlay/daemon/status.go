@@ -12,7 +12,7 @@ import (
 	"github.com/srdtun/srdtun/srd/steer"
 )
 
-// status collects the visible state of a running process.
+// status collects the state of the daemon for the control socket and other readers.
 type status struct {
 	start     time.Time
 	running   *runningConfig
@@ -25,7 +25,7 @@ type status struct {
 	settings  *settings
 }
 
-// show returns the status with these peers, for the control socket.
+// show returns the status with the given peers.
 func (s *status) show(peers []*peer) control.Status {
 	st := control.Status{
 		Interface:  s.device.tun.Name(),
@@ -58,18 +58,19 @@ func (s *status) show(peers []*peer) control.Status {
 	return st
 }
 
-// counters calls add with the name and value of each counter. Counters of one name add up.
+// counters is a function that calls add with the name and value of each counter. Values with the
+// same name are added up.
 type counters func(add func(name string, n uint64))
 
-// all returns all counters.
+// all returns all counters by name.
 func (each counters) all() map[string]uint64 {
 	c := map[string]uint64{}
 	each(func(name string, n uint64) { c[name] += n })
 	return c
 }
 
-// happened returns the counters that are not zero. The zeros never get into a map: a hub has a
-// thousand peers with dozens of counters, and most are zero.
+// happened returns the counters that are not zero, by name. Zeros are left out of the map,
+// because a hub has a thousand peers with dozens of counters, most of them zero.
 func (each counters) happened() map[string]uint64 {
 	c := map[string]uint64{}
 	each(func(name string, n uint64) {
@@ -185,7 +186,7 @@ func (s *status) describeConn(v *control.Peer, p *peer, now mono.Time, c *srd.Co
 	}
 }
 
-// describeLimits describes the limits that hold back sending.
+// describeLimits fills in the limits that hold back sending to p.
 func describeLimits(v *control.Peer, p *peer, now mono.Time, c *srd.Conn) {
 	v.PacketBytes = c.Packet()
 	queue, target := c.Queue()

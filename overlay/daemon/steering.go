@@ -5,8 +5,8 @@ import (
 	"github.com/srdtun/srdtun/srd/steer"
 )
 
-// steering is the choice of a connection's paths, and its congestion control. It is used only
-// with the connection locked.
+// steering has the path policy and the congestion control of a connection. Its fields are used
+// only while the connection is locked.
 type steering struct {
 	name    string // of the path policy
 	policy  steer.Policy

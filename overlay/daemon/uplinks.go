@@ -10,7 +10,7 @@ import (
 	"github.com/srdtun/srdtun/srd/udp"
 )
 
-// uplinks knows the interfaces and addresses of this host that packets leave from.
+// uplinks finds the interfaces and addresses of this host from which packets are sent.
 type uplinks struct {
 	running    *runningConfig
 	device     *device
@@ -21,13 +21,13 @@ type uplinks struct {
 	host       addresses // endpoints' own
 }
 
-// Sizes of outer headers in bytes.
+// These constants are the lengths of outer headers in bytes.
 const (
 	udpIPv4 = 28
 	udpIPv6 = 48
 )
 
-// payload returns the largest UDP payload, in bytes, worth probing for on a tuple.
+// payload returns the largest UDP payload, in bytes, for which a tuple is probed.
 func (ul *uplinks) payload(t srd.Tuple) int {
 	m := ul.interfaces.mtu(t.Local)
 	if ul.running.cfg().Paths.PathMTU > 0 {
@@ -39,9 +39,10 @@ func (ul *uplinks) payload(t srd.Tuple) int {
 	return m - udpIPv6
 }
 
-// sourcesFor returns the uplinks to use towards r: the configured ones of r's family, or the
-// one that the routes give. It leaves out addresses that the host does not have. It also
-// leaves out the tunnel's own addresses: a path from there would lead through itself.
+// sourcesFor returns the uplinks for packets to r: the configured ones of r's address family, or
+// the one that the routes select. Addresses that this host does not have are left out. The
+// tunnel's own addresses are also left out, because a path from there would lead through the
+// tunnel itself.
 func (ul *uplinks) sourcesFor(r netip.AddrPort) []srd.Uplink {
 	v, known := ul.host.sources[r.Addr()]
 	if !known {
@@ -74,9 +75,9 @@ func (ul *uplinks) findSources(r netip.AddrPort) []srd.Uplink {
 	})
 }
 
-// configured returns the current uplinks of each entry of paths.local. If an entry names an
-// interface, packets from its addresses leave through it. So another entry with one of these
-// addresses has no uplink.
+// configured returns the current uplinks of each entry of paths.local, in the order of the
+// entries. If an entry names an interface, packets from its addresses are sent through that
+// interface. So another entry with one of these addresses gets no uplink.
 func (ul *uplinks) configured() [][]srd.Uplink {
 	local := ul.running.cfg().Paths.Local
 	v, bound := make([][]srd.Uplink, len(local)), map[netip.Addr]bool{}
@@ -97,10 +98,10 @@ func (ul *uplinks) configured() [][]srd.Uplink {
 	return v
 }
 
-// moved maps the uplinks of paths to their current ones. An uplink remains the same if its address
-// moved to another interface, or if its interface got another number. But if it has gone, an
-// interface that always had the same address does not replace it. An uplink is also gone if its
-// address was removed from paths.local.
+// moved returns a function from the uplinks of paths to their current uplinks. An uplink remains
+// valid if its address moved to another interface, or if the index of its interface changed. If
+// the uplink is gone, another interface that always had the same address does not replace it. An
+// uplink is also gone if its address was removed from paths.local.
 func (ul *uplinks) moved(paths []srd.PathInfo) func(srd.Uplink) (u srd.Uplink, ok bool) {
 	now := map[srd.Uplink]srd.Uplink{} // invalid: gone
 	for i := range paths {
@@ -120,12 +121,12 @@ func (ul *uplinks) moved(paths []srd.PathInfo) func(srd.Uplink) (u srd.Uplink, o
 	}
 }
 
-// has reports whether packets may leave from u.
+// has reports whether packets can be sent from u.
 func (ul *uplinks) has(u srd.Uplink) bool {
 	return ul.interfaces.has(u) && udp.HasAddress(u.Addr())
 }
 
-// most returns the largest UDP payload that this host's devices take on all active paths.
+// most returns the largest UDP payload that this host's devices can send on all active paths.
 func (ul *uplinks) most(paths []srd.PathInfo) (most int) {
 	for i := range paths {
 		if n := ul.payload(paths[i].Tuple); paths[i].State == srd.PathActive && (most == 0 || n < most) {
@@ -135,8 +136,8 @@ func (ul *uplinks) most(paths []srd.PathInfo) (most int) {
 	return min(most, srd.MaxPacket)
 }
 
-// interfaceOf names the only interface that packets from u leave through, or "" if the routes
-// choose.
+// interfaceOf returns the name of the interface to which packets from u are bound, or "" if the
+// routes choose the interface.
 func (ul *uplinks) interfaceOf(u srd.Uplink) string {
 	if u.Link() == 0 {
 		return ""
@@ -144,7 +145,7 @@ func (ul *uplinks) interfaceOf(u srd.Uplink) string {
 	return ul.interfaces.name(u)
 }
 
-// missingLocals names the entries of paths.local that have no address here now.
+// missingLocals returns the entries of paths.local that have no address on this host now.
 func missingLocals(local []config.Local) (v []string) {
 	for _, l := range local {
 		switch {
@@ -157,8 +158,9 @@ func missingLocals(local []config.Local) (v []string) {
 	return v
 }
 
-// loopLocals returns the entries of paths.local that belong to the loopback device. There are none
-// if a peer is a daemon of this host. Another address on that device may be routed to this host.
+// loopLocals returns the entries of paths.local that belong to the loopback device. If a peer is
+// a daemon of this host, the result is empty. Other addresses of the loopback device are left
+// out, because they may be routed to this host.
 func loopLocals(c *config.Config) (v []string) {
 	for i := range c.Peers {
 		for _, e := range c.Peers[i].Endpoints {
@@ -180,7 +182,7 @@ func loopLocals(c *config.Config) (v []string) {
 	return v
 }
 
-// addressesOf returns the addresses of an interface, if it exists.
+// addressesOf returns the addresses of an interface, or none if the interface does not exist.
 func addressesOf(name string) (v []netip.Addr) {
 	for _, u := range uplinksOf(name) {
 		v = append(v, u.Addr())
@@ -188,7 +190,7 @@ func addressesOf(name string) (v []netip.Addr) {
 	return v
 }
 
-// uplinksOf returns the uplinks of an interface: each address, bound to it.
+// uplinksOf returns an uplink for each address of an interface, bound to the interface.
 func uplinksOf(name string) (v []srd.Uplink) {
 	i, err := net.InterfaceByName(name)
 	if err != nil {
@@ -203,7 +205,7 @@ func uplinksOf(name string) (v []srd.Uplink) {
 	return v
 }
 
-// uplinkText writes u for a line of the log: its address and, if known, its interface.
+// uplinkText returns u as text for the log: its address and, if known, its interface.
 func uplinkText(u srd.Uplink, name string) string {
 	if name == "" {
 		return u.Addr().String()
@@ -211,8 +213,8 @@ func uplinkText(u srd.Uplink, name string) string {
 	return u.Addr().String() + " (" + name + ")"
 }
 
-// uplinkName writes u as a unique name. If the uplink has one interface, the name contains it, as
-// in ss(8).
+// uplinkName returns a unique name of u. If the uplink is bound to an interface, the name
+// contains the interface, as in ss(8).
 func uplinkName(u srd.Uplink, name string) string {
 	if u.Link() == 0 || name == "" {
 		return u.Addr().String()

@@ -7,14 +7,14 @@ import (
 	"github.com/srdtun/srdtun/srd"
 )
 
-// classes maps each uplink to its entry of paths.local. This entry is the class of the
-// uplink's paths. The keys weights and primary refer to classes.
+// classes maps each uplink to the index of its entry in paths.local. That index is the class of
+// the uplink's paths. The keys weights and primary refer to classes.
 type classes struct {
 	mu sync.Mutex
 	of map[srd.Uplink]int
 }
 
-// set notes the current uplinks of entry i.
+// set stores the current uplinks of entry i.
 func (u *classes) set(i int, all []srd.Uplink) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -27,14 +27,15 @@ func (u *classes) set(i int, all []srd.Uplink) {
 	}
 }
 
-// all returns the entry of each uplink.
+// all returns the class of each uplink.
 func (u *classes) all() map[srd.Uplink]int {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	return maps.Clone(u.of)
 }
 
-// sameClasses compares two results of all. An uplink that is missing in a result has class 0.
+// sameClasses compares two results of all. An uplink that is missing in one of them has class 0
+// there.
 func sameClasses(a, b map[srd.Uplink]int) bool {
 	for v := range a {
 		if a[v] != b[v] {
@@ -49,7 +50,7 @@ func sameClasses(a, b map[srd.Uplink]int) bool {
 	return true
 }
 
-// class returns the class of paths on t.
+// class returns the class of a path on tuple t.
 func (u *classes) class(t srd.Tuple) int {
 	u.mu.Lock()
 	defer u.mu.Unlock()

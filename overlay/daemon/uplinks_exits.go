@@ -5,14 +5,15 @@ import (
 	"github.com/srdtun/srdtun/srd/udp"
 )
 
-// Packets of an interface in paths.local leave through that interface, even if the routing table
-// prefers another. For this purpose each packet names the interface (see udp.Exit). The operator
-// only has to give the interface a route to the peer, with any metric. Without a route the kernel
-// treats an IPv4 peer as a neighbour on that link, sends ARP requests, and gets no answer.
+// If paths.local names an interface, packets leave through that interface, even if the routing
+// table prefers another. For this purpose each outgoing packet names the interface (see
+// udp.Exit). The operator only has to configure a route to the peer over that interface, with
+// any metric. Without such a route the kernel treats an IPv4 peer as a neighbour on that link,
+// and its ARP requests get no reply.
 
-// exits tells the sockets through which interfaces of paths.local packets leave. The sockets then
-// assign received packets to an uplink by address and interface. It reports whether the addresses
-// of paths.local changed.
+// exits sets the interfaces of paths.local through which the sockets send. The sockets then
+// assign received packets to an uplink by address and interface. The result tells whether the
+// addresses of paths.local have changed.
 func (ul *uplinks) exits() (changed bool) {
 	var v []udp.Exit
 	every := ul.configured()
@@ -30,10 +31,10 @@ func (ul *uplinks) exits() (changed bool) {
 	return ul.listed.set(every)
 }
 
-// routedAlready reports whether all IPv6 packets from u's address leave through its interface
-// already, as by rules for source addresses. Such rules do not match if the kernel itself chooses
-// the packet's source address. For IPv4 the kernel obeys a rule and a named interface at the same
-// time.
+// routedAlready reports whether the routes send all IPv6 packets from u's address through its
+// interface, for instance by rules for source addresses. Such rules do not match if the kernel
+// chooses the packet's source address. For IPv4 the kernel applies both a rule and a named
+// interface.
 func (ul *uplinks) routedAlready(u srd.Uplink) bool {
 	for _, p := range ul.running.peers() {
 		for _, r := range p.remotes() {
@@ -45,7 +46,7 @@ func (ul *uplinks) routedAlready(u srd.Uplink) bool {
 	return true
 }
 
-// globals counts the IPv6 addresses that the kernel chooses from as a source.
+// globals counts the IPv6 addresses from which the kernel may choose a source address.
 func globals(all []srd.Uplink) (n int) {
 	for _, u := range all {
 		if a := u.Addr(); a.Is6() && !a.IsLinkLocalUnicast() {

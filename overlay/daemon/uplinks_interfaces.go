@@ -11,7 +11,8 @@ import (
 	"github.com/srdtun/srdtun/srd"
 )
 
-// interfaces knows the interfaces of this host with addresses. It is safe for concurrent use.
+// interfaces has the interfaces of this host with their addresses. Methods of interfaces are
+// safe for concurrent use.
 type interfaces struct {
 	tunnel string // name of the tunnel's device
 	mu     sync.Mutex
@@ -20,14 +21,14 @@ type interfaces struct {
 	own    atomic.Pointer[[]netip.Addr] // addresses of the tunnel's device
 }
 
-// iface is an interface of this host.
+// iface describes an interface of this host.
 type iface struct {
 	name string
 	mtu  int
 	up   bool
 }
 
-// load reads the host's interfaces again.
+// load reads the host's interfaces from the kernel.
 func (t *interfaces) load() {
 	at, of := map[srd.Uplink]iface{}, map[netip.Addr][]iface{}
 	var own []netip.Addr
@@ -54,15 +55,15 @@ func (t *interfaces) load() {
 	t.own.Store(&own)
 }
 
-// inner reports whether a is an inner address of the tunnel's device. It is cheap enough for
-// each packet.
+// inner reports whether a is an inner address, that is, an address of the tunnel's device.
+// Function inner is fast enough to be called for each packet.
 func (t *interfaces) inner(a netip.Addr) bool {
 	own := t.own.Load()
 	return own != nil && slices.Contains(*own, a.WithZone(""))
 }
 
-// all returns every address of this host twice: without an interface, and bound to its
-// interface if that is up.
+// all returns each address of this host twice: without an interface, and bound to its interface
+// if that interface is up.
 func (t *interfaces) all() (v []srd.Uplink) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -74,15 +75,15 @@ func (t *interfaces) all() (v []srd.Uplink) {
 	return v
 }
 
-// has reports whether the interface of u is up and has the address. It is true for an uplink
-// without an interface.
+// has reports whether the interface of u is up and has the address. The result is true for an
+// uplink without an interface.
 func (t *interfaces) has(u srd.Uplink) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return u.Link() == 0 || t.at[u].up
 }
 
-// with returns the interfaces that packets from u may leave through.
+// with returns the interfaces through which packets from u may be sent.
 func (t *interfaces) with(u srd.Uplink) []iface {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -95,8 +96,9 @@ func (t *interfaces) with(u srd.Uplink) []iface {
 	return nil
 }
 
-// name names the interface of u, or returns "" if it is unknown. If several interfaces have
-// the address, and paths.local names none of them, it returns all their names.
+// name returns the name of u's interface, or "" if the interface is unknown. If several
+// interfaces have the address, and paths.local names none of them, the result has all their
+// names.
 func (t *interfaces) name(u srd.Uplink) string {
 	var v []string
 	for _, d := range t.with(u) {
@@ -106,10 +108,10 @@ func (t *interfaces) name(u srd.Uplink) string {
 	return strings.Join(v, " or ")
 }
 
-// ethernetMTU is the assumed MTU of an unknown device.
+// ethernetMTU is the MTU that is assumed for an unknown device.
 const ethernetMTU = 1500
 
-// mtu returns the largest packet that leaves from u.
+// mtu returns the largest packet that can be sent from u, in bytes.
 func (t *interfaces) mtu(u srd.Uplink) (most int) {
 	for _, d := range t.with(u) {
 		most = max(most, d.mtu)

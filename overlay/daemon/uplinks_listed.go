@@ -9,9 +9,10 @@ import (
 	"github.com/srdtun/srdtun/srd"
 )
 
-// listed holds the addresses of the entries of paths.local. No other address may carry packets. If
-// a peer goes on with an address that left the file, or calls an unlisted one, the answer would
-// come from there. So there is no answer. listed is safe for concurrent use.
+// listed contains the addresses of the entries of paths.local. Packets are sent and received
+// only at these addresses. A peer may keep using an address that was removed from the file, or
+// call an unlisted address, and a reply would be sent from there. So no reply is sent. Methods
+// of listed are safe for concurrent use.
 type listed struct {
 	addrs atomic.Pointer[[]netip.Addr] // nil: paths.local is empty, and all may
 
@@ -20,11 +21,12 @@ type listed struct {
 	told   int          // of called
 }
 
-// calledMost bounds the reported addresses. A host has few.
+// calledMost bounds the number of unlisted addresses that are reported. A host has fewer
+// addresses.
 const calledMost = 64
 
-// set stores the addresses of all entries of paths.local, and reports whether they changed. all is
-// nil if paths.local is empty.
+// set stores the addresses of all entries of paths.local, and reports whether they changed. If
+// paths.local is empty, all is nil.
 func (l *listed) set(all [][]srd.Uplink) (changed bool) {
 	var next *[]netip.Addr
 	if len(all) > 0 {
@@ -48,19 +50,20 @@ func (l *listed) set(all [][]srd.Uplink) (changed bool) {
 	return true
 }
 
-// has reports whether packets may come and go at a. It is cheap enough for each packet.
+// has reports whether packets may be sent and received at address a. Function has is fast enough
+// to be called for each packet.
 func (l *listed) has(a netip.Addr) bool {
 	v := l.addrs.Load()
 	return v == nil || slices.Contains(*v, a.WithZone(""))
 }
 
-// bars reports whether packets to an address are dropped, because it is not listed. It notes such
-// an address.
+// bars reports whether packets to an address are dropped, because the address is not listed.
+// Such an address is recorded for a report.
 func (l *listed) bars(a netip.Addr) bool {
 	if l.has(a) {
 		return false
 	}
-	// If the lock is taken, the next packet notes the address.
+	// If the lock is held, a later packet records the address.
 	if l.mu.TryLock() {
 		if a = a.WithZone(""); len(l.called) < calledMost && !slices.Contains(l.called, a) {
 			l.called = append(l.called, a)
@@ -70,7 +73,7 @@ func (l *listed) bars(a netip.Addr) bool {
 	return true
 }
 
-// news returns the unlisted addresses noted since the last call.
+// news returns the unlisted addresses recorded since the last call.
 func (l *listed) news() []netip.Addr {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -9,8 +9,9 @@ import (
 	"github.com/vishvananda/netlink"
 )
 
-// tunnelTo names the tunnel that packets to r would go into, from any of their uplinks. own means
-// this daemon's tunnel. The name is "" if the packets go into no tunnel.
+// tunnelTo returns the name of the tunnel into which packets to r are routed, from any of their
+// uplinks. The result own is true for this daemon's tunnel. If the packets are routed into no
+// tunnel, the name is "".
 func (ul *uplinks) tunnelTo(r netip.AddrPort) (name string, own bool) {
 	from := ul.sourcesFor(r)
 	if len(from) == 0 {
@@ -28,11 +29,11 @@ func (ul *uplinks) tunnelTo(r netip.AddrPort) (name string, own bool) {
 	return name, false
 }
 
-// named reports whether paths.local names an interface, or one of its addresses.
+// named reports whether an entry of paths.local names an interface or one of its addresses.
 func (ul *uplinks) named(name string) bool { return namesInterface(ul.running.cfg().Paths.Local, name) }
 
-// routeOf asks the kernel for the route of packets from u to a remote address. It returns the
-// index of their interface, or 0 without a route.
+// routeOf returns the index of the interface through which the kernel routes packets from u to a
+// remote address. Without a route the index is 0.
 func (ul *uplinks) routeOf(to netip.Addr, u srd.Uplink) int {
 	o := &netlink.RouteGetOptions{Mark: ul.sockets.mark.Load(), OifIndex: int(u.Link())}
 	if u.IsValid() && !ul.sockets.bank.Alone(u) {
@@ -46,8 +47,8 @@ func (ul *uplinks) routeOf(to netip.Addr, u srd.Uplink) int {
 }
 
 // noRouteBy returns the reason why packets through an interface do not reach remote, or "" if
-// they do. It is also "" for a missing interface or address family, as other checks report
-// these.
+// they do. The reason is also "" if the interface or the address family is missing, because
+// other checks report this.
 func (ul *uplinks) noRouteBy(name string, remote netip.Addr) string {
 	link, err := netlink.LinkByName(name)
 	if err != nil {
@@ -63,8 +64,8 @@ func (ul *uplinks) noRouteBy(name string, remote netip.Addr) string {
 	if !source.IsValid() {
 		return ""
 	}
-	// FIBMatch asks for the routing table's entry. Without a matching entry this is an error,
-	// even if the kernel would send the packet.
+	// FIBMatch requests the matching entry of the routing table. If no entry matches, the request
+	// fails, even if the kernel would send the packet.
 	how := &netlink.RouteGetOptions{OifIndex: link.Attrs().Index, FIBMatch: true}
 	if remote.Is4() || globals(all) > 1 || ul.routeOf(remote, srd.UplinkOf(source, 0)) == link.Attrs().Index {
 		how.SrcAddr = source.AsSlice()
