@@ -14,7 +14,7 @@ import (
 	"github.com/srdtun/srdtun/srd/msg"
 )
 
-// These bound the options: a slip of the hand must not use all memory.
+// The upper bounds of the options keep a typing error from using all memory.
 const (
 	depthMost   = 1 << 16
 	targetsMost = 1 << 10
@@ -38,7 +38,7 @@ type clientFlags struct {
 	ordered   bool
 }
 
-// command makes a command with its flags. The values of f are the defaults.
+// command makes a Cobra command with its flags. The fields of f are the defaults of the flags.
 func (f clientFlags) command(use, short string, most int) *cobra.Command {
 	f.mode, _, _ = strings.Cut(use, " ")
 	c := &cobra.Command{
@@ -110,7 +110,7 @@ func manyCommand() *cobra.Command {
 		command("many KEY@ADDR KEY@ADDR..", "Send from one endpoint to many", targetsMost)
 }
 
-// check checks the options.
+// check refuses options outside their bounds.
 func (f *clientFlags) check() error {
 	for _, x := range []struct {
 		name              string
@@ -129,7 +129,7 @@ func (f *clientFlags) check() error {
 	return nil
 }
 
-// parseSize reads a number of bytes.
+// parseSize reads a number of bytes, with an optional suffix K or M.
 func parseSize(text string) (int, error) {
 	digits, shift := text, 0
 	switch {
@@ -145,11 +145,11 @@ func parseSize(text string) (int, error) {
 	return int(n << shift), nil
 }
 
-// sender is an endpoint with its destinations.
+// sender is an endpoint with handles of its destinations.
 type sender struct {
 	e  *ep.Endpoint
 	to []*ep.Handle
-	// These are instead of them for tagged messages.
+	// A sender of tagged messages has m and tagged instead of e and to.
 	m      *msg.Endpoint
 	tagged []*msg.Handle
 }
@@ -163,7 +163,7 @@ func (s *sender) close() {
 	}
 }
 
-// measure runs a command for each size.
+// measure runs the command once for each size.
 func (f *clientFlags) measure(ctx context.Context, args []string, out *table) error {
 	if err := f.check(); err != nil {
 		return err
@@ -196,7 +196,7 @@ func (f *clientFlags) measure(ctx context.Context, args []string, out *table) er
 	return nil
 }
 
-// row measures one size, with endpoints of its own.
+// row measures one message size, with new endpoints.
 func (f *clientFlags) row(ctx context.Context, to []target, size int) (result, error) {
 	var senders []sender
 	defer func() {
@@ -211,7 +211,7 @@ func (f *clientFlags) row(ctx context.Context, to []target, size int) (result, e
 		}
 		senders = append(senders, s)
 	}
-	// The first messages also make the sessions.
+	// The warm-up messages also make the sessions.
 	all, err := together(senders, func(s sender) (*tally, error) { return f.one(ctx, s, size, extent{messages: max(1, f.warmup)}) })
 	if err == nil {
 		all, err = together(senders, func(s sender) (*tally, error) { return f.one(ctx, s, size, extent{f.messages, f.time}) })
@@ -224,8 +224,8 @@ func (f *clientFlags) row(ctx context.Context, to []target, size int) (result, e
 	return r, nil
 }
 
-// sender opens an endpoint. It uses the key of one client of the first target. Other targets allow
-// this client by --clients-of.
+// sender opens an endpoint. The endpoint uses the key of one client of the first target. The
+// other targets must allow this client with --clients-of.
 func (f *clientFlags) sender(to []target, number int) (s sender, err error) {
 	key, err := clientKey(to[0].key, number)
 	if err != nil {
@@ -252,7 +252,7 @@ func (f *clientFlags) sender(to []target, number int) (s sender, err error) {
 	return s, nil
 }
 
-// one measures with one endpoint.
+// one measures one sender with one message size.
 func (f *clientFlags) one(ctx context.Context, s sender, size int, x extent) (*tally, error) {
 	if f.mode == "pingpong" {
 		return rally(ctx, s.e, s.to[0], size, x)
@@ -284,7 +284,7 @@ func (f *clientFlags) mover(ctx context.Context, s sender, size int) (mover, err
 	return m, err
 }
 
-// together calls f for all senders at the same time, and returns the first error.
+// together calls f for all senders concurrently, and returns the first error.
 func together(senders []sender, f func(sender) (*tally, error)) ([]*tally, error) {
 	all, errs := make([]*tally, len(senders)), make([]error, len(senders))
 	var wait sync.WaitGroup

@@ -5,13 +5,14 @@ import (
 	"time"
 )
 
-// Each power of two has this many buckets, so a value is known to 1.6%.
+// With this many buckets for each power of two, the error of a duration is at most 1.6%.
 const (
 	stepBits = 6
 	steps    = 1 << stepBits
 )
 
-// histogram counts durations. Its zero value is empty. It is not safe for concurrent use.
+// histogram counts durations. The zero value of a histogram is empty. A histogram is not safe for
+// concurrent use.
 type histogram struct {
 	counts   [steps * (65 - stepBits)]uint64
 	n        uint64
@@ -24,7 +25,7 @@ func bucketOf(v uint64) int {
 	return e*steps + int(v>>e)
 }
 
-// bounds returns the first value of a bucket and the first of the next one.
+// bounds returns the first duration of a bucket, and the first duration of the next bucket.
 func bounds(bucket int) (from, to time.Duration) {
 	e := max(0, bucket/steps-1)
 	v := bucket - e*steps
@@ -42,7 +43,7 @@ func (h *histogram) add(d time.Duration) {
 	h.max = max(h.max, d)
 }
 
-// merge adds the values of another histogram.
+// merge adds the counts of the histogram o to h.
 func (h *histogram) merge(o *histogram) {
 	if o.n == 0 {
 		return
@@ -56,7 +57,7 @@ func (h *histogram) merge(o *histogram) {
 	h.n, h.sum, h.max = h.n+o.n, h.sum+o.sum, max(h.max, o.max)
 }
 
-// quantile returns the value that a share q of all values does not exceed.
+// quantile returns the duration below which the share q of all durations lies.
 func (h *histogram) quantile(q float64) time.Duration {
 	rank, seen := uint64(q*float64(h.n)), uint64(0)
 	for i, n := range h.counts {
@@ -75,14 +76,14 @@ func (h *histogram) mean() time.Duration {
 	return h.sum / time.Duration(h.n)
 }
 
-// bar is a range of durations that has values.
+// bar is a range of durations with its count.
 type bar struct {
 	From  int64  `json:"from_ns"`
 	To    int64  `json:"to_ns"`
 	Count uint64 `json:"count"`
 }
 
-// bars returns a row for each quarter of a power of two, from the first with values to the
+// bars returns a bar for each quarter of a power of two, from the first bar with a count to the
 // last.
 func (h *histogram) bars() (v []bar) {
 	const width = steps / 4

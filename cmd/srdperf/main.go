@@ -22,7 +22,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// These are the exit codes.
 const (
 	exitFailure = 1
 	exitUsage   = 2
@@ -40,7 +39,7 @@ func main() {
 	os.Exit(code)
 }
 
-// run executes one command line and returns the exit code. An error is one line.
+// run executes one command line and returns the exit code. run prints an error as one line.
 func run(ctx context.Context, args []string, out, fault io.Writer) int {
 	root := newRoot()
 	root.SetArgs(args)
@@ -87,7 +86,7 @@ pingpong, until the echo is here; of read, until the bytes are here. Ctrl-C ends
 	return root
 }
 
-// takes checks the number of arguments.
+// takes checks that the number of arguments is from least to most.
 func takes(least, most int) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		if len(args) < least || len(args) > most {

@@ -9,16 +9,16 @@ import (
 	"github.com/srdtun/srdtun/srd/ep"
 )
 
-// batchMost is the number of completions that are polled at once.
+// batchMost is the largest number of completions that one poll returns.
 const batchMost = 64
 
-// extent says how much to send: a number of messages to each destination, or a time.
+// extent is the length of a measurement: a number of messages to each destination, or a duration.
 type extent struct {
 	messages int
 	time     time.Duration // 0: messages counts
 }
 
-// tally holds the measurements of an endpoint.
+// tally holds the measurements of one endpoint.
 type tally struct {
 	hist histogram
 	took time.Duration
@@ -49,8 +49,8 @@ func newStream(m mover, to, size, depth int) *stream {
 	return s
 }
 
-// run keeps depth messages on the way to each destination. If ctx ends, it returns the complete
-// part.
+// run keeps depth messages outstanding to each destination. If ctx ends, run returns the
+// measurements so far.
 func (s *stream) run(ctx context.Context, x extent) (*tally, error) {
 	t := &tally{each: make([]uint64, s.to)}
 	clear(s.sent)
@@ -84,8 +84,8 @@ func (s *stream) run(ctx context.Context, x extent) (*tally, error) {
 	return t, nil
 }
 
-// fill sends to one destination until depth messages are on the way. They leave together: one
-// by one, each short message would cost a system call.
+// fill sends to one destination until depth messages are outstanding. fill batches the messages,
+// because a system call for each short message would be slow.
 func (s *stream) fill(i int, more bool, x extent) (n int, err error) {
 	count := len(s.free[i])
 	if x.time == 0 {
@@ -123,7 +123,7 @@ func (s *stream) done(t *tally, batch []outcome) error {
 	return nil
 }
 
-// explain returns the error of a message.
+// explain turns the failure of a message into an error with advice.
 func explain(err error, to ep.PublicKey, size int) error {
 	switch err {
 	case ep.StatusRemoteInvalid:
@@ -136,7 +136,7 @@ func explain(err error, to ep.PublicKey, size int) error {
 	return fmt.Errorf("%v: %w", to, err)
 }
 
-// rally sends one message after another, each when the echo of the last one is here.
+// rally sends messages one at a time, and waits for the echo of each.
 func rally(ctx context.Context, e *ep.Endpoint, h *ep.Handle, size int, x extent) (*tally, error) {
 	failed, cancel := context.WithCancelCause(ctx)
 	var watching sync.WaitGroup
@@ -177,7 +177,7 @@ func turn(ctx context.Context, e *ep.Endpoint, h *ep.Handle, out, in []byte) err
 	return err
 }
 
-// watch ends a rally when a message fails.
+// watch cancels the rally when a send fails.
 func watch(ctx context.Context, cancel context.CancelCauseFunc, e *ep.Endpoint, size int) {
 	var c [1]ep.Completion
 	if _, err := e.Sends().Wait(ctx, c[:]); err == nil {

@@ -7,21 +7,21 @@ import (
 	"github.com/srdtun/srdtun/srd/msg"
 )
 
-// outcome is the result of a request.
+// outcome is the result of one request.
 type outcome struct {
 	context uint64
 	err     error
 }
 
-// mover begins requests to destinations, and tells of their results. If more is true, another
-// request to the same destination follows at once.
+// mover starts requests to destinations, and returns their results. The argument more means that
+// another request to the same destination follows at once.
 type mover interface {
 	begin(to int, context uint64, more bool) error
 	wait(ctx context.Context, v []outcome) (int, error)
 	key(to int) ep.PublicKey
 }
 
-// messages sends messages, or writes to or reads from regions.
+// messages is a mover for plain messages, and for writes to and reads of regions.
 type messages struct {
 	e     *ep.Endpoint
 	to    []*ep.Handle
@@ -52,7 +52,7 @@ func (m *messages) wait(ctx context.Context, v []outcome) (int, error) {
 
 func (m *messages) key(to int) ep.PublicKey { return m.to[to].Key() }
 
-// tagged sends tagged messages.
+// tagged is a mover for tagged messages.
 type tagged struct {
 	m     *msg.Endpoint
 	to    []*msg.Handle

@@ -8,14 +8,14 @@ import (
 	"github.com/srdtun/srdtun/srd/ep"
 )
 
-// wantRegion is the immediate of a message that asks for the client's region. The answer has
-// the region's key.
+// wantRegion is the immediate value of a client's request for a memory region. The server's
+// answer contains the key of the region.
 const wantRegion = 2
 
-// keyLen is the length of a region's key.
+// keyLen is the length of a region's key in bytes.
 const keyLen = 8
 
-// grant registers memory for a client, once, and tells it the key.
+// grant registers memory for a client, once, and sends the region's key to the client.
 func (s *server) grant(h *ep.Handle) error {
 	r := s.regions[h.Key()]
 	if r == nil {
@@ -30,7 +30,7 @@ func (s *server) grant(h *ep.Handle) error {
 	return nil
 }
 
-// remotes asks the servers for regions.
+// remotes requests a memory region from each server.
 func remotes(ctx context.Context, s sender) (v []ep.Remote, err error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// result is one row: a run with one size.
+// result is one row of the report: the figures of one message size.
 type result struct {
 	Mode        string  `json:"mode"`
 	Size        int     `json:"size"`
@@ -22,7 +22,8 @@ type result struct {
 	BytesPerSec float64 `json:"bytes_per_second"`
 	PerSec      float64 `json:"messages_per_second"`
 	Interrupted bool    `json:"interrupted,omitempty"`
-	// Slowest and Fastest are messages per second of a flow.
+	// Slowest and Fastest are the rates of the slowest and the fastest flow, in messages per
+	// second.
 	Slowest   float64 `json:"slowest_flow"`
 	Fastest   float64 `json:"fastest_flow"`
 	Latency   latency `json:"latency_ns"`
@@ -39,7 +40,7 @@ type latency struct {
 	Max  int64 `json:"max"`
 }
 
-// newResult makes a row from the simultaneous measurements of several endpoints.
+// newResult makes a row from the measurements of all endpoints.
 func newResult(mode string, size, depth int, all []*tally) result {
 	r := result{Mode: mode, Size: size, Depth: depth}
 	var h histogram
@@ -72,7 +73,7 @@ func per(n uint64, d time.Duration) float64 {
 	return float64(n) / d.Seconds()
 }
 
-// table prints rows as they come.
+// table prints each row as soon as the row is measured.
 type table struct {
 	out       io.Writer
 	json      bool
@@ -84,7 +85,7 @@ func (t *table) add(r result) error {
 	if t.json {
 		return json.NewEncoder(t.out).Encode(r)
 	}
-	// A minimum width lines up the rows, which are printed one at a time.
+	// Rows are printed one at a time, so a minimum cell width aligns the columns.
 	w := tabwriter.NewWriter(t.out, 11, 0, 1, ' ', tabwriter.AlignRight)
 	if !t.begun {
 		t.begun = true
@@ -104,10 +105,10 @@ func (t *table) add(r result) error {
 	return nil
 }
 
-// drawWidth is the length of the longest bar.
+// drawWidth is the length of the longest bar, in characters.
 const drawWidth = 50
 
-// draw prints a histogram.
+// draw prints a histogram as bars.
 func draw(out io.Writer, bars []bar) error {
 	most := uint64(1)
 	for _, b := range bars {

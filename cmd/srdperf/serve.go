@@ -14,13 +14,14 @@ import (
 	"github.com/srdtun/srdtun/srd/ep"
 )
 
-// echo is the immediate of a message that the server sends back.
+// echo is the immediate value of a message that the server must send back.
 const echo = 1
 
-// addrsMost bounds the addresses that serve prints: a host with many containers has dozens.
+// addrsMost bounds the addresses that serve prints, because a host with many containers has
+// dozens.
 const addrsMost = 8
 
-// socketFlags are the flags of every endpoint.
+// socketFlags are the flags that every endpoint has.
 type socketFlags struct {
 	local   []string
 	ports   int
@@ -33,7 +34,7 @@ func (f *socketFlags) add(to *pflag.FlagSet) {
 	to.IntVar(&f.workers, "workers", 1, "threads that carry packets")
 }
 
-// config completes the configuration of an endpoint.
+// config adds the values of the flags to the configuration of an endpoint.
 func (f *socketFlags) config(cfg ep.Config) (ep.Config, error) {
 	for _, text := range f.local {
 		a, err := netip.ParseAddr(text)
@@ -118,7 +119,7 @@ func serve(ctx context.Context, f serveFlags, out, note io.Writer) error {
 	return err
 }
 
-// allow lets the clients of this server, or of another one, send.
+// allow accepts messages from the clients of this server, or of another server.
 func (f *serveFlags) allow(server ep.PublicKey, let func(ep.PublicKey) error) error {
 	if f.of != "" {
 		t, err := parseTarget(f.of)
@@ -139,7 +140,7 @@ func (f *serveFlags) allow(server ep.PublicKey, let func(ep.PublicKey) error) er
 	return nil
 }
 
-// addresses returns where clients reach this host.
+// addresses returns the addresses at which clients reach this host.
 func (f *serveFlags) addresses(port uint16) (v []netip.AddrPort, err error) {
 	for _, text := range f.local {
 		v = append(v, netip.AddrPortFrom(netip.MustParseAddr(text), port)) // open has parsed it
@@ -209,7 +210,8 @@ func (s *server) serve(c *ep.Completion) error {
 			return err
 		}
 	}
-	// A client that does not take its echoes gets no more. It must not delay the others.
+	// TrySend drops the echo if the client reads its echoes too slowly. A slow client must not
+	// delay the other clients.
 	if c.HasImmediate && c.Immediate == echo && s.e.TrySend(h, c.Data, ep.SendOptions{Quiet: true}) == nil {
 		s.echoes++
 	}

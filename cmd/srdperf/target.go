@@ -12,10 +12,10 @@ import (
 	"github.com/srdtun/srdtun/srd/ep"
 )
 
-// protocol is the name of srdperf's protocol.
+// protocol is the name that srdperf's endpoints give to their protocol.
 const protocol = "srdperf/1"
 
-// clientsMost bounds the clients of a server: each costs it the state of a peer.
+// clientsMost bounds the clients of a server, because each client uses the memory of a peer.
 const clientsMost = 64
 
 // target is a server: KEY@ADDR, or KEY@ADDR,ADDR.
@@ -50,9 +50,9 @@ func parseTarget(text string) (t target, err error) {
 	return t, nil
 }
 
-// clientKey returns the key of a server's client, made from the server's key. Strangers and
-// observers do not see the server's key, as no packet has it in the clear. So everybody who knows
-// the server's KEY@ADDR can be its client.
+// clientKey derives the private key of a server's client from the server's public key. Observers
+// do not learn the server's public key, because no packet contains it in the clear. Anyone with
+// the server's KEY@ADDR can therefore act as its client.
 func clientKey(server ep.PublicKey, number int) (ep.PrivateKey, error) {
 	b := append([]byte("srdperf client"), server[:]...)
 	sum := blake2s.Sum256(binary.BigEndian.AppendUint32(b, uint32(number)))

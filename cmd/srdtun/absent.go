@@ -12,16 +12,17 @@ import (
 	"github.com/srdtun/srdtun/overlay/control"
 )
 
-// A valid change may name an unknown host. The change is applied, and works when the name can be
-// looked up. It may also be a typing error, so the command warns at once.
+// A valid change of the configuration may name a host that has no address yet. The daemon applies
+// such a change, and uses the host once its name resolves. The name may also be mistyped, so the
+// command warns at once.
 const (
-	// namesMost bounds the lookups for one change: a file may have thousands of names.
+	// namesMost bounds the lookups for one change, because a file may have thousands of names.
 	namesMost = 16
 	// namesWait bounds the time of all lookups together.
 	namesWait = 3 * time.Second
 )
 
-// absent lists the changed names that cannot be looked up.
+// absent lists the changed host names that do not resolve.
 func absent(st *control.Status, diff []control.Difference, lookUp func(ctx context.Context, name string) error) (v []string) {
 	ctx, cancel := context.WithTimeout(context.Background(), namesWait)
 	defer cancel()
@@ -42,8 +43,7 @@ func absent(st *control.Status, diff []control.Difference, lookUp func(ctx conte
 	return v
 }
 
-// namesOf returns the host names in a peer's endpoints, if key is a whole peer or its
-// endpoints.
+// namesOf returns the host names in a peer's endpoints, if key is the peer or its endpoints.
 func namesOf(st *control.Status, key string) (v []string) {
 	who, ok := strings.CutPrefix(strings.TrimSuffix(key, ".endpoints"), "peer.")
 	if !ok {
@@ -62,7 +62,7 @@ func namesOf(st *control.Status, key string) (v []string) {
 	return v
 }
 
-// lookUp looks a name up, and returns a short reason if that fails.
+// lookUp resolves a name, and returns a short reason if that fails.
 func lookUp(ctx context.Context, name string) error {
 	_, err := net.DefaultResolver.LookupHost(ctx, name)
 	var of *net.DNSError

@@ -11,22 +11,22 @@ import (
 )
 
 const (
-	// askWait bounds the wait for each daemon when all are asked. A status of thousands of
-	// peers takes a second on a busy host.
+	// askWait bounds the wait for each daemon when the command asks all daemons. On a busy host,
+	// a daemon with thousands of peers needs a second for its status.
 	askWait = 3 * time.Second
-	// askAtOnce is the number of daemons asked at the same time.
+	// askAtOnce is the number of daemons that the command asks concurrently.
 	askAtOnce = 64
 )
 
-// asked is the answer of the daemon at a place.
+// asked is the answer of the daemon at one control socket.
 type asked struct {
 	at     rundir.Place
 	status *control.Status
 	err    error
 }
 
-// askAll asks daemons for this part of their states, and returns the answers in the order of
-// places. It waits for a daemon at most askWait, and asks others meanwhile.
+// askAll requests a part of each daemon's status, and returns the answers in the order of places.
+// askAll asks the daemons concurrently, and waits for each of them at most askWait.
 func askAll(places []rundir.Place, part control.Part) []asked {
 	all := make([]asked, len(places))
 	turn := make(chan struct{}, askAtOnce)
@@ -57,16 +57,16 @@ func askWithin(at rundir.Place, part control.Part, d time.Duration) (*control.St
 	return c.ShowPart(part)
 }
 
-// status asks the daemon at a place for its whole state.
+// status requests the whole status of the daemon at a control socket.
 func status(at rundir.Place) (*control.Status, error) { return askWithin(at, control.Part{}, 0) }
 
-// running is an interface with its answer.
+// running is the status of an interface, with the control socket that it came from.
 type running struct {
 	at rundir.Place
 	*control.Status
 }
 
-// askOne asks the interface of NAME|FILE.
+// askOne requests the status of the interface NAME|FILE.
 func askOne(arg string, part control.Part) (r running, err error) {
 	if r.at, err = placeOf(arg); err != nil {
 		return r, err
@@ -75,8 +75,8 @@ func askOne(arg string, part control.Part) (r running, err error) {
 	return r, err
 }
 
-// askRunning asks all running daemons. silent has an error for each that does not answer, or
-// refuses the caller.
+// askRunning requests the status of all running daemons. The result silent has an error for each
+// daemon that does not answer, or refuses the caller.
 func askRunning(part control.Part) (list []running, silent []error, err error) {
 	places, silent, err := placesToAsk()
 	if err != nil {
@@ -99,8 +99,8 @@ func askRunning(part control.Part) (list []running, silent []error, err error) {
 	return nil, nil, errNoneRuns
 }
 
-// placesToAsk returns the places at which daemons may listen. A service has one device. If it
-// has several sockets, and its file names none of them, the service is left out.
+// placesToAsk returns the control sockets at which daemons may listen. A service has only one
+// device. placesToAsk leaves out a service with several sockets if its file names none of them.
 func placesToAsk() (places []rundir.Place, silent []error, err error) {
 	all, err := rundir.All()
 	for _, p := range all {

@@ -19,19 +19,18 @@ import (
 // first of exec.Cmd.ExtraFiles.
 const readyFD = 3
 
-// report is the single line of a background process: it is ready, with some warnings, or has
-// failed with this message and exit code.
+// report is the single line that a background process writes once it is ready or has failed.
 type report struct {
 	Ready bool `json:"ready"`
-	// Warnings are of the start.
+	// Warnings are the warnings of the start.
 	Warnings []string `json:"warnings,omitempty"`
 
 	Error string `json:"error,omitempty"`
 	Code  int    `json:"code,omitempty"`
 }
 
-// startBackground runs `up` again in a session of its own. It returns once the
-// interface carries traffic, or with the error of the start.
+// startBackground runs `up` again in a new session. startBackground returns once the interface
+// carries traffic, or with the error of the start.
 func startBackground(ctx context.Context, arg string, f upFlags) error {
 	if _, err := logFormat(f.log); err != nil {
 		return err
@@ -74,8 +73,9 @@ func startBackground(ctx context.Context, arg string, f upFlags) error {
 	return nil
 }
 
-// backgroundCommand is a command that runs this program again. Its working directory is
-// the root, so that it keeps no file system busy. Therefore its paths are absolute.
+// backgroundCommand returns a command that runs this program again. The working directory of the
+// background process is the root, so that it keeps no file system busy. Therefore the arguments
+// of the background process have absolute paths.
 func backgroundCommand(arg, log string, f upFlags) (*exec.Cmd, error) {
 	args := []string{"up", "--ready-fd", strconv.Itoa(readyFD)}
 	if f.log != "" {
@@ -107,15 +107,15 @@ func backgroundCommand(arg, log string, f upFlags) (*exec.Cmd, error) {
 	return cmd, nil
 }
 
-// takeName sets the process name for top, ps and killall. The kernel takes the last
+// takeName sets the process name for top, ps and killall. By default, the kernel uses the last
 // part of the program's path, here "exe".
 func takeName() {
 	// If setting the name fails, the process continues without it.
 	_ = os.WriteFile("/proc/self/comm", []byte(filepath.Base(os.Args[0])), 0)
 }
 
-// awaitReady waits for the report. An interrupt of the wait also ends the background
-// process.
+// awaitReady waits for the report of a background process. An interrupt during the wait also ends
+// the background process.
 func awaitReady(ctx context.Context, cmd *exec.Cmd, r *os.File, log string) error {
 	stop := context.AfterFunc(ctx, func() { cmd.Process.Signal(syscall.SIGTERM) })
 	defer stop()
@@ -141,8 +141,7 @@ func awaitReady(ctx context.Context, cmd *exec.Cmd, r *os.File, log string) erro
 	return fmt.Errorf("the background process ended before it was ready (%v); see %s", waitErr, log)
 }
 
-// reporter is the background process's end of the pipe: it sends one report if a starter
-// waits for it.
+// reporter is the background process's end of the pipe, and sends one report if a starter waits.
 type reporter struct {
 	pipe     *os.File
 	warnings []string
@@ -157,7 +156,7 @@ func newReporter(fd int) *reporter {
 
 func (r *reporter) ready() { r.send(report{Ready: true, Warnings: r.warnings}) }
 
-// warned notes warnings for the report.
+// warned stores warnings for the report.
 func (r *reporter) warned(warnings []string) { r.warnings = append(r.warnings, warnings...) }
 
 func (r *reporter) failed(err error) {
@@ -168,7 +167,7 @@ func (r *reporter) send(what report) {
 	if r.pipe == nil {
 		return
 	}
-	// The starter may have been killed; this process continues anyway.
+	// The starter may have been killed, but this process continues anyway.
 	if line, err := json.Marshal(what); err == nil {
 		r.pipe.Write(append(line, '\n'))
 	}

@@ -22,11 +22,11 @@ import (
 	"github.com/srdtun/srdtun/overlay/control/rundir"
 )
 
-// toolTime bounds the time of each program that a report runs.
+// toolTime bounds the time of each program that a bug report runs.
 const toolTime = 5 * time.Second
 
-// toolOutput bounds the output of each such program, in bytes: a host may have a
-// million routes.
+// toolOutput bounds the output of each such program in bytes, because a host may have a million
+// routes.
 const toolOutput = 256 << 10
 
 func bugreportCommand() *cobra.Command {
@@ -45,7 +45,8 @@ it on.`,
 		Args:              takes(1, 1),
 		ValidArgsFunction: completeConfigured,
 		RunE: func(_ *cobra.Command, args []string) error {
-			// The report runs other programs with the name, and they spell it in their own ways.
+			// The report passes the name to other programs, so a name that looks like a key is
+			// refused.
 			if name := strings.ReplaceAll(args[0], "@", " "); keytext.Hide(name, nil) != name {
 				return usagef("want a name or a file; this looks like a key")
 			}
@@ -55,7 +56,7 @@ it on.`,
 	}
 }
 
-// bugReport is a report that is being written.
+// bugReport is a bug report in the making.
 type bugReport struct {
 	out    bytes.Buffer
 	public map[string]bool // public keys
@@ -65,10 +66,10 @@ type bugReport struct {
 	shown  string          // the files as shown
 }
 
-// maxShownDropIns bounds the drop-in files shown: a fleet has thousands.
+// maxShownDropIns bounds the drop-in files in a report, because a fleet has thousands.
 const maxShownDropIns = 64
 
-// writeReport returns a report without secrets.
+// writeReport returns a bug report without secrets.
 func writeReport(arg string) []byte {
 	r := &bugReport{public: map[string]bool{}, secret: map[string]bool{}, words: map[string]bool{}}
 	fmt.Fprintf(&r.out, "srdtun %s, %s, %s/%s\n", version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
@@ -80,7 +81,7 @@ func writeReport(arg string) []byte {
 	}
 	r.section("doctor")
 	writeFindings(&r.out, doctor.Judge(doctor.Look(), plan))
-	// If the file is faulty, it does not name the device.
+	// A faulty file does not name the device.
 	at, err := placeOf(arg)
 	if err != nil {
 		at = rundir.Place{Device: name}
@@ -105,8 +106,8 @@ func (r *bugReport) section(format string, args ...any) {
 	fmt.Fprintf(&r.out, "\n== "+format+"\n", args...)
 }
 
-// configuration writes the configuration files into the report. It returns the plan, the names
-// of the device and of the service's unit, and the first fault in the files.
+// configuration writes the configuration files into the report. configuration returns the plan,
+// the names of the device and of the unit, and the first fault in the files.
 func (r *bugReport) configuration(arg string) (plan doctor.Plan, device, unit string, wrong error) {
 	plan = doctor.Plan{SourcePorts: config.DefaultSourcePorts, ListenPort: config.DefaultListenPort}
 	r.section("configuration (without comments, secrets, words of commands, and lines that srdtun does not understand)")
@@ -136,15 +137,15 @@ func (r *bugReport) configuration(arg string) (plan doctor.Plan, device, unit st
 	return plan, device, unit, wrong
 }
 
-// inPath reports whether a word is the name of a program in PATH.
+// inPath reports whether PATH has a program with this name.
 func inPath(name string) bool {
 	_, err := exec.LookPath(name)
 	return err == nil
 }
 
-// dropIns writes the drop-in files. They may belong to another user, and the reader may be
-// root. So it reads them as carefully as the daemon does, and looks for no program that they
-// name.
+// dropIns writes the drop-in files into the report. Drop-in files may belong to another user, and
+// the reader may be root. So dropIns reads the files as carefully as the daemon does, and does
+// not look up programs that they name.
 func (r *bugReport) dropIns(c *config.Config) {
 	texts, more, err := config.DropInTexts(c, maxShownDropIns)
 	if err != nil {
@@ -158,13 +159,13 @@ func (r *bugReport) dropIns(c *config.Config) {
 	}
 }
 
-// leastOfPeer is the minimum length of secret words in a drop-in file that are hidden
-// elsewhere too, because they may be parts of keys. Otherwise the file's owner could remove
-// ordinary words from a report.
+// leastOfPeer is the minimum length of a secret word in a drop-in file that the report hides
+// everywhere. With a shorter minimum, the owner of the file could remove ordinary words from the
+// report.
 const leastOfPeer = 12
 
-// file writes a file without its secrets, or the error of reading it. Secret words of at least
-// this many bytes (least) are hidden elsewhere too.
+// file writes a file without its secrets, or the error of reading the file. The report hides
+// secret words of at least least bytes everywhere.
 func (r *bugReport) file(name string, text []byte, err error, program func(string) bool, least int) {
 	fmt.Fprintln(&r.out, name)
 	if err != nil {

@@ -11,23 +11,22 @@ import (
 	"github.com/srdtun/srdtun/internal/keytext"
 )
 
-// hidden is the text that replaces a hidden one.
+// hidden is the text that replaces a secret.
 const hidden = keytext.Hidden
 
-// redact hides texts in the shape of a key, except public keys. In the configuration,
-// config.Conceal has already hidden secrets by their place. redact is for other texts: logs,
-// messages, environments.
+// redact hides words that have the form of a key, except public keys. config.Conceal has already
+// hidden the secrets of the configuration, so redact is for other texts, such as logs and
+// environments.
 func redact(text []byte, public map[string]bool) []byte {
 	return []byte(keytext.Hide(string(text), func(key string) bool { return public[key] }))
 }
 
-// The output of a command may repeat its own command line, in any form. So the report leaves
-// out all such output, and keeps exit codes only.
+// The output of a hook command may repeat the secrets of its command line in any form. So the
+// report shows only the exit codes of hook commands, and never their output.
 var (
-	// saidByCommand matches the event of a successful command.
+	// saidByCommand matches the event of a successful hook command.
 	saidByCommand = regexp.MustCompile(`(?m)\bnote: (\S+): .*$`)
-	// saidByFailed matches the error of a failed command, with the command's output (package
-	// hooks).
+	// saidByFailed matches the error of a failed hook command, with the command's output.
 	saidByFailed = regexp.MustCompile(`(?m)((?:pre|post)_(?:up|down): .*?: (?:exit status \d+|signal: [^:\n]+|exec: [^:\n]+|wait[^:\n]*)): .*$`)
 )
 
@@ -36,15 +35,13 @@ func withoutOutput(text []byte) []byte {
 	return saidByFailed.ReplaceAll(text, []byte("$1: "+hidden))
 }
 
-// journalLine matches a line of journalctl(1): time, host, program, text.
+// journalLine matches a line of journalctl(1): time, host, program and text.
 var journalLine = regexp.MustCompile(`^[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \S+ ([^\s:\[]+)(?:\[\d+\])?: `)
 
-// ours matches the programs whose journal lines a report shows: srdtun, and systemd and the
-// kernel for lines about srdtun.
+// ours matches the programs whose journal lines a report shows: srdtun, systemd and the kernel.
 var ours = regexp.MustCompile(`^\(?(?:srdtun|systemd(?:-[a-z]+)?|kernel)\)?$`)
 
-// withoutOthers hides the journal lines of other programs, which are commands of the
-// service.
+// withoutOthers hides the journal lines of other programs, which the service runs as hooks.
 func withoutOthers(journal []byte) []byte {
 	var out bytes.Buffer
 	for line := range bytes.Lines(journal) {
@@ -62,8 +59,8 @@ func withoutOthers(journal []byte) []byte {
 	return out.Bytes()
 }
 
-// scrubbed hides the separate words of a text that are hidden in the configuration. It keeps
-// words that the report shows in the configuration too, and names of interfaces.
+// scrubbed hides words that are hidden in the configuration, unless they are part of a longer
+// word. scrubbed keeps names of interfaces, and words that the shown configuration contains.
 func (r *bugReport) scrubbed(text []byte) []byte {
 	words := maps.Clone(r.words)
 	maps.DeleteFunc(words, func(w string, _ bool) bool { return r.public[w] })
@@ -76,8 +73,8 @@ func (r *bugReport) scrubbed(text []byte) []byte {
 	return replaceAlone(text, words, func(string) {})
 }
 
-// replaceAlone replaces words that are not part of longer words, and calls found with each.
-// Its time depends on the number of different lengths, not of words: a file may have many
+// replaceAlone replaces words that are not part of a longer word, and calls found with each. The
+// time of replaceAlone depends on the number of different lengths, because a file may have many
 // words.
 func replaceAlone(text []byte, words map[string]bool, found func(string)) []byte {
 	lengths := map[int]bool{}
@@ -103,7 +100,7 @@ func replaceAlone(text []byte, words map[string]bool, found func(string)) []byte
 	return out
 }
 
-// wordAt returns the length of the longest of words at the beginning of a text.
+// wordAt returns the length of the longest word in words that begins the text, or 0.
 func wordAt(text []byte, words map[string]bool, longest []int) int {
 	for _, n := range longest {
 		if n <= len(text) && words[string(text[:n])] && !partOfWord(text, n) {

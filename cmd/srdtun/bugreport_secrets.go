@@ -11,14 +11,16 @@ import (
 	"github.com/srdtun/srdtun/internal/bounded"
 )
 
-// A secret key may stand where a public key belongs, also another interface's. So a report first
-// looks for the secrets of all configurations, and hides them everywhere.
+// Somebody may have put a secret key where a public key belongs, even the key of another
+// interface. So a report first collects the secrets of all configurations, and then hides them
+// everywhere.
 
-// maxConfigurations bounds the configurations that a report looks through; one host has fewer.
+// maxConfigurations bounds the configurations that a report searches for secrets; one host has
+// fewer.
 const maxConfigurations = 64
 
-// noteSecrets notes the secret keys in the configuration that was read from file, in the files
-// beside it, and in the usual directory. Faulty files may have secrets, too.
+// noteSecrets collects the secret keys in a configuration, in the files beside it, and in the
+// usual directory. Faulty files may contain secrets, too.
 func (r *bugReport) noteSecrets(file, from string) {
 	files := []string{file, from}
 	for _, dir := range []string{filepath.Dir(file), configDir()} {
@@ -41,11 +43,11 @@ func (r *bugReport) noteSecrets(file, from string) {
 			r.noteKeys(c)
 		}
 	}
-	// The keys that are secret in one file are public in none.
+	// A key that is secret in one file counts as public in no file.
 	maps.DeleteFunc(r.public, func(key string, _ bool) bool { return r.secret[key] })
 }
 
-// noteText notes the values of secret keys in a text.
+// noteText collects the values of secret keys in a text.
 func (r *bugReport) noteText(text []byte) {
 	for _, s := range config.SecretKeys(string(text)) {
 		r.noteSecret(s)
@@ -55,8 +57,8 @@ func (r *bugReport) noteText(text []byte) {
 	}
 }
 
-// noteKeys notes the keys of a valid configuration, which may be in files of their own, and the
-// texts of its drop-in files.
+// noteKeys collects the keys of a valid configuration, including keys in files of their own, and
+// the texts of its drop-in files.
 func (r *bugReport) noteKeys(c *config.Config) {
 	r.noteSecret(c.Interface.PrivateKey)
 	if c.PeersDir != "" {
@@ -75,10 +77,10 @@ func (r *bugReport) noteKeys(c *config.Config) {
 	}
 }
 
-// urlAlphabet is the other alphabet of base64.
+// urlAlphabet converts base64 to the alphabet for URLs.
 var urlAlphabet = strings.NewReplacer("+", "-", "/", "_")
 
-// noteSecret notes a secret key in both spellings of a private key, and its pieces.
+// noteSecret stores the spellings of a secret key, in base64 and in hexadecimal.
 func (r *bugReport) noteSecret(s config.Secret) {
 	if s.IsZero() {
 		return
@@ -93,5 +95,5 @@ func (r *bugReport) noteSecret(s config.Secret) {
 	}
 }
 
-// isPublic reports whether a key is known as public, and as nothing else.
+// isPublic reports whether a key occurs as a public key, and never as a secret one.
 func (r *bugReport) isPublic(key string) bool { return r.public[key] && !r.secret[key] }

@@ -43,11 +43,12 @@ a warning for each file, program and port that the service cannot use.`,
 	}
 }
 
-// mostGuestFaults bounds the lines about an owner's files: he chooses their number.
+// mostGuestFaults bounds the lines about another user's drop-in files, because that user chooses
+// their number.
 const mostGuestFaults = 20
 
-// warnGuests prints the faults of another user's drop-in files. The daemon leaves these files out,
-// and their owner must not be able to make root's check fail.
+// warnGuests prints the faults of another user's drop-in files. The daemon leaves out faulty
+// files of another user, and their owner must not be able to make root's check fail.
 func warnGuests(faults []error) {
 	for _, f := range faults[:min(len(faults), mostGuestFaults)] {
 		fmt.Fprintf(os.Stderr, "srdtun: %v: left out (warning)\n", f)
@@ -57,7 +58,8 @@ func warnGuests(faults []error) {
 	}
 }
 
-// peersOf describes the number of peers. A file without peers is valid but useless.
+// peersOf describes the number of peers in a configuration. A configuration without peers is
+// valid but useless.
 func peersOf(c *config.Config) string {
 	switch {
 	case len(c.Peers) > 0:
@@ -68,7 +70,7 @@ func peersOf(c *config.Config) string {
 	return "no peers yet: add a [[peer]]"
 }
 
-// count is a number and its noun: "1 peer", "2 peers".
+// count returns a number and its noun: "1 peer", "2 peers".
 func count(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun

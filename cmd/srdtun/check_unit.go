@@ -15,7 +15,8 @@ import (
 	"github.com/srdtun/srdtun/internal/keytext"
 )
 
-// serviceUnit is the service that would run a configuration, with its view of the host.
+// serviceUnit is the systemd service that would run a configuration, with the service's view of
+// the host.
 type serviceUnit struct {
 	name, user   string
 	uid          int // -1: systemd makes the user at the start
@@ -32,8 +33,8 @@ type serviceUnit struct {
 const unitProperties = "LoadState,User,DynamicUser,AmbientCapabilities,Environment," +
 	"ProtectHome,PrivateTmp,InaccessiblePaths,TemporaryFileSystem,BindPaths,BindReadOnlyPaths"
 
-// unitOf returns the service of a file in the configuration directory, or nil. The caller
-// must be root, and the service must be installed and run as another user.
+// unitOf returns the service of a file in the configuration directory, or nil. unitOf returns nil
+// unless the caller is root, and the installed service runs as another user.
 func unitOf(file string) *serviceUnit {
 	if os.Geteuid() != 0 || filepath.Clean(filepath.Dir(file)) != filepath.Clean(configDir()) {
 		return nil
@@ -64,8 +65,8 @@ func unitOf(file string) *serviceUnit {
 	return u
 }
 
-// systemctl returns the output of systemctl(1), or "" if that fails, for instance
-// without systemd.
+// systemctl returns the output of systemctl(1), or "" if the program fails, for instance without
+// systemd.
 func systemctl(args ...string) string {
 	ctx, cancel := context.WithTimeout(context.Background(), toolTime)
 	defer cancel()
@@ -76,7 +77,7 @@ func systemctl(args ...string) string {
 	return string(out)
 }
 
-// unprivileged is the first port that needs no right, by the host's default (ip(7),
+// unprivileged is the first port that needs no privilege on a host with default settings (ip(7),
 // net.ipv4.ip_unprivileged_port_start).
 const unprivileged = 1024
 
@@ -126,8 +127,8 @@ func (u *serviceUnit) instance() string {
 	return name
 }
 
-// doubtHooks checks the programs and files that commands name. Words of commands may be
-// secrets, so it mentions only directories and programs.
+// doubtHooks checks the programs and files that hook commands name. Hook commands may contain
+// secrets, so doubtHooks mentions only directories and programs.
 func (u *serviceUnit) doubtHooks(c *config.Config) (all []error) {
 	hooks := c.Interface.Hooks
 	for _, h := range []struct {
@@ -150,8 +151,9 @@ func (u *serviceUnit) doubtHooks(c *config.Config) (all []error) {
 	return all
 }
 
-// lacks describes a program that exists on this host but not in the unit's search path. It
-// returns "" if there is no such fault. Other code reports a program that this host lacks.
+// lacks describes a program that exists on this host but not in the unit's search path. lacks
+// returns "" if the unit finds the program. Other code reports a program that is missing on the
+// whole host.
 func (u *serviceUnit) lacks(program string) string {
 	if strings.Contains(program, "/") {
 		return ""
@@ -168,12 +170,11 @@ func (u *serviceUnit) lacks(program string) string {
 	return fmt.Sprintf("%s does not find %s, which is in %s: name it with its directory", u.name, keytext.Quote(program), filepath.Dir(at))
 }
 
-// pathIn finds the absolute paths in a word: the word itself, or parts of an option or of a
-// shell command.
+// pathIn finds absolute paths in a word, also within an option or a shell command.
 var pathIn = regexp.MustCompile(`(?:^|[\s=:'"(<>;|&])(/[^\s'"()<>;|&=:]+)`)
 
-// bars returns the reason why the unit's user cannot access a file that a command names, or
-// "" if the user can. A missing file is not reported.
+// bars returns the reason why the unit's user cannot access a file that a command names, or "" if
+// the user can. bars does not report a missing file.
 func (u *serviceUnit) bars(words []string) string {
 	for _, word := range words {
 		for _, m := range pathIn.FindAllStringSubmatch(word, -1) {

@@ -9,8 +9,8 @@ import (
 	"syscall"
 )
 
-// A service has a restricted view of the host's files (systemd.exec(5)): some directories are
-// hidden from it, in spite of their modes.
+// A systemd service may see fewer files than the host has, because settings hide some directories
+// (systemd.exec(5)).
 
 // hiding is a setting that hides a directory from a unit.
 type hiding struct{ setting, dir string }
@@ -33,8 +33,8 @@ func hidings(shown map[string]string) (all []hiding) {
 	return all
 }
 
-// mounts returns the mount points in a list of paths. Each path may have "-" or "+" in front,
-// a source, and options.
+// mounts returns the mount points in a list of mounts. A mount may have a prefix "-" or "+", a
+// source, and options.
 func mounts(list string) (all []string) {
 	for _, word := range strings.Fields(list) {
 		parts := strings.Split(strings.TrimLeft(word, "-+"), ":")
@@ -60,12 +60,12 @@ func (u *serviceUnit) hides(path string) string {
 	return ""
 }
 
-// within reports whether a path is a directory or below it.
+// within reports whether a path is the directory dir, or below it.
 func within(path, dir string) bool {
 	return path == dir || strings.HasPrefix(path, strings.TrimSuffix(dir, "/")+"/")
 }
 
-// unitPath is systemd's DEFAULT_PATH, and the directories that older hosts add.
+// unitPath is systemd's DEFAULT_PATH, with the directories that older hosts add.
 const unitPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 // searchPath returns the directories that a unit with this environment searches for programs.
@@ -79,11 +79,11 @@ func searchPath(environment string) []string {
 	return filepath.SplitList(path)
 }
 
-// credentials are the names of the credentials that systemd passes to a unit. A name with "_"
-// at its end is a prefix: systemd passes the files of a directory under such names.
+// credentials holds the names of the credentials that systemd passes to a unit. A name that ends
+// with "_" is a prefix: systemd passes the files of a directory under such names.
 type credentials []string
 
-// credentialsOf reads a unit's files as systemctl cat prints them.
+// credentialsOf reads the credentials from the output of systemctl cat.
 func credentialsOf(text, instance string) (all credentials) {
 	specifiers := strings.NewReplacer("%i", instance, "%I", instance, "%%", "%")
 	for line := range strings.Lines(text) {
@@ -104,16 +104,16 @@ func credentialsOf(text, instance string) (all credentials) {
 	return all
 }
 
-// have reports whether systemd passes a file under this name.
+// have reports whether systemd passes a credential with this name.
 func (c credentials) have(base string) bool {
 	return slices.ContainsFunc(c, func(id string) bool {
 		return id == base || strings.HasSuffix(id, "_") && strings.HasPrefix(base, id)
 	})
 }
 
-// barred returns the reason why the unit's user cannot read a path, or "" if the user can.
-// The reason is the first part of the path that refuses access, with its mode, or the setting
-// that hides it. A missing path is not reported.
+// barred returns the reason why the unit's user cannot read a path, or "" if the user can. The
+// reason is the mode of the first directory or file that refuses access, or the setting that
+// hides it. barred does not report a missing path.
 func (u *serviceUnit) barred(path string) string {
 	path, err := filepath.EvalSymlinks(path)
 	if err != nil {
@@ -139,8 +139,8 @@ func (u *serviceUnit) barred(path string) string {
 	return ""
 }
 
-// may reports whether the unit's user has the permissions in need on a file. They are written
-// as the mode bits of others.
+// may reports whether the unit's user has the permissions need on a file. The argument need has
+// the mode bits of others.
 func (u *serviceUnit) may(path string, need uint32) bool {
 	info, err := os.Stat(path)
 	if err != nil {

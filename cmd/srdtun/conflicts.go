@@ -11,11 +11,12 @@ import (
 	"github.com/srdtun/srdtun/overlay/daemon"
 )
 
-// The outer packets of one tunnel may enter another, when a default route comes or goes. The
-// daemons tell it as an event. The commands here tell it where the change is made.
+// The outer packets of one tunnel may enter another tunnel after a default route has changed. The
+// daemons report such conflicts as events. The commands here report such conflicts where the user
+// makes the change.
 
-// interfaces returns the states of the running interfaces. One that does not answer says
-// nothing about itself.
+// interfaces returns the states of the running interfaces. interfaces leaves out daemons that do
+// not answer.
 func interfaces() (all []*control.Status) {
 	list, _, _ := askRunning(control.Part{Reached: true}) // paths are where outer packets go
 	for _, r := range list {
@@ -24,8 +25,9 @@ func interfaces() (all []*control.Status) {
 	return all
 }
 
-// conflicts returns the conflicts of c with other tunnels, now or after its start. Its outer
-// packets may enter a tunnel, or its interface may take another tunnel's outer packets.
+// conflicts returns the conflicts of c with other tunnels, now or after its start. The outer
+// packets of c may enter a tunnel, or the interface of c may capture the outer packets of another
+// tunnel.
 func conflicts(c *config.Config) []error { return daemon.DoubtRoutes(c, interfaces()) }
 
 // runningConflicts returns the conflicts of all running interfaces.

@@ -54,7 +54,7 @@ func planOf(c *config.Config) doctor.Plan {
 	return p
 }
 
-// writeFindings prints a line for each finding, and beneath it the reason and the advice.
+// writeFindings prints a line for each finding, and below it the reason and the advice.
 func writeFindings(w io.Writer, v []doctor.Finding) {
 	wide := 0
 	for _, f := range v {

@@ -8,7 +8,7 @@ import (
 	"github.com/srdtun/srdtun/overlay/control"
 )
 
-// downTimeout bounds the wait for the tear-down. It takes some milliseconds, or longer
+// downTimeout bounds the wait for the tear-down. A tear-down takes some milliseconds, or longer
 // if the kernel is busy with a large routing table.
 const downTimeout = 10 * time.Second
 

@@ -49,7 +49,7 @@ Each line is time, level, kind and text. --json prints one object a line.
 	return c
 }
 
-// followEvery is the interval of a follower's requests. Each request has its own
+// followEvery is the interval at which events --follow polls the daemon. Each request has its own
 // connection, so that a follower does not occupy the socket.
 const followEvery = 500 * time.Millisecond
 
@@ -80,10 +80,10 @@ func showEvents(arg string, f eventsFlags, out io.Writer) error {
 	}
 }
 
-// followFirst is the number of earlier events that a follower shows, as with tail(1).
+// followFirst is the number of earlier events that --follow shows first, as tail(1) does.
 const followFirst = 10
 
-// waitFor waits, and reports whether ctx is still live.
+// waitFor waits for d, and reports whether ctx is still live.
 func waitFor(ctx context.Context, d time.Duration) bool {
 	select {
 	case <-ctx.Done():
@@ -93,7 +93,7 @@ func waitFor(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// eventReader prints new events, and remembers the last one printed.
+// eventReader prints new events, and stores the number of the last printed event.
 type eventReader struct {
 	at     rundir.Place
 	since  time.Time
@@ -103,7 +103,7 @@ type eventReader struct {
 	last   uint64
 }
 
-// read prints the new events.
+// read prints the events since the last call.
 func (r *eventReader) read() error {
 	h, err := r.ask(r.last)
 	if err != nil {
@@ -158,13 +158,13 @@ func eventPrinter(out io.Writer, asJSON bool) func([]events.Event) error {
 	}
 }
 
-// sinceLayouts are the forms of a time, the most precise first.
+// sinceLayouts are the layouts of a time, the most precise first.
 var sinceLayouts = []string{
 	time.RFC3339, "2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02 15:04", "2006-01-02", "15:04:05", "15:04",
 }
 
-// parseSince reads a duration before now, or a time. A time of day is the latest such
-// time before now.
+// parseSince parses a duration before now, or a time. parseSince takes a time of day as the
+// latest such time before now.
 func parseSince(s string, now time.Time) (time.Time, error) {
 	if s == "" {
 		return time.Time{}, nil

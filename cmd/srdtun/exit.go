@@ -10,7 +10,7 @@ import (
 	"github.com/srdtun/srdtun/overlay/control"
 )
 
-// These are the exit codes. The last two are from sysexits(3).
+// exitPermission and exitConfig have the values of EX_NOPERM and EX_CONFIG in sysexits(3).
 const (
 	exitOK         = 0
 	exitFailure    = 1
@@ -39,7 +39,7 @@ type codedError struct {
 
 func (e *codedError) Error() string { return e.msg }
 
-// toldError is an error whose message has been printed already.
+// toldError is an error that the command has already printed.
 type toldError struct{ err error }
 
 func (e *toldError) Error() string { return e.err.Error() }
@@ -66,7 +66,7 @@ func exitCode(err error) int {
 	return exitFailure
 }
 
-// oneLine joins the lines of an error, since errors.Join puts one on each.
+// oneLine joins the lines of an error, because errors.Join puts each error on its own line.
 func oneLine(err error) string {
 	return strings.Join(strings.FieldsFunc(err.Error(), func(r rune) bool { return r == '\n' || r == '\r' }), "; ")
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/srdtun/srdtun/internal/bounded"
 )
 
-// maxImport bounds a wg-quick file in bytes, like a configuration.
+// maxImport bounds the size of a wg-quick file in bytes, like that of a configuration.
 const maxImport = 1 << 20
 
 func importCommand() *cobra.Command {
@@ -86,7 +86,7 @@ func stem(file string) string {
 	return strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))
 }
 
-// tell prints the differences from the imported file.
+// tell prints the differences between the new configuration and the imported file.
 func tell(notes []string) {
 	for _, n := range notes {
 		fmt.Fprintln(os.Stderr, "srdtun: "+n)

@@ -12,11 +12,12 @@ import (
 // later directory overrides an earlier one.
 var tableDirs = []string{"/usr/lib/iproute2", "/usr/share/iproute2", "/etc/iproute2"}
 
-// maxTables bounds a file of names in bytes; Debian's has a tenth of a kilobyte.
+// maxTables bounds the size of a file of table names in bytes; Debian's file has some hundred
+// bytes.
 const maxTables = 64 << 10
 
-// routingTables returns the names in rt_tables and rt_tables.d/*.conf. It skips an
-// unreadable file: import then reports a name as unknown.
+// routingTables returns the names in rt_tables and rt_tables.d/*.conf. routingTables skips an
+// unreadable file, and import then reports the table's name as unknown.
 func routingTables(dirs []string) map[string]uint32 {
 	tables := map[string]uint32{}
 	for _, dir := range dirs {

@@ -64,7 +64,7 @@ func initConfig(name, output string) error {
 	return nil
 }
 
-// freshConfig returns a new configuration and the public key in it.
+// freshConfig returns the text of a new configuration, and its public key.
 func freshConfig(name string) (text []byte, public config.Key, err error) {
 	if text, err = config.Template(name); err != nil {
 		return nil, config.Key{}, err
@@ -77,7 +77,7 @@ func freshConfig(name string) (text []byte, public config.Key, err error) {
 	return text, public, err
 }
 
-// writeNew writes a new file that only its owner can read.
+// writeNew creates a file that only its owner can read.
 func writeNew(file string, data []byte) error {
 	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, fs.ErrExist) {

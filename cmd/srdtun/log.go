@@ -9,17 +9,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// maxLog bounds the log of a background process in bytes. The log is in /run, which is
-// memory. Together with the rotated file, it takes twice as much.
+// maxLog bounds the log of a background process in bytes, because the log is in memory (/run).
+// Together with the rotated file, the log takes up to twice as much memory.
 const maxLog = 1 << 20
 
 func openLog(path string) (*os.File, error) {
 	return rundir.Create(path, os.O_APPEND, 0o640)
 }
 
-// rotatingLog is a log file. When the file is full, it is renamed, and one such rotated
-// file is kept. Standard output and error also point at the current file, because Go
-// writes crashes there.
+// rotatingLog is a log file with a maximum size. When the log file is full, it is renamed, and
+// replaces the previous renamed file. Standard output and error also point at the current log
+// file, because the Go runtime writes crashes there.
 type rotatingLog struct {
 	mu   sync.Mutex
 	path string
@@ -49,7 +49,7 @@ func (l *rotatingLog) open() error {
 	return nil
 }
 
-// follow points standard output and error at the log.
+// follow redirects standard output and error to the log file.
 func (l *rotatingLog) follow() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -65,7 +65,7 @@ func (l *rotatingLog) dup() error {
 	return nil
 }
 
-// Write appends p, which is one whole message.
+// Write appends one whole message to the log.
 func (l *rotatingLog) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

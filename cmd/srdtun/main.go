@@ -1,5 +1,5 @@
-// Command srdtun carries IP packets between hosts over many UDP paths at once. It behaves like
-// wg(8) and wg-quick(8).
+// Command srdtun carries IP packets between hosts over many UDP paths at once. The command line
+// follows wg(8) and wg-quick(8).
 package main
 
 import (
@@ -10,8 +10,8 @@ import (
 )
 
 func main() {
-	// This comes before any key is read: hooks and other processes of this user already run
-	// beside a starting daemon.
+	// privilege.Hide runs before any key is read, because other processes of this user may
+	// already run.
 	if err := privilege.Hide(); err != nil {
 		fmt.Fprintf(os.Stderr, "srdtun: memory stays readable for others of this user: %v\n", err)
 	}

@@ -14,8 +14,8 @@ import (
 	"github.com/srdtun/srdtun/internal/manpage"
 )
 
-// manCommand writes the manual pages, from the texts of --help and init. Packagers run it.
-// (Cobra's own writer needs Markdown, and would add four modules to the daemon's.)
+// manCommand writes the manual pages from the texts of --help and init. Packagers run the command
+// man. Cobra's own generator needs a Markdown module, and would add four modules to the daemon.
 func manCommand(root *cobra.Command) *cobra.Command {
 	return &cobra.Command{
 		Use:    "man DIR",
@@ -33,7 +33,8 @@ func manCommand(root *cobra.Command) *cobra.Command {
 			if pages["srdtun.toml.5"], err = manFormat(); err != nil {
 				return err
 			}
-			// It creates one directory level: a longer missing path is a mistake.
+			// The command creates only one directory level, because a longer missing path is
+			// probably a mistake.
 			if err := os.Mkdir(args[0], 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
 				return err
 			}
@@ -48,14 +49,14 @@ func manCommand(root *cobra.Command) *cobra.Command {
 	}
 }
 
-// page is a manual page being written.
+// page is a manual page in the making.
 type page struct{ *manpage.Page }
 
 func newPage(name, section, what string) *page {
 	return &page{manpage.New(name, section, what, version)}
 }
 
-// keys lists the keys of a configuration, section by section.
+// keys describes the keys of a configuration, section by section.
 func (p *page) keys(keys []config.KeyInfo) {
 	p.Section("KEYS")
 	section := ""

@@ -18,8 +18,8 @@ import (
 	"github.com/srdtun/srdtun/overlay/control"
 )
 
-// maxTraces bounds the traced pairs of addresses of a peer. A trace takes a second or
-// two, and at most a thousand packets of one byte.
+// maxTraces bounds the number of traced address pairs of a peer. A trace takes a second or two,
+// and sends at most a thousand packets of one byte.
 const maxTraces = 4
 
 func netcheckCommand() *cobra.Command {
@@ -64,10 +64,10 @@ probed with packets of one byte that expire on the way, unless --quick is given.
 	return c
 }
 
-// maxStatus bounds a status in bytes: with 65,536 paths it has some 30 MB.
+// maxStatus bounds the size of a status in bytes; a status of 65,536 paths has some 30 MB.
 const maxStatus = 64 << 20
 
-// statusOf reads a status from a file; nil without one.
+// statusOf reads a status from a file, or returns nil without a file.
 func statusOf(file string) (*control.Status, error) {
 	if file == "" {
 		return nil, nil
@@ -89,7 +89,7 @@ func statusOf(file string) (*control.Status, error) {
 	return st, nil
 }
 
-// peersNamed returns the peer named by who, or nil.
+// peersNamed returns the peers that who names.
 func peersNamed(st *control.Status, who string) []control.Peer {
 	if p := st.Find(who); p != nil {
 		return []control.Peer{*p}
@@ -133,8 +133,8 @@ func firstOf(a, b string) string {
 	return b
 }
 
-// tracePeer traces between the addresses of the peer's paths. On a terminal it shows its
-// progress.
+// tracePeer traces the network between the addresses of the peer's paths. On a terminal,
+// tracePeer shows its progress.
 func tracePeer(p *control.Peer) (ways []netcheck.Ways, err error) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
@@ -153,7 +153,7 @@ func tracePeer(p *control.Peer) (ways []netcheck.Ways, err error) {
 	return ways, nil
 }
 
-// progress shows a status line on a terminal, which the next line replaces.
+// progress shows a status line on a terminal until the next line replaces it.
 func progress(format string, args ...any) {
 	if isTerminal(os.Stderr) {
 		fmt.Fprintf(os.Stderr, "\r\033[K"+format, args...)

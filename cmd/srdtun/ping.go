@@ -24,7 +24,7 @@ type pingFlags struct {
 	json     bool
 }
 
-// Bounds of the options. The daemon itself does not ping a peer more often than every 200 ms.
+// Bounds of the options of ping. The daemon sends pings to a peer at most every 200 ms.
 const (
 	pingCountMost     = 1_000_000
 	pingIntervalLeast = 200 * time.Millisecond
@@ -108,7 +108,7 @@ func printRound(number int, v *control.Pings, asJSON bool) error {
 	return view.Round(os.Stdout, number, v)
 }
 
-// sleep waits and reports whether ctx is still live.
+// sleep waits for d, and reports whether ctx is still live.
 func sleep(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -120,8 +120,8 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// whichPeer returns the interface and the peer that the arguments name. Without an
-// interface, it asks all running interfaces for such a peer.
+// whichPeer returns the interface and the peer that the arguments name. Without an interface
+// argument, whichPeer searches all running interfaces for the peer.
 func whichPeer(args []string) (at rundir.Place, peer string, err error) {
 	peer = args[len(args)-1]
 	if len(args) == 2 {
@@ -147,7 +147,7 @@ func whichPeer(args []string) (at rundir.Place, peer string, err error) {
 	return at, "", vetted{usagef("%s and %s have a peer %q; say which: srdtun ping NAME PEER", have[0], have[1], peer)}
 }
 
-// completePeer completes the names of peers, of one interface or of all.
+// completePeer completes the names of peers, of one interface or of all interfaces.
 func completePeer(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	var list []running
 	if len(args) == 0 {

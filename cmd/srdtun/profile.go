@@ -15,15 +15,15 @@ import (
 	"github.com/srdtun/srdtun/overlay/control/rundir"
 )
 
-// profileTimeout bounds the time of a profiler client's request.
+// profileTimeout bounds the time in which a client of the profiler sends its request.
 const profileTimeout = 10 * time.Second
 
-// mutexSamples is how many waits for a lock stand for one in the profile of locks. To record
-// one costs some microseconds.
+// The profile of locks records one of mutexSamples waits on average. Recording one wait for a
+// lock costs some microseconds.
 const mutexSamples = 10
 
-// startProfiles serves net/http/pprof on a unix socket and records a CPU
-// profile to a file, each if its path is not empty. The result ends both.
+// startProfiles serves net/http/pprof on a Unix socket, and records a CPU profile to a file. An
+// empty path turns the socket or the profile off; stop ends both.
 func startProfiles(socket, cpu string) (stop func() error, err error) {
 	var stops []func() error
 	stop = func() error {
@@ -65,7 +65,7 @@ func servePprof(socket string) (stop func() error, err error) {
 	if err := checkFree(socket); err != nil {
 		return nil, err
 	}
-	// A profile reveals the process's activity, so no other user may read it.
+	// A profile reveals the activity of the process, so no other user may read it.
 	l, err := rundir.Listen(socket, 0o600)
 	if err != nil {
 		return nil, err
@@ -87,8 +87,8 @@ func servePprof(socket string) (stop func() error, err error) {
 	}, nil
 }
 
-// checkFree refuses the name of an existing file, or of a socket with a listener. It
-// accepts a socket that a killed process left.
+// checkFree returns an error if the socket's path is a file, or a socket with a listener.
+// checkFree accepts a stale socket that a killed process left behind.
 func checkFree(socket string) error {
 	st, err := os.Lstat(socket)
 	switch {

@@ -12,7 +12,7 @@ import (
 	"github.com/srdtun/srdtun/internal/keytext"
 )
 
-// These are the messages of wg, word for word, because scripts look for them.
+// The messages are those of wg, word for word, because scripts match them.
 //
 //lint:ignore ST1005 as wg has them
 var errFormat, errTrailing = errors.New("Key is not the correct length or format"), errors.New("Trailing characters found after key")
@@ -37,8 +37,7 @@ func pubkeyCommand() *cobra.Command {
 	}
 }
 
-// readPrivate accepts the same input as wg: the key at the very beginning, and then
-// only white space.
+// readPrivate accepts the same input as wg: a key at the beginning, followed only by white space.
 func readPrivate(in io.Reader) (config.Secret, error) {
 	r := bufio.NewReader(in)
 	var text [keytext.Chars]byte
@@ -62,5 +61,5 @@ func readPrivate(in io.Reader) (config.Secret, error) {
 	}
 }
 
-// isSpace is isspace(3) in the C locale.
+// isSpace corresponds to isspace(3) in the C locale.
 func isSpace(c byte) bool { return c == ' ' || c >= '\t' && c <= '\r' }

@@ -36,7 +36,7 @@ files that are left out. If root cannot read the file, the daemon reads it.`,
 }
 
 func reload(arg string) error {
-	// The copy that a service has would be the old file.
+	// The credential of a service is a copy of the old file, so reload reads the file itself.
 	file, _, err := configFile(arg)
 	if err != nil {
 		return err
@@ -62,9 +62,9 @@ func reload(arg string) error {
 	})
 }
 
-// placeFor returns the control socket of the daemon for a file. It is the daemon started from the
-// file, or else the one with the file's or the argument's device name. The argument c is the
-// file's configuration, or nil if it is unknown.
+// placeFor returns the control socket of the daemon for a file. placeFor prefers the daemon
+// started from the file to the daemon of the file's or the argument's device. The argument c is
+// the file's configuration, or nil if the file is faulty.
 func placeFor(c *config.Config, file, arg string) (at rundir.Place, runs bool, err error) {
 	if at, runs, err = only(file, placesFrom(file)); runs || err != nil {
 		return at, runs, err
@@ -80,7 +80,7 @@ func placeFor(c *config.Config, file, arg string) (at rundir.Place, runs bool, e
 	return placeNamed(arg)
 }
 
-// change asks the daemon of an interface for a change and prints the differences.
+// change sends a change to the daemon of an interface, and prints the differences.
 func change(at rundir.Place, what control.Change) error {
 	done, err := changed(at, what)
 	return printed(at, done, err)
@@ -94,8 +94,8 @@ func printed(at rundir.Place, done control.Changed, err error) error {
 	return nil
 }
 
-// printChanges prints the differences and the daemon's warnings. It also looks up new names,
-// which takes too long for the daemon.
+// printChanges prints the differences and the daemon's warnings. printChanges also looks up new
+// host names, because that takes too long for the daemon.
 func printChanges(at rundir.Place, done control.Changed) {
 	if len(done.Differences) == 0 {
 		fmt.Println("nothing has changed")
@@ -124,8 +124,8 @@ func changed(at rundir.Place, what control.Change) (control.Changed, error) {
 	return c.Change(what)
 }
 
-// handOverTo passes a configuration to the daemon of an interface. For a service, the function
-// owns must accept the service's name.
+// handOverTo sends a configuration to the daemon of an interface. For a service, the function
+// owns must accept the name of the service.
 func handOverTo(at rundir.Place, what control.Change, owns func(service string) error) error {
 	c, err := control.Dial(at)
 	if err != nil {
@@ -141,8 +141,9 @@ func handOverTo(at rundir.Place, what control.Change, owns func(service string) 
 	return printed(at, done, err)
 }
 
-// restartingCommand runs as root from the unit (ExecStop=). It asks systemd whether the service is
-// being restarted, and tells the daemon. The daemon's own user may be unable to ask.
+// The systemd unit runs restartingCommand as root (ExecStop=). restartingCommand asks systemd
+// whether the service is being restarted, and notifies the daemon. The daemon's own user may have
+// no permission to ask systemd.
 func restartingCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:    "restarting NAME",

@@ -14,8 +14,8 @@ import (
 	"github.com/srdtun/srdtun/config"
 )
 
-// run executes one command line and returns the exit code. An error is one line
-// on standard error.
+// run executes one command line, and returns the exit code. run prints an error as one line on
+// standard error.
 func run(args []string) int {
 	setVersion()
 	root := newRoot()
@@ -64,15 +64,15 @@ Exit codes: 0 ok, 1 failure, 2 usage, 3 not running, 4 degraded (show --check),
 	return root
 }
 
-// knownCommand refuses an unknown command, and names the nearest ones.
+// knownCommand returns an error for an unknown command, with the most similar commands.
 func knownCommand(root *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
 	root.SuggestionsMinimumDistance = 2
 	near := slices.DeleteFunc(root.SuggestionsFor(args[0]), func(name string) bool {
-		// Two edits turn any short word into any other. So "foo" is not suggested for "top", nor
-		// "ls" for "up".
+		// Two edits turn any short word into any other short word. So the error suggests neither
+		// "top" for "foo" nor "up" for "ls".
 		short := len(name) <= root.SuggestionsMinimumDistance || len(args[0]) <= root.SuggestionsMinimumDistance+1
 		return short && !strings.HasPrefix(args[0], name[:1]) && !sameLetters(args[0], name)
 	})
@@ -90,7 +90,7 @@ func sameLetters(a, b string) bool {
 	return slices.Equal(x, y)
 }
 
-// flagError describes a faulty flag, and names a similar known one.
+// flagError describes a faulty flag, and suggests a similar flag.
 func flagError(c *cobra.Command, err error) error {
 	var unknown *pflag.NotExistError
 	if !errors.As(err, &unknown) || unknown.GetSpecifiedShortnames() != "" {

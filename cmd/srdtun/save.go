@@ -14,8 +14,8 @@ import (
 	"github.com/srdtun/srdtun/overlay/control/rundir"
 )
 
-// setAndSave changes the running interface and its file. It prepares the new file
-// first, and puts it in place after the daemon has accepted the change.
+// setAndSave changes the running interface and its configuration file. setAndSave writes the new
+// file first, and renames it after the daemon has accepted the change.
 func setAndSave(arg string, at rundir.Place, wanted []config.Setting) error {
 	file, from, err := configFile(arg)
 	if err != nil {
@@ -58,8 +58,7 @@ func setAndSave(arg string, at rundir.Place, wanted []config.Setting) error {
 	return nil
 }
 
-// editFiles returns the new texts of the files with the settings: the configuration and
-// drop-in files.
+// editFiles returns the new texts of the configuration file and of the drop-in files.
 func editFiles(c *config.Config, wanted []config.Setting) (map[string][]byte, error) {
 	all, _, err := config.WithDropIns(c)
 	if err != nil {
@@ -94,8 +93,9 @@ func editFiles(c *config.Config, wanted []config.Setting) (map[string][]byte, er
 	return texts, nil
 }
 
-// ownDirectory reports why files in a directory must not be replaced. Another user with write
-// access may put a link in a file's place at any moment, and its target would be replaced.
+// ownDirectory returns an error if files in a directory must not be replaced. Another user with
+// write access to the directory could replace the file by a link, and root would overwrite the
+// link's target.
 func ownDirectory(dir string) error {
 	info, err := os.Stat(dir)
 	if err != nil {
@@ -108,15 +108,14 @@ func ownDirectory(dir string) error {
 	return nil
 }
 
-// othersWrite are the write bits of group and others.
+// othersWrite has the write bits of group and others.
 const othersWrite = 0o022
 
-// replacement is a temporary file that can take another file's place, with the same
-// owner and mode.
+// replacement is a temporary file that replaces a file with the same owner and mode.
 type replacement struct{ temp, file string }
 
-// prepare writes a replacement of a file. If file is a symbolic link, the replacement is for
-// the link's target.
+// prepare writes the replacement of a file. If the file is a symbolic link, the replacement is
+// for the link's target.
 func prepare(file string, text []byte) (_ *replacement, err error) {
 	if file, err = filepath.EvalSymlinks(file); err != nil {
 		return nil, err
@@ -125,7 +124,7 @@ func prepare(file string, text []byte) (_ *replacement, err error) {
 	if err != nil {
 		return nil, err
 	}
-	// The temporary name does not match drop-in files, and the mode is 0600.
+	// CreateTemp makes a file of mode 0600, and its name does not match drop-in files.
 	f, err := os.CreateTemp(filepath.Dir(file), ".srdtun-*")
 	if err != nil {
 		return nil, err
@@ -152,8 +151,8 @@ func prepare(file string, text []byte) (_ *replacement, err error) {
 
 func (r *replacement) commit() error { return os.Rename(r.temp, r.file) }
 
-// drop removes a replacement that was not put in place.
+// drop removes a replacement that was not committed.
 func (r *replacement) drop() {
-	// After commit the temporary file no longer exists.
+	// After commit, the temporary file no longer exists, so Remove may fail.
 	_ = os.Remove(r.temp)
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/srdtun/srdtun/overlay/control"
 )
 
-// keyPolicy sets the policies of all peers. Everybody with access to the socket may
-// change it.
+// keyPolicy is the key of the policy for all peers. Every user with access to the socket may
+// change the policy.
 const keyPolicy = "paths.policy"
 
 func setCommand() *cobra.Command {
@@ -69,7 +69,7 @@ func request(wanted []config.Setting, save bool) control.Change {
 	return what
 }
 
-// parseSettings reads settings, as far as it can check them without a daemon.
+// parseSettings parses settings, and checks what needs no daemon.
 func parseSettings(args []string) (v []config.Setting, err error) {
 	for _, s := range args {
 		one, ok := splitSetting(s)
@@ -84,7 +84,7 @@ func parseSettings(args []string) (v []config.Setting, err error) {
 	return v, nil
 }
 
-// hint says what to type in place of a word without a value.
+// hint tells the user how to complete a word without a value.
 func hint(word string) string {
 	if config.IsKey(word) {
 		return "type " + keytext.Hide(word, nil) + "=VALUE, without blanks"
@@ -100,8 +100,8 @@ func hint(word string) string {
 	return "type for instance " + keyPolicy + "=" + config.DefaultPolicy + ", without blanks"
 }
 
-// splitSetting finds the equals sign behind the key. A public key within the key ends
-// with an equals sign too, and so do secrets in values.
+// splitSetting splits a setting at the equals sign after the key. Public keys and secrets end
+// with an equals sign too, and a setting may contain them.
 func splitSetting(s string) (config.Setting, bool) {
 	first := strings.IndexByte(s, '=')
 	if first <= 0 {
@@ -112,7 +112,7 @@ func splitSetting(s string) (config.Setting, bool) {
 			return config.Setting{Key: s[:i], Value: s[i+1:]}, true
 		}
 	}
-	// The daemon reports the fault.
+	// The daemon reports a faulty setting.
 	for strings.HasPrefix(s[first:], "=.") && strings.Contains(s[first+1:], "=") { // the padding of a public key
 		first += 1 + strings.IndexByte(s[first+1:], '=')
 	}
@@ -151,7 +151,7 @@ func completeSet(c *cobra.Command, args []string, typed string) ([]string, cobra
 	return v, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 }
 
-// title returns a peer's name as it is used in keys.
+// title returns the name of a peer as keys spell it.
 func title(p control.Peer) string {
 	if p.Name != "" {
 		return p.Name

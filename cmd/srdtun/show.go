@@ -17,7 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// These words have a special meaning in the arguments of show, as in wg show.
+// The words all, interfaces, dump and paths have a special meaning in show, as in wg show.
 const (
 	wordAll        = "all"
 	wordInterfaces = "interfaces"
@@ -68,8 +68,8 @@ func completeShow(c *cobra.Command, args []string, typed string) ([]string, cobr
 	return completeRunning(c, args, typed)
 }
 
-// showArgs returns the interface that the arguments name, and the part of it: "", dump
-// or paths.
+// showArgs returns the interface that the arguments name, and the requested part: "", dump or
+// paths.
 func showArgs(args []string, f showFlags) (which, what string, err error) {
 	which = wordAll
 	if len(args) > 0 && args[0] == wordPaths {
@@ -121,7 +121,7 @@ func show(args []string, f showFlags) error {
 	return toldAll(silent)
 }
 
-// toldAll prints a line for each error, and returns all of them in a toldError.
+// toldAll prints a line for each error, and returns all errors in a toldError.
 func toldAll(all []error) error {
 	if len(all) == 0 {
 		return nil
@@ -149,7 +149,7 @@ func printStatus(list []*control.Status, which, what string, f showFlags) error 
 	return view.Text(os.Stdout, list, view.Options{Colour: colour(os.Stdout), Now: time.Now(), Full: what == wordPaths})
 }
 
-// ofPeer keeps one peer of each interface, and drops interfaces without that peer.
+// ofPeer keeps only the peer who, and drops interfaces without that peer.
 func ofPeer(list []running, who string) (v []running, err error) {
 	for _, r := range list {
 		if p := r.Find(who); p != nil {
@@ -169,14 +169,14 @@ func ofPeer(list []running, who string) (v []running, err error) {
 	return v, nil
 }
 
-// colour reports whether f shows colours and the user wants them (no-color.org).
+// colour reports whether f is a terminal, and the user wants colours (no-color.org).
 func colour(f *os.File) bool { return isTerminal(f) && os.Getenv("NO_COLOR") == "" }
 
-// troublesMost bounds the number of reasons in one line.
+// troublesMost bounds the number of faults in one line.
 const troublesMost = 4
 
-// healthy prints a line for each healthy interface. For the others it returns an error
-// with their faults.
+// healthy prints a line for each healthy interface. For the unhealthy interfaces, healthy returns
+// an error with their faults.
 func healthy(list []*control.Status, silent []error) error {
 	var bad []string
 	for _, err := range silent {
@@ -202,8 +202,8 @@ func healthy(list []*control.Status, silent []error) error {
 	return nil
 }
 
-// verdict describes an interface without faults. Without a session there is nothing to judge by:
-// an idle tunnel sends nothing.
+// verdict describes an interface without faults. An interface without a session may be idle or
+// broken, and nothing shows which.
 func verdict(st *control.Status) string {
 	up := 0
 	for i := range st.Peers {
@@ -220,10 +220,11 @@ func verdict(st *control.Status) string {
 	return fmt.Sprintf("ok: %s, %s up", peers, count(up, "path"))
 }
 
-// errNoneRuns is the error of a request for all interfaces if no daemon runs.
+// errNoneRuns is the error of a request to all interfaces if no daemon runs.
 var errNoneRuns error = &codedError{code: exitNotRunning, msg: "no interface is running"}
 
-// statuses asks the daemon of one interface, or all daemons. The result is never empty.
+// statuses requests the status of one interface, or of all running interfaces. The list from
+// statuses is never empty, except with an error.
 func statuses(which string, part control.Part) (list []running, silent []error, err error) {
 	if which == wordAll || which == wordInterfaces {
 		return askRunning(part)
@@ -246,8 +247,8 @@ func isTerminal(f *os.File) bool {
 	return err == nil
 }
 
-// columns is the width of the terminal. Without a terminal it is 0, which means that lines may
-// have any length.
+// columns returns the width of the terminal in characters. Without a terminal columns returns 0,
+// which means lines of any length.
 func columns(f *os.File) int {
 	size, err := unix.IoctlGetWinsize(int(f.Fd()), unix.TIOCGWINSZ)
 	if err != nil {

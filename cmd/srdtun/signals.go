@@ -12,15 +12,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// signalGrace is the time in which further signals count as repetitions of the first. For
-// instance, timeout(1) signals its child and then the process group; a closing terminal is
-// similar. A tear-down takes some milliseconds.
+// signalGrace is the time after a signal in which further signals count as repetitions. For
+// instance, timeout(1) signals its child and then the process group of the child. A tear-down
+// takes some milliseconds, so the grace time covers it.
 const signalGrace = time.Second
 
-// untilSignal returns a context that ends with the first signal to end this process:
-// SIGINT, SIGTERM or one of more. Later signals within grace have no effect, because an
-// interrupted tear-down leaves routes and rules behind. After that, the next signal ends
-// the process at once, as usual.
+// untilSignal returns a context that ends with the first of the signals SIGINT, SIGTERM and more.
+// Later signals within the grace time have no effect, because an interrupted tear-down leaves
+// routes and rules behind. After the grace time, the next signal ends the process at once.
 func untilSignal(grace time.Duration, more ...os.Signal) (ctx context.Context, stop context.CancelFunc) {
 	ctx, stop = context.WithCancel(context.Background())
 	asked := make(chan os.Signal, 1)
@@ -30,8 +29,8 @@ func untilSignal(grace time.Duration, more ...os.Signal) (ctx context.Context, s
 		select {
 		case <-asked:
 			stop()
-			// The wait lasts for the whole grace time even if the tear-down ends earlier,
-			// so that no signal interrupts the end of the process.
+			// The goroutine waits for the whole grace time, so that no signal interrupts the end
+			// of the process.
 			time.Sleep(grace)
 		case <-ctx.Done():
 		}
@@ -39,9 +38,9 @@ func untilSignal(grace time.Duration, more ...os.Signal) (ctx context.Context, s
 	return ctx, stop
 }
 
-// onTerminal reports whether this process has a controlling terminal. Then SIGHUP means
-// that the terminal is gone, and ends the process. Otherwise it asks the daemon to read its
-// file again.
+// onTerminal reports whether this process has a controlling terminal. With a controlling
+// terminal, SIGHUP means that the terminal is gone, and ends the process. Without a controlling
+// terminal, SIGHUP makes the daemon read its file again.
 func onTerminal() bool {
 	tty, err := os.OpenFile("/dev/tty", os.O_RDWR|syscall.O_NOCTTY, 0)
 	if err != nil {
@@ -51,9 +50,9 @@ func onTerminal() bool {
 	return true
 }
 
-// hangups returns a channel of requests to read the file again, and a function to call
-// after each reading. Both tell systemd that the service is reloading or ready
-// (sd_notify(3), RELOADING=1).
+// hangups returns a channel of requests to reload the file, and a function to call after each
+// reload. The channel and the function also notify systemd of the reload (sd_notify(3),
+// RELOADING=1).
 func hangups() (again <-chan os.Signal, done func(error)) {
 	in, out := make(chan os.Signal, 1), make(chan os.Signal, 1)
 	signal.Notify(in, syscall.SIGHUP)
@@ -66,7 +65,7 @@ func hangups() (again <-chan os.Signal, done func(error)) {
 	return out, func(error) { notify(sdnotify.SdNotifyReady) }
 }
 
-// reloading is the message that systemd expects before a reload.
+// reloading returns the message that systemd expects before a reload.
 func reloading() string {
 	var t unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &t); err != nil {

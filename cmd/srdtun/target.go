@@ -14,19 +14,19 @@ import (
 )
 
 const (
-	// defaultConfigDir is the directory of NAME.toml, unless configDirEnv names
-	// another.
+	// defaultConfigDir is the directory of NAME.toml, unless the variable configDirEnv names
+	// another directory.
 	defaultConfigDir = "/etc/srdtun"
 	configDirEnv     = "SRDTUN_CONFIG_DIR"
 
-	// credentialsEnv names the directory in which systemd passes secrets to a
-	// service, systemd.exec(5) LoadCredential=.
+	// credentialsEnv is the variable with the directory of a service's secrets (systemd.exec(5),
+	// LoadCredential=).
 	credentialsEnv = "CREDENTIALS_DIRECTORY"
 
 	suffix = ".toml"
 
-	// foreignSuffix is the extension of wg-quick(8) files. The parser's error for such a file
-	// contains advice; "unknown interface" would be misleading.
+	// foreignSuffix is the extension of wg-quick(8) files. The parser gives advice about such a
+	// file, and "unknown interface" would be misleading.
 	foreignSuffix = ".conf"
 )
 
@@ -37,13 +37,13 @@ func configDir() string {
 	return defaultConfigDir
 }
 
-// isFile reports whether an argument is a file's path and not a name.
+// isFile reports whether an argument is the path of a file rather than a name.
 func isFile(arg string) bool {
 	return strings.Contains(arg, "/") || strings.HasSuffix(arg, suffix) || strings.HasSuffix(arg, foreignSuffix)
 }
 
-// configFile returns the file of NAME|FILE, and the path to read. In a service the path to
-// read is the credential NAME.toml, a copy, because the service's user cannot read the file.
+// configFile returns the file of NAME|FILE, and the path to read it from. The user of a service
+// cannot read the file, so the service reads a copy, the credential NAME.toml.
 func configFile(arg string) (file, from string, err error) {
 	if isFile(arg) {
 		return arg, arg, nil
@@ -73,8 +73,9 @@ func load(arg string) (*config.Config, error) {
 	return config.LoadCopy(file, from)
 }
 
-// missing is the content of a service's credential if the file does not exist (SetCredential=
-// in the unit). This content lets the error name the file, unlike systemd's own message.
+// missing is the content of a service's credential if the file does not exist (SetCredential= in
+// the unit). With this content, the daemon's error can name the missing file, unlike systemd's
+// own message.
 const missing = "#missing"
 
 func isMissing(credential string) bool {
@@ -92,7 +93,7 @@ func placeOf(arg string) (rundir.Place, error) {
 	return at, err
 }
 
-// asking connects to the daemon of NAME|FILE, and calls ask with the connection.
+// asking connects to the daemon of NAME|FILE, and passes the connection to ask.
 func asking(arg string, ask func(*control.Client) error) error {
 	at, err := placeOf(arg)
 	if err != nil {
@@ -118,7 +119,7 @@ func completeRunning(_ *cobra.Command, args []string, _ string) ([]string, cobra
 	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
-// completeConfigured completes the name of a configured interface, and files.
+// completeConfigured completes the names of configured interfaces, and files.
 func completeConfigured(_ *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp

@@ -14,14 +14,14 @@ import (
 	"github.com/srdtun/srdtun/overlay/control/rundir"
 )
 
-// A NAME is a file's or a device's: hub.toml may name its device wg9, and both words name
-// the interface. To start an interface, file names come first. A running interface is
-// found in two steps:
+// A NAME is the name of a file or of a device: hub.toml may name its device wg9, and then hub and
+// wg9 both name the interface. The command up looks for a file of this name first. Other commands
+// look for a running interface in two steps:
 //
-//  1. Daemons that root has named: the device of that name started by hand, a daemon started by
-//     hand from NAME.toml, and the service srdtun@NAME. A NAME of two of them is refused.
-//  2. Devices of other services. A service can claim any device name, so its file, which is
-//     root's, must have that name too. Of two such services, neither is chosen.
+//  1. They look for daemons that root has named: started by hand for a device NAME or from
+//     NAME.toml, or as the service srdtun@NAME. They refuse a NAME of two such daemons.
+//  2. They look for a service with a device NAME. A service can claim any device name, so
+//     its file must have the name too. They choose none of two such services.
 
 // fileNamed returns the file of a name.
 func fileNamed(name string) string {
@@ -45,12 +45,13 @@ func fileNamed(name string) string {
 	return found
 }
 
-// errAmbiguous is the error for a name of two interfaces.
+// errAmbiguous is the error for a name that two running interfaces share.
 func errAmbiguous(name string, all []rundir.Place) error {
 	return usagef("%s stands for two running interfaces: %s and %s; give the other word of the pair, or the file", name, all[0], all[1])
 }
 
-// only returns the single place with a daemon. It is an error if several have one.
+// only returns the one control socket in all on which a daemon listens. only returns an error if
+// several daemons listen.
 func only(name string, all []rundir.Place) (at rundir.Place, runs bool, err error) {
 	all = slices.DeleteFunc(all, func(p rundir.Place) bool {
 		c, err := control.Dial(p)
@@ -68,7 +69,7 @@ func only(name string, all []rundir.Place) (at rundir.Place, runs bool, err erro
 	return rundir.Place{}, false, errAmbiguous(name, all)
 }
 
-// placeNamed returns the place of the daemon of a name, and whether one listens there.
+// placeNamed returns the control socket for a name, and whether a daemon listens there.
 func placeNamed(name string) (at rundir.Place, runs bool, err error) {
 	if err := rundir.CheckName(name); err != nil {
 		return at, false, &usageError{err}
@@ -77,7 +78,7 @@ func placeNamed(name string) (at rundir.Place, runs bool, err error) {
 	c, unknown := config.Load(file)
 	direct := rundir.Place{Device: name}
 	if unknown == nil && c.Interface.Name == name {
-		// The usual case: file and device have the same name.
+		// Usually, file and device have the same name.
 		at, runs, err = only(name, append([]rundir.Place{direct}, placesOfService(name)...))
 	} else {
 		at, runs, err = only(name, compact(append([]rundir.Place{direct}, placesFrom(file)...)))
@@ -99,8 +100,8 @@ func placeNamed(name string) (at rundir.Place, runs bool, err error) {
 	return at, false, nil
 }
 
-// placeOfFile is placeNamed for a file. Running daemons come first: by now the file may be wrong,
-// gone, or have another name in it.
+// placeOfFile returns the control socket for a file, and whether a daemon listens there. Running
+// daemons come first, because the file may have changed since their start.
 func placeOfFile(file string) (at rundir.Place, runs bool, err error) {
 	if at, runs, err = only(file, placesFrom(file)); runs || err != nil {
 		return at, runs, err
@@ -112,7 +113,7 @@ func placeOfFile(file string) (at rundir.Place, runs bool, err error) {
 	return placeOfDevice(c.Interface.Name)
 }
 
-// placeOfDevice is placeNamed for the name of a device.
+// placeOfDevice returns the control socket for a device, and whether a daemon listens there.
 func placeOfDevice(name string) (at rundir.Place, runs bool, err error) {
 	direct := rundir.Place{Device: name}
 	if at, runs, err = only(name, append([]rundir.Place{direct}, placesOfService(name)...)); runs || err != nil {
@@ -124,9 +125,10 @@ func placeOfDevice(name string) (at rundir.Place, runs bool, err error) {
 	return direct, false, nil
 }
 
-// placesFrom returns the places of daemons that may have been started from a file. A daemon
-// started by hand names its file, and its socket is in root's directory. It is asked for no more
-// than that: the command may be for another one. The other candidate is the file's service.
+// placesFrom returns the control sockets of daemons that may have been started from a file. A
+// daemon started by hand reports its file, and has its socket in root's directory. placesFrom
+// requests only the brief status, because the command may be for another daemon. The file's
+// service is a candidate, too.
 func placesFrom(file string) (found []rundir.Place) {
 	whole, err := filepath.Abs(file)
 	if err != nil {
@@ -145,8 +147,8 @@ func placesFrom(file string) (found []rundir.Place) {
 	return found
 }
 
-// placesOfService returns the places at which a service may listen. There is one, unless the
-// service's directory has more sockets and its file names none of them.
+// placesOfService returns the control sockets on which a service may listen. The result has
+// several sockets only if the service has several, and its file names none of them.
 func placesOfService(service string) []rundir.Place {
 	all := rundir.OfService(service)
 	if len(all) < 2 {
@@ -162,7 +164,7 @@ func placesOfService(service string) []rundir.Place {
 	return all
 }
 
-// claimedPlace returns the place of the service that has a device of that name.
+// claimedPlace returns the control socket of the service that claims a device of this name.
 func claimedPlace(device string) (at rundir.Place, runs bool, err error) {
 	all, err := rundir.All()
 	if err != nil {
@@ -192,8 +194,8 @@ func claimedPlace(device string) (at rundir.Place, runs bool, err error) {
 	return at, false, refused
 }
 
-// hasDevice returns an error unless the service's file names the device that the service
-// claims. The file is root's, so it does not lie.
+// hasDevice returns an error unless the service's file names the device that the service claims.
+// Only root can write the file, so the file is reliable.
 func hasDevice(p rundir.Place) error {
 	c, err := config.Load(filepath.Join(configDir(), p.Service+suffix))
 	switch {

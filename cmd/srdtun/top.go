@@ -18,16 +18,15 @@ import (
 )
 
 const (
-	// topEvery is the interval of requests to the daemon. It is short enough to show a
-	// path's death within a second.
+	// topEvery is the interval at which top polls the daemon. A user of top sees the death of a
+	// path within a second.
 	topEvery = 250 * time.Millisecond
-	// topShare limits the load on the daemon, because with a thousand peers an answer
-	// takes time. The next request waits at least topShare times as long as the last
-	// answer took.
+	// topShare limits the load on the daemon, because a status of a thousand peers takes time.
+	// Before the next request, top waits at least topShare times as long as the last answer took.
 	topShare = 10
-	// batchEvery is the interval of printed screens if there is no terminal to draw on.
+	// batchEvery is the interval of printed screens without a terminal.
 	batchEvery = time.Second
-	// batchWidth and batchHeight are the size of printed screens.
+	// batchWidth and batchHeight are the size of printed screens, in characters.
 	batchWidth  = 80
 	batchHeight = 24
 )
@@ -91,14 +90,14 @@ func utf8Locale() bool {
 	return false
 }
 
-// topModel is the terminal program. It implements tea.Model.
+// topModel is the terminal program of top, and implements tea.Model.
 type topModel struct {
 	at            rundir.Place
 	screen        view.Top
 	width, height int
 }
 
-// answer is a daemon's answer, with the time it took.
+// answer is the daemon's answer to a request, with the time that it took.
 type answer struct {
 	status *control.Status
 	err    error
@@ -106,7 +105,7 @@ type answer struct {
 	took   time.Duration
 }
 
-// ask asks the daemon once.
+// ask sends one request to the daemon.
 func (m *topModel) ask() tea.Msg {
 	begin := time.Now()
 	st, err := status(m.at)
@@ -167,8 +166,8 @@ func (m *topModel) View() tea.View {
 	return v
 }
 
-// batch prints the given number of screens, one after the other; with 0 it prints until
-// interrupted. Like the live screen, it continues when the daemon does not answer.
+// batch prints the given number of screens; with 0 it prints until interrupted. Like the live
+// screen, batch continues when the daemon does not answer.
 func (m *topModel) batch(frames int) error {
 	ctx, stop := signal.NotifyContext(context.Background(), unix.SIGINT, unix.SIGTERM)
 	defer stop()

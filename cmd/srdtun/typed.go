@@ -8,22 +8,22 @@ import (
 	"github.com/srdtun/srdtun/overlay/control"
 )
 
-// vetted is an error with a peer of the command line that the daemon knows. If it is named by
-// its key, that key is public.
+// vetted is an error about a peer of the command line that the daemon has. A key that names such
+// a peer is public, so the error may show it.
 type vetted struct{ error }
 
 func (e vetted) Unwrap() error { return e.error }
 
-// leastTyped is the least length of a part of a key that is hidden. A message may have cut the
-// word that it repeats.
+// leastTyped is the minimum length, in characters, of a hidden part of a key. A message may
+// contain only a part of a word of the command line.
 const leastTyped = 8
 
-// mostTyped bounds the work on a long word.
+// mostTyped bounds the length of hidden parts in characters, and so the work on a long word.
 const mostTyped = 256
 
-// withoutTyped returns an error as one line, without keys of the command line: somebody may
-// have typed a secret one where a name belongs. An error of the daemon stays, as it knows which
-// keys are public.
+// withoutTyped returns an error as one line, without the keys of the command line, because one
+// may be a mistyped secret. withoutTyped keeps an error of the daemon, because the daemon hides
+// secret keys itself.
 func withoutTyped(err error, args []string) string {
 	text := oneLine(err)
 	var daemon *control.Refusal
@@ -44,7 +44,7 @@ func withoutTyped(err error, args []string) string {
 	return text
 }
 
-// keysIn returns the keys in words, also those in groups, and the groups.
+// keysIn returns the keys in words, including keys in groups of characters, and the groups.
 func keysIn(words []string) (keys []string) {
 	for _, w := range words {
 		shown := keytext.Hide(w, nil)

@@ -30,8 +30,8 @@ type upFlags struct {
 	pprof   string
 	cpu     string
 
-	// These are the channel of requests to read the file again, and the function to call
-	// after each reading; nil: no requests.
+	// The channel has requests to reload the file, and the function is called after each reload;
+	// nil means no requests.
 	again  <-chan os.Signal
 	reread func(error)
 }
@@ -86,7 +86,7 @@ func up(arg string, f upFlags) error {
 	return err
 }
 
-// foreground runs the interface until ctx ends and everything is torn down.
+// foreground runs the interface until ctx ends, and then tears it down.
 func foreground(ctx context.Context, arg string, f upFlags, r *reporter) error {
 	log, err := openOutput(f)
 	if err != nil {
@@ -109,7 +109,7 @@ func foreground(ctx context.Context, arg string, f upFlags, r *reporter) error {
 	return errors.Join(err, stopProfiles())
 }
 
-// logFormat returns the format of the log.
+// logFormat returns the format of the log: text or JSON.
 func logFormat(asked string) (string, error) {
 	format, err := logline.Format(asked)
 	if err != nil {
@@ -151,8 +151,8 @@ func serve(ctx context.Context, o daemon.Options, r *reporter) error {
 	return daemon.Run(ctx, o)
 }
 
-// startHooks starts the process that runs commands. It does nothing without commands, or if
-// this process has no rights to give up.
+// startHooks starts the process that runs hook commands. startHooks does nothing without hook
+// commands, or if this process has no capabilities to give up.
 func startHooks(c *config.Config) (*hooks.Runner, error) {
 	commands := daemon.Commands(c)
 	if len(commands) == 0 || !privilege.More(unix.CAP_NET_ADMIN) {
@@ -161,7 +161,7 @@ func startHooks(c *config.Config) (*hooks.Runner, error) {
 	return hooks.Start([]string{"run-commands"}, commands, daemon.Environment(c), rundir.Dir())
 }
 
-// hooksCommand is the process that runs commands.
+// hooksCommand is the process that runs hook commands.
 func hooksCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:    "run-commands",
@@ -174,7 +174,7 @@ func hooksCommand() *cobra.Command {
 	}
 }
 
-// received returns the state that the earlier process left with the service manager.
+// received returns the state that the previous process stored in the service manager.
 func received(log *slog.Logger) *handover.Bundle {
 	b, err := handover.NewStore().Receive()
 	if err != nil {
@@ -183,12 +183,12 @@ func received(log *slog.Logger) *handover.Bundle {
 	return b
 }
 
-// confine gives up all capabilities except CAP_NET_ADMIN. All ports, even below 1024, are
-// bound before.
+// confine gives up all capabilities except CAP_NET_ADMIN. All sockets, even on ports below 1024,
+// are bound before confine runs.
 func confine() error { return privilege.Drop(rundir.Dir(), unix.CAP_NET_ADMIN) }
 
-// notify sends a state to systemd if that started this process (sd_notify(3)).
-// Otherwise it does nothing.
+// notify sends a state to systemd if systemd started this process (sd_notify(3)). Without
+// systemd, notify does nothing.
 func notify(state string) {
 	if _, err := sdnotify.SdNotify(false, state); err != nil {
 		fmt.Fprintf(os.Stderr, "srdtun: sd_notify: %v\n", err)

@@ -13,7 +13,7 @@ import (
 // version is set at link time: -ldflags "-X main.version=1.2.3".
 var version string
 
-// setVersion sets the version if the linker did not, and passes it to package control.
+// setVersion sets the version if the linker did not, and passes the version to package control.
 func setVersion() {
 	if version == "" {
 		version = control.Version

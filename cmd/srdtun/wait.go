@@ -12,7 +12,7 @@ import (
 
 const (
 	waitDefault = 30 * time.Second
-	// wait polls at the interval waitPoll.
+	// The command wait polls at this interval.
 	waitPoll = 50 * time.Millisecond
 )
 
@@ -48,7 +48,7 @@ func wait(arg, peer string, timeout time.Duration) error {
 	}
 }
 
-// sessionNow is hasSession for the interface that has the argument's name at this moment.
+// sessionNow calls hasSession for the interface that now has the argument's name.
 func sessionNow(arg, peer string) error {
 	r, err := askOne(arg, control.Part{Brief: peer == "", Peer: peer})
 	if err != nil {
@@ -57,7 +57,7 @@ func sessionNow(arg, peer string) error {
 	return hasSession(r.Status, peer)
 }
 
-// hasSession returns an error if there is no session with a peer. Without a peer it
+// hasSession returns an error if there is no session with a peer. Without a peer, hasSession
 // returns nil.
 func hasSession(st *control.Status, peer string) error {
 	if peer == "" {

@@ -1,6 +1,5 @@
-// Package doctor finds settings of a host that would stop a tunnel or slow it down, and
-// advises changes. Look gathers facts and Judge judges them, so tests of the advice need
-// no host.
+// Package doctor finds host settings that stop a tunnel or slow it down, and advises changes.
+// Look gathers facts and Judge evaluates them, so tests of the advice need no special host.
 package doctor
 
 import (
@@ -11,8 +10,7 @@ import (
 // Level is the severity of a finding.
 type Level int
 
-// These are the severity levels. With a Fault a tunnel does not start; with a Warning it
-// is slow or fragile.
+// A Fault keeps a tunnel from starting, and a Warning makes it slow or fragile.
 const (
 	Unknown Level = iota - 1 // too little was seen to judge
 	OK
@@ -31,8 +29,8 @@ type Finding struct {
 	Advice string // the remedy; "" if none is needed
 }
 
-// Plan holds the tunnel's requirements for the host; zero fields have the tunnel's
-// defaults.
+// Plan holds the tunnel's requirements for the host; a zero field stands for the tunnel's
+// default.
 type Plan struct {
 	SourcePorts int      // sockets, for each family
 	Uplinks     []string // interfaces of paths.local
@@ -91,7 +89,7 @@ func otherTunnels(_ *Facts, p Plan) Finding {
 	return v
 }
 
-// superFramesUDP is the first kernel with UDP super-frames on TUN devices (TUN_F_USO4,
+// superFramesUDP is the first kernel version with UDP super-frames on TUN devices (TUN_F_USO4,
 // TUN_F_USO6).
 var superFramesUDP = [2]int{6, 2}
 
@@ -121,7 +119,7 @@ func segmentation(f *Facts, _ Plan) Finding {
 	return v
 }
 
-// These are the buffer sizes that the sockets ask for, in bytes; see srd/udp.
+// The sockets request buffers of these sizes, in bytes; see srd/udp.
 const (
 	wantReceive = 8 << 20
 	wantSend    = 4 << 20
@@ -140,7 +138,7 @@ func buffers(f *Facts, _ Plan) Finding {
 	return v
 }
 
-// otherDescriptors is the number of a daemon's descriptors besides its sockets.
+// otherDescriptors bounds a daemon's file descriptors other than its sockets.
 const otherDescriptors = 64
 
 func descriptors(f *Facts, p Plan) Finding {
@@ -176,7 +174,7 @@ func clock(f *Facts, _ Plan) Finding {
 	return v
 }
 
-// nearlyFull is the share of the connection-tracking table above which it counts as
+// nearlyFull is the share of used entries above which the connection-tracking table counts as
 // nearly full.
 const nearlyFull = 0.8
 
@@ -194,14 +192,14 @@ func conntrack(f *Facts, p Plan) Finding {
 	return v
 }
 
-// strict is rp_filter's value for RFC 3704's strict reverse path.
+// strict is the value of rp_filter for the strict reverse path of RFC 3704.
 const strict = 1
 
 func reversePath(f *Facts, p Plan) Finding {
 	v := Finding{Check: "reverse path filter", Saw: "it drops no packets of further uplinks"}
 	var bad []string
 	for _, i := range p.Uplinks {
-		// The kernel uses the higher of the two values (ip-sysctl).
+		// The kernel uses the higher of the two values of rp_filter (ip-sysctl).
 		if max(f.ReversePath["all"], f.ReversePath[i]) == strict {
 			bad = append(bad, i)
 		}
@@ -214,10 +212,10 @@ func reversePath(f *Facts, p Plan) Finding {
 	return v
 }
 
-// redirects checks whether any host on a link may change the route to a peer by ICMP
-// redirects. An accepted ICMP redirect creates a route to one address (RFC 1122, section
-// 3.2.2.2). By default the kernel accepts redirects that seem to come from a gateway of
-// the host; this is not reported.
+// redirects checks whether any host on a link may change the route to a peer by an ICMP redirect.
+// An accepted ICMP redirect creates a route to one address (RFC 1122, section 3.2.2.2). By
+// default the kernel accepts redirects that seem to come from a gateway of the host, and
+// redirects does not report this.
 func redirects(f *Facts, _ Plan) Finding {
 	v := Finding{Check: "ICMP redirects", Saw: "none is accepted, or only a gateway's"}
 	if f.Redirects {

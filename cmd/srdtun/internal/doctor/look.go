@@ -12,10 +12,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TunState tells whether the TUN device can be used.
+// TunState says whether the TUN device can be used, and why not.
 type TunState int
 
-// These are the states of /dev/net/tun.
 const (
 	TunUsable TunState = iota
 	TunMissing
@@ -44,7 +43,7 @@ type Facts struct {
 	IPv6              bool
 }
 
-// Look gathers the facts. A fact that cannot be observed counts as good.
+// Look gathers the facts of this host. A fact that Look cannot observe counts as good.
 func Look() *Facts {
 	f := &Facts{Processors: runtime.NumCPU(), ReversePath: map[string]int{}}
 	var u unix.Utsname
@@ -83,7 +82,7 @@ func hasNetAdmin() bool {
 	return unix.Capget(&h, &d[0]) == nil && d[0].Effective&(1<<unix.CAP_NET_ADMIN) != 0
 }
 
-// trains tries the segmentation options (UDP_SEGMENT, UDP_GRO) on an unused socket.
+// trains tries the options UDP_SEGMENT and UDP_GRO on a new socket.
 func trains() (gso, gro bool) {
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -120,9 +119,9 @@ func (f *Facts) lookSysctls(root string) {
 	f.Forwarding = read("ipv4/ip_forward", 0) == 1 || read("ipv6/conf/all/forwarding", 0) == 1
 	f.MultipathHash = [2]int{read("ipv4/fib_multipath_hash_policy", 1), read("ipv6/fib_multipath_hash_policy", 1)}
 	f.IPv6 = read("ipv6/conf/all/disable_ipv6", 1) == 0
-	// By ip-sysctl, a host accepts redirects if one of two settings allows it; a router
-	// accepts them if both do. With secure_redirects on in either setting, only a
-	// gateway's redirects are accepted.
+	// A host accepts redirects if either of two settings allows it, and a router only if both do
+	// (ip-sysctl). If either setting has secure_redirects on, the host accepts only a gateway's
+	// redirects.
 	conf := func(device, name string, missing int) bool {
 		return read(filepath.Join("ipv4/conf", device, name), missing) == 1
 	}
@@ -138,8 +137,8 @@ func (f *Facts) lookSysctls(root string) {
 	}
 }
 
-// inContainer reports whether this is a container. systemd-nspawn and LXC, Docker, Podman
-// and Kubernetes leave marks.
+// inContainer looks for the marks that systemd-nspawn, LXC, Docker, Podman and Kubernetes leave
+// in a container.
 func inContainer() bool {
 	for _, file := range []string{"/run/systemd/container", "/.dockerenv", "/run/.containerenv"} {
 		if _, err := os.Stat(file); err == nil {

@@ -1,5 +1,4 @@
-// Package netcheck derives findings about the network between two peers from a daemon's
-// counters and from traces.
+// Package netcheck derives findings about the network between two peers from counters and traces.
 package netcheck
 
 import (
@@ -22,8 +21,8 @@ type Pair struct {
 
 func (p Pair) String() string { return fmt.Sprintf("%s to %v", p.from, p.Remote.Addr()) }
 
-// Pairs returns the pairs of addresses of the peer's paths, in their order. Each has the
-// first of the peer's ports.
+// Pairs returns the address pairs of the peer's paths, in the order of the paths. Each Pair has
+// the first of the peer's ports for its address.
 func Pairs(p *control.Peer) (v []Pair) {
 	for i := range p.Paths {
 		pair, ok := pairOf(&p.Paths[i])
@@ -42,7 +41,7 @@ func pairOf(path *control.Path) (Pair, bool) {
 	return Pair{local.Addr(), path.Interface, remote, path.Uplink()}, err == nil && e == nil
 }
 
-// Ways is the result of a trace for a Pair: the number of parallel routers, or 0 if none
+// Ways is the result of a trace for a Pair: the number of parallel routers, or 0 if no router
 // answered.
 type Ways struct {
 	Pair Pair
@@ -50,7 +49,7 @@ type Ways struct {
 	Err  error
 }
 
-// Judge returns the findings about a peer. The argument there is the status of the peer's own
+// Judge returns the findings about a peer. The argument there is the status from the peer's own
 // daemon, or nil.
 func Judge(st *control.Status, p *control.Peer, ways []Ways, there *control.Status) []doctor.Finding {
 	v := []doctor.Finding{session(p), paths(p)}
@@ -102,7 +101,7 @@ func paths(p *control.Peer) doctor.Finding {
 	return v
 }
 
-// ports finds source ports that work on no pair of addresses, while other ports work.
+// ports finds source ports that work for no pair of addresses while other ports work.
 func ports(p *control.Peer) doctor.Finding {
 	seen, works := map[uint16]bool{}, map[uint16]bool{}
 	for _, path := range p.Paths {
@@ -142,12 +141,12 @@ func width(w Ways) doctor.Finding {
 	return v
 }
 
-// These are sizes of outer packets, in bytes, including the IP header.
+// The MTU constants are sizes of outer packets in bytes, including the IP header.
 const (
-	// baseMTU is the size before any probe, over IPv4. A path that stays at baseMTU carries no
-	// larger packets.
+	// baseMTU is the size of outer packets over IPv4 before any probe. A path that stays at
+	// baseMTU carries no larger packets.
 	baseMTU = 1228
-	// ethernetMTU is the MTU of a path over Ethernet.
+	// ethernetMTU is the MTU of a path over plain Ethernet.
 	ethernetMTU = 1500
 )
 
@@ -182,9 +181,9 @@ func mtu(p *control.Peer) doctor.Finding {
 	return v
 }
 
-// translated checks for a NAT that changes the peer's address: a path then leads to an address
-// that is no endpoint. This end cannot see changes of ports, because a peer uses many:
-// rewritten checks them.
+// translated checks for a NAT that changes the peer's address, so that a path's address differs
+// from all endpoints. A change of ports is invisible at this end, because a peer uses many ports;
+// rewritten checks for it.
 func translated(p *control.Peer) doctor.Finding {
 	v := doctor.Finding{Check: "address translation", Saw: "the peer is at its configured endpoints"}
 	want := map[netip.Addr]bool{}
@@ -216,10 +215,10 @@ func translated(p *control.Peer) doctor.Finding {
 	return v
 }
 
-// muchLoss is a share of lost packets that no healthy network has.
+// muchLoss is a share of lost packets that a healthy network never reaches.
 const muchLoss = 0.01
 
-// fewPackets is the minimum number of packets from which a share is computed.
+// fewPackets is the minimum number of packets for a loss share.
 const fewPackets = 1000
 
 func loss(p *control.Peer) doctor.Finding {
@@ -259,10 +258,10 @@ func loss(p *control.Peer) doctor.Finding {
 	return v
 }
 
-// fewMarked is the minimum number of packets to judge a path's ECN marks.
+// fewMarked is the minimum number of packets on a path to evaluate its ECN marks.
 const fewMarked = 20
 
-// ecn checks the ECN marks of packets that came on paths. Queues use these marks to
+// ecn checks the ECN marks of packets received on paths. Queues in the network use ECN marks to
 // signal congestion.
 func ecn(paths []control.Path) doctor.Finding {
 	v := doctor.Finding{Check: "ECN in", Saw: "too few packets arrived to judge"}
@@ -307,8 +306,8 @@ func trains(st *control.Status) doctor.Finding {
 // refusedBeforeUs is the counter of packets that the kernel dropped at srdtun's sockets.
 const refusedBeforeUs = "kernel_filter_or_full_buffer"
 
-// refused checks for packets that reached the host but not the daemon: garbage, or packets
-// that overflowed the receive buffers.
+// refused checks for packets that the daemon did not get: garbage, or packets that overflowed the
+// receive buffers.
 func refused(st *control.Status) doctor.Finding {
 	v := doctor.Finding{Check: "receiving", Saw: "no arriving packet was dropped before the daemon saw it"}
 	n, got := st.Drops[refusedBeforeUs], uint64(0)

@@ -9,14 +9,13 @@ import (
 	"github.com/srdtun/srdtun/overlay/control"
 )
 
-// No packet tells this end at which address and port the peer sees it, or whether its ECN
-// marks reach the peer. Only the peer's own status shows this.
+// This end cannot observe its own translated address, or whether its ECN marks reach the peer.
+// Only the peer's own status shows the translated address and the received marks.
 
-// unseen is the finding if the peer's status is missing.
+// unseen is the text of a finding without the peer's status.
 const unseen = "not visible from here; --there FILE compares with the peer's own show --json"
 
-// rewritten checks whether packets reach the peer with the address and port that they
-// left with.
+// rewritten checks whether a NAT changes the address or port of packets to the peer.
 func rewritten(st *control.Status, p *control.Peer, there *control.Status) doctor.Finding {
 	v := doctor.Finding{Check: "ports on the way", Saw: unseen}
 	if there == nil {
@@ -62,7 +61,7 @@ func rewritten(st *control.Status, p *control.Peer, there *control.Status) docto
 	return v
 }
 
-// ecnThere is ecn for packets towards the peer.
+// ecnThere checks the ECN marks of packets to the peer.
 func ecnThere(st, there *control.Status) doctor.Finding {
 	v := doctor.Finding{Check: "ECN out", Saw: unseen}
 	if there == nil {
@@ -80,7 +79,7 @@ func indexOf(st *control.Status, key string) int {
 	return slices.IndexFunc(st.Peers, func(p control.Peer) bool { return p.PublicKey == key })
 }
 
-// addrPort reads an address without its zone. A zone is only valid on its own host, and the
+// addrPort parses an address without its zone. A zone is valid only on its own host, and the
 // peer's status may contain any text there.
 func addrPort(text string) (netip.AddrPort, error) {
 	a, err := netip.ParseAddrPort(text)

@@ -1,9 +1,9 @@
 // Package trace counts the equal-cost paths of a network between two addresses, as Paris
-// traceroute does (Augustin et al., IMC 2006). It sends probes that differ only in their
-// source port and expire at each hop in turn. It counts the routers that report the
-// expiry. It needs no privileges: a socket with IP_RECVERR receives the ICMP errors about
-// its own packets. Routers limit such errors, and some send none, so the count is a lower
-// bound.
+// traceroute does (Augustin et al., IMC 2006). The package sends probes that differ only in their
+// source port, with a TTL that rises hop by hop. The result is the number of routers that report
+// an expired TTL. A trace needs no privileges, because a socket with IP_RECVERR receives the ICMP
+// errors about its own packets. Routers limit such errors, and some send none, so the result is a
+// lower bound.
 package trace
 
 import (
@@ -20,27 +20,28 @@ import (
 )
 
 const (
-	// Ports is the number of source ports tried. With eight equal-cost paths, they reach
-	// all of them with a probability of 0.9.
+	// Ports is the number of source ports that a trace uses. With eight equal-cost paths, 32
+	// ports reach all of them with a probability of 0.9.
 	Ports = 32
-	// maxHops bounds a trace. The longest paths in the Internet have some 30 hops.
+	// maxHops bounds the length of a trace, in hops. The longest paths in the Internet have some
+	// 30 hops.
 	maxHops = 30
-	// A trace ends after silentHops hops in a row without an answer, because the peer or
-	// a filter lies behind them.
+	// A trace ends after silentHops successive hops without an answer, because the peer or a
+	// filter lies behind them.
 	silentHops = 3
-	// hopWait is the wait for answers after a hop's last probe.
+	// hopWait is the wait for answers after the last probe to a hop.
 	hopWait = 250 * time.Millisecond
-	// look is the interval at which answers are read.
+	// look is the interval at which a trace reads answers.
 	look = 10 * time.Millisecond
 )
 
-// Hop holds the routers seen at one distance.
+// Hop holds the routers that answered at one distance.
 type Hop struct {
 	TTL     int
 	Routers []netip.Addr
 }
 
-// Ways returns the largest number of routers at one distance, or 0 if none answered.
+// Ways returns the largest number of routers at one distance, or 0 if no router answered.
 func Ways(hops []Hop) (n int) {
 	for _, h := range hops {
 		n = max(n, len(h.Routers))
@@ -48,14 +49,14 @@ func Ways(hops []Hop) (n int) {
 	return n
 }
 
-// From is the source of probes.
+// From describes the source of probes.
 type From struct {
 	Addr      netip.Addr
 	Interface string // outgoing interface; "": the routes choose
 }
 
-// Run sends probes from an address of this host to another's, at most 32 packets of one
-// byte for each hop. It calls hop, unless nil, with each finished hop.
+// Run sends probes between two addresses, at most 32 packets of one byte for each hop. Run calls
+// the function hop, unless nil, after each finished hop.
 func Run(ctx context.Context, from From, to netip.AddrPort, hop func(Hop)) ([]Hop, error) {
 	var probes []probe
 	defer func() {
@@ -93,8 +94,8 @@ func Run(ctx context.Context, from From, to netip.AddrPort, hop func(Hop)) ([]Ho
 	return hops, nil
 }
 
-// probe sends one packet from each port, and collects the answers. If arrived is true,
-// the other end itself answered.
+// probe sends one packet from each port, and collects the answers of one hop. The result arrived
+// is true if the destination itself answered.
 func (h *Hop) probe(ctx context.Context, probes []probe, to netip.Addr) (arrived bool, err error) {
 	for _, p := range probes {
 		p.send(h.TTL)
@@ -123,7 +124,7 @@ func (h *Hop) probe(ctx context.Context, probes []probe, to netip.Addr) (arrived
 	return arrived, nil
 }
 
-// probe is one source port.
+// probe is a socket with its own source port.
 type probe struct {
 	fd int
 	v6 bool
@@ -165,7 +166,7 @@ func sockaddr(a netip.AddrPort) unix.Sockaddr {
 	return &unix.SockaddrInet6{Port: int(a.Port()), Addr: a.Addr().As16()}
 }
 
-// send sends one byte that expires after ttl hops. A failure counts as a loss.
+// send sends a packet of one byte with the given TTL. A failed send counts as a lost packet.
 func (p probe) send(ttl int) {
 	level, option := unix.IPPROTO_IP, unix.IP_TTL
 	if p.v6 {
@@ -181,7 +182,7 @@ func (p probe) send(ttl int) {
 	}
 }
 
-// answer reads one ICMP error for the port, and returns its sender.
+// answer reads one ICMP error for the port, and returns the sender of the error.
 func (p probe) answer() (from netip.Addr, ok bool) {
 	var oob [512]byte
 	var data [64]byte
@@ -201,17 +202,17 @@ func (p probe) answer() (from netip.Addr, ok bool) {
 	return netip.Addr{}, true
 }
 
-// extendedError is the size of struct sock_extended_err (linux/errqueue.h). The address
-// of the ICMP message's sender follows it.
+// extendedError is the size of struct sock_extended_err (linux/errqueue.h). The address of the
+// ICMP error's sender follows the struct.
 const extendedError = int(unsafe.Sizeof(unix.SockExtendedErr{}))
 
-// The origins of an error that came over the network (linux/errqueue.h).
+// The origins mark errors that came over the network (linux/errqueue.h).
 const (
 	originICMP  = 2
 	originICMP6 = 3
 )
 
-// offender reads the sender of the ICMP message from a control message.
+// offender reads the sender of an ICMP error from a control message.
 func offender(b []byte) (netip.Addr, bool) {
 	const origin = 4 // after ee_errno
 	if len(b) < extendedError+8 || b[origin] != originICMP && b[origin] != originICMP6 {

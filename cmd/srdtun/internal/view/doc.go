@@ -1,4 +1,3 @@
-// Package view turns a daemon's answers into text for people: the screens of show,
-// flows, ping and top. It does no input and has no clock; the status and the time are
-// arguments.
+// Package view formats a daemon's answers for people: the screens of show, flows, ping and top.
+// Package view does no input and has no clock, so the status and the time are arguments.
 package view

@@ -9,10 +9,10 @@ import (
 	"github.com/srdtun/srdtun/overlay/control"
 )
 
-// Dump prints the columns of `wg show dump` (wg(8)). An interface has its private key,
-// public key, listen port and mark. A peer has its public key, preshared key, endpoint,
-// allowed IPs, latest handshake, bytes received and sent, and keepalive. Secrets are
-// never shown. withName puts the name first.
+// Dump prints the columns of `wg show dump` (wg(8)). The columns of an interface are its private
+// key, public key, listen port and mark. The columns of a peer are its public key, preshared key,
+// endpoint, allowed IPs, latest handshake, bytes received and sent, and keepalive. Dump never
+// shows secrets, and withName puts the interface's name first.
 func Dump(out io.Writer, list []*control.Status, withName bool) error {
 	w := bufio.NewWriter(out)
 	for _, st := range list {

@@ -8,8 +8,8 @@ import (
 	"github.com/srdtun/srdtun/overlay/control"
 )
 
-// Flows prints the n largest inner flows, in lines of at most width characters; with
-// width 0 they may have any length.
+// Flows prints the n largest inner flows, in lines of at most width characters; width 0 means no
+// limit.
 func Flows(out io.Writer, f *control.Flows, n, width int) error {
 	w := bufio.NewWriter(out)
 	n = min(n, len(f.Flows))
@@ -34,7 +34,7 @@ func Flows(out io.Writer, f *control.Flows, n, width int) error {
 	return w.Flush()
 }
 
-// brief prints a rate in bits a second in a few characters: "1.25G".
+// brief prints a rate in bits per second in a few characters: "1.25G".
 func brief(bytes uint64, us int64) string {
 	v := float64(bytes) * 8 * 1e6 / float64(max(1, us))
 	unit := 0

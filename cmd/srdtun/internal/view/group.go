@@ -9,7 +9,7 @@ import (
 	"github.com/srdtun/srdtun/overlay/control"
 )
 
-// Group holds the paths between two addresses.
+// Group holds the paths between one pair of addresses.
 type Group struct {
 	Local, Remote string // addresses; Local also has the interface if paths are bound to one
 	Paths         []control.Path
@@ -19,11 +19,11 @@ type Group struct {
 	Sent          Sent
 }
 
-// Sent counts sent and lost packets.
+// Sent counts the sent and the lost packets, and the sent bytes.
 type Sent struct{ Packets, Bytes, Lost uint64 }
 
-// Groups groups paths by their pair of addresses, because these pairs are few. It leaves
-// out addresses that are not validated, from which the peer's packets merely came.
+// Groups groups paths by their pair of addresses, because there are few pairs. Groups leaves out
+// the addresses of paths that are not validated.
 func Groups(paths []control.Path) []Group {
 	type ends struct{ local, remote string }
 	at := map[ends]int{}
@@ -63,7 +63,7 @@ func (g *Group) add(p control.Path) {
 	g.Sent.Lost += p.Lost
 }
 
-// median returns the middle round trip of the paths that carry data.
+// median returns the median round trip of the paths that carry data, in microseconds.
 func median(paths []control.Path) int64 {
 	var all []int64
 	for _, p := range paths {

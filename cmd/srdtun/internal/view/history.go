@@ -7,16 +7,16 @@ import (
 )
 
 const (
-	// samplesMost is the number of round trips kept for a path, one each sampleEvery. That
-	// many characters fit beside the figures.
+	// samplesMost is the number of round trips that top keeps for a path, one each sampleEvery.
+	// So many characters fit on the screen beside the figures.
 	samplesMost = 20
 	sampleEvery = time.Second
-	// rateOver is the time over which rates, shares and losses are measured. The time is long
+	// rateOver is the time over which top measures rates, shares and losses. Two seconds are long
 	// enough for a share in per cent, and short enough to show the present.
 	rateOver = 2 * time.Second
 )
 
-// history is top's record of one peer.
+// history is top's record of the counters of one peer.
 type history struct {
 	paths    map[pathKey]*samples
 	groups   map[string]*samples
@@ -24,7 +24,7 @@ type history struct {
 	sampled  time.Time
 }
 
-// pathKey identifies a path, because another path may later have its slot.
+// pathKey identifies a path, because the number of a path may be used again.
 type pathKey struct {
 	slot          uint16
 	local, remote string
@@ -32,7 +32,7 @@ type pathKey struct {
 
 func keyOf(p *control.Path) pathKey { return pathKey{p.Slot, p.From(), p.Remote} }
 
-// samples are round trips in microseconds, oldest first; -1: the path did not work.
+// samples holds round trips in microseconds, oldest first; -1 means that the path did not work.
 type samples struct {
 	v    []int64
 	seen time.Time
@@ -43,7 +43,7 @@ func (s *samples) push(at time.Time, us int64) {
 	s.v = s.v[max(0, len(s.v)-samplesMost):]
 }
 
-// reading holds the counters at one time.
+// reading holds the counters at one moment.
 type reading struct {
 	at     time.Time
 	tx, rx uint64
@@ -54,7 +54,7 @@ func newHistory() *history {
 	return &history{paths: map[pathKey]*samples{}, groups: map[string]*samples{}}
 }
 
-// note records a status of the peer.
+// note adds a status of the peer to the history.
 func (h *history) note(at time.Time, p *control.Peer) {
 	r := reading{at: at, tx: p.TxBytes, rx: p.RxBytes, paths: map[pathKey]Sent{}}
 	for i := range p.Paths {
@@ -74,8 +74,8 @@ func (h *history) note(at time.Time, p *control.Peer) {
 	}
 }
 
-// sample records the round trip of each path and each pair of addresses. It forgets paths
-// and pairs that are gone.
+// sample records the round trip of each path and each pair of addresses. sample forgets paths and
+// pairs that no longer exist.
 func (h *history) sample(at time.Time, p *control.Peer) {
 	for _, g := range Groups(p.Paths) {
 		for i := range g.Paths {
@@ -115,8 +115,7 @@ func forget[K comparable](m map[K]*samples, at time.Time) {
 	}
 }
 
-// rates returns the present rates of sending and receiving, in bytes of UDP payload a
-// second.
+// rates returns the current sending and receiving rates, in bytes of UDP payload per second.
 func (h *history) rates() (tx, rx uint64) {
 	if len(h.readings) < 2 {
 		return 0, 0
@@ -126,7 +125,7 @@ func (h *history) rates() (tx, rx uint64) {
 	return uint64(float64(to.tx-from.tx) / seconds), uint64(float64(to.rx-from.rx) / seconds)
 }
 
-// sent returns the packets sent and lost recently on paths.
+// sent returns the numbers of packets recently sent and lost on paths.
 func (h *history) sent(paths []control.Path) (v Sent) {
 	if len(h.readings) < 2 {
 		return v

@@ -8,7 +8,7 @@ import (
 	"github.com/srdtun/srdtun/overlay/control"
 )
 
-// limits are the status's names for causes that may hold back sending while data waits.
+// limits has the status's names of causes that hold back sending while data waits.
 var limits = []string{"window", "pacing", "paths", "outbox"}
 
 // LimitedBy names the main cause that recently held back sending to a peer, its share of
@@ -29,9 +29,10 @@ func LimitedBy(p *control.Peer) string {
 	return fmt.Sprintf("%s, %.0f%% of the last %.1f s%s", limitName[most], 100*float64(share)/float64(p.Recent.OverUs), over, why(most, p))
 }
 
-// largest returns the cause that held back sending for longest, and its time. It returns
-// "data", which means nothing to send, if this lasted half of the time. Otherwise it is the
-// largest cause while data waited. The remaining time counts as "host".
+// largest returns the cause that held back sending for the longest time, and that time in
+// microseconds. The cause "data" means nothing to send, and counts as the largest if it lasted
+// half of the time. Below half of the time, largest compares only the causes while data waited.
+// Time without a named cause counts as "host".
 func largest(r *control.Recent) (limit string, us int64) {
 	data := int64(r.WaitedUs["data"])
 	if 2*data >= r.OverUs {
@@ -79,11 +80,11 @@ func why(limit string, p *control.Peer) string {
 	return ""
 }
 
-// udpHeaders are the bytes of IPv4 and UDP headers in a path's MTU.
+// udpHeaders is the size of the IPv4 and UDP headers in bytes, which a path's MTU includes.
 const udpHeaders = 28
 
-// narrow returns the path that forces small packets on all paths although others carry
-// larger ones, or nil.
+// narrow returns the path that forces small packets on all paths while others carry larger ones,
+// or nil.
 func narrow(p *control.Peer) *control.Path {
 	var least, most *control.Path
 	for i := range p.Paths {
@@ -127,7 +128,7 @@ func Troubles(st *control.Status, now time.Time) (v []string) {
 	return v
 }
 
-// NoPeer says why an interface has no peer.
+// NoPeer returns the reason why an interface has no peer.
 func NoPeer(st *control.Status) string {
 	if len(st.Expired) == 0 {
 		return "it has no peer"
@@ -135,11 +136,11 @@ func NoPeer(st *control.Status) string {
 	return "it has no peer; expired: " + strings.Join(shorten(expiredPeers(st), screenWidth), ", ")
 }
 
-// sessionWaitS is how long a peer with keepalives may lack a session after the start,
-// in seconds: two handshake tries.
+// sessionWaitS is how long after the start a peer with keepalives may lack a session, in seconds:
+// two handshake attempts.
 const sessionWaitS = 10
 
-// deadPaths names the paths that are down, by their addresses.
+// deadPaths lists the addresses of paths that are down.
 func deadPaths(p *control.Peer) (v []string) {
 	for _, g := range Groups(p.Paths) {
 		if g.Down > 0 {
@@ -149,7 +150,7 @@ func deadPaths(p *control.Peer) (v []string) {
 	return v
 }
 
-// Title returns a peer's name, or else its key.
+// Title returns the name of a peer, or the key of a peer without a name.
 func Title(p *control.Peer) string {
 	if p.Name != "" {
 		return p.Name

@@ -9,7 +9,7 @@ import (
 	"github.com/srdtun/srdtun/overlay/control"
 )
 
-// Pinged adds up the rounds of a ping, path by path. The zero value is ready.
+// Pinged sums up the rounds of a ping, path by path. The zero value of Pinged is ready to use.
 type Pinged struct {
 	order []pathKey
 	paths map[pathKey]*echoes
@@ -22,7 +22,7 @@ type echoes struct {
 	sum            int64
 }
 
-// Add records one round.
+// Add records one round of a ping.
 func (p *Pinged) Add(v *control.Pings) {
 	if p.paths == nil {
 		p.paths = map[pathKey]*echoes{}
@@ -54,7 +54,7 @@ func (p *Pinged) Answered() bool {
 	return false
 }
 
-// Round prints one round: a line for each path, or a single line for many paths.
+// Round prints one round: a line for each path, or one line for all if there are many.
 func Round(out io.Writer, number int, v *control.Pings) error {
 	w := bufio.NewWriter(out)
 	if len(v.Paths) > roundMost {
@@ -79,7 +79,7 @@ func Round(out io.Writer, number int, v *control.Pings) error {
 	return w.Flush()
 }
 
-// roundMost is the number of paths up to which each has a line of its own.
+// roundMost is the largest number of paths for which Round prints a line each.
 const roundMost = 4
 
 // times prints the minimum, mean and maximum round trip, as ping(8) does.
@@ -90,8 +90,8 @@ func (e *echoes) times() string {
 	return fmt.Sprintf("min/avg/max %s/%s/%s", Micros(e.min), Micros(e.sum/int64(e.got)), Micros(e.max))
 }
 
-// Summary prints the result of all rounds, a line for each path. A line has at most width
-// characters; 0 means any length.
+// Summary prints the result of all rounds, with a line for each path. Lines of the summary have
+// at most width characters; 0 means no limit.
 func (p *Pinged) Summary(out io.Writer, width int) error {
 	w := bufio.NewWriter(out)
 	t := table{columns: []column{

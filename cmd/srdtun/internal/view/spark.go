@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// glyphs are the characters of a sparkline, low to high. ASCII terminals have their own.
+// glyphs are the characters of a sparkline, from low to high. Terminals without UTF-8 get glyphs
+// in ASCII.
 type glyphs struct {
 	levels []rune
 	gap    rune // no value: the path did not work
@@ -16,12 +17,12 @@ var (
 	ascii  = glyphs{[]rune("_.-=+*%#"), 'x'}
 )
 
-// sparkRange is the smallest ratio of a sparkline's top to its bottom, so that noise does
-// not look like a change.
+// sparkRange is the minimum ratio of a sparkline's top to its bottom, so that noise does not look
+// like a change.
 const sparkRange = 2
 
-// spark draws values, oldest first, in at most width characters. A negative value is a
-// gap.
+// spark draws a sparkline of the values v, oldest first, in at most width characters. A negative
+// value is drawn as a gap.
 func (g *glyphs) spark(v []int64, width int) string {
 	v = v[max(0, len(v)-width):]
 	var known []int64

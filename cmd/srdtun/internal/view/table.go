@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// column is a column of a table. Numbers are flush right, words flush left.
+// column is a column of a table. Numbers are aligned right, and words left.
 type column struct {
 	title   string
 	right   bool
@@ -31,12 +31,11 @@ const (
 	inset   = "  " // of a row's further lines
 )
 
-// lines returns the titles and the rows, in at most width characters; with 0 they may
-// have any length.
+// lines returns the titles and the rows, in at most width characters; width 0 means no limit.
 func (t *table) lines(width int) []string { return slices.Concat(t.blocks(width)...) }
 
-// blocks returns the lines of the titles and of each row. A row has one line. On a screen
-// too narrow for the row, its addresses get lines of their own.
+// blocks returns the lines of the titles and of each row. A row usually has one line. On a narrow
+// screen, the addresses of a row get lines of their own.
 func (t *table) blocks(width int) [][]string {
 	titles := make([]string, len(t.columns))
 	for i, c := range t.columns {
@@ -57,7 +56,7 @@ func (t *table) blocks(width int) [][]string {
 	return blocks
 }
 
-// layout fits a table into a width.
+// layout fits a table into a width in characters.
 type layout struct {
 	columns []column
 	widths  []int // of the columns
@@ -67,8 +66,8 @@ type layout struct {
 	above []int // addresses with lines of their own above that line
 }
 
-// fit drops columns until a row fits into a line. If the addresses still do not fit, they
-// get lines of their own, and fit starts again with all columns.
+// fit drops columns until a row fits into one line. If the addresses still do not fit, fit gives
+// them lines of their own, and starts again with all columns.
 func (l *layout) fit() {
 	var addresses, figures []int
 	for i, c := range l.columns {
@@ -84,8 +83,7 @@ func (l *layout) fit() {
 	}
 }
 
-// without drops columns until the remaining ones fit, or until no further column may be
-// dropped.
+// without drops columns until the rest fits, or until every remaining column is required.
 func (l *layout) without(columns []int, width int) []int {
 	for width > 0 && l.sum(columns) > width {
 		goes := slices.MaxFunc(columns, func(a, b int) int { return l.columns[a].drop - l.columns[b].drop })

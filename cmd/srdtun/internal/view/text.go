@@ -13,7 +13,7 @@ import (
 	"github.com/srdtun/srdtun/overlay/control"
 )
 
-// These are the terminal's escape sequences that wg uses, and one for faults.
+// The colours are the terminal's escape sequences that wg uses, and one for faults.
 const (
 	styleReset  = "\x1b[0m"
 	styleBold   = "\x1b[1m"
@@ -22,29 +22,30 @@ const (
 	styleRed    = "\x1b[31m"
 )
 
-// Options are the options of a screen.
+// Options are the display options of a screen.
 type Options struct {
 	Colour bool
 	Now    time.Time
 	Full   bool // every path and every counter
 }
 
-// screenWidth is the width of the short screens: terminals have usually had it since the
-// VT100.
+// screenWidth is the width of the short screens in characters, the usual width of terminals since
+// the VT100.
 const screenWidth = 80
 
-// groupsMost bounds the number of lines for pairs of addresses on the short screen. With more
-// pairs, the ones with the fewest paths up come first, and the last line counts the others.
+// groupsMost bounds the number of lines for address pairs on the short screen. The short screen
+// shows the pairs with the fewest active paths first, and the last line counts the hidden pairs.
 const groupsMost = 5
 
-// text prints states for people: first wg's lines in wg's layout, then srdtun's own.
+// text prints states for people, first with wg's lines in wg's layout, and then with srdtun's own
+// lines.
 type text struct {
 	Options
 	w *bufio.Writer
 }
 
-// Text prints the state of interfaces. With one peer and any number of paths, the short
-// form fits a screen of 24 lines of 80 characters.
+// Text prints the states of interfaces. The short form of one peer fits a screen of 24 lines of
+// 80 characters, whatever the number of paths.
 func Text(out io.Writer, list []*control.Status, o Options) error {
 	t := &text{Options: o, w: bufio.NewWriter(out)}
 	for i, st := range list {
@@ -70,13 +71,13 @@ func (t *text) heading(colour, kind, name string) {
 	t.line(t.style(colour+styleBold, kind) + ": " + t.style(colour, name))
 }
 
-// field prints one indented line with a bold label.
+// field prints an indented line with a bold label.
 func (t *text) field(label, format string, args ...any) {
 	t.line("  " + t.style(styleBold, label) + ": " + fmt.Sprintf(format, args...))
 }
 
-// list prints a field of several parts. The short form has only as many parts as fit the
-// screen.
+// list prints a field that has several parts. The short form of a list has only as many parts as
+// fit on the screen.
 func (t *text) list(label string, parts []string) {
 	if len(parts) == 0 {
 		return
@@ -87,9 +88,9 @@ func (t *text) list(label string, parts []string) {
 	t.field(label, "%s", strings.Join(parts, ", "))
 }
 
-// shorten returns as many of parts as fit into a width, with commas between them, and one more
-// that counts the others. It keeps at least the first part, even a long one. A peer may have
-// 65,536 parts, so shorten looks only at those that fit.
+// shorten returns as many parts as fit into a width with commas, and a last part that counts the
+// others. shorten keeps at least the first part, even if it is too long. A peer may have 65,536
+// parts, so shorten reads only the parts that fit.
 func shorten(parts []string, width int) []string {
 	fits := 1 // number of parts that fit, together with the count of the others
 	for n, used := 1, 0; n <= len(parts); n++ {
@@ -129,7 +130,7 @@ func (t *text) iface(st *control.Status) {
 	t.list("fallbacks", fallbacks(st))
 	t.list("drops", t.drops(st.Drops))
 	peers := slices.Clone(st.Peers)
-	// As in wg, the peer with the latest handshake comes first.
+	// The peer with the latest handshake comes first, as in wg.
 	slices.SortStableFunc(peers, func(a, b control.Peer) int {
 		return cmp.Compare(b.LatestHandshakeUnixS, a.LatestHandshakeUnixS)
 	})
@@ -139,7 +140,7 @@ func (t *text) iface(st *control.Status) {
 	}
 }
 
-// fallbacks names the features that work more slowly than they could.
+// fallbacks lists the features that run in a slower mode.
 func fallbacks(st *control.Status) []string {
 	parts := slices.Clone(st.Device.Problems)
 	if n := st.Device.CopiedFrames; n > 0 {
@@ -239,8 +240,7 @@ func orDash(us int64) string {
 	return Micros(us)
 }
 
-// table prints a table with an indentation, in at most width characters; with 0 it may have
-// any width.
+// table prints an indented table, in at most width characters; width 0 means no limit.
 func (t *text) table(v *table, width int) {
 	const indent = "    "
 	if width > 0 {
@@ -293,7 +293,7 @@ func (t *text) pathTable(paths []control.Path) {
 	t.table(&v, 0)
 }
 
-// orOff returns a pacing rate; 0 means no pacing.
+// orOff formats a pacing rate, and prints 0 as off, for no pacing.
 func orOff(bytesPerS uint64) string {
 	if bytesPerS == 0 {
 		return off
@@ -301,8 +301,8 @@ func orOff(bytesPerS uint64) string {
 	return Rate(bytesPerS)
 }
 
-// drops names the reasons that occurred, sorted. The short screen leaves out reasons that a
-// healthy tunnel has too, unless something is lost.
+// drops lists the reasons of drops that occurred, sorted by name. The short screen leaves out
+// reasons that a healthy tunnel also has, unless packets are lost.
 func (t *text) drops(counts map[string]uint64) (parts []string) {
 	for _, reason := range slices.Sorted(maps.Keys(counts)) {
 		if n := counts[reason]; n > 0 && (t.Full || control.Told(reason)) {

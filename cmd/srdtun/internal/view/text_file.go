@@ -9,21 +9,21 @@ import (
 	"github.com/srdtun/srdtun/overlay/control"
 )
 
-// conflicts prints the outer packets that go into a tunnel.
+// conflicts prints outer packets that a tunnel captures.
 func (t *text) conflicts(st *control.Status) {
 	for _, line := range st.Conflicts {
 		t.field(t.style(styleRed, "conflict"), "%s", line)
 	}
 }
 
-// faults prints the settings with which nothing passes.
+// faults prints the settings that keep all packets from passing.
 func (t *text) faults(st *control.Status) {
 	for _, line := range st.Faults {
 		t.field(t.style(styleRed, "fault"), "%s", line)
 	}
 }
 
-// expiredPeers names the peers whose time is over.
+// expiredPeers lists the peers whose time has expired.
 func expiredPeers(st *control.Status) (parts []string) {
 	for i := range st.Expired {
 		e := &st.Expired[i]
@@ -32,7 +32,7 @@ func expiredPeers(st *control.Status) (parts []string) {
 	return parts
 }
 
-// differences prints the keys in which the running configuration differs from the file.
+// differences prints the keys whose values differ between the running configuration and the file.
 func (t *text) differences(st *control.Status) {
 	if len(st.Unsaved) > 0 {
 		t.field("differs from the file", "%s", strings.Join(st.Unsaved, ", "))

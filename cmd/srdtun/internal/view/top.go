@@ -11,9 +11,8 @@ import (
 	"github.com/srdtun/srdtun/overlay/control"
 )
 
-// Top is the live screen of one interface. It shows one peer at a time, with its paths
-// grouped by pairs of addresses or one by one. Feed takes the daemon's answers, and Frame
-// draws the screen.
+// Top is the live screen of one interface; Feed updates its data, and Frame draws it. The live
+// screen shows one peer at a time, with its paths grouped by pairs of addresses or one by one.
 type Top struct {
 	Colour bool
 	ASCII  bool // the terminal shows only ASCII
@@ -28,7 +27,7 @@ type Top struct {
 	of      string // public key of history's peer
 }
 
-// Feed takes the latest status.
+// Feed stores the latest status.
 func (t *Top) Feed(at time.Time, st *control.Status) {
 	t.status, t.at, t.trouble = st, at, ""
 	t.peer = max(0, min(t.peer, len(st.Peers)-1))
@@ -42,10 +41,11 @@ func (t *Top) Feed(at time.Time, st *control.Status) {
 	t.history.note(at, p)
 }
 
-// Fail records why there is no newer status. The last status stays on the screen.
+// Fail stores the reason why there is no newer status. After a failure, the last status stays on
+// the screen.
 func (t *Top) Fail(why string) { t.trouble = why }
 
-// Next shows the peer n places further on.
+// Next switches to the peer n places further in the list.
 func (t *Top) Next(n int) {
 	if t.status == nil || len(t.status.Peers) == 0 {
 		return
@@ -55,13 +55,13 @@ func (t *Top) Next(n int) {
 	t.Feed(t.at, t.status)
 }
 
-// Toggle changes between pairs of addresses and single paths.
+// Toggle switches between address pairs and single paths.
 func (t *Top) Toggle() { t.single, t.scroll = !t.single, 0 }
 
-// Scroll moves the list by n lines.
+// Scroll moves the list by n lines, down if n is positive.
 func (t *Top) Scroll(n int) { t.scroll = max(0, t.scroll+n) }
 
-// Frame draws the screen: height lines of width characters at most.
+// Frame draws the screen, with at most height lines of width characters.
 func (t *Top) Frame(width, height int) string {
 	if t.status == nil {
 		return clip(t.trouble, width)
@@ -79,8 +79,8 @@ func (t *Top) Frame(width, height int) string {
 	return strings.Join(lines, "\n")
 }
 
-// foot names the keys, and the number of lines below the screen. On a narrow screen, it
-// first drops the keys that people can guess.
+// foot returns the last line: the keys, and the number of lines below the screen. On a narrow
+// screen, foot first drops the keys that users can guess.
 func (t *Top) foot(width, more int) string {
 	quit, paths, rest := "q quit", "p single paths", ""
 	if t.single {
@@ -114,7 +114,7 @@ func (t *Top) glyphs() *glyphs {
 	return &blocks
 }
 
-// head returns the fixed lines: interface, peer, the limit on sending, the fault.
+// head returns the lines that do not scroll: interface, peer, the limit on sending, the fault.
 func (t *Top) head(width int) []string {
 	st := t.status
 	left := fmt.Sprintf("%s up %s", st.Interface, short(time.Duration(st.UptimeS)*time.Second))
@@ -141,14 +141,14 @@ func (t *Top) head(width int) []string {
 	return lines
 }
 
-// If a line is too long, the peer's name or key is cut to nameMost characters, and then
-// to nameLeast.
+// If a line is too long, head cuts the peer's name or key to nameMost characters, and then to
+// nameLeast.
 const (
 	nameMost  = 24
 	nameLeast = 9
 )
 
-// wrong returns the fault of p or of the daemon, or "" if there is none.
+// wrong returns the fault of p or of the daemon, or "" without a fault.
 func (t *Top) wrong(p *control.Peer) string {
 	if t.trouble != "" {
 		return t.trouble
@@ -177,7 +177,7 @@ func short(d time.Duration) string {
 	return fmt.Sprintf("%ds", int(d.Seconds()))
 }
 
-// body returns the lines that scroll.
+// body returns the lines that scroll: paths or pairs of addresses.
 func (t *Top) body(width int) []string {
 	if len(t.status.Peers) == 0 {
 		return nil
@@ -192,8 +192,8 @@ func (t *Top) body(width int) []string {
 	return t.groupLines(groups, width)
 }
 
-// groupLines returns a line of figures for each pair of addresses, and a line with a
-// character for each path.
+// groupLines returns two lines for each pair of addresses: its figures, and a character for each
+// path.
 func (t *Top) groupLines(groups []Group, width int) []string {
 	var all Sent
 	for _, g := range groups {
@@ -228,7 +228,7 @@ func (t *Top) styled(code string, lines []string) []string {
 	return v
 }
 
-// spark draws the last n round trips in n characters.
+// spark draws the last n round trips of a path in n characters.
 func (t *Top) spark(s *samples, n int) string {
 	line := ""
 	if s != nil {
@@ -237,11 +237,11 @@ func (t *Top) spark(s *samples, n int) string {
 	return strings.Repeat(" ", n-utf8.RuneCountInString(line)) + line
 }
 
-// roomy is the smallest width of a terminal for two addresses with ports and all round
-// trips.
+// roomy is the minimum width of a terminal for two addresses with ports and all round trips, in
+// characters.
 const roomy = 92
 
-// marks are the characters for the states of paths.
+// marks has the character for each state of a path.
 var marks = map[string]string{control.PathActive: "#", control.PathSuspect: "?", control.PathDown: "x"}
 
 var markColour = map[string]string{control.PathActive: styleGreen, control.PathSuspect: styleYellow, control.PathDown: styleRed}
@@ -265,7 +265,7 @@ func (t *Top) strip(paths []control.Path, width int) (lines []string) {
 	return lines
 }
 
-// pathLines returns a line for each path, faulty ones first.
+// pathLines returns a line for each path, with faulty paths first.
 func (t *Top) pathLines(groups []Group, width int) []string {
 	var paths []control.Path
 	for _, g := range groups {
@@ -295,7 +295,7 @@ func (t *Top) pathLines(groups []Group, width int) []string {
 	return out
 }
 
-// rank sorts failed states first.
+// rank orders the states of paths, with failed states first.
 func rank(state string) int {
 	switch state {
 	case control.PathDown:

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Duration returns d in wg's words, in whole seconds: "1 hour, 2 seconds". A year has
-// 365 days.
+// Duration formats d in wg's words, in whole seconds: "1 hour, 2 seconds". For Duration, a year
+// has 365 days.
 func Duration(d time.Duration) string {
 	left := int64(d / time.Second)
 	var parts []string
@@ -26,7 +26,7 @@ func Duration(d time.Duration) string {
 	return strings.Join(parts, ", ")
 }
 
-// Bytes returns n in wg's words: "12 B", "1.50 KiB".
+// Bytes formats n as wg does: "12 B", "1.50 KiB".
 func Bytes(n uint64) string {
 	if n < 1<<10 {
 		return fmt.Sprintf("%d B", n)
@@ -38,7 +38,7 @@ func Bytes(n uint64) string {
 	return fmt.Sprintf("%.2f %ciB", v, "KMGT"[unit])
 }
 
-// Rate returns bytes a second in bits, as is usual for networks: "1.25 Gbit/s".
+// Rate formats bytes per second as bits, as is usual for networks: "1.25 Gbit/s".
 func Rate(bytesPerS uint64) string {
 	v, unit := float64(bytesPerS)*8, 0
 	for v >= 1000 && unit < 3 {
@@ -47,7 +47,7 @@ func Rate(bytesPerS uint64) string {
 	return fmt.Sprintf("%.3g %sbit/s", v, []string{"", "k", "M", "G"}[unit])
 }
 
-// Micros returns a time of us microseconds: "250us", "1.2ms".
+// Micros formats a time of us microseconds: "250us", "1.2ms".
 func Micros(us int64) string {
 	d := time.Duration(us) * time.Microsecond
 	if d < time.Millisecond && d > -time.Millisecond {
@@ -64,12 +64,13 @@ func count(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// percent returns a part of a whole: "12%", "0.3%". For a whole of 0 it returns "-".
+// percent formats a share of a whole: "12%", "0.3%". For a whole of 0, percent returns "-".
 func percent(part, whole uint64) string {
 	if whole == 0 {
 		return "-"
 	}
-	// A packet that was lost in this period may have been sent in an earlier one.
+	// A packet that was lost in this period may have been sent before it, so part can exceed
+	// whole.
 	v := 100 * float64(min(part, whole)) / float64(whole)
 	switch {
 	case v == 0 || v >= 9.95:
