@@ -6,7 +6,8 @@ import (
 	"net/netip"
 )
 
-// census holds the names, keys and prefixes of peers. No two peers may share one.
+// census records the names, keys and prefixes of all accepted peers. Two peers must not share a
+// name, a key or a prefix.
 type census struct {
 	c        *Config
 	roles    *roles
@@ -52,20 +53,20 @@ func (s *census) add(p *Peer) {
 	s.grants.add(p, from)
 }
 
-// clash is a contradiction of a peer to earlier peers or to the rest of the configuration.
+// clash is a conflict of a peer with an earlier peer or with the rest of the configuration.
 type clash struct {
 	key  string // of the peer; "": the whole peer
 	item int    // of the key's list, or allOfIt: all of its value
 	why  string
 }
 
-// allOfIt is the item of a clash that concerns all of a key's value.
+// allOfIt marks a clash that concerns the whole value of a key, not one item.
 const allOfIt = -1
 
-// fits reports whether a peer that is valid by itself has no clash.
+// fits reports whether a valid peer has no clash.
 func (s *census) fits(p *Peer) bool { return len(s.clashes(p)) == 0 }
 
-// clashes returns the contradictions of a peer that is valid by itself.
+// clashes returns the conflicts of a peer that is valid by itself.
 func (s *census) clashes(p *Peer) (v []clash) {
 	note := func(key string, item int, format string, args ...any) {
 		v = append(v, clash{key, item, fmt.Sprintf(format, args...)})
@@ -108,7 +109,7 @@ func (s *census) clashes(p *Peer) (v []clash) {
 	return v
 }
 
-// admit adds a peer if it fits with the earlier ones.
+// admit adds a peer to the census if it has no clash with earlier peers.
 func (s *census) admit(p *Peer, at section) error {
 	for _, v := range s.clashes(p) {
 		switch {

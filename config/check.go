@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// checkWhole notes missing keys, and values that contradict each other. Each single
-// value is valid already.
+// checkWhole reports missing keys, and values that contradict each other. Every single value has
+// been validated before checkWhole runs.
 func (d *draft) checkWhole() {
 	d.checkAddresses()
 	d.checkLocals()
@@ -39,7 +39,7 @@ func (d *draft) checkAddresses() {
 	}
 }
 
-// noHost returns the reason why no host can have an address, or "".
+// noHost returns the reason why no host can have an address, or "" if a host can.
 func noHost(prefix netip.Prefix) string {
 	a := prefix.Addr()
 	switch {
@@ -55,7 +55,7 @@ func noHost(prefix netip.Prefix) string {
 	return ""
 }
 
-// checkLocals refuses to send the tunnel through itself.
+// checkLocals refuses the tunnel's own addresses and device as the source of outer packets.
 func (d *draft) checkLocals() {
 	for i, local := range d.cfg.Paths.Local {
 		off := d.paths.itemOff("local", i)
@@ -70,8 +70,8 @@ func (d *draft) checkLocals() {
 	}
 }
 
-// checkWeights checks that there is a weight for each entry of local, and that primary is such an
-// entry.
+// checkWeights checks that weights has an entry for each entry of local, and that primary is an
+// entry of local.
 func (d *draft) checkWeights() {
 	have, want := len(d.cfg.Paths.Steering.Weights), len(d.cfg.Paths.Local)
 	if d.paths.has("weights") && have != want {
@@ -90,7 +90,8 @@ func (d *draft) checkWeights() {
 	d.paths.fail("primary", "%s is not listed in local", quoted(text))
 }
 
-// checkPorts keeps the bank of source ports and the listening port apart.
+// checkPorts refuses a port range that contains the listening port, or has fewer ports than
+// source_ports.
 func (d *draft) checkPorts() {
 	first, last := d.cfg.Paths.PortRange[0], d.cfg.Paths.PortRange[1]
 	if first == 0 {
@@ -152,7 +153,7 @@ func (d *draft) checkPeerKeys() {
 	}
 }
 
-// which names a peer for the reader of a message.
+// which names a peer for an error message.
 func (d *draft) which(i int) string {
 	p := &d.cfg.Peers[i]
 	switch {
@@ -164,8 +165,8 @@ func (d *draft) which(i int) string {
 	return "peer " + p.PublicKey.String()
 }
 
-// checkPrefixes finds allowed IPs with two owners. A packet goes to one peer only, and
-// wg(8) would silently move the prefix to the later peer.
+// checkPrefixes finds allowed IPs that two peers share. A packet goes to one peer only, and wg(8)
+// silently moves such a prefix to the later peer.
 func (d *draft) checkPrefixes() {
 	type place struct{ peer, line int }
 	seen := map[netip.Prefix]place{}
@@ -188,9 +189,10 @@ func (d *draft) checkPrefixes() {
 	}
 }
 
-// checkOuterRoutes finds peers whose allowed IPs list an endpoint as a single address. The tunnel's
-// packets would then enter the tunnel again, for ever. Wider prefixes are no fault: another route
-// may lead out, or the user's own rules with a mark or a table.
+// checkOuterRoutes finds peers whose allowed IPs contain one of their endpoints as a single
+// address. With such an allowed IP, outer packets would enter the tunnel again and again. Wider
+// prefixes are allowed, because another route or the user's own rules may lead the outer packets
+// out.
 func (d *draft) checkOuterRoutes() {
 	for i := range d.cfg.Peers {
 		if j, loops := loopsBack(&d.cfg.Interface, &d.cfg.Peers[i]); loops {
@@ -200,13 +202,12 @@ func (d *draft) checkOuterRoutes() {
 	}
 }
 
-// loopOf is the fault of an endpoint that loopsBack returns.
+// loopOf describes the fault that loopsBack finds.
 func loopOf(p *Peer, j int) string {
 	return p.Endpoints[j].Host + " is among allowed_ips: the route to it would be the tunnel itself"
 }
 
-// loopsBack returns a peer's first endpoint that its allowed IPs hold as a single
-// address.
+// loopsBack returns the first endpoint of a peer that is a single address in its allowed IPs.
 func loopsBack(i *Interface, p *Peer) (endpoint int, loops bool) {
 	if i.Table.Off || i.Table.ID != 0 || i.FwMark != 0 {
 		return 0, false
@@ -220,7 +221,7 @@ func loopsBack(i *Interface, p *Peer) (endpoint int, loops bool) {
 	return 0, false
 }
 
-// itemOff is the offset of an element of a list.
+// itemOff is the offset of a list's element in the file.
 func (s section) itemOff(key string, i int) int { return s.at.key(key).item(i).off }
 
 // line is the number of the section's first line.

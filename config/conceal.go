@@ -10,11 +10,11 @@ import (
 	"github.com/srdtun/srdtun/internal/keytext"
 )
 
-// Conceal returns a configuration's text without its secrets, so that it can be shown to strangers.
-// The text may be invalid, and the mistake that made it invalid may have put a secret anywhere. So
-// Conceal does not rely on a list of secret keys. It shows a line only if its key and the shape of
-// its value are known to be harmless. Of any other line it shows at most the key. Comments are left
-// out too. The number of lines stays the same, because messages refer to line numbers.
+// Conceal returns the text of a configuration without secrets, for readers who must not see them.
+// The text may be invalid, and a mistake in it may have put a secret anywhere. So Conceal does
+// not rely on a list of keys with secret values. Conceal shows a whole line only if its key and
+// the form of its value are harmless. For any other line, Conceal shows at most the key. Conceal
+// leaves out comments. Conceal keeps the number of lines, because messages refer to line numbers.
 func Conceal(text string, k Known) (shown string, words []string) {
 	c := concealer{known: k}
 	var b strings.Builder
@@ -32,29 +32,29 @@ func Conceal(text string, k Known) (shown string, words []string) {
 	return b.String(), slices.Compact(c.words)
 }
 
-// Known reports harmless words that look like secrets.
+// The functions of Known recognise harmless words that look like secrets.
 type Known struct {
 	Public  func(key string) bool  // the text is a public key
 	Program func(name string) bool // the text is a program, and may begin a command
 }
 
-// concealer is the state of processing a text line by line.
+// concealer is the state of Conceal between two lines.
 type concealer struct {
 	known Known
 	words []string
 
-	// open is the key whose list continues in the next line. It is zero if no list continues, or
-	// after a line that was not understood. In the latter case the lines up to the next key are
-	// hidden.
+	// The field open is the key of a list that continues in the next line. The field open is zero
+	// if no list continues, or after a line with a syntax error. After a syntax error, the
+	// concealer hides all lines up to the next key.
 	open keySpec
 
-	// quotes is the closing quotation mark of the multi-line string that contains the last line.
-	// Outside such a string it is empty.
+	// The field quotes is the closing quotation mark of the current multi-line string. Outside
+	// multi-line strings, quotes is empty.
 	quotes string
 }
 
-// inString reports whether a line begins within a multi-line string, and records whether the next
-// line does. Quotes in comments and in other strings count too, so that at worst more is hidden.
+// inString reports whether the line begins within a multi-line string, and updates quotes for the
+// next line. inString also counts quotes in comments and other strings, which can only hide more.
 func (c *concealer) inString(line string) (in bool) {
 	in = c.quotes != ""
 	for {
@@ -76,7 +76,7 @@ func (c *concealer) inString(line string) (in bool) {
 	}
 }
 
-// firstOf returns the index in s of the first of two texts, or -1 if there is none.
+// firstOf returns the index in s of the first occurrence of a or b, or -1.
 func firstOf(s, a, b string) int {
 	i, j := strings.Index(s, a), strings.Index(s, b)
 	if i < 0 || j >= 0 && j < i {
@@ -86,7 +86,7 @@ func firstOf(s, a, b string) int {
 }
 
 var (
-	// headerLine and keyLine match the only lines that begin a section or a pair.
+	// headerLine and keyLine match the lines that begin a section or a pair.
 	headerLine = regexp.MustCompile(`^\[{1,2}[ \t]*([a-z]+)[ \t]*\]{1,2}[ \t]*(?:#.*)?$`)
 	keyLine    = regexp.MustCompile(`^(?:([a-z]+)\.)?([A-Za-z_-]+)[ \t]*=[ \t]*(.*)$`)
 )
@@ -112,7 +112,7 @@ func (c *concealer) line(text string) string {
 	return c.hide(text)
 }
 
-// pair shows "key = value", or the key alone.
+// pair shows "key = value", or only the key.
 func (c *concealer) pair(section, key, value string) string {
 	c.open = keySpec{}
 	if section != "" && knownSection(section) {
@@ -142,7 +142,7 @@ func (c *concealer) pair(section, key, value string) string {
 	return head + withoutComment(value)
 }
 
-// slips bounds the edits by which a misspelled key may differ from a known one and still be shown.
+// slips is the maximum edit distance at which a misspelled key is still shown.
 const slips = 2
 
 func (c *concealer) misspelled(section, key string) string {
@@ -154,7 +154,7 @@ func (c *concealer) misspelled(section, key string) string {
 	return c.hide(key)
 }
 
-// goOn shows a line of a list that began in an earlier line.
+// goOn shows a line that continues a list.
 func (c *concealer) goOn(text string) string {
 	k := c.open
 	if k.commands() {
@@ -173,7 +173,7 @@ func (c *concealer) goOn(text string) string {
 		return c.hide(text)
 	}
 	elements, end, ok := scanElements(text)
-	// A single word may be the rest of another list whose key was lost.
+	// A single word may be part of another list whose key was lost.
 	if !ok || !c.harmless(k, elements, false) || slices.ContainsFunc(elements, byteLike.MatchString) {
 		c.open = keySpec{}
 		return c.hide(text)
@@ -184,14 +184,14 @@ func (c *concealer) goOn(text string) string {
 	return withoutComment(text)
 }
 
-// hide replaces a text, and records its secret words.
+// hide replaces a text by a mark, and records the secret words of the text.
 func (c *concealer) hide(text string) string {
 	c.words = append(c.words, secretWords(text)...)
 	return hidden
 }
 
-// hideValue hides the value of a key. All words of a secret's value are secret, even
-// ordinary ones.
+// hideValue hides the value of a key, and records its secret words. If the key is for a secret,
+// all words of its value are secret.
 func (c *concealer) hideValue(key, value string) string {
 	if namesSecret.MatchString(key) && key != "public_key" && key != "private_key_file" {
 		c.words = append(c.words, wholeWords(value)...)
@@ -200,11 +200,11 @@ func (c *concealer) hideValue(key, value string) string {
 	return c.hide(value)
 }
 
-// program matches a word that can only be a program's name or path.
+// program matches words that have the form of a program's name or path.
 var program = regexp.MustCompile(`^[A-Za-z0-9_./-]+$`)
 
-// command shows the first word of each command that is complete in this line. rest means that the
-// list continues.
+// command shows the first word of each command that ends in this line. The result rest means that
+// the list continues.
 func (c *concealer) command(value string) (shown string, rest bool) {
 	commands, whole := scanCommands(value)
 	if commands == nil {
@@ -231,7 +231,7 @@ func (c *concealer) command(value string) (shown string, rest bool) {
 // commands reports whether a key's value is a list of commands.
 func (k keySpec) commands() bool { return k.kind == "list of commands" }
 
-// keyNamed finds a key by its exact name, in any section.
+// keyNamed finds a key with this exact name in any section.
 func keyNamed(name string) (keySpec, bool) {
 	for _, s := range schema {
 		for _, k := range s.keys {
@@ -247,8 +247,8 @@ func knownSection(name string) bool {
 	return slices.ContainsFunc(schema, func(s sectionSpec) bool { return s.name == name })
 }
 
-// harmless reports whether elements have the shape of the key's values. If whole is true, they are
-// on the same line as their key.
+// harmless reports whether the elements have the form of the key's values. The argument whole
+// means that the elements are on the same line as their key.
 func (c *concealer) harmless(k keySpec, elements []string, whole bool) bool {
 	for _, e := range elements {
 		if !harmlessWord(e) && !c.freeWord(k, e, whole) {
@@ -298,16 +298,16 @@ func harmlessWord(text string) bool {
 // byteLike matches a byte in decimal or hexadecimal.
 var byteLike = regexp.MustCompile(`^-?(?:[0-9]{1,3}|0x[0-9a-fA-F]{1,2})$`)
 
-// bytes reports whether elements of a list on one line may be the bytes of a key. One list of the
-// schema has numbers.
+// bytes reports whether the elements of a list may be the bytes of a key. Only the key weights
+// has a list of numbers.
 func (k keySpec) bytes(elements []string) bool {
 	return slices.ContainsFunc(elements, byteLike.MatchString) && (k.name != "weights" || len(elements) >= leastBytes)
 }
 
-// leastBytes is the length of the shortest list of weights that may be a key: the other half is lost.
+// leastBytes is the length from which a list of weights may be half of a key's bytes.
 const leastBytes = keyBytes / 2
 
-// freeWord reports whether a text may be a name or path that a person chose.
+// freeWord reports whether a text may be a name or path that a user chose.
 func (c *concealer) freeWord(k keySpec, text string, whole bool) bool {
 	switch {
 	case k.name == "endpoints" || k.name == "dns":
@@ -326,26 +326,26 @@ func (c *concealer) freeWord(k keySpec, text string, whole bool) bool {
 	return false
 }
 
-// tangledRun is the length of a run of letters and digits that no person would type. A part
-// of a key of this length has more than 64 bits.
+// tangledRun is the length of a run of letters and digits that no user would type. A part of a
+// key with this length has more than 64 bits.
 const tangledRun = 12
 
-// tangled reports whether a text contains a run of characters that looks random. In a path, it
-// checks each part.
+// tangled reports whether a text contains a run of characters that looks random. For a path,
+// tangled checks each part separately.
 func tangled(text string, path bool) bool { return untangled(text, path) != text }
 
-// looksDrawn reports whether a file name may be a key.
+// looksDrawn reports whether a file name may be a randomly generated key.
 func looksDrawn(name string) bool {
 	_, whole := ParseSecret(name)
 	_, short := ParseSecret(name + "=")
 	return whole == nil || short == nil || !strings.HasPrefix(name, "/") && tangled(name, true)
 }
 
-// runs match texts that may be keys, in base64 or hexadecimal.
+// runs and pathRuns match texts that may be keys in base64 or hexadecimal.
 var runs, pathRuns = regexp.MustCompile(`[A-Za-z0-9+/=]+`), regexp.MustCompile(`[A-Za-z0-9+=]+`)
 
-// untangled hides runs of characters that look random: long ones with lower-case and
-// upper-case letters, and longer ones that may be hexadecimal.
+// untangled hides random-looking runs of characters: runs of mixed case, and longer runs that may
+// be hexadecimal.
 func untangled(text string, path bool) string {
 	look := runs
 	if path {

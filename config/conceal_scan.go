@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// listEnd tells how a line with elements ends.
+// listEnd is the state of a list at the end of a line.
 type listEnd int
 
 const (
@@ -14,11 +14,10 @@ const (
 	listClosed                // the list ends
 )
 
-// element matches a string without escapes, or a word without quotes, and the blanks
-// after it.
+// element matches a string without escapes, or a bare word, and the spaces after it.
 var element = regexp.MustCompile(`^(?:"([^"\\]*)"|'([^']*)'|([A-Za-z0-9_.+-]+))[ \t]*`)
 
-// elements reads the part of a pair's value in one line: one element, or a list.
+// elements parses a key's value, as far as it is in one line: one element, or a list.
 func (k keySpec) elements(value string) (v []string, end listEnd, ok bool) {
 	if rest, list := strings.CutPrefix(value, "["); list {
 		v, end, ok = scanElements(rest)
@@ -31,7 +30,7 @@ func (k keySpec) elements(value string) (v []string, end listEnd, ok bool) {
 	return []string{one}, listNone, ok && atEnd(rest)
 }
 
-// scanElements reads elements separated by commas, up to the end of the line or the list.
+// scanElements parses elements between commas, up to the end of the line or the list.
 func scanElements(text string) (v []string, end listEnd, ok bool) {
 	for {
 		text = strings.TrimLeft(text, " \t")
@@ -54,8 +53,8 @@ func scanElements(text string) (v []string, end listEnd, ok bool) {
 	}
 }
 
-// scanCommands reads commands, each a list of words: "[a, b]", or "[[a], [b]]", or a line
-// of the latter. If whole is set, no list may continue in the next line.
+// scanCommands parses a command "[a, b]", a list of commands "[[a], [b]]", or one line of such a
+// list. The argument whole means that the next line cannot continue the list.
 func scanCommands(text string) (commands [][]string, whole bool) {
 	rest, outer := strings.CutPrefix(text, "[")
 	if !outer {
@@ -107,7 +106,7 @@ func atEnd(rest string) bool {
 	return rest == "" || rest[0] == '#'
 }
 
-// withoutComment removes the comment after valid elements.
+// withoutComment removes a comment that follows valid elements.
 func withoutComment(text string) string {
 	var quote byte
 	for i := range len(text) {

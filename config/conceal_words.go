@@ -7,15 +7,15 @@ import (
 	"unicode"
 )
 
-// A hidden text may also appear elsewhere: in an error, in a log, or in a route that a
-// command made. Its secrets must be hidden there too, but not its ordinary words. Otherwise a
-// command like ["logger", "tunnel", "started"] would hide common words in the whole report.
+// A hidden text may also occur in an error, in a log, or in a route that a hook made. The secrets
+// of a hidden text must be hidden there too, but not its ordinary words. Otherwise a hook like
+// ["logger", "tunnel", "started"] would hide common words in the whole report.
 
-// leastWord is the minimum length, in bytes, of a word that is hidden elsewhere. Shorter
-// words are part of many harmless texts.
+// leastWord is the minimum length, in bytes, of a secret word that is hidden everywhere. Words
+// shorter than leastWord are part of many harmless texts.
 const leastWord = 3
 
-// wholeWords returns all words of a secret's value, and their parts.
+// wholeWords returns all words of a secret value, and parts of these words.
 func wholeWords(text string) (words []string) {
 	for _, w := range append(fields(text), strings.FieldsFunc(text, notAlphanumeric)...) {
 		if long(w) {
@@ -25,7 +25,7 @@ func wholeWords(text string) (words []string) {
 	return words
 }
 
-// SecretKeys returns the keys that stand where a secret belongs, in a text that may be broken.
+// SecretKeys returns the keys at the places of secrets in a text, which may be invalid TOML.
 func SecretKeys(text string) (keys []Secret) {
 	for line := range strings.Lines(text) {
 		m := keyLine.FindStringSubmatch(strings.TrimSpace(line))
@@ -41,8 +41,8 @@ func SecretKeys(text string) (keys []Secret) {
 	return keys
 }
 
-// SecretValues returns the words at the place of a private or preshared key, in a text that may be
-// broken. A key that lost some characters is still a secret.
+// SecretValues returns the values of private and preshared keys in a text, which may be invalid
+// TOML. A damaged key that lost some characters is still a secret.
 func SecretValues(text string) (words []string) {
 	for line := range strings.Lines(text) {
 		m := keyLine.FindStringSubmatch(strings.TrimSpace(line))
@@ -54,9 +54,9 @@ func SecretValues(text string) (words []string) {
 	return words
 }
 
-// secretWords returns the secret words of a hidden text, and their parts. A word is secret by
-// its position (after "user:", before "@host", after "token=" or "--password"), or if it
-// looks random.
+// secretWords returns the secret words of a hidden text, and parts of these words. A word is
+// secret by its position (after "user:", before "@host", after "token=" or "--password"), or by a
+// random look.
 func secretWords(text string) (words []string) {
 	add := func(w string, secret bool) {
 		if w = strings.Trim(w, ".;"); long(w) && (secret || looksMade(w)) {
@@ -76,7 +76,7 @@ func secretWords(text string) (words []string) {
 	return words
 }
 
-// secretParts examines the parts of a URL or an assignment.
+// secretParts examines the parts of a URL, or of an assignment such as "a=b".
 func secretParts(word string, add func(part string, secret bool)) {
 	if _, rest, url := strings.Cut(word, "://"); url {
 		word = rest
@@ -103,11 +103,11 @@ func secretParts(word string, add func(part string, secret bool)) {
 	}
 }
 
-// namesSecret matches a word before a secret: an option, a variable, a header.
+// namesSecret matches a word that announces a secret: an option, a variable, a header.
 var namesSecret = regexp.MustCompile(`(?i)^[a-z0-9_-]*(?:passw|passphrase|pwd|secret|token|key|auth|cred|psk|bearer|basic|cookie)[a-z0-9_-]*$`)
 
-// long reports whether a word is distinctive: long enough, and no key of the schema, number
-// or address.
+// long reports whether a word is distinctive: long enough, and not a configuration key, a number
+// or an address.
 func long(word string) bool {
 	if _, known := keyNamed(word); known || len(word) < leastWord || harmlessWord(word) {
 		return false
@@ -116,12 +116,11 @@ func long(word string) bool {
 	return err != nil && word != hidden
 }
 
-// leastMade is the minimum length of a word that can look random: "eth0" and "IPv4" are
-// shorter.
+// leastMade is the minimum length of a word that can look random; "eth0" and "IPv4" are shorter.
 const leastMade = 5
 
-// looksMade reports whether a word belongs to no language: it mixes letters with digits, or
-// small letters with capitals.
+// looksMade reports whether a word looks generated: it mixes letters with digits, or lower case
+// with upper case.
 func looksMade(word string) bool {
 	if len(word) < leastMade || strings.HasPrefix(word, "-") {
 		return false
@@ -135,7 +134,7 @@ func looksMade(word string) bool {
 	return digits && (small || large) || small && large
 }
 
-// fields returns the words of a line.
+// fields splits a line into words.
 func fields(text string) []string {
 	return strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(" \t\"',[]{}", r) })
 }

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// These are the defaults of keys that a file leaves out.
+// The constants are the defaults of keys that a file leaves out.
 const (
 	DefaultListenPort  = 51820 // the port in WireGuard's documentation
 	DefaultMTU         = 1500  // plain Ethernet's: the tunnel cuts packets into messages itself
@@ -16,13 +16,13 @@ const (
 	DefaultCipher      = "auto"
 	DefaultUDP         = "ordered"
 
-	// DefaultHoldMax is the longest wait of a packet for an earlier one of its flow. It
-	// is below 200 ms, the smallest retransmission timeout of a Linux TCP sender. So a
-	// permanent gap does not cost the inner TCP a timeout.
+	// DefaultHoldMax is the maximum wait of a packet for an earlier packet of its flow.
+	// DefaultHoldMax is below 200 ms, the smallest retransmission timeout of a Linux TCP sender.
+	// So a packet that never arrives does not cost the inner TCP a timeout.
 	DefaultHoldMax = 150 * time.Millisecond
 )
 
-// These are the bounds of the values in a file.
+// The constants bound the values in a file.
 const (
 	minMTU = 1280  // RFC 8200 section 5: no IPv6 link may have less
 	maxMTU = 65520 // the largest multiple of 16 in the 16-bit length of an IP packet
@@ -32,14 +32,14 @@ const (
 
 	maxWorkers = 16 // the most queues that the tunnel opens on its TUN device
 
-	// A path is one local address, source port and endpoint. Its slot is a 16-bit
-	// number on the wire, and 16 x 256 x 16 uses all of them.
+	// A path is one local address, source port and endpoint. A path's slot is a 16-bit number on
+	// the wire, and 16 x 256 x 16 paths use all slots.
 	maxSourcePorts = 256
 	maxLocals      = 16
 	maxEndpoints   = 16
 
-	// These bounds are above any real network's size. The bounds expose a faulty
-	// generator, and keep the work on one file below a second.
+	// The bounds are larger than any real network needs. The bounds expose a faulty generator,
+	// and keep the work on one file below a second.
 	maxPeers      = 4096
 	maxAddresses  = 64
 	maxAllowedIPs = 65536
@@ -52,8 +52,8 @@ const (
 
 	maxNameBytes = 63 // one DNS label; it fits a line of `srdtun show`
 
-	// A timeout shorter than a packet's time on a slow link ends every flowlet at once. A
-	// timeout longer than all pauses of a connection never ends a flowlet.
+	// A flowlet timeout below a packet's time on a slow link ends every flowlet at once. A
+	// flowlet timeout above all pauses of a connection never ends a flowlet.
 	minFlowlet = 10 * time.Microsecond
 	maxFlowlet = 10 * time.Second
 
@@ -69,7 +69,7 @@ const (
 
 const _ = uint16(maxLocals*maxSourcePorts*maxEndpoints - 1) // every path has a slot
 
-// Config is one tunnel interface with its peers, with all defaults filled in.
+// Config is one tunnel interface with its peers and all defaults.
 type Config struct {
 	File      string // as given to Load or Parse
 	copy      string // the copy of File that was read; "": File itself
@@ -82,14 +82,14 @@ type Config struct {
 	Metrics   Metrics
 	Dashboard Dashboard
 	PeersDir  string // directory of drop-in files, absolute; "": none
-	// PeersOwner is the owner of drop-in files besides root, by name or number. If it is
-	// empty, the owner is the daemon's user.
+	// PeersOwner is the user, besides root, who may own drop-in files, by name or number. If
+	// PeersOwner is empty, the daemon's user may own drop-in files.
 	PeersOwner string
 	PeersAllow []netip.Prefix // bounds the allowed IPs of that owner's files; empty: no bound
 	Peers      []Peer         // in the file's order, then the drop-in files' peers
 }
 
-// Interface describes the TUN device and the identity of this end.
+// Interface describes the TUN device and the keys of this end.
 type Interface struct {
 	Name       string
 	PrivateKey Secret         // never zero
@@ -103,11 +103,10 @@ type Interface struct {
 	Hooks      Hooks
 }
 
-// Hooks are commands that run when the interface is created and removed, each a list of
-// words.
+// Hooks are commands for the creation and removal of the interface, each a list of words.
 type Hooks struct{ PreUp, PostUp, PreDown, PostDown [][]string }
 
-// Command returns the words of a hook with the interface's name in place of %i.
+// Command returns the words of a hook, with %i replaced by the interface's name.
 func (c *Config) Command(argv []string) []string {
 	words := make([]string, len(argv))
 	for i, w := range argv {
@@ -116,8 +115,8 @@ func (c *Config) Command(argv []string) []string {
 	return words
 }
 
-// Table chooses the routing table for the allowed IPs, as in wg-quick(8). The zero
-// value is "auto": the main table, and for default routes a table of their own.
+// Table chooses the routing table for the allowed IPs, as in wg-quick(8). The zero value of Table
+// is "auto": the main table, and a separate table for default routes.
 type Table struct {
 	Off bool   // make no routes
 	ID  uint32 // a routing table by number; 0 when not given
@@ -133,8 +132,7 @@ type Paths struct {
 	PathMTU     int       // upper bound of an outer packet in bytes; 0: discovered
 }
 
-// Steering holds the parameters of path policies. If a field is zero, the policy uses its
-// default.
+// Steering holds the parameters of path policies. A zero field means the policy's default.
 type Steering struct {
 	FlowletTimeout time.Duration
 	Weights        []int // as long as Local, or empty
@@ -145,7 +143,7 @@ type Steering struct {
 	LinkMbit       int // rate of each path in Mbit/s
 }
 
-// Local is a local address or interface to send from. Exactly one field is set.
+// Local is a local address or interface for sending. Exactly one of the fields is set.
 type Local struct {
 	Addr      netip.Addr
 	Interface string
@@ -164,13 +162,13 @@ type Transport struct {
 	Cipher string // "auto", "aes-256-gcm", "aes-128-gcm" or "chacha20-poly1305"
 }
 
-// Order holds the settings for restoring the order of inner packets.
+// Order holds the settings for the reordering of inner packets.
 type Order struct {
 	UDP     string        // "ordered" or "unordered"
 	HoldMax time.Duration // longest wait for a missing packet of a flow
 }
 
-// Peer is one peer.
+// Peer is the configuration of one peer.
 type Peer struct {
 	Name                string // may be empty
 	PublicKey           Key    // never zero, unique in a Config

@@ -15,10 +15,10 @@ type Change struct {
 	Guest bool `json:"-"` // of a guest, before and after
 }
 
-// Sign is the first character of the change's line.
+// Sign is the first character of the change's text: "+", "-" or "~".
 func (c Change) Sign() string { return c.String()[:1] }
 
-// String returns the change as one line for a person.
+// String returns the change as one readable line.
 func (c Change) String() string {
 	switch {
 	case c.Old == "":
@@ -29,8 +29,8 @@ func (c Change) String() string {
 	return "~ " + c.Key + " = " + c.Old + " -> " + c.New
 }
 
-// Diff lists the differences of after from before, in the order of the schema. The
-// public key identifies a peer.
+// Diff lists the differences between two configurations, in the order of the schema. Diff
+// identifies a peer by its public key.
 func Diff(before, after *Config) (all []Change) {
 	for _, s := range schema {
 		if s.name != "peer" {
@@ -41,7 +41,7 @@ func Diff(before, after *Config) (all []Change) {
 	for i := range after.Peers {
 		p := &after.Peers[i]
 		if was := old[p.PublicKey]; was != nil && alike(was, p) {
-			// In a large fleet, most peers are unchanged.
+			// In a large fleet, most changes leave most peers alone.
 		} else if was != nil {
 			some := sectionOf("peer").diff("peer."+was.Title(), before, after, was, p)
 			for i := range some {
@@ -74,8 +74,8 @@ func (s sectionSpec) diff(prefix string, before, after *Config, was, is *Peer) (
 	return all
 }
 
-// shown returns the text of a value in a difference. It writes "default" for a default, so
-// that neither side is empty.
+// shown returns the text of a value in a list of differences. For a default value, shown returns
+// "default", so that neither side is empty.
 func (k keySpec) shown(value string) string {
 	switch {
 	case value == "":
@@ -90,10 +90,10 @@ func (k keySpec) shown(value string) string {
 	return value
 }
 
-// gistPrefixes bounds the allowed IPs in a line about a whole peer.
+// gistPrefixes bounds the allowed IPs in a one-line description of a peer.
 const gistPrefixes = 4
 
-// gist describes a whole peer in one line.
+// gist describes a peer in one line.
 func gist(p *Peer) string {
 	list := texts(p.AllowedIPs)
 	if n := len(list); n > gistPrefixes {
@@ -110,7 +110,7 @@ func peersByKey(c *Config) map[Key]*Peer {
 	return m
 }
 
-// Title names the peer in messages: its name, or its public key.
+// Title is the name of a peer in messages, or its public key if the peer has no name.
 func (p *Peer) Title() string {
 	if p.Name != "" {
 		return p.Name
@@ -118,9 +118,8 @@ func (p *Peer) Title() string {
 	return p.PublicKey.String()
 }
 
-// Settle returns want without the changes that need a restart: these keys keep their
-// values in now. If the result contradicts itself, Settle returns an error, because only a
-// restart can apply the change.
+// Settle returns want, except for keys that need a restart: they keep their values in now. If the
+// result contradicts itself, Settle returns an error, because the change needs a restart.
 func Settle(now, want *Config) (*Config, error) {
 	c := *want
 	c.File, c.copy = now.File, now.copy
@@ -149,8 +148,8 @@ func sameButPeers(a, b *Config) bool {
 	return true
 }
 
-// peersFit reports whether the peers are consistent with each other and with the rest of
-// c. Each peer and the rest have been validated separately.
+// peersFit reports whether the peers of c have no conflict with each other or with the rest of c.
+// The peers and the rest of c have already been validated separately.
 func peersFit(c *Config) bool {
 	rest := *c
 	rest.Peers = nil

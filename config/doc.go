@@ -1,9 +1,9 @@
-// Package config turns one TOML file into a typed and validated configuration.
+// Package config parses a TOML file into a typed and validated configuration.
 //
-// The keys have the names of wg(8) and wg-quick(8) in snake case. Further keys are for a multipath
-// tunnel. Reading is strict: an unknown key, a wrong type, a value out of bounds, or a
-// contradiction makes the whole file invalid. One [Error] then names the file, the line and the
-// key. Users of a valid Config need no further checks.
+// The keys have the names of wg(8) and wg-quick(8) in snake case. Further keys describe the
+// multipath tunnel. Parsing is strict: an unknown key, a wrong type, a value out of bounds, or a
+// contradiction makes the whole file invalid. An [Error] then names the file, the line and the
+// key. A valid Config needs no further checks.
 //
 //	[interface]
 //	name                  text, default: the file name without its extension
@@ -64,5 +64,5 @@
 //	policy                as in [paths], default: what stands there
 //	persistent_keepalive  seconds, 0..65535 or "off", default 0
 //
-// A single string may stand for a list with one member.
+// A list with one member may also be written as a single string.
 package config

@@ -10,9 +10,9 @@ import (
 	"github.com/srdtun/srdtun/internal/bounded"
 )
 
-// Doubts lists settings that look like mistakes but may be intended. Each doubt is one
-// line with file, line and key. At most mostDoubts of one kind are listed. The host's clock says
-// now, and the host has the addresses own.
+// Doubts lists settings that are valid but look like mistakes. Doubts returns an error with file,
+// line and key for each such setting. Of each kind, Doubts lists at most mostDoubts. The argument
+// now is the time, and own has the host's addresses.
 func (c *Config) Doubts(now time.Time, own []netip.Addr) []error {
 	d := &doubter{c: c, now: now, own: own, told: map[doubtKind]int{}}
 	d.prefixes = prefixOwners(c)
@@ -34,23 +34,22 @@ func (c *Config) Doubts(now time.Time, own []netip.Addr) []error {
 	return d.all
 }
 
-// mostDoubts bounds the lines of one kind, because a file of a thousand peers may have a
-// thousand.
+// mostDoubts bounds the lines of one kind, because a thousand peers may share one mistake.
 const mostDoubts = 8
 
-// widestBlock is the length of the prefixes that stand for a default route: its halves and
-// quarters. Each has some address that no peer can have.
+// widestBlock is the length of the prefixes that people use instead of a default route: its
+// halves and quarters. Every prefix of this width contains addresses that no peer can have.
 const widestBlock = 2
 
-// doubtKind is a key of root's peers, or of guests. So guests' doubts hide no doubt about root's
-// peers.
+// doubtKind is a key, with separate kinds for root's peers and for guest peers. So doubts about
+// guest peers cannot hide a doubt about root's peers.
 type doubtKind struct {
 	key   string
 	guest bool
 }
 
-// peerLines are the lines in a drop-in file that doubts may name. They are noted when the file is
-// read: its owner can put a link to another file in its place at any time.
+// peerLines has the lines of a drop-in file that doubts may name. readFile stores the lines,
+// because the file's owner can later replace the file by a link to another.
 type peerLines struct{ allowedIPs, endpoints, expires int32 }
 
 func linesOf(s section) peerLines {
@@ -61,7 +60,7 @@ func linesOf(s section) peerLines {
 	return peerLines{line("allowed_ips"), line("endpoints"), line("expires")}
 }
 
-// of returns the line of a key; 0: not known.
+// of returns the line of a key, or 0 if the line is unknown.
 func (l peerLines) of(key string) int {
 	switch key {
 	case "allowed_ips":
@@ -74,7 +73,7 @@ func (l peerLines) of(key string) int {
 	return 0
 }
 
-// doubter examines a configuration, and reads the file itself for line numbers.
+// doubter examines a configuration for Doubts, and reads the file again for line numbers.
 type doubter struct {
 	c        *Config
 	now      time.Time
@@ -86,7 +85,7 @@ type doubter struct {
 	all      []error
 }
 
-// doubted is the present text of a file.
+// doubted is the current text of a file.
 type doubted struct {
 	root  *mark
 	lines lineIndex
@@ -121,7 +120,7 @@ func (d *doubter) peer(i int) {
 			d.doubt(p, at, "allowed_ips", "%s has %s in it, which no peer can have: packets to them do not enter the tunnel, or this host loses its own; want the networks behind the peer", a, what)
 		}
 		for _, own := range d.c.Interface.Address {
-			// A prefix as wide as the tunnel's network is intended, because that peer
+			// A peer may have the whole prefix of the tunnel's network, because such a peer
 			// forwards packets.
 			if a.Contains(own.Addr()) && (a.IsSingleIP() || a.Bits() > own.Bits()) {
 				d.doubt(p, at, "allowed_ips", "%s has this end's own address, %s: packets to it stay here; each end needs an address of its own", a, own.Addr())
@@ -131,8 +130,9 @@ func (d *doubter) peer(i int) {
 	d.outer(p, at)
 }
 
-// outer finds endpoints that are routed into the tunnel. Default routes have policy rules
-// that prevent this. With a mark or a table, the user's own rules may prevent it.
+// outer finds endpoints that have a route into the tunnel. For default routes, the daemon's
+// policy rules prevent this. If a mark or a table is configured, the user's own rules may prevent
+// this.
 func (d *doubter) outer(p *Peer, at int) {
 	i := &d.c.Interface
 	for _, e := range p.Endpoints {
@@ -164,8 +164,8 @@ func (d *doubter) outer(p *Peer, at int) {
 	}
 }
 
-// subnet returns the network of an address of the interface that contains an endpoint. The kernel
-// routes such a network through the interface.
+// subnet returns the network of an interface address that contains an endpoint. The kernel routes
+// such a network through the tunnel's device.
 func (d *doubter) subnet(endpoint netip.Addr) (netip.Prefix, bool) {
 	for _, own := range d.c.Interface.Address {
 		if own.Contains(endpoint) {
@@ -175,7 +175,7 @@ func (d *doubter) subnet(endpoint netip.Addr) (netip.Prefix, bool) {
 	return netip.Prefix{}, false
 }
 
-// doubt records a doubt about a key of a peer. at is the peer's number in its file.
+// doubt records a doubt about a key of a peer. The argument at is the peer's index in its file.
 func (d *doubter) doubt(p *Peer, at int, key, format string, args ...any) {
 	kind := doubtKind{key, p.Guest}
 	if d.told[kind]++; d.told[kind] > mostDoubts {
@@ -194,7 +194,8 @@ func (d *doubter) doubt(p *Peer, at int, key, format string, args ...any) {
 	d.all = append(d.all, e)
 }
 
-// file reads the configuration for its line numbers. There are none if it cannot be read any more.
+// file reads a configuration file for its line numbers. If the file is unreadable, its line
+// numbers are missing.
 func (d *doubter) file(name string) *doubted {
 	if d.text == nil {
 		d.text = &doubted{}
@@ -205,15 +206,15 @@ func (d *doubter) file(name string) *doubted {
 	return d.text
 }
 
-// Doubt records a doubt about a key of a section such as "interface".
+// Doubt returns an error with the line of a key in a section such as "interface".
 func (c *Config) Doubt(table, key, format string, args ...any) error {
 	return c.fault(table, key, format, args...)
 }
 
-// KeyFiles returns the files with keys that the configuration names.
+// KeyFiles returns the files from which the configuration took its keys.
 func (c *Config) KeyFiles() []KeyFile { return c.keyFiles }
 
-// DoubtFile records a doubt about a file with a key.
+// DoubtFile returns an error about a key file.
 func (c *Config) DoubtFile(k KeyFile, format string, args ...any) error {
 	return &Error{File: c.File, Line: k.Line, Key: k.Key, Msg: fmt.Sprintf(format, args...)}
 }

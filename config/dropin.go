@@ -14,11 +14,12 @@ import (
 	"github.com/srdtun/srdtun/internal/keytext"
 )
 
-// DropIns reads a directory of drop-in files repeatedly. It reads only changed files again,
-// because a fleet may have thousands of files. The zero value has read none. It is not safe
-// for concurrent use.
+// DropIns reads a directory of drop-in files again and again. DropIns reads only changed files
+// again, because a fleet may have thousands of files. The zero value of DropIns has read no file.
+// DropIns is not safe for concurrent use.
 type DropIns struct {
-	// Around returns the facts for the check of guests; nil: this host's addresses.
+	// Around returns the facts about the host for the check of guest peers; nil means only the
+	// host's addresses.
 	Around func() Around
 
 	policy string             // the default policy at their reading
@@ -26,30 +27,30 @@ type DropIns struct {
 	last   []Peer             // of the last reading of the whole directory, in order
 }
 
-// readOne is a valid file that has been read. Its peer does not depend on other files.
+// readOne is the stored result of reading a valid file. The stored peer does not depend on other
+// files.
 type readOne struct {
 	info fs.FileInfo
 	at   time.Time // when it was examined
 	peer Peer
 }
 
-// place is the location of a file to read.
+// place is the name of a drop-in file in the directory, and its file information.
 type place struct {
 	name, file string      // without and with its directory
 	info       fs.FileInfo // of the directory entry itself; nil: the file is gone
 	known      bool        // the file is known to be unchanged, and info is old
 }
 
-// refused is a rejected file.
+// refused is a file that was left out, with its error.
 type refused struct {
 	name  string
 	guest bool // it is a guest's
 	err   error
 }
 
-// racy bounds the time in which a file can change twice with one time stamp. This is a tick
-// of the kernel's clock, at most a hundredth of a second; the value here leaves a wide
-// margin.
+// racy is the time in which a file can change twice with the same time stamp. Time stamps advance
+// with the kernel's clock tick, at most 10 ms; racy leaves a wide margin.
 const racy = 100 * time.Millisecond
 
 // unchanged reports whether a file has not changed since it was read.
@@ -60,12 +61,12 @@ func (r readOne) unchanged(now fs.FileInfo) bool {
 		a.Mtim == b.Mtim && a.Ctim == b.Ctim && r.at.Sub(time.Unix(a.Ctim.Unix())) > racy
 }
 
-// WithDropIns is [DropIns.With] for a single use.
+// WithDropIns calls [DropIns.With] on a new DropIns.
 func WithDropIns(c *Config) (with *Config, faults []error, err error) {
 	return new(DropIns).With(c, nil)
 }
 
-// CheckDropIns reads c's drop-in directory like the daemon, and returns its first fault
+// CheckDropIns reads the drop-in directory of c as the daemon does, and returns the first fault
 // as an error.
 func CheckDropIns(c *Config) (with *Config, err error) {
 	with, guests, err := JudgeDropIns(c)
@@ -78,8 +79,8 @@ func CheckDropIns(c *Config) (with *Config, err error) {
 	return with, nil
 }
 
-// JudgeDropIns is CheckDropIns, but faults of guests are no error: the daemon starts without their
-// files.
+// JudgeDropIns is like CheckDropIns, but returns faults of guest files separately, because the
+// daemon starts without these files.
 func JudgeDropIns(c *Config) (with *Config, guests []error, err error) {
 	with, faults, err := WithDropIns(c)
 	if err != nil {
@@ -101,8 +102,8 @@ func JudgeDropIns(c *Config) (with *Config, guests []error, err error) {
 	return with, guests, nil
 }
 
-// DropInFault turns an error of With into a fault that names its key. A fault of the
-// directory itself is not an *Error, because it may pass.
+// DropInFault returns an error that names the key for an error of With. A fault of the directory
+// itself is not an *Error, because the fault may be temporary.
 func (c *Config) DropInFault(err error) error {
 	if ofKey(err) {
 		return err
@@ -119,15 +120,15 @@ func ofKey(err error) bool {
 	return errors.As(err, &e) && e.Key != ""
 }
 
-// With returns c with the present peers of its drop-in directory. A file is left out if it is
-// invalid, or contradicts the configuration or an earlier file. Each such file has one error in
-// faults. Root's files come first, then the owner's, both in the order of their names. A file
-// counts as unchanged if changed returns false for its name. A nil changed means that all files may
-// have changed.
+// With returns c with the peers that its drop-in directory has now. With leaves out a file that
+// is invalid, or contradicts the configuration or an earlier file. The result faults has an error
+// for each file left out. Root's files come before other users' files, and the files of one owner
+// are in the order of their names. With does not read a file again if changed returns false for
+// its name. If changed is nil, all files may have changed.
 //
-// If the directory cannot be read at all, that is an error. But if its owner is another user,
-// he must not be able to stop a change or a start. Then the peers of the last reading stay, and
-// faults has a [*DirFault].
+// With returns an error if it cannot read the directory at all. But if the directory belongs to
+// another user, that user must not be able to prevent a change or a start. With then keeps the
+// peers of the last reading, and faults has a [*DirFault].
 func (d *DropIns) With(c *Config, changed func(file string) bool) (with *Config, faults []error, err error) {
 	all := *c
 	all.Peers = slices.Clone(c.Peers)
@@ -178,13 +179,13 @@ func (d *DropIns) With(c *Config, changed func(file string) bool) (with *Config,
 	return &all, faults, nil
 }
 
-// dirError is the error for a directory that cannot be read.
+// dirError returns the error for an unreadable directory.
 func (c *Config) dirError(err error) error {
 	return &Error{File: c.dirShown(), Msg: err.Error(), cause: err}
 }
 
-// dirShown returns the directory for a message. A key may have been typed in place of names that do
-// not exist.
+// dirShown returns the directory's name for a message. A user may have typed a key as the
+// directory's name, so dirShown hides a name that does not exist.
 func (c *Config) dirShown() string {
 	for there := c.PeersDir; there != filepath.Dir(there); there = filepath.Dir(there) {
 		if _, err := os.Lstat(there); err == nil {
@@ -194,7 +195,7 @@ func (c *Config) dirShown() string {
 	return keytext.Hide(c.PeersDir, nil)
 }
 
-// around returns the facts for the check of guests.
+// around returns the facts for the check of guest peers.
 func (d *DropIns) around() Around {
 	if d.Around != nil {
 		return d.Around()
@@ -202,7 +203,8 @@ func (d *DropIns) around() Around {
 	return Around{Own: HostAddresses()}
 }
 
-// scan opens the directory and lists its files. Without an error the caller closes it.
+// scan opens the directory, and lists its files. The caller closes the directory, unless scan
+// returns an error.
 func (d *DropIns) scan(path string, owner uint32, changed func(string) bool) (*peerDir, []place, error) {
 	dir, err := openPeerDir(path, owner)
 	if err != nil {
@@ -221,8 +223,8 @@ func (d *DropIns) scan(path string, owner uint32, changed func(string) bool) (*p
 	return dir, files, nil
 }
 
-// keep adds the peers of the last reading to c if they still fit. A file of root's that root has
-// removed since is no peer any more.
+// keep adds the peers of the last reading to c, if they have no conflict with it. If root has
+// removed a file of root's, keep leaves out its peer.
 func (d *DropIns) keep(c *Config, seen *census) (faults []error) {
 	for i := range d.last {
 		p := &d.last[i]
@@ -239,7 +241,7 @@ func (d *DropIns) keep(c *Config, seen *census) (faults []error) {
 	return faults
 }
 
-// removed reports whether a file is gone from its directory, which is still there.
+// removed reports whether a file is missing while its directory still exists.
 func removed(file string) bool {
 	if _, err := os.Lstat(file); !errors.Is(err, fs.ErrNotExist) {
 		return false
@@ -248,7 +250,7 @@ func removed(file string) bool {
 	return err == nil
 }
 
-// DirFault is the error for a whole directory of another user than root.
+// DirFault is the error for a directory that belongs to another user than root.
 type DirFault struct {
 	Dir  string
 	Err  error
@@ -265,7 +267,7 @@ func (e *DirFault) Error() string {
 
 func (e *DirFault) Unwrap() error { return e.Err }
 
-// peerOf returns the peer of a file if it fits with the peers in seen.
+// peerOf returns the peer of a file if it has no conflict with the peers in seen.
 func (d *DropIns) peerOf(seen *census, dir *peerDir, f place, before map[string]readOne) (Peer, error) {
 	now := time.Now()
 	old, kept := before[f.file]
@@ -278,14 +280,16 @@ func (d *DropIns) peerOf(seen *census, dir *peerDir, f place, before map[string]
 	if err == nil {
 		err = seen.admit(&p, at)
 	}
-	// A link's target and a secret in another file can change while this file does not.
+	// Links and peers with a secret are not stored, because a linked file or a key file can
+	// change alone.
 	if err == nil && f.info != nil && f.info.Mode().IsRegular() && p.PresharedKey.IsZero() {
 		d.read[f.file] = readOne{f.info, now, p}
 	}
 	return p, err
 }
 
-// errGone means that a file was removed or renamed during the reading. That is no fault.
+// errGone means that a file was removed or renamed while With was running. A removed file is not
+// a fault.
 var errGone = errors.New("the file is gone")
 
 // SamePeer reports whether two peers have the same configuration.
@@ -300,17 +304,17 @@ func SamePeer(a, b *Peer) bool {
 	return slices.Equal(sectionOf("peer").values(c, a), sectionOf("peer").values(c, b))
 }
 
-// alike compares all fields of two peers quickly. If it returns true, the peers are the
-// same.
+// alike compares all fields of two peers, and does so quickly. If alike returns false, the peers
+// may still be the same.
 func alike(a, b *Peer) bool {
 	return a.Name == b.Name && a.PublicKey == b.PublicKey && a.PresharedKey.Equal(b.PresharedKey) &&
 		slices.Equal(a.Endpoints, b.Endpoints) && slices.Equal(a.AllowedIPs, b.AllowedIPs) &&
 		a.Policy == b.Policy && a.PersistentKeepalive == b.PersistentKeepalive && a.Expires.Equal(b.Expires) && a.Guest == b.Guest
 }
 
-// readFile reads the single peer of a file. at is its section. With an error, p says only whether the
-// file is a guest's. Whatever keeps it from being opened in a guest's directory may be the guest's
-// work.
+// readFile reads the single peer of a file; at is the peer's section. With an error, p only tells
+// whether the file is another user's. If readFile cannot open a file in another user's directory,
+// that user may be the cause.
 func (d *DropIns) readFile(dir *peerDir, f place) (p Peer, at section, err error) {
 	file, guest := f.file, !dir.trusted || dir.guests(f)
 	wrong := func(err error) error { return &Error{File: file, Msg: err.Error(), cause: err} }

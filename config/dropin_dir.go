@@ -19,20 +19,20 @@ import (
 	"github.com/srdtun/srdtun/internal/bounded"
 )
 
-// maxDropIn bounds a drop-in file in bytes. It is enough for a peer with some two thousand
-// allowed IPs.
+// maxDropIn bounds the size of a drop-in file in bytes. A file of 64 KiB holds a peer with some
+// two thousand allowed IPs.
 const maxDropIn = 64 << 10
 
 // othersWrite are the write permissions of group and others.
 const othersWrite fs.FileMode = 0o022
 
-// peerDir is an open directory of drop-in files. A user who can add a file there can attract
-// packets. So the directory must belong to root or to the configured owner, and no other user
-// may write there.
+// peerDir is an open directory of drop-in files. A user who can add a file to the directory can
+// attract packets. So the directory must belong to root or to the configured owner, and no other
+// user may write to it.
 //
-// The configured owner may only add peers, because this process may have more rights than
-// that owner. In the owner's directory no link is followed, and the owner's files cannot make
-// the process read other files.
+// The configured owner may only add peers, because the daemon may have more rights than the
+// owner. In the owner's directory the daemon follows no link, and the owner's files cannot make
+// it read other files.
 type peerDir struct {
 	path    string
 	root    *os.Root
@@ -41,8 +41,8 @@ type peerDir struct {
 	left    int64  // bytes that may still be read
 }
 
-// openPeerDir opens and checks the directory. Later reads use the open directory, so it
-// cannot be replaced.
+// openPeerDir opens a directory of drop-in files, and checks its owner and mode. Later reads use
+// the open directory, so nobody can replace it.
 func openPeerDir(path string, owner uint32) (*peerDir, error) {
 	link, err := os.Lstat(path)
 	if err != nil {
@@ -71,8 +71,8 @@ func openPeerDir(path string, owner uint32) (*peerDir, error) {
 	return d, nil
 }
 
-// sameDirectory returns an error if another directory, or a link, came into the place of the examined
-// one before it was opened. Links of root may change.
+// sameDirectory returns an error if the directory was replaced between its check and its opening.
+// Links that root owns may change in between.
 func sameDirectory(examined, opened fs.FileInfo) error {
 	if examined.Mode()&fs.ModeSymlink == 0 && !os.SameFile(examined, opened) {
 		return errors.New("another directory comes into its place")
@@ -80,7 +80,8 @@ func sameDirectory(examined, opened fs.FileInfo) error {
 	return nil
 }
 
-// closed adds to an error which user must be able to read the directory.
+// closed adds advice to an error of missing permission: which user must be able to read the
+// directory.
 func closed(err error) error {
 	if errors.Is(err, fs.ErrPermission) {
 		return fmt.Errorf("%w: the daemon's user (%d) has to be able to read it, and to enter all directories above; a service cannot enter /etc/srdtun, so put it in /etc/srdtun-peers, mode 0755",
@@ -91,16 +92,16 @@ func closed(err error) error {
 
 func (d *peerDir) close() { _ = d.root.Close() }
 
-// IsDropIn reports whether a name is a drop-in file's. Editors' own files begin with a
-// dot, or have another extension.
+// IsDropIn reports whether a name has the form of a drop-in file's name. The temporary files of
+// editors begin with a dot, or have another extension.
 func IsDropIn(name string) bool {
 	base := filepath.Base(name)
 	return strings.HasSuffix(base, ".toml") && !strings.HasPrefix(base, ".")
 }
 
-// list returns the files, root's first. If two files claim the same key, name or prefix, the
-// earlier file wins, so no user can take one from root's files. The function known returns
-// the earlier file info if a file is known to be unchanged, or nil.
+// list returns the drop-in files, with root's files first. If two files claim the same key, name
+// or prefix, the earlier file wins, so root's files win over those of other users. The function
+// known returns the stored information of an unchanged file, or nil.
 func (d *peerDir) list(known func(file string) fs.FileInfo) ([]place, error) {
 	names, err := d.names()
 	if err != nil {
@@ -130,18 +131,19 @@ func (d *peerDir) list(known func(file string) fs.FileInfo) ([]place, error) {
 }
 
 const (
-	// maxDropIns bounds all files of another user's directory in bytes: 4 KiB for each of maxPeers.
-	// Reading them takes time, and their peers take memory. A file of a fleet's agent has about 1
-	// KiB.
+	// maxDropIns bounds the total size of another user's drop-in files in bytes: 4 KiB for each
+	// of maxPeers. Reading the files takes time, and their peers take memory. A file that a
+	// fleet's agent writes has about 1 KiB.
 	maxDropIns = 4096 * maxPeers
-	// maxEntries bounds the names in a directory of any kind, since its owner could make
-	// millions. Each drop-in file may have an editor's copy and a temporary file beside it.
+	// maxEntries bounds the number of entries in a directory, because its owner could create
+	// millions. Each drop-in file may have an editor's backup and a temporary file beside it.
 	maxEntries = 3 * maxPeers
 	// entriesAtOnce is the number of names that one system call reads.
 	entriesAtOnce = 256
 )
 
-// names returns the names of drop-in files, sorted. It keeps no others.
+// names returns the sorted names of drop-in files. names skips all other entries of the
+// directory.
 func (d *peerDir) names() (v []string, err error) {
 	f, err := d.root.Open(".")
 	if err != nil {
@@ -170,7 +172,7 @@ func (d *peerDir) names() (v []string, err error) {
 	}
 }
 
-// rank is 0 for root's files, and 1 for others.
+// rank orders files by owner: 0 for root's files, 1 for the files of other users.
 func (f place) rank() int {
 	if f.ofRoot() {
 		return 0
@@ -195,8 +197,9 @@ func (d *peerDir) guests(f place) bool {
 	return !ok || !self(uid)
 }
 
-// read reads a regular file that only root and the owner may write. In an owner's directory
-// it refuses hard links, because the file could be one that the owner cannot read.
+// read reads a regular file, and refuses it if others than root and the owner may write it. In
+// another user's directory, read refuses hard links, because that user may have no right to read
+// the linked file.
 func (d *peerDir) read(name string) ([]byte, fs.FileInfo, error) {
 	f, err := d.open(name)
 	if err != nil {
@@ -216,19 +219,19 @@ func (d *peerDir) read(name string) ([]byte, fs.FileInfo, error) {
 	if st, ok := info.Sys().(*syscall.Stat_t); !d.trusted && (!ok || st.Nlink != 1) {
 		return nil, nil, errors.New("has several names (hard links)")
 	}
-	// The owner may have let files grow since they were listed.
+	// The owner may have made the files larger since the listing.
 	data, err := bounded.All(f, min(maxDropIn, max(d.left, 0)))
 	d.left -= int64(len(data))
 	return data, info, bare(err)
 }
 
-// ofDropIn are open flags with which opening does not wait for the writer of a named pipe,
-// nor give this process a terminal.
+// ofDropIn has the open flags that neither wait for the writer of a named pipe nor acquire a
+// controlling terminal.
 const ofDropIn = syscall.O_RDONLY | syscall.O_NONBLOCK | syscall.O_NOCTTY | syscall.O_CLOEXEC
 
-// open checks a file before it opens it, so that no device is opened. Another file may take
-// its place between the check and the opening. So in an owner's directory no link is
-// followed, and the caller checks the open file again.
+// open checks the type of a file before the opening, so that it never opens a device. Another
+// file may replace the checked one before the opening. So in another user's directory, open
+// follows no link, and the caller checks the open file again.
 func (d *peerDir) open(name string) (*os.File, error) {
 	if d.trusted {
 		return d.openAt(name, 0)
@@ -249,8 +252,8 @@ var (
 	errNotRegular = errors.New("not a regular file")
 )
 
-// openNoFollow opens a file of the directory itself. os.Root follows links within the directory
-// with any flags.
+// openNoFollow opens a file of the directory without following links. os.Root follows links
+// within the directory with any flags.
 func (d *peerDir) openNoFollow(name string) (*os.File, error) {
 	f, err := d.openAt(name, syscall.O_NOFOLLOW)
 	if errors.Is(err, syscall.ELOOP) {
@@ -259,8 +262,8 @@ func (d *peerDir) openNoFollow(name string) (*os.File, error) {
 	return f, err
 }
 
-// openAt opens a regular file beneath the open directory, with further flags. The directory's path
-// may lead elsewhere by now.
+// openAt opens a regular file relative to the open directory, with further flags. The path of the
+// directory may have changed its meaning, so openAt does not use it.
 func (d *peerDir) openAt(name string, flags int) (file *os.File, err error) {
 	dir, err := d.root.Open(".")
 	if err != nil {
@@ -285,7 +288,8 @@ func (d *peerDir) openAt(name string, flags int) (file *os.File, err error) {
 	return file, cmp.Or(failed, err)
 }
 
-// owned returns an error for a file or directory that other users may write.
+// owned returns an error for a file or directory that users other than root and the configured
+// owner may write.
 func (d *peerDir) owned(info fs.FileInfo) error {
 	uid, ok := ownerOf(info)
 	switch {
@@ -299,14 +303,14 @@ func (d *peerDir) owned(info fs.FileInfo) error {
 	return nil
 }
 
-// trusts reports whether the file's owner may make this process read any file. If it may,
-// links and key files are followed.
+// trusts reports whether the owner of a file may make this process read any other file. The
+// process follows links and key files only for such an owner.
 func (d *peerDir) trusts(info fs.FileInfo) bool {
 	uid, ok := ownerOf(info)
 	return ok && self(uid) && (d.trusted || info.IsDir())
 }
 
-// self reports whether a user is root or this process's user.
+// self reports whether a user is root or the user of this process.
 func self(uid uint32) bool { return uid == 0 || uid == uint32(os.Geteuid()) }
 
 func ownerOf(info fs.FileInfo) (uid uint32, ok bool) {
@@ -317,8 +321,9 @@ func ownerOf(info fs.FileInfo) (uid uint32, ok bool) {
 	return st.Uid, true
 }
 
-// dropInOwner returns the owner of drop-in files besides root: the configured user, or this
-// process's. A configuration should name another user if other services share the daemon's.
+// dropInOwner returns the user, besides root, who owns drop-in files: the configured user, or the
+// user of this process. A configuration should name a separate user if other services run as the
+// daemon's user.
 func (c *Config) dropInOwner() (uid uint32, err error) {
 	if c.PeersOwner == "" {
 		return uint32(os.Geteuid()), nil
@@ -336,7 +341,7 @@ func (c *Config) dropInOwner() (uid uint32, err error) {
 	return uint32(n), nil
 }
 
-// userName prints a user's number, with the name if there is one.
+// userName prints the number of a user, and the name if there is one.
 func userName(uid uint32) string {
 	number := strconv.FormatUint(uint64(uid), 10)
 	if u, err := user.LookupId(number); err == nil {
@@ -345,7 +350,7 @@ func userName(uid uint32) string {
 	return number
 }
 
-// validUser reports whether name can be a user's: a name for useradd(8), or a number.
+// validUser reports whether name can be a user: a name for useradd(8), or a number.
 func validUser(name string) bool {
 	if len(name) == 0 || len(name) > maxUserBytes {
 		return false
@@ -361,11 +366,11 @@ func validUser(name string) bool {
 	return true
 }
 
-// maxUserBytes is the longest user name: useradd(8).
+// maxUserBytes is the maximum length of a user name in bytes (useradd(8)).
 const maxUserBytes = 32
 
-// owner reads a user's name or number. A number in quotes has the same bound as a number
-// without.
+// owner parses the name or the number of a user. A number in quotes has the same bound as a
+// number without quotes.
 func (s section) owner(key string) string {
 	name := ""
 	if n, ok := s.vals[key].(int64); ok {
@@ -386,11 +391,12 @@ func (s section) owner(key string) string {
 	return name
 }
 
-// maxUID is the largest user number: credentials(7). The next one, -1 in 32 bits, means "no
+// maxUID is the largest user number (credentials(7)). The next number, -1 in 32 bits, means "no
 // user" in system calls.
 const maxUID = 1<<32 - 2
 
-// HasGuests reports whether another user than root and the daemon's may own drop-in files.
+// HasGuests reports whether drop-in files may belong to a user other than root and the daemon's
+// user.
 func (c *Config) HasGuests() bool {
 	uid, err := c.dropInOwner()
 	return c.PeersDir != "" && err == nil && !self(uid)

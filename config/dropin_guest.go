@@ -12,28 +12,29 @@ import (
 	"github.com/srdtun/srdtun/internal/peerid"
 )
 
-// A guest is a peer of a drop-in file that belongs to another user than root and the daemon's.
-// That user may add peers. A guest must not take traffic of a peer that root configured, of this
-// host, or of a tunnel's outer packets. It must not exhaust this process or a resolver either.
+// A guest is a peer from a drop-in file that belongs to a user other than root and the daemon's
+// user. The owner of such a file may add peers. A guest must not take traffic of root's peers, of
+// this host, or of a tunnel's outer packets. A guest must not exhaust the memory of this process
+// or a resolver either.
 
 const (
-	// maxGuestPrefixes bounds the allowed IPs of all guests: 16 for each of maxPeers. Each is
-	// a kernel route.
+	// maxGuestPrefixes bounds the allowed IPs of all guest peers: 16 for each of maxPeers. Each
+	// allowed IP becomes a kernel route.
 	maxGuestPrefixes = 16 * maxPeers
-	// maxGuestsAtAddress bounds the guests with an endpoint at one IP address. The daemon
-	// calls each of them, and the address may be a stranger's. Behind one NAT there are
-	// seldom more.
+	// maxGuestsAtAddress bounds the guest peers with an endpoint at one IP address. The daemon
+	// sends handshakes to each endpoint, and its address may belong to a stranger. One NAT seldom
+	// hides more hosts than this.
 	maxGuestsAtAddress = 64
 )
 
-// Around are facts that a configuration does not have, for the check of guests.
+// Around holds facts about the host for the check of guest peers.
 type Around struct {
 	Own  []netip.Addr         // this host's addresses
 	Ends map[Key][]netip.Addr // where root's peers are, by their names or their last packets
 }
 
-// HostAddresses returns the addresses of this host's interfaces. If the kernel fails to list them,
-// the result is empty.
+// HostAddresses returns the addresses of this host's interfaces. HostAddresses returns an empty
+// list if the kernel fails to list the addresses.
 func HostAddresses() (v []netip.Addr) {
 	all, _ := net.InterfaceAddrs()
 	for _, a := range all {
@@ -46,7 +47,7 @@ func HostAddresses() (v []netip.Addr) {
 	return v
 }
 
-// grants holds root's rights and what guests have taken so far.
+// grants holds the rights of guest peers, and the prefixes and addresses that they use.
 type grants struct {
 	allow    []netip.Prefix          // what root allows; empty: anything that nobody has
 	prefixes map[netip.Prefix]string // allowed IPs of root's peers, and their files
@@ -77,7 +78,7 @@ func newGrants(c *Config, around Around) *grants {
 	return g
 }
 
-// add notes an accepted peer. All of root's peers come before the first guest.
+// add records an accepted peer. The caller adds all of root's peers before the first guest peer.
 func (g *grants) add(p *Peer, from string) {
 	if p.Guest {
 		g.taken += len(p.AllowedIPs)
@@ -111,7 +112,7 @@ func family(a netip.Addr) int {
 	return 1
 }
 
-// addressesOf returns the different addresses of a peer's endpoints.
+// addressesOf returns the distinct IP addresses of a peer's endpoints.
 func addressesOf(p *Peer) (v []netip.Addr) {
 	for _, e := range p.Endpoints {
 		if at, ok := e.Addr(); ok && !slices.Contains(v, at.Addr()) {
@@ -121,7 +122,7 @@ func addressesOf(p *Peer) (v []netip.Addr) {
 	return v
 }
 
-// clashes returns the reasons why p cannot be a guest.
+// clashes returns the reasons why p is refused as a guest peer.
 func (g *grants) clashes(p *Peer) (v []clash) {
 	if err := peerid.CheckGuest(p.Name); err != nil {
 		v = append(v, clash{"name", allOfIt, err.Error()})
@@ -149,7 +150,8 @@ func (g *grants) clashes(p *Peer) (v []clash) {
 	return v
 }
 
-// noHosts are addresses that no peer can have. A route to them takes this host's own traffic.
+// noHosts has the prefixes of addresses that no peer can have. A route to a prefix in noHosts
+// would take traffic of this host.
 var noHosts = []struct {
 	prefix netip.Prefix
 	what   string
@@ -166,7 +168,7 @@ var noHosts = []struct {
 	{netip.MustParsePrefix("ff00::/8"), "multicast addresses"},
 }
 
-// unusable says which addresses in a prefix no peer can have; "": there are none.
+// unusable names the addresses in a prefix that no peer can have, or returns "".
 func unusable(p netip.Prefix) string {
 	for _, n := range noHosts {
 		if p.Overlaps(n.prefix) {
@@ -176,7 +178,7 @@ func unusable(p netip.Prefix) string {
 	return ""
 }
 
-// takes returns the reason why no guest may have a prefix, or "".
+// takes returns the reason why no guest peer may have a prefix, or "".
 func (g *grants) takes(p netip.Prefix) string {
 	if p.Bits() == 0 {
 		return "is a default route, which only root may configure"
@@ -193,7 +195,8 @@ func (g *grants) takes(p netip.Prefix) string {
 	if len(g.allow) > 0 && granted < 0 {
 		return "is in no prefix of [peers] allow: " + strings.Join(texts(g.allow), ", ")
 	}
-	// The longest prefix wins. A grant inside a peer's prefix is root's exception from it.
+	// Routing uses the longest prefix. A grant within a peer's prefix is an exception that root
+	// has made.
 	for _, bits := range g.lengths[family(p.Addr())] {
 		if bits > p.Bits() || bits < granted {
 			continue
@@ -212,7 +215,7 @@ func (g *grants) takes(p netip.Prefix) string {
 	return ""
 }
 
-// within returns an address of a sorted list that is in a prefix.
+// within returns an address of a sorted list that lies in a prefix.
 func within(sorted []netip.Addr, p netip.Prefix) (netip.Addr, bool) {
 	i, _ := slices.BinarySearchFunc(sorted, p.Masked().Addr(), netip.Addr.Compare)
 	if i < len(sorted) && p.Contains(sorted[i].WithZone("")) {
@@ -221,26 +224,26 @@ func within(sorted []netip.Addr, p netip.Prefix) (netip.Addr, bool) {
 	return netip.Addr{}, false
 }
 
-// LeftOut is a guest that cannot be a peer, and the reason.
+// LeftOut is a guest peer that was left out, and the reason.
 type LeftOut struct {
 	Peer Peer
 	Err  error
 }
 
-// guestFault is a fault or a doubt that a guest's file causes.
+// guestFault is a fault or a doubt that another user's file causes.
 type guestFault struct{ error }
 
 func (e *guestFault) Unwrap() error { return e.error }
 
-// OfGuest reports whether another user than root and the daemon's has caused a fault.
+// OfGuest reports whether a user other than root and the daemon's user has caused a fault.
 func OfGuest(err error) bool {
 	var guest *guestFault
 	var dir *DirFault
 	return errors.As(err, &guest) || errors.As(err, &dir)
 }
 
-// RootsFirst moves the faults of guests to the end. So guests cannot hide any other fault where a
-// list is cut.
+// RootsFirst moves the faults of guest peers to the end of a list. So guest peers cannot hide
+// other faults where a list is cut.
 func RootsFirst(faults []error) []error {
 	var own, guests []error
 	for _, f := range faults {
@@ -253,7 +256,7 @@ func RootsFirst(faults []error) []error {
 	return append(own, guests...)
 }
 
-// Fault is a fault in the peer's file, which is not at hand, so it has no line.
+// Fault returns a fault in the peer's file without a line, because the file is not at hand.
 func (p *Peer) Fault(key, why string) error {
 	e := &Error{File: p.File, Msg: why}
 	if e.Key = "peer"; key != "" {
@@ -265,8 +268,8 @@ func (p *Peer) Fault(key, why string) error {
 	return e
 }
 
-// WithoutClashes returns c without the guests that contradict its other peers. Root's peers
-// count first, then guests in their order.
+// WithoutClashes returns c without the guest peers that contradict other peers. Root's peers take
+// precedence, and then guest peers in their order.
 func WithoutClashes(c *Config, around Around) (rest *Config, out []LeftOut) {
 	if !slices.ContainsFunc(c.Peers, func(p Peer) bool { return p.Guest }) {
 		return c, nil
@@ -297,7 +300,7 @@ func WithoutClashes(c *Config, around Around) (rest *Config, out []LeftOut) {
 	return &all, out
 }
 
-// Without returns c without guests that are left out.
+// Without returns c without the guest peers in out.
 func Without(c *Config, out []LeftOut) *Config {
 	if len(out) == 0 {
 		return c
@@ -310,7 +313,7 @@ func Without(c *Config, out []LeftOut) *Config {
 	return rest
 }
 
-// PartGuests returns c with the guests that stay, and the other guests.
+// PartGuests returns c with the guest peers for which stays is true, and the other guest peers.
 func PartGuests(c *Config, stays func(*Peer) bool) (rest *Config, others []Peer) {
 	all := *c
 	all.Peers = make([]Peer, 0, len(c.Peers))
@@ -324,10 +327,11 @@ func PartGuests(c *Config, stays func(*Peer) bool) (rest *Config, others []Peer)
 	return &all, others
 }
 
-// maxAllow bounds the list of [peers] allow. Each prefix of a guest is compared with all.
+// maxAllow bounds the list of [peers] allow. The check compares each prefix of a guest peer with
+// the whole list.
 const maxAllow = 256
 
-// allow reads the prefixes that the owner's files may have.
+// allow parses the prefixes that guest peers may have.
 func (s section) allow(key string) []netip.Prefix {
 	if s.has(key) && !s.has("owner") {
 		s.fail(key, "limits the files of owner, and there is no owner")

@@ -9,9 +9,9 @@ type DropInText struct {
 	Err  error
 }
 
-// DropInTexts returns the texts of the first most files of c's drop-in directory, in order of
-// precedence. It also returns the number of further files. It reads a file as carefully as
-// the daemon does, because the reader may be root, and the file another user's.
+// DropInTexts returns the texts of the first drop-in files of c, at most most, in order of
+// precedence. DropInTexts also returns the number of files beyond most. DropInTexts reads a file
+// as carefully as the daemon does, because root may run it on another user's files.
 func DropInTexts(c *Config, most int) (texts []DropInText, more int, err error) {
 	owner, err := c.dropInOwner()
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/srdtun/srdtun/internal/peerid"
 )
 
-// Setting is one KEY=VALUE. The key is such as "paths.policy" or "peer.NAME.endpoints".
-// The value is in TOML; a string may lack its quotes.
+// Setting is one assignment KEY=VALUE. Keys look like "paths.policy" or "peer.NAME.endpoints".
+// Values are in TOML, but strings may lack their quotes.
 type Setting struct {
 	Key   string `json:"key"`
 	Value string `json:"value"` // "" removes the key
@@ -22,8 +22,8 @@ type Setting struct {
 // policyKey is the key that sets the policies of all peers.
 const policyKey = "paths.policy"
 
-// With returns c with the settings, after it has validated them singly and together. A
-// setting of paths.policy also replaces the policies that peers name themselves.
+// With returns c with the settings applied and validated. The setting paths.policy also replaces
+// the policies of single peers.
 func With(c *Config, settings []Setting) (*Config, error) {
 	settings = Named(c, settings)
 	all := *c
@@ -53,9 +53,9 @@ func With(c *Config, settings []Setting) (*Config, error) {
 	return next, nil
 }
 
-// Named returns settings in which each peer's name or key is spelled as in c. A setting may
-// also name a peer by an address inside the tunnel, as in "peer.10.80.0.2.policy". This
-// address belongs to the peer with the longest prefix around it.
+// Named returns settings in which peers have the names or keys of c. A setting may also name a
+// peer by its address inside the tunnel, as in "peer.10.80.0.2.policy". The address belongs to
+// the peer with the longest matching prefix.
 func Named(c *Config, settings []Setting) []Setting {
 	v := slices.Clone(settings)
 	for i, s := range v {
@@ -71,7 +71,7 @@ func Named(c *Config, settings []Setting) []Setting {
 	return v
 }
 
-// peerOf returns the peer with a name, a public key or an address inside the tunnel, or nil.
+// peerOf returns the peer with this name, public key or address inside the tunnel, or nil.
 func (c *Config) peerOf(who string) *Peer {
 	i := peerid.Find(who, len(c.Peers),
 		func(i int) (string, string) { return c.Peers[i].Name, c.Peers[i].PublicKey.String() },
@@ -82,7 +82,7 @@ func (c *Config) peerOf(who string) *Peer {
 	return &c.Peers[i]
 }
 
-// Named reports whether one of the settings names the peer by its name or public key.
+// Named reports whether a setting names the peer by its name or public key.
 func (p *Peer) Named(settings []Setting) bool {
 	return slices.ContainsFunc(settings, func(s Setting) bool {
 		rest, is := strings.CutPrefix(s.Key, "peer.")
@@ -91,7 +91,7 @@ func (p *Peer) Named(settings []Setting) bool {
 	})
 }
 
-// plainFault drops the line of a fault, because the user never sees that text.
+// plainFault removes the line from a fault, because the user never sees the parsed text.
 func plainFault(err error) error {
 	var e *Error
 	if !errors.As(err, &e) {
@@ -100,8 +100,8 @@ func plainFault(err error) error {
 	return fmt.Errorf("%s: %s", e.Key, e.Msg)
 }
 
-// Edit puts settings into the text of a configuration, and keeps the rest of the text,
-// including comments. Parse may still refuse the result.
+// Edit applies settings to the text of a configuration, and keeps the rest, including comments.
+// The resulting text may be invalid.
 func Edit(text []byte, settings []Setting) ([]byte, error) {
 	for _, s := range settings {
 		root, err := decode("", text)
@@ -119,13 +119,13 @@ func Edit(text []byte, settings []Setting) ([]byte, error) {
 	return text, nil
 }
 
-// spot is the position of a key in a text, whether the key exists or not.
+// spot is the position of a key in a text, even if the key does not exist yet.
 type spot struct {
 	section section
 	key     keySpec
 }
 
-// locateSetting finds the section and the key that a setting names.
+// locateSetting finds the section and the key of a setting.
 func locateSetting(root section, key string) (spot, error) {
 	name, rest, _ := strings.Cut(key, ".")
 	k := rest
@@ -156,7 +156,7 @@ func locateSetting(root section, key string) (spot, error) {
 	return p, root.doc.first()
 }
 
-// meantIn suggests a key in place of one that its section lacks.
+// meantIn suggests a known key for a key that the section does not have.
 func meantIn(section, key string) string {
 	home, spelled := spelling(section, key)
 	switch {
@@ -168,7 +168,7 @@ func meantIn(section, key string) string {
 	return fmt.Sprintf("the nearest is %s in %s: %s", spelled, header(home), typed(home, "NAME", spelled))
 }
 
-// meant suggests a key in place of one whose section is missing or unknown.
+// meant suggests a known key for a key whose section is missing or unknown.
 func meant(key string) string {
 	const usual = "keys look like paths.policy and peer.NAME.endpoints"
 	section, rest, dotted := strings.Cut(key, ".")
@@ -195,7 +195,7 @@ func meant(key string) string {
 	return usual
 }
 
-// typed is a key as Settings name it.
+// typed returns a key in the form of a Setting.
 func typed(section, peer, key string) string {
 	if section == "peer" {
 		return "peer." + peer + "." + key
@@ -203,7 +203,7 @@ func typed(section, peer, key string) string {
 	return section + "." + key
 }
 
-// findPeer finds a peer's section by its name or public key.
+// findPeer finds the section of a peer by the peer's name or public key.
 func findPeer(root section, who string) (section, bool) {
 	all := root.sections("peer", maxPeers)
 	i := peerid.Find(who, len(all), func(i int) (string, string) {

@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// bareNumbers matches a list of numbers without brackets.
+// bareNumbers matches a list of numbers without the brackets of TOML.
 var bareNumbers = regexp.MustCompile(`^ *\d+(?: *, *\d+)* *$`)
 
-// put writes a value at a spot in a text.
+// put returns the text with a value at the spot.
 func (p spot) put(text []byte, value string) ([]byte, error) {
 	doc := string(text)
 	if value != "" {
@@ -35,8 +35,8 @@ func (p spot) put(text []byte, value string) ([]byte, error) {
 	return p.insert(doc, value)
 }
 
-// asTOML returns a value in TOML: unchanged if it is valid TOML, otherwise as a string. A
-// list may also be written as words with commas between them.
+// asTOML returns a value as TOML: unchanged if it is valid TOML, otherwise as a string. For a
+// list, asTOML also accepts words with commas between them.
 func (k keySpec) asTOML(value string) (string, error) {
 	if strings.ContainsAny(value, "\r\n") {
 		return "", fmt.Errorf("%s: a value has one line", k.name)
@@ -72,7 +72,7 @@ func (k keySpec) isText() bool {
 		strings.HasPrefix(k.kind, `"`) && !strings.Contains(k.kind, "number")
 }
 
-// unit is the unit of a number, for messages; "": none.
+// unit returns the unit of the key's numbers for messages, or "" if they have none.
 func (k keySpec) unit() string {
 	unit, _, found := strings.Cut(k.kind, ", ")
 	if !found || strings.ContainsAny(unit, `". `) {
@@ -81,7 +81,7 @@ func (k keySpec) unit() string {
 	return unit
 }
 
-// valueAt returns the bounds of the value in the pair at an offset.
+// valueAt returns the start and end of the value of the key at an offset.
 func valueAt(doc string, off int) (from, to int, ok bool) {
 	s := scanner{doc: doc, off: off, deep: -1, twice: second{keyPart: keyPart{off: -1}}}
 	if _, ok := s.path(); !ok || !s.take("=") {
@@ -95,7 +95,7 @@ func valueAt(doc string, off int) (from, to int, ok bool) {
 	return from, from + len(strings.TrimRight(doc[from:s.off], " \t")), true
 }
 
-// withoutLine removes the lines of a pair.
+// withoutLine removes the lines of a key and its value.
 func withoutLine(doc string, from, to int) string {
 	start := strings.LastIndexByte(doc[:from], '\n') + 1
 	end := len(doc)
@@ -105,8 +105,8 @@ func withoutLine(doc string, from, to int) string {
 	return doc[:start] + doc[end:]
 }
 
-// insert adds the key to its section: after its commented example, or otherwise after the
-// section's header.
+// insert adds the key to its section: after the key's commented example, or after the section's
+// header.
 func (p spot) insert(doc, value string) ([]byte, error) {
 	line := p.key.name + " = " + value + "\n"
 	head := header(p.section.name)
@@ -131,8 +131,7 @@ func (p spot) insert(doc, value string) ([]byte, error) {
 	return []byte(doc[:body] + line + doc[body:]), nil
 }
 
-// withSection adds a section after the others: before the first peer and the comment
-// above this peer.
+// withSection adds a section before the first peer and the comment above that peer.
 func withSection(doc, section string) string {
 	m := locate(doc).root.keys["peer"]
 	if m == nil || len(m.items) == 0 || !strings.HasPrefix(doc[m.items[0].off:], "[[") {
@@ -152,7 +151,7 @@ func withSection(doc, section string) string {
 	return doc[:at] + section + "\n" + doc[at:]
 }
 
-// lineEnd returns the offset after the line that contains off.
+// lineEnd returns the offset of the line after the one that contains off.
 func lineEnd(doc string, off int) int {
 	if n := strings.IndexByte(doc[off:], '\n'); n >= 0 {
 		return off + n + 1
@@ -160,7 +159,7 @@ func lineEnd(doc string, off int) int {
 	return len(doc)
 }
 
-// bodyEnd returns the offset after the section whose body begins at off.
+// bodyEnd returns the end of the section whose body begins at off.
 func bodyEnd(doc string, off int) int {
 	var starts []int
 	for _, k := range locate(doc).root.keys {
@@ -178,10 +177,10 @@ func bodyEnd(doc string, off int) int {
 	return len(doc)
 }
 
-// commentedHeader matches the beginning of another section's example.
+// commentedHeader matches the commented header of an example section.
 var commentedHeader = regexp.MustCompile(`(?m)^#[ \t]*\[`)
 
-// exampleEnd returns the offset after the line "#key = ..." in a section's body, or -1.
+// exampleEnd returns the offset after the line "#key = ..." in the body of a section, or -1.
 func exampleEnd(body, key string) int {
 	if n := commentedHeader.FindStringIndex(body); n != nil {
 		body = body[:n[0]]

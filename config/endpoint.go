@@ -8,17 +8,17 @@ import (
 	"strings"
 )
 
-// These limits are from RFC 1035 section 2.3.4.
+// The limits of DNS names are from RFC 1035, section 2.3.4.
 const (
 	maxHostBytes  = 253 // a name of 255 octets on the wire, in text
 	maxLabelBytes = 63
 )
 
-// errLinkLocal refuses link-local addresses: each is valid on one link only, but all
-// uplinks use the same endpoint addresses.
+// errLinkLocal refuses a link-local address, because it is valid on one link only, and all
+// uplinks use the same endpoints.
 var errLinkLocal = errors.New("a link-local address cannot be an endpoint; give one that routes lead to")
 
-// Endpoint is a UDP address at which a peer may be reached.
+// Endpoint is a UDP address of a peer: a host and a port.
 type Endpoint struct {
 	Host string // an IP address, without brackets, or a DNS name
 	Port uint16 // never 0
@@ -32,14 +32,14 @@ func (e Endpoint) String() string {
 	return e.Host + ":" + strconv.Itoa(int(e.Port))
 }
 
-// Addr returns the address of an endpoint that needs no name lookup.
+// Addr returns the address and port of an endpoint that needs no name lookup.
 func (e Endpoint) Addr() (netip.AddrPort, bool) {
 	addr, err := netip.ParseAddr(e.Host)
 	return netip.AddrPortFrom(addr, e.Port), err == nil
 }
 
-// parseEndpoint reads "host:port". An IPv6 address needs brackets: without them, its
-// last group looks like a port (RFC 3986 section 3.2.2).
+// parseEndpoint parses "host:port". An IPv6 address needs brackets, because its last group could
+// otherwise be a port (RFC 3986, section 3.2.2).
 func parseEndpoint(s string) (Endpoint, error) {
 	host, portText, err := splitEndpoint(s)
 	if err != nil {
@@ -81,7 +81,7 @@ func splitEndpoint(s string) (host, port string, err error) {
 	return "", "", fmt.Errorf("%s: an IPv6 address needs brackets: [address]:port", quoted(s))
 }
 
-// parsePort reads decimal digits only: strconv alone would accept a sign.
+// parsePort accepts only decimal digits, whereas strconv also accepts a sign.
 func parsePort(s string) (uint16, error) {
 	if s == "" || strings.Trim(s, "0123456789") != "" {
 		return 0, errors.New("not a port")
@@ -90,7 +90,7 @@ func parsePort(s string) (uint16, error) {
 	return uint16(port), err
 }
 
-// checkHost accepts an address or a DNS name. It returns an address in its usual
+// checkHost accepts an address or a DNS name. For an address, checkHost returns the usual
 // spelling.
 func checkHost(host string) (string, error) {
 	name := strings.TrimSuffix(host, ".")
@@ -115,8 +115,8 @@ func checkHost(host string) (string, error) {
 	return host, nil
 }
 
-// allNumeric distinguishes an address from a DNS name. No top-level domain is a number
-// (RFC 3696 section 2), so 10.0.0.300 is a mistyped address.
+// allNumeric reports whether a label consists of digits, so that it belongs to an address. A
+// top-level domain is never a number (RFC 3696, section 2), so 10.0.0.300 is a mistyped address.
 func allNumeric(label string) bool {
 	return label != "" && strings.Trim(label, "0123456789") == ""
 }

@@ -7,11 +7,11 @@ import (
 	"unicode/utf8"
 )
 
-// shownBytes bounds the part of a wrong value that an error repeats, so that the error
-// stays one readable line.
+// shownBytes bounds the part of a wrong value that an error shows, so that the error stays one
+// readable line.
 const shownBytes = 64
 
-// Error is one fault in a configuration. It never contains a secret.
+// Error describes one fault in a configuration. An Error never contains a secret.
 type Error struct {
 	File string
 	Line int    // 1 for the first line; 0 if the fault is in no line
@@ -22,7 +22,7 @@ type Error struct {
 	cause error // a failed read of a file, or nil
 }
 
-// Error returns one line: file, line, key and fault.
+// Error returns one line with the file, the line number, the key and the fault.
 func (e *Error) Error() string {
 	var b strings.Builder
 	b.WriteString(e.File)
@@ -36,7 +36,7 @@ func (e *Error) Error() string {
 	return oneLine(b.String())
 }
 
-// Where is the key as Settings name it, such as "peer.NAME.endpoints".
+// Where returns the key in the form of a Setting, such as "peer.NAME.endpoints".
 func (e *Error) Where() string {
 	if key, ok := strings.CutPrefix(e.Key, "peer."); ok && e.Peer != "" {
 		return "peer." + e.Peer + "." + key
@@ -44,15 +44,14 @@ func (e *Error) Where() string {
 	return e.Key
 }
 
-// WithoutFile is one line for a value that is in no file: key and fault.
+// WithoutFile returns one line with key and fault, for a value that is in no file.
 func (e *Error) WithoutFile() string { return oneLine(e.Where() + ": " + e.Msg) }
 
-// Unwrap returns the failed read that caused the fault, so that errors.Is recognises
-// fs.ErrNotExist and fs.ErrPermission. For other faults it returns nil.
+// Unwrap returns the file error that caused the fault, so that errors.Is recognises
+// fs.ErrNotExist and fs.ErrPermission. If no file error caused the fault, Unwrap returns nil.
 func (e *Error) Unwrap() error { return e.cause }
 
-// oneLine replaces characters that break a line or control a terminal: file names and
-// keys may contain any.
+// oneLine replaces line breaks and control characters, which file names and keys may contain.
 func oneLine(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) {
@@ -62,8 +61,8 @@ func oneLine(s string) string {
 	}, s)
 }
 
-// quoted returns a value from the file for an error, with secrets hidden, because a
-// typing mistake may have put one there.
+// quoted returns a value for an error in quotes, with secrets hidden, because a mistyped value
+// may be a secret.
 func quoted(s string) string { return strconv.Quote(clipped(untangled(s, false))) }
 
 // clipped returns the beginning of a text, cut between characters.

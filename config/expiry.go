@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Current returns c without its expired peers, and the expired peers.
+// Current returns c without its expired peers, and the list of expired peers.
 func Current(c *Config, now time.Time) (rest *Config, over []Peer) {
 	if !slices.ContainsFunc(c.Peers, func(p Peer) bool { return p.Expired(now) }) {
 		return c, nil
@@ -25,7 +25,7 @@ func Current(c *Config, now time.Time) (rest *Config, over []Peer) {
 // Expired reports whether the peer has expired.
 func (p *Peer) Expired(now time.Time) bool { return !p.Expires.IsZero() && !now.Before(p.Expires) }
 
-// NextExpiry returns the earliest expiry of a peer, or zero if no peer expires.
+// NextExpiry returns the time at which the next peer expires, or zero if no peer expires.
 func (c *Config) NextExpiry() (at time.Time) {
 	for i := range c.Peers {
 		if e := c.Peers[i].Expires; !e.IsZero() && (at.IsZero() || e.Before(at)) {
@@ -35,13 +35,13 @@ func (c *Config) NextExpiry() (at time.Time) {
 	return at
 }
 
-// localTimes are the names that the decoder gives to the zone of times without one.
+// localTimes are the names of the zones that the TOML decoder gives to times without a zone.
 var localTimes = []string{"datetime-local", "date-local", "time-local"}
 
-// never is the word for no time.
+// never is the value of a time key that stands for no time.
 const never = "never"
 
-// time reads a time with a zone, as TOML's own type or in quotes.
+// time parses a time with a zone, written as a TOML time or in quotes.
 func (s section) time(key string) time.Time {
 	const want = "want a time with its zone, such as 2026-12-01T00:00:00Z"
 	switch v := s.vals[key].(type) {

@@ -7,17 +7,17 @@ import (
 	"github.com/srdtun/srdtun/internal/bounded"
 )
 
-// Fault is the error for a value that turns out to be unusable at run time, such as a
-// port that another process has. Like every fault of the file, it names file, line and
-// key. It is not an *Error, because the file may be correct and the obstacle may pass.
-// Fault reads the file again to find the line, and leaves the line out if that fails.
+// Fault returns an error for a valid value that the host cannot use, such as a port that another
+// process has. The error names the file, the line and the key, like every fault of a file. The
+// error is not an *Error, because the file may be correct and the obstacle may be temporary.
+// Fault reads the file again to find the line, and leaves out the line if that fails.
 func (c *Config) Fault(table, key, format string, args ...any) error {
 	err := fmt.Errorf(format, args...)
 	return &useFault{c.fault(table, key, "%v", err).Error(), err}
 }
 
-// useFault is a fault found when a value is used. It keeps its cause, so that errors.Is
-// recognises fs.ErrPermission.
+// useFault is a fault that the daemon finds when it uses a value. useFault wraps its cause, so
+// that errors.Is recognises fs.ErrPermission.
 type useFault struct {
 	text  string
 	cause error
@@ -34,7 +34,7 @@ func (c *Config) fault(table, key, format string, args ...any) *Error {
 	return e
 }
 
-// lineOf returns the line of a key, or of its table if the key is missing.
+// lineOf returns the line number of a key, or of its table if the key is missing.
 func lineOf(doc, table, key string) int {
 	at := locate(doc).root.key(table).key(key)
 	return newLineIndex(doc).line(at.off)

@@ -11,21 +11,21 @@ import (
 	"github.com/srdtun/srdtun/internal/bounded"
 )
 
-// otherBits are the permissions of group and others, which a private key must not have: only
-// the owner may read or replace it.
+// otherBits are the permissions of group and others, which a file with a private key must not
+// have.
 const otherBits fs.FileMode = 0o077
 
-// platformBits are the permissions of others that a container platform may set without the
-// user's choice. Kubelet makes a secret's files readable to all (0644, its default) or to a
-// group (fsGroup, 0440). Docker mounts them with mode 0444.
+// platformBits are the permissions that a container platform may add without the user's choice.
+// Kubelet makes the files of a secret readable to all users (0644, its default) or to a group
+// (fsGroup, 0440). Docker mounts secrets with mode 0444.
 const platformBits fs.FileMode = 0o044
 
-// readPrivate reads a regular file of at most most bytes that only its owner may read and
-// write. Its errors do not contain the path. If a platform has set wider permissions,
-// readPrivate accepts the file and reports this as wide.
+// readPrivate reads a regular file of at most most bytes that only its owner may access. The
+// errors of readPrivate do not contain the path. readPrivate accepts wider permissions from a
+// container platform, and returns them as wide.
 func readPrivate(path string, most int64) (data []byte, wide fs.FileMode, err error) {
-	// A check before the opening refuses devices and named pipes, because opening a pipe could
-	// block for ever. The open file is checked once more.
+	// The check before the opening refuses devices and named pipes, because opening a pipe could
+	// block for ever. After the opening, readPrivate checks the open file again.
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, 0, bare(err)
@@ -64,21 +64,21 @@ func checkPrivate(path string, info fs.FileInfo) (wide fs.FileMode, err error) {
 	return 0, &openError{path, info.Mode().Perm()}
 }
 
-// These are results of statfs(2).
+// The constants are results of statfs(2).
 const (
 	readOnlyMount = 1          // ST_RDONLY
 	tmpfsMagic    = 0x01021994 // TMPFS_MAGIC, linux/magic.h
 	ramfsMagic    = 0x858458f6 // RAMFS_MAGIC
 )
 
-// invocation is set by systemd for each service (systemd.exec(5)).
+// systemd sets the variable invocation for each service (systemd.exec(5)).
 const invocation = "INVOCATION_ID"
 
-// platforms reports whether a container platform provides the file. Kubelet and Docker keep
-// secrets on a read-only mount of their own, in memory. A file on a disk has a mode that a
-// person chose. A file of the root file system is part of an image, which other people have
-// too. A systemd service sees its whole host read-only (ProtectSystem=) and gets keys as
-// credentials. Its key files also have a mode that a person chose.
+// platforms reports whether a container platform provides the file. Kubelet and Docker mount
+// secrets read-only and in memory. A user chose the mode of a file on a disk. A file in the root
+// file system of a container is part of an image, and other people have the image too. A systemd
+// service may see its whole host read-only (ProtectSystem=), and gets keys as credentials. A user
+// also chose the mode of a systemd service's key files.
 func platforms(path string, info fs.FileInfo) bool {
 	var st syscall.Statfs_t
 	if os.Getenv(invocation) != "" || syscall.Statfs(path, &st) != nil || st.Flags&readOnlyMount == 0 {
@@ -96,7 +96,7 @@ func platforms(path string, info fs.FileInfo) bool {
 	return ok && ok2 && a.Dev != b.Dev
 }
 
-// openError is the error for a file that others may read or write.
+// openError is the error for a private file that others may read or write.
 type openError struct {
 	path string
 	mode fs.FileMode
@@ -106,8 +106,8 @@ func (e *openError) Error() string {
 	return fmt.Sprintf("readable or writable by group or others (mode %04o); run: chmod 600 %s", e.mode, e.path)
 }
 
-// unlikely returns err, or another error if the file is probably not a configuration. A chmod
-// of some other system file, as err would advise, would do harm.
+// unlikely returns err, or a different error if the file is probably not a configuration. The
+// error err advises a chmod, which would do harm to a system file.
 func unlikely(file string, err error) error {
 	var open *openError
 	if errors.As(err, &open) && filepath.Ext(file) != ".toml" {
@@ -116,16 +116,16 @@ func unlikely(file string, err error) error {
 	return err
 }
 
-// isCredential reports whether the service manager passed the file with LoadCredential=
-// (systemd.exec(5)). An access control list then admits the service's user, and its
-// mask looks like the group's read permission. No other user can enter the directory.
+// isCredential reports whether systemd passed the file by LoadCredential= (systemd.exec(5)).
+// systemd gives the service's user access by an access control list, whose mask looks like read
+// permission for the group. No other user can enter the directory of credentials.
 func isCredential(path string) bool {
 	dir := os.Getenv("CREDENTIALS_DIRECTORY")
 	return filepath.IsAbs(dir) && filepath.Dir(path) == filepath.Clean(dir)
 }
 
-// bare removes the operation and the path from a file error, because the complete message
-// already contains them.
+// bare removes the operation and the path from a file error, because the final message already
+// has them.
 func bare(err error) error {
 	var path *fs.PathError
 	if errors.As(err, &path) {

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Format writes a configuration as a file that Parse reads back as the same one. The file
-// contains the secrets and names no key file. Peers of drop-in files are left out.
+// Format writes a configuration as a file from which Parse returns the same configuration. The
+// file contains all secrets, and names no key file. Format leaves out the peers of drop-in files.
 func Format(c *Config) []byte { return format(c, func(p *Peer) bool { return p.File == "" }) }
 
 // formatAll is like Format, but includes the peers of drop-in files.
@@ -31,7 +31,7 @@ func writePeers(b *strings.Builder, c *Config, with func(*Peer) bool) {
 	}
 }
 
-// write writes a section with the keys that differ from their defaults, if any.
+// write writes a section with those keys whose values differ from the defaults.
 func (s sectionSpec) write(b *strings.Builder, c *Config, p *Peer) {
 	head := header(s.name) + "\n"
 	if b.Len() > 0 {

@@ -5,15 +5,15 @@ import (
 	"strings"
 )
 
-// maxIfnameBytes is IFNAMSIZ of linux/if.h less the closing zero.
+// maxIfnameBytes is IFNAMSIZ of linux/if.h without the final zero byte.
 const maxIfnameBytes = 15
 
-// checkIfname applies the rules of dev_valid_name in the kernel's net/core/dev.c. A name
-// is not empty, has at most 15 bytes, is not "." or "..", and has no slash, colon or
-// white space. The kernel sees bytes, and counts 0xa0 as white space. Three more rules
-// are added here. Control characters are refused, because no terminal shows them, and so
-// is '%', because the kernel replaces it by a number. So are "all" and "default", which
-// name entries of their own among the kernel's sysctls.
+// checkIfname applies the rules of the kernel's function dev_valid_name (net/core/dev.c). By
+// these rules, a name has 1 to 15 bytes, is not "." or "..", and has no slash, colon or white
+// space. The kernel checks bytes rather than characters, and counts 0xa0 as white space. srdtun
+// adds three rules: checkIfname refuses control characters, because no terminal shows them, and
+// '%', because the kernel replaces it by a number. checkIfname refuses "all" and "default",
+// because the kernel's sysctls use these names.
 func checkIfname(name string) error {
 	switch {
 	case name == "":
@@ -31,9 +31,9 @@ func checkIfname(name string) error {
 	return nil
 }
 
-// checkOwnName is checkIfname for the tunnel's own device. It also refuses "lo", which
-// exists in every network namespace, and "interfaces", a word of `srdtun show`. That
-// command's other word, "all", is refused by checkIfname.
+// checkOwnName applies the rules of checkIfname, and further rules for the tunnel's device.
+// checkOwnName refuses "lo", which every network namespace has, and "interfaces", a word of
+// `srdtun show`. checkIfname already refuses "all", the other word of that command.
 func checkOwnName(name string) error {
 	if name == "lo" {
 		return errors.New(quoted(name) + " is the loopback device, and cannot name the tunnel")
@@ -44,5 +44,5 @@ func checkOwnName(name string) error {
 	return checkIfname(name)
 }
 
-// CheckName returns the reason why no tunnel can have a name, or nil.
+// CheckName returns the reason why a tunnel cannot have this name, or nil if it can.
 func CheckName(name string) error { return checkOwnName(name) }

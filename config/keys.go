@@ -2,8 +2,7 @@ package config
 
 import "strings"
 
-// IsKey reports whether text has the form of a Setting's key: "section.key" or
-// "peer.NAME.key".
+// IsKey reports whether text has the form of a setting's key: "section.key" or "peer.NAME.key".
 func IsKey(text string) bool {
 	section, rest, _ := strings.Cut(text, ".")
 	dot := strings.LastIndexByte(rest, '.')
@@ -20,7 +19,7 @@ func IsKey(text string) bool {
 	return false
 }
 
-// LiveKeys returns the keys that may change while running, as "section.key".
+// LiveKeys returns the keys that a running daemon can change, as "section.key".
 func LiveKeys() (v []string) {
 	for _, s := range schema {
 		for _, k := range s.keys {
@@ -32,7 +31,7 @@ func LiveKeys() (v []string) {
 	return v
 }
 
-// KeyInfo describes a key for documents.
+// KeyInfo describes a configuration key for the documentation.
 type KeyInfo struct {
 	Section string // its header in a file, such as [[peer]]
 	Name    string
@@ -42,7 +41,7 @@ type KeyInfo struct {
 	Meaning string
 }
 
-// Keys returns all keys, section by section.
+// Keys returns all configuration keys, section by section.
 func Keys() (v []KeyInfo) {
 	for _, s := range schema {
 		for _, k := range s.keys {

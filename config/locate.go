@@ -5,12 +5,12 @@ import (
 	"strings"
 )
 
-// maxDepth bounds the nesting of values and keys. The deepest valid value here has
-// depth three: an endpoint in a list in an inline peer. The TOML decoder recurses for
-// each level, so a file of brackets alone could otherwise exhaust the stack.
+// maxDepth bounds the nesting of values and of keys. The deepest valid value has depth three: an
+// endpoint in a list in an inline peer. The TOML decoder recurses for each level, so a file of
+// brackets could otherwise exhaust the stack.
 const maxDepth = 8
 
-// mark is the position of one value in a document. Its parts correspond to the value's:
+// mark is the position of a value in a document. A mark contains the marks of the value's parts:
 // keys for a table, items for an array.
 type mark struct {
 	off   int  // bytes from the start of the document
@@ -19,8 +19,7 @@ type mark struct {
 	items []*mark
 }
 
-// key returns the mark of a table's part, or the table's own mark if there is no such
-// part.
+// key returns the mark of a key in a table, or the table's mark if the key is missing.
 func (m *mark) key(name string) *mark {
 	if part := m.keys[name]; part != nil {
 		return part
@@ -28,7 +27,7 @@ func (m *mark) key(name string) *mark {
 	return m
 }
 
-// item returns the mark of an array's element, or the array's own mark.
+// item returns the mark of an array's element, or the array's mark if the element is missing.
 func (m *mark) item(i int) *mark {
 	if i < len(m.items) {
 		return m.items[i]
@@ -36,8 +35,8 @@ func (m *mark) item(i int) *mark {
 	return m
 }
 
-// into returns the table in which a key path continues. This is the part with that name,
-// created if needed, or the last table of an array.
+// into returns the table in which a dotted key continues. If the name stands for an array of
+// tables, into returns its last table; it creates a missing table.
 func (m *mark) into(name string, off int) *mark {
 	part := m.part(name, off)
 	if n := len(part.items); n > 0 {
@@ -58,7 +57,7 @@ func (m *mark) part(name string, off int) *mark {
 	return part
 }
 
-// lineIndex holds the offset of every line end of a document.
+// lineIndex holds the offset of each line end in a document.
 type lineIndex []int
 
 func newLineIndex(doc string) lineIndex {
@@ -71,30 +70,30 @@ func newLineIndex(doc string) lineIndex {
 	return ends
 }
 
-// line returns the number of the line that holds an offset, 1 for the first.
+// line returns the number of the line that contains an offset; the first line is 1.
 func (x lineIndex) line(off int) int { return sort.SearchInts(x, off) + 1 }
 
-// located is the result of a walk over a document.
+// located is the result of locate.
 type located struct {
 	root *mark
 	deep int // offset of a value nested deeper than maxDepth, or -1
 
-	// twice is a repeated key or table header; off is -1 if there is none. The decoder
-	// overlooks a key that replaces the parts of a dotted one, and never reports the line
-	// of the first occurrence.
+	// twice is a repeated key or table header; its offset is -1 if nothing is repeated. The
+	// decoder misses a key that replaces the parts of a dotted key, and never reports the line of
+	// the first occurrence.
 	twice second
 }
 
-// second is the repetition of a key or a header.
+// second is the second occurrence of a key or a header.
 type second struct {
 	keyPart
 	first  int  // offset of the first one
 	header bool // of a table
 }
 
-// locate finds the position of every key and array element of a TOML document, which the
-// decoder does not report. It follows TOML 1.0 and 1.1 for documents that the decoder
-// accepts. In other documents it stops at the first fault that it notices.
+// locate finds the position of every key and array element in a TOML document, because the
+// decoder reports no positions. For documents that the decoder accepts, locate follows TOML 1.0
+// and 1.1. In an invalid document, locate stops at the first fault that it finds.
 func locate(doc string) located {
 	root := &mark{}
 	s := scanner{doc: doc, deep: -1, twice: second{keyPart: keyPart{off: -1}}}
@@ -113,8 +112,8 @@ func locate(doc string) located {
 	return located{root, s.deep, s.twice}
 }
 
-// scanner walks a document. The false result of a method stops the walk. No method moves
-// backwards or beyond the end.
+// scanner is the state of locate in a document. A method that returns false ends the scan. No
+// method of the scanner moves backwards or beyond the end.
 type scanner struct {
 	doc   string
 	off   int
@@ -134,14 +133,14 @@ func (s *scanner) take(text string) bool {
 	return true
 }
 
-// skip moves past all bytes in the set.
+// skip moves past all bytes that are in the set.
 func (s *scanner) skip(set string) {
 	for s.off < len(s.doc) && strings.IndexByte(set, s.doc[s.off]) >= 0 {
 		s.off++
 	}
 }
 
-// skipUntil moves past all bytes outside the set.
+// skipUntil moves to the next byte that is in the set.
 func (s *scanner) skipUntil(set string) {
 	if n := strings.IndexAny(s.doc[s.off:], set); n >= 0 {
 		s.off += n
@@ -190,7 +189,7 @@ func (s *scanner) header(root *mark) (*mark, bool) {
 	return table, true
 }
 
-// pair parses key = value into a table.
+// pair parses key = value, and adds its mark to a table.
 func (s *scanner) pair(table *mark) bool {
 	path, ok := s.path()
 	if !ok || !s.take("=") {
@@ -229,7 +228,7 @@ func (s *scanner) element(array *mark) bool {
 	return s.value(m)
 }
 
-// nested parses the parts of an array or an inline table, up to its closing bracket.
+// nested parses the parts of an array or an inline table, up to the closing bracket.
 func (s *scanner) nested(m *mark, closing string, part func(*mark) bool) bool {
 	if s.depth++; s.depth > maxDepth {
 		s.deep = s.off

@@ -5,13 +5,13 @@ import (
 	"strings"
 )
 
-// keyPart is one name of a dotted key and its offset.
+// keyPart is one name in a dotted key, with its offset.
 type keyPart struct {
 	name string
 	off  int
 }
 
-// joined returns a dotted key relative to a table, as errors print it.
+// joined returns a dotted key within a table, in the form of error messages.
 func joined(table string, path []keyPart) string {
 	for _, k := range path {
 		table += "." + k.name
@@ -48,8 +48,8 @@ func (s *scanner) path() ([]keyPart, bool) {
 	}
 }
 
-// text parses a string of any of the four kinds. It does not return the content of a
-// multi-line string, which cannot be a key.
+// text parses a string of any of the four kinds. text does not return the content of a multi-line
+// string, because such a string cannot be a key.
 func (s *scanner) text() (string, bool) {
 	switch {
 	case s.take(`"""`):
@@ -69,8 +69,8 @@ func (s *scanner) text() (string, bool) {
 	return unescaped(s.doc[start:s.off]), s.take(`"`)
 }
 
-// multiLine moves past the rest of a multi-line string. The closing quotes are the last
-// three of a run of quotes, whose first one or two may be content.
+// multiLine moves to the end of a multi-line string. A string may end with one or two quotes of
+// its own, so the closing quotes are the last three of a run.
 func (s *scanner) multiLine(quote byte) bool {
 	closing := strings.Repeat(string(quote), 3)
 	for s.off < len(s.doc) {
@@ -88,12 +88,11 @@ func (s *scanner) multiLine(quote byte) bool {
 	return false
 }
 
-// escapeDigits is the number of hexadecimal digits after an escape that gives a character
-// by its number.
+// escapeDigits is the number of hexadecimal digits in an escape such as \u.
 var escapeDigits = map[byte]int{'x': 2, 'u': 4, 'U': 8}
 
-// unescaped resolves the escapes of a basic string (TOML 1.1, "String"). It keeps an
-// invalid escape, because the decoder has already refused it.
+// unescaped replaces the escapes of a basic string by their characters (TOML 1.1, "String").
+// unescaped keeps an invalid escape, because the decoder has already refused it.
 func unescaped(s string) string {
 	if !strings.Contains(s, `\`) {
 		return s

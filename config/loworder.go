@@ -2,8 +2,8 @@ package config
 
 import "slices"
 
-// lowOrder are the points of small order on Curve25519 and its twist, as u-coordinates: 0,
-// 1, two of order 8, p-1. They are listed at https://cr.yp.to/ecdh.html, "how do I validate
+// lowOrder has the points of small order on Curve25519 and its twist, as u-coordinates: 0, 1, two
+// of order 8, and p-1. The points are listed at https://cr.yp.to/ecdh.html, "how do I validate
 // Curve25519 public keys". ParseKey refuses other spellings of these points.
 var lowOrder = []Key{
 	{},
@@ -22,8 +22,8 @@ var lowOrder = []Key{
 	},
 }
 
-// usable reports whether a key exchange with the public key yields a secret. RFC 7748
-// section 6.1: with a point of small order the result is zero for any private key.
-// Comparing costs a thousandth of a key exchange, and a configuration may have thousands of
-// keys.
+// usable reports whether a key exchange with the public key yields a secret result. With a point
+// of small order, the result is zero for any private key (RFC 7748, section 6.1). A comparison
+// with these points is a thousand times cheaper than a key exchange, and a configuration may have
+// thousands of keys.
 func (k Key) usable() bool { return !slices.Contains(lowOrder, k) }

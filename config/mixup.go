@@ -1,10 +1,10 @@
 package config
 
-// A key has one role. If somebody pastes it for another role, everybody may see a secret key, or a
-// preshared key adds no secret. The checks here compare all keys that they see. Their messages
-// never repeat a key.
+// Each key has one role: private, public or preshared. If a user pastes a key into another role,
+// a private key may become public, or a preshared key may add no secret. The checks in this file
+// compare all keys of a configuration. The messages of these checks never contain a key.
 
-// roles are the known keys, each with its role.
+// roles records the role of each known key.
 type roles struct {
 	private Secret
 	own     Key
@@ -16,7 +16,7 @@ func newRoles(private Secret, own Key) *roles {
 	return &roles{private: private, own: own, public: map[Key]bool{}, shared: map[Key]bool{}}
 }
 
-// add notes a peer's keys.
+// add records the keys of a peer.
 func (r *roles) add(p *Peer) {
 	r.public[p.PublicKey] = true
 	if !p.PresharedKey.IsZero() {
@@ -24,7 +24,7 @@ func (r *roles) add(p *Peer) {
 	}
 }
 
-// The faults of a key with two roles.
+// The messages for a key that has two roles.
 const (
 	errPrivateInPublic = "is this interface's private key: put the other end's public key there, and draw a new private key here, if anybody has seen the file"
 	errSharedInPublic  = "is a preshared_key as well, so one of the two is wrong; draw another preshared key, if anybody has seen it here"
@@ -32,7 +32,7 @@ const (
 	errPublicInShared  = `is a public key as well, and so not secret: draw a preshared key with "srdtun genpsk", the same for both ends`
 )
 
-// wrongPublic returns why a peer's public key is another kind of key, or "".
+// wrongPublic returns the reason why a peer's public key has another role, or "".
 func (r *roles) wrongPublic(p *Peer) string {
 	k := p.PublicKey
 	switch {
@@ -44,7 +44,7 @@ func (r *roles) wrongPublic(p *Peer) string {
 	return ""
 }
 
-// wrongShared returns why a peer's preshared key is another kind of key, or "".
+// wrongShared returns the reason why a peer's preshared key has another role, or "".
 func (r *roles) wrongShared(p *Peer) string {
 	k := Key(p.PresharedKey.Bytes())
 	switch {
@@ -58,16 +58,16 @@ func (r *roles) wrongShared(p *Peer) string {
 	return ""
 }
 
-// isPrivate reports whether a key equals the private key, as given or as X25519 clamps it.
+// isPrivate reports whether a key equals the private key, as configured or clamped for X25519.
 func isPrivate(k Key, private Secret) bool {
 	raw := private.Bytes()
 	return NewSecret(k).Equal(private) || clamped(k) == clamped(raw)
 }
 
-// Clamped returns the spelling of a private key that `wg genkey` would give it.
+// Clamped returns the private key in the clamped form that `wg genkey` prints.
 func (s Secret) Clamped() Secret { return NewSecret(clamped(s.Bytes())) }
 
-// clamped returns a private key as X25519 uses it (RFC 7748 section 5).
+// clamped returns a private key clamped for X25519 (RFC 7748, section 5).
 func clamped(key [keyBytes]byte) Key {
 	key[0] &= 248
 	key[31] = key[31]&127 | 64

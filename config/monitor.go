@@ -6,24 +6,24 @@ import (
 	"strings"
 )
 
-// Listen is an address to listen on: a TCP port or a unix socket. The zero value means that
-// there is no address.
+// Listen is an address to listen on: a TCP port or a Unix socket. The zero value of Listen means
+// no address.
 type Listen struct {
 	TCP  netip.AddrPort
 	Unix string // an absolute path
 }
 
-// inUnix is the prefix of a unix socket's path in the file.
+// inUnix is the prefix of a Unix socket's path in the file.
 const inUnix = "unix:"
 
-// unixMost is the longest path of a unix socket, in bytes. The limit of unix(7) is 107, and
-// a new socket's temporary path is four bytes longer.
+// unixMost is the maximum length of a Unix socket's path, in bytes. The limit of unix(7) is 107
+// bytes, and a new socket's temporary path is four bytes longer than the final one.
 const unixMost = 103
 
-// IsZero reports whether there is no address.
+// IsZero reports whether l is no address.
 func (l Listen) IsZero() bool { return l == Listen{} }
 
-// String returns l as the file writes it.
+// String returns the address in the form of the file.
 func (l Listen) String() string {
 	switch {
 	case l.Unix != "":
@@ -40,7 +40,7 @@ type Metrics struct {
 	PerPath bool // also a series for each path
 }
 
-// Dashboard holds the settings of the page for browsers.
+// Dashboard holds the settings of the web page.
 type Dashboard struct {
 	Listen Listen
 }
@@ -51,8 +51,8 @@ func readMetrics(s section) Metrics {
 
 func readDashboard(s section) Dashboard { return Dashboard{Listen: s.listen("listen")} }
 
-// listen parses an address to listen on. It looks up no name, because the name's address
-// may change, and then other hosts could connect.
+// listen parses an address to listen on. listen accepts no host name, because a changed address
+// could admit other hosts.
 func (s section) listen(key string) Listen {
 	text := s.text(key, "")
 	if !s.has(key) || text == "" && kind(s.vals[key]) != "a string" {
@@ -73,7 +73,7 @@ func (s section) listen(key string) Listen {
 	return Listen{}
 }
 
-// listenUnix checks the path of a unix socket.
+// listenUnix parses and checks the path of a Unix socket.
 func (s section) listenUnix(key, path string) Listen {
 	switch {
 	case !filepath.IsAbs(path) || filepath.Clean(path) != path || path == "/" || strings.ContainsRune(path, 0):
@@ -86,7 +86,7 @@ func (s section) listenUnix(key, path string) Listen {
 	return Listen{}
 }
 
-// flag parses true or false; a missing key means false.
+// flag parses a boolean; a missing key means false.
 func (s section) flag(key string) bool {
 	v, ok := s.vals[key].(bool)
 	if !ok && s.has(key) {
@@ -95,8 +95,8 @@ func (s section) flag(key string) bool {
 	return v
 }
 
-// checkListens refuses one address for both metrics and dashboard, because each has a
-// listener of its own.
+// checkListens refuses the same address for metrics and dashboard, because each opens its own
+// listener.
 func (d *draft) checkListens(dashboard section) {
 	if at := d.cfg.Dashboard.Listen; !at.IsZero() && at == d.cfg.Metrics.Listen {
 		dashboard.fail("listen", "%s is taken by metrics.listen", at)

@@ -2,12 +2,12 @@ package config
 
 import "strings"
 
-// comparedBytes bounds the work on one unknown key. Known keys have at most a third of
-// this length.
+// comparedBytes bounds the length of an unknown key in comparisons, and so their time. Known keys
+// have at most a third of comparedBytes.
 const comparedBytes = 64
 
-// nearest returns the known key with the fewest edits to key, or the first of several.
-// known is not empty.
+// nearest returns the known key with the smallest edit distance to key. The list known must not
+// be empty.
 func nearest(key string, known []string) string {
 	key = plain(key)
 	best, bestEdits := known[0], edits(key, plain(known[0]))
@@ -19,8 +19,8 @@ func nearest(key string, known []string) string {
 	return best
 }
 
-// Near returns the known word that was probably meant by word. They differ by at most a third of
-// word's letters, or by one letter. known may be empty.
+// Near returns the known word that the user probably meant. The result differs from word by at
+// most a third of word's letters, or by one letter. The list known may be empty.
 func Near(word string, known []string) (string, bool) {
 	if len(known) == 0 {
 		return "", false
@@ -29,8 +29,7 @@ func Near(word string, known []string) (string, bool) {
 	return near, edits(plain(word), plain(near)) <= max(1, len(plain(word))/3)
 }
 
-// plain removes differences in the spelling of one key, so that PrivateKey of a WireGuard
-// file equals private_key.
+// plain removes differences of style, so that PrivateKey in a WireGuard file equals private_key.
 func plain(key string) string {
 	if len(key) > comparedBytes {
 		key = key[:comparedBytes]
@@ -38,8 +37,8 @@ func plain(key string) string {
 	return strings.NewReplacer("_", "", "-", "", " ", "").Replace(strings.ToLower(key))
 }
 
-// edits returns the Levenshtein distance in bytes, with the exchange of two neighbours as
-// one edit (Damerau's optimal string alignment).
+// edits returns the Levenshtein distance in bytes, with a swap of two neighbours as one edit
+// (Damerau's optimal string alignment).
 func edits(a, b string) int {
 	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range last {

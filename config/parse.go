@@ -5,13 +5,13 @@ import (
 	"path/filepath"
 )
 
-// Load reads, parses and validates a file. The file and its key files must be regular
-// files that only their owner may read and write. Every error is an [*Error].
+// Load reads, parses and validates a configuration file. The file and its key files must be
+// regular files that only their owner may access. Every error of Load is an [*Error].
 func Load(file string) (*Config, error) { return LoadCopy(file, file) }
 
-// LoadCopy is Load for a file that the service manager passed as a copy (systemd.exec(5),
-// LoadCredential=). It reads the copy, and key files beside the copy. The interface name
-// and the errors refer to the original file, which a person can edit.
+// LoadCopy loads the copy of a file that systemd passed to a service (systemd.exec(5),
+// LoadCredential=). LoadCopy reads the copy, and the copies of key files beside it. The interface
+// name and the errors refer to the original file, because the user edits that file.
 func LoadCopy(file, from string) (*Config, error) {
 	data, wide, err := readPrivate(from, MaxFileBytes)
 	if err != nil {
@@ -28,8 +28,8 @@ func LoadCopy(file, from string) (*Config, error) {
 	return c, err
 }
 
-// Reread reads the file of c again. It fails for a service manager's copy, because the
-// copy does not change with the original.
+// Reread loads the file of c again. Reread fails for systemd's copy of a file, because the copy
+// does not change with the original.
 func (c *Config) Reread() (*Config, error) {
 	if c.copy != "" {
 		return nil, fmt.Errorf("this service has a copy of %s, made when it was started; systemctl reload gives it a new copy", c.File)
@@ -37,23 +37,23 @@ func (c *Config) Reread() (*Config, error) {
 	return Load(c.File)
 }
 
-// Parse parses and validates the content of a file. The default of the interface's name
-// is the file's name. Parse reads key files relative to the file, and checks them as Load
-// does. Every error is an [*Error].
+// Parse parses and validates the content of a configuration file. By default, the interface has
+// the name of the file. Parse also reads key files, relative to the file, and checks them as Load
+// does. Every error of Parse is an [*Error].
 //
-// If the file has several faults, Parse reports the first. Faults of single values come
-// before missing keys and contradictions.
+// If the file has several faults, Parse returns the first. Faults of single values have priority
+// over missing keys and contradictions.
 func Parse(file string, data []byte) (*Config, error) { return parse(file, file, data) }
 
-// ParseSealed is Parse for another user's text. The text must be complete: ParseSealed
-// reads no file that it names.
+// ParseSealed parses a configuration text from another user. The text must be complete, because
+// ParseSealed reads no key file that it names.
 func ParseSealed(file string, data []byte) (*Config, error) { return parse(file, sealed, data) }
 
-// sealed stands for the path of another user's text, which is in no directory.
+// sealed replaces the path for a text from another user, which is in no directory.
 const sealed = ""
 
-// unseen stands for the path of a text made by the program: its lines mean nothing to the
-// user.
+// unseen replaces the path for a text that the program made, because the user never sees its
+// lines.
 const unseen = "\x00"
 
 func parse(file, from string, data []byte) (*Config, error) {
@@ -100,7 +100,7 @@ func parse(file, from string, data []byte) (*Config, error) {
 	return cfg, nil
 }
 
-// draft is a configuration while it is read, with its sections.
+// draft is an unfinished configuration, with the sections of its file.
 type draft struct {
 	cfg          *Config
 	iface, paths section

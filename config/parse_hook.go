@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// dns reads resolvers and search domains, mixed as in wg-quick(8).
+// dns parses resolvers and search domains, in any order as in wg-quick(8).
 func (s section) dns(key string) []string {
 	var v []string
 	for _, it := range s.items(key, maxDNS) {
@@ -20,8 +20,8 @@ func (s section) dns(key string) []string {
 	return v
 }
 
-// checkDNS accepts arguments for the resolver program: a host's address, or a name of
-// letters, digits and hyphens. Such a name cannot be an option of the program.
+// checkDNS accepts a valid argument of the resolver program: an address, or a name of letters,
+// digits and hyphens. Such a name cannot be mistaken for an option of the program.
 func checkDNS(text string) error {
 	if addr, err := netip.ParseAddr(text); err == nil {
 		_, err = parseAddr(addr.String())
@@ -39,7 +39,7 @@ func checkDNS(text string) error {
 	return nil
 }
 
-// commands reads a list of commands, each a list of words, or a single command.
+// commands parses a list of commands, each a list of words, or a single command.
 func (s section) commands(key string) [][]string {
 	v, ok := s.vals[key]
 	if !ok {
@@ -72,7 +72,7 @@ func (s section) commands(key string) [][]string {
 	return commands
 }
 
-// words reads one command.
+// words parses the words of one command.
 func (s section) words(key string, list []any, at *mark) []string {
 	if len(list) == 0 || len(list) > maxWords {
 		s.failAt(at.off, key, "a command has 1 to %d words", maxWords)
@@ -97,8 +97,8 @@ func (s section) words(key string, list []any, at *mark) []string {
 	return argv
 }
 
-// dir parses the path of a directory, and makes it absolute, because the process that
-// uses it may have another working directory.
+// dir parses the path of a directory, and makes it absolute, because the daemon may run in
+// another directory.
 func (s section) dir(key string) string {
 	path := s.text(key, "")
 	if path == "" {

@@ -27,8 +27,8 @@ func (d *draft) readInterface() Interface {
 	}
 }
 
-// readName reads the interface name. The default is the file's name: /etc/srdtun/lab.toml
-// gives lab.
+// readName parses the interface's name. By default, the interface has the file's name:
+// /etc/srdtun/lab.toml gives lab.
 func (d *draft) readName() string {
 	s := d.iface
 	if s.has("name") {
@@ -46,7 +46,7 @@ func (d *draft) readName() string {
 	return name
 }
 
-// addresses reads the device's addresses, which must be addresses of hosts.
+// addresses parses the device's addresses, which must be addresses of hosts.
 func (s section) addresses(key string) []netip.Prefix {
 	var prefixes []netip.Prefix
 	for _, it := range s.items(key, maxAddresses) {
@@ -64,9 +64,8 @@ func (s section) addresses(key string) []netip.Prefix {
 	return prefixes
 }
 
-// numberOr parses a number from 0 to hi, or the word that stands for zero. It also
-// accepts a number in quotes, decimal or hexadecimal, because wg(8) prints marks in
-// hexadecimal.
+// numberOr parses a number from 0 to hi, or the word zero that stands for 0. numberOr also
+// accepts a number in quotes, decimal or hexadecimal, because wg(8) prints marks in hexadecimal.
 func (s section) numberOr(key string, absent, hi int64, zero string) int64 {
 	text, ok := s.vals[key].(string)
 	if !ok {

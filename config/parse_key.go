@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// maxKeyFileBytes is much larger than a key with its line end.
+// maxKeyFileBytes bounds a key file, and is much larger than a key with its line end.
 const maxKeyFileBytes = 1024
 
-// publicKey reads a required public key.
+// publicKey parses a public key, which is required.
 func (s section) publicKey(key string) Key {
 	text := s.text(key, "")
 	if !s.has(key) || text == "" && kind(s.vals[key]) != "a string" {
@@ -27,8 +27,8 @@ func (s section) publicKey(key string) Key {
 	return k
 }
 
-// secret reads a secret from the value of key, or from the file that key_file names;
-// without either it is zero. Its errors never contain the secret.
+// secret returns a secret from the value of key, or from the file that key_file names, or zero if
+// both are missing. The errors of secret never contain the secret.
 func (s section) secret(key string) Secret {
 	fileKey := key + "_file"
 	switch {
@@ -46,7 +46,7 @@ func (s section) secret(key string) Secret {
 	return Secret{}
 }
 
-// either returns the key that a section has for a secret: the secret itself, or its file.
+// either returns the key under which a section has its secret: the value itself, or its file.
 func (s section) either(key string) string {
 	if s.has(key + "_file") {
 		return key + "_file"
@@ -88,9 +88,9 @@ func (s section) secretFile(key, fileKey string) Secret {
 	return s.secretText(key, fileKey, strings.TrimRight(string(data), " \t\r\n"))
 }
 
-// keyFile returns the path of a key file, and the path to read. These differ if the
-// service manager made a copy of the configuration: then the copy of the key file is in
-// the same directory.
+// keyFile returns the original path of a key file, and the path to read. The paths differ for a
+// copy that systemd made, because the copy of the key file is beside the copy of the
+// configuration.
 func (d *document) keyFile(name string) (path, from string) {
 	if filepath.IsAbs(name) {
 		return filepath.Clean(name), filepath.Clean(name)
@@ -98,7 +98,7 @@ func (d *document) keyFile(name string) (path, from string) {
 	return filepath.Join(filepath.Dir(d.file), name), filepath.Join(d.dir, name)
 }
 
-// secretText decodes a secret. It reports faults under the key at.
+// secretText decodes a secret from base64. secretText reports faults under the key at.
 func (s section) secretText(key, at, text string) Secret {
 	if at == key && kind(s.vals[key]) != "a string" {
 		return Secret{} // noted already

@@ -19,7 +19,7 @@ func (d *draft) readPaths() Paths {
 	}
 }
 
-// pathMTU reads 0 for discovery, or a bound that leaves room for path validation.
+// pathMTU parses an MTU: 0 for discovery, or a bound that leaves room for path validation.
 func (s section) pathMTU(key string) int {
 	n := s.number(key, 0, 0, math.MaxInt32)
 	if n > maxPathMTU || n > 0 && n < minPathMTU {
@@ -28,7 +28,7 @@ func (s section) pathMTU(key string) int {
 	return int(n)
 }
 
-// portRange reads "first-last".
+// portRange parses a range "first-last".
 func (s section) portRange(key string) [2]uint16 {
 	text := s.text(key, "")
 	if text == "" && (!s.has(key) || kind(s.vals[key]) != "a string") {
@@ -62,8 +62,8 @@ func (s section) locals(key string) []Local {
 	return locals
 }
 
-// parseLocal reads an address or an interface name. No interface name contains a colon,
-// and a name of only digits and dots is more likely a mistyped address.
+// parseLocal parses an address or an interface name. No interface name contains a colon, and a
+// name of digits and dots is probably a mistyped address.
 func parseLocal(text string) (Local, error) {
 	addr, err := parseAddr(text)
 	if err == nil {

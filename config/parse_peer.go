@@ -10,7 +10,7 @@ import (
 	"github.com/srdtun/srdtun/internal/peerid"
 )
 
-// readPeer reads one peer; policy is the default for peers that set none.
+// readPeer parses a peer section; the argument policy applies to a peer without its own policy.
 func readPeer(s section, policy string) Peer {
 	seconds := s.numberOr("persistent_keepalive", 0, maxKeepaliveSeconds, "off")
 	return Peer{
@@ -25,7 +25,7 @@ func readPeer(s section, policy string) Peer {
 	}
 }
 
-// peerName accepts a name that fits into one line of a table.
+// peerName parses a name that fits into one line of a table.
 func (s section) peerName(key string) string {
 	name := s.text(key, "")
 	switch {
@@ -58,8 +58,8 @@ func (s section) endpoints(key string) []Endpoint {
 	return endpoints
 }
 
-// prefixes reads at most most prefixes and masks host bits, as wg(8) does. The check for
-// duplicates relies on the order of the elements in the file.
+// prefixes parses at most most prefixes, and clears their host bits, as wg(8) does. The check for
+// duplicates needs the prefixes in the order of the file.
 func (s section) prefixes(key string, most int) []netip.Prefix {
 	var prefixes []netip.Prefix
 	for _, it := range s.items(key, most) {

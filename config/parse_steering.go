@@ -10,8 +10,8 @@ var Policies = []string{
 	"active-backup",
 }
 
-// steering reads the parameters of path policies. checkWeights later looks for the
-// primary in local.
+// steering parses the parameters of path policies. checkWeights later looks for the primary in
+// local.
 func (s section) steering() Steering {
 	s.text("primary", "") // notes a wrong type
 	return Steering{
@@ -24,7 +24,7 @@ func (s section) steering() Steering {
 	}
 }
 
-// duration parses a time like "500us"; it returns 0 if the key is missing.
+// duration parses a time such as "500us", and returns 0 for a missing key.
 func (s section) duration(key string, lo, hi time.Duration) time.Duration {
 	v, ok := s.vals[key]
 	if !ok {
@@ -47,7 +47,7 @@ func (s section) duration(key string, lo, hi time.Duration) time.Duration {
 	return 0
 }
 
-// fraction parses a number, whole or not; it returns 0 if the key is missing.
+// fraction parses a number with or without a fraction, and returns 0 for a missing key.
 func (s section) fraction(key string, lo, hi float64) float64 {
 	v, ok := s.vals[key]
 	if !ok {
@@ -70,7 +70,7 @@ func (s section) fraction(key string, lo, hi float64) float64 {
 	return 0
 }
 
-// numbers reads a list of whole numbers.
+// numbers parses a list of integers.
 func (s section) numbers(key string, most int, lo, hi int64) []int {
 	v, ok := s.vals[key]
 	if !ok {

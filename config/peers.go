@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// LoadPeers reads a file with [[peer]] sections alone. It reads key files relative to
-// that file. Every error is an [*Error].
+// LoadPeers reads a file that has only [[peer]] sections. LoadPeers reads key files relative to
+// that file. Every error of LoadPeers is an [*Error].
 func LoadPeers(file string) ([]Peer, error) {
 	data, _, err := readPrivate(file, MaxFileBytes)
 	if err != nil {
@@ -17,7 +17,7 @@ func LoadPeers(file string) ([]Peer, error) {
 	return parsePeers(file, data, filepath.Dir(file))
 }
 
-// ParsePeers is like LoadPeers, but for another user's text: it reads no file.
+// ParsePeers parses peers from another user's text, and reads no file.
 func ParsePeers(file string, data []byte) ([]Peer, error) { return parsePeers(file, data, sealed) }
 
 func parsePeers(file string, data []byte, dir string) ([]Peer, error) {
@@ -53,7 +53,8 @@ func FormatPeers(peers []Peer) []byte {
 	return []byte(b.String())
 }
 
-// WithPeers returns c with peers added. Each of them replaces a peer with the same key.
+// WithPeers returns c with the given peers added. An added peer replaces a peer of c with the
+// same key.
 func WithPeers(c *Config, peers []Peer) (*Config, error) {
 	all := *c
 	all.Peers = slices.Clone(c.Peers)
@@ -77,7 +78,7 @@ func WithPeers(c *Config, peers []Peer) (*Config, error) {
 	return &all, all.sound()
 }
 
-// sound validates a configuration that was assembled from parts.
+// sound validates a configuration that the program assembled from parts.
 func (c *Config) sound() error {
 	_, err := parse(c.File, unseen, formatAll(c))
 	var e *Error

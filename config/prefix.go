@@ -8,11 +8,11 @@ import (
 	"strings"
 )
 
-// errMapped refuses IPv4-mapped addresses, so that each address has one spelling: the
-// kernel would make an IPv6 route that no packet ever matches.
+// errMapped refuses IPv4-mapped addresses, because the kernel would make an IPv6 route that no
+// packet matches.
 var errMapped = errors.New("an IPv4 address in IPv6 form; write it as IPv4")
 
-// parseAddr reads an address of a single host.
+// parseAddr parses the address of a single host.
 func parseAddr(s string) (netip.Addr, error) {
 	addr, err := netip.ParseAddr(s)
 	switch {
@@ -30,8 +30,8 @@ func parseAddr(s string) (netip.Addr, error) {
 	return addr, nil
 }
 
-// parsePrefix parses address/length, or like wg(8) an address alone, which gets the
-// longest prefix. It keeps host bits.
+// parsePrefix parses "address/length", or an address alone as a prefix of full length, as wg(8)
+// does. parsePrefix keeps host bits.
 func parsePrefix(s string) (netip.Prefix, error) {
 	prefix, err := splitPrefix(s)
 	if err != nil {

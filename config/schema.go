@@ -13,7 +13,7 @@ func (s sectionSpec) names() (v []string) {
 	return v
 }
 
-// header returns the line that begins a section in a file.
+// header returns the line that begins a section in the file.
 func header(name string) string {
 	if name == "peer" {
 		return "[[peer]]"
@@ -21,8 +21,8 @@ func header(name string) string {
 	return "[" + name + "]"
 }
 
-// keysOf returns the keys that a section may contain. The document itself, named "",
-// contains the sections.
+// keysOf returns the names of the keys that a section may contain. The document has the name "",
+// and contains the sections.
 func keysOf(name string) []string {
 	var names []string
 	for _, s := range schema {
@@ -34,8 +34,8 @@ func keysOf(name string) []string {
 	return names
 }
 
-// checkKeys reports the first unknown key of the section. It ignores later ones, because
-// the search for the nearest known key is slow.
+// checkKeys reports only the first unknown key of the section. Later unknown keys are ignored,
+// because the search for the nearest known key is slow.
 func (s section) checkKeys() {
 	known := keysOf(s.name)
 	first, found := "", false
@@ -65,11 +65,11 @@ func (s section) failUnknown(key string, known []string) {
 	}
 }
 
-// insteadOfPrivate is the advice for a private key in a peer.
+// insteadOfPrivate is the advice for a private key in a peer section.
 const insteadOfPrivate = "a private key belongs in [interface] of its own host, and nowhere else; a peer has the public_key of the other end"
 
-// spelling finds the section that probably has a misspelled or misplaced key, and the key's
-// spelling there. It prefers the section where the key was found, which is "" for the document.
+// spelling finds the section and the spelling of a misspelled or misplaced key. spelling prefers
+// the section in which the key was found; "" is the document.
 func spelling(section, key string) (home, spelled string) {
 	known := keysOf(section)
 	if near, is := Near(key, known); is {
@@ -91,10 +91,11 @@ func spelling(section, key string) (home, spelled string) {
 	return home, spelled
 }
 
-// leastPart is the least length of a word that stands for a key which contains it.
+// leastPart is the minimum length, in bytes, of a part of a key's name that counts as the key.
 const leastPart = 4
 
-// partOf returns the only known key that contains a word: persistent_keepalive for keepalive.
+// partOf returns the only known key that contains a word, such as persistent_keepalive for
+// keepalive.
 func partOf(word string, known []string) (whole string, is bool) {
 	for _, k := range known {
 		if len(word) >= leastPart && strings.Contains(plain(k), plain(word)) {
@@ -107,7 +108,7 @@ func partOf(word string, known []string) (whole string, is bool) {
 	return whole, is
 }
 
-// section returns the section with a name.
+// section returns the section of this name.
 func (s section) section(name string) section {
 	part := section{doc: s.doc, name: name, at: s.at.key(name)}
 	switch v := s.vals[name].(type) {
@@ -127,8 +128,7 @@ func (s section) section(name string) section {
 	return part
 }
 
-// sections returns the tables of an array, written with [[name]] headers or as inline
-// tables.
+// sections returns the tables of an array, from [[name]] headers or from inline tables.
 func (s section) sections(name string, most int) []section {
 	var tables []map[string]any
 	switch v := s.vals[name].(type) {

@@ -1,32 +1,32 @@
 package config
 
-// These are the values of keySpec.live.
+// The constants are the values of keySpec.live.
 const (
 	atRestart = false
 	live      = true
 )
 
-// keySpec describes one key. It drives the parser, the difference of two
-// configurations, the writer and docs/config.md.
+// keySpec describes one configuration key. The parser, the writer, the difference of
+// configurations, and docs/config.md use keySpec.
 type keySpec struct {
 	name   string
 	kind   string // of its value, for docs
 	absent string // its default, for docs
 	live   bool   // a change takes effect while running
 	means  string // one sentence, for docs
-	// value returns the key's value in a configuration, in TOML. It returns "" for the
-	// default, and for a key that replaces another.
+	// The function value returns the key's value in a configuration as TOML. For a default, and
+	// for a key that replaces another, value returns "".
 	value  func(c *Config, p *Peer) string
 	secret bool // value must not be shown
 }
 
-// sectionSpec is one section and its keys.
+// sectionSpec describes a section and its keys.
 type sectionSpec struct {
 	name string
 	keys []keySpec
 }
 
-// schema lists every key that a file may have, in the order of doc.go.
+// schema lists every key of a configuration file, in the order of doc.go.
 var schema = []sectionSpec{
 	{"interface", []keySpec{
 		{"name", "text", "the file name without its extension", atRestart, "The name of the device.", ofName, false},

@@ -10,23 +10,23 @@ import (
 	"github.com/srdtun/srdtun/internal/keytext"
 )
 
-// hidden replaces every printed secret.
+// hidden is the text that replaces a secret in output.
 const hidden = keytext.Hidden
 
-// Secret is a private or preshared key of 32 bytes. Printing, formatting with any verb
-// and marshalling give "(hidden)"; only Reveal and Bytes return the key. The zero value
-// is "no secret". Compare secrets with Equal.
+// Secret is a private or preshared key of 32 bytes. Printing, formatting and marshalling a Secret
+// give "(hidden)"; only Reveal and Bytes return the key. The zero value of Secret means no
+// secret. Secrets must be compared with Equal.
 type Secret struct {
 	_ [0]func() // == would compare pointers
 
-	// The key is behind two pointers; nil is a key of zeros. For an unexported field or a
-	// wrong verb, fmt does not call a value's methods but prints its bytes. To print
-	// bytes fmt follows one pointer, but never a second one.
+	// The pointer key points at a pointer to the key; nil is a key of zeros. For an unexported
+	// field or a wrong verb, fmt calls no methods of a value and prints its bytes. fmt follows
+	// one pointer to print bytes, but never a second one.
 	key **[keyBytes]byte
 }
 
-// NewSecret wraps 32 bytes and keeps them unchanged. Like wg, X25519 clamps a private
-// key at each use.
+// NewSecret makes a Secret of 32 bytes, and does not clamp them. X25519 clamps a private key at
+// each use, as in wg.
 func NewSecret(key [32]byte) Secret {
 	if key == [keyBytes]byte{} {
 		return Secret{}
@@ -35,8 +35,9 @@ func NewSecret(key [32]byte) Secret {
 	return Secret{key: &p}
 }
 
-// GeneratePrivate draws an X25519 private key and clamps it like `wg genkey` (RFC 7748
-// section 5). The low three bits and the top bit are clear, and the next bit is set.
+// GeneratePrivate generates a random X25519 private key, clamped like that of `wg genkey` (RFC
+// 7748, section 5). A clamped key has the low three bits and the top bit clear, and the next bit
+// set.
 func GeneratePrivate() (Secret, error) {
 	s, err := GeneratePreshared()
 	if err != nil {
@@ -48,7 +49,7 @@ func GeneratePrivate() (Secret, error) {
 	return NewSecret(key), nil
 }
 
-// GeneratePreshared draws a preshared key: 32 random bytes, as `wg genpsk` does.
+// GeneratePreshared generates a preshared key of 32 random bytes, as `wg genpsk` does.
 func GeneratePreshared() (Secret, error) {
 	var key [keyBytes]byte
 	if _, err := rand.Read(key[:]); err != nil {
@@ -57,7 +58,7 @@ func GeneratePreshared() (Secret, error) {
 	return NewSecret(key), nil
 }
 
-// Public returns the X25519 public key of a private key, as `wg pubkey` computes it.
+// Public returns the X25519 public key of a private key, as `wg pubkey` does.
 func (s Secret) Public() (Key, error) {
 	private, err := s.ecdh()
 	if err != nil {
@@ -71,7 +72,7 @@ func (s Secret) ecdh() (*ecdh.PrivateKey, error) {
 	return ecdh.X25519().NewPrivateKey(key[:])
 }
 
-// Bytes returns the secret itself.
+// Bytes returns the 32 bytes of the secret.
 func (s Secret) Bytes() [32]byte {
 	if s.key == nil {
 		return [keyBytes]byte{}
@@ -88,7 +89,7 @@ func (s Secret) Equal(other Secret) bool {
 // IsZero reports whether no secret is set.
 func (s Secret) IsZero() bool { return s.Equal(Secret{}) }
 
-// Reveal returns the secret in base64, as wg(8) prints it. No other method prints a
+// Reveal returns the secret in base64, as wg(8) prints it. No other method than Reveal prints a
 // secret.
 func (s Secret) Reveal() string { return Key(s.Bytes()).String() }
 

@@ -12,8 +12,8 @@ import (
 	"github.com/srdtun/srdtun/internal/keytext"
 )
 
-// document is one file while it is read. It collects the faults, and reports the first
-// one in the file, in whatever order the checks run.
+// document is a file that the parser reads. The document collects all faults, and reports the
+// first one in the file, in whatever order the checks run.
 type document struct {
 	file   string // as faults name it
 	dir    string // directory of its key files
@@ -26,7 +26,7 @@ type document struct {
 	keyFiles []KeyFile // key files that it names
 }
 
-// KeyFile is a file with a key that a configuration names.
+// KeyFile is a key file that a configuration names.
 type KeyFile struct {
 	Line     int
 	Key      string // such as "interface.private_key_file"
@@ -41,7 +41,7 @@ type fault struct {
 	err *Error
 }
 
-// first returns the first fault in the file, or nil.
+// first returns the fault with the lowest position in the file, or nil.
 func (d *document) first() error {
 	if len(d.faults) == 0 {
 		return nil
@@ -57,12 +57,11 @@ func (d *document) fail(off int, key string, cause error, msg string) {
 	d.faults = append(d.faults, fault{off, e})
 }
 
-// typoEdits bounds the edits of a word that still counts as a misspelled key.
+// typoEdits is the maximum edit distance between a misspelled key and a known key.
 const typoEdits = 4
 
-// shownKey returns the form of a key that an error may show. The form is the whole key if
-// the schema has it or a similar key. Any other long word may be a secret whose key was
-// lost.
+// shownKey returns the form of a key for an error message. A known key, or a key similar to one,
+// is shown whole. Any other long word is hidden, because it may be a secret whose key was lost.
 func shownKey(key string) string {
 	last := plain(key[strings.LastIndexByte(key, '.')+1:])
 	for _, s := range schema {
@@ -73,8 +72,8 @@ func shownKey(key string) string {
 	return clipped(redacted(key))
 }
 
-// section is one table of a document, with its values and their positions. If the file
-// lacks the section, it is empty, and has the position of its parent.
+// section is one table of a document, with its values and their positions. A section that the
+// file lacks is empty, and has the position of its parent.
 type section struct {
 	doc  *document
 	name string // as in errors: "interface", "peer"
@@ -87,15 +86,15 @@ func (s section) has(key string) bool {
 	return ok
 }
 
-// off returns the offset of a key, or of the section if it lacks the key.
+// off returns the offset of a key, or of the section if the key is missing.
 func (s section) off(key string) int { return s.at.key(key).off }
 
-// fail records a fault of a key at the key's position.
+// fail records a fault at the position of a key.
 func (s section) fail(key, format string, args ...any) {
 	s.failAt(s.off(key), key, format, args...)
 }
 
-// failAt records a fault of a key at a given offset, for instance an element's offset.
+// failAt records a fault of a key at another offset, such as that of an element.
 func (s section) failAt(off int, key, format string, args ...any) {
 	if s.name != "" {
 		key = s.name + "." + key
@@ -103,7 +102,7 @@ func (s section) failAt(off int, key, format string, args ...any) {
 	s.doc.fail(off, key, nil, fmt.Sprintf(format, args...))
 }
 
-// text reads a string; if the key is missing it returns the default.
+// text returns the string of a key, or absent if the key is missing.
 func (s section) text(key, absent string) string {
 	v, ok := s.vals[key]
 	if !ok {
@@ -117,7 +116,7 @@ func (s section) text(key, absent string) string {
 	return text
 }
 
-// oneOf reads a string that must be among the known ones.
+// oneOf returns a string that must be one of the known strings.
 func (s section) oneOf(key, absent string, known ...string) string {
 	text := s.text(key, absent)
 	if !slices.Contains(known, text) {
@@ -127,8 +126,7 @@ func (s section) oneOf(key, absent string, known ...string) string {
 	return text
 }
 
-// number reads a whole number from lo to hi; if the key is missing it returns the
-// default.
+// number returns an integer from lo to hi, or absent if the key is missing.
 func (s section) number(key string, absent, lo, hi int64) int64 {
 	v, ok := s.vals[key]
 	if !ok {
@@ -148,7 +146,7 @@ func (s section) number(key string, absent, lo, hi int64) int64 {
 	return absent
 }
 
-// bounds describes the numbers that a key may have.
+// bounds describes the numbers that a key accepts.
 func (s section) bounds(key string, lo, hi int64) string {
 	of := ""
 	if unit := s.unit(key); unit != "" {
@@ -157,7 +155,7 @@ func (s section) bounds(key string, lo, hi int64) string {
 	return fmt.Sprintf("a whole number %sfrom %d to %d", of, lo, hi)
 }
 
-// unit is the unit of a key's numbers, after a space; "": none.
+// unit returns the unit of a key's numbers after a space, or "" if they have none.
 func (s section) unit(key string) string {
 	for _, k := range sectionOf(s.name).keys {
 		if unit := k.unit(); k.name == key && unit != "" {
@@ -167,13 +165,13 @@ func (s section) unit(key string) string {
 	return ""
 }
 
-// item is a string in a list, with its offset.
+// item is a string of a list, with its offset in the file.
 type item struct {
 	text string
 	off  int
 }
 
-// items reads a list of strings, or a single string as a list.
+// items returns a list of strings, or a single string as a list.
 func (s section) items(key string, most int) []item {
 	var values []any
 	switch v := s.vals[key].(type) {
@@ -208,8 +206,8 @@ func (s section) items(key string, most int) []item {
 	return items
 }
 
-// asList prints comma-separated words as a list in TOML. Like quoted, it cuts long texts
-// and hides secrets.
+// asList prints comma-separated words as a TOML list. asList cuts long texts and hides secrets,
+// as quoted does.
 func asList(text string) string {
 	var parts []string
 	for _, part := range strings.Split(clipped(untangled(text, false)), ",") {
@@ -239,7 +237,7 @@ func kind(v any) string {
 	return "a table"
 }
 
-// list joins the known values for an error.
+// list joins the known values for an error message.
 func list(known []string) string {
 	text := ""
 	for i, k := range known {

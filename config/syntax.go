@@ -13,17 +13,17 @@ import (
 	"github.com/srdtun/srdtun/internal/keytext"
 )
 
-// MaxFileBytes bounds a configuration file. A peer takes 100 to 250 bytes, so maxPeers
-// fit.
+// MaxFileBytes bounds the size of a configuration file in bytes. A peer takes 100 to 250 bytes,
+// so a file can hold maxPeers peers.
 const MaxFileBytes = 1 << 20
 
-// foreign matches a line of wg(8)'s configuration that TOML forbids: its base64 key is
+// foreign matches a line of a wg(8) configuration that TOML forbids, because its base64 key is
 // not quoted. wg(8) ignores case.
 var foreign = regexp.MustCompile(`(?im)^[ \t]*(private|public|preshared)key[ \t]*=[ \t]*[a-z0-9+/]`)
 
 const looksForeign = `looks like a wg(8) file; "srdtun import FILE" makes one for srdtun of it`
 
-// decode checks the syntax of a document and returns its root.
+// decode parses the syntax of a document, and returns its root section.
 func decode(file string, data []byte) (section, error) {
 	if len(data) > MaxFileBytes {
 		return section{}, &Error{File: file, Msg: fmt.Sprintf("the file has more than %d bytes", MaxFileBytes)}
@@ -60,7 +60,7 @@ func decode(file string, data []byte) (section, error) {
 	return section{doc: doc, vals: vals, at: found.root}, doc.first()
 }
 
-// firstInvalid returns the offset of the first byte that is not UTF-8, or -1.
+// firstInvalid returns the offset of the first byte that is invalid UTF-8, or -1.
 func firstInvalid(s string) int {
 	for i, r := range s {
 		if r == utf8.RuneError {
@@ -72,9 +72,9 @@ func firstInvalid(s string) int {
 	return -1
 }
 
-// firstControl returns the offset of the first control character except tabs and line
-// ends, or -1. The decoder refuses these characters too, but it reports the line where
-// the surrounding text begins.
+// firstControl returns the offset of the first control character other than tab and line end, or
+// -1. The decoder refuses control characters too, but reports the line where the surrounding text
+// begins.
 func firstControl(s string) int {
 	for i := range len(s) {
 		switch c := s[i]; {
@@ -87,8 +87,8 @@ func firstControl(s string) int {
 	return -1
 }
 
-// decodeTOML turns a panic of the decoder into an error, so that a reload cannot end
-// the daemon. The decoder reports its own faults by a panic.
+// decodeTOML converts a panic of the decoder into an error, so that a reload cannot crash the
+// daemon. The decoder reports even its ordinary errors by a panic.
 func decodeTOML(text string) (vals map[string]any, err error) {
 	defer func() {
 		if recover() != nil {
@@ -99,16 +99,16 @@ func decodeTOML(text string) (vals map[string]any, err error) {
 	return vals, err
 }
 
-// failSyntax records an error of the decoder.
+// failSyntax records a syntax error of the decoder.
 func (d *document) failSyntax(text string, err error) {
 	var parse toml.ParseError
 	if !errors.As(err, &parse) {
 		d.fail(len(text), "", nil, redacted(err.Error()))
 		return
 	}
-	// The line comes from the decoder's offset: its line number is one too small for some faults at
-	// the end of a file. For a fault inside a multi-line string, the reported line is the one where
-	// the string begins.
+	// The line follows from the decoder's offset, because its line number is one too small for
+	// some faults at the end of a file. For a fault in a multi-line string, the line is the one
+	// where the string begins.
 	off := min(max(parse.Position.Start, 0), len(text))
 	key, msg := withoutStray(parse.LastKey), unquoted(parse.Message)
 	if line := d.textOf(text, d.lines.line(off)); holdsSecret(line) || holdsSecret(key) {
@@ -117,11 +117,11 @@ func (d *document) failSyntax(text string, err error) {
 	d.fail(off, key, nil, "not valid TOML: "+msg)
 }
 
-// quotation matches a part of the file that the decoder repeats.
+// quotation matches a quotation of the file in a message of the decoder.
 var quotation = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|Key '.*'|'[^']*'|[0-9]{6,}`)
 
-// unquoted hides quotations in a message, except single characters and harmless words.
-// The fault may be in a secret or a command, and the line does not always show that.
+// unquoted hides quotations in a message, except for single characters and harmless words. The
+// fault may be in a secret or a command, and the line alone may not show that.
 func unquoted(msg string) string {
 	return redacted(quotation.ReplaceAllStringFunc(msg, func(q string) string {
 		text := strings.Trim(strings.TrimPrefix(q, "Key "), `"'`)
@@ -136,8 +136,8 @@ func unquoted(msg string) string {
 	}))
 }
 
-// withoutStray removes the last part of a dotted key if no section has such a key. That
-// part may be a secret on a line without its key.
+// withoutStray removes the last part of a dotted key if no section has a key of that name. The
+// last part may be a secret on a line without its key.
 func withoutStray(key string) string {
 	dot := strings.LastIndexByte(key, '.')
 	for _, s := range schema {
@@ -148,7 +148,7 @@ func withoutStray(key string) string {
 	return key[:max(dot, 0)]
 }
 
-// textOf returns the text of one line.
+// textOf returns the text of a line in the document.
 func (d *document) textOf(text string, line int) string {
 	start, end := 0, len(text)
 	if line > 1 {
@@ -160,17 +160,17 @@ func (d *document) textOf(text string, line int) string {
 	return text[start:end]
 }
 
-// secretLike matches a part of a key in base64: a run that is longer than any word of the
-// decoder's messages.
+// secretLike matches a part of a base64 key: a run longer than any word in the decoder's
+// messages.
 var secretLike = regexp.MustCompile(`[A-Za-z0-9+/=]{16,}`)
 
-// holdsSecret reports whether a key or a line has a value that no error may contain.
+// holdsSecret reports whether the value of a key or line must not appear in an error.
 func holdsSecret(s string) bool {
 	p := plain(s)
 	return keytext.Shape.MatchString(s) || strings.Contains(p, "privatekey") || strings.Contains(p, "presharedkey")
 }
 
-// redacted hides possible secrets and parts of them; a long number is none.
+// redacted hides runs that may be secrets or parts of secrets, but keeps long numbers.
 func redacted(msg string) string {
 	return secretLike.ReplaceAllStringFunc(keytext.Hide(msg, nil), func(run string) string {
 		if allNumeric(run) {

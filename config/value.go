@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// The functions below return a key's value in a configuration, in TOML; "" means the
-// default. Their names follow the keys in schema.
+// Each function below returns the value of one key as TOML, or "" for the default. The names of
+// the functions follow the keys in schema.
 
 func ofNothing(*Config, *Peer) string        { return "" }
 func ofName(c *Config, _ *Peer) string       { return inTOML(c.Interface.Name) }
@@ -129,7 +129,7 @@ func texts[T fmt.Stringer](list []T) (v []string) {
 	return v
 }
 
-// listTOML writes a list of strings, or "" for an empty list.
+// listTOML formats a list of strings, or returns "" for an empty list.
 func listTOML(list []string) string {
 	if len(list) == 0 {
 		return ""
@@ -152,7 +152,7 @@ func commandsTOML(commands [][]string) string {
 	return "[" + strings.Join(v, ", ") + "]"
 }
 
-// inTOML writes a text as a basic string (TOML 1.0, "String").
+// inTOML formats a text as a basic string (TOML 1.0, "String").
 func inTOML(text string) string {
 	var b strings.Builder
 	b.WriteByte('"')

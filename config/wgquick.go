@@ -14,30 +14,30 @@ import (
 	"github.com/srdtun/srdtun/internal/keytext"
 )
 
-// maxWGLines bounds a wg-quick file.
+// maxWGLines bounds the number of lines in a wg-quick file.
 const maxWGLines = 65536
 
 // ImportOptions are the options of Import.
 type ImportOptions struct {
-	// Name is the interface's name; if it is "", the file's name is used.
+	// Name is the name of the interface; if it is "", the file gives the name.
 	Name string
 	// NoHooks turns PreUp, PostUp, PreDown and PostDown into comments.
 	NoHooks bool
-	// Tables are this host's names of routing tables, from rt_tables(5).
+	// Tables are the names and numbers of this host's routing tables (rt_tables(5)).
 	Tables map[string]uint32
 }
 
-// Imported is a configuration made from a wg-quick file.
+// Imported is a configuration that Import made from a wg-quick file.
 type Imported struct {
 	Text []byte
-	// Notes name the differences from that file, one line each.
+	// Notes describe the differences from the wg-quick file, one line each.
 	Notes []string
 }
 
-// Import makes a configuration from a wg-quick(8) file. Keys of wg-quick(8) and wg(8)
-// keep their meaning. A key without a counterpart becomes a comment in the result, and a
-// note says so. The result is valid; otherwise the error names the faulty line and key in
-// the words of the file.
+// Import converts a wg-quick(8) file into a configuration. Keys of wg-quick(8) and wg(8) keep
+// their meaning. A key without a counterpart becomes a comment in the result, and Notes has a
+// line about it. The result is valid, or else the error names the faulty line and key of the
+// wg-quick file.
 func Import(file string, data []byte, o ImportOptions) (*Imported, error) {
 	im := importer{file: file, opt: o}
 	if o.Name == "" {
@@ -59,9 +59,8 @@ func Import(file string, data []byte, o ImportOptions) (*Imported, error) {
 	return &Imported{Text: []byte(im.out.String()), Notes: im.notes}, nil
 }
 
-// importer reads a wg-quick file, and then writes the configuration. It reads everything
-// first, because a later line may repeat a key, and a later peer may claim an earlier one's
-// prefix.
+// importer reads a wg-quick file, and then writes a configuration. importer reads the whole file
+// first, because a later line may repeat a key or claim the prefix of an earlier peer.
 type importer struct {
 	file    string
 	opt     ImportOptions
@@ -82,7 +81,7 @@ type importer struct {
 	from []int // for each line of out: its line in the file, or 0
 }
 
-// wgSection is one [Interface] or [Peer] section.
+// wgSection is an [Interface] or [Peer] section of a wg-quick file.
 type wgSection struct {
 	name    string // "interface" or "peer"
 	line    int
@@ -92,7 +91,7 @@ type wgSection struct {
 	fields  []*wgField
 }
 
-// wgField is a key of srdtun with its value.
+// wgField is a configuration key with its value.
 type wgField struct {
 	key, word string // its names in srdtun and in wg-quick(8)
 	line      int
@@ -101,7 +100,7 @@ type wgField struct {
 	remark    string   // comment behind the value
 }
 
-// wgItem is a member of a list.
+// wgItem is a member of a list value, with its line.
 type wgItem struct {
 	text string // in TOML
 	line int
@@ -116,7 +115,7 @@ func (s *wgSection) field(key string) *wgField {
 	return nil
 }
 
-// add returns the field of a key, and creates it if needed.
+// add returns the field of a key, and creates a missing field.
 func (s *wgSection) add(key, word string, line int) *wgField {
 	f := s.field(key)
 	if f == nil {
@@ -126,7 +125,7 @@ func (s *wgSection) add(key, word string, line int) *wgField {
 	return f
 }
 
-// drop removes a field.
+// drop removes the field of a key.
 func (s *wgSection) drop(key string) {
 	for i, f := range s.fields {
 		if f.key == key {
@@ -136,17 +135,17 @@ func (s *wgSection) drop(key string) {
 	}
 }
 
-// inQuotes matches a value that quoted has printed.
+// inQuotes matches a value that the function quoted has printed.
 var inQuotes = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
 
-// fail returns the error for a line. It hides values in the message, because one may be a
-// secret in the wrong place.
+// fail returns the error for a line of the wg-quick file. fail hides values in the message,
+// because a value may be a misplaced secret.
 func (im *importer) fail(line int, word, format string, args ...any) error {
 	msg := inQuotes.ReplaceAllStringFunc(fmt.Sprintf(format, args...), redacted)
 	return &Error{File: im.file, Line: line, Key: clipped(word), Msg: msg}
 }
 
-// note records a difference from the file.
+// note records a difference between the wg-quick file and the result.
 func (im *importer) note(line int, word, format string, args ...any) {
 	im.notes = append(im.notes, im.fail(line, word, format, args...).Error())
 }
@@ -170,7 +169,7 @@ func (im *importer) readAll(data []byte) error {
 	return nil
 }
 
-// read reads one line.
+// read parses one line of the wg-quick file.
 func (im *importer) read(line string) error {
 	text, note, _ := strings.Cut(line, "#")
 	text = strings.TrimSpace(text)
@@ -178,7 +177,7 @@ func (im *importer) read(line string) error {
 	name = strings.TrimSpace(name)
 	hook := wgHookKey(name)
 	if pair && hook != "" {
-		// bash(1) parses the rest of the line, and has its own rule for comments.
+		// bash(1) parses the rest of a hook's line, and has its own rule for comments.
 		value, note = cutShellComment(line[strings.IndexByte(line, '=')+1:])
 	}
 	im.blank, im.empty = im.empty, line == ""
@@ -206,7 +205,7 @@ func (im *importer) read(line string) error {
 	return im.pair(name, value)
 }
 
-// begin reads the header of a section.
+// begin parses the header of a section.
 func (im *importer) begin(text, note string) error {
 	s := &wgSection{line: im.line}
 	switch strings.ToLower(strings.Join(strings.Fields(text), "")) {
@@ -234,7 +233,7 @@ func (im *importer) begin(text, note string) error {
 	return nil
 }
 
-// pair reads one Key = Value of the section.
+// pair parses one line Key = Value of a section.
 func (im *importer) pair(name, value string) error {
 	word := plain(name)
 	if why, ok := wgForeign[word]; ok {
@@ -271,12 +270,12 @@ func (im *importer) pair(name, value string) error {
 	return nil
 }
 
-// keyWords matches names of keys as programs choose them: DisallowedIPs, excluded_apps. A
-// part of a base64 key does not match.
+// keyWords matches names of keys as other programs choose them, such as DisallowedIPs and
+// excluded_apps. keyWords does not match a part of a base64 key.
 var keyWords = regexp.MustCompile(`^(?:[A-Z]{0,3}[a-z]{2,}[ _-]?){1,6}[A-Za-z]{0,3}[0-9]?$`)
 
-// shownWord is the name of an unknown key in an error. A misplaced secret may stand in the
-// place of a key's name.
+// shownWord returns the name of an unknown key for an error message. A misplaced secret may stand
+// in place of a key's name.
 func shownWord(name string) string {
 	if keyWords.MatchString(name) && !keytext.Shape.MatchString(name) {
 		return name
@@ -284,14 +283,14 @@ func shownWord(name string) string {
 	return redacted(name)
 }
 
-// wgLeftOut lists the keys that are left out for one reason.
+// wgLeftOut lists keys that Import leaves out for the same reason.
 type wgLeftOut struct {
 	why   string
 	line  int
 	words []string
 }
 
-// foreign turns another program's key into a comment.
+// foreign writes another program's key as a comment.
 func (im *importer) foreign(name, value, why string) error {
 	i := slices.IndexFunc(im.leftOut, func(l *wgLeftOut) bool { return l.why == why })
 	if i < 0 {
@@ -308,8 +307,8 @@ func (im *importer) foreign(name, value, why string) error {
 	return nil
 }
 
-// verify parses the result as the daemon will, but without a key file. A fault that it finds
-// is a contradiction, and verify reports it in the words of the wg-quick file.
+// verify parses the result as the daemon will do, but reads no key file. A fault in the result is
+// a contradiction, and verify reports it in the terms of the wg-quick file.
 func (im *importer) verify() error {
 	text := im.out.String()
 	if f := im.iface.field("private_key_file"); f != nil {

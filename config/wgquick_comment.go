@@ -12,13 +12,13 @@ import (
 	"github.com/srdtun/srdtun/internal/peerid"
 )
 
-// wgComment is a comment with a line of its own.
+// wgComment is a comment on a line of its own in a wg-quick file.
 type wgComment struct {
 	text  string
 	apart bool // an empty line is above it
 }
 
-// remember stores a comment.
+// remember stores a comment until its section is known.
 func (im *importer) remember(note string) {
 	if note = strings.TrimSpace(note); note != "" {
 		im.pending = append(im.pending, wgComment{note, im.blank})
@@ -26,19 +26,19 @@ func (im *importer) remember(note string) {
 }
 
 var (
-	// wgEnd matches the end of a peer: PiVPN writes "### end NAME ###", others "# END_PEER
-	// NAME".
+	// wgEnd matches a comment at the end of a peer, such as PiVPN's "### end NAME ###" or "#
+	// END_PEER NAME".
 	wgEnd = regexp.MustCompile(`(?i)^#*\s*end[ _]`)
-	// wgOff matches the header of a section that is commented out, and wgOffKey a key in
+	// wgOff matches the header of a section that is commented out, and wgOffKey matches a key in
 	// such a section.
 	wgOff    = regexp.MustCompile(`(?i)^#*\s*\[(peer|interface)\]`)
 	wgOffKey = regexp.MustCompile(`(?i)^#*\s*(PublicKey|PresharedKey|PrivateKey|Endpoint|AllowedIPs|PersistentKeepalive|Address|DNS|MTU|Table|ListenPort|FwMark|P(ost|re)(Up|Down)|SaveConfig)\s*=`)
 )
 
-// place assigns the stored comments to sections. It runs before a section or one of its
-// keys; next is nil at the end of the file. A comment right below a header belongs to that
-// section, and a comment right above a header belongs to the section that begins there.
-// Separate comments, and peers that are commented out, keep their places.
+// place assigns the stored comments to sections. place runs before a section or one of its keys;
+// next is nil at the end of the file. A comment right below a header belongs to the header's
+// section, and a comment right above a header to the section that begins there. Comments apart
+// from headers, and peers that are commented out, keep their positions.
 func (im *importer) place(next *wgSection) {
 	comments := im.pending
 	im.pending = nil
@@ -88,7 +88,7 @@ func (im *importer) place(next *wgSection) {
 	}
 }
 
-// lastComment returns the index of the last comment of a kind, or -1.
+// lastComment returns the index of the last comment that kind matches, or -1.
 func lastComment(comments []wgComment, kind *regexp.Regexp) int {
 	for i, c := range slices.Backward(comments) {
 		if kind.MatchString(c.text) {
@@ -105,11 +105,15 @@ func commentTexts(comments []wgComment) (v []string) {
 	return v
 }
 
-// wgNames match the comments with which programs and people name a peer. They are written
-// by wireguard-install and PiVPN ("### Client NAME", "### begin NAME ###"), Nyr's script
-// ("# BEGIN_PEER NAME"), wg-easy ("# Client: NAME (id)"), exporters of metrics ("#
-// friendly_name = NAME"), wg-gen-web ("# NAME / mail / Updated: ...") and people ("#_Name =
-// NAME").
+// wgNames match comments that contain the name of a peer. Such comments come from several programs:
+//
+//	### Client NAME                 wireguard-install
+//	### begin NAME ###              PiVPN
+//	# BEGIN_PEER NAME               Nyr's script
+//	# Client: NAME (id)             wg-easy
+//	# friendly_name = NAME          exporters of metrics
+//	# NAME / mail / Updated: ...    wg-gen-web
+//	#_Name = NAME                   people
 var wgNames = []*regexp.Regexp{
 	regexp.MustCompile(`(?i)^##+\s*(?:client|peer|user|begin)\s+(\S.*)$`),
 	regexp.MustCompile(`(?i)^#*\s*begin_peer\s+(\S.*)$`),
@@ -120,9 +124,9 @@ var wgNames = []*regexp.Regexp{
 // wgOneWord matches a comment of one word.
 var wgOneWord = regexp.MustCompile(`^[\pL\pN][\pL\pN._@+-]*$`)
 
-// wordsAreNames reports whether a single word below a header is a name, as algo writes it.
-// Algo writes a different word below each header. A note like "# gone" is only below some
-// headers.
+// wordsAreNames reports whether single words below headers are names, as algo writes them. Algo
+// writes a different word below each peer's header. A user's note such as "# gone" stands only
+// below some headers.
 func (im *importer) wordsAreNames() bool {
 	words := map[string]bool{}
 	for _, p := range im.peers {
@@ -133,7 +137,7 @@ func (im *importer) wordsAreNames() bool {
 	return len(im.peers) > 1 && len(words) == len(im.peers)
 }
 
-// peerName returns a peer's name from its comments, or "".
+// peerName returns the name of a peer from its comments, or "".
 func (s *wgSection) peerName() string {
 	texts := s.remarks
 	if n := len(s.lead); n > 0 && !slices.ContainsFunc(s.lead[n-1], wgOff.MatchString) {
@@ -141,7 +145,7 @@ func (s *wgSection) peerName() string {
 	}
 	for _, t := range texts {
 		for _, re := range wgNames {
-			// The comment's first "#" has been removed, so "###" is "##" here.
+			// The parser has removed the first "#" of the comment, so "###" is "##" here.
 			if m := re.FindStringSubmatch(t); m != nil && !wgEnd.MatchString(t) {
 				if name := cleanName(strings.Trim(m[1], "# \t\"")); name != "" {
 					return name
@@ -152,9 +156,9 @@ func (s *wgSection) peerName() string {
 	return ""
 }
 
-// cleanName turns a text into a peer's name: one line of printable characters. It returns
-// "" for a text that contains a key. If a text looks like an address, a prefix or an
-// endpoint, cleanName changes it or returns "".
+// cleanName converts a text into a peer's name: one line of printable characters. For a text that
+// contains a key, cleanName returns "". If a text looks like an address, a prefix or an endpoint,
+// cleanName changes the text or returns "".
 func cleanName(text string) string {
 	if _, err := netip.ParseAddr(text); err == nil || keytext.Shape.MatchString(text) {
 		return ""
@@ -169,7 +173,7 @@ func cleanName(text string) string {
 	return name
 }
 
-// printableName returns one line of printable characters, cut to the length of a name.
+// printableName returns one line of printable characters, cut to the maximum length of a name.
 func printableName(text string) string {
 	var b strings.Builder
 	for _, r := range strings.Join(strings.Fields(text), " ") {
@@ -180,7 +184,7 @@ func printableName(text string) string {
 	return strings.Join(strings.Fields(b.String()), " ")
 }
 
-// namePeers gives peers different names, taken from their comments.
+// namePeers gives distinct names from comments to peers.
 func (im *importer) namePeers() {
 	seen := map[string]bool{}
 	words := im.wordsAreNames()
@@ -201,7 +205,7 @@ func (im *importer) namePeers() {
 	}
 }
 
-// clipName returns the beginning of a name, cut between characters.
+// clipName returns the beginning of a name, without cutting a character in two.
 func clipName(name string, most int) string {
 	for len(name) > most {
 		r := []rune(name)

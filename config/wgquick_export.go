@@ -6,8 +6,8 @@ import (
 	"unicode"
 )
 
-// Export writes a configuration as a wg-quick(8) file. Keys that wg-quick(8) does not
-// know become comments. A peer with several endpoints keeps the first.
+// Export converts a configuration into a wg-quick(8) file. Keys that wg-quick(8) lacks become
+// comments. For a peer with several endpoints, Export keeps only the first.
 func Export(c *Config) []byte {
 	var b strings.Builder
 	b.WriteString("# Of " + oneLine(c.File) + ". The two protocols do not understand each other:\n# both ends of a tunnel need the same.\n")
@@ -53,7 +53,7 @@ func exportSection(b *strings.Builder, name string, c *Config, p *Peer) {
 	}
 }
 
-// exportHooks writes commands for bash(1), or returns "" if one does not fit into a line.
+// exportHooks returns hook commands for bash(1), or "" if a command does not fit into a line.
 func exportHooks(key string, c *Config) string {
 	h := c.Interface.Hooks
 	var text strings.Builder
@@ -72,7 +72,7 @@ func exportHooks(key string, c *Config) string {
 	return text.String()
 }
 
-// shellLine returns a command for a shell.
+// shellLine returns a command with its words quoted for a shell.
 func shellLine(argv []string) string {
 	if len(argv) == 3 && (argv[0] == "sh" || argv[0] == "bash") && argv[1] == "-c" {
 		return strings.TrimPrefix(argv[2], errexit) // wg-quick(8) sets this itself
@@ -96,8 +96,7 @@ func exportRest(b *strings.Builder, s sectionSpec, c *Config) {
 	}
 }
 
-// fromTOML writes a value in the form of wg-quick(8): without quotes, and lists with
-// commas.
+// fromTOML converts a value to the form of wg-quick(8): without quotes, and lists with commas.
 func fromTOML(v string) string {
 	vals, err := decodeTOML("x = " + v + "\n")
 	if err != nil {

@@ -11,10 +11,10 @@ import (
 	"github.com/srdtun/srdtun/internal/wgquick"
 )
 
-// wgHooks are the keys whose values are commands for bash(1).
+// wgHooks are the wg-quick keys whose values are commands for bash(1).
 var wgHooks = []string{"PreUp", "PostUp", "PreDown", "PostDown"}
 
-// wgHookKey returns the usual spelling of such a key, or "" if name is none.
+// wgHookKey returns the usual spelling of a key in wgHooks, or "" for another key.
 func wgHookKey(name string) string {
 	for _, w := range wgHooks {
 		if plain(name) == strings.ToLower(w) {
@@ -24,13 +24,13 @@ func wgHookKey(name string) string {
 	return ""
 }
 
-// hookKey returns srdtun's key for a key in wgHooks.
+// hookKey returns the configuration key for a key in wgHooks.
 func hookKey(word string) string {
 	return map[string]string{"PreUp": "pre_up", "PostUp": "post_up", "PreDown": "pre_down", "PostDown": "post_down"}[word]
 }
 
-// cutShellComment removes the comment from a command. A comment begins with a "#" at the
-// start of a word and outside of quotes.
+// cutShellComment separates a command from its comment. A comment begins with a "#" at the start
+// of a word outside quotes.
 func cutShellComment(text string) (command, note string) {
 	quote := byte(0)
 	for i := range len(text) {
@@ -49,27 +49,27 @@ func cutShellComment(text string) (command, note string) {
 }
 
 var (
-	// plainWord matches a word that a shell passes to a program unchanged.
+	// plainWord matches a word that a shell passes unchanged to a program.
 	plainWord = regexp.MustCompile(`^[A-Za-z0-9_@%+=:,./-]+$`)
-	// shellWord matches a first word that is built into the shell, or that sets a
-	// variable for the command.
+	// shellWord matches a first word that only a shell can run, or that sets a variable for the
+	// command.
 	shellWord = regexp.MustCompile(`^(\.|:|alias|case|cd|command|declare|eval|exec|exit|export|for|function|if|let|local|popd|pushd|read|return|set|shift|shopt|source|time|trap|type|ulimit|umask|unset|until|wait|while|.*=.*)$`)
-	// bashOnly matches syntax of bash(1) that sh(1) lacks; wg-quick(8) is written in
+	// bashOnly matches syntax that bash(1) has and sh(1) lacks, because wg-quick(8) runs hooks in
 	// bash.
 	bashOnly = regexp.MustCompile(`[<>]\(|\[\[|<<<|&>|\|&|\$'|\(\(|=~|\{[^{} ]*(,|\.\.)[^{} ]*\}|\$\{[^}]*(//|\^\^|,,|\[|:\d)|\$(RANDOM|UID|HOSTNAME|EUID|SECONDS)\b|(^|[;&|({]\s*)(source|shopt|declare|function|let|pushd|popd)\s|\+=\(`)
-	// runsWG matches a command of WireGuard's own tools, which do not work on srdtun's
-	// interfaces.
+	// runsWG matches a call of WireGuard's own tools, which do not work on srdtun's interfaces.
 	runsWG = regexp.MustCompile("(?:^|[;&|({`]|\\b(?:sudo|exec|then|do|else|time|command|env)\\s)\\s*(?:[\\w./-]*/)?(?:a?wg(?:-quick)?)(?:\\s|$)")
-	// showsMark matches a request to wg(8) for the mark of the outer packets, as in the
-	// kill switch of its manual.
+	// showsMark matches a call of wg(8) that prints the mark of outer packets, as in the kill
+	// switch of its manual.
 	showsMark = regexp.MustCompile("\\$\\(\\s*a?wg show \\S+ fwmark\\s*\\)|`\\s*a?wg show \\S+ fwmark\\s*`")
-	// setsKey matches a command that sets the interface's key, as wg-quick(8) shows it.
+	// setsKey matches a command that sets the interface's private key, as in the manual of
+	// wg-quick(8).
 	setsKey     = regexp.MustCompile(`\ba?wg\s+set\s+\S+\s+.*\bprivate-key\b`)
 	setsKeyFile = regexp.MustCompile(`^(?:\S*/)?a?wg\s+set\s+\S+\s+private-key\s+(?:<\(\s*cat\s+([^\s;&|<>$()"'` + "`" + `]+)\s*\)|([^\s;&|<>$()"'` + "`" + `]+))$`)
 )
 
-// hook imports a command. A program with plain words becomes a list of words; any other
-// command runs through its shell.
+// hook imports a hook command. A program with plain words becomes a list of words, and any other
+// command runs in a shell.
 func (im *importer) hook(word, text string) error {
 	switch {
 	case im.at.name != "interface":
@@ -93,7 +93,7 @@ func (im *importer) hook(word, text string) error {
 	return nil
 }
 
-// keyHook imports the path of the key file that a command reads.
+// keyHook imports the path of the key file from a hook that sets the private key.
 func (im *importer) keyHook(word, text string) error {
 	m := setsKeyFile.FindStringSubmatch(text)
 	if m == nil {
@@ -110,12 +110,12 @@ func (im *importer) keyHook(word, text string) error {
 	return nil
 }
 
-// remarkHook keeps a command as a comment, with the reason.
+// remarkHook keeps a hook command as a comment, with the reason.
 func (im *importer) remarkHook(word, text, why string) {
 	im.iface.remarks = append(im.iface.remarks, word+" = "+text, "  ^ not taken over: "+why)
 }
 
-// settleHooks turns the texts of hooks into commands.
+// settleHooks converts the texts of hooks into commands.
 func (im *importer) settleHooks() {
 	mark := im.outerMark()
 	for _, word := range wgHooks {
@@ -154,7 +154,7 @@ func counted(word string, n int) string {
 	return fmt.Sprintf("%s (%d)", word, n)
 }
 
-// remarkUnwanted keeps commands as comments that the user can uncomment.
+// remarkUnwanted keeps hook commands as comments, so that the user can uncomment them.
 func (im *importer) remarkUnwanted(f *wgField) {
 	im.note(f.items[0].line, f.word, "left out because of --no-hooks")
 	for _, l := range f.lines() {
@@ -163,8 +163,8 @@ func (im *importer) remarkUnwanted(f *wgField) {
 	im.iface.drop(f.key)
 }
 
-// withoutWG replaces a command's request to wg(8) for the mark by the mark. A command
-// with another call of wg(8) is left out, and why has the reason.
+// withoutWG replaces a call of wg(8) for the mark by the mark itself. A command with another call
+// of wg(8) is left out, and the result why has the reason.
 func withoutWG(text, mark string) (command, why string) {
 	if mark != "" {
 		text = showsMark.ReplaceAllLiteralString(text, mark)
@@ -175,9 +175,9 @@ func withoutWG(text, mark string) (command, why string) {
 	return text, ""
 }
 
-// outerMark returns the mark of the outer packets for commands that ask wg(8) for it; ""
-// if there is none. With a default route, wg-quick(8) and the daemon choose the mark
-// themselves. So outerMark writes the mark into the configuration.
+// outerMark returns the mark of outer packets that wg(8) would print to a hook, or "" without a
+// mark. For a default route, wg-quick(8) and the daemon choose the mark themselves. So
+// outerMark writes a mark into the configuration.
 func (im *importer) outerMark() string {
 	if f := im.iface.field("fwmark"); f != nil {
 		if f.value == "0" || f.value == "0x0" || f.value == `"off"` {
@@ -195,10 +195,10 @@ func (im *importer) outerMark() string {
 	return f.value
 }
 
-// showsDefault matches a default route in TOML.
+// showsDefault matches a default route in TOML syntax.
 var showsDefault = regexp.MustCompile(`/0"$`)
 
-// anyItem reports whether a list of the sections has a member that kind matches.
+// anyItem reports whether kind matches a member of a list in the sections.
 func anyItem(sections []*wgSection, kind *regexp.Regexp, keys ...string) bool {
 	for _, s := range sections {
 		for _, key := range keys {
@@ -210,10 +210,10 @@ func anyItem(sections []*wgSection, kind *regexp.Regexp, keys ...string) bool {
 	return false
 }
 
-// errexit makes sh(1) end at the first failed command, as wg-quick(8) does.
+// errexit makes sh(1) exit at the first failed command, as wg-quick(8) does.
 const errexit = "set -e; "
 
-// hookCommand returns the command that runs a text for bash.
+// hookCommand splits a simple text into words, and passes any other text to a shell.
 func hookCommand(text string) []string {
 	words := strings.Fields(text)
 	simple := len(words) <= maxWords && !shellWord.MatchString(words[0])

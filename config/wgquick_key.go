@@ -10,19 +10,19 @@ import (
 	"strings"
 )
 
-// wgKey is a key of wg(8) or wg-quick(8) that has a counterpart in srdtun.
+// wgKey is a wg(8) or wg-quick(8) key that has a counterpart in srdtun.
 type wgKey struct {
 	section, key string // ours
 	word         string // its spelling in their manual
 	empty        bool   // they accept an empty value, and ignore the line
-	// one parses a value without blanks, and returns it in TOML, or "" for srdtun's
+	// The function one parses a value without spaces, and returns it as TOML, or "" for srdtun's
 	// default.
 	one func(im *importer, value string) (string, error)
-	// list adds the members of a value to the section's list.
+	// The function list adds the members of a value to the section's list.
 	list func(im *importer, k wgKey, value string) error
 }
 
-// wgKeys contains the keys by their name in small letters.
+// wgKeys has the wg-quick keys by their names in lower case.
 var wgKeys map[string]wgKey
 
 func init() { // init avoids a cycle: functions in the table read the table
@@ -54,9 +54,9 @@ const (
 	isWARP     = "Cloudflare's, whose service does not speak srdtun"
 )
 
-// wgForeign are keys of other programs that use such files. Those keys affect nothing
-// inside the tunnel, so the file keeps its meaning without them. A key that directs
-// packets (ExcludedIPs) is not among them, and ends the import.
+// wgForeign has keys that other programs add to wg-quick files. These keys affect nothing inside
+// the tunnel, so the file keeps its meaning without them. A key that directs packets, such as
+// ExcludedIPs, is not in wgForeign, and ends the import.
 var wgForeign = map[string]string{
 	"jc": isAmnezia, "jmin": isAmnezia, "jmax": isAmnezia, "itime": isAmnezia,
 	"s1": isAmnezia, "s2": isAmnezia, "s3": isAmnezia, "s4": isAmnezia,
@@ -74,7 +74,7 @@ var wgForeign = map[string]string{
 	"reserved": isWARP, "clientid": isWARP,
 }
 
-// wgWord returns wg-quick(8)'s name for a key of srdtun, or "".
+// wgWord returns the wg-quick(8) name of a configuration key, or "".
 func wgWord(key string) string {
 	for _, k := range wgKeys {
 		if k.key == key {
@@ -84,7 +84,7 @@ func wgWord(key string) string {
 	return ""
 }
 
-// inWGWords replaces srdtun's keys in a message by wg-quick(8)'s.
+// inWGWords replaces configuration keys in a message by wg-quick(8) names.
 func inWGWords(msg string) string {
 	for _, s := range schema {
 		for _, k := range s.keys {
@@ -96,7 +96,7 @@ func inWGWords(msg string) string {
 	return strings.ReplaceAll(msg, "interface.", "")
 }
 
-// wgNearest returns wg-quick(8)'s key with the fewest edits to name.
+// wgNearest returns the wg-quick(8) key with the smallest edit distance to name.
 func wgNearest(name string) string {
 	var words []string
 	for _, k := range wgKeys {
@@ -107,8 +107,8 @@ func wgNearest(name string) string {
 	return nearest(name, words)
 }
 
-// wgKeyText reads a private or public key. The spelling of a public key is checked later,
-// when the result is parsed.
+// wgKeyText parses a private or public key. Parse later checks the spelling of a public key in
+// the result.
 func wgKeyText(_ *importer, value string) (string, error) {
 	k, err := ParseSecret(value)
 	if err == nil && k.IsZero() {
@@ -117,7 +117,7 @@ func wgKeyText(_ *importer, value string) (string, error) {
 	return inTOML(value), err
 }
 
-// wgPreshared reads a preshared key. A key of zeros means that there is none (wg(8)).
+// wgPreshared parses a preshared key. A preshared key of zeros means no key (wg(8)).
 func wgPreshared(_ *importer, value string) (string, error) {
 	k, err := ParseSecret(value)
 	if err != nil || k.IsZero() {
@@ -134,12 +134,12 @@ func wgPort(_ *importer, value string) (string, error) {
 	return strconv.Itoa(int(port)), nil
 }
 
-// leastMTU is the packet size that every host must accept (RFC 791 section 3.1). A
-// smaller value is a mistake.
+// leastMTU is the packet size in bytes that every host must accept (RFC 791, section 3.1). An MTU
+// below leastMTU is a mistake.
 const leastMTU = 576
 
-// wgMTU raises a value below srdtun's bound. A file may have a small MTU because of the
-// outer network, which does not limit inner packets in srdtun.
+// wgMTU raises an MTU below srdtun's minimum. A file may have a small MTU because of the outer
+// network, but the outer network does not limit inner packets in srdtun.
 func wgMTU(im *importer, value string) (string, error) {
 	n, err := strconv.ParseUint(value, 0, 31) // ip(8) accepts hexadecimal too
 	switch {
@@ -170,7 +170,7 @@ func wgMark(_ *importer, value string) (string, error) {
 	return strconv.FormatUint(n, 10), nil
 }
 
-// wgTables are the tables that have a name for ip(8) on every host.
+// wgTables has the routing tables that have a name in ip(8) on every host.
 var wgTables = map[string]uint32{"main": 254, "default": 253, "local": 255, "0": 254}
 
 func wgTable(im *importer, value string) (string, error) {
@@ -190,8 +190,7 @@ func wgTable(im *importer, value string) (string, error) {
 	return "", fmt.Errorf("no routing table of this host has the name %s (/etc/iproute2/rt_tables); want off, auto, a number from 1 to %d or such a name", quoted(value), uint32(math.MaxUint32))
 }
 
-// wgSave reads SaveConfig, which has no counterpart, because srdtun never writes the file
-// by itself.
+// wgSave leaves out SaveConfig, because srdtun never writes the file by itself.
 func wgSave(im *importer, value string) (string, error) {
 	switch strings.ToLower(value) {
 	case "true":
@@ -205,7 +204,7 @@ func wgSave(im *importer, value string) (string, error) {
 	return "", nil
 }
 
-// insteadOfSave names the replacement of SaveConfig.
+// insteadOfSave is the advice for a file with SaveConfig.
 const insteadOfSave = "srdtun set --save writes its changes to the file"
 
 func wgKeepalive(_ *importer, value string) (string, error) {
@@ -219,7 +218,7 @@ func wgKeepalive(_ *importer, value string) (string, error) {
 	return strconv.FormatUint(n, 10), nil
 }
 
-// wgEndpoint accepts the form of wg(8): the port follows the last colon, even in an IPv6
+// wgEndpoint accepts the syntax of wg(8): the port follows the last colon, even in an IPv6
 // address without brackets.
 func wgEndpoint(_ *importer, value string) (string, error) {
 	host, port := value, ""
@@ -246,12 +245,12 @@ func wgEndpoint(_ *importer, value string) (string, error) {
 	return listTOML([]string{Endpoint{Host: host, Port: n}.String()}), nil
 }
 
-// wgSplit splits a list as wg-quick(8) does, at commas and blanks.
+// wgSplit splits a list at commas and spaces, as wg-quick(8) does.
 func wgSplit(value string) []string {
 	return strings.FieldsFunc(value, func(r rune) bool { return r == ',' || r == ' ' || r == '\t' })
 }
 
-// put adds a member to a list, unless the list already has it.
+// put adds a member to a list that does not have it yet.
 func (f *wgField) put(text string, line int) {
 	one := wgItem{inTOML(text), line}
 	if !slices.ContainsFunc(f.items, func(i wgItem) bool { return i.text == one.text }) {
@@ -289,7 +288,8 @@ func wgResolvers(im *importer, k wgKey, value string) error {
 	return nil
 }
 
-// wgAllowed adds prefixes, and removes those with a minus sign (wg(8), allowed-ips).
+// wgAllowed adds prefixes to the list, and removes prefixes with a minus sign (wg(8),
+// allowed-ips).
 func wgAllowed(im *importer, k wgKey, value string) error {
 	f := im.at.add(k.key, k.word, im.line)
 	for part := range strings.SplitSeq(strings.Join(strings.Fields(value), ""), ",") {
@@ -310,7 +310,7 @@ func wgAllowed(im *importer, k wgKey, value string) error {
 	return nil
 }
 
-// wgPrefix parses a prefix as wg(8) does, which accepts leading zeros in the length.
+// wgPrefix parses a prefix, and accepts leading zeros in the length, as wg(8) does.
 func wgPrefix(text string) (netip.Prefix, error) {
 	addr, length, ok := strings.Cut(text, "/")
 	if n, err := strconv.ParseUint(length, 10, 8); ok && err == nil && length[0] != '+' {

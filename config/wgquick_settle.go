@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// settle checks and completes the sections after all have been read.
+// settle checks and completes the sections after read has parsed all lines.
 func (im *importer) settle() error {
 	if im.iface == nil {
 		return im.fail(0, "PrivateKey", "is missing: there is no [Interface]")
@@ -35,8 +35,8 @@ func (im *importer) settle() error {
 	return nil
 }
 
-// settleKey chooses between several private keys. A command that sets the key runs after
-// wg reads the file, so the command's key file wins.
+// settleKey chooses one of several private keys. A PostUp command that sets the key runs after wg
+// has read the file, so the key file of the command wins.
 func (im *importer) settleKey() error {
 	file, key := im.iface.field("private_key_file"), im.iface.field("private_key")
 	switch {
@@ -53,9 +53,9 @@ func (im *importer) settleKey() error {
 	return nil
 }
 
-// settleAddresses keeps the shortest prefix length of each address: its network contains the
-// others. wg-quick gives the device each IPv4 address with all its lengths. If anything else is
-// listed twice, wg-quick fails, because the kernel refuses it.
+// settleAddresses keeps the shortest prefix of each address, because its network contains the
+// others. wg-quick gives the device each IPv4 address with all its prefix lengths. If any other
+// item occurs twice, wg-quick fails, because the kernel refuses the second.
 func (im *importer) settleAddresses() {
 	f := im.iface.field("address")
 	if f == nil {
@@ -85,15 +85,15 @@ func (im *importer) settleAddresses() {
 	})
 }
 
-// prefix is an address that wgAddresses has checked.
+// prefix parses an item that wgAddresses has already checked.
 func (i wgItem) prefix() netip.Prefix {
 	text, _ := strconv.Unquote(i.text)
 	p, _ := parsePrefix(text)
 	return p
 }
 
-// mergePeers merges peers with the same key. As with wg, the later section's values win,
-// and its AllowedIPs replace all earlier ones.
+// mergePeers merges the sections of peers with the same key. As in wg, values of the later
+// section win, and its AllowedIPs replace all earlier ones.
 func (im *importer) mergePeers() {
 	first := map[string]*wgSection{}
 	im.peers = slices.DeleteFunc(im.peers, func(p *wgSection) bool {
@@ -120,7 +120,7 @@ func (im *importer) mergePeers() {
 	})
 }
 
-// settlePrefixes removes a prefix from all its peers except the last, as wg does.
+// settlePrefixes removes a prefix from all peers except the last one that has it, as wg does.
 func (im *importer) settlePrefixes() {
 	owner := map[string]*wgSection{}
 	for _, p := range slices.Backward(im.peers) {

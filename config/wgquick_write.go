@@ -2,7 +2,7 @@ package config
 
 import "strings"
 
-// write writes the configuration.
+// write writes the imported configuration.
 func (im *importer) write() {
 	for _, s := range append([]*wgSection{im.iface}, im.peers...) {
 		im.writeSection(s)
@@ -30,7 +30,8 @@ func (im *importer) writeSection(s *wgSection) {
 	}
 }
 
-// lines returns the lines of a key and its value. Each command has a line of its own.
+// lines returns the text lines of a key and its value. In a list of hook commands, each command
+// has a line of its own.
 func (f *wgField) lines() []wgItem {
 	head := f.key + " = "
 	if f.value != "" {
@@ -56,7 +57,8 @@ func (f *wgField) lines() []wgItem {
 	return append(lines, wgItem{"]", f.line})
 }
 
-// put adds a line to the result. from is the number of its line in the wg-quick file.
+// put adds a line to the result. The argument from is the number of the corresponding line in the
+// wg-quick file.
 func (im *importer) put(text string, from int) {
 	im.out.WriteString(text + "\n")
 	im.from = append(im.from, from)

@@ -18,7 +18,7 @@ const protocol = "srdperf/1"
 // clientsMost bounds the clients of a server, because each client uses the memory of a peer.
 const clientsMost = 64
 
-// target is a server: KEY@ADDR, or KEY@ADDR,ADDR.
+// target is a server in the form KEY@ADDR or KEY@ADDR,ADDR.
 type target struct {
 	key   ep.PublicKey
 	addrs []netip.AddrPort
