@@ -190,7 +190,7 @@ func (d *draft) checkPrefixes() {
 }
 
 // checkOuterRoutes finds peers whose allowed IPs contain one of their endpoints as a single
-// address. With such an allowed IP, outer packets would enter the tunnel again and again. Wider
+// address. Outer packets to such an endpoint would enter the tunnel again and again. Wider
 // prefixes are allowed, because another route or the user's own rules may lead the outer packets
 // out.
 func (d *draft) checkOuterRoutes() {
@@ -207,7 +207,7 @@ func loopOf(p *Peer, j int) string {
 	return p.Endpoints[j].Host + " is among allowed_ips: the route to it would be the tunnel itself"
 }
 
-// loopsBack returns the first endpoint of a peer that is a single address in its allowed IPs.
+// loopsBack returns the first endpoint of a peer that its allowed IPs contain as a single address.
 func loopsBack(i *Interface, p *Peer) (endpoint int, loops bool) {
 	if i.Table.Off || i.Table.ID != 0 || i.FwMark != 0 {
 		return 0, false

@@ -326,8 +326,7 @@ func (c *concealer) freeWord(k keySpec, text string, whole bool) bool {
 	return false
 }
 
-// tangledRun is the length of a run of letters and digits that no user would type. A part of a
-// key with this length has more than 64 bits.
+// tangledRun is the length of a run of letters and digits that no user would type. Twelve characters of a base64 key have more than 64 bits.
 const tangledRun = 12
 
 // tangled reports whether a text contains a run of characters that looks random. For a path,

@@ -91,7 +91,7 @@ func spelling(section, key string) (home, spelled string) {
 	return home, spelled
 }
 
-// leastPart is the minimum length, in bytes, of a part of a key's name that counts as the key.
+// leastPart is the minimum length, in bytes, of a word that can stand for a longer key.
 const leastPart = 4
 
 // partOf returns the only known key that contains a word, such as persistent_keepalive for
