@@ -5,8 +5,8 @@ import (
 	"github.com/srdtun/srdtun/srd/internal/wire"
 )
 
-// Book records received packets and messages as an honest receiver does. The zero value
-// has not seen any packet.
+// Book records received packets and messages as an honest receiver does. The zero value of a
+// Book has recorded no packet.
 type Book struct {
 	slots   map[uint16]*arrivals
 	dirty   []uint16 // slots with packets since their last record
@@ -15,7 +15,7 @@ type Book struct {
 	Bytes   int
 }
 
-// arrivals are the packets on one slot of the other side.
+// arrivals records the packets received on one path slot of the other side.
 type arrivals struct {
 	highest uint64
 	below   uint64
@@ -23,11 +23,11 @@ type arrivals struct {
 	leftOut []uint64 // skipped numbers, newest last
 }
 
-// leftOutKept bounds the stored skipped numbers (leftOut) of a slot.
+// leftOutKept bounds the skipped packet numbers stored for a slot.
 const leftOutKept = 8
 
-// Packet records a packet. On a network that keeps order and loses no packets, the sender
-// skipped a missing number on purpose.
+// Packet records a packet. The network must keep order and lose no packets. A missing number
+// then means that the sender skipped the number on purpose.
 func (b *Book) Packet(h *Header, size int) {
 	b.Packets++
 	b.Bytes += size
@@ -66,13 +66,14 @@ func shifted(below, n uint64) uint64 {
 	return below<<n | 1<<(n-1)
 }
 
-// Message records a message.
+// Message records a received message number.
 func (b *Book) Message(number uint32) { b.inbox.Set(seq.Expand(number, b.inbox.FirstMissing())) }
 
 // FirstMissing returns the number of the first missing message.
 func (b *Book) FirstMissing() uint64 { return b.inbox.FirstMissing() }
 
-// Records returns records for new packets, as many as fit into one acknowledgement.
+// Records returns ack records for the slots with new packets, as many as fit into one
+// acknowledgement.
 func (b *Book) Records() (v []Record) {
 	for len(b.dirty) > 0 && len(v) < wire.MaxAckRecords {
 		slot := b.dirty[0]
@@ -84,10 +85,10 @@ func (b *Book) Records() (v []Record) {
 	return v
 }
 
-// Ack appends an honest acknowledgement.
+// Ack appends an honest acknowledgement to f.
 func (b *Book) Ack(f Frames) Frames { return f.Ack(b.FirstMissing(), 0, b.Records(), b.Words()) }
 
-// Words returns the bitmap of received messages above the first missing one.
+// Words returns the bitmap of received messages above the first missing message.
 func (b *Book) Words() []uint64 {
 	var w [wire.MaxAckWords]uint64
 	return append([]uint64(nil), w[:b.inbox.Words(w[:])]...)
@@ -111,7 +112,7 @@ func (b *Book) Highest(slot uint16) uint64 {
 	return 0
 }
 
-// LeftOut returns the last numbers that the sender skipped on a slot.
+// LeftOut returns the last packet numbers that the sender skipped on a slot.
 func (b *Book) LeftOut(slot uint16) []uint64 {
 	if a := b.slots[slot]; a != nil {
 		return a.leftOut

@@ -1,13 +1,13 @@
-// Package liar plays a dishonest communication partner. It has the tools of a stranger who
-// knows only public keys. It also plays a configured peer that has real keys and lies with
-// them. The simulator and end-to-end tests attack with it. No shipped program imports it.
+// Package liar plays a dishonest communication partner. It can play a stranger who has only
+// public keys. It can also play a configured peer that has real keys and sends lies. The
+// simulator and end-to-end tests attack with this package. No shipped program imports it.
 //
-// In mac.go it makes a stranger's packets. They have a correct mac1, and a mac2 by a
-// cookie that the stranger received. This code follows docs/wire.md and shares nothing
-// with srd/handshake. Peers perform handshakes (peer.go). Sessions seal and open packets
-// with any slot and number (session.go). Frames may hold any content (frames.go). A Book
-// keeps the records of an honest receiver (book.go), so that honest acknowledgements can
-// be mixed with lies.
+// The file mac.go makes a stranger's packets. They have a correct mac1, and a mac2 computed with
+// a cookie that the stranger received. The code in mac.go follows docs/wire.md and shares
+// nothing with srd/handshake. A Peer performs handshakes (peer.go). A Session seals and opens
+// packets with any slot and number (session.go). Frames may have any content (frames.go). A Book
+// keeps the records of an honest receiver (book.go), so that attacks can mix honest
+// acknowledgements with lies.
 //
 // The package is pure, and its types are not safe for concurrent use.
 package liar

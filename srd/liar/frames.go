@@ -2,7 +2,6 @@ package liar
 
 import "github.com/srdtun/srdtun/srd/internal/wire"
 
-// These are the parts of frames.
 type (
 	Frame  = wire.Frame
 	Imm    = wire.Imm
@@ -11,7 +10,7 @@ type (
 	Header = wire.Header
 )
 
-// These are the kinds of frames that a liar sends.
+// A liar sends frames of these kinds.
 const (
 	KindMessage   = wire.KindMessage
 	KindTombstone = wire.KindTombstone
@@ -21,14 +20,14 @@ const (
 	KindPing      = wire.KindPing
 )
 
-// These are sizes of a packet's parts in bytes.
+// Overhead, SecretLen and MetricLen are sizes of a packet's parts in bytes.
 const (
 	Overhead  = wire.Overhead
 	SecretLen = wire.SecretFrameLen
 	MetricLen = wire.MetricLen
 )
 
-// Frames is the plaintext of a packet. Each method appends a frame.
+// Frames is the plaintext of a packet. Each method appends a frame to it.
 type Frames []byte
 
 // Message appends a message with its 32-bit number, immediate and payload.
@@ -36,7 +35,7 @@ func (f Frames) Message(number uint32, imm *Imm, payload []byte) Frames {
 	return wire.AppendMessage(f, number, imm, payload)
 }
 
-// Tombstone appends a tombstone.
+// Tombstone appends a tombstone: a message number without payload.
 func (f Frames) Tombstone(number uint32, imm *Imm) Frames {
 	return wire.AppendTombstone(f, number, imm)
 }
@@ -55,10 +54,10 @@ func (f Frames) Response(s Secret) Frames { return wire.AppendSecret(f, wire.Kin
 // Close appends a frame that ends the session.
 func (f Frames) Close() Frames { return wire.AppendClose(f, 0) }
 
-// Ping appends a frame that asks for an acknowledgement.
+// Ping appends a frame that requests an acknowledgement.
 func (f Frames) Ping() Frames { return wire.AppendPing(f) }
 
-// Stamp appends a sending time.
+// Stamp appends a frame with the sending time us, in microseconds.
 func (f Frames) Stamp(us uint32) Frames { return wire.AppendStamp(f, us) }
 
 // Metric appends a claimed congestion metric for one of the receiver's paths.

@@ -10,7 +10,7 @@ import (
 	"github.com/srdtun/srdtun/srd/handshake"
 )
 
-// These are sizes and offsets in handshake packets, in bytes (docs/wire.md).
+// Sizes and offsets in handshake packets are in bytes (docs/wire.md).
 const (
 	macLen      = 16
 	nonceAt     = 8
@@ -48,8 +48,8 @@ func mac(key, msg []byte) []byte {
 	return h.Sum(nil)
 }
 
-// NoiseInitiation returns an initiation of random bytes. Only its first bytes, the index
-// and the MACs are valid.
+// NoiseInitiation returns an initiation of random bytes. Only the type, the reserved bytes, the
+// index and the MACs are valid.
 func NoiseInitiation(rng io.Reader, to handshake.PublicKey, index uint32, cookie *Cookie) []byte {
 	return noise(rng, handshake.InitiationSize, initiation, to, cookie, index)
 }
@@ -70,8 +70,8 @@ func noise(rng io.Reader, size int, first byte, to handshake.PublicKey, cookie *
 	return b
 }
 
-// FalseCookie returns a cookie reply to msg, an observed initiation or response, that
-// seems to come from the host with the public key by. The cookie in it is useless.
+// FalseCookie returns a forged cookie reply to msg, an observed initiation or response. The
+// reply seems to come from the host with the public key by, but its cookie is random.
 func FalseCookie(rng io.Reader, msg []byte, by handshake.PublicKey) []byte {
 	b := make([]byte, sealedAt, handshake.CookieSize)
 	b[0] = cookieReply
@@ -101,7 +101,7 @@ func cookieSeal(by handshake.PublicKey) aead {
 	return a
 }
 
-// read fills b with random bytes; a liar's source of randomness does not fail.
+// read fills b with random bytes. A liar's source of randomness does not fail.
 func read(rng io.Reader, b []byte) {
 	if _, err := io.ReadFull(rng, b); err != nil {
 		panic("liar: source of randomness: " + err.Error())

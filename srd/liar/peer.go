@@ -8,7 +8,7 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// Config configures a Peer, as a configuration file does.
+// Config has the values that a configuration file sets for a peer.
 type Config struct {
 	Identity    *handshake.Identity
 	Remote      handshake.PublicKey
@@ -32,16 +32,16 @@ func New(cfg Config) *Peer {
 	return &Peer{Config: cfg, stamp: handshake.NewStamper(cfg.Remote)}
 }
 
-// Restart simulates a new process of the peer: a new incarnation, with packet numbers
-// from the beginning.
+// Restart simulates a new process of the peer. The new process has a new incarnation, and its
+// packet numbers start at zero.
 func (p *Peer) Restart() {
 	p.Incarnation = binary.BigEndian.Uint64(p.random(8))
 	p.numbers = [1 << 16]uint64{}
 	p.attempt = nil
 }
 
-// Call returns an initiation, with mac2 if there is a cookie. It drops the previous
-// attempt.
+// Call returns an initiation, with mac2 if the peer has a cookie. The previous attempt is
+// dropped.
 func (p *Peer) Call(now mono.Time, at handshake.Timestamp) []byte {
 	p.stamp.Expire(now)
 	h := handshake.Hello{Timestamp: at, Incarnation: p.Incarnation, Offers: p.Offers}
@@ -56,8 +56,8 @@ func (p *Peer) Call(now mono.Time, at handshake.Timestamp) []byte {
 // Cookie stores the cookie from a cookie reply of a host under load.
 func (p *Peer) Cookie(now mono.Time, msg []byte) { _ = p.stamp.ConsumeCookie(now, msg) }
 
-// Respond handles the response to the last call and returns the session, or nil if msg is
-// not such a response.
+// Respond handles the response to the last initiation and returns the session. If msg is no such
+// response, Respond returns nil.
 func (p *Peer) Respond(msg []byte) *Session {
 	if p.attempt == nil {
 		return nil
@@ -70,8 +70,8 @@ func (p *Peer) Respond(msg []byte) *Session {
 	return p.session(&r)
 }
 
-// Answer handles an initiation from the other side. It returns the new session and the
-// response, or nil if msg is not an initiation.
+// Answer handles an initiation from the other side, and returns the new session and the
+// response. If msg is not an initiation, Answer returns nil.
 func (p *Peer) Answer(msg []byte) (*Session, []byte) {
 	in, err := p.Identity.Receive(msg)
 	if err != nil || in.Remote != p.Remote {

@@ -32,14 +32,14 @@ func (p *Peer) session(r *handshake.Result) *Session {
 	}
 }
 
-// Seal returns a packet with the frames f and the next number of a slot.
+// Seal returns a packet with the frames f and the next packet number of a slot.
 func (s *Session) Seal(slot uint16, f Frames) []byte {
 	n := s.numbers[slot]
 	s.numbers[slot]++
 	return s.SealAs(Header{Slot: slot, Index: s.Remote, PN: n}, f)
 }
 
-// Skip skips n numbers of a slot.
+// Skip skips n packet numbers of a slot.
 func (s *Session) Skip(slot uint16, n uint64) { s.numbers[slot] += n }
 
 // SealAs returns a packet with the frames f and an arbitrary header.
@@ -51,8 +51,8 @@ func (s *Session) SealAs(h Header, f Frames) []byte {
 	return s.seal.Seal(b, n[:], f, b)
 }
 
-// Open returns the header and the frames of a packet from the other side. The result ok
-// is false if the packet does not belong to this session.
+// Open returns the header and the frames of a packet from the other side. If the packet does not
+// belong to this session, ok is false.
 func (s *Session) Open(b []byte) (h Header, plain []byte, ok bool) {
 	if !wire.IsData(b) {
 		return h, nil, false

@@ -11,19 +11,19 @@ import (
 )
 
 const (
-	// clockEvery is the interval between checks for a suspension of the machine. A check
-	// is a system call and costs ten times as much as reading the monotonic clock.
+	// clockEvery is the interval between checks for a suspension of the machine. A check makes a
+	// system call and costs ten times as much as reading the monotonic clock.
 	clockEvery = 100 * time.Millisecond
-	// clockLeast is the shortest suspension that counts. The two clocks are read one
-	// after the other, so they differ a little even without a suspension.
+	// clockLeast is the shortest suspension that counts. The two clocks are read one after the
+	// other, so they differ a little even without a suspension.
 	clockLeast = 10 * time.Millisecond
 	// clockFirst is a clock's first time. It is not zero, because zero means "no time".
 	clockFirst = mono.Time(1)
 )
 
-// clock is monotonic and, unlike Go's monotonic clock, counts suspended time. For the
-// peers time passes during a suspension, and keys must not live longer because of it.
-// After a suspension the clock may lag for clockEvery.
+// clock is monotonic and, unlike Go's monotonic clock, counts suspended time. The peers' clocks
+// run on during a suspension of this host, and keys must not live longer because of it. After a
+// suspension the clock may lag for clockEvery.
 type clock struct {
 	start  time.Time
 	boot   func() int64 // nanoseconds of CLOCK_BOOTTIME
@@ -32,7 +32,7 @@ type clock struct {
 	looked atomic.Int64 // last check, nanoseconds since the start
 	wall   wallClock
 
-	// both reads the wall clock, and then the monotonic clock since start.
+	// both reads the wall clock, and then the monotonic time since start.
 	both func() (wall int64, since time.Duration)
 }
 
@@ -51,14 +51,14 @@ func (c *clock) after(since time.Duration) mono.Time {
 	return clockFirst.Add(since + time.Duration(c.asleep.Load()))
 }
 
-// look adds a suspension to the clock. A worker calls it after each wake-up.
+// look adds the time of a suspension to the clock. A worker calls look after each wake-up.
 func (c *clock) look() {
 	since, looked := int64(time.Since(c.start)), c.looked.Load()
 	if since-looked < int64(clockEvery) || !c.looked.CompareAndSwap(looked, since) {
 		return
 	}
-	// The monotonic clock is read last, so that the difference is never too large:
-	// correcting an excess would turn time back.
+	// The monotonic clock is read last, so that the difference is never too large. A difference
+	// that is too large would later turn time back.
 	passed := c.boot() - c.base
 	asleep := passed - int64(time.Since(c.start))
 	if old := c.asleep.Load(); asleep > old+int64(clockLeast) {
@@ -66,13 +66,12 @@ func (c *clock) look() {
 	}
 }
 
-// bootTime reads the clock that counts suspended time. It makes the system call without telling
-// Go's scheduler. Otherwise the scheduler would wake its monitor thread, which polls some fifty
-// times before it sleeps again.
+// bootTime reads the clock that counts suspended time. The system call bypasses Go's scheduler.
+// Otherwise the scheduler would wake its monitor thread, which polls some fifty times before it
+// sleeps again.
 func bootTime() int64 {
 	var t unix.Timespec
-	// This fails only for a clock that does not exist, and this clock came with Linux
-	// 2.6.39.
+	// The call fails only for an unknown clock. CLOCK_BOOTTIME exists since Linux 2.6.39.
 	_, _, _ = unix.RawSyscall(unix.SYS_CLOCK_GETTIME, unix.CLOCK_BOOTTIME, uintptr(unsafe.Pointer(&t)), 0)
 	return t.Nano()
 }

@@ -6,27 +6,27 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// These constants decide when and how long a worker waits for more packets.
+// A worker waits for more packets if the load lies between these bounds.
 const (
 	// coalesceSpan is the time over which the load is measured.
 	coalesceSpan = time.Millisecond
-	// coalesceLeast is the load, in bytes per span, above which waiting pays: 130 Mbit/s.
-	// A program that alternates requests and answers stays far below this load, however
-	// fast it is.
+	// coalesceLeast is the load, in bytes per span, above which waiting pays: 130 Mbit/s. A
+	// program that alternates requests and answers stays far below this load, however fast the
+	// program is.
 	coalesceLeast = 16 << 10
-	// coalesceEnough is the average number of bytes in a round, half a long burst, above
-	// which no wait is needed.
+	// coalesceEnough is the average number of bytes in a round above which no wait is needed.
+	// The value is half a long burst.
 	coalesceEnough = 32 << 10
-	// coalesceFor is the length of the wait; the kernel adds its timer slack of 50 us. A
-	// link of 100 Mbit/s takes 120 us for one packet.
+	// coalesceFor is the length of the wait. The kernel adds its timer slack of 50 us. A link of
+	// 100 Mbit/s takes 120 us for one packet.
 	coalesceFor = 50 * time.Microsecond
 )
 
-// coalescer decides whether to wait a moment before the next round. Several slow links
-// together deliver tens of thousands of packets a second, one by one. Without a wait each
-// packet would cost a wake-up, and half of the packets would wake a sleeping processor.
-// With four links of 100 Mbit/s this took a seventh of all processor time. Network cards
-// call this adaptive interrupt moderation.
+// coalescer decides whether to wait a moment before the next round. Several slow links together
+// deliver tens of thousands of packets a second, one by one. Without a wait, each packet would
+// cost a wake-up, and half of the packets would wake a sleeping processor. With four links of
+// 100 Mbit/s the wake-ups took a seventh of all processor time. Network cards have the same
+// mechanism, called adaptive interrupt moderation.
 type coalescer struct {
 	since         mono.Time
 	bytes, rounds int // since then; rounds that received packets
@@ -38,14 +38,14 @@ type coalescer struct {
 // took counts the bytes that a round received.
 func (c *coalescer) took(bytes int) { c.bytes, c.some = c.bytes+bytes, true }
 
-// pause is called after a round that left no work. It reports whether to wait before the
-// next round.
+// pause reports whether to wait before the next round. The worker calls pause after a round that
+// left no work.
 func (c *coalescer) pause(now mono.Time) bool {
 	if c.some {
 		c.rounds, c.some = c.rounds+1, false
 	}
 	if now.Sub(c.since) >= coalesceSpan {
-		// If the span was longer, the same bytes mean a lower rate.
+		// After a longer span, the same bytes mean a lower rate.
 		c.on = now.Sub(c.since) < 2*coalesceSpan && c.bytes >= coalesceLeast && c.bytes < c.rounds*coalesceEnough
 		c.bytes, c.rounds, c.since = 0, 0, now
 	}

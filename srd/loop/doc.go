@@ -1,7 +1,7 @@
-// Package loop is the driver of the transport: it provides sockets, a clock and locks for the
+// Package loop is the driver of the transport. It provides sockets, a clock and locks for the
 // pure state machines of package srd.
 //
-// A worker is one thread. In each round of epoll it does the following:
+// A worker is one thread. In each round of epoll a worker does the following:
 //
 //  1. Read a train, or a few unmerged packets, from each ready socket. Call Serve of each
 //     ready input once.
@@ -13,10 +13,10 @@
 //     (acknowledgements, retransmissions, data), set the timer.
 //
 // A train is a burst of packets for one path. A thread holds the peer's lock while it builds a
-// train, and no lock while it seals and sends the train. So several threads can seal and send for
-// one peer at the same time. A lane keeps the trains of one socket in order.
+// train, and no lock while it seals and sends the train. So several threads can seal and send
+// for one peer at the same time. A lane keeps the trains of one socket in order.
 //
-// Lock order: Peer.mu, then the leaves Loop.table and worker.timers. No other lock is held
-// together with the endpoint's lock or a lane's lock. An App hands on data through Outlets;
-// the peer is not locked then.
+// Code that holds Peer.mu may take Loop.table or worker.timers, and never the other way round.
+// No other lock is held together with the endpoint's lock or a lane's lock. An App passes on
+// data through Outlets, without the peer's lock.
 package loop

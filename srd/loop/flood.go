@@ -14,38 +14,38 @@ import (
 const (
 	// floodSpan is the time over which strangers' packets are counted during a flood.
 	floodSpan = 250 * time.Millisecond
-	// floodMost is the number of initiations that a socket accepts in a span: 4,000 a
-	// second. Initiations come one by one. A single packet costs a wake-up and three
-	// system calls: 12 to 25 us in a virtual machine, where they are expensive. So 4,000
-	// initiations a second take up to a tenth of a processor.
+	// floodMost is the number of initiations that a socket accepts in a span: 4,000 a second.
+	// Initiations come one by one. In a virtual machine, a single packet costs a wake-up and
+	// three system calls: 12 to 25 us. So 4,000 initiations a second take up to a tenth of a
+	// processor.
 	//
-	// If all peers of a hub call at once, each of its sockets takes fewer. If 100,000
-	// initiations a second arrive, one in 32 passes. A peer sends eight copies of an
-	// initiation; at least one of them passes in two of nine attempts. The reply contains
-	// a cookie, and all initiations with that cookie pass.
+	// If all peers of a hub send initiations at once, each of its sockets gets fewer than that.
+	// If 100,000 initiations a second arrive, one in 32 passes. A peer sends eight copies of an
+	// initiation. At least one copy passes in two of nine attempts. The reply contains a cookie,
+	// and all initiations with that cookie pass.
 	//
-	// The same number of other packets in merged trains is accepted; below it the
-	// kernel's filter does not judge trains.
+	// Besides, floodMost other packets in merged trains are accepted in a span. Below that
+	// number the kernel's filter does not judge trains.
 	floodMost = 1000
-	// thinnest bounds a share: at least one in thinnest packets passes.
+	// thinnest bounds the share of dropped packets: at least one in thinnest packets passes.
 	thinnest = 1 << 12
-	// floodPause is the wait during a flood after a round with only strangers' packets,
-	// if no peer had work for floodQuiet. The next round then takes several of these
-	// packets at once, which halves their cost on an idle host. A peer's first packet
-	// waits longer by floodPause at most.
+	// floodPause is a wait after a round with only strangers' packets, during a flood. The
+	// worker waits only if no peer had work for floodQuiet. The next round then takes several of
+	// the packets at once, which halves their cost on an idle host. A peer's first packet waits
+	// at most floodPause longer.
 	floodPause = time.Millisecond
 	floodQuiet = 10 * time.Millisecond
 )
 
-// floods limits the packets that the kernel's filter cannot distinguish from peers' packets. If a
-// socket gets too many of them, floods asks the kernel to thin them out. Handling all of these
-// packets would take the time that peers with sessions need. Other sockets and packets of
-// sessions are not thinned out.
+// floods limits the packets that the kernel's filter cannot distinguish from peers' packets. If
+// a socket gets too many such packets, floods makes the kernel drop a part of them. Handling all
+// of them would take the time that peers with sessions need. The kernel drops nothing at other
+// sockets, and no packets of sessions.
 type floods struct {
 	bank   *udp.Bank
 	of     []flood // one for each socket
 	begun  chan struct{}
-	on     atomic.Bool // some socket is being thinned out
+	on     atomic.Bool // the kernel drops a part of some socket's packets
 	looked time.Time   // last call of adapt; only watch uses it
 }
 
@@ -57,7 +57,7 @@ type flood struct {
 	shares      udp.Shares    // only watch uses them
 }
 
-// all are the shares without a flood, with which every packet passes.
+// all has the shares outside a flood: every packet passes.
 var all = udp.Shares{Initiations: 1, Cookies: 1, Trains: 1}
 
 func newFloods(bank *udp.Bank) *floods {
@@ -78,7 +78,7 @@ func (f *floods) count(n *atomic.Uint32, more uint32) {
 	}
 }
 
-// watch adjusts the shares until ctx ends. It sleeps while there is no flood.
+// watch adjusts the shares until ctx ends. Outside a flood, watch sleeps.
 func (f *floods) watch(ctx context.Context) {
 	for {
 		select {
@@ -98,8 +98,8 @@ func (f *floods) watch(ctx context.Context) {
 	}
 }
 
-// adapt sets every socket's share according to the packets that passed since the last
-// call. It reports whether no socket is thinned out.
+// adapt sets every socket's shares according to the packets that passed since the last call. It
+// reports whether all packets pass at all sockets.
 func (f *floods) adapt() (calm bool) {
 	span := max(time.Since(f.looked), time.Millisecond)
 	f.looked = time.Now()
@@ -111,7 +111,7 @@ func (f *floods) adapt() (calm bool) {
 			Cookies:     thin(v.cookies.Swap(0), v.shares.Cookies, span),
 			Trains:      thin(v.trained.Swap(0), v.shares.Trains, span),
 		}
-		// After an error, for instance for lack of memory, the share stays.
+		// After an error, for instance for lack of memory, the old shares stay.
 		if next != v.shares && f.bank.Thin(i, next) == nil {
 			v.shares = next
 		}
@@ -121,20 +121,20 @@ func (f *floods) adapt() (calm bool) {
 	return calm
 }
 
-// thin returns the share for the next span; came is the number of packets that passed in
-// the last span.
+// thin returns the share for the next span. The parameter came is the number of packets that
+// passed in the last span.
 func thin(came, share uint32, span time.Duration) uint32 {
 	offered, next := float64(came)*float64(share)*float64(floodSpan)/float64(span), uint32(1)
 	for offered > float64(next)*floodMost && next < thinnest {
 		next *= 2
 	}
-	// The rate at most doubles, so that an attacker who pauses does not begin without
-	// thinning each time.
+	// The rate of passing packets at most doubles. So an attacker who pauses cannot begin
+	// without limits each time.
 	return max(next, share/2)
 }
 
-// stranger handles a packet that is not a data packet, single or part of a train. Most
-// packets of a flood cost neither a lock nor cryptography.
+// stranger handles a packet that is not a data packet, single or part of a train. Most packets
+// of a flood cost neither a lock nor cryptography.
 func (w *worker) stranger(t srd.Tuple, b []byte, train bool) {
 	switch handshake.Kind(b) {
 	case 0:
@@ -142,8 +142,8 @@ func (w *worker) stranger(t srd.Tuple, b []byte, train bool) {
 		w.none(t.Sock, 1, train)
 		return
 	case handshake.TypeInitiation:
-		// Senders with a cookie have a separate counter and do not compete with senders
-		// without one.
+		// Senders with a cookie have a separate counter. So they do not compete with senders
+		// without a cookie.
 		f := w.loop.floods
 		n := &f.of[t.Sock].initiations
 		if handshake.HasCookie(b) {
@@ -154,8 +154,8 @@ func (w *worker) stranger(t srd.Tuple, b []byte, train bool) {
 	w.handshake(t, b)
 }
 
-// lone is called at the end of a round. It reports whether, during a flood, only
-// strangers' packets have arrived for floodQuiet.
+// lone reports whether, during a flood, only strangers' packets have arrived for floodQuiet. The
+// worker calls lone at the end of a round.
 func (w *worker) lone(now mono.Time) bool {
 	if w.useful {
 		w.useful, w.used = false, now
@@ -163,7 +163,7 @@ func (w *worker) lone(now mono.Time) bool {
 	return w.taken > 0 && w.loop.floods.on.Load() && now.Sub(w.used) >= floodQuiet
 }
 
-// none counts packets that belong to no session if they came in a train.
+// none counts packets that belong to no session, if they came in a train.
 func (w *worker) none(sock uint16, packets uint32, train bool) {
 	if f := w.loop.floods; train {
 		f.count(&f.of[sock].trained, packets)

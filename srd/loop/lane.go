@@ -8,9 +8,9 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// trainAge is the age above which a train is dropped. Even a busy machine keeps a thread
-// from its processor for a much shorter time. So a train of that age was built before the
-// process was stopped. In that time most applications have repeated their request.
+// trainAge is the age above which a train is dropped. Even a busy machine keeps a thread from
+// its processor for a much shorter time. So a train of that age was built before the process was
+// stopped. Most applications have repeated their requests since then.
 const trainAge = 2 * time.Second
 
 // outgoing is a train that is being sealed and sent.
@@ -22,10 +22,10 @@ type outgoing struct {
 	recall uint32 // number of calls of Peer.Recall before it was built
 }
 
-// lane sends the trains of one socket in the order in which they were built, whichever
-// threads seal them. Packets that overtake each other on a path look like loss to the
-// other end. A thread does not wait for another thread's train: it leaves its own sealed
-// train for the other thread to send.
+// lane sends the trains of one socket in the order in which they were built, whichever threads
+// seal them. The other end would take packets that overtake each other on a path for loss. A
+// thread does not wait for another thread's train. It leaves its own sealed train for the other
+// thread to send.
 type lane struct {
 	built uint64 // number of trains so far; the peer's lock guards it
 
@@ -36,9 +36,9 @@ type lane struct {
 	out     func(*outgoing) // sends the train whose number is sent
 }
 
-// laneLimit bounds the trains that wait in a lane to a few for each possible worker. A
-// thread with one more train waits until there is room. Otherwise, if one thread is
-// stopped while it sends, the others would fill all memory with trains.
+// laneLimit bounds the trains that wait in a lane to a few for each possible worker. A thread
+// with one more train waits until there is room. Without this bound, the threads would fill all
+// memory with trains while one thread is stopped in a send.
 const laneLimit = 16
 
 func newLane(out func(*outgoing)) *lane {
@@ -47,8 +47,8 @@ func newLane(out func(*outgoing)) *lane {
 	return l
 }
 
-// send sends o and the trains that waited for it, and appends them to done. If an earlier
-// train is not sent yet, it leaves o in the lane instead.
+// send sends o and the trains that waited for it, and puts them into done. If an earlier train
+// is not sent yet, send leaves o in the lane instead.
 func (l *lane) send(o *outgoing, done *sync.Pool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -69,10 +69,10 @@ func (l *lane) send(o *outgoing, done *sync.Pool) {
 	}
 }
 
-// next removes and returns the train that is next in order, or nil if that is not sealed
+// next removes and returns the train that is next in order, or nil if that train is not sealed
 // yet.
 func (l *lane) next() *outgoing {
-	// The thread that waits for room may itself hold the train that is next in order.
+	// A thread that waits for room may itself hold the train that is next in order.
 	l.room.Broadcast()
 	for i, o := range l.waiting {
 		if o.number == l.sent {

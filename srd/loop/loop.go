@@ -17,33 +17,32 @@ import (
 	"github.com/srdtun/srdtun/srd/udp"
 )
 
-// App is the application above one connection. The peer is locked in all methods but
-// Flush.
+// App is the application above one connection. The peer is locked in all methods but Flush.
 type App interface {
 	srd.Source
-	// Deliver handles a message. The payload is valid only until it returns.
+	// Deliver handles a message, whose payload is valid only until Deliver returns.
 	Deliver(now mono.Time, m *srd.Message)
 	// Restarted reports that the peer lost its state, so partly received data is void.
 	Restarted(now mono.Time)
 	// Backlog reports whether Pull would return a message.
 	Backlog() bool
-	// Advance lets time pass; Deadline returns when to call it.
+	// Advance passes the time now to the application. Deadline returns the time of the next call
+	// of Advance.
 	Advance(now mono.Time)
 	Deadline() mono.Time
-	// Flush passes on the data that Deliver and Advance have prepared. Several goroutines
-	// call it at once, without the peer's lock (see Outlet). It reports whether there was
-	// any data.
+	// Flush passes on the data that Deliver and Advance have prepared. It reports whether there
+	// was any data. Several goroutines call Flush at once, without the peer's lock (see Outlet).
 	Flush() bool
 }
 
-// Input is the source of an application's data: a descriptor that a worker polls along
-// with its sockets.
+// Input is the source of an application's data: a descriptor that a worker polls along with its
+// sockets.
 type Input interface {
-	// FD returns the descriptor; it is readable while there is data.
+	// FD returns a descriptor that is readable while there is data.
 	FD() int
 	// Serve reads a bounded amount of data without waiting. It calls touch for each peer to
-	// which it gave work. Data is urgent if it is so small that a program may be waiting
-	// for its answer. An error ends the loop, and Serve is not called again.
+	// which it gave work. The argument urgent is true for data so small that a program may be
+	// waiting for the answer. An error ends the loop, and Serve is not called again.
 	Serve(touch func(p *Peer, urgent bool)) error
 }
 
@@ -53,21 +52,22 @@ type Config struct {
 	Endpoint *srd.Endpoint
 	Workers  int     // threads
 	Inputs   []Input // divided among the threads
-	// Inner reports whether a local address is one of the application's inner addresses. A
-	// path to such an address would lead through the tunnel itself. It is called for each
-	// datagram, at any time. If it is nil, there is no such address.
+	// Inner reports whether a local address is one of the application's inner addresses. A path
+	// to such an address would lead through the tunnel itself. Workers call Inner for each
+	// datagram, at any time. A nil Inner means that there is no such address.
 	Inner func(netip.Addr) bool
-	// Barred reports whether the application must not use a local address. Datagrams to
-	// such an address are dropped, because any answer would leave from it. It is called for
-	// each datagram, at any time. If it is nil, no address is barred.
+	// Barred reports whether the application must not use a local address. Datagrams to such an
+	// address are dropped, because any answer would leave from it. Workers call Barred for each
+	// datagram, at any time. A nil Barred means that no address is barred.
 	Barred func(netip.Addr) bool
-	// Leaves reports whether packets may leave from a local address now. Between the building and
-	// the sending of a train, a thread may lose its processor and the host the address. It is
-	// called for each train, at any time. If it is nil, packets may leave from all addresses.
+	// Leaves reports whether packets may leave from a local address now. Between the building
+	// and the sending of a train, a thread may lose its processor, and the host may lose the
+	// address. Threads call Leaves for each train, at any time. A nil Leaves means that packets
+	// may leave from all addresses.
 	Leaves func(netip.Addr) bool
-	// Alive is called whenever a worker runs. It returns the time at which the process last
-	// resumed after a long stop, or 0 if it never stopped. Messages that waited in the
-	// sockets during a stop are delivered as stale. If Alive is nil, stops are ignored.
+	// Alive returns the time at which the process last resumed after a long stop, or 0 if it
+	// never stopped. A worker calls Alive whenever it runs. Messages that waited in the sockets
+	// during a stop are delivered as stale. If Alive is nil, stops are ignored.
 	Alive func(now mono.Time) (resumed mono.Time)
 }
 
@@ -107,7 +107,7 @@ type Drops struct {
 	Stopped      atomic.Uint64 // trains built before the process was stopped
 }
 
-// MaxWorkers bounds the threads of a loop, because a peer has one bit for each.
+// MaxWorkers bounds the threads of a loop, because a Peer has one bit for each thread.
 const MaxWorkers = 32
 
 // New returns a loop that is not running yet.
@@ -139,7 +139,7 @@ func New(cfg Config) (*Loop, error) {
 }
 
 // Join makes the workers serve the sockets that the bank has opened since New. The loop may
-// be running at that time.
+// already be running.
 func (l *Loop) Join() error {
 	for _, w := range l.workers {
 		if err := w.join(len(l.workers)); err != nil {
@@ -149,12 +149,12 @@ func (l *Loop) Join() error {
 	return nil
 }
 
-// Now returns the time on the loop's clock, which counts suspended time. It starts above
+// Now returns the time on the loop's clock, which counts suspended time. The clock starts above
 // zero, because zero means "no time".
 func (l *Loop) Now() mono.Time { return l.clock.now() }
 
-// HostDelay returns how late the loop handles due work, for srd.Config. It is the largest
-// value of all workers.
+// HostDelay returns how late the loop handles due work, for srd.Config. The result is the
+// largest delay of all workers.
 func (l *Loop) HostDelay() time.Duration {
 	d := int64(0)
 	for _, w := range l.workers {
@@ -169,8 +169,7 @@ func (l *Loop) Indexes() srd.Indexes { return &l.table }
 // Addresses returns the registry of peers' addresses for srd.Config.
 func (l *Loop) Addresses() srd.Addresses { return book{&l.table} }
 
-// Run serves until ctx ends or an input fails. It returns when all workers have
-// stopped.
+// Run serves until ctx ends or an input fails. It returns when all workers have stopped.
 func (l *Loop) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -190,8 +189,8 @@ func (l *Loop) Run(ctx context.Context) error {
 	return distinct(errs)
 }
 
-// distinct joins errors, each text once: a missing device, for instance, makes all workers fail
-// in the same way.
+// distinct joins errors without repeating a text. For instance, a missing device makes all
+// workers fail in the same way.
 func distinct(errs []error) error {
 	var all []error
 	for _, err := range errs {
@@ -208,7 +207,7 @@ func (l *Loop) close() {
 	}
 }
 
-// Add starts to serve a connection. Its index registry must be l.Indexes().
+// Add starts to serve a connection, whose index registry must be l.Indexes().
 func (l *Loop) Add(c *srd.Conn, app App) *Peer {
 	w := l.workers[int(l.turn.Add(1))%len(l.workers)]
 	p := &Peer{loop: l, worker: w, conn: c, app: app, turns: make([]turn, len(l.workers)), at: mono.Never, place: -1}
@@ -226,15 +225,15 @@ func (l *Loop) Remove(p *Peer) {
 	l.table.unbind(p.conn)
 }
 
-// Leave tells a peer that the session ends. The connection still receives the packets that the
-// peer sent before it knew. The next process answers the peer's handshakes. Call Remove after
-// Leave.
+// Leave notifies a peer that the session ends. The connection still receives the packets that
+// the peer sent before the notification arrived. The next process answers the peer's handshakes.
+// Call Remove after Leave.
 func (l *Loop) Leave(p *Peer) {
 	l.part(p, func() { p.left = true }, (*srd.Conn).Farewell)
 }
 
-// part removes a connection from the endpoint and sends the closing packet that bye makes.
-// If an earlier call has sent one, it sends none. The peer is locked while note runs.
+// part removes a connection from the endpoint and sends the closing packet that bye makes. A
+// second call sends no second packet. The peer is locked while note runs.
 func (l *Loop) part(p *Peer, note func(), bye func(*srd.Conn, mono.Time, *srd.Train) bool) {
 	l.endLock.Lock()
 	l.endpoint.Remove(p.conn)
@@ -257,7 +256,7 @@ func (l *Loop) part(p *Peer, note func(), bye func(*srd.Conn, mono.Time, *srd.Tr
 	}
 }
 
-// Work counts the work of one worker since the start.
+// Work counts the work of one worker since its start.
 type Work struct {
 	Packets uint64 // received
 	Trains  uint64 // sent
@@ -279,7 +278,7 @@ func (l *Loop) EndpointDrops() [srd.NumEndpointReasons]uint64 {
 	return l.endpoint.Drops
 }
 
-// Refused returns the last refused sender for each of the endpoint's reasons.
+// Refused returns the last refused sender for each drop reason of the endpoint.
 func (l *Loop) Refused() [srd.NumEndpointReasons]srd.Refusal {
 	l.endLock.Lock()
 	defer l.endLock.Unlock()

@@ -6,10 +6,10 @@ import (
 	"github.com/srdtun/srdtun/srd/steer"
 )
 
-// newest holds the highest packet number of each of a peer's path slots. Nearly all
-// packets have a higher number than this, so one comparison without the peer's lock
-// proves them new. A replay that passes this check costs only a decryption, because
-// Handle then rejects it. The zero value has not seen any packet.
+// newest holds the highest packet number of each path slot of a peer. Nearly all packets have a
+// higher number than that. So one comparison without the peer's lock proves them new. A replay
+// that passes this check costs only a decryption, because Handle then rejects it. The zero value
+// of newest has recorded no packet.
 type newest struct {
 	slots atomic.Pointer[[steer.MaxPaths + 1]atomic.Uint64] // highest number + 1; 0: none
 }
@@ -20,7 +20,7 @@ func (v *newest) beyond(slot uint16, pn uint64) bool {
 	return slots != nil && int(slot) < len(slots) && pn >= slots[slot].Load()
 }
 
-// saw records a packet. The peer is locked.
+// saw records a packet. The caller has locked the peer.
 func (v *newest) saw(slot uint16, pn uint64) {
 	slots := v.slots.Load()
 	if slots == nil {
@@ -32,5 +32,5 @@ func (v *newest) saw(slot uint16, pn uint64) {
 	}
 }
 
-// forget prepares for a new process of the peer, whose numbers begin at zero.
+// forget prepares for a new process of the peer, whose packet numbers begin at zero.
 func (v *newest) forget() { v.slots.Store(nil) }

@@ -5,10 +5,10 @@ import (
 	"sync/atomic"
 )
 
-// Outlet passes on data that is ready, by one goroutine at a time. A goroutine that finds another
-// one at work does not wait. It asks the other for one more round (flat combining: Hendler et
-// al., SPAA 2010). The other goroutine has its own peers to serve, though. So after roundsMost
-// rounds the next goroutine waits and takes over. The zero value is ready.
+// Outlet passes on data that is ready, by one goroutine at a time. A second goroutine does not
+// wait, but requests one more round of the first (flat combining: Hendler et al., SPAA 2010).
+// The first goroutine also has its own peers to serve. So after roundsMost rounds the next
+// goroutine waits and takes over. The zero value of an Outlet is ready for use.
 type Outlet struct {
 	mu      sync.Mutex
 	want    atomic.Bool  // data has come since the round began
@@ -16,13 +16,12 @@ type Outlet struct {
 	waiting atomic.Int32 // goroutines that wait to take over
 }
 
-// roundsMost bounds the rounds that one goroutine makes for others. Without this bound
-// the goroutine would never end while frames arrive faster than it writes them.
+// roundsMost bounds the rounds that one goroutine makes for others. Without this bound, the
+// goroutine would never stop while frames arrive faster than it writes them.
 const roundsMost = 4
 
-// Run calls f to pass on all data, or makes the goroutine at work call its own f once
-// more. If full is true, Run always calls f itself. It returns the results of its own
-// calls of f.
+// Run calls f to pass on all data, or makes the goroutine at work call its own f once more. If
+// full is true, Run always calls f itself. Run returns true if one of its own calls of f did.
 func (o *Outlet) Run(full bool, f func() bool) (did bool) {
 	o.want.Store(true)
 	for n := int32(1); o.want.Load(); n++ {

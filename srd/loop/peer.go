@@ -33,26 +33,26 @@ type Peer struct {
 	place int       // in worker.timers; -1: absent
 }
 
-// Do calls f with the connection locked. Call Kick afterwards if f created work for the
-// connection.
+// Do calls f with the connection locked. If f created work for the connection, call Kick
+// afterwards.
 func (p *Peer) Do(f func(now mono.Time, c *srd.Conn)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	f(p.loop.Now(), p.conn)
 }
 
-// Lock locks the connection for callers on the data path that cannot afford a closure.
-// They call Conn between Lock and Unlock.
+// Lock locks the connection for callers on the data path that cannot afford a closure. Such
+// callers call Conn between Lock and Unlock.
 func (p *Peer) Lock() mono.Time { p.mu.Lock(); return p.loop.Now() }
 
-// Unlock ends Lock.
+// Unlock unlocks the connection after Lock.
 func (p *Peer) Unlock() { p.mu.Unlock() }
 
-// Conn returns the connection. Call Lock before you use it.
+// Conn returns the connection. Call Lock before you use the result.
 func (p *Peer) Conn() *srd.Conn { return p.conn }
 
-// Recall stops built, unsent trains on closed paths. Call it after f has told the connection that
-// addresses of either end are gone.
+// Recall stops trains that were built and not sent, if their path was closed. Call Recall after
+// the connection learned that addresses of either end are gone.
 func (p *Peer) Recall() { p.recalls.Add(1) }
 
 // closed reports, and counts, that a train's path was closed after the train was built. A
@@ -83,11 +83,11 @@ func (p *Peer) Carried() Carried {
 	return p.carried
 }
 
-// Kick sends all data that may be sent now and sets the timer for the rest.
+// Kick sends all data that may be sent now, and sets the timer for the rest.
 func (p *Peer) Kick() { p.send(math.MaxInt) }
 
-// send sends up to most trains and sets the timer for the rest. It returns the number of
-// trains, and whether more could be sent at once.
+// send sends up to most trains and sets the timer for the rest. It returns the number of trains,
+// and whether more trains could be sent at once.
 func (p *Peer) send(most int) (sent int, more bool) {
 	for ; sent < most; sent++ {
 		o := p.loop.outs.Get().(*outgoing)
@@ -101,8 +101,7 @@ func (p *Peer) send(most int) (sent int, more bool) {
 	return sent, true
 }
 
-// next builds a train. If there is nothing to send yet, it sets the timer and returns
-// false.
+// next builds a train. If there is nothing to send yet, next sets the timer and returns false.
 func (p *Peer) next(o *outgoing) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -116,8 +115,7 @@ func (p *Peer) next(o *outgoing) bool {
 	return true
 }
 
-// enter gives a train its place behind all earlier trains of its lane. The peer is
-// locked.
+// enter appends a train to its lane. The caller has locked the peer.
 func (p *Peer) enter(o *outgoing) {
 	if p.lanes == nil {
 		p.lanes = make([]*lane, p.loop.bank.Len())
@@ -131,9 +129,9 @@ func (p *Peer) enter(o *outgoing) {
 	(*at).built++
 }
 
-// sendBy returns a function that sends p's trains by s, without p's lock. If the host
-// cannot send on a path, it tells the connection. A train built before the process was
-// stopped is dropped, as if the network had lost it. Its data is too old.
+// sendBy returns a function that sends p's trains by s, without p's lock. If the host cannot
+// send on a path, the function reports that to the connection. A train built before the process
+// was stopped is dropped as too old, as if the network had lost it.
 func (p *Peer) sendBy(s *udp.Sender) func(*outgoing) {
 	return func(o *outgoing) {
 		if p.loop.Now().Sub(o.built) > trainAge {
@@ -152,7 +150,7 @@ func (p *Peer) sendBy(s *udp.Sender) func(*outgoing) {
 }
 
 // withholds reports, and counts, that packets must not leave from a local address any more. The
-// connection has closed the path, or will soon, and sends its messages again on another.
+// connection closes the path, and sends the path's messages again on another path.
 func (l *Loop) withholds(from srd.Uplink, packets int) bool {
 	if l.leaves == nil || !from.IsValid() || l.leaves(from.Addr()) {
 		return false
@@ -161,8 +159,8 @@ func (l *Loop) withholds(from srd.Uplink, packets int) bool {
 	return true
 }
 
-// arm sets the timer for the earliest deadline. The peer is locked over both steps, so
-// that an older deadline cannot replace a newer one.
+// arm sets the timer for the earliest deadline. The peer stays locked during both steps, so that
+// an older deadline cannot replace a newer one.
 func (p *Peer) arm(now mono.Time) { p.worker.timers.set(now, p, p.deadline(now)) }
 
 func (p *Peer) deadline(now mono.Time) mono.Time {
@@ -177,7 +175,7 @@ func (p *Peer) deadline(now mono.Time) mono.Time {
 	return at
 }
 
-// advance lets time pass for connection and app. The peer is locked.
+// advance passes the time now to connection and app. The caller has locked the peer.
 func (p *Peer) advance(now mono.Time) {
 	p.conn.Advance(now)
 	p.app.Advance(now)

@@ -5,12 +5,12 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// shelfBytes bounds the bytes of one peer's backlog at one worker. They hold eight of the
-// longest trains, or some 350 single packets.
+// shelfBytes bounds the bytes of one peer's backlog at one worker. So many bytes hold eight of
+// the longest trains, or some 350 single packets.
 const shelfBytes = 512 << 10
 
-// shelf is one peer's backlog: a queue of datagrams whose bytes are stored in a ring. The
-// zero value is empty and has no ring. It is not safe for concurrent use.
+// shelf is one peer's backlog: a queue of datagrams whose bytes are stored in a ring. The zero
+// value of a shelf is empty and has no ring. A shelf is not safe for concurrent use.
 type shelf struct {
 	ring  []byte
 	items []item
@@ -18,7 +18,7 @@ type shelf struct {
 	end   int // offset behind the newest datagram's bytes
 }
 
-// item is a datagram.
+// item is a datagram on a shelf.
 type item struct {
 	from, to int // offsets in ring
 	tuple    srd.Tuple
@@ -29,7 +29,7 @@ type item struct {
 
 func (s *shelf) empty() bool { return s.next == len(s.items) }
 
-// put appends a copy of data. It reports whether there was room.
+// put appends a copy of data, and reports whether there was room for it.
 func (s *shelf) put(t srd.Tuple, data []byte, size int, ecn srd.ECN, at mono.Time) bool {
 	from, ok := s.place(len(data))
 	if !ok {
@@ -44,8 +44,8 @@ func (s *shelf) put(t srd.Tuple, data []byte, size int, ecn srd.ECN, at mono.Tim
 	return true
 }
 
-// place returns an offset with room for n bytes: after the newest datagram, or at the
-// beginning of the ring.
+// place returns an offset with room for n bytes: after the newest datagram, or at the beginning
+// of the ring.
 func (s *shelf) place(n int) (from int, ok bool) {
 	if s.empty() {
 		s.items, s.next, s.end = s.items[:0], 0, 0
@@ -61,8 +61,8 @@ func (s *shelf) place(n int) (from int, ok bool) {
 	return 0, n <= oldest
 }
 
-// pop removes the oldest datagram; the shelf must not be empty. The returned bytes are
-// valid until the next put.
+// pop removes the oldest datagram. The shelf must not be empty. The returned bytes are valid
+// until the next put.
 func (s *shelf) pop() (t srd.Tuple, data []byte, size int, ecn srd.ECN, at mono.Time) {
 	i := &s.items[s.next]
 	s.next++

@@ -10,8 +10,8 @@ import (
 	"github.com/srdtun/srdtun/srd"
 )
 
-// table maps receiver indices to connections and keys, and connections to peers. The data
-// path reads it; only handshakes write it.
+// table maps receiver indices to connections and keys, and connections to peers. The data path
+// only reads the table. Handshakes write it.
 type table struct {
 	mu     sync.RWMutex
 	prefix uint16 // upper half of all our indices
@@ -36,9 +36,9 @@ func (t *table) init() {
 	t.peers = map[*srd.Conn]*Peer{}
 }
 
-// Reserve implements srd.Indexes. The index is random, so that a packet of an old session
-// does not match a new session. Its upper half is the prefix by which the kernel
-// distinguishes our packets from strangers'.
+// Reserve implements srd.Indexes. The index is random, so that a packet of an old session does
+// not match a new session. The upper half of the index is the table's prefix. By this prefix the
+// kernel distinguishes our packets from strangers'.
 func (t *table) Reserve(c *srd.Conn) uint32 {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -69,8 +69,8 @@ func (t *table) Release(i uint32) {
 	delete(t.index, i)
 }
 
-// book is the part of the table with the addresses of peers. A Conn that reports one of
-// its addresses locks the table and not the endpoint.
+// book is the part of the table with the addresses of peers. A Conn that reports one of its
+// addresses locks the table, and not the endpoint.
 type book struct{ *table }
 
 // Hold implements srd.Addresses.

@@ -7,8 +7,8 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// timers holds a worker's deadlines, earliest first. A peer without a deadline is not in
-// it, so an idle peer costs nothing.
+// timers holds a worker's deadlines, earliest first. A peer without a deadline is not in the
+// heap, so an idle peer costs nothing.
 type timers struct {
 	mu    sync.Mutex
 	heap  []*Peer
@@ -17,9 +17,9 @@ type timers struct {
 	fires mono.Time         // when the timer goes off; 0: it has gone off
 }
 
-// set sets the deadline of p to at. It moves the worker's timer to an earlier time if it
-// must. It moves the timer to a later time only shortly before the timer goes off. Most
-// changes of a deadline therefore need no system call.
+// set sets the deadline of p to at. For an earlier deadline, set moves the worker's timer at
+// once. To a later time, set moves the timer only shortly before the timer goes off. So most
+// changes of a deadline need no system call.
 func (t *timers) set(now mono.Time, p *Peer, at mono.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -41,10 +41,10 @@ func (t *timers) set(now mono.Time, p *Peer, at mono.Time) {
 }
 
 // A timer that is too early is moved if it goes off within 1/aheadPart of the time to the first
-// deadline. If it were never moved, it would wake the worker for nothing whenever packets put a
+// deadline. A timer that is never moved would wake the worker for nothing whenever packets put a
 // deadline off. On a virtual machine a wake-up costs as much as a packet, and setting the timer
-// half of that. With a quarter, the short deadline of an acknowledgement and the longer one of a
-// repair move the timer in turn for each packet.
+// costs half as much. With an aheadPart of four, each packet would move the timer to and fro: to
+// the short deadline of an acknowledgement and to the longer deadline of a repair.
 const aheadPart = 8
 
 // early reports whether the timer soon goes off although no deadline is near.
@@ -54,16 +54,16 @@ func (t *timers) early(now mono.Time) bool {
 
 func (t *timers) remove(now mono.Time, p *Peer) { t.set(now, p, mono.Never) }
 
-// stop makes arm do nothing from now on. The descriptor of the worker's timer may soon be
-// reused for another file.
+// stop makes arm do nothing from now on. The kernel may soon reuse the descriptor of the
+// worker's timer for another file.
 func (t *timers) stop() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.arm = func(mono.Time) {}
 }
 
-// due removes and returns one peer whose deadline has come. If there is none, it sets the
-// timer for the earliest deadline and returns nil.
+// due removes and returns one peer whose deadline has come. If no deadline has come, due sets
+// the timer for the earliest deadline and returns nil.
 func (t *timers) due(now mono.Time) *Peer {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -78,8 +78,7 @@ func (t *timers) due(now mono.Time) *Peer {
 	return nil
 }
 
-// fired returns the time at which the timer that woke the worker fired, or 0 if it is
-// unknown.
+// fired returns the time at which the timer that woke the worker fired, or 0 if it is unknown.
 func (t *timers) fired() mono.Time {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -88,7 +87,7 @@ func (t *timers) fired() mono.Time {
 	return at
 }
 
-// order is the view of timers as a heap.
+// order implements heap.Interface for timers.
 type order timers
 
 func (o *order) Len() int           { return len(o.heap) }

@@ -7,27 +7,27 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// Peers share the sockets and the time of a worker. A peer could fill the sockets'
-// buffers by more packets than the worker can handle, or by packets that take long. All
-// other peers would wait behind this peer, and the kernel would drop their packets too.
+// Peers share the sockets and the time of a worker. A peer could fill the sockets' buffers by
+// more packets than the worker can handle, or by packets that take long. All other peers would
+// wait behind this peer, and the kernel would drop their packets too.
 //
-// So a peer has a share of time in a round. Its packets beyond that go to its own shelf,
-// a backlog, while the worker empties the sockets for the others. At the end of the round
+// So a peer has a share of time in a round. Its packets beyond that share go to the peer's own
+// shelf, a backlog, while the worker empties the sockets for the others. At the end of the round
 // the worker serves the shelves, peer by peer (deficit round robin by time: Shreedhar and
-// Varghese, SIGCOMM 1995). If a shelf is full, only that peer's packets are dropped. With
-// a single peer no time is measured.
+// Varghese, SIGCOMM 1995). If a shelf is full, only that peer's packets are dropped. With a
+// single peer no time is measured.
 const (
-	// turnTime is a peer's time in a round, and again at the end of the round. An honest
-	// peer's roundPackets packets take that long, so they hardly ever reach a shelf.
+	// turnTime is a peer's time in a round, and again at the end of the round. The roundPackets
+	// packets of an honest peer take that long, so they hardly ever reach a shelf.
 	turnTime = 400 * time.Microsecond
-	// turnsMost bounds the time for shelves in a round, because the sockets' buffers must
-	// not fill up in that time.
+	// turnsMost bounds the time for shelves in a round, because the sockets' buffers must not
+	// fill up in that time.
 	turnsMost = 3 * turnTime
-	// shelfLoops multiplies socketPackets while the packets of a socket go to shelves.
-	// Putting a packet on a shelf takes a twentieth of the time of handling it.
+	// shelfLoops multiplies socketPackets while the packets of a socket go to shelves. Putting a
+	// packet on a shelf takes a twentieth of the time of handling it.
 	shelfLoops = 4
-	// A worker keeps at most keepRings unused rings for the next shelves. It frees them
-	// after keepRounds rounds without a shelf.
+	// A worker keeps at most keepRings unused rings for the next shelves. After keepRounds
+	// rounds without a shelf, the worker frees the rings.
 	keepRings  = 4
 	keepRounds = 10_000
 )
@@ -39,8 +39,7 @@ type turn struct {
 	shelf shelf
 }
 
-// over reports whether the peer has used its time in this round, or has packets on its
-// shelf.
+// over reports whether the peer has used its time in this round, or has packets on its shelf.
 func (t *turn) over(round uint64) bool {
 	return !t.shelf.empty() || t.round == round && t.spent >= turnTime
 }
@@ -68,7 +67,7 @@ func (t *turns) next() {
 	}
 }
 
-// shelve puts a datagram on p's shelf. It reports whether there was room.
+// shelve puts a datagram on p's shelf, and reports whether there was room for it.
 func (t *turns) shelve(p *Peer, own *turn, to srd.Tuple, data []byte, size int, ecn srd.ECN, at mono.Time) bool {
 	t.used = t.round
 	if own.shelf.empty() {
@@ -80,7 +79,7 @@ func (t *turns) shelve(p *Peer, own *turn, to srd.Tuple, data []byte, size int, 
 	return own.shelf.put(to, data, size, ecn, at)
 }
 
-// ring returns memory for a shelf.
+// ring returns memory for a shelf, an unused ring if possible.
 func (t *turns) ring() []byte {
 	last := len(t.rings) - 1
 	if last < 0 {
@@ -91,7 +90,7 @@ func (t *turns) ring() []byte {
 	return r
 }
 
-// clear empties a shelf that holds nothing, and keeps its ring for another one.
+// clear resets an empty shelf, and keeps its ring for another shelf.
 func (t *turns) clear(s *shelf) {
 	if len(t.rings) < keepRings {
 		t.rings = append(t.rings, s.ring)
@@ -99,8 +98,8 @@ func (t *turns) clear(s *shelf) {
 	*s = shelf{items: s.items[:0]}
 }
 
-// shelved puts a datagram on its peer's shelf if that peer has used its time. It reports
-// whether it did so.
+// shelved puts a datagram on its peer's shelf if that peer has used its time. It reports whether
+// it put the datagram there.
 func (w *worker) shelved(t srd.Tuple, b []byte, size, packets int, ecn srd.ECN, at mono.Time) bool {
 	index, ok := srd.DataIndex(b[:min(size, len(b))])
 	if !ok {
@@ -126,7 +125,7 @@ func (w *worker) spend(p *Peer) {
 	w.turns.since = now
 }
 
-// serveShelves serves the shelves, each peer in turn for turnTime.
+// serveShelves serves the shelf of each waiting peer for turnTime.
 func (w *worker) serveShelves() {
 	if len(w.turns.waiting) == 0 {
 		return

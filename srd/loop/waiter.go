@@ -12,30 +12,31 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// restAfter bounds a sleep in the kernel that Go's scheduler does not know of. If Go's
-// monitor thread is awake, it ends such a sleep after 10 ms, to ask the goroutine to
-// yield. A sleep in Go's poller needs another thread twice: for its start and its end. If
-// a packet arrives every 25 ms, as at each of a hundred senders to one host, each packet
-// would cost that.
+// restAfter bounds a sleep in the kernel that Go's scheduler does not see. If Go's monitor
+// thread is awake, it ends such a sleep after 10 ms, to make the goroutine yield. A sleep in
+// Go's poller needs another thread twice: for its start and its end. A hundred senders to one
+// host get a packet every 25 ms each. A bound below 25 ms would make each of these packets cost
+// those two threads.
 const restAfter = 40 * time.Millisecond
 
 // waiter is an epoll descriptor for one goroutine that sleeps and wakes often.
 //
-// A blocking call that Go's scheduler knows of costs little by itself. But Go's monitor thread
-// takes the goroutine's processor away if the goroutine sleeps, or has just run for 10 ms. To get
-// the processor back, the goroutine wakes the monitor thread. The monitor then checks every 20
-// us, for at least a millisecond, whether to take the processor away again. With a few daemons on
-// two processors this took an eighth of all processor time in bursts. Each wake-up of the monitor
-// also delayed other threads. So the waiter does not announce short sleeps to the scheduler. A
-// signal ends such a sleep, so a garbage collection does not wait for it.
+// A blocking call that Go's scheduler sees costs little by itself. But Go's monitor thread takes
+// the goroutine's processor away if the goroutine sleeps, or has just run for 10 ms. To get the
+// processor back, the goroutine wakes the monitor thread. The monitor then checks every 20 us,
+// for at least a millisecond, whether to take the processor away again. With a few daemons on
+// two processors these checks took an eighth of all processor time in bursts. Each wake-up of
+// the monitor also delayed other threads. So the waiter does not announce short sleeps to the
+// scheduler. A signal ends such a sleep, so a garbage collection does not wait for it.
 //
-// A goroutine in a short sleep occupies one of Go's processors (GOMAXPROCS). All other goroutines
-// need at least one more. If there are no more processors than waiters in the process, of all loops,
-// the waiters announce all sleeps to the scheduler.
+// A goroutine in a short sleep occupies one of Go's processors (GOMAXPROCS). All other
+// goroutines need at least one more processor. If the process has no more processors than
+// waiters of all loops, the waiters announce all sleeps to the scheduler.
 //
-// Long sleeps use Go's own poller, which does not wake the monitor, unlike the end of a
-// system call. The poller watches gate, an epoll descriptor that contains the waiter's
-// own epoll descriptor. During a long sleep gate watches for input. At other times it
+// Long sleeps use Go's own poller. The end of a sleep there does not wake the monitor, unlike
+// the end of a system call. The poller watches gate, an epoll descriptor that contains the
+// waiter's own epoll descriptor. During a long sleep gate watches for input. At other times gate
+// watches for no event, because otherwise Go's poller would wake for each packet.
 // watches for no event, because otherwise Go's poller would wake for each packet.
 type waiter struct {
 	epoll   int
@@ -54,7 +55,6 @@ type waiter struct {
 // waiters is the number of waiters in the process.
 var waiters atomic.Int32
 
-// newWaiter returns a waiter.
 func newWaiter() (*waiter, error) {
 	w := new(waiter)
 	w.look = w.poll
@@ -87,7 +87,7 @@ func (w *waiter) close() {
 	unix.Close(w.epoll)
 }
 
-// add makes the waiter watch fd for unix.EPOLLIN and flags.
+// add makes the waiter watch fd for unix.EPOLLIN and the events in flags.
 func (w *waiter) add(fd int, flags uint32) error {
 	ev := unix.EpollEvent{Events: unix.EPOLLIN | flags, Fd: int32(fd)}
 	if err := unix.EpollCtl(w.epoll, unix.EPOLL_CTL_ADD, fd, &ev); err != nil {
@@ -96,9 +96,9 @@ func (w *waiter) add(fd int, flags uint32) error {
 	return nil
 }
 
-// wait fills events with the ready descriptors and returns their number. If sleep is
-// true, it waits for the first event. It may still return none, or unix.EINTR; then the
-// caller must call it again.
+// wait fills events with the ready descriptors and returns their number. If sleep is true, wait
+// waits for the first event. The result may still be zero or unix.EINTR, and then the caller
+// must call wait again.
 func (w *waiter) wait(events []unix.EpollEvent, sleep bool) (int, error) {
 	if !sleep {
 		return w.raw(events, 0)
@@ -108,13 +108,12 @@ func (w *waiter) wait(events []unix.EpollEvent, sleep bool) (int, error) {
 	}
 	if w.rested {
 		// The thread that waited in Go's poller is now running this goroutine. So no
-		// thread watches the poller for goroutines that are still sleeping there.
-		// Yielding wakes such a thread.
+		// thread watches the poller for goroutines that are still sleeping there. A yield wakes
+		// such a thread.
 		w.rested = false
 		runtime.Gosched()
 	}
-	// The signal probably came from Go's monitor, which goes to sleep when all goroutines
-	// sleep.
+	// The signal probably came from Go's monitor, which sleeps when all goroutines sleep.
 	n, err := w.raw(events, int(restAfter/time.Millisecond))
 	if n != 0 || err != nil && err != unix.EINTR {
 		return n, err
@@ -122,7 +121,7 @@ func (w *waiter) wait(events []unix.EpollEvent, sleep bool) (int, error) {
 	return w.long(events)
 }
 
-// raw waits for at most ms milliseconds, without telling Go's scheduler.
+// raw waits for at most ms milliseconds, unseen by Go's scheduler.
 func (w *waiter) raw(events []unix.EpollEvent, ms int) (int, error) {
 	n, _, errno := unix.RawSyscall6(unix.SYS_EPOLL_PWAIT, uintptr(w.epoll), uintptr(unsafe.Pointer(&events[0])), uintptr(len(events)), uintptr(ms), 0, 0)
 	if errno != 0 {
@@ -131,9 +130,9 @@ func (w *waiter) raw(events []unix.EpollEvent, ms int) (int, error) {
 	return int(n), nil
 }
 
-// long waits without a limit, in Go's poller. The kernel may refuse gate, for example because the
-// quota of epoll watches is used up. Then long waits in a system call that the scheduler knows
-// of.
+// long waits without a limit, in Go's poller. The kernel may refuse gate, for example because
+// the quota of epoll watches is used up. In that case long waits in a system call that the
+// scheduler sees.
 func (w *waiter) long(events []unix.EpollEvent) (int, error) {
 	if err := w.watch(unix.EPOLLIN); err != nil {
 		return unix.EpollWait(w.epoll, events, -1)
@@ -150,8 +149,8 @@ func (w *waiter) long(events []unix.EpollEvent) (int, error) {
 	return w.n, w.err
 }
 
-// watch makes gate watch for events of the waiter's own epoll descriptor. The descriptor
-// stays in gate, because adding it requires a walk through all its members.
+// watch makes gate watch for events of the waiter's own epoll descriptor. The descriptor stays
+// in gate, because adding it requires a walk through all its members.
 func (w *waiter) watch(events uint32) error {
 	ev := unix.EpollEvent{Events: events, Fd: int32(w.epoll)}
 	if w.watched {
@@ -162,7 +161,8 @@ func (w *waiter) watch(events uint32) error {
 	return err
 }
 
-// poll is called by Go's poller first, and then whenever gate may be ready.
+// poll returns true if there are events. Go's poller calls poll first, and then whenever gate
+// may be ready.
 func (w *waiter) poll(uintptr) (done bool) {
 	w.n, w.err = w.raw(w.events, 0)
 	return w.n != 0 || w.err != nil

@@ -14,42 +14,41 @@ import (
 	"github.com/srdtun/srdtun/srd/udp"
 )
 
-// These are the bounds of one round, so that no source of packets waits long for the
-// others.
+// The work of one round is bounded, so that no source of packets waits long for the others.
 const (
 	// roundEvents is the largest number of sockets and inputs in a round.
 	roundEvents = 8
-	// socketPackets is the largest number of single packets that a round takes from a
-	// socket. With one packet a round, a call of epoll and an acknowledgement would serve
-	// only a few packets. A train that the kernel has not merged is seldom longer.
+	// socketPackets is the largest number of single packets that a round takes from a socket.
+	// With one packet a round, a call of epoll and an acknowledgement would serve only a few
+	// packets. A train that the kernel has not merged is seldom longer than socketPackets.
 	socketPackets = 16
-	// roundPackets is the number of received packets, about three long trains, after
-	// which a round ends early. The worker first reads and sends the answers to them.
+	// roundPackets is the number of received packets after which a round ends early: about three
+	// long trains. The worker then reads and sends the answers to these packets.
 	roundPackets = 128
 	// urgentTrains is the largest number of trains to one peer in a round while a program may be
-	// waiting for an answer. At other times it is bulkTrains. The kernel takes some 70 us for a
-	// long train, and a small packet waits as long. Eight trains in a row save a tenth of a bulk
-	// transfer's processor time. The number of sockets is a further bound, because the far end
-	// reads one train a round from each socket. On one socket, eight in a row cost a third of the
-	// rate.
+	// waiting for an answer. At other times the bound is bulkTrains. The kernel takes some 70 us
+	// for a long train, and a small packet waits as long. Eight trains in a row save a tenth of
+	// a bulk transfer's processor time. The number of sockets is a further bound, because the
+	// far end reads one train a round from each socket. On one socket, eight trains in a row
+	// cost a third of the rate.
 	urgentTrains = 1
 	bulkTrains   = 8
 )
 
-// catchUpPackets exceeds the trains or single packets in a full socket: 8 MB, in pages.
+// catchUpPackets exceeds the number of trains or single packets in a full socket buffer. Each
+// of them takes at least a page of the 8 MB.
 const catchUpPackets = 1 << 12
 
-// urgentLast is how long an urgent packet has an effect. In the same data centre, a
-// program that waits for each answer sends its next request sooner, even beside a bulk
-// transfer.
+// urgentLast is how long an urgent packet has an effect. Within a data centre, a program that
+// waits for each answer sends its next request sooner than that, even beside a bulk transfer.
 const urgentLast = 20 * time.Millisecond
 
-// worker is one goroutine that serves its share of the sockets, of the inputs, and of the
-// peers' timers. It is a single goroutine, because passing a train to another thread
-// costs more than handling the train. It sleeps in a waiter. Its timer is a timerfd,
-// because Go's own timers round up to a millisecond when idle.
+// worker is one goroutine that serves its share of the sockets, of the inputs, and of the peers'
+// timers. It is a single goroutine, because passing a train to another thread costs more than
+// handling the train. The worker sleeps in a waiter. Its timer is a timerfd, because Go's own
+// timers round up to a millisecond when idle.
 //
-// The goroutine is not locked to its thread. With a lock, each wake-up from Go's poller
+// The goroutine is not locked to its thread. With such a lock, each wake-up from Go's poller
 // would need another thread.
 type worker struct {
 	loop   *Loop
@@ -90,7 +89,7 @@ type worker struct {
 	did struct{ packets, trains atomic.Uint64 } // since the start
 }
 
-// firstDelay is a worker's delay before the first measurement.
+// firstDelay is a worker's delay in nanoseconds before the first measurement.
 const firstDelay = int64(mono.Granularity)
 
 func newWorker(l *Loop, number, workers int, inputs []Input) (*worker, error) {
@@ -149,8 +148,8 @@ func (w *worker) share(workers int) map[int32]uint16 {
 	return socks
 }
 
-// join makes the worker serve the sockets that the bank has opened since. This is the
-// only method that others may call while the worker runs.
+// join makes the worker serve the sockets that the bank has opened since the worker began. Other
+// goroutines may call join, and no other method, while the worker runs.
 func (w *worker) join(workers int) error {
 	old, now := *w.socks.Load(), w.share(workers)
 	w.socks.Store(&now)
@@ -174,11 +173,11 @@ func (w *worker) close() {
 func (w *worker) stop() {
 	var b [8]byte
 	binary.NativeEndian.PutUint64(b[:], 1)
-	// The write fails only if the counter is full, and then the worker wakes anyway.
+	// The write fails only if the counter is full. In that case the worker wakes anyway.
 	_, _ = unix.Write(w.event, b[:])
 }
 
-// armTimer sets the timerfd; the caller holds timers.mu.
+// armTimer sets the timerfd. The caller holds timers.mu.
 func (w *worker) armTimer(at mono.Time) {
 	now := w.loop.Now()
 	d := max(1, at.Sub(now))
@@ -223,7 +222,7 @@ func (w *worker) run() error {
 	}
 }
 
-// wait returns the ready events. It sleeps only if no peer has remaining work.
+// wait returns the ready events. The worker sleeps only if no peer has remaining work.
 func (w *worker) wait(events []unix.EpollEvent) (int, error) {
 	now := w.loop.Now()
 	sleep := len(w.touched) == 0 && len(w.turns.waiting) == 0
@@ -239,7 +238,7 @@ func (w *worker) wait(events []unix.EpollEvent) (int, error) {
 	return n, err
 }
 
-// nap waits without telling Go's scheduler. A signal ends it early, which does no harm.
+// nap sleeps unseen by Go's scheduler. A signal ends the sleep early, which does no harm.
 func nap(d time.Duration) {
 	t := unix.NsecToTimespec(int64(d))
 	_, _, _ = unix.RawSyscall(unix.SYS_NANOSLEEP, uintptr(unsafe.Pointer(&t)), 0, 0)
@@ -267,8 +266,8 @@ func (w *worker) waited(d time.Duration) {
 	w.delay.Store(int64(w.late.Value()))
 }
 
-// arrived returns the time of the kernel's stamp on a packet received just now, or 0 if
-// that is unknown. It records how long the packet waited.
+// arrived returns the time of the kernel's stamp on a packet received just now, or 0 if that
+// time is unknown. It also records how long the packet waited.
 func (w *worker) arrived(stamp int64) mono.Time {
 	at, waited := w.loop.clock.arrived(stamp)
 	if at != 0 && !w.stale {
@@ -301,8 +300,8 @@ func (w *worker) touch(p *Peer) {
 	}
 }
 
-// finish passes on received data, sends, and sets timers, once for each peer of the
-// round. Peers that have more to send stay marked.
+// finish passes on received data, sends, and sets timers, once for each peer of the round. Peers
+// that have more to send stay marked.
 func (w *worker) finish() error {
 	w.serveShelves()
 	w.turns.next()
@@ -310,8 +309,8 @@ func (w *worker) finish() error {
 	for _, p := range w.touched {
 		flushed = p.app.Flush() || flushed
 	}
-	// Applications often answer data at once, for example by a TCP acknowledgement. If
-	// the answer is sent now, it carries our own acknowledgement.
+	// Applications often answer data at once, for example by a TCP acknowledgement. An answer
+	// sent now carries our own acknowledgement.
 	if flushed {
 		for _, in := range w.inputs {
 			if err := in.Serve(w.mark); err != nil {
@@ -359,9 +358,9 @@ func (w *worker) catchUp() {
 	w.stale = false
 }
 
-// drain reads one train from a socket, or a few packets that were not merged into one. A
-// socket with more packets is ready again in the next round. Packets on shelves do not
-// count, up to a bound.
+// drain reads one train from a socket, or a few packets that were not merged into one. A socket
+// with more packets is ready again in the next round. Packets that go to shelves do not count,
+// up to a bound.
 func (w *worker) drain(fd int, sock uint16) {
 	shelved := 0
 	for n := 0; n < socketPackets && shelved < shelfLoops*socketPackets; {
@@ -376,9 +375,9 @@ func (w *worker) drain(fd int, sock uint16) {
 	w.batcher.left = true
 }
 
-// readMost returns how many datagrams to take from a socket at once. It returns several
-// if the last packets came one by one, otherwise one, because a train ends the socket's
-// turn.
+// readMost returns how many datagrams to take from a socket at once. The result is ReadMost if
+// the last packets came one by one. Otherwise the result is one, because a train ends the
+// socket's part of the round.
 func (w *worker) readMost(sock uint16) int {
 	if w.singles[sock] < socketPackets {
 		return 1
@@ -386,11 +385,11 @@ func (w *worker) readMost(sock uint16) int {
 	return udp.ReadMost
 }
 
-// came describes the datagrams of one system call.
+// came describes the datagrams that one system call returned.
 type came struct {
 	single  int  // packets that came by themselves
 	shelved int  // datagrams
-	ends    bool // a train or an empty datagram, which ends the socket's turn
+	ends    bool // a train or an empty datagram, which ends the socket's part of the round
 	more    bool // the socket may hold more
 }
 
@@ -412,8 +411,8 @@ func (w *worker) receive(fd int, sock uint16, most int) (c came) {
 	return c
 }
 
-// accept handles a datagram. It returns the number of packets in the datagram, 0 if it
-// was empty, and whether it went to a shelf.
+// accept handles a datagram. It returns the number of packets in the datagram, 0 for an empty
+// datagram. It also returns whether the datagram went to a shelf.
 func (w *worker) accept(d *udp.Datagram, sock uint16) (packets int, later bool) {
 	w.turns.since = 0
 	if w.loop.table.several.Load() {
@@ -434,13 +433,13 @@ func (w *worker) accept(d *udp.Datagram, sock uint16) (packets int, later bool) 
 	}
 	w.batcher.took(len(d.Data))
 	if len(d.Data) == 0 {
-		w.stranger(t, nil, false) // it counts the empty datagram
+		w.stranger(t, nil, false) // stranger counts the empty datagram
 		return 0, false
 	}
 	n := (len(d.Data) + size - 1) / size
 	w.did.packets.Add(uint64(n))
-	// Packets that waited while the process was stopped are handled at once, because on a
-	// shelf this mark would be lost.
+	// Packets that waited while the process was stopped are handled at once, because a shelf
+	// does not keep this fact.
 	at := w.arrived(d.Stamp)
 	if w.turns.since != 0 && !w.stale && w.shelved(t, d.Data, size, n, d.ECN, at) {
 		return n, true
@@ -450,9 +449,9 @@ func (w *worker) accept(d *udp.Datagram, sock uint16) (packets int, later bool) 
 	return n, false
 }
 
-// take handles a datagram that arrived at the host at time at. Nearly always all packets
-// of a train belong to one session, because the kernel merges packets of one 4-tuple.
-// Runs of packets with the same index are opened together.
+// take handles a datagram that arrived at the host at time at. Nearly always all packets of a
+// train belong to one session, because the kernel merges packets of one 4-tuple. Runs of packets
+// with the same index are opened together.
 func (w *worker) take(t srd.Tuple, b []byte, size int, ecn srd.ECN, at mono.Time) {
 	merged := size < len(b)
 	for len(b) > 0 {
@@ -488,7 +487,7 @@ func (w *worker) open(t srd.Tuple, index uint32, b []byte, size int, ecn srd.ECN
 	defer w.spend(p)
 	if n := w.decrypt(p, e.keys, t, b, size, ecn, at); n > 0 {
 		w.handle(p, w.packets[:n])
-		w.copies.Run() // open touches p, so Flush follows
+		w.copies.Run() // handle touches p, so Flush follows
 	}
 }
 
@@ -520,16 +519,16 @@ func (w *worker) handle(p *Peer, packets []srd.Packet) {
 }
 
 // next moves the next arrived message into w.message. A local variable would need an allocation
-// for each message, because its address passes through an interface. A packet that was read
-// before a stop of the process, and is handled after it, has waited too.
+// for each message, because its address passes through an interface. A packet is also stale if
+// it was read before a stop of the process and is handled after it.
 func (w *worker) next(now mono.Time, c *srd.Conn) (ok bool) {
 	w.message, ok = c.Recv()
 	w.message.Stale, w.message.Copies = w.stale || now.Sub(w.read) > trainAge, &w.copies
 	return ok
 }
 
-// decrypt opens the packets in b that may be new, into w.packets. It takes the lock only
-// if a packet number is not above all numbers seen before.
+// decrypt opens the packets in b that may be new, into w.packets. It takes the lock only if a
+// packet number is not above all numbers seen before.
 func (w *worker) decrypt(p *Peer, k *srd.RecvKeys, t srd.Tuple, b []byte, size int, ecn srd.ECN, at mono.Time) int {
 	var old [len(w.packets)]bool
 	for c := b; len(c) > 0; c = c[min(size, len(c)):] {

@@ -1,17 +1,17 @@
-// Package mono is the clock of the pure packages: nanoseconds on a monotonic clock with
-// an arbitrary zero. A pure package never reads a clock. Every call has the time as an
-// argument, and the time never goes back.
+// Package mono is the clock of the pure packages: nanoseconds on a monotonic clock with an
+// arbitrary zero. A pure package never reads a clock. Every call has the time as an argument,
+// and the time never goes back.
 package mono
 
 import "time"
 
-// Time is a point on the monotonic clock, in nanoseconds. The zero value means "no time"
-// where a deadline may be absent.
+// Time is a point on the monotonic clock, in nanoseconds. Where a deadline may be absent, the
+// zero value means "no time".
 type Time int64
 
-// Granularity is the timer accuracy of an ordinary process. Its timers may be late by
-// that much, and so may the process itself while it waits for a processor. RFC 9002
-// section 6.1.2 has the same value. Hardware has a finer accuracy.
+// Granularity is the timer accuracy of an ordinary process. Timers of such a process may be late
+// by that much. The process itself may wait as long for a processor. RFC 9002 section 6.1.2 has
+// the same value. Hardware timers are more accurate.
 const Granularity = time.Millisecond
 
 // Never is a deadline that is never reached.

@@ -7,9 +7,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Adopt makes a bank from the sockets that another process has opened and passed on.
-// Packets that have already arrived stay in the sockets. The argument ports contains the
-// sockets' ports, in order. Adopt owns the descriptors, even if it fails.
+// Adopt makes a bank from the sockets that another process has opened and passed on. Packets
+// that have already arrived stay in the sockets. The argument ports contains the sockets' ports,
+// in order. Adopt owns the descriptors, even if it fails.
 func Adopt(cfg Config, ports []uint16, fds []int) (_ *Bank, err error) {
 	b := &Bank{gro: true}
 	place := map[uint16]int{}
@@ -41,7 +41,7 @@ func Adopt(cfg Config, ports []uint16, fds []int) (_ *Bank, err error) {
 	return b, nil
 }
 
-// adopt stores a descriptor at its position in the bank. It sets the options again,
+// adopt stores a descriptor at its position in the bank. It sets the socket options again,
 // because this program may be newer than the one that opened the socket.
 func (b *Bank) adopt(fd int, place map[uint16]int, mark uint32) error {
 	family, known, put := 0, false, func() {}
@@ -67,8 +67,8 @@ func (b *Bank) adopt(fd int, place map[uint16]int, mark uint32) error {
 	return b.prepare(fd, family, mark)
 }
 
-// Descriptors returns the descriptors of all sockets and their ports, for another
-// process. The bank still owns them.
+// Descriptors returns the ports and the descriptors of all sockets, for another process. The
+// bank still owns the descriptors.
 func (b *Bank) Descriptors() (ports []uint16, fds []int) {
 	for i := range b.socks {
 		ports = append(ports, b.socks[i].Port)

@@ -1,7 +1,7 @@
-// Package udp is the bank of UDP sockets that all peers of a process share. Each source
-// port has its own socket, because ECMP chooses the path by the source port. The package
-// sends and receives whole trains, bursts of packets, by single system calls on
-// non-blocking descriptors (UDP_SEGMENT, UDP_GRO), without allocation.
+// Package udp is the bank of UDP sockets that all peers of a process share. Each source port has
+// its own socket, because ECMP chooses the path by the source port. A train is a burst of
+// packets. The package sends and receives a whole train by a single system call on a
+// non-blocking descriptor, without allocation (UDP_SEGMENT, UDP_GRO).
 package udp
 
 import (
@@ -18,15 +18,15 @@ import (
 // MaxSockets is the largest number of source ports of a bank.
 const MaxSockets = 256
 
-// These are socket buffer sizes in bytes. While this process waits for a processor, a
-// receive buffer must hold the bytes in flight of all peers on one port. The kernel
+// recvBuffer and sendBuffer are socket buffer sizes in bytes. While this process waits for a
+// processor, a receive buffer must hold the bytes in flight of all peers on one port. The kernel
 // accounts only for bytes that are in the buffer.
 const (
 	recvBuffer = 8 << 20
 	sendBuffer = 4 << 20
 )
 
-// Config says which sockets to open.
+// Config has the ports of the sockets to open, and their mark.
 type Config struct {
 	ListenPort uint16    // of socket 0; 0: any
 	Ports      int       // number of sockets, 1 to MaxSockets
@@ -68,7 +68,7 @@ type Socket struct {
 	fd6  int32 // -1 when the host has no IPv6; atomic, because it may change later
 }
 
-// FDs returns the descriptors, for polling.
+// FDs returns the descriptors of the socket, for polling.
 func (s *Socket) FDs() []int {
 	if six := s.six(); six >= 0 {
 		return []int{s.fd4, six}
@@ -79,8 +79,7 @@ func (s *Socket) FDs() []int {
 // six returns the IPv6 descriptor, or -1.
 func (s *Socket) six() int { return int(atomic.LoadInt32(&s.fd6)) }
 
-// Bank is an open set of sockets. Several goroutines may send and receive on different
-// sockets.
+// Bank is an open set of sockets. Several goroutines may send and receive on different sockets.
 type Bank struct {
 	socks   []Socket
 	gro     bool
@@ -141,8 +140,8 @@ func (b *Bank) HasPort(port uint16) bool {
 // HasIPv6 reports whether socket 0 supports IPv6.
 func (b *Bank) HasIPv6() bool { return b.socks[0].six() >= 0 }
 
-// WithoutIPv6 returns the reason why there are no IPv6 sockets, or nil if there are. IPv4
-// works in either case.
+// WithoutIPv6 returns the reason why there are no IPv6 sockets, or nil if there are IPv6
+// sockets. IPv4 works in either case.
 func (b *Bank) WithoutIPv6() error { return b.no6 }
 
 // GRO reports whether the kernel merges received trains.
@@ -179,13 +178,12 @@ func (b *Bank) Close() {
 	b.socks = nil
 }
 
-// anyTries bounds the number of ephemeral ports tried until one is free in both families.
-// The kernel draws these ports. If nine in ten ports are taken in one family, all 256
+// anyTries bounds the number of ephemeral ports tried until one is free in both families. The
+// kernel draws these ports at random. If nine in ten ports are taken in one family, all 256
 // tries fail once in 10^11 times.
 const anyTries = 256
 
-// openAny is like open, but for port 0 it tries again until a port is free in both
-// families.
+// openAny is like open, but for port 0 it tries again until a port is free in both families.
 func (b *Bank) openAny(port uint16, mark uint32) (s Socket, err error) {
 	for range anyTries {
 		s, err = b.open(port, mark)
@@ -216,8 +214,8 @@ func (b *Bank) open(port uint16, mark uint32) (s Socket, err error) {
 	case err == nil:
 		s.fd6 = int32(six)
 	case !errors.Is(err, unix.EADDRINUSE) && len(b.socks) == 0:
-		// The host has no IPv6, or has disabled it. The port, the mark and the options
-		// are not the reason, because IPv4 has just accepted them.
+		// The host has no IPv6, or has disabled it. The port, the mark and the options are not
+		// the reason, because IPv4 has just accepted them.
 		b.no6 = err
 	default:
 		unix.Close(s.fd4)
@@ -234,7 +232,7 @@ func (b *Bank) socket(family int, port uint16, mark uint32) (fd int, err error) 
 	var sa unix.Sockaddr = &unix.SockaddrInet4{Port: int(port)}
 	if family == unix.AF_INET6 {
 		sa = &unix.SockaddrInet6{Port: int(port)}
-		// This is possible only before bind.
+		// IPV6_V6ONLY can be set only before bind.
 		err = os.NewSyscallError("IPV6_V6ONLY", unix.SetsockoptInt(fd, unix.IPPROTO_IPV6, unix.IPV6_V6ONLY, 1))
 	}
 	if err == nil {
@@ -250,12 +248,12 @@ func (b *Bank) socket(family int, port uint16, mark uint32) (fd int, err error) 
 	return fd, nil
 }
 
-// ect0 marks outgoing packets as ECN capable, so that routers mark instead of drop them
-// (RFC 3168). The transport itself reacts to the marks.
+// ect0 marks outgoing packets as ECN capable, so that routers mark packets instead of dropping
+// them (RFC 3168). The transport itself reacts to the marks.
 const ect0 = 2
 
-// ecnMask covers the ECN field in the type of service; with both bits set it means
-// Congestion Experienced.
+// ecnMask covers the ECN field in the type of service. Both bits set mean Congestion
+// Experienced.
 const ecnMask = 3
 
 // prepare sets the options of a socket.
@@ -267,8 +265,8 @@ func (b *Bank) prepare(fd, family int, mark uint32) error {
 			{unix.IPPROTO_IP, unix.IP_PKTINFO, 1},
 			{unix.IPPROTO_IP, unix.IP_RECVTOS, 1},
 			{unix.IPPROTO_IP, unix.IP_TOS, ect0},
-			// Packets are never fragmented, and ICMP messages about sizes are ignored,
-			// because anyone can forge one. Sizes are probed (RFC 8899).
+			// Packets are never fragmented. ICMP messages about sizes are ignored, because
+			// anyone can forge one. Packet sizes are probed instead (RFC 8899).
 			{unix.IPPROTO_IP, unix.IP_MTU_DISCOVER, unix.IP_PMTUDISC_PROBE},
 		}
 	} else {
@@ -292,8 +290,8 @@ func (b *Bank) prepare(fd, family int, mark uint32) error {
 			return fmt.Errorf("socket option %d/%d: %w", o.level, o.name, err)
 		}
 	}
-	// A train may wait in the socket until this process runs. The kernel's receive stamp
-	// shows when the train arrived. Without stamps this wait counts as zero.
+	// A train may wait in the socket until this process runs. The kernel's receive stamp shows
+	// when the train arrived. Without stamps this wait counts as zero.
 	_ = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_TIMESTAMPNS, 1)
 	buffer(fd, unix.SO_RCVBUFFORCE, unix.SO_RCVBUF, recvBuffer)
 	buffer(fd, unix.SO_SNDBUFFORCE, unix.SO_SNDBUF, sendBuffer)
@@ -303,8 +301,7 @@ func (b *Bank) prepare(fd, family int, mark uint32) error {
 	return nil
 }
 
-// buffer sets a buffer size beyond the system's limit if that is permitted, otherwise up
-// to the limit.
+// buffer sets a buffer size, beyond the system's limit if that is permitted.
 func buffer(fd, force, plain, size int) {
 	if unix.SetsockoptInt(fd, unix.SOL_SOCKET, force, size) != nil {
 		// A failure is harmless, because a smaller buffer only reduces speed.
@@ -312,8 +309,8 @@ func buffer(fd, force, plain, size int) {
 	}
 }
 
-// LocalFor returns the source address that the kernel's routes choose for packets to
-// remote with the mark.
+// LocalFor returns the source address that the kernel's routes choose for packets to remote with
+// the mark.
 func LocalFor(remote netip.AddrPort, mark uint32) (netip.Addr, error) {
 	family := unix.AF_INET
 	if remote.Addr().Is6() {
@@ -351,9 +348,9 @@ func LocalFor(remote netip.AddrPort, mark uint32) (netip.Addr, error) {
 	return netip.Addr{}, fmt.Errorf("udp: unexpected address family")
 }
 
-// HasAddress reports whether packets may leave from addr: this host has it, and duplicate
-// address detection is over (RFC 4862, tentative). It asks the kernel, which also accepts
-// addresses that no interface lists (local routes).
+// HasAddress reports whether packets may leave from addr. This host must have the address, and
+// duplicate address detection must be over (RFC 4862, tentative). HasAddress queries the kernel,
+// which also accepts addresses that no interface lists (local routes).
 func HasAddress(addr netip.Addr) bool {
 	var family int
 	var sa unix.Sockaddr
@@ -364,7 +361,7 @@ func HasAddress(addr netip.Addr) bool {
 	}
 	fd, err := unix.Socket(family, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
-		return true // unknown, as without free descriptors
+		return true // the answer is unknown, for example without free descriptors
 	}
 	defer unix.Close(fd)
 	return !errors.Is(unix.Bind(fd, sa), unix.EADDRNOTAVAIL)

@@ -6,14 +6,15 @@ import (
 	"github.com/srdtun/srdtun/srd"
 )
 
-// Exit is an uplink whose packets leave through its interface, even if the routing table
-// prefers another. The kernel uses only the routes of that interface. So a second uplink
-// needs its own route, with any metric, but no policy rule.
+// Exit is an uplink whose packets leave through its interface, even if the routing table prefers
+// another. The kernel uses only the routes of that interface. So a second uplink needs its own
+// route, with any metric, but no policy rule.
 //
-// IPv6 obeys the interface only if the kernel chooses the source address. With a given source,
-// its lookup of the interface is not strict (ip6_route_output_flags). Alone means that the kernel
-// can choose only the uplink's address at this interface. Otherwise packets state their source
-// address, and the kernel may use another interface.
+// For IPv6, the kernel uses the interface only if the kernel also chooses the source address.
+// With a given source address, the kernel's lookup of the interface is not strict
+// (ip6_route_output_flags). If Alone is true, the kernel can choose only the uplink's address at
+// this interface. Otherwise packets state their source address, and the kernel may use another
+// interface.
 type Exit struct {
 	Uplink srd.Uplink
 	Alone  bool
@@ -33,11 +34,11 @@ func (b *Bank) Exits() []Exit {
 	return nil
 }
 
-// Uplink returns the uplink that u belongs to; link 0 stands for any interface. If only one exit
+// Uplink returns the uplink that u belongs to. Link 0 stands for any interface. If only one exit
 // has the address, packets at any interface belong to that exit. The reason is that a router may
 // send answers on another path than the requests. If several exits have the address, a packet at
-// another interface belongs to none of them. A link-local address is valid only at its interface
-// (RFC 4291 section 2.5.6).
+// another interface belongs to no exit. A link-local address is valid only at its interface (RFC
+// 4291 section 2.5.6).
 func (b *Bank) Uplink(u srd.Uplink) srd.Uplink { return uplinkOf(b.Exits(), u) }
 
 func uplinkOf(exits []Exit, u srd.Uplink) srd.Uplink {

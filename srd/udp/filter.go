@@ -13,25 +13,25 @@ import (
 )
 
 const (
-	// judgedMost is the largest packet that the filter judges alone, in bytes: the
-	// payload of an Ethernet packet over IPv4. A longer packet may be a train that the
-	// kernel merged. The filter sees only the first packet of a train. An attacker who
-	// forges a packet at the front of a train must not make the filter drop the other
-	// packets. So the reader judges the packets of trains, unless there are too many
-	// trains (Shares).
+	// judgedMost is the largest packet in bytes that the filter judges by itself: the payload of
+	// an Ethernet packet over IPv4. A longer packet may be a train that the kernel merged. The
+	// filter sees only the first packet of a train. An attacker who forges a packet at the front
+	// of a train must not make the filter drop the other packets. So the receiving process
+	// judges the packets of trains. With too many trains, the filter drops a part of them
+	// (Shares).
 	judgedMost = 1472
 
-	// One in doubtShare of the packets that seem foreign passes; doubtShare is a power of
-	// two. So `show` still reports strangers' packets. The kernel may merge a forged
-	// small packet with small packets behind it. Then the filter drops most of these
-	// trains, but not all.
+	// One in doubtShare of the packets that seem foreign passes. So `show` still reports
+	// strangers' packets. The kernel may merge a forged small packet with small packets behind
+	// it. The filter then drops most of these trains, but not all. The value of doubtShare must
+	// be a power of two.
 	doubtShare = 64
 )
 
 // Refuse makes the kernel drop most foreign packets, on all sockets. A foreign packet has an
-// unknown type, is too short for its type, or has a receiver index without the 16 bits of prefix.
-// Dropped packets take no space in the sockets' buffers and none of the reader's time. The filter
-// proves nothing: an observer of one packet knows the prefix.
+// unknown type, is too short for its type, or has a receiver index without the 16 bits of
+// prefix. Dropped packets take no space in the sockets' buffers and no time of this process. The
+// filter is no proof of origin, because an observer of one packet learns the prefix.
 func (b *Bank) Refuse(prefix uint16) error {
 	b.prefix = prefix
 	for i := range b.socks {
@@ -42,8 +42,8 @@ func (b *Bank) Refuse(prefix uint16) error {
 	return nil
 }
 
-// Shares sets how many of the packets that a filter cannot judge pass: one in each of
-// these numbers, which are powers of two.
+// Shares sets how many of the packets that a filter cannot judge pass. A value of n, a power of
+// two, means one in n packets.
 type Shares struct {
 	Initiations uint32 // without a cookie's MAC: the filter cannot tell senders apart
 	Cookies     uint32 // initiations with a MAC there, valid or not
@@ -85,12 +85,11 @@ type line struct {
 	yes, no string // target of a conditional jump; "": the next line
 }
 
-// behindUDP is the offset of the packet in the filter's input, which begins with the UDP
-// header.
+// behindUDP is the offset of the packet in the filter's input, which begins with the UDP header.
 const behindUDP = 8
 
-// judge is the filter in classic BPF, which needs no privilege. A load beyond the
-// packet's end makes the kernel drop the packet.
+// judge returns the filter in classic BPF, which needs no privilege. A load beyond the packet's
+// end makes the kernel drop the packet.
 func judge(prefix uint16, shares Shares) []line {
 	load := func(at, size int) line {
 		return line{do: bpf.LoadAbsolute{Off: uint32(behindUDP + at), Size: size}}

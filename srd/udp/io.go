@@ -11,8 +11,8 @@ import (
 	"github.com/srdtun/srdtun/srd"
 )
 
-// Datagram is one received datagram: a packet, or a train that the kernel merged. The
-// packets of a train are equally long, except that the last may be shorter.
+// Datagram is one received datagram: a packet, or a train that the kernel merged. The packets of
+// a train have equal lengths, but the last packet may be shorter.
 type Datagram struct {
 	Data    []byte // aliases the Receiver's buffer until the next Read
 	Segment int    // bytes of each packet; 0: Data is one packet
@@ -23,22 +23,22 @@ type Datagram struct {
 }
 
 const (
-	// readSize is the size of the largest merged train.
+	// readSize is the size of the largest merged train, in bytes.
 	readSize = 65535
-	// ReadMost is the largest number of datagrams in one call. On slow links a socket
-	// usually contains one to three datagrams. With a separate call for each datagram,
-	// plus one that finds none, two thirds of all system calls were reads.
+	// ReadMost is the largest number of datagrams in one call. On slow links a socket usually
+	// contains one to three datagrams. With a separate call for each datagram, plus a call that
+	// finds none, two thirds of all system calls were reads.
 	ReadMost = 4
 )
 
-// RecvStats counts dropped and unusual datagrams. Other goroutines may read it at the
+// RecvStats counts dropped and unusual datagrams. Other goroutines may read the counters at the
 // same time.
 type RecvStats struct {
 	Truncated atomic.Uint64 // datagrams larger than the buffer
 	NotECT    atomic.Uint64 // received without ECN, which lets queues mark instead of drop; not dropped
 }
 
-// Receiver receives on any socket. Only one goroutine may use it.
+// Receiver receives datagrams on any socket. Only one goroutine may use a Receiver.
 type Receiver struct {
 	headers [ReadMost]header
 	calls   [ReadMost]mmsghdr
@@ -63,9 +63,9 @@ func NewReceiver(b *Bank, stats *RecvStats) *Receiver {
 	return r
 }
 
-// Read returns the next datagrams from fd, at most most and at most ReadMost. They are
-// valid until the next Read. The result more is false if the socket is empty. It is also
-// false if the kernel reports an error of an earlier send, which the transport detects
+// Read returns the next datagrams from fd, at most most and at most ReadMost. The datagrams are
+// valid until the next Read. If the socket is empty, more is false. The result more is also
+// false if the kernel reports an error of an earlier send. The transport detects such an error
 // itself.
 func (r *Receiver) Read(fd, most int) (got []Datagram, more bool) {
 	most = min(most, ReadMost)
@@ -100,7 +100,7 @@ func (r *Receiver) Read(fd, most int) (got []Datagram, more bool) {
 	return got, int(n) == most
 }
 
-// SendStats counts sent and dropped packets. Other goroutines may read it at the same
+// SendStats counts sent and dropped packets. Other goroutines may read the counters at the same
 // time.
 type SendStats struct {
 	Trains     atomic.Uint64 // sendmsg calls
@@ -112,13 +112,13 @@ type SendStats struct {
 	NoSegments atomic.Uint64 // trains sent packet by packet because UDP_SEGMENT failed
 }
 
-// Sender sends trains. Only one goroutine at a time may use it.
+// Sender sends trains. Only one goroutine at a time may use a Sender.
 type Sender struct {
 	h     header
 	bank  *Bank
 	stats *SendStats
 	// whole counts the trains that must still be sent packet by packet after a failure of
-	// UDP_SEGMENT. After these, UDP_SEGMENT is tried again, because routes change.
+	// UDP_SEGMENT. After these trains, UDP_SEGMENT is tried again, because routes change.
 	whole int
 }
 
@@ -128,9 +128,9 @@ const retrySegments = 4096
 // NewSender returns a sender on b that counts in stats.
 func NewSender(b *Bank, stats *SendStats) *Sender { return &Sender{bank: b, stats: stats} }
 
-// Send sends a sealed train. It drops and counts packets that cannot be sent; the
-// transport repairs them like any other loss. The result noWay means that the host lost
-// the source address, or that there is no route from it.
+// Send sends a sealed train. It drops and counts packets that cannot be sent. The transport
+// repairs them like any other loss. The result noWay means that the host lost the source
+// address, or that there is no route from it.
 func (s *Sender) Send(t *srd.Train) (noWay bool) {
 	fd, n := s.fd(t), t.Packets()
 	if fd < 0 || n == 0 {
@@ -159,9 +159,9 @@ func (s *Sender) Send(t *srd.Train) (noWay bool) {
 	return noWay
 }
 
-// each sends a train packet by packet. The result fault means that the packets failed,
-// not UDP_SEGMENT: one was too large, or none could be sent. If the first packet is
-// refused, for example because its source address is gone, all others would be refused
+// each sends a train packet by packet. The result fault means that the packets failed, not
+// UDP_SEGMENT: a packet was too large, or no packet could be sent. The kernel may refuse the
+// first packet, for example because its source address is gone. Then it would refuse all others,
 // too.
 func (s *Sender) each(fd int, t *srd.Train) (fault, noWay bool) {
 	var tooBig, sent bool
@@ -181,15 +181,15 @@ func (s *Sender) each(fd int, t *srd.Train) (fault, noWay bool) {
 }
 
 // refused reports whether err is Linux's refusal of a single packet because of its source
-// address. IPv6 refuses the address itself (EINVAL), IPv4 the route from it (ENETUNREACH,
-// EINVAL before 4.19). Both refuse an interface that does not exist any more (ENODEV).
+// address. IPv6 refuses the address itself (EINVAL). IPv4 refuses the route from it
+// (ENETUNREACH, EINVAL before 4.19). Both refuse an interface that does not exist any more
+// (ENODEV).
 func refused(err error) bool {
 	return errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENODEV) || errors.Is(err, unix.EADDRNOTAVAIL) ||
 		errors.Is(err, unix.ENETUNREACH) || errors.Is(err, unix.EHOSTUNREACH)
 }
 
-// segmentRefused reports whether err means that a route or device does not support
-// UDP_SEGMENT.
+// segmentRefused reports whether err means that a route or device does not support UDP_SEGMENT.
 func segmentRefused(err error) bool {
 	return errors.Is(err, unix.EIO) || errors.Is(err, unix.EINVAL) || errors.Is(err, unix.EMSGSIZE) || errors.Is(err, unix.EOPNOTSUPP)
 }

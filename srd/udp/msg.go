@@ -9,11 +9,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// oobSize is the size of one datagram's aligned control messages. These are packet info
-// (up to 36 bytes), traffic class (20), segment size (20) and receive stamp (32).
+// oobSize is the size in bytes of one datagram's aligned control messages. These messages are
+// packet info (up to 36 bytes), traffic class (20), segment size (20) and receive stamp (32).
 const oobSize = 128
 
-// header is a msghdr with its buffers, which is allocated once and used for every call.
+// header is a msghdr with its buffers. A header is allocated once and used for every call.
 type header struct {
 	hdr  unix.Msghdr
 	iov  unix.Iovec
@@ -54,7 +54,7 @@ func (h *header) setAddr(remote netip.AddrPort) {
 	}
 }
 
-// addr reads the sockaddr that the kernel wrote.
+// addr parses the sockaddr that the kernel wrote.
 func (h *header) addr() netip.AddrPort {
 	port := binary.BigEndian.Uint16(h.name[2:])
 	if binary.NativeEndian.Uint16(h.name[0:]) == unix.AF_INET {
@@ -63,7 +63,7 @@ func (h *header) addr() netip.AddrPort {
 	return netip.AddrPortFrom(netip.AddrFrom16([16]byte(h.name[8:24])), port)
 }
 
-// align rounds the length of a control message up as CMSG_ALIGN does on 64-bit Linux.
+// align rounds the length of a control message up, as CMSG_ALIGN does on 64-bit Linux.
 func align(n int) int { return (n + 7) &^ 7 }
 
 // stampKind is SCM_TIMESTAMPNS, which has the same number as the socket option.
@@ -71,8 +71,8 @@ const stampKind = unix.SO_TIMESTAMPNS
 
 const cmsgHeader = unix.SizeofCmsghdr
 
-// put appends a control message of n data bytes at offset at. It returns the data and the
-// offset after it.
+// put appends a control message of n data bytes at offset at. It returns the data and the offset
+// after the message.
 func (h *header) put(at, level, kind, n int) (data []byte, next int) {
 	oob := h.oob()
 	c := (*unix.Cmsghdr)(unsafe.Pointer(&oob[at]))
@@ -83,8 +83,8 @@ func (h *header) put(at, level, kind, n int) (data []byte, next int) {
 }
 
 // control writes the control messages of an outgoing train: source address, interface and
-// segment size (0 for a single packet). If alone is true, the kernel chooses the IPv6
-// source address.
+// segment size. A segment size of 0 means a single packet. If alone is true, the kernel chooses
+// the IPv6 source address.
 func (h *header) control(local srd.Uplink, alone bool, segment int) {
 	at := 0
 	var d []byte

@@ -14,9 +14,8 @@ type refusals struct {
 	sum  uint64
 }
 
-// Refused returns how many packets the kernel has dropped at the sockets: refused by the
-// filter, damaged, or too many for a buffer. Call it at least once in 2^32 dropped
-// packets.
+// Refused returns how many packets the kernel has dropped at the sockets: refused by the filter,
+// damaged, or too many for a buffer. Call Refused at least once in 2^32 dropped packets.
 func (b *Bank) Refused() uint64 {
 	r := &b.refused
 	r.mu.Lock()
@@ -34,7 +33,7 @@ func (b *Bank) Refused() uint64 {
 	return r.sum
 }
 
-// drops reads SK_MEMINFO_DROPS. Kernels before 4.12 lack it, and then drops returns 0.
+// drops reads SK_MEMINFO_DROPS. Kernels before 4.12 lack this value, and then drops returns 0.
 func drops(fd int) uint32 {
 	var info [unix.SK_MEMINFO_VARS]uint32
 	n := uint32(unsafe.Sizeof(info))
