@@ -9,9 +9,9 @@ import (
 	"github.com/flynn/noise"
 )
 
-// Attempt is the initiator's side of one handshake: one ephemeral key, one initiation,
-// and at most one result. The same initiation may be sent on many paths and many times. A
-// new attempt needs a new call of Initiate.
+// Attempt is the initiator's side of one handshake: one ephemeral key, one initiation, and at
+// most one result. The same initiation may be sent on many paths and many times. A new attempt
+// needs a new call of Initiate.
 type Attempt struct {
 	id         *Identity
 	remote     PublicKey
@@ -19,8 +19,8 @@ type Attempt struct {
 	localIndex uint32
 	offers     Offers
 
-	// These are the inputs of the initiation. A bad response spoils the Noise state;
-	// begin rebuilds it from these inputs.
+	// The fields ephemeral, header and hello are the inputs of the initiation. A bad response
+	// spoils the Noise state. Method begin rebuilds the state from these inputs.
 	ephemeral PrivateKey
 	header    []byte
 	hello     []byte
@@ -29,11 +29,12 @@ type Attempt struct {
 	consumed bool
 }
 
-// Initiate starts a handshake with remote and returns the initiation to send,
-// InitiationSize bytes. It sets mac1 and, if stamp has a cookie, mac2. Responses carry
-// localIndex as receiver index. It must be random, and not in use. If h.Token is set from
-// Stamper.Token, the hello has no timestamp. stamp may be nil for a peer to which nothing
-// was sent before. It returns ErrRemoteKey, ErrSpelling, or the errors of rng.
+// Initiate starts a handshake with remote and returns the initiation to send, InitiationSize
+// bytes. The initiation has mac1 and, if stamp has a cookie, mac2. Responses carry localIndex as
+// receiver index. The caller draws localIndex at random, and no other attempt or session may use
+// it. If h.Token is set from Stamper.Token, the hello has no timestamp. For a peer to which
+// nothing was sent before, stamp may be nil. Initiate returns ErrRemoteKey, ErrSpelling, or the
+// errors of rng.
 func (id *Identity) Initiate(rng io.Reader, remote PublicKey, psk PSK, localIndex uint32, h Hello, stamp *Stamper) (*Attempt, []byte, error) {
 	if err := CheckPublic(remote); err != nil {
 		return nil, nil, err
@@ -60,9 +61,9 @@ func (id *Identity) Initiate(rng io.Reader, remote PublicKey, psk PSK, localInde
 	return a, msg, nil
 }
 
-// begin builds the Noise state that waits for the response, and appends the initiation's
-// Noise message to out. It uses the same ephemeral key each time, so the state and the
-// message are the same each time.
+// begin builds the Noise state that waits for the response, and appends the initiation's Noise
+// message to out. The ephemeral key is the same each time, so the state and the message are the
+// same each time.
 func (a *Attempt) begin(out []byte) ([]byte, error) {
 	p := party{
 		initiator: true,
@@ -84,13 +85,13 @@ func (a *Attempt) begin(out []byte) ([]byte, error) {
 	return out, nil
 }
 
-// LocalIndex returns the index that responses to this attempt carry.
+// LocalIndex returns the receiver index that responses to this attempt carry.
 func (a *Attempt) LocalIndex() uint32 { return a.localIndex }
 
 // Consume finishes the handshake with the response msg. It succeeds at most once. After a
-// success it returns ErrConsumed, and the attempt's secrets are gone. After any other
-// error (ErrMalformed, ErrIndex, ErrAuth, ErrCipher) the attempt is unchanged. This is
-// necessary because anyone can send a response that does not open.
+// success Consume returns ErrConsumed, and the attempt's secrets are deleted. After any other
+// error (ErrMalformed, ErrIndex, ErrAuth, ErrCipher) the attempt is unchanged. The reason is
+// that anyone can send a response that does not open.
 func (a *Attempt) Consume(msg []byte) (Result, error) {
 	switch {
 	case a.consumed:
@@ -113,9 +114,9 @@ func (a *Attempt) Consume(msg []byte) (Result, error) {
 	return r, nil
 }
 
-// take removes and returns the Noise state. Reading a response changes the state even if
-// the response is forged, and the state cannot be copied. So only a response that follows
-// a forged one requires a new state.
+// take removes and returns the Noise state. Reading a response changes the state even if the
+// response is forged, and the state cannot be copied. So only a response that follows a forged
+// one requires a new state.
 func (a *Attempt) take() (*noise.HandshakeState, error) {
 	if a.state == nil {
 		if _, err := a.begin(nil); err != nil {
@@ -127,7 +128,7 @@ func (a *Attempt) take() (*noise.HandshakeState, error) {
 	return hs, nil
 }
 
-// open reads the response with the Noise state hs, which it uses up.
+// open decrypts the response with the Noise state hs, which cannot be used again.
 func (a *Attempt) open(hs *noise.HandshakeState, msg []byte) (Result, error) {
 	sealed := msg[responseNoiseAt : responseNoiseAt+responseNoiseSize]
 	payload, first, second, err := hs.ReadMessage(nil, sealed)
@@ -155,7 +156,7 @@ func (a *Attempt) open(hs *noise.HandshakeState, msg []byte) (Result, error) {
 	return r, nil
 }
 
-// Format hides the secrets for every verb.
+// Format hides the secrets from every verb.
 func (a *Attempt) Format(f fmt.State, _ rune) {
 	fmt.Fprintf(f, "attempt with %x, local index %08x, keys (hidden)", a.remote, a.localIndex)
 }

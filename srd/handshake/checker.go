@@ -11,12 +11,12 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// cookieLife is how long a responder accepts the cookies of one secret, and a sender uses
-// a cookie (WireGuard paper, section 5.4.7).
+// cookieLife is how long a responder accepts the cookies of one secret. A sender uses a cookie
+// for the same time (WireGuard paper, section 5.4.7).
 const cookieLife = 120 * time.Second
 
-// Checker guards a receiver against floods of handshake packets. One Checker
-// serves all peers of an identity for the life of the process.
+// Checker guards a receiver against floods of handshake packets. One Checker serves all peers of
+// an identity for the life of the process.
 type Checker struct {
 	mac1 *mac
 	seal cipher.AEAD
@@ -24,19 +24,19 @@ type Checker struct {
 
 	hasSecret bool
 	secret    *mac      // MAC(secret, source) is a cookie
-	secretID  uint64    // random, so that two secrets never have the same
+	secretID  uint64    // random, so that no two secrets have the same ID
 	born      mono.Time // time of the secret
 	scratch   []byte    // a packet's source
 }
 
-// NewChecker returns the checker of the host with the public key own. It draws cookie
-// secrets from rng, which must be unpredictable.
+// NewChecker returns the checker of the host with the public key own. Cookie secrets are drawn
+// from rng, which must be unpredictable.
 func NewChecker(own PublicKey, rng io.Reader) *Checker {
 	return &Checker{mac1: mac1For(own), seal: cookieSeal(own), rng: rng}
 }
 
-// CheckMAC1 reports whether msg is an initiation or response by a sender that knows our
-// public key (section 5.4.4).
+// CheckMAC1 reports whether msg is an initiation or response by a sender that has our public key
+// (WireGuard paper, section 5.4.4).
 func (c *Checker) CheckMAC1(msg []byte) bool {
 	if !stamped(msg) {
 		return false
@@ -46,8 +46,8 @@ func (c *Checker) CheckMAC1(msg []byte) bool {
 }
 
 // CheckMAC2 reports whether msg is an initiation or response by a sender with the current
-// secret's cookie for source. A valid mac2 proves that the sender receives packets at
-// source. CheckMAC2 returns false while there is no secret; CookieReply creates one.
+// secret's cookie for source. A valid mac2 proves that the sender receives packets at source.
+// Without a secret, CheckMAC2 returns false. CookieReply creates a secret.
 func (c *Checker) CheckMAC2(now mono.Time, msg []byte, source netip.AddrPort) bool {
 	if !stamped(msg) || !c.secretLives(now) {
 		return false
@@ -57,8 +57,8 @@ func (c *Checker) CheckMAC2(now mono.Time, msg []byte, source netip.AddrPort) bo
 	return newMAC(cookie[:]).verify(body, got)
 }
 
-// CheckToken reports whether the token proves that the hello of in is fresh; the package
-// comment explains how. The initiation msg brought in from source. The result is for
+// CheckToken reports whether the token proves that the hello of in is fresh. The package comment
+// explains the proof. The initiation msg brought in from source. The caller passes the result to
 // Replay.Accept, which also needs the value that CheckToken writes into in.Hello.
 func (c *Checker) CheckToken(now mono.Time, in *Incoming, msg []byte, source netip.AddrPort) bool {
 	in.Hello.secret = 0
@@ -73,11 +73,12 @@ func (c *Checker) CheckToken(now mono.Time, in *Incoming, msg []byte, source net
 	return true
 }
 
-// CookieReply returns the answer to msg, an initiation or response that passed CheckMAC1.
-// The answer has CookieSize bytes and the cookie for source. Only a host that saw msg and
-// knows our public key can open it. It is used in two cases: this host is under load and
-// msg lacks a valid mac2, or Replay refused the hello in msg. The caller limits the rate.
-// CookieReply returns nil if msg is neither packet, or if the source of randomness fails.
+// CookieReply returns the answer to msg, an initiation or response that passed CheckMAC1. The
+// answer has CookieSize bytes and the cookie for source. Only a host that saw msg and has our
+// public key can open the answer. There are two cases for a cookie reply: this host is under
+// load and msg lacks a valid mac2, or Replay refused the hello in msg. The caller limits the
+// rate of cookie replies. If msg is of another type, or if the source of randomness fails,
+// CookieReply returns nil.
 func (c *Checker) CookieReply(rng io.Reader, now mono.Time, msg []byte, source netip.AddrPort) []byte {
 	if !stamped(msg) || !c.renew(now) {
 		return nil
@@ -104,9 +105,8 @@ func (c *Checker) secretLives(now mono.Time) bool {
 	return c.hasSecret && now.Sub(c.born) < cookieLife
 }
 
-// renew draws a new secret if the current one is too old. It is called when a cookie is
-// made, not when one is checked. So a responder that is idle or without load draws no
-// secret.
+// renew draws a new secret if the current one is too old. CookieReply calls renew, and the
+// checks do not. So a responder that is idle or without load draws no secret.
 func (c *Checker) renew(now mono.Time) bool {
 	if c.secretLives(now) {
 		return true
@@ -121,7 +121,7 @@ func (c *Checker) renew(now mono.Time) bool {
 	return true
 }
 
-// cookie returns MAC(secret, source); a secret must exist.
+// cookie returns MAC(secret, source). The checker must have a secret.
 func (c *Checker) cookie(source netip.AddrPort) [macSize]byte {
 	c.scratch = appendSource(c.scratch[:0], source)
 	return c.secret.of(c.scratch)

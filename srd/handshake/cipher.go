@@ -8,11 +8,11 @@ import (
 	"golang.org/x/crypto/chacha20poly1305"
 )
 
-// Cipher names the AEAD of the data packets of one epoch. Its value is the byte on the
-// wire.
+// Cipher identifies the AEAD of the data packets of one epoch. The value of a Cipher is the byte
+// on the wire.
 type Cipher uint8
 
-// These are the ciphers of version 2. All have a 12-byte nonce and a 16-byte tag.
+// Version 2 has these ciphers. Each cipher has a 12-byte nonce and a 16-byte tag.
 const (
 	AES256GCM        Cipher = 1
 	ChaCha20Poly1305 Cipher = 2
@@ -45,8 +45,8 @@ func ParseCipher(name string) (Cipher, bool) {
 
 func (c Cipher) valid() bool { return c != 0 && int(c) < len(cipherNames) }
 
-// New returns the AEAD of c under key. AES-128 uses only the first 16 bytes of key. The
-// error is ErrCipher for an unknown cipher.
+// New returns the AEAD of c under key. AES-128 uses only the first 16 bytes of key. For an
+// unknown cipher, the error is ErrCipher.
 func (c Cipher) New(key [32]byte) (cipher.AEAD, error) {
 	switch c {
 	case AES256GCM:
@@ -67,8 +67,8 @@ func newGCM(key []byte) (cipher.AEAD, error) {
 	return cipher.NewGCM(block)
 }
 
-// Offers is a set of ciphers: bit c-1 stands for cipher c. Bits of ciphers that
-// this version does not know are ignored.
+// Offers is a set of ciphers: bit c-1 stands for cipher c. Bits of ciphers that this version
+// does not have are ignored.
 type Offers uint8
 
 // OffersOf returns the set of the given ciphers.
@@ -86,8 +86,8 @@ func OffersOf(ciphers ...Cipher) Offers {
 func (o Offers) Has(c Cipher) bool { return c.valid() && o&(1<<(c-1)) != 0 }
 
 // Choose returns the preferred cipher of both sets: AES-256-GCM, then AES-128-GCM, then
-// ChaCha20-Poly1305. A host without AES in hardware does not offer AES, so a common
-// cipher is fast on both hosts. It returns false if the sets have no common cipher.
+// ChaCha20-Poly1305. A host without AES in hardware does not offer AES, so a common cipher is
+// fast on both hosts. If the sets have no common cipher, Choose returns false.
 func Choose(mine, theirs Offers) (Cipher, bool) {
 	for _, c := range [...]Cipher{AES256GCM, AES128GCM, ChaCha20Poly1305} {
 		if (mine & theirs).Has(c) {

@@ -1,17 +1,17 @@
-// Package handshake agrees on the keys of one epoch between two peers:
-// Noise_IKpsk2_25519_ChaChaPoly_BLAKE2s, guarded by the two MACs and the
-// cookies of WireGuard (Donenfeld, "WireGuard: Next Generation Kernel Network
-// Tunnel", sections 5.3, 5.4.4 and 5.4.7).
+// Package handshake agrees on the keys of one epoch between two peers. The handshake is
+// Noise_IKpsk2_25519_ChaChaPoly_BLAKE2s, guarded by the two MACs and the cookies of WireGuard
+// (Donenfeld, "WireGuard: Next Generation Kernel Network Tunnel", sections 5.3, 5.4.4 and
+// 5.4.7).
 //
-// The package is pure. Time and randomness are arguments. It starts no goroutines, and no
-// type is safe for concurrent use: the driver holds a lock. A peer's attempts run under that
+// The package is pure. Time and randomness are arguments. The package starts no goroutines. No
+// type is safe for concurrent use, so the caller holds a lock. A peer's attempts run under that
 // peer's lock.
 //
 // # Wire
 //
-// All integers are big endian. The first byte of every packet holds the type
-// in its low nibble and the version in its high nibble. The reserved bytes
-// after it are zero and checked.
+// All integers are big endian. The first byte of every packet holds the type in its low nibble
+// and the version in its high nibble. The reserved bytes after the first byte are zero and
+// checked.
 //
 //	initiation, 181 bytes              response, 113 bytes
 //	  0   1  0x21                        0   1  0x22
@@ -39,14 +39,14 @@
 //	 41   1  features                   18   3  zero, not read
 //	 42   3  zero, not read
 //
-// The headers are authenticated. The first eight bytes of the initiation are part of the
-// Noise prologue, "srdtun handshake v2" followed by those bytes. In the response's header
-// only one value of the type, the reserved bytes and the receiver index is accepted. The
-// sender index is repeated in the sealed answer. So an attacker on the path cannot make two
-// peers agree on keys and disagree on the index that selects them.
+// The headers are authenticated. The Noise prologue is "srdtun handshake v2" followed by the
+// first eight bytes of the initiation. In the response's header only one value of the type, the
+// reserved bytes and the receiver index is accepted. The sender index is repeated in the sealed
+// answer. So an attacker on the path cannot make two peers agree on keys and disagree on the
+// index that selects the keys.
 //
-// A response is never longer than an initiation, and a cookie reply never longer than the
-// packet that it answers. So no packet amplifies.
+// A response is never longer than an initiation. A cookie reply is never longer than the packet
+// that it answers. So no packet amplifies traffic.
 //
 // # Order of checks at a receiver
 //
@@ -59,82 +59,88 @@
 //	                 at a limited rate
 //	Respond          state is consumed, keys exist
 //
-// The initiator calls Kind, CheckMAC1, and under load CheckMAC2. If there is no valid mac2, the
-// receiver answers with CookieReply. A responder that gets a cookie reply sends its response
-// again, with mac2 by Restamp, to the source of that reply. When a response arrives, the
-// initiator finds the attempt by ReceiverIndex and calls Attempt.Consume, within a budget like
-// the one for Receive. It passes a cookie reply to Stamper.ConsumeCookie if the reply's source is
-// the destination of the answered packet.
+// The initiator calls Kind and CheckMAC1, and under load also CheckMAC2. If there is no valid
+// mac2, the receiver answers with CookieReply. A responder that gets a cookie reply sends its
+// response again, with mac2 by Restamp, to the source of that reply. When a response arrives,
+// the initiator finds the attempt by ReceiverIndex and calls Attempt.Consume, within a budget
+// like the one for Receive. The initiator passes a cookie reply to Stamper.ConsumeCookie if the
+// reply's source is the destination of the answered packet.
 //
 // # Keys
 //
-// Noise's Split yields one secret for each direction. The direction's AEAD key is the first 32
-// bytes of the following, and the IV that is XORed into nonces is the next 12:
+// Noise's Split yields one secret for each direction. HKDF expands each secret. The first 32
+// bytes of the result are the direction's AEAD key. The next 12 bytes are the IV that is XORed
+// into nonces:
 //
 //	HKDF-BLAKE2s(secret, salt = handshake hash, info = "srdtun v2 data" | cipher | direction)
 //
-// where cipher and direction are one byte each; direction is 1 from initiator to responder,
-// and 2 for the opposite. AES-128 uses the first 16 bytes of the key. An Attempt and an
-// Incoming yield a Result at most once each, even if packets arrive again. Two sessions with
-// one key would use the same nonces twice.
+// The cipher and the direction are one byte each. The direction is 1 from initiator to
+// responder, and 2 from responder to initiator. AES-128 uses the first 16 bytes of the key. An
+// Attempt or an Incoming yields a Result at most once, even if packets arrive again. Two
+// sessions with one key would use the same nonces twice.
 //
-// The caller must ensure the following. A key has exactly one packet counter per path slot,
-// and a slot is not reused while the key lives. A Result becomes one session and is not
-// copied into a second one. The responder must not send data under the new keys before a
-// packet of the initiator has opened under them. Until then nothing proves that the
-// initiator has the keys.
+// The caller must ensure three properties. First, a key has exactly one packet counter per path
+// slot, and a slot is not reused while the key lives. Second, a Result becomes one session and
+// is not copied into another session. Third, the responder must not send data under the new keys
+// before a packet of the initiator has opened under these keys. Until then there is no proof
+// that the initiator has the keys.
 //
 // # Replay and wrong clocks
 //
-// An attacker can record the first message of Noise IK and replay it. Each replay would
-// replace the responder's handshake state. WireGuard therefore requires a timestamp that is
-// later than all earlier ones. This locks out a peer whose clock went back, such as a
-// restored virtual machine, or a board without a battery. So in srdtun a hello contains
-// either a timestamp or a token, never both. A token is computed as
+// An attacker can record the first message of Noise IK and replay it. Each replay would replace
+// the responder's handshake state. WireGuard therefore requires a timestamp that is later than
+// all earlier ones. This rule locks out a peer whose clock went back, such as a restored virtual
+// machine, or a board without a battery. So in srdtun a hello contains either a timestamp or a
+// token, never both. A token is computed as
 //
 //	MAC(MAC(cookie, "srdtun token"), e)      cookie = MAC(secret, source)
 //
-// where secret is the responder's cookie secret and e is the initiation's ephemeral public
-// key. A valid token proves that the initiation is not older than the secret, as follows.
+// The secret is the responder's cookie secret, and e is the initiation's ephemeral public key.
+// Four facts prove that an initiation with a valid token is not older than the secret.
 //
-//  1. The secret is 32 random bytes drawn by this process. It is accepted for 120 s and
-//     then never again. Only one secret is accepted at a time.
-//  2. The token stands in the sealed hello. Its keys need the private static key of the
-//     initiator or of the responder, and the seal covers e. Nobody else can put a new token
+//  1. The secret is 32 random bytes drawn by this process. The process accepts the secret for
+//     120 s and then never again. Only one secret is accepted at a time.
+//  2. The token stands in the sealed hello, and the seal covers e. The seal's keys need the
+//     private static key of the initiator or of the responder. Nobody else can put a new token
 //     into an old initiation.
 //  3. An initiation made before the secret was drawn holds a token that is independent of
-//     the secret. It passes with probability 2^-128. So the peer itself made any initiation
-//     that passes, within the life of the secret, with the cookie for that source. It does
-//     not matter who delivered the initiation.
+//     the secret. Such a token passes with probability 2^-128. So the peer itself made any
+//     initiation that passes, within the life of the secret, with the cookie for that source.
+//     It does not matter who delivered the initiation.
 //  4. Within the life of one secret Replay remembers every accepted token, so the same
-//     initiation passes once. The memory is bounded: beyond tokensPerSecret, token hellos
+//     initiation passes once. The memory is bounded: after tokensPerSecret tokens, token hellos
 //     are refused until the next secret.
 //
-// The highest accepted timestamp of a peer never decreases. If a token lowered it, every
+// The highest accepted timestamp of a peer never decreases. If a token lowered this timestamp,
+// every recorded initiation between the new and the old time would be acceptable again without a
+// token. A peer with a slow clock uses a token at each handshake, and needs one more round trip
+// for each handshake.
 // recorded initiation between the new and the old time would be acceptable again without a
 // token. A peer with a slow clock uses a token at each handshake, and needs one more round
 // trip for it.
 //
-// A sender gets a cookie even if the responder is not under load. If an initiation opens but
-// has a stale timestamp, the responder answers with CookieReply, at a limited rate. The
-// sender soon makes one more attempt in parallel with the current one, and Stamper.Token
+// A sender can get a cookie even if the responder is not under load. If an initiation opens but
+// has a stale timestamp, the responder answers with CookieReply, at a limited rate. The sender
+// soon makes one more attempt in parallel with the current one. For the next 120 s, the token of
+// that attempt is nonzero:
 //
 //	h.Token = stamper.Token(now)
 //
-// is nonzero for the next 120 s. With it Initiate sends a token hello, without a timestamp.
-// All other attempts leave Token zero and contain the timestamp. A timestamp is valid on
-// every path, and also for a responder that has restarted.
+// With a nonzero token, Initiate sends a hello without a timestamp. All other attempts leave
+// Token zero and contain the timestamp. A timestamp is valid on every path, and also for a
+// responder that has restarted.
 //
 // A cookie belongs to the address and port to which it was delivered. If copies of one
 // initiation go on many paths, only those from that address and port are accepted. So the
-// attempt with the token uses that path alone, which has just carried a round trip.
+// attempt with the token uses only that path, which has just carried a round trip.
 //
-// An attacker who sees our packets and knows the responder's public key can forge cookie
-// replies, as in WireGuard. So a sender only stores the cookie. The attempt that the reply
-// answers continues until its own time is over, with its timestamp and on all of its paths.
-// At most one more attempt runs in parallel.
+// An attacker who sees our packets and has the responder's public key can forge cookie replies,
+// as in WireGuard. So a sender only stores the cookie. The attempt that the reply answers
+// continues until its own timeout, with its timestamp and on all of its paths. At most one more
+// attempt runs in parallel.
 //
-// A responder that restarts has forgotten the timestamps, again as in WireGuard. So it
-// accepts a recorded initiation once more. The attacker cannot use the response, and gets no
-// data, because of the rule at the end of "Keys".
+// A responder that restarts has lost the timestamps, again as in WireGuard. So the responder
+// accepts a recorded initiation once more. The attacker cannot use the response. The attacker
+// gets no data either, because the responder sends no data before a packet of the initiator has
+// opened.
 package handshake

@@ -4,30 +4,30 @@ import "encoding/binary"
 
 // Hello is the initiator's description of itself, sealed in the initiation.
 type Hello struct {
-	// Timestamp is the sender's wall clock time; it is zero in a hello with a token.
+	// Timestamp is the sender's wall clock time. In a hello with a token, Timestamp is zero.
 	Timestamp Timestamp
-	// Token proves freshness in place of the timestamp, or is zero. A caller of Initiate
-	// sets it to the value of Stamper.Token; Initiate binds it to the ephemeral key.
+	// Token proves freshness in place of the timestamp, or is zero. A caller of Initiate sets
+	// Token to the value of Stamper.Token. Initiate binds the token to the ephemeral key.
 	Token [16]byte
-	// Incarnation is drawn at random by each process for each peer. A new incarnation
-	// tells the receiver that the sender lost its state.
+	// Incarnation is drawn at random by each process for each peer. A new incarnation means that
+	// the sender has lost its state.
 	Incarnation uint64
-	// Offers are the ciphers that the sender accepts.
+	// Offers is the set of ciphers that the sender accepts.
 	Offers Offers
-	// Protocol is the sender's protocol above the transport; 0 stands for the packets of
-	// a tunnel. The caller decides whether two protocols match.
+	// Protocol is the sender's protocol above the transport. Zero stands for the packets of a
+	// tunnel. The caller decides whether two protocols match.
 	Protocol uint32
-	// Features are the sender's abilities in addition to the first form of version 2, one
-	// bit each, for the layer above. A receiver ignores unknown bits. A peer without such
-	// features sends zeros.
+	// Features are the sender's abilities in addition to the first form of version 2, one bit
+	// each, for the layer above. A receiver ignores unknown bits. A peer without such features
+	// sends zeros.
 	Features uint8
 
-	// secret identifies the cookie secret by which Token is valid. CheckToken sets it, so
-	// that Replay knows when to clear its record of used tokens.
+	// secret identifies the cookie secret by which Token is valid. CheckToken sets secret, so
+	// that Replay can detect when to clear its record of used tokens.
 	secret uint64
 }
 
-// appendTo appends the wire form, which has helloSize bytes.
+// appendTo appends the wire form of the hello, which has helloSize bytes.
 func (h *Hello) appendTo(b []byte) []byte {
 	b = append(b, h.Timestamp[:]...)
 	b = append(b, h.Token[:]...)
@@ -38,9 +38,9 @@ func (h *Hello) appendTo(b []byte) []byte {
 	return append(b, make([]byte, spareSize)...)
 }
 
-// parseHello parses the wire form; b has helloSize bytes. A hello with both a timestamp
-// and a token gives ErrHello, because it could be accepted by one and replayed by the
-// other.
+// parseHello parses the wire form of a hello; b has helloSize bytes. A hello with both a
+// timestamp and a token gives ErrHello. Such a hello could be accepted by its timestamp and
+// replayed by its token, or the reverse.
 func parseHello(b []byte) (Hello, error) {
 	var h Hello
 	copy(h.Timestamp[:], b)
@@ -64,7 +64,7 @@ type answer struct {
 	features    uint8  // as in Hello
 }
 
-// appendTo appends the wire form, which has answerSize bytes.
+// appendTo appends the wire form of the answer, which has answerSize bytes.
 func (a answer) appendTo(b []byte) []byte {
 	b = binary.BigEndian.AppendUint64(b, a.incarnation)
 	b = append(b, byte(a.cipher))
@@ -73,7 +73,7 @@ func (a answer) appendTo(b []byte) []byte {
 	return append(b, make([]byte, spareSize)...)
 }
 
-// parseAnswer parses the wire form; b has answerSize bytes.
+// parseAnswer parses the wire form of an answer; b has answerSize bytes.
 func parseAnswer(b []byte) answer {
 	return answer{
 		incarnation: binary.BigEndian.Uint64(b),

@@ -11,8 +11,8 @@ import (
 // PublicKey is an X25519 public key.
 type PublicKey = [32]byte
 
-// CheckPublic returns ErrSpelling if k is another spelling of a smaller number, and so a
-// second name of the same peer.
+// CheckPublic returns ErrSpelling if the bytes of k are a number not below 2^255-19. Such a key
+// would be a second name of the same peer.
 func CheckPublic(k PublicKey) error {
 	if !keytext.Reduced(&k) {
 		return ErrSpelling
@@ -23,7 +23,7 @@ func CheckPublic(k PublicKey) error {
 // PrivateKey is an X25519 private key, clamped or not.
 type PrivateKey = [32]byte
 
-// PSK is a preshared key; all zeros stands for none.
+// PSK is a preshared key. All zeros stand for no key.
 type PSK = [32]byte
 
 // Identity is the static key pair of this host.
@@ -32,8 +32,8 @@ type Identity struct {
 	static noise.DHKey
 }
 
-// NewIdentity derives the public key from priv. It returns ErrPrivateKey if priv is all
-// zeros.
+// NewIdentity derives the public key from priv. If priv is all zeros, NewIdentity returns
+// ErrPrivateKey.
 func NewIdentity(priv PrivateKey) (*Identity, error) {
 	if priv == (PrivateKey{}) {
 		return nil, ErrPrivateKey
@@ -46,15 +46,15 @@ func NewIdentity(priv PrivateKey) (*Identity, error) {
 	return &Identity{public: public, static: static}, nil
 }
 
-// Public returns the public key.
+// Public returns the public key of this host.
 func (id *Identity) Public() PublicKey { return id.public }
 
-// Format prints only the public key for every verb.
+// Format prints only the public key, for every verb.
 func (id *Identity) Format(f fmt.State, _ rune) {
 	fmt.Fprintf(f, "identity %x, private key (hidden)", id.public)
 }
 
-// publicOf returns the public key of priv, which X25519 clamps itself (RFC 7748
+// publicOf returns the public key of priv. X25519 itself clamps the private key (RFC 7748
 // section 5).
 func publicOf(priv PrivateKey) (PublicKey, error) {
 	key, err := ecdh.X25519().NewPrivateKey(priv[:])

@@ -8,15 +8,15 @@ import (
 	"github.com/flynn/noise"
 )
 
-// Incoming is the responder's side of one handshake: an initiation that opened, and at
-// most one response to it. An initiation that opens proves who made it, but not when:
-// call Replay.Accept before Respond.
+// Incoming is the responder's side of one handshake: an initiation that opened, and at most one
+// response to it. An initiation that opens proves who made it, but not when. So call
+// Replay.Accept before Respond.
 type Incoming struct {
 	Remote      PublicKey // the initiator's static key, authenticated
 	Hello       Hello
 	Protocol    uint32 // our protocol for the response, as in Hello; set it before Respond
 	RemoteIndex uint32
-	// Features are the responder's abilities, as in Hello; the caller sets them before
+	// Features are the responder's abilities, as in Hello. The caller sets Features before
 	// Respond.
 	Features uint8
 
@@ -25,11 +25,11 @@ type Incoming struct {
 	ephemeral PublicKey
 }
 
-// lateRandom is the randomness of a Noise state that is made before the caller provides
-// it.
+// lateRandom is the randomness of a Noise state. The state is made before the caller provides
+// the randomness.
 type lateRandom struct{ io.Reader }
 
-// Receive opens the initiation msg. It keeps nothing of msg. It returns ErrMalformed,
+// Receive opens the initiation msg, and keeps no reference to msg. It returns ErrMalformed,
 // ErrAuth (also for a static key that CheckPublic refuses), or ErrHello.
 func (id *Identity) Receive(msg []byte) (*Incoming, error) {
 	if Kind(msg) != TypeInitiation {
@@ -64,11 +64,10 @@ func (id *Identity) Receive(msg []byte) (*Incoming, error) {
 	}, nil
 }
 
-// Respond accepts the handshake. It returns the result and the response to send,
-// ResponseSize bytes. The cipher is prefer(allowed, the initiator's offers); nil stands
-// for Choose. Copies of one response may be sent on many paths. Only the first call can
-// succeed; later ones return ErrConsumed. Other errors are ErrCipher, and the errors of
-// rng.
+// Respond accepts the handshake. It returns the result and the response to send, ResponseSize
+// bytes. The cipher is prefer(allowed, the initiator's offers); nil stands for Choose. Copies of
+// one response may be sent on many paths. Only the first call of Respond can succeed. Later
+// calls return ErrConsumed. The other errors of Respond are ErrCipher and the errors of rng.
 func (in *Incoming) Respond(rng io.Reader, psk PSK, localIndex uint32, incarnation uint64, allowed Offers,
 	prefer func(mine, theirs Offers) (Cipher, bool), stamp *Stamper) (Result, []byte, error) {
 	hs := in.state
@@ -94,7 +93,7 @@ func (in *Incoming) Respond(rng io.Reader, psk PSK, localIndex uint32, incarnati
 	return r, msg, nil
 }
 
-// choose asks prefer for the cipher and checks that both sides accept the choice.
+// choose calls prefer for the cipher and checks that both sides accept the choice.
 func (in *Incoming) choose(allowed Offers, prefer func(mine, theirs Offers) (Cipher, bool)) (Cipher, error) {
 	if prefer == nil {
 		prefer = Choose
@@ -119,7 +118,7 @@ func (r *Result) respond(hs *noise.HandshakeState, a answer) ([]byte, error) {
 	return append(msg, make([]byte, macsSize)...), nil
 }
 
-// Format hides the secrets for every verb.
+// Format hides the secrets from every verb.
 func (in *Incoming) Format(f fmt.State, _ rune) {
 	fmt.Fprintf(f, "handshake from %x, remote index %08x, keys (hidden)", in.Remote, in.RemoteIndex)
 }

@@ -11,17 +11,16 @@ import (
 	"golang.org/x/crypto/chacha20poly1305"
 )
 
-// These labels separate the keys made from a public key from those made from a cookie.
-// They differ from WireGuard's labels, because both protocols may use the same static
-// key.
+// The labels separate the keys made from a public key from those made from a cookie. They differ
+// from WireGuard's labels, because both protocols may use the same static key.
 const (
 	mac1Label   = "srdtun mac1"
 	cookieLabel = "srdtun cookie"
 	tokenLabel  = "srdtun token"
 )
 
-// mac is the Mac of the WireGuard paper, section 5.4: keyed BLAKE2s with 16 bytes of
-// output. It keeps its state, so that checking a flood of packets allocates no memory.
+// mac is the Mac of the WireGuard paper, section 5.4: keyed BLAKE2s with 16 bytes of output. A
+// mac keeps its state, so that checking a flood of packets allocates no memory.
 type mac struct {
 	h   hash.Hash
 	sum [macSize]byte
@@ -36,7 +35,7 @@ func newMAC(key []byte) *mac {
 	return &mac{h: h}
 }
 
-// of returns the MAC of b.
+// of returns the MAC of the bytes b.
 func (m *mac) of(b []byte) [macSize]byte {
 	m.h.Reset()
 	m.h.Write(b)
@@ -50,7 +49,7 @@ func (m *mac) verify(b, got []byte) bool {
 	return subtle.ConstantTimeCompare(want[:], got) == 1
 }
 
-// labelled returns HASH(label | public key), sections 5.4.4 and 5.4.7.
+// labelled returns HASH(label | public key) (WireGuard paper, sections 5.4.4 and 5.4.7).
 func labelled(label string, public PublicKey) [32]byte {
 	return blake2s.Sum256(append([]byte(label), public[:]...))
 }
@@ -71,8 +70,8 @@ func cookieSeal(public PublicKey) cipher.AEAD {
 	return aead
 }
 
-// parts splits an initiation or response into the bytes covered by mac1, mac1, the bytes
-// covered by mac2, and mac2.
+// parts splits an initiation or response into the bytes covered by mac1, mac1, the bytes covered
+// by mac2, and mac2.
 func parts(msg []byte) (body1, mac1, body2, mac2 []byte) {
 	at1, at2 := len(msg)-macsSize, len(msg)-macSize
 	return msg[:at1], msg[at1:at2], msg[:at2], msg[at2:]
@@ -89,13 +88,13 @@ func tokenRoot(cookie [macSize]byte) [macSize]byte {
 	return newMAC(cookie[:]).of([]byte(tokenLabel))
 }
 
-// bindToken binds the root to an ephemeral public key.
+// bindToken returns the token: the root bound to an ephemeral public key.
 func bindToken(root [macSize]byte, ephemeral []byte) [macSize]byte {
 	return newMAC(root[:]).of(ephemeral)
 }
 
-// appendSource appends a packet's source in the form that the cookie covers: 16 bytes of
-// address and two of port. An IPv4 address and its IPv6-mapped form give the same bytes.
+// appendSource appends a packet's source in the form that the cookie covers: 16 bytes of address
+// and two of port. An IPv4 address and its IPv6-mapped form give the same bytes.
 func appendSource(b []byte, source netip.AddrPort) []byte {
 	addr := source.Addr().As16()
 	b = append(b, addr[:]...)

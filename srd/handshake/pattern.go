@@ -6,20 +6,20 @@ import (
 	"github.com/flynn/noise"
 )
 
-// prologueLabel binds the transcript to this protocol and version. The initiation's
-// header follows it in the prologue.
+// prologueLabel binds the transcript to this protocol and version. In the prologue, the
+// initiation's header follows the label.
 const prologueLabel = "srdtun handshake v2"
 
 // pskPlacement is the 2 in IKpsk2: the preshared key is mixed in at the end of the second
 // message.
 const pskPlacement = 2
 
-// suite is 25519_ChaChaPoly_BLAKE2s. The handshake always uses it; only data packets have
-// a choice of cipher.
+// suite is 25519_ChaChaPoly_BLAKE2s, which every handshake uses. Only data packets have a choice
+// of cipher.
 var suite = noise.NewCipherSuite(noise.DH25519, noise.CipherChaChaPoly, noise.HashBLAKE2s)
 
-// party is one side of a Noise_IKpsk2_25519_ChaChaPoly_BLAKE2s handshake. The initiator
-// knows remote and psk from the start; the responder learns both later.
+// party is one side of a Noise_IKpsk2_25519_ChaChaPoly_BLAKE2s handshake. The initiator has
+// remote and psk from the start. The responder learns both later.
 type party struct {
 	initiator bool
 	prologue  []byte

@@ -2,13 +2,13 @@ package handshake
 
 import "slices"
 
-// tokensPerSecret bounds the memory of used tokens, per peer and cookie secret. A peer
-// that rekeys every 120 s needs one or two. If our responses are lost, a peer retries
-// twice a second for half a minute; 64 tokens are enough for that.
+// tokensPerSecret bounds the memory of used tokens, per peer and cookie secret. A peer that
+// rekeys every 120 s needs one or two tokens. If our responses are lost, a peer retries twice a
+// second for half a minute, which takes fewer than 64 tokens.
 const tokensPerSecret = 64
 
-// Replay decides for one peer whether a hello is new. The zero value has not seen any
-// hello. It belongs to the peer's static key and lives as long as the process.
+// Replay decides for one peer whether a hello is new. The zero value of Replay has accepted no
+// hello. A Replay belongs to the peer's static key and lives as long as the process.
 type Replay struct {
 	newest Timestamp
 
@@ -16,10 +16,10 @@ type Replay struct {
 	used   [][macSize]byte
 }
 
-// Accept reports whether h is new, and remembers it if it is. A hello with a timestamp is
-// new if its timestamp is later than all accepted ones. A hello with a token needs
-// tokenOK, the result of CheckToken. It is new if the token was not used before under the
-// same cookie secret.
+// Accept reports whether h is new, and records a new hello. A hello with a timestamp is new if
+// its timestamp is later than all accepted ones. A hello with a token needs tokenOK, the result
+// of CheckToken. Such a hello is new if the token was not used before under the same cookie
+// secret.
 func (r *Replay) Accept(h Hello, tokenOK bool) bool {
 	if h.Token != ([macSize]byte{}) {
 		return tokenOK && r.acceptToken(h)
@@ -31,8 +31,8 @@ func (r *Replay) Accept(h Hello, tokenOK bool) bool {
 	return true
 }
 
-// acceptToken clears the tokens of an earlier secret, because CheckToken accepts none of
-// them any more.
+// acceptToken clears the tokens of an earlier secret, because CheckToken accepts none of those
+// tokens any more.
 func (r *Replay) acceptToken(h Hello) bool {
 	if h.secret != r.secret {
 		r.secret, r.used = h.secret, r.used[:0]
@@ -44,9 +44,9 @@ func (r *Replay) acceptToken(h Hello) bool {
 	return true
 }
 
-// NeedsCookie reports whether h, just refused by Accept, deserves a CookieReply, because
-// its sender may have a wrong clock or an old cookie. A copy of an accepted hello
-// deserves none. When one initiation comes over many paths, all but the first are such
+// NeedsCookie reports whether h, just refused by Accept, deserves a CookieReply, because its
+// sender may have a wrong clock or an old cookie. A copy of an accepted hello deserves no
+// CookieReply. When one initiation comes over many paths, all packets but the first are such
 // copies.
 func (r *Replay) NeedsCookie(h Hello) bool {
 	if h.Token != ([macSize]byte{}) {

@@ -12,20 +12,20 @@ import (
 // dataLabel separates the data keys from all other keys made from Noise's secrets.
 const dataLabel = "srdtun v2 data"
 
-// This is the last byte of the HKDF info.
+// The last byte of the HKDF info is the direction.
 const (
 	towardsResponder = 1
 	towardsInitiator = 2
 )
 
-// Result is a finished handshake. Each side gets at most one per attempt and makes at
+// Result is a finished handshake. Each side gets at most one Result per attempt and makes at
 // most one session from it. A key with two packet counters would be broken.
 type Result struct {
 	Remote      PublicKey
 	LocalIndex  uint32 // index in the peer's data packets
 	RemoteIndex uint32 // index in our data packets
-	// Hello is the peer's hello. The initiator gets no hello, so here only the
-	// responder's Incarnation, Protocol and Features are set.
+	// Hello is the peer's hello. The initiator gets no hello, so its Result has only the
+	// responder's Incarnation, Protocol and Features here.
 	Hello     Hello
 	Cipher    Cipher
 	Initiator bool
@@ -33,7 +33,7 @@ type Result struct {
 	Recv      Keys // to open the peer's packets
 }
 
-// Keys holds the keys of one direction.
+// Keys holds the key and the IV of one direction.
 type Keys struct {
 	Key [32]byte
 	IV  [ivSize]byte // XORed into each nonce
@@ -42,14 +42,14 @@ type Keys struct {
 // ivSize is the size of all ciphers' nonces in bytes.
 const ivSize = 12
 
-// Format hides the secrets for every verb.
+// Format hides the secrets from every verb.
 func (r Result) Format(f fmt.State, _ rune) {
 	fmt.Fprintf(f, "handshake with %x, local index %08x, remote index %08x, %v, initiator %v, keys (hidden)",
 		r.Remote, r.LocalIndex, r.RemoteIndex, r.Cipher, r.Initiator)
 }
 
-// split sets the data keys from the final Noise state and the two cipher states of its
-// Split. Noise returns the initiator's direction first.
+// split sets the data keys from the final Noise state and the two cipher states of its Split.
+// Noise returns the initiator's direction first.
 func (r *Result) split(hs *noise.HandshakeState, first, second *noise.CipherState) error {
 	toResponder, err := dataKeys(first.UnsafeKey(), hs.ChannelBinding(), r.Cipher, towardsResponder)
 	if err != nil {

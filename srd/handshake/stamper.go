@@ -8,7 +8,7 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// Stamper adds the MACs to the packets for one remote public key. It keeps the last
+// Stamper adds the MACs to the packets for one remote public key. A Stamper keeps the last
 // cookie from that host.
 type Stamper struct {
 	remote PublicKey
@@ -23,8 +23,8 @@ type Stamper struct {
 	received  mono.Time
 }
 
-// asksKept is the largest number of packets in flight to one peer: two initiations of
-// ours, and a response.
+// asksKept is the largest number of packets in flight to one peer: two initiations of ours, and
+// a response.
 const asksKept = 3
 
 // ask is a sent packet that a cookie reply may answer.
@@ -39,9 +39,9 @@ func NewStamper(remote PublicKey) *Stamper {
 	return &Stamper{remote: remote, mac1: mac1For(remote), seal: cookieSeal(remote)}
 }
 
-// ConsumeCookie takes the cookie from the cookie reply msg. A reply opens only if it
-// answers one of the last stamped packets. If two have its sender index, the newest
-// counts. It returns ErrMalformed or ErrCookie.
+// ConsumeCookie takes the cookie from the cookie reply msg. A reply opens only if it answers one
+// of the last stamped packets. If two of these packets have the reply's index, the newest
+// counts. The errors are ErrMalformed and ErrCookie.
 func (s *Stamper) ConsumeCookie(now mono.Time, msg []byte) error {
 	if Kind(msg) != TypeCookie {
 		return ErrMalformed
@@ -69,15 +69,15 @@ func (s *Stamper) asked(index uint32) *ask {
 	return nil
 }
 
-// Expire forgets a cookie older than two minutes. Using an old one would only cost a
-// round trip, because the remote host answers with a new one.
+// Expire forgets a cookie older than two minutes. Using an old cookie would only cost a round
+// trip, because the remote host answers with a new cookie.
 func (s *Stamper) Expire(now mono.Time) {
 	if s.hasCookie && now.Sub(s.received) >= cookieLife {
 		s.hasCookie, s.cookie = false, [macSize]byte{}
 	}
 }
 
-// Token returns the value of Hello.Token for the next Initiate. Without a fresh cookie it
+// Token returns the value of Hello.Token for the next Initiate. Without a fresh cookie the value
 // is zero, and the hello contains its timestamp. Token calls Expire.
 func (s *Stamper) Token(now mono.Time) [16]byte {
 	s.Expire(now)
@@ -87,8 +87,8 @@ func (s *Stamper) Token(now mono.Time) [16]byte {
 	return tokenRoot(s.cookie)
 }
 
-// stamp fills in the two MACs at the end of msg. Without a cookie mac2 is zero (sections
-// 5.4.4 and 5.4.7).
+// stamp fills in the two MACs at the end of msg. Without a cookie mac2 is zero (WireGuard paper,
+// sections 5.4.4 and 5.4.7).
 func (s *Stamper) stamp(msg []byte) {
 	body, sum, _, _ := parts(msg)
 	index := binary.BigEndian.Uint32(msg[headerSize:])
@@ -102,7 +102,6 @@ func (s *Stamper) stamp(msg []byte) {
 	s.vouch(msg)
 }
 
-// vouch sets mac2.
 func (s *Stamper) vouch(msg []byte) {
 	_, _, body, mac2 := parts(msg)
 	clear(mac2)
@@ -112,16 +111,15 @@ func (s *Stamper) vouch(msg []byte) {
 	}
 }
 
-// Restamp returns a copy of msg, a packet stamped before, with a mac2 by the newer
-// cookie.
+// Restamp returns a copy of msg, a packet stamped before, with a mac2 by the newer cookie.
 func (s *Stamper) Restamp(msg []byte) []byte {
 	msg = bytes.Clone(msg)
 	s.vouch(msg)
 	return msg
 }
 
-// stampFor sets the MACs of msg, which goes to remote, with s. If s is nil, it sets mac1
-// only.
+// stampFor sets the MACs of msg, a packet to remote, with s. If s is nil, stampFor sets only
+// mac1.
 func stampFor(remote PublicKey, s *Stamper, msg []byte) {
 	if s == nil {
 		s = NewStamper(remote)

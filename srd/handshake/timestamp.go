@@ -9,17 +9,17 @@ import (
 // TimestampSize is the length of a timestamp in bytes.
 const TimestampSize = 12
 
-// tai64Epoch is the label of 1970-01-01 00:00:10 TAI, the Unix epoch (D. J. Bernstein,
-// "TAI64, TAI64N, and TAI64NA").
+// tai64Epoch is the label of 1970-01-01 00:00:10 TAI, the Unix epoch (D. J. Bernstein, "TAI64,
+// TAI64N, and TAI64NA").
 const tai64Epoch = 1<<62 + 10
 
 // Timestamp is a TAI64N label without leap seconds: eight bytes of seconds and four of
-// nanoseconds, big endian. So a later label is greater in a comparison byte by byte. The
-// zero value means "none" and is earlier than every label.
+// nanoseconds, big endian. So a later label is greater in a comparison byte by byte. The zero
+// value of Timestamp means "none" and is earlier than every label.
 type Timestamp [TimestampSize]byte
 
-// TimestampOf returns the label of t. Labels are in the order of their wall clock times.
-// The caller must not use a label twice.
+// TimestampOf returns the label of t. Labels are in the order of their wall clock times. The
+// caller must not use a label twice.
 func TimestampOf(t time.Time) Timestamp {
 	var ts Timestamp
 	binary.BigEndian.PutUint64(ts[:8], uint64(tai64Epoch+t.Unix()))

@@ -5,7 +5,7 @@ import "encoding/binary"
 // Version is the protocol version, in the high nibble of every first byte.
 const Version = 2
 
-// These are the packet types, in the low nibble of every first byte.
+// The low nibble of every first byte is one of these packet types.
 const (
 	TypeInitiation = 1
 	TypeResponse   = 2
@@ -27,7 +27,8 @@ const (
 	helloSize  = TimestampSize + macSize + 8 + 1 + protoSize + 1 + spareSize
 	answerSize = 8 + 1 + indexSize + protoSize + 1 + spareSize
 
-	// These are the Noise messages: e, sealed s, sealed payload; and e, sealed payload.
+	// A Noise initiation has e, sealed s and sealed payload. A Noise response has e and sealed
+	// payload.
 	initiationNoiseSize = keySize + keySize + tagSize + helloSize + tagSize
 	responseNoiseSize   = keySize + answerSize + tagSize
 
@@ -37,24 +38,24 @@ const (
 	cookieSealedAt    = cookieNonceAt + nonceSize
 )
 
-// These are the sizes of the three packets in bytes. A packet of any other length is
-// refused.
+// InitiationSize, ResponseSize and CookieSize are the sizes of the packets in bytes. A packet of
+// any other length is refused.
 const (
 	InitiationSize = initiationNoiseAt + initiationNoiseSize + macsSize
 	ResponseSize   = responseNoiseAt + responseNoiseSize + macsSize
 	CookieSize     = cookieSealedAt + macSize + tagSize
 )
 
-// If an answer were longer than its question, this host would amplify traffic towards a
-// forged source address. In that case these lines would not compile.
+// With an answer longer than its question, this host would amplify traffic towards a forged
+// source address. In that case these lines would not compile.
 const (
 	_ uint = InitiationSize - ResponseSize
 	_ uint = ResponseSize - CookieSize
 )
 
-// Kind returns TypeInitiation, TypeResponse or TypeCookie if msg has that type's version,
-// length and zero reserved bytes. Otherwise it returns 0, also for data packets, which do
-// not belong to this package. The other functions do not check lengths.
+// Kind returns TypeInitiation, TypeResponse or TypeCookie if msg has that type's version, length
+// and zero reserved bytes. Otherwise Kind returns 0, also for data packets, which do not belong
+// to this package. The other functions do not check lengths.
 func Kind(msg []byte) int {
 	if len(msg) < headerSize || msg[0]>>4 != Version || msg[1]|msg[2]|msg[3] != 0 {
 		return 0
@@ -74,8 +75,8 @@ func HasCookie(msg []byte) bool {
 	return len(msg) >= macSize && [macSize]byte(msg[len(msg)-macSize:]) != [macSize]byte{}
 }
 
-// SenderIndex returns the index that the sender of an initiation or response chose for
-// itself. It returns false for any other packet.
+// SenderIndex returns the index that the sender of an initiation or response chose for itself.
+// For any other packet, SenderIndex returns false.
 func SenderIndex(msg []byte) (uint32, bool) {
 	switch Kind(msg) {
 	case TypeInitiation, TypeResponse:
@@ -84,9 +85,9 @@ func SenderIndex(msg []byte) (uint32, bool) {
 	return 0, false
 }
 
-// ReceiverIndex returns the receiver index of a response or cookie reply, and false for
-// any other packet. The index belongs to an attempt of this host. In a cookie reply to a
-// response, the index belongs to a responder's session.
+// ReceiverIndex returns the receiver index of a response or cookie reply, and false for any
+// other packet. The index belongs to an attempt of this host. In a cookie reply to a response,
+// the index belongs to a responder's session.
 func ReceiverIndex(msg []byte) (uint32, bool) {
 	switch Kind(msg) {
 	case TypeResponse:

@@ -2,18 +2,18 @@ package steer
 
 import "github.com/srdtun/srdtun/srd/mono"
 
-// ActiveBackup uses one path while it works, and another when it fails, as the Linux
-// bonding driver's active-backup mode does. Paths of the primary class, which belong to
-// one local address, are preferred. Traffic returns to them when they work again. Among
-// the other paths, traffic stays on the current one.
+// ActiveBackup uses one path while it works, and another path when it fails, as the Linux
+// bonding driver's active-backup mode does. Paths of the primary class, which belong to one
+// local address, are preferred. When paths of this class work again, traffic returns to them.
+// Among the other paths, traffic stays on the current path.
 type ActiveBackup struct {
 	classes
 	primary int // class; below 0: none
 	active  int // path; below 0: none
 }
 
-// NewActiveBackup returns the policy. primary is the preferred class; below 0 there is
-// none.
+// NewActiveBackup returns an ActiveBackup policy. The parameter primary is the preferred class,
+// or below zero for no such class.
 func NewActiveBackup(primary int) *ActiveBackup {
 	return &ActiveBackup{primary: primary, active: -1}
 }

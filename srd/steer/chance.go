@@ -8,7 +8,8 @@ func newRand(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 0x57ee2
 // anyOf draws a random member of s, which is not empty.
 func anyOf(r *rand.Rand, s *Set) int { return s.At(r.IntN(s.Len())) }
 
-// otherThan draws a random member of s other than p, or returns p if there is no other.
+// otherThan draws a random member of s other than p. If p is the only member, otherThan returns
+// p.
 func otherThan(r *rand.Rand, s *Set, p int) int {
 	others := *s
 	others.Remove(p)
@@ -18,8 +19,7 @@ func otherThan(r *rand.Rand, s *Set, p int) int {
 	return anyOf(r, &others)
 }
 
-// mix hashes a flow and a path together (the finaliser of SplitMix64, Steele, OOPSLA
-// 2014).
+// mix hashes a flow and a path together (the finaliser of SplitMix64, Steele, OOPSLA 2014).
 func mix(seed uint64, flow uint32, p int) uint64 {
 	z := seed + (uint64(flow)<<16|uint64(p)+1)*0x9e3779b97f4a7c15
 	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9

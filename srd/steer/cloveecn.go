@@ -7,20 +7,19 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// These are constants of Clove-ECN.
 const (
 	// cloveCut is the part of a path's weight that remains after a mark.
 	cloveCut = 2.0 / 3
-	// cloveLeast is the smallest weight. It keeps some traffic on every path, so that
-	// marks, or their absence, are still observed. The mean of all weights is 1.
+	// cloveLeast is the smallest weight. It keeps some traffic on every path, so that marks, or
+	// their absence, are still observed. The mean of all weights is 1.
 	cloveLeast = 1.0 / 64
 )
 
-// CloveECN assigns flowlets to paths in turn, by weights that it learns from ECN marks
-// (Katta et al., CoNEXT 2017, "Clove-ECN"). A path on which the other end saw Congestion
-// Experienced loses a third of its weight. Paths without recent marks share that third. A
-// path loses weight at most once per round trip. In a network that does not mark packets,
-// flowlets simply take turns.
+// CloveECN assigns flowlets to paths in turn, by weights that it learns from ECN marks (Katta et
+// al., CoNEXT 2017, "Clove-ECN"). A path on which the other end received packets with Congestion
+// Experienced loses a third of its weight. Paths without recent marks share that third. A path
+// loses weight at most once per round trip. In a network that does not mark packets, all paths
+// get equally many flowlets.
 type CloveECN struct {
 	turns
 	rng   *rand.Rand
@@ -29,7 +28,7 @@ type CloveECN struct {
 	cut   [MaxPaths]mono.Time // when a mark last cut a path's weight
 }
 
-// NewCloveECN returns the policy.
+// NewCloveECN returns a CloveECN policy.
 func NewCloveECN(seed uint64, timeout time.Duration) *CloveECN {
 	return &CloveECN{rng: newRand(seed), table: flowlets{timeout: timeout}}
 }
@@ -41,8 +40,7 @@ func (c *CloveECN) Scope() Scope { return PerFlow }
 func (c *CloveECN) Pick(now mono.Time, usable *Set, ctx Context) int {
 	if news := usable.Without(c.known); !news.Empty() {
 		for p := news.Next(0); p >= 0; p = news.Next(p + 1) {
-			// It starts at a random point of the round, so that peers do not use paths in
-			// step.
+			// The credit starts at a random value, so that peers do not use paths in step.
 			c.weight[p], c.credit[p] = 1, c.rng.Float32()
 			c.known.Add(p)
 		}
@@ -71,9 +69,9 @@ func (c *CloveECN) Sample(now mono.Time, p int, s Sample) {
 			calm.Add(q)
 		}
 	}
-	calm.Remove(p) // needed while there is no round trip yet
+	calm.Remove(p) // needed while no round trip was measured
 	if calm.Empty() {
-		return // all are congested, none is better
+		return // all paths are congested
 	}
 	rest := max(cloveLeast, c.weight[p]*cloveCut)
 	share := (c.weight[p] - rest) / float32(calm.Len())
@@ -86,7 +84,8 @@ func (c *CloveECN) Sample(now mono.Time, p int, s Sample) {
 // Loss implements Policy.
 func (c *CloveECN) Loss(mono.Time, int) {}
 
-// Reset implements Policy: the path is new, and gets its weight from the others.
+// Reset implements Policy. The path starts anew, and the other paths get the difference of its
+// weight from 1.
 func (c *CloveECN) Reset(p int) {
 	if !c.known.Has(p) {
 		return

@@ -7,16 +7,14 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// Conga puts each flowlet on the least congested path (Alizadeh et al., SIGCOMM 2014,
-// section 3). A path's congestion is the larger of two metrics. The local metric comes
-// from this host's sending rate on the path. The other end measures the remote metric and
-// sends it back.
+// Conga puts each flowlet on the least congested path (Alizadeh et al., SIGCOMM 2014, section
+// 3). A path's congestion is the larger of two metrics. The local metric comes from this host's
+// sending rate on the path. The other end measures the remote metric and sends it back.
 //
-// The paper's switches write the load of every link into passing packets. Ordinary
-// switches do not. So in srdtun the remote metric is what the other end can observe:
-// one-way queueing delay, and ECN marks (see Gauge). A host does not know the rates of
-// its paths either, unlike a switch. Without a configured rate, a path counts as full at
-// the highest recent rate of any path.
+// The paper's switches write the load of every link into passing packets. Ordinary switches do
+// not. So in srdtun the other end measures one-way queueing delay and ECN marks as the remote
+// metric (see Gauge). Unlike a switch, a host has no information about the rates of its paths.
+// Without a configured rate, a path counts as full at the highest recent rate of any path.
 type Conga struct {
 	rng    *rand.Rand
 	table  flowlets
@@ -37,16 +35,16 @@ type CongaConfig struct {
 	Rate    float64 // of every path in bytes per second; 0: learnt
 }
 
-// These are the bounds of the rate at which a path counts as full.
+// The rate at which a path counts as full has these bounds.
 const (
-	// fullLeast prevents a single packet from making a path count as full.
+	// fullLeast, in bytes, prevents a single packet from making a path count as full.
 	fullLeast = 2 * 1500
-	// fullLife is the time after which the highest rate is forgotten. It is long compared
+	// fullLife is the time after which the highest rate is forgotten. This time is long compared
 	// with pauses of traffic and short compared with changes of paths.
 	fullLife = 10 * time.Second
 )
 
-// NewConga returns the policy.
+// NewConga returns a Conga policy.
 func NewConga(seed uint64, cfg CongaConfig) *Conga {
 	c := &Conga{
 		rng:   newRand(seed),
@@ -60,8 +58,8 @@ func NewConga(seed uint64, cfg CongaConfig) *Conga {
 // Scope implements Scoped.
 func (c *Conga) Scope() Scope { return PerFlow }
 
-// Pick implements Policy. The first packet of a flowlet decides, and the others follow it
-// (section 3.5).
+// Pick implements Policy. The first packet of a flowlet decides, and the other packets of the
+// flowlet follow it (section 3.5).
 func (c *Conga) Pick(now mono.Time, usable *Set, ctx Context) int {
 	c.clock = now
 	if ctx.Repair {
@@ -76,8 +74,8 @@ func (c *Conga) Pick(now mono.Time, usable *Set, ctx Context) int {
 	return p
 }
 
-// best returns the path with the lowest metric, or a random one of several. However, a
-// flow moves only to a path that is better than its last one (section 3.5).
+// best returns the path with the lowest metric, or a random path of several with that metric.
+// However, a flow moves only to a path that is better than its last path (section 3.5).
 func (c *Conga) best(now mono.Time, usable *Set, last int) int {
 	var ties Set
 	least := uint8(MetricMost + 1)
@@ -133,7 +131,7 @@ func (c *Conga) Loss(mono.Time, int) {}
 // Reset implements Policy.
 func (c *Conga) Reset(p int) { c.local[p], c.remote[p] = dre{}, aged{} }
 
-// Weight implements Policy: 1 for an idle path, 0 for a full one.
+// Weight implements Policy: 1 for an idle path, 0 for a full path.
 func (c *Conga) Weight(p int) float64 {
 	return 1 - float64(c.metric(c.clock, p))/MetricMost
 }

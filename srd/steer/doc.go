@@ -1,5 +1,5 @@
-// Package steer chooses the path of the next packets. A policy is pure: it has fixed tables
-// and a seed, and no clock.
+// Package steer chooses the path of the next packets. A policy is pure: it has fixed tables and
+// a seed, and no clock.
 //
 //	spray          every train any path, by queue            SRD (IEEE Micro 2020)
 //	ecmp           path by hash of the flow                  RFC 2992
@@ -18,27 +18,27 @@
 //
 // # The interfaces of a policy
 //
-// All policies implement [Policy]. Some also implement one of these small interfaces. A
-// connection checks for these interfaces once, so that other policies have no cost:
+// All policies implement [Policy]. Some policies also implement one of these small interfaces. A
+// connection checks for these interfaces once, so they cost other policies nothing:
 //
 //   - [Scoped]: how long a choice holds. A policy that keeps flows together gets trains of
-//     one flow only, and the flow in [Context]. It is offered all usable paths, also those
-//     with a cost that makes them ineligible for other policies.
+//     one flow only, and the flow in [Context]. All usable paths are offered to such a policy,
+//     also paths whose cost makes them ineligible for other policies.
 //   - [Sender]: the bytes sent on each path, for rates and flowcells.
-//   - [Remote]: the congestion of our paths as the other end sees it. A connection with
+//   - [Remote]: the congestion of our paths, measured by the other end. A connection with
 //     such a policy stamps its packets with the time. The other end measures with a
-//     [Gauge], under any policy of its own, and sends back one path's result a packet.
+//     [Gauge], under any policy of its own. Each of its packets carries one path's result.
 //   - [Placed]: the class of a path: the configured local address that it leaves from.
 //     Weights and the primary are configured by class.
 //   - [Doubled]: a second path for each train.
 //
-// The path of a repair is also chosen by the policy, but the flow stays on its path:
-// [Context].Repair marks such a choice, and it changes no table.
+// The policy also chooses the path of a repair, but the flow stays on its path. [Context].Repair
+// marks such a choice, which changes no table.
 //
 // # Why flows are hashed
 //
-// A policy that keeps flows on paths has one table of 4,096 entries, indexed by the flow's
-// hash. No flow is searched, aged out or refused. Two flows with the same entry share a path,
-// which only makes the balance worse (CONGA, section 3.4). A table is allocated at the first
-// choice and does not grow.
+// A policy that keeps flows on paths has one table of 4,096 entries, indexed by the flow's hash.
+// So the policy never searches for a flow, ages it out or refuses it. Two flows with the same
+// entry share a path, which only makes the balance worse (CONGA, section 3.4). A table is
+// allocated at the first choice and does not grow.
 package steer

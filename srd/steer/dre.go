@@ -6,15 +6,15 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// These are the defaults of the Discounting Rate Estimator: tau is 160 us (CONGA, section
+// The default parameters of the Discounting Rate Estimator give a tau of 160 us (CONGA, section
 // 3.6).
 const (
 	DefaultDREAlpha  = 0.125
 	DefaultDREPeriod = 20 * time.Microsecond
 )
 
-// dreForgets is the number of periods after which a register is empty, for any alpha
-// within its bounds: 0.99^4096 is below 1e-17.
+// dreForgets is the number of periods after which a register is empty, for any alpha within its
+// bounds: 0.99^4096 is below 1e-17.
 const dreForgets = 4096
 
 // MinDREAlpha is the smallest alpha that may be configured.
@@ -26,13 +26,13 @@ type dreShape struct {
 	period time.Duration
 }
 
-// tau returns the time constant in seconds.
+// tau returns the time constant of the estimators, in seconds.
 func (s *dreShape) tau() float64 { return s.period.Seconds() / s.alpha }
 
-// dre is one Discounting Rate Estimator (CONGA, section 3.2). It is a register that grows
-// with each byte sent and is multiplied by 1-alpha every period. At a steady rate R the
-// register holds about R times tau. It needs no timer: each reading applies all periods
-// since the last reading.
+// dre is one Discounting Rate Estimator (CONGA, section 3.2). It is a register that grows with
+// each byte sent and is multiplied by 1-alpha every period. At a steady rate R the register
+// holds about R times tau. The register needs no timer: each reading applies all periods since
+// the last reading.
 type dre struct {
 	x    float64
 	tick int64 // period of x
@@ -56,8 +56,7 @@ func (d *dre) at(now mono.Time, s *dreShape) float64 {
 // add counts n bytes sent.
 func (d *dre) add(now mono.Time, n int, s *dreShape) { d.x = d.at(now, s) + float64(n) }
 
-// power returns b to the power n, by squaring, so that every machine gets the same
-// result.
+// power returns b to the power n, by squaring, so that every machine gets the same result.
 func power(b float64, n int) float64 {
 	v := 1.0
 	for ; n > 0; n >>= 1 {

@@ -2,15 +2,15 @@ package steer
 
 import "github.com/srdtun/srdtun/srd/mono"
 
-// Duplicate sends every packet on two paths, for users who pay twice the bytes for low
-// latency. The first copy to arrive counts. The first path is chosen as in Spray. The
-// second is another path, from another local address if such a path works.
+// Duplicate sends every packet on two paths, for users who pay twice the bytes for low latency.
+// The first copy to arrive counts. The first path is chosen as in Spray. The second path leaves
+// from another local address if such a path works.
 type Duplicate struct {
 	*Spray
 	classes
 }
 
-// NewDuplicate returns the policy.
+// NewDuplicate returns a Duplicate policy.
 func NewDuplicate(seed uint64) *Duplicate { return &Duplicate{Spray: NewSpray(seed)} }
 
 // Second implements Doubled.

@@ -6,19 +6,19 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// These are flowlet timeouts (CONGA, sections 3.4 and 5).
 const (
-	// DefaultFlowletTimeout is the value used by the authors of CONGA and LetFlow.
+	// DefaultFlowletTimeout is the value used by the authors of CONGA and LetFlow (CONGA,
+	// section 3.4).
 	DefaultFlowletTimeout = 500 * time.Microsecond
-	// FlowTimeout is longer than any packet stayed in CONGA's testbed, so flows were
-	// never reordered: CONGA-Flow.
+	// FlowTimeout, the timeout of CONGA-Flow, is longer than any packet stayed in CONGA's
+	// testbed. So no flow was ever reordered there (CONGA, section 5).
 	FlowTimeout = 13 * time.Millisecond
 )
 
-// flowSlots is the number of flows that can be distinguished. The overlay restores order
-// for as many flows, by the same hash: flows that share an entry here share their order
-// there. CONGA's switch has 65,536 entries for a rack of servers (section 3.4); this
-// table is for one peer.
+// flowSlots is the number of flows that can be distinguished. The overlay restores order for as
+// many flows, by the same hash. So flows that share an entry here also share their order there.
+// CONGA's switch has 65,536 entries for a rack of servers (section 3.4), but this table serves
+// only one peer.
 const flowSlots = 4096
 
 // flowlet is an entry of the flowlet table.
@@ -30,12 +30,12 @@ type flowlet struct {
 // last returns the path of the entry's last packet, or -1.
 func (e *flowlet) last() int { return int(e.path) - 1 }
 
-// flowlets is CONGA's flowlet table (section 3.4). In the paper each entry has a valid
-// bit and an age bit. A packet of the flow clears the age bit. A timer fires every
-// timeout: it sets age bits that are clear, and invalidates entries whose age bit is
-// already set. So a gap between one and two timeouts ends a flowlet. In srdtun an entry
-// holds the period of its last packet, and both bits follow from it without a timer. The
-// entry counts as aged in the next period, and as invalid in the one after.
+// flowlets is CONGA's flowlet table (section 3.4). In the paper each entry has a valid bit and
+// an age bit. A packet of the flow clears the age bit. A timer fires every timeout. It sets age
+// bits that are clear, and invalidates entries whose age bit is already set. So a gap between
+// one and two timeouts ends a flowlet. In srdtun an entry holds the period of its last packet,
+// and both bits follow from this period without a timer. The entry counts as aged in the next
+// period, and as invalid in the period after that.
 type flowlets struct {
 	timeout time.Duration
 	entries []flowlet

@@ -7,15 +7,15 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// Gauge measures the congestion of the other end's paths to this host, and reports the
-// paths one by one. It is CONGA's Congestion-From-Leaf table (section 3.3). The zero
-// value is ready. It allocates memory only for paths on which packets arrived.
+// Gauge measures the congestion of the other end's paths to this host, and reports the paths one
+// by one. A Gauge is CONGA's Congestion-From-Leaf table (section 3.3). The zero value of a Gauge
+// is ready for use. A Gauge allocates memory only for paths on which packets arrived.
 //
-// A path's metric is the higher of two values, each in eighths. The first value is the
-// one-way queueing delay towards this host, as a share of twice the target. The second
-// value is the share of packets with Congestion Experienced. The queueing delay is the
-// time from the sender's stamp to the arrival, minus its minimum over the last seconds.
-// The two clocks need not agree, because their difference cancels in this subtraction.
+// A path's metric is the higher of two values, each in eighths. The first value is the one-way
+// queueing delay towards this host, as a share of twice the target. The second value is the
+// share of packets with Congestion Experienced. The queueing delay is the time from the sender's
+// stamp to the arrival, minus its minimum over the last seconds. The clocks of the two hosts
+// need not agree, because their difference cancels in this subtraction.
 type Gauge struct {
 	paths   []gaugePath // by the sender's path number
 	known   Set
@@ -35,18 +35,17 @@ type gaugePath struct {
 	marks float32 // share of marked packets, smoothed
 }
 
-// These are the constants of the measurement.
 const (
-	// queueGain and markGain are the weights of a new packet in the two means. markGain
-	// is DCTCP's (Alizadeh, SIGCOMM 2010, section 3.1).
+	// queueGain and markGain are the weights of a new packet in the two means. The value of
+	// markGain is that of DCTCP (Alizadeh, SIGCOMM 2010, section 3.1).
 	queueGain = 1.0 / 4
 	markGain  = 1.0 / 16
-	// wantedFor is how long reports continue after the last stamp: a sender that uses
-	// metrics stamps all its data packets.
+	// wantedFor is how long reports continue after the last stamp. A sender that uses metrics
+	// stamps all its data packets.
 	wantedFor = time.Second
-	// One of steadyEvery reports goes to the paths in turn, whether their metric has
-	// changed or not. Otherwise constant changes on some paths would let the sender's
-	// metrics of the other paths age.
+	// One of steadyEvery reports goes to the paths in turn, whether their metric has changed or
+	// not. Otherwise constant changes on some paths would let the sender's metrics of the other
+	// paths age.
 	steadyEvery = 4
 )
 
@@ -57,8 +56,8 @@ type Arrival struct {
 	Sent    uint32 // with Stamped: the sender's clock in microseconds, modulo 2^32
 }
 
-// Arrived counts a packet on the sender's path p. The target queueing delay is target; a
-// path with twice this delay counts as full.
+// Arrived counts a packet on the sender's path p. The parameter target is the target queueing
+// delay. A path with twice this delay counts as full.
 func (g *Gauge) Arrived(now mono.Time, p int, a Arrival, target time.Duration) {
 	if p < 0 || p >= MaxPaths || (!a.Stamped && !g.Wanted(now)) {
 		return
@@ -82,7 +81,7 @@ func (g *Gauge) Arrived(now mono.Time, p int, a Arrival, target time.Duration) {
 	g.note(p)
 }
 
-// Write takes the metric of path p from the network itself, in place of a measurement.
+// Write sets the metric of path p to a value from the network itself, in place of a measurement.
 // Switches like CONGA's write the load of the busiest link into packets (section 3.1).
 func (g *Gauge) Write(now mono.Time, p int, metric uint8) {
 	if p < 0 || p >= len(g.paths) {
@@ -100,14 +99,14 @@ func (g *Gauge) note(p int) {
 	}
 }
 
-// Wanted reports whether the sender uses metrics, which means that it stamps its packets.
+// Wanted reports whether the sender uses metrics. Such a sender stamps its packets.
 func (g *Gauge) Wanted(now mono.Time) bool {
 	return g.stamped != 0 && now.Sub(g.stamped) <= wantedFor
 }
 
-// Feedback returns the report for the next packet to the sender: a path and its metric.
-// Paths take turns; a path with a changed metric goes first (section 3.3). It returns
-// false if the sender uses no metrics.
+// Feedback returns the report for the next packet to the sender: a path and its metric. The
+// reports cover the paths in turn, and paths with a changed metric first (section 3.3). If the
+// sender uses no metrics, Feedback returns false.
 func (g *Gauge) Feedback(now mono.Time) (p int, metric uint8, ok bool) {
 	if !g.Wanted(now) {
 		return 0, 0, false
@@ -121,13 +120,13 @@ func (g *Gauge) Feedback(now mono.Time) (p int, metric uint8, ok bool) {
 	}
 	*turn = p + 1
 	q := &g.paths[p]
-	// A metric that is reported again without a new measurement must age in the same way
-	// as at the receiver of the report.
+	// A metric that is reported again without a new measurement must age in the same way as at
+	// the receiver of the report.
 	metric = q.now(now)
 	q.said = metric
 	g.changed.Remove(p)
 	return p, metric, true
 }
 
-// Reset clears everything, because the sender is a new process.
+// Reset clears all measurements, because the sender is a new process.
 func (g *Gauge) Reset() { *g = Gauge{} }

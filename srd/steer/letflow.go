@@ -7,15 +7,15 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// LetFlow puts each flowlet on a random path (Vanini et al., NSDI 2017, section 3). It
-// measures nothing. On a congested path a flow has longer gaps and so shorter flowlets:
-// flows leave the path sooner than new ones arrive.
+// LetFlow puts each flowlet on a random path (Vanini et al., NSDI 2017, section 3). LetFlow
+// makes no measurements. On a congested path a flow has longer gaps and so shorter flowlets. So
+// flows leave the path sooner than new flows arrive.
 type LetFlow struct {
 	rng   *rand.Rand
 	table flowlets
 }
 
-// NewLetFlow returns the policy. A gap between one and two timeouts ends a flowlet.
+// NewLetFlow returns a LetFlow policy. A gap between one and two timeouts ends a flowlet.
 func NewLetFlow(seed uint64, timeout time.Duration) *LetFlow {
 	return &LetFlow{rng: newRand(seed), table: flowlets{timeout: timeout}}
 }

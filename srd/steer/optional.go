@@ -5,13 +5,12 @@ import "github.com/srdtun/srdtun/srd/mono"
 // Scope says how long a choice of path holds.
 type Scope uint8
 
-// These are the scopes.
 const (
-	// PerTrain means that any train, a burst of packets sent together, may take any path.
-	// The connection then offers only eligible paths, by their cost (docs/transport.md).
+	// PerTrain means that any train, a burst of packets sent together, may take any path. The
+	// connection then offers only eligible paths, by their cost (docs/transport.md).
 	PerTrain Scope = iota
-	// PerFlow means that a train contains messages of one flow only. The connection then
-	// offers all usable paths.
+	// PerFlow means that a train contains messages of one flow only. The connection then offers
+	// all usable paths.
 	PerFlow
 	// PerPeer means that the connection offers all usable paths.
 	PerPeer
@@ -20,7 +19,7 @@ const (
 // Scoped is a policy whose scope is not PerTrain.
 type Scoped interface{ Scope() Scope }
 
-// ScopeOf returns p's scope.
+// ScopeOf returns the scope of policy p.
 func ScopeOf(p Policy) Scope {
 	if s, ok := p.(Scoped); ok {
 		return s.Scope()
@@ -28,22 +27,22 @@ func ScopeOf(p Policy) Scope {
 	return PerTrain
 }
 
-// Sender is a policy that counts the bytes sent.
+// Sender is a policy that counts the bytes sent on each path.
 type Sender interface {
-	// Sent reports n bytes of UDP payload on path p, which Pick gave for flow. Repairs,
+	// Sent reports n bytes of UDP payload on path p, which Pick returned for flow. Repairs,
 	// acknowledgements and probes are not reported.
 	Sent(now mono.Time, p int, flow uint32, n int)
 }
 
-// Remote is a policy that uses the other end's view of this end's paths.
+// Remote is a policy that uses the other end's measurements of this end's paths.
 type Remote interface {
-	// Told reports the metric of path p as the other end measured it. Values above
-	// MetricMost count as MetricMost.
+	// Told reports the metric of path p, measured by the other end. Values above MetricMost
+	// count as MetricMost.
 	Told(now mono.Time, p int, metric uint8)
 }
 
-// Placed is a policy that groups paths into classes: by their local address, in the order
-// of the configuration.
+// Placed is a policy that groups paths into classes by local address. Classes have the order of
+// the addresses in the configuration.
 type Placed interface {
 	// Place sets the class of path p, before p is offered for the first time.
 	Place(p, class int)
@@ -51,7 +50,7 @@ type Placed interface {
 
 // Doubled is a policy that sends every packet twice.
 type Doubled interface {
-	// Second returns a second path for a train just sent on first, another member of
-	// usable. It returns false if there is none.
+	// Second returns a second path for a train just sent on first, another member of usable. If
+	// there is no other member, Second returns false.
 	Second(now mono.Time, usable *Set, c Context, first int) (int, bool)
 }

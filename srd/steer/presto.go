@@ -6,10 +6,10 @@ import "github.com/srdtun/srdtun/srd/mono"
 // segmentation offload.
 const DefaultFlowcell = 64 << 10
 
-// Presto cuts flows into flowcells of 64 KB (He et al., SIGCOMM 2015, section 3). It
-// assigns them to the paths in turn, by weight. Weights are for asymmetric networks. It
-// measures nothing. In the paper each flow visits the paths by itself. In srdtun all flows
-// to a peer take turns together, so the flowcells of two flows never get into step.
+// Presto cuts flows into flowcells of 64 KB (He et al., SIGCOMM 2015, section 3). It assigns
+// flowcells to the paths in turn, by weight. Weights are for asymmetric networks. Presto makes
+// no measurements. In the paper each flow visits the paths by itself. In srdtun all flows to a
+// peer share one sequence of paths, so the flowcells of two flows never get into step.
 type Presto struct {
 	classes
 	turns
@@ -24,7 +24,8 @@ type flowcell struct {
 	bytes uint32
 }
 
-// NewPresto returns the policy. cell is in bytes, and weights are for classes of paths.
+// NewPresto returns a Presto policy. The parameter cell is in bytes, and weights are for classes
+// of paths.
 func NewPresto(weights []int, cell int) *Presto {
 	return &Presto{classes: classes{weights: weights}, cell: cell}
 }

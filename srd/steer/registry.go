@@ -9,27 +9,27 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// Options are the settings of all policies. A zero field means the policy's default. A
-// policy ignores the fields that it does not use.
+// Options are the settings of all policies. A zero field means the policy's default. A policy
+// ignores the fields that it does not use.
 type Options struct {
 	Seed uint64
-	// Granularity is the accuracy of the two ends' timers, as in srd.Config; 0 means
-	// mono.Granularity (used by spray).
+	// Granularity is the accuracy of the two ends' timers, as in srd.Config. Zero means
+	// mono.Granularity. Policy spray uses Granularity.
 	Granularity time.Duration
-	// FlowletTimeout sets when a flowlet ends: after a gap of between one and two
-	// timeouts (used by letflow, conga, conga-flow, clove-ecn).
+	// FlowletTimeout sets the length of a pause that ends a flowlet: between one and two
+	// timeouts. Policies letflow, conga, conga-flow and clove-ecn use FlowletTimeout.
 	FlowletTimeout time.Duration
-	// Weights are the weights of paths by class, each 1 to MaxWeight (used by wcmp,
-	// presto). Classes beyond the list have weight 1.
+	// Weights are the weights of paths by class, each 1 to MaxWeight. Classes beyond the list
+	// have weight 1. Policies wcmp and presto use Weights.
 	Weights []int
-	// Primary is the number of the preferred class, from 1; 0 means none (used by
-	// active-backup).
+	// Primary is the number of the preferred class, from 1. Zero means no such class. Policy
+	// active-backup uses Primary.
 	Primary int
-	// Flowcell is a flowcell's size in bytes (used by presto).
+	// Flowcell is a flowcell's size in bytes. Policy presto uses Flowcell.
 	Flowcell int
-	// DREAlpha and DREPeriod are the parameters of the rate estimators; tau is the period
-	// over alpha. LinkRate is the rate of every path in bytes per second, if it is known
-	// (used by conga, conga-flow).
+	// DREAlpha and DREPeriod are the parameters of the rate estimators, whose tau is the period
+	// over alpha. LinkRate is the rate of every path in bytes per second, or zero if it is
+	// unknown. Policies conga and conga-flow use these three options.
 	DREAlpha  float64
 	DREPeriod time.Duration
 	LinkRate  float64
@@ -68,7 +68,7 @@ func (o *Options) conga(timeout time.Duration) CongaConfig {
 	}
 }
 
-// Names returns the names of all policies, the default first.
+// Names returns the names of all policies, and the default first.
 func Names() []string {
 	var v []string
 	for _, m := range makers {
@@ -77,8 +77,8 @@ func Names() []string {
 	return v
 }
 
-// New returns a policy by name. The error names the unknown policy or the option that is
-// out of bounds.
+// New returns a policy by name. The error names the unknown policy or the option that is out of
+// bounds.
 func New(name string, o Options) (Policy, error) {
 	if err := o.check(); err != nil {
 		return nil, err

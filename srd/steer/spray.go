@@ -8,53 +8,51 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// These are the constants of spraying.
 const (
-	// minWeight is the lower bound of a standing weight and of a queue's factor: one turn
-	// in 64. So every usable path is still sampled, and samples show when a long queue is
-	// gone.
+	// minWeight is the lower bound of a standing weight and of a queue's factor: one turn in 64.
+	// So every usable path is still sampled. The samples show when a long queue is gone.
 	minWeight = 1.0 / 64
-	// A path's turns are halved when its queue exceeds the mean by 1/halfPart of a round
-	// trip. The excess must be halfGranules granules (Options.Granularity) at least. A
-	// queue becomes known a round trip later, so this control loop has a gain of
-	// halfPart/2. Beyond pi/2 the loop oscillates for ever. Differences below these
-	// granules come from the hosts' timers instead of the path.
+	// A path's turns are halved when its queue exceeds the mean by 1/halfPart of a round trip.
+	// The excess must be at least halfGranules times Options.Granularity. A queue is measured
+	// only a round trip later, so this control loop has a gain of halfPart/2. Beyond pi/2 the
+	// loop oscillates for ever. A smaller excess than halfGranules granules comes from the
+	// hosts' timers instead of the path.
 	halfPart     = 4
 	halfGranules = 2
-	// learn is how fast a path's standing weight follows the difference of its queue from
-	// the mean, per round trip of that path. It is slow, because one sample is mostly
-	// noise. The skipping of turns responds at once.
+	// learn is how fast a path's standing weight follows the difference of its queue from the
+	// mean, per round trip of that path. The standing weight changes slowly, because one sample
+	// is mostly noise. The skipping of turns responds at once.
 	learn = 0.1
 	// mostSpan bounds the effect of one sample on a rarely used path, in round trips.
 	mostSpan = 4
-	// leak pulls a standing weight back towards 1, by this part per round trip. The queue
-	// of a link shows only the sum over its paths. Without the leak the weights of these
-	// paths would drift apart until a few paths carry all packets.
+	// leak pulls a standing weight back towards 1, by this part per round trip. The queue of a
+	// link shows only the sum over the paths on it. Without the leak the weights of these paths
+	// would drift apart until a few paths carry all packets.
 	leak = 0.002
-	// lossCost is the number of turns that a path loses for a lost packet; mostDebt
-	// bounds this for a burst of losses. A path that loses one packet in ten still gets
-	// five of six turns, because repairs cost less than an idle path.
+	// lossCost is the number of turns that a path loses for a lost packet. mostDebt bounds the
+	// turns lost in a burst of losses. A path that loses one packet in ten still gets five of
+	// six turns, because repairs cost less than an idle path.
 	lossCost = 2
 	mostDebt = 16
 	// mostRounds bounds the rounds of one choice.
 	mostRounds = 8
 	// almostOne is less than a turn by slightly more than float32's rounding error.
 	almostOne = 1 - 1.0/1024
-	// meanShift is the binary logarithm of the number of samples over which the mean
-	// queue is computed (2^7).
+	// meanShift is the binary logarithm of the number of samples over which the mean queue is
+	// computed (2^7).
 	meanShift = 7
 )
 
-// Spray is SRD's policy: every packet may take every path. A cursor visits all paths, in
-// a new random order each round. It skips a path in proportion to its queue.
+// Spray is SRD's policy: every packet may take every path. A cursor visits all paths, in a new
+// random order each round. The cursor skips a path in proportion to its queue.
 //
-// Two terms keep the queues of all paths equal, as in a proportional-integral controller.
-// The first term skips a path by how much its queue exceeds the mean now. It responds to
-// a collision within a round trip (SRD, "Multipath Load Balancing": overloaded paths are
-// avoided by the RTT of each). The second term is a standing weight that learns how much
-// a path can carry. Links get uneven numbers of source ports: of 32 ports, one of four
-// links may get 4 and another 11. Paths may also have unequal rates. Skipping alone would
-// leave the links with few ports idle.
+// Two terms keep the queues of all paths equal, as in a proportional-integral controller. The
+// first term skips a path by how much its queue exceeds the mean now. This term responds to a
+// collision within a round trip (SRD, "Multipath Load Balancing": overloaded paths are avoided
+// by the RTT of each). The second term is a standing weight that learns how much traffic a path
+// can carry. Links get uneven numbers of source ports: of 32 ports, one of four links may get 4
+// and another 11. Paths may also have unequal rates. Skipping alone would leave the links with
+// few ports idle.
 type Spray struct {
 	rng   *rand.Rand
 	grain time.Duration // Options.Granularity
@@ -75,18 +73,18 @@ type sprayPath struct {
 	at     mono.Time     // time of queue
 }
 
-// NewSpray returns a spraying policy; the seed sets the order of turns.
+// NewSpray returns a spraying policy. The seed sets the order of turns.
 func NewSpray(seed uint64) *Spray { return newSpray(seed, mono.Granularity) }
 
 func newSpray(seed uint64, granularity time.Duration) *Spray {
 	return &Spray{rng: rand.New(rand.NewPCG(seed, 0x5eed)), grain: granularity}
 }
 
-// minTable is the initial size of the table of paths: the number of paths from the
-// default source ports to one address.
+// minTable is the initial size of the table of paths: the number of paths from the default
+// source ports to one address.
 const minTable = 32
 
-// path returns the state of path p. The table grows on demand, so a peer without a
+// path returns the state of path p. The table of paths grows on demand, so a peer without a
 // connection has no table.
 func (s *Spray) path(p int) *sprayPath {
 	if p >= len(s.paths) {
@@ -137,8 +135,8 @@ func (s *Spray) Pick(now mono.Time, usable *Set, c Context) int {
 	return s.forward(now, usable)
 }
 
-// forward runs several rounds at once until the first usable path is due, and returns
-// that path. It is for the case that all paths have low weights.
+// forward runs several rounds at once until the first usable path is due, and returns that path.
+// Pick calls forward if all paths have low weights.
 func (s *Spray) forward(now mono.Time, usable *Set) int {
 	first, rounds := usable.First(), float32(math.MaxFloat32)
 	for _, p := range s.order {
@@ -164,23 +162,22 @@ func (s *Spray) forward(now mono.Time, usable *Set) int {
 	return first
 }
 
-// now returns the share of its turns that a path takes with its present queue. The share
-// is half when the queue exceeds the mean by 1/halfPart of a round trip. With a steeper
-// function the loop overshoots. With a flatter one, a link at a quarter of its rate fills
-// up within a short flow.
+// now returns the share of its turns that a path takes with its present queue. The share is half
+// when the queue exceeds the mean by 1/halfPart of a round trip. With a steeper function the
+// loop overshoots. With a flatter function, a link at a quarter of its rate fills up within a
+// short flow.
 func (s *Spray) now(sp *sprayPath, now mono.Time) float32 {
 	if sp.queue <= s.mean {
 		return 1
 	}
-	// A measured queue drains while the measurement ages, because nothing was sent into
-	// the queue in that time. The excess never falls below zero, so a path that rests
-	// saves no turns for later.
+	// A measured queue drains while the measurement ages, because no packets were sent into the
+	// queue in that time. The excess never falls below zero, so a path that rests saves no turns
+	// for later.
 	over := max(0, sp.queue-s.mean-now.Sub(sp.at)/4)
 	return max(minWeight, 1/(1+float32(over)/float32(max(s.rtt/halfPart, halfGranules*s.grain))))
 }
 
-// admit adds new paths to the round. Paths that are unusable for some time keep their
-// position.
+// admit adds new paths to the round. Paths that are unusable for some time keep their position.
 func (s *Spray) admit(usable *Set) {
 	s.order = s.order[:0]
 	for p := range MaxPaths {
@@ -203,7 +200,7 @@ func (s *Spray) Sample(now mono.Time, p int, m Sample) {
 	sp := s.path(p)
 	q := m.Queue + m.Distance
 	if m.CE {
-		q += max(m.Queue, s.grain) // a mark counts as a granule at least
+		q += max(m.Queue, s.grain) // a mark counts as at least one granule
 	}
 	if !s.heard {
 		s.heard, s.mean, s.rtt = true, q, m.RTT

@@ -7,7 +7,7 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// MaxPaths is the largest number of paths of one peer; path numbers are below it.
+// MaxPaths is the largest number of paths of one peer. Path numbers are below MaxPaths.
 const MaxPaths = 256
 
 // Set is a set of path numbers.
@@ -34,7 +34,7 @@ func (s *Set) Len() int {
 	return n
 }
 
-// First returns the lowest member; s must not be empty.
+// First returns the lowest member. The set must not be empty.
 func (s *Set) First() int {
 	for i, w := range s {
 		if w != 0 {
@@ -60,7 +60,7 @@ func (s *Set) Next(p int) int {
 	return i*64 + bits.TrailingZeros64(w)
 }
 
-// At returns the member that has n members below it; s must have more than n.
+// At returns the member that has n members below it. The set must have more than n members.
 func (s *Set) At(n int) int {
 	for i, w := range s {
 		if k := bits.OnesCount64(w); n >= k {
@@ -101,18 +101,18 @@ func (s Set) Without(t Set) Set {
 	return s
 }
 
-// Sample is the information that a packet's acknowledgement gives about its path.
+// Sample is a measurement of a path by a packet's acknowledgement.
 type Sample struct {
 	Queue time.Duration // round trip above that of the path without a queue
-	// Distance is how much longer the path is than the nearest one, both without a queue; 0
-	// if they are alike. The time that data waits before it is sent is subtracted, because
-	// data saves that wait on a longer path.
+	// Distance is how much longer the path is than the nearest one, both without a queue. If
+	// both are alike, Distance is 0. The time that data waits before it is sent is subtracted,
+	// because data saves that wait on a longer path.
 	Distance time.Duration
 	RTT      time.Duration // smoothed round trip of the path
 	CE       bool
 }
 
-// Context describes one choice; it is the same for all paths.
+// Context describes one choice. A Context is the same for all paths.
 type Context struct {
 	Target time.Duration // queueing delay to aim for
 	Flow   uint32        // hash of the inner flow, for policies that keep flows

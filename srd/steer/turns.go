@@ -1,14 +1,14 @@
 package steer
 
-// turns assigns turns to paths by weight, as evenly spread as possible. At each turn
-// every path gains its weight, and the path with the most credit pays the sum of the
-// weights. The zero value has no weights.
+// turns assigns turns to paths by weight, as evenly spread as possible. At each turn every path
+// gains its weight as credit. The path with the most credit gets the turn and pays the sum of
+// the weights. The zero value of turns has no weights.
 type turns struct {
 	weight [MaxPaths]float32
 	credit [MaxPaths]float32
 }
 
-// next returns the path whose turn is next. usable is not empty, and its members have
+// next returns the path whose turn is next. The set usable is not empty, and its members have
 // weights above zero.
 func (t *turns) next(usable *Set) int {
 	best, total := -1, float32(0)

@@ -6,17 +6,17 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// WCMP is ECMP with weights (Zhou et al., EuroSys 2014). Each path gets a share of the
-// flows in proportion to its weight. The paper's switches repeat a path in a table as
-// often as its weight says. In srdtun each path's hash is raised to the power of
-// 1/weight, and the highest result wins. This gives the same shares without a table
-// (Efraimidis and Spirakis, IPL 2006), and a flow stays as long as its path works.
+// WCMP is ECMP with weights (Zhou et al., EuroSys 2014). Each path gets a share of the flows in
+// proportion to its weight. The paper's switches repeat a path in a table in proportion to its
+// weight. In srdtun each path's hash is raised to the power of 1/weight, and the highest result
+// wins. This method gives the same shares without a table (Efraimidis and Spirakis, IPL 2006). A
+// flow stays on a path as long as the path works.
 type WCMP struct {
 	classes
 	seed uint64
 }
 
-// NewWCMP returns the policy; weights are for classes of paths.
+// NewWCMP returns a WCMP policy. The weights are for classes of paths.
 func NewWCMP(seed uint64, weights []int) *WCMP {
 	return &WCMP{seed: seed, classes: classes{weights: weights}}
 }
@@ -28,7 +28,7 @@ func (w *WCMP) Scope() Scope { return PerFlow }
 func (w *WCMP) Pick(_ mono.Time, usable *Set, c Context) int {
 	best, most := -1, 0.0
 	for p := usable.Next(0); p >= 0; p = usable.Next(p + 1) {
-		// This is a number above 0 and below 1, from the hash's upper 52 bits.
+		// The value u is above 0 and below 1, from the hash's upper 52 bits.
 		u := (float64(mix(w.seed, c.Flow, p)>>12) + 0.5) / (1 << 52)
 		if v := math.Log(u) / w.weightOf(p); best < 0 || v > most {
 			best, most = p, v

@@ -1,11 +1,11 @@
 package steer
 
-// MaxWeight bounds a configured weight. Uplinks that differ by more are not worth
+// MaxWeight bounds a configured weight. Uplinks whose rates differ by a larger factor are not worth
 // combining.
 const MaxWeight = 1000
 
-// MaxClasses is the largest number of classes of paths: local addresses and interfaces in
-// a configuration.
+// MaxClasses is the largest number of classes of paths: local addresses and interfaces in a
+// configuration.
 const MaxClasses = 16
 
 // classes holds the weight of each path, by its class.
@@ -14,7 +14,7 @@ type classes struct {
 	of      [MaxPaths]uint8
 }
 
-// Place implements Placed. Further classes share the last one.
+// Place implements Placed. Classes from MaxClasses on share the last class.
 func (c *classes) Place(p, class int) { c.of[p] = uint8(max(0, min(class, MaxClasses-1))) }
 
 // weightOf returns the configured weight of path p.
