@@ -14,13 +14,13 @@ const docsFile = "../docs/config.md"
 
 const docsHead = `# The configuration file
 
-Each interface has one TOML file, ` + "`/etc/srdtun/NAME.toml`" + `, mode 0600. ` + "`srdtun init NAME`" + ` writes a file that contains
-or describes every key. ` + "`srdtun check NAME`" + ` reads it and names file, line and key of the first mistake.
-` + "`srdtun import wg0.conf`" + ` converts a file of wg-quick. A list with one member may be written as a single string.
+Each interface has one TOML file, ` + "`/etc/srdtun/NAME.toml`" + `, with mode 0600. ` + "`srdtun init NAME`" + ` writes a file that contains
+or describes every key. ` + "`srdtun check NAME`" + ` reads this file, and names the file, line and key of the first mistake.
+` + "`srdtun import wg0.conf`" + ` converts a wg-quick file. A list with one member may be written as a single string.
 
-The column *live* says whether a change takes effect while the interface runs, by ` + "`srdtun reload NAME`" + `,
-` + "`systemctl reload`" + `, SIGHUP or ` + "`srdtun set`" + `; [reload.md](reload.md) has the details. The daemon reports a change of any
-other key, and applies it at the next start.
+The column *live* shows which keys can change while the interface runs. ` + "`srdtun reload NAME`" + `, ` + "`systemctl reload`" + `, SIGHUP
+or ` + "`srdtun set`" + ` apply such a change ([reload.md](reload.md)). The daemon reports a change of any other key, and applies
+it at the next start.
 
 ` + "`go test ./config -run TestDocs -update`" + ` writes this page from the table that the parser uses.
 `
