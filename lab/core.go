@@ -7,10 +7,10 @@ import (
 	"github.com/srdtun/srdtun/srd/cc"
 )
 
-// This file names the transport that experiments play. It lists all types and functions of
-// the transport whose implementation matters; others, such as srd.Message and srd.Tuple, are
-// used directly. To try a second core beside this one, write a file with the build tag
-// newcore that defines the same names for that core:
+// This file selects the implementation of the transport that experiments use. The file lists all
+// types and functions of the transport whose implementation matters. Others, such as srd.Message
+// and srd.Tuple, are used directly. To test a second core, write a file with the build tag newcore
+// that defines the same names for that core:
 //
 //	make acceptance TAGS=newcore
 type (

@@ -9,9 +9,9 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// Datagrams is a transport of inner UDP flows in a tunnel. Each flow sends datagrams of one size
-// at an even rate, without repairs or congestion control. So their times and order of arrival
-// show the effect of the tunnel.
+// Datagrams is a transport that carries inner UDP flows in a tunnel. Each flow sends datagrams of
+// one size at a constant rate, without repairs or congestion control. The datagrams' delays and
+// order of arrival therefore show the effect of the tunnel.
 type Datagrams struct {
 	*Tunnel
 	cfg   DatagramConfig
@@ -22,16 +22,16 @@ type Datagrams struct {
 type DatagramConfig struct {
 	Packet int           // bytes of inner IP packets
 	Every  time.Duration // between two packets of a flow
-	// From is the time from which packets count, after time zero.
+	// From is the time, after time zero, from which sent datagrams are counted.
 	From time.Duration
 }
 
-// DatagramStats counts what happened to datagrams.
+// DatagramStats counts sent, delivered and reordered datagrams.
 type DatagramStats struct {
 	Sent       int `json:"sent"`
 	Arrived    int `json:"arrived"`
 	Disordered int `json:"disordered"` // came after a later one of their flow
-	// P50, P99 and Longest are delays in microseconds.
+	// P50, P99 and Longest are one-way delays in microseconds.
 	P50     float64 `json:"p50_us"`
 	P99     float64 `json:"p99_us"`
 	Longest float64 `json:"longest_us"`
@@ -39,13 +39,13 @@ type DatagramStats struct {
 	delays []time.Duration
 }
 
-// NewDatagrams returns the transport for a network.
+// NewDatagrams returns the datagram transport for a network.
 func NewDatagrams(n *Network, cfg SRDConfig, l DatagramConfig) (*Datagrams, error) {
 	t, err := NewTunnel(n, cfg, TCPConfig{})
 	return &Datagrams{Tunnel: t, cfg: l}, err
 }
 
-// datagramFlow is one flow: its sending end, and the node at the other one.
+// datagramFlow is one flow of datagrams: its sending end, and the receiving node.
 type datagramFlow struct {
 	load   *Datagrams
 	flow   *Flow
@@ -72,7 +72,7 @@ func (t *Datagrams) Open(f *Flow) error {
 // Start implements Transport.
 func (t *Datagrams) Start(f *Flow) { f.State.(*datagramFlow).send(f.Left()) }
 
-// counts reports whether a packet that was sent at a given time counts.
+// counts reports whether a datagram that was sent at a given time is counted.
 func (t *Datagrams) counts(f *Flow, at mono.Time) bool { return at.Sub(f.begun)+f.At >= t.cfg.From }
 
 // datagram is the information that a packet carries in addition to its size.
@@ -81,7 +81,7 @@ type datagram struct {
 	at     mono.Time
 }
 
-// send sends the next packet, and schedules the others.
+// send sends the flow's next datagram, and schedules the following one.
 func (l *datagramFlow) send(left int64) {
 	t, now := l.load, l.load.net.Engine.Now()
 	p := l.packet
@@ -96,7 +96,7 @@ func (l *datagramFlow) send(left int64) {
 	}
 }
 
-// Receive implements net.Node for a packet that left the tunnel.
+// Receive implements net.Node, and records the arrival of a datagram from the tunnel.
 func (l *datagramFlow) Receive(p *net.Packet) {
 	t, d := l.load, p.Meta.(datagram)
 	l.flow.Deliver(p.Size)

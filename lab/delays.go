@@ -11,23 +11,25 @@ import (
 	"time"
 )
 
-// HostModel is a model of the transport's host. Ideal hosts act in no time. Their connections
-// are made and their paths probed before time zero. The others act as the daemon does: a
-// process that wakes late and spends processor time on each packet. Its paths are not open at
-// time zero.
+// HostModel models the machine on which the transport runs. An ideal host reacts without delay.
+// Ideal hosts have open connections and probed paths before time zero. Other hosts model the
+// daemon: a process that wakes late and needs processor time for each packet. On these hosts no
+// path is open at time zero.
 type HostModel struct {
 	Name string
-	// delays are the delays of the process; nil: none.
+	// delays holds the delays of the process, or nil for an ideal host.
 	delays *delays
 }
 
-// Ideal is the host without delays, a network interface that runs the transport itself.
+// Ideal is the host without delays, such as a network interface that implements the transport in
+// hardware.
 var Ideal = &HostModel{Name: "ideal"}
 
-// usualHosts are for plans that name none. The daemon is the product.
+// usualHosts lists the host models of plans that name none. The usual host is the daemon, because
+// the daemon is the product.
 var usualHosts = []string{"daemon"}
 
-// recorded are the tables of "bench hostdelay" by their names in plans.
+// recorded maps host names in plans to tables that "bench hostdelay" recorded.
 var recorded = map[string]string{
 	"daemon":      "hosts/idle.txt", // a machine with nothing else to do
 	"daemon-busy": "hosts/busy.txt", // two processes spin on its two processors
@@ -37,7 +39,7 @@ var recorded = map[string]string{
 //go:embed hosts/*.txt
 var hostFiles embed.FS
 
-// HostNamed returns the model with a name.
+// HostNamed returns the host model with the given name.
 func HostNamed(name string) (*HostModel, error) {
 	if name == Ideal.Name {
 		return Ideal, nil
@@ -54,15 +56,16 @@ func HostNamed(name string) (*HostModel, error) {
 	return &HostModel{Name: name, delays: d}, err
 }
 
-// delays is how slow a process is.
+// delays holds the wake-up delays and the costs of a process.
 type delays struct {
 	timer, arrival inverse
-	// Processor time for a train, and for each of its packets.
+	// These fields are the processor times for a train, and for each packet of a train.
 	sendTrain, sendPacket, receiveTrain, receivePacket time.Duration
 }
 
-// inverse is a distribution: times by the share of samples that are no longer. It ascends
-// from 0 to 1, linear in between.
+// inverse is an inverse distribution function. It maps the share of samples that are no longer than
+// a time to that time. The shares of its entries ascend from 0 to 1, with linear interpolation in
+// between.
 type inverse []quantile
 
 type quantile struct {
@@ -70,7 +73,7 @@ type quantile struct {
 	time  time.Duration
 }
 
-// draw returns a random time.
+// draw returns a random time from the distribution.
 func (v inverse) draw(rng *rand.Rand) time.Duration {
 	u := rng.Float64()
 	for i := 1; i < len(v); i++ {
@@ -81,7 +84,7 @@ func (v inverse) draw(rng *rand.Rand) time.Duration {
 	return v[len(v)-1].time
 }
 
-// check makes sure that v is a distribution.
+// check returns an error if v is not a distribution.
 func (v inverse) check() error {
 	last := len(v) - 1
 	if last < 1 || v[0].share != 0 || v[last].share != 1 {
@@ -95,10 +98,10 @@ func (v inverse) check() error {
 	return nil
 }
 
-// mostHostDelay is longer than the delay of any running process.
+// mostHostDelay exceeds the delay of any running process.
 const mostHostDelay = time.Minute
 
-// parseDelays reads a table: lines "quantile SHARE TIMER ARRIVAL" and "COST TIME".
+// parseDelays parses a table with lines "quantile SHARE TIMER ARRIVAL" and "COST TIME".
 func parseDelays(file, text string) (*delays, error) {
 	d := &delays{}
 	costs := map[string]*time.Duration{
@@ -122,7 +125,7 @@ func parseDelays(file, text string) (*delays, error) {
 	return d, nil
 }
 
-// set takes the fields of one line.
+// set parses the fields of one line.
 func (d *delays) set(f []string, costs map[string]*time.Duration) error {
 	var times []time.Duration
 	from := 1

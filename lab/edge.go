@@ -8,9 +8,9 @@ import (
 	"github.com/srdtun/srdtun/sim/net"
 )
 
-// Edge is a transport in which servers use plain TCP and know nothing of tunnels. Each leaf
-// switch has a tunnel to each other leaf, as in CONGA (section 3.1). Packets between a
-// server and its leaf, and between servers of one leaf, are not changed.
+// Edge is a transport in which leaf switches use tunnels, and servers use plain TCP. Each leaf
+// switch has a tunnel to each other leaf, as in CONGA (section 3.1). Packets between a server and
+// its leaf, and between servers of one leaf, are not encapsulated.
 type Edge struct {
 	*Tunnel
 	leaves []*edgeLeaf
@@ -20,21 +20,21 @@ type Edge struct {
 	server []*edgeServer
 }
 
-// edgeLeaf forwards packets of its servers. Each end of a connection has a port of its own
-// below the leaf.
+// edgeLeaf forwards the packets of the servers below a leaf. Each end of a connection has its own
+// port below the leaf, so the source address identifies the connection.
 type edgeLeaf struct{ next map[netip.AddrPort]net.Node } // by source
 
 // Receive implements net.Node.
 func (l *edgeLeaf) Receive(p *net.Packet) { l.next[p.Src].Receive(p) }
 
-// edgeServer passes packets to the connections of a server.
+// edgeServer delivers packets to a server's connections by destination port.
 type edgeServer struct{ conns map[uint16]net.Node }
 
 // Receive implements net.Node.
 func (s *edgeServer) Receive(p *net.Packet) { s.conns[p.Dst.Port()].Receive(p) }
 
-// NewEdge returns the transport for a network of two tiers. It adds a host for each leaf to
-// the network.
+// NewEdge returns the edge transport for a network of two tiers. NewEdge adds a host for each leaf
+// to the network.
 func NewEdge(n *Network, cfg SRDConfig, inner TCPConfig) (*Edge, error) {
 	if err := n.AddGates(); err != nil {
 		return nil, err

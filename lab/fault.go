@@ -9,7 +9,7 @@ import (
 	"github.com/srdtun/srdtun/sim/net"
 )
 
-// Fault is a fault of cables.
+// Fault is a fault of one or more cables.
 type Fault struct {
 	Kind  string        // "cut", "dead", "rate", "loss", "cycle" or "delay"
 	At    time.Duration // after time zero; negative: before anything is sent
@@ -18,11 +18,11 @@ type Fault struct {
 	Cable []int         // their numbers in Network.Cables
 	Value float64       // rate: the share that is left; loss: the chance of a packet; delay: ms more
 	Cycle net.Cycle     // cycle: which packets are lost
-	// Down leaves the direction up intact, and Up the direction down.
+	// Down and Up restrict the fault to one direction of a cable.
 	Down, Up bool
 }
 
-// These are the kinds of faults, with the effect on a link and its undoing.
+// kinds maps each kind of fault to functions that begin and end its effect on a link.
 var kinds = map[string]struct{ begin, end func(*net.Link, *Fault) }{
 	"dead":  {func(l *net.Link, _ *Fault) { l.Fail() }, func(l *net.Link, _ *Fault) { l.Restore() }},
 	"rate":  {func(l *net.Link, x *Fault) { l.Rate *= x.Value }, func(l *net.Link, x *Fault) { l.Rate /= x.Value }},
@@ -31,10 +31,10 @@ var kinds = map[string]struct{ begin, end func(*net.Link, *Fault) }{
 	"cycle": {func(l *net.Link, x *Fault) { l.Cycle = x.Cycle }, func(l *net.Link, _ *Fault) { l.Cycle = net.Cycle{} }},
 }
 
-// more is the additional delay of a link after a change of its route.
+// more returns the additional delay of a link after a change of its route.
 func (x *Fault) more() time.Duration { return time.Duration(x.Value * float64(time.Millisecond)) }
 
-// plant schedules the fault, at times counted from now.
+// plant schedules the fault, with times relative to now.
 func (x *Fault) plant(n *Network) error {
 	if x.Kind == cut {
 		return x.cut(n)
@@ -68,8 +68,8 @@ func (x *Fault) plant(n *Network) error {
 	return nil
 }
 
-// cut applies a lasting fault that routing knows from the start: no route uses the cables.
-// Routing never learns of the fault "dead".
+// cut is a permanent fault that routing takes into account from the start, so that no route uses
+// the cables. The fault "dead" differs, because routing never detects it.
 const cut = "cut"
 
 func (x *Fault) cut(n *Network) error {
@@ -84,10 +84,10 @@ func (x *Fault) cut(n *Network) error {
 	return nil
 }
 
-// deathOrder returns the cables above leaves in the order in which a fault plan breaks them.
-// In the artifact the first cable to fail is the one that the next packet reaches. The first
-// flow that leaves its leaf is sprayed over all cables of that leaf. The order among these
-// cables is random, and so is the order of the others.
+// deathOrder returns the cables above leaves in the order in which a fault plan fails them. In the
+// paper's artifact, the first cable to fail is the one that the next packet takes. Here the first
+// flow that leaves its leaf is sprayed over all cables of that leaf. The first cable to fail is
+// therefore a random cable of that leaf, and the order of the others is random too.
 func (n *Network) deathOrder(flows []*Flow, rng *rand.Rand) []int {
 	order := rng.Perm(len(n.Cables[1]))
 	each := n.Topology.Tiers[0].Down

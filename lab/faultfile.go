@@ -8,10 +8,11 @@ import (
 	"github.com/srdtun/srdtun/sim/net"
 )
 
-// These numbers describe degradation in the artifact. A cable has three lanes, and loses
-// the share of packets on its lost lanes. Usually it loses one lane, seldom two, and almost
-// never all. A switch or an interface loses some packets. If its plan states no share, it
-// also loses all of its rate except 1 kbit/s.
+// These constants describe the fault "degradation" as the paper's artifact simulates it. A cable
+// has three lanes, and loses the share of packets that its failed lanes would carry. Usually one
+// lane of a degraded cable fails, seldom two, and almost never all. A degraded switch or interface
+// loses a fixed share of its packets. If the plan states no percentage, a degraded device also
+// loses all of its rate except 1 kbit/s.
 const (
 	oneLane, twoLanes = 0.9, 0.99 // chances, cumulative
 	laneLoss          = 1.0 / 3
@@ -20,7 +21,7 @@ const (
 	crawl             = 1000.0 / 8 // bytes per second
 )
 
-// filePlan converts a fault plan of package workload into faults of one network.
+// filePlan converts a fault plan of package workload to faults of one network.
 type filePlan struct {
 	*Network
 	stop   time.Duration
@@ -29,9 +30,9 @@ type filePlan struct {
 	faults []Fault
 }
 
-// fromFile converts a fault plan of package workload into faults of this network. At most most
-// cables fail; 0 means as many as the plan says. flows has the flows of the case, in the order of
-// their starts.
+// fromFile converts a fault plan of package workload to faults of this network. The argument most
+// bounds the number of failing cables, and 0 means as many as the plan says. flows holds the flows
+// of the case, sorted by start time.
 func fromFile(f *workload.Faults, most int, n *Network, flows []*Flow, rng *rand.Rand) []Fault {
 	p := &filePlan{Network: n, stop: f.Stop, most: most, rng: rng}
 	p.cables(&f.Cable, flows)
@@ -43,8 +44,8 @@ func fromFile(f *workload.Faults, most int, n *Network, flows []*Flow, rng *rand
 	return p.faults
 }
 
-// each calls hit for each of n devices that an element affects, in order, with the time. At
-// most most devices are affected; 0 means no bound.
+// each calls hit with the index and the fault time of each device that an element affects. The
+// argument n is the number of devices, and most bounds the number of affected ones unless it is 0.
 func (p *filePlan) each(e *workload.Element, n, most int, hit func(i int, at time.Duration)) {
 	if !e.On {
 		return
@@ -64,7 +65,7 @@ func (p *filePlan) each(e *workload.Element, n, most int, hit func(i int, at tim
 
 func (p *filePlan) add(x Fault) { p.faults = append(p.faults, x) }
 
-// cables adds the faults of cables above leaves, in the direction up.
+// cables adds the faults of the cables above leaves, which affect only the direction up.
 func (p *filePlan) cables(f *workload.Faulty, flows []*Flow) {
 	if f.Fail.On || f.WorstCase.On || f.Degradation.On || f.PeriodicLoss.On {
 		order := p.deathOrder(flows, p.rng)
@@ -98,7 +99,7 @@ func (p *filePlan) lanes() float64 {
 	return 1
 }
 
-// everywhere makes each cable of the network corrupt its share of packets.
+// everywhere makes each cable of the network lose a given share of its packets.
 func (p *filePlan) everywhere(e *workload.Element) {
 	for tier, row := range p.Cables {
 		x := Fault{Kind: "loss", At: e.Start, Value: e.Most, Tier: tier}
@@ -109,7 +110,8 @@ func (p *filePlan) everywhere(e *workload.Element) {
 	}
 }
 
-// switches adds the faults of second-tier switches, on all their cables in both directions.
+// switches adds the faults of second-tier switches, which affect both directions of all their
+// cables.
 func (p *filePlan) switches(f *workload.Faulty) {
 	if len(p.tiers) < 2 {
 		return
@@ -129,7 +131,7 @@ func (p *filePlan) switches(f *workload.Faulty) {
 	p.equipment(f, len(order), switchLoss, p.Topology.Tiers[1].Rate, hit)
 }
 
-// nics adds the faults of hosts' cables, in both directions.
+// nics adds the faults of network interfaces, which affect both directions of a host's cable.
 func (p *filePlan) nics(f *workload.Faulty) {
 	order := p.rng.Perm(len(p.Cables[0]))
 	p.equipment(f, len(order), nicLoss, p.Cables[0][0].Up.Rate, func(i int, x Fault) {
@@ -138,9 +140,9 @@ func (p *filePlan) nics(f *workload.Faulty) {
 	})
 }
 
-// equipment is the common part of switches and interfaces. Degradation drops packets with
-// the probability loss. The rate of a link is in bytes per second. The function hit applies
-// a fault to the device with index i.
+// equipment adds the faults that switches and interfaces have in common. A degraded device drops
+// packets with the probability loss. The argument rate is the rate of a link in bytes per second.
+// The function hit applies a fault to the device with index i.
 func (p *filePlan) equipment(f *workload.Faulty, n int, loss, rate float64, hit func(i int, x Fault)) {
 	for _, e := range []*workload.Element{&f.Fail, &f.WorstCase} {
 		p.each(e, n, 0, func(i int, at time.Duration) { hit(i, Fault{Kind: "dead", At: at, For: e.For}) })

@@ -6,9 +6,9 @@ import (
 	"github.com/srdtun/srdtun/sim/net"
 )
 
-// AddGates adds a host to each leaf, which stands for the leaf switch's own work. Packets
-// between this host and its switch take no time and no queue space. Servers have the first
-// numbers. The host of leaf i has the number i plus the number of servers.
+// AddGates adds a host to each leaf, on which the leaf switch's own tunnel runs. Packets between
+// this host and its switch incur no delay and use no queue space. The host of leaf i has the number
+// i plus the number of servers.
 func (n *Network) AddGates() error {
 	if n.Topology == nil || len(n.Topology.Tiers) != 2 {
 		return fmt.Errorf("leaves with machines of their own need a network of two tiers")
@@ -27,7 +27,7 @@ func (n *Network) AddGates() error {
 	return nil
 }
 
-// machine returns host i, or the host of a leaf.
+// machine returns the host with number i, which may be a leaf's host.
 func (n *Network) machine(i int) *Host {
 	if i < len(n.Hosts) {
 		return n.Hosts[i]
@@ -38,7 +38,7 @@ func (n *Network) machine(i int) *Host {
 // machines returns the total number of servers and leaf hosts.
 func (n *Network) machines() int { return len(n.Hosts) + len(n.gates) }
 
-// leafOf returns all hosts below a leaf, including the leaf's own.
+// leafOf returns all hosts below a leaf, including the host on the leaf itself.
 func (n *Network) leafOf(i int) []*Host {
 	v := n.below(0, i)
 	if n.gates != nil {

@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// Speed is the figure by which cases are compared. It is the inverse of the mean completion
-// time in microseconds, or the goodput of endless flows.
+// Speed returns the value by which cases are compared. The speed is the inverse of the mean
+// completion time in microseconds, or the goodput of endless flows.
 func (s *Summary) Speed() float64 {
 	if s.Mean > 0 {
 		return 1 / s.Mean
@@ -16,14 +16,14 @@ func (s *Summary) Speed() float64 {
 	return s.Goodput
 }
 
-// SummaryName is the key of a case's summary on a host.
+// SummaryName returns the key of a case's summary for a host model.
 func SummaryName(name, host string) string { return name + " on " + host }
 
-// Slower compares the case's speed on a kind of host with the best case in BestOf. The text
-// is empty if the case is fast enough, or if none of the cases in BestOf was run. The map
-// others contains the summaries of these cases by SummaryName. For a case that was not run
-// on this kind of host, the summary on ideal hosts counts. The result known means that the
-// case is no slower than its known miss.
+// Slower compares the case's speed on a host model with the fastest case in BestOf. The text is
+// empty if the case is fast enough, or if none of the cases in BestOf was run. The map others
+// contains these cases' summaries, keyed by SummaryName. If a case was not run on this host model,
+// its summary for ideal hosts is used. The result known is true if the case is no slower than its
+// known miss.
 func (c *Case) Slower(s *Summary, host string, others map[string]*Summary) (text string, known bool) {
 	best, name := 0.0, ""
 	for _, other := range c.BestOf {
@@ -39,8 +39,8 @@ func (c *Case) Slower(s *Summary, host string, others map[string]*Summary) (text
 	return fmt.Sprintf("%.2f of %q < %g", share, name, c.Share), ok && share >= was/knownSlack
 }
 
-// summaryOf returns a case's summary on a kind of host, or on ideal hosts if it was not run
-// on that kind. It returns nil if the case was not run at all.
+// summaryOf returns a case's summary for a host model, or for ideal hosts if the case was not run
+// on that model. If the case was not run at all, summaryOf returns nil.
 func summaryOf(name, host string, others map[string]*Summary) *Summary {
 	if s := others[SummaryName(name, host)]; s != nil {
 		return s
@@ -48,8 +48,8 @@ func summaryOf(name, host string, others map[string]*Summary) *Summary {
 	return others[SummaryName(name, Ideal.Name)]
 }
 
-// Worse says in which figure the case is worse than the best case in NoWorse, in the form of
-// Missed. A case with open flows never counts as best.
+// Worse returns the metrics in which the case is worse than the best case in NoWorse, formatted as
+// in Missed. A case with flows that did not complete never counts as the best case.
 func (c *Case) Worse(s *Summary, host string, others map[string]*Summary) (missed, known []string) {
 	mean, most := math.Inf(1), math.Inf(1)
 	for _, name := range c.NoWorse {
@@ -74,11 +74,11 @@ func (c *Case) Worse(s *Summary, host string, others map[string]*Summary) (misse
 	return missed, known
 }
 
-// A known miss may grow by this factor before it counts, because unrelated changes alter a
-// random plan.
+// knownSlack is the factor by which a known miss may grow before it counts, because unrelated
+// changes alter a random plan.
 const knownSlack = 1.1
 
-// bounds returns the case's goals on a kind of host.
+// bounds returns the case's goals for a host model.
 func (c *Case) bounds(host string) (atMost, atLeast map[string]float64) {
 	with := func(v, own map[string]float64) map[string]float64 {
 		v = maps.Clone(v)
@@ -98,21 +98,21 @@ func (c *Case) hasGoal(host, name string) bool {
 	return a || b || name == openFlows || name == shareGoal && c.Share > 0 || len(c.NoWorse) > 0 && (name == worseMean || name == worseMax)
 }
 
-// openFlows is the goal of every case that all flows complete.
+// openFlows is the name of a goal that every case has: all flows complete.
 const openFlows = "open"
 
-// shareGoal is the name of Case.Share in lists of known misses.
+// shareGoal is the name under which lists of known misses refer to Case.Share.
 const shareGoal = "share"
 
-// worseMean and worseMax are the names of Case.NoWorse in lists of known misses: multiples
-// of the best.
+// worseMean and worseMax are the names under which lists of known misses refer to Case.NoWorse.
+// Their values are multiples of the best case.
 const (
 	worseMean = "mean_of_best"
 	worseMax  = "max_of_best"
 )
 
-// Missed names the goals of the case on a kind of host that the figures miss. Known misses
-// are returned separately if they have not become worse.
+// Missed returns the case's goals for a host model that the summary misses. Known misses are
+// returned separately if they have not become worse.
 func (c *Case) Missed(s *Summary, host string) (missed, known []string) {
 	note := func(name, text string, x float64, most bool) {
 		was, ok := c.On[host].Known[name]
@@ -139,7 +139,7 @@ func (c *Case) Missed(s *Summary, host string) (missed, known []string) {
 	return missed, known
 }
 
-// checkGoals checks that goals name existing figures and hosts.
+// checkGoals checks that goals name existing metrics and hosts.
 func (c *Case) checkGoals() error {
 	goals := []map[string]float64{c.AtMost, c.AtLeast}
 	for host, g := range c.On {
@@ -163,8 +163,8 @@ func (c *Case) checkGoals() error {
 	return nil
 }
 
-// HostsOf returns the kinds of hosts for a case. If no process carries any of the case's
-// flows, only the ideal host is used, because the kernel runs TCP.
+// HostsOf returns the host models on which to run a case. TCP runs in the kernel, so a case without
+// flows of the daemon runs only on the ideal host.
 func (p *Plan) HostsOf(c *Case) (v []*HostModel) {
 	if !c.processes(p) {
 		return []*HostModel{Ideal}
@@ -181,7 +181,7 @@ func (p *Plan) HostsOf(c *Case) (v []*HostModel) {
 	return v
 }
 
-// processes reports whether a process carries any of the case's flows.
+// processes reports whether any of the case's flows is carried by a user-space process.
 func (c *Case) processes(p *Plan) bool {
 	for _, name := range append([]string{c.Transport}, c.transports()...) {
 		if p.Transports[name].Kind != "tcp" {

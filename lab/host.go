@@ -7,10 +7,10 @@ import (
 	"github.com/srdtun/srdtun/sim/net"
 )
 
-// firstPort is the first port of Host.Port.
+// firstPort is the first port that Host.Port returns.
 const firstPort = 10000
 
-// Host is a machine at the edge of the network: an address and a cable.
+// Host is a machine at the edge of the network, with an address and a cable.
 type Host struct {
 	Index int
 	Addr  netip.Addr
@@ -24,7 +24,7 @@ type Host struct {
 	port   uint16
 }
 
-// binding is a port of a protocol.
+// binding is a port of a transport protocol.
 type binding struct {
 	proto uint8
 	port  uint16
@@ -34,23 +34,23 @@ func newHost(e *net.Engine, index int, addr netip.Addr) *Host {
 	return &Host{Index: index, Addr: addr, engine: e, nodes: map[binding]net.Node{}, port: firstPort}
 }
 
-// Addrs returns all addresses.
+// Addrs returns all addresses of the host.
 func (h *Host) Addrs() []netip.Addr { return append([]netip.Addr{h.Addr}, h.More...) }
 
-// number returns the place of an address among the host's.
+// number returns the index of an address among the host's addresses.
 func (h *Host) number(a netip.Addr) int { return slices.Index(h.More, a) + 1 }
 
-// Port returns the address of an unused port.
+// Port returns the host's address with an unused port.
 func (h *Host) Port() netip.AddrPort {
 	h.port++
 	return netip.AddrPortFrom(h.Addr, h.port)
 }
 
-// Bind lets packets of a protocol to a port go to n. The node then owns them: after it has
-// read one, it gives it back with Engine.Free.
+// Bind delivers packets for a protocol and port to n. The node n then owns each delivered packet,
+// and returns it with Engine.Free.
 func (h *Host) Bind(proto uint8, port uint16, n net.Node) { h.nodes[binding{proto, port}] = n }
 
-// Send puts p onto the host's cable. Then the network owns the packet.
+// Send transmits p over the host's cable. After the call the network owns the packet p.
 func (h *Host) Send(p *net.Packet) { h.Up.Receive(p) }
 
 // Receive implements net.Node.

@@ -8,28 +8,28 @@ import (
 	"github.com/srdtun/srdtun/srd/steer"
 )
 
-// maker makes the transport of one kind for a run.
+// maker creates the transport of one kind for a run.
 type maker func(*Network, *TransportPlan, *HostModel) (Transport, error)
 
-// makers contains the makers by their names in plans.
+// makers maps the kinds of transports in plans to functions that create them.
 var makers = map[string]maker{
 	"srd": func(n *Network, p *TransportPlan, on *HostModel) (Transport, error) {
 		return NewSRD(n, srdOf(p, on))
 	},
-	// This kind is TCP inside srdtun.
+	// The kind "tunnel" is TCP inside srdtun.
 	"tunnel": func(n *Network, p *TransportPlan, on *HostModel) (Transport, error) {
 		return NewTunnel(n, srdOf(p, on), tcpOf(p))
 	},
-	// This kind is datagrams inside srdtun, at an even rate.
+	// The kind "datagrams" sends datagrams inside srdtun at a constant rate.
 	"datagrams": func(n *Network, p *TransportPlan, on *HostModel) (Transport, error) {
 		return NewDatagrams(n, srdOf(p, on), DatagramConfig{Packet: p.Packet, Every: p.Every.Duration, From: p.From.Duration})
 	},
-	// This kind is TCP inside tunnels between leaf switches. The servers there use plain
-	// TCP.
+	// The kind "edge" is TCP inside tunnels between leaf switches. The servers of this kind use
+	// plain TCP.
 	"edge": func(n *Network, p *TransportPlan, on *HostModel) (Transport, error) {
 		return NewEdge(n, srdOf(p, on), tcpOf(p))
 	},
-	// This kind is CUBIC as in Linux, with RACK and tail probes, or MPTCP as in upstream
+	// The kind "tcp" is CUBIC as in Linux, with RACK and tail probes, or MPTCP as in upstream
 	// Linux.
 	"tcp": func(n *Network, p *TransportPlan, _ *HostModel) (Transport, error) {
 		c := tcpOf(p)
@@ -38,9 +38,9 @@ var makers = map[string]maker{
 	},
 }
 
-// srdOf returns the configuration of srd in a plan. Hosts that are processes are configured
-// as the daemon is (overlay/daemon/peer.go). They have the default granularity
-// (mono.Granularity).
+// srdOf returns the srd configuration of a transport in a plan. If the hosts are processes, the
+// configuration is the daemon's (overlay/daemon/peer.go). The daemon's configuration has the
+// default granularity (mono.Granularity).
 func srdOf(p *TransportPlan, on *HostModel) SRDConfig {
 	c := SRDConfig{
 		Ports: p.Ports, MTU: p.MTU, Granularity: p.Granularity.Duration, Policy: p.Policy,
@@ -53,8 +53,8 @@ func srdOf(p *TransportPlan, on *HostModel) SRDConfig {
 	return c
 }
 
-// These are the bounds of a transport in a plan. leastMTU carries srd's smallest packet,
-// mostMTU is a jumbo frame.
+// These constants bound a transport's settings in a plan. leastMTU carries srd's smallest packet,
+// and mostMTU is a jumbo frame.
 const (
 	leastMTU = 1280
 	mostMTU  = 9000

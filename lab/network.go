@@ -10,11 +10,11 @@ import (
 	"github.com/srdtun/srdtun/sim/net"
 )
 
-// nicQueue is enough queue space in a sending interface for any transport: a host blocks a
-// sender rather than drop its packets.
+// nicQueue is the queue space in bytes of a sending interface. It suffices for any transport,
+// because a host blocks senders rather than drop their packets.
 const nicQueue = 1 << 30
 
-// Cable consists of two links between a switch or a host and a switch above it.
+// Cable is a pair of links, one in each direction, between a switch or host and a switch above it.
 type Cable struct {
 	Tier     int // of the switch above
 	Up, Down *net.Link
@@ -22,14 +22,14 @@ type Cable struct {
 	lower, upper int // numbers of the switches in their tiers; unused in tier 0
 }
 
-// Network is a fat tree with hosts. Each switch hashes the five-tuple with a seed
-// of its own.
+// Network is a fat tree of switches with hosts. Each switch hashes the five-tuple with its own
+// seed.
 type Network struct {
 	Engine   *net.Engine
 	Topology *workload.Topology
 	Hosts    []*Host
-	// Cables are ordered by the tier of their upper end, and within a tier by their lower
-	// end. The hosts' cables have tier 0.
+	// Cables are sorted by the tier of their upper end, and within a tier by their lower end. The
+	// hosts' cables have tier 0.
 	Cables [][]*Cable
 
 	tiers [][]*net.Switch
@@ -42,18 +42,18 @@ type Network struct {
 	salt      uint64       // of the hash that chooses uplinks
 }
 
-// Ports describe the ports of switches.
+// Ports describes the ports of switches.
 type Ports struct {
 	Queue int // bytes that may wait
 	Mark  int // bytes above which ECN-capable packets are marked; 0: never
-	// Shared is a switch's buffer. Each port takes up to Queue of it as long as other ports
-	// leave space (net.Pool). 0 means that each port has its own queue.
+	// Shared is the size in bytes of a switch's shared buffer. Each port may use up to Queue bytes
+	// of it while other ports leave space (net.Pool). 0 means that each port has its own queue.
 	Shared int
 	// Tell lets links between switches write their load into packets (net.Quality).
 	Tell bool
 }
 
-// NewNetwork builds the tree.
+// NewNetwork builds a fat tree from a topology.
 func NewNetwork(e *net.Engine, t *workload.Topology, p Ports) *Network {
 	n := &Network{Engine: e, Topology: t, ports: p, Cables: make([][]*Cable, len(t.Tiers))}
 	seeds := e.Fork()
@@ -77,10 +77,10 @@ func NewNetwork(e *net.Engine, t *workload.Topology, p Ports) *Network {
 	return n
 }
 
-// address returns the address of host i.
+// address returns the IPv4 address of host i.
 func address(i int) netip.Addr { return netip.AddrFrom4([4]byte{10, byte(i >> 8), byte(i), 1}) }
 
-// further returns the kth address of a host beside its first.
+// further returns the kth additional address of a host with the first address a.
 func further(a netip.Addr, k int) netip.Addr {
 	b := a.As4()
 	b[3] += byte(k)
@@ -102,7 +102,7 @@ func (n *Network) addHost(i int) {
 	tor.Route(h.Addr, c.Down)
 }
 
-// share lets a link use the buffer of the switch from which it leaves.
+// share assigns the shared buffer of the switch from to its outgoing link l.
 func (n *Network) share(from *net.Switch, l *net.Link) {
 	if n.ports.Shared == 0 {
 		return
@@ -116,29 +116,29 @@ func (n *Network) share(from *net.Switch, l *net.Link) {
 	n.pools[from].Add(l)
 }
 
-// With sharedAlpha, a single port may take half of a shared buffer, and two ports a third
-// each. This value is usual (Choudhury and Hahne, section IV).
+// With this value of sharedAlpha, a single port may use half of a shared buffer, and two ports a
+// third each. The value is common (Choudhury and Hahne, section IV).
 const sharedAlpha = 1
 
-// quality returns the quality of a link from a switch of the tier, or to it from the tier
-// below.
+// quality returns the properties of a link between a switch of the tier and the tier below.
 func (n *Network) quality(tier int) net.Quality {
 	t := &n.Topology.Tiers[tier]
 	return net.Quality{Rate: t.Rate, Delay: t.Latency + t.Through, Queue: n.ports.Queue, Mark: n.ports.Mark, Tell: n.ports.Tell && tier > 0}
 }
 
-// above returns the switches of a tier above a switch of the tier below, one for each link.
+// above returns the switches of a tier to which a switch of the tier below is connected, one for
+// each link.
 func (n *Network) above(tier, lower int) (v []int) {
 	t := n.Topology
 	links, bundle := t.Tiers[tier-1].Up, t.Tiers[tier].Bundle
 	first := 0
 	switch last := len(t.Tiers) - 1; {
 	case tier == 1 && last == 2:
-		// These are all switches of the own pod.
+		// A first-tier switch is connected to all second-tier switches of its pod.
 		pod := lower / (t.Switches(0) / t.Pods())
 		first = pod * t.Switches(1) / t.Pods()
 	case tier == 2:
-		// These are the switches with the same position in every other pod.
+		// In the highest tier, the switches are those with the same position in every pod.
 		first = lower % (t.Switches(1) / t.Pods()) * links / bundle
 	}
 	for i := range links {
@@ -147,7 +147,7 @@ func (n *Network) above(tier, lower int) (v []int) {
 	return v
 }
 
-// join connects two switches by a cable, and adds the routes over it.
+// join connects two switches by a cable, and adds the routes over this cable.
 func (n *Network) join(tier, lower, upper int) {
 	a, b := n.tiers[tier-1][lower], n.tiers[tier][upper]
 	name := fmt.Sprintf("t%d.%d-t%d.%d", tier-1, lower, tier, upper)
@@ -162,7 +162,7 @@ func (n *Network) join(tier, lower, upper int) {
 	}
 }
 
-// below returns the hosts under a switch.
+// below returns all hosts in the subtree of a switch.
 func (n *Network) below(tier, i int) []*Host {
 	size := n.Topology.Tiers[0].Down
 	if tier == 1 {
@@ -172,8 +172,8 @@ func (n *Network) below(tier, i int) []*Host {
 	return n.Hosts[i*size : (i+1)*size]
 }
 
-// Path returns the one-way delay of a packet of size bytes between two hosts on an empty
-// network. It also returns the rate of its slowest link in bytes per second.
+// Path returns the one-way delay of a packet of size bytes between two hosts on an empty network.
+// Path also returns the rate of the slowest link in bytes per second.
 func (n *Network) Path(src, dst, size int) (delay time.Duration, rate float64) {
 	t := n.Topology
 	if t == nil {
@@ -197,9 +197,9 @@ func (n *Network) Path(src, dst, size int) (delay time.Duration, rate float64) {
 	return delay, rate
 }
 
-// Cut takes a cable between two switches of a fabric of two tiers out of service, and
-// updates all routes. No route leads over this cable. No route leads to an upper switch
-// that has no other cable to the destination.
+// Cut takes a cable between two switches of a two-tier fabric out of service, and updates all
+// routes. After the call no route leads over this cable. No route leads to an upper switch that
+// lacks another cable to the destination.
 func (n *Network) Cut(i int) error {
 	if len(n.tiers) != 2 || i < 0 || i >= len(n.Cables[1]) {
 		return fmt.Errorf("cable %d cannot be cut in %d tiers", i, len(n.tiers))
@@ -226,7 +226,7 @@ func (n *Network) Cut(i int) error {
 	return nil
 }
 
-// Links returns all links, in a fixed order.
+// Links returns all links of the network, in a fixed order.
 func (n *Network) Links() (v []*net.Link) {
 	for _, row := range n.Cables {
 		for _, c := range row {

@@ -7,7 +7,7 @@ import (
 	"github.com/srdtun/srdtun/lab"
 )
 
-// rivals is a scene with flows in a tunnel beside plain TCP on the same links.
+// rivals is a scene in which flows in a tunnel compete with plain TCP on the same links.
 type rivals struct {
 	inside, plain int // flows
 	links         int
@@ -20,14 +20,15 @@ type rivals struct {
 const (
 	linkMbit = 100
 	linkWay  = 50 * time.Microsecond // one way: what is long here is the buffer
-	// deepQueue is a queue of 200 ms at 100 Mbit/s.
+	// deepQueue is the size in bytes of a queue of 200 ms at 100 Mbit/s.
 	deepQueue = 2500 << 10
-	// These are the bounds around a fair share.
+	// fairLeast and fairMost bound a rate relative to the fair share.
 	fairLeast, fairMost = 0.5, 2
-	// policedLeast is the share that a plain flow must keep behind a policer. No sender can see a
-	// queue there.
+	// policedLeast is the share of the fair rate that a plain flow must keep behind a policer. A
+	// policer has no queue, so no sender can measure queueing delay there.
 	policedLeast = 0.3
-	// idleLink is the largest share of the links that all flows together may leave unused.
+	// idleLink is the largest share of the links' capacity that all flows together may leave
+	// unused.
 	idleLink = 0.15
 )
 
@@ -64,7 +65,7 @@ func besideScene(x rivals) *scene {
 	}
 }
 
-// fair returns the rate of a flow in the tunnel, divided by the mean rate of all flows.
+// fair returns a tunnelled flow's rate divided by the mean rate of all flows.
 func (x *rivals) fair(inside, outside float64) float64 {
 	n, m := float64(x.inside), float64(x.plain)
 	return inside / n / ((inside + outside) / (n + m))
@@ -90,7 +91,8 @@ func (x *rivals) play(r *round) (inside, outside, lost float64, err error) {
 	return rate(res, "tunnel", x.skip, x.limit), rate(res, "plain", x.skip, x.limit), waste(res), nil
 }
 
-// This is a provider's policer: it drops all packets above its rate, and queues none.
+// These constants describe a provider's policer, which drops all packets above its rate and queues
+// none.
 const (
 	policedMbit   = 20
 	policedWay    = 10 * time.Millisecond

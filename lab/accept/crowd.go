@@ -11,8 +11,8 @@ import (
 	"github.com/srdtun/srdtun/lab"
 )
 
-// In a crowd, hosts of one leaf all start at once to send to a host of another leaf, over
-// four spines. Their goodput is measured from the start.
+// In a crowd, all hosts of one leaf start to send at the same time to one host of another leaf,
+// over four spines. The goodput of a crowd is measured from the start.
 const (
 	crowdHosts  = 100
 	crowdSpines = 4
@@ -20,7 +20,7 @@ const (
 	crowdShare  = 0.9
 )
 
-// crowdPlan returns the plan of a crowd, over a transport.
+// crowdPlan returns the plan of a crowd over the given transport.
 func crowdPlan(transport string) (*lab.Plan, error) {
 	files := map[string]string{
 		"crowd.topo": fmt.Sprintf(`Nodes %d
@@ -120,11 +120,10 @@ func crowdScene() *scene {
 	}
 }
 
-// incastGoal is a bound on the completion time of the last flow, as a multiple of the
-// ideal.
+// incastGoal bounds the completion time of the last flow, as a multiple of the ideal time.
 const incastGoal = 1.3
 
-// incastScene has 48 simultaneous flows from 4 hosts to one host, between daemons.
+// incastScene sends 48 simultaneous flows from 4 hosts to one host, between daemons.
 func incastScene(size string, g goal) *scene {
 	const slowest, dropped = "slowest flow, of the ideal", "drops"
 	return &scene{
@@ -152,7 +151,7 @@ func incastScene(size string, g goal) *scene {
 	}
 }
 
-// scenes lists all of these scenes.
+// scenes lists all scenes of the command.
 func scenes() []*scene {
 	v := wanScenes()
 	v = append(v, besideScenes()...)

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// options are the options of the command line.
+// options holds the command line's options.
 type options struct {
 	out         io.Writer
 	only        string
@@ -24,7 +24,7 @@ type options struct {
 	host        string
 }
 
-// line is the result for a figure.
+// line is the result of one metric over all seeds.
 type line struct {
 	Scene  string    `json:"scene"`
 	Figure string    `json:"figure"`
@@ -35,7 +35,7 @@ type line struct {
 	Seeds  []float64 `json:"seeds"`
 }
 
-// run plays all wanted scenes, prints them and returns how many figures miss their goals.
+// run plays all selected scenes, prints them and returns how many metrics miss their goals.
 func run(o *options) (missed int, err error) {
 	all := wanted(scenes(), o.only)
 	if len(all) == 0 {
@@ -63,7 +63,7 @@ func run(o *options) (missed int, err error) {
 	return missed, nil
 }
 
-// wanted returns the scenes that only asks for, or have a figure that it asks for.
+// wanted returns the scenes that match the flag -only by their own name or by a metric's name.
 func wanted(all []*scene, only string) (v []*scene) {
 	for _, s := range all {
 		names := []string{s.name}
@@ -80,7 +80,7 @@ func wanted(all []*scene, only string) (v []*scene) {
 	return v
 }
 
-// play plays each scene with each seed, as many at once as there are jobs.
+// play plays each scene with each seed. The number of jobs is the number of parallel runs.
 func play(all []*scene, o *options) ([]*round, error) {
 	var rounds []*round
 	for _, s := range all {
@@ -115,7 +115,7 @@ func play(all []*scene, o *options) ([]*round, error) {
 	return rounds, errors.Join(bad...)
 }
 
-// outcome computes the medians.
+// outcome computes each metric's median over the seeds.
 func outcome(all []*scene, rounds []*round, o *options) (lines []line) {
 	for _, s := range all {
 		for _, f := range s.figures {
@@ -155,7 +155,7 @@ func print(w io.Writer, lines []line) {
 	t.Flush()
 }
 
-// number prints a figure with three digits, or a whole number completely.
+// number formats a value with three significant digits, or a whole number completely.
 func number(x float64) string {
 	if x == float64(int64(x)) || x >= 1000 || x <= -1000 {
 		return fmt.Sprintf("%.0f", x)

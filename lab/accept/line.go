@@ -6,7 +6,7 @@ import (
 	"github.com/srdtun/srdtun/lab"
 )
 
-// This is an ADSL line, whose modem buffers 120 packets, or 1.4 s of upload.
+// These constants describe an ADSL line, whose modem buffers 120 packets, or 1.4 s of upload.
 const (
 	adslDown  = 16.
 	adslUp    = 1.
@@ -16,7 +16,7 @@ const (
 	adslSkip  = 5 * time.Second
 )
 
-// adslScene downloads to host 0, alone and beside an upload, and compares with plain TCP.
+// adslScene downloads to host 0, alone and beside an upload, and compares the rates with plain TCP.
 func adslScene() *scene {
 	link := lab.UplinkPlan{Mbit: adslUp, Back: adslDown, Delay: d(adslWay), Queue: adslQueue}
 	play := func(r *round, transport string, both bool) (down, up float64, err error) {
@@ -72,7 +72,7 @@ func adslScene() *scene {
 	}
 }
 
-// This is a long path with random losses, such as a satellite's.
+// These constants describe a long path with random losses, such as a satellite link.
 const (
 	longThere = 20.
 	longBack  = 4.
@@ -82,8 +82,8 @@ const (
 	longQueue = 512 << 10
 )
 
-// longScene sends one flow for the whole time over this path, and another one in the other
-// direction, and compares with plain TCP.
+// longScene sends one flow over a long path, first in one direction and then in the other, and
+// compares the rates with plain TCP.
 func longScene() *scene {
 	link := lab.UplinkPlan{Mbit: longThere, Back: longBack, Delay: d(longWay), Loss: longLoss, Queue: longQueue}
 	const there, back, here, hereBack = "there, of plain TCP's", "back, of plain TCP's", "there", "back"
@@ -118,7 +118,7 @@ func longScene() *scene {
 	}
 }
 
-// Here are two uplinks of 60 and 40 Mbit/s, and the second one fails for 8 s.
+// These constants describe two uplinks of 60 and 40 Mbit/s, the second of which fails for 8 s.
 const (
 	uplinkGoes  = 6 * time.Second
 	uplinkAway  = 8 * time.Second
@@ -155,7 +155,8 @@ func uplinkScene() *scene {
 	}
 }
 
-// sizeScene measures the packet size on paths of 1,500 bytes after ten seconds of load.
+// sizeScene measures the outer packet size on paths with an MTU of 1,500 bytes, after ten seconds
+// of load.
 func sizeScene() *scene {
 	const least = "smallest full packet of a path in use after 10 s"
 	const limit = 10 * time.Second

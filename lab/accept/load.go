@@ -7,7 +7,7 @@ import (
 	"github.com/srdtun/srdtun/lab"
 )
 
-// This load consists of many small UDP flows, like calls and games.
+// These constants describe a load of many small UDP flows, like those of calls and games.
 const (
 	loadFlows  = 64
 	loadRate   = 5000 // packets a second, of all flows together
@@ -15,12 +15,11 @@ const (
 	loadRest   = 2 * time.Second // idle before the load begins
 	loadFirst  = 2 * time.Second
 	fabricWay  = 5 * time.Millisecond
-	// loadDelay bounds the delay of a packet over a path of 5 ms.
+	// loadDelay bounds a packet's delay in ms over a path with a delay of 5 ms.
 	loadDelay = 40.
 )
 
-// fabric returns four links of 100 Mbit/s for packets up to a size in bytes; 0 means any
-// size.
+// fabric returns four links of 100 Mbit/s whose MTU is most bytes. An MTU of 0 means no limit.
 func fabric(most int) (v []lab.UplinkPlan) {
 	for range 4 {
 		v = append(v, lab.UplinkPlan{Mbit: linkMbit, Delay: d(fabricWay), MTU: most})
@@ -36,8 +35,8 @@ type load struct {
 	from        time.Duration // when packets begin to count, from time zero
 }
 
-// trial returns the experiment: one packet opens the tunnel, which is then idle for some
-// time.
+// trial returns the experiment. One packet opens the tunnel, which then stays idle until the load
+// begins.
 func (l *load) trial() trial {
 	every := time.Second * time.Duration(l.flows) / time.Duration(l.rate)
 	size := int64(l.lasts/every) * loadPacket
@@ -64,7 +63,7 @@ const (
 	disordered = "out of order"
 )
 
-// playLoad plays a load, and records the figures that the scene has.
+// playLoad runs a load, and records the metrics that the scene defines.
 func (r *round) playLoad(x trial) error {
 	res, err := r.play(x)
 	if err != nil {
@@ -84,7 +83,7 @@ func (r *round) playLoad(x trial) error {
 	return nil
 }
 
-// firstScene measures the first seconds of a load in a tunnel that was idle.
+// firstScene measures the first seconds of a load in a tunnel that was idle before.
 func firstScene() *scene {
 	l := load{flows: loadFlows, rate: loadRate, lasts: loadFirst}
 	return &scene{
@@ -94,7 +93,7 @@ func firstScene() *scene {
 	}
 }
 
-// In this scene a link fails and recovers repeatedly.
+// These constants belong to a scene in which one link fails and recovers repeatedly.
 const (
 	flaps     = 10
 	flapTime  = 300 * time.Millisecond
@@ -117,7 +116,7 @@ func flapScene() *scene {
 	}
 }
 
-// In this scene one end is restarted.
+// These constants belong to a scene in which one end of the tunnel restarts.
 const (
 	restartRate  = 1000 // packets a second each way
 	restartFlows = 16

@@ -1,6 +1,7 @@
-// Command accept judges the transport in virtual time. It checks each figure of the
-// acceptance list that needs no kernel against its goal. It plays the transport between
-// daemons, with several seeds, and uses the median. The same code gives the same figures.
+// Command accept runs the acceptance tests of the transport in virtual time. The command checks
+// each metric of the acceptance list that needs no kernel against its goal. Each scene connects two
+// or more daemons, runs with several seeds, and counts with its median. Two runs of the same code
+// give the same results.
 //
 //	main.go     the command       scene.go    scenes, figures and goals
 //	play.go     one experiment    jobs.go     all of them, on all processors
@@ -15,8 +16,8 @@ import (
 	"runtime/debug"
 )
 
-// gcPercent is the allowed growth of the heap between garbage collections. A run's memory is
-// soon garbage.
+// gcPercent is the growth of the heap, in percent, between two garbage collections. This value is
+// large because most memory of a run is soon garbage.
 const gcPercent = 400
 
 func main() {

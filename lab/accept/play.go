@@ -10,15 +10,15 @@ import (
 
 const (
 	mtu = 1500
-	// ports are the daemon's source_ports.
+	// ports is the value of the daemon's setting source_ports.
 	ports = 32
-	// sampleEvery is the length of a sample of goodput.
+	// sampleEvery is the interval of goodput samples.
 	sampleEvery = 250 * time.Millisecond
-	// homeQueue is a queue of 20 ms at 100 Mbit/s, as in a router.
+	// homeQueue is the size in bytes of a queue of 20 ms at 100 Mbit/s, as in a home router.
 	homeQueue = 256 << 10
 )
 
-// These are the names of transports.
+// These constants are the names of transports.
 const (
 	srdtun    = "srdtun"    // TCP in a tunnel
 	plain     = "tcp"       // TCP without one
@@ -33,16 +33,15 @@ type trial struct {
 	datagram lab.TransportPlan
 }
 
-// d converts a time to a plan's Duration.
+// d converts a time.Duration to a lab.Duration.
 func d(t time.Duration) lab.Duration { return lab.Duration{Duration: t} }
 
-// endless describes groups of flows without an end. Each group sends from one host to
-// another over a transport.
+// endless describes count endless flows from host src to host dst over a transport.
 func endless(group, transport string, src, dst, count int) lab.FlowPlan {
 	return lab.FlowPlan{Src: src, Dst: dst, Count: count, Group: group, Transport: transport, Every: d(time.Millisecond)}
 }
 
-// plan returns the plan of a trial.
+// plan returns a trial as a plan with one case.
 func (x *trial) plan(name string) *lab.Plan {
 	load := x.datagram
 	load.Kind, load.Ports, load.MTU = datagrams, ports, mtu
@@ -57,7 +56,7 @@ func (x *trial) plan(name string) *lab.Plan {
 	}
 }
 
-// play plays a trial between daemons.
+// play runs a trial between simulated daemons.
 func (r *round) play(x trial) (*lab.Result, error) {
 	host, err := lab.HostNamed(r.host)
 	if err != nil {

@@ -6,38 +6,39 @@ import (
 	"slices"
 )
 
-// scene is a network with traffic, from which one or more figures are measured.
+// scene is a network with traffic, on which one or more metrics are measured.
 type scene struct {
 	name    string
 	figures []figure
-	// host is the kind of its hosts; "": the kind of the command line.
+	// host names the host model. An empty name selects the model of the command line.
 	host string
-	// cost estimates the processor time of a seed in seconds, because the longest scenes are
-	// started first.
+	// cost estimates the processor time of one seed in seconds, because the most expensive scenes
+	// start first.
 	cost    float64
 	measure func(r *round) error
 }
 
-// busy returns the scene between hosts whose processors others keep busy. A daemon then wakes
-// late by milliseconds, as it does on a small machine under load: most faults of the field show
-// there alone.
+// busy returns the scene with hosts whose processors are busy with other processes. On such a host
+// a daemon wakes milliseconds late, as on a small machine under load. Most faults that users report
+// appear only there.
 func busy(s *scene) *scene {
 	c := *s
 	c.name, c.host = s.name+", busy hosts", "daemon-busy"
 	return &c
 }
 
-// figure is a measured quantity of a scene, with its goal.
+// figure is a metric of a scene, with its goal.
 type figure struct {
 	name string
 	unit string
 	goal goal
-	// worst takes the least of all seeds in place of the median: each has to reach the goal.
+	// With worst set, the metric is the worst value of all seeds in place of the median, so each
+	// seed must reach the goal.
 	worst bool
 }
 
-// goal is the range in which a figure must be. Its zero value accepts any figure, which is
-// then printed for comparison.
+// goal is the range that a metric must be in. The zero value accepts any value, which is printed
+// for comparison only.
 type goal struct {
 	least, most float64
 	set         bool
@@ -49,7 +50,7 @@ func between(least, most float64) goal { return goal{least, most, true} }
 
 func (g goal) met(x float64) bool { return !g.set || x >= g.least && x <= g.most }
 
-// String returns the goal in the form of the table.
+// String formats the goal for the results table.
 func (g goal) String() string {
 	switch {
 	case !g.set:
@@ -62,7 +63,7 @@ func (g goal) String() string {
 	return fmt.Sprintf("%g to %g", g.least, g.most)
 }
 
-// round is one play of a scene with a seed, with its results.
+// round is one run of a scene with a seed, with its results.
 type round struct {
 	scene  *scene
 	seed   uint64
@@ -71,7 +72,7 @@ type round struct {
 	values map[string]float64
 }
 
-// set records the value of a figure by its name.
+// set records the value x of the metric with the given name.
 func (r *round) set(name string, x float64) {
 	if !slices.ContainsFunc(r.scene.figures, func(f figure) bool { return f.name == name }) {
 		panic("accept: " + r.scene.name + " has no figure " + name)

@@ -8,13 +8,13 @@ import (
 	"github.com/srdtun/srdtun/lab"
 )
 
-// profile describes two unlike paths, as in the profiles of mqvpn (2026-06-18). Delays are in
-// one direction.
+// profile describes two paths with different properties, as in the profiles of mqvpn (2026-06-18).
+// Delays in a profile are one-way.
 type profile struct {
 	name  string
 	a, b  lab.UplinkPlan
 	lossy bool // more than one packet in a hundred is lost, or delays vary by as much as they are
-	// alone lists the paths that may be the better one of the two.
+	// alone names the paths, "a" or "ab", that may be the better of the two.
 	alone string
 	limit time.Duration
 	skip  time.Duration
@@ -25,7 +25,8 @@ const (
 	wanSkip  = 8 * time.Second
 	farLimit = 30 * time.Second // of paths of 320 ms
 	farSkip  = 15 * time.Second
-	// fastLimit is the time limit on paths of hundreds of Mbit/s, where a second is long.
+	// fastLimit is the duration of a run on paths of hundreds of Mbit/s, where each second takes
+	// long to simulate.
 	fastLimit = 8 * time.Second
 	fastSkip  = 3 * time.Second
 
@@ -59,8 +60,8 @@ func profiles() []profile {
 	}
 }
 
-// wanScenes send one flow over two paths, and compare with the same flow over the better path
-// alone.
+// wanScenes returns scenes that send one flow over two paths, and compare it with a flow over the
+// better path alone.
 func wanScenes() (v []*scene) {
 	for _, p := range profiles() {
 		if p.limit == 0 {
@@ -76,7 +77,8 @@ func wanScenes() (v []*scene) {
 			best float64
 			bad  error
 		)
-		// For the better path alone, one seed is enough, because it is only the denominator.
+		// One seed is enough for the better path alone, because its goodput is only the
+		// denominator.
 		alone := func(r *round) (float64, error) {
 			once.Do(func() { best, bad = p.better(r) })
 			return best, bad
@@ -102,7 +104,7 @@ func wanScenes() (v []*scene) {
 	return v
 }
 
-// better returns the goodput over the better path alone.
+// better returns the goodput of one flow over the better path alone.
 func (p *profile) better(r *round) (most float64, err error) {
 	paths := []lab.UplinkPlan{p.a}
 	if p.alone == "ab" {
@@ -121,7 +123,7 @@ func (p *profile) better(r *round) (most float64, err error) {
 	return most, nil
 }
 
-// goodput returns the goodput of one flow over some paths.
+// goodput returns the goodput of one flow over the given paths in Mbit/s.
 func (p *profile) goodput(of *round, seed uint64, paths ...lab.UplinkPlan) (float64, error) {
 	r := &round{scene: of.scene, seed: seed, host: of.host}
 	res, err := r.play(trial{limit: p.limit, Case: lab.Case{Uplinks: paths, Flows: []lab.FlowPlan{endless("", srdtun, 0, 1, 1)}}})

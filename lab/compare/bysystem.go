@@ -1,7 +1,7 @@
 package compare
 
-// bySystem returns the records for which the function has returns true, as a list for each
-// system. The lists are in the order of the systems' first records.
+// bySystem groups the records by system, and leaves out records for which the function has returns
+// false. The groups are in the order of each system's first record.
 func bySystem(all []Record, has func(*Record) bool) (v [][]*Record) {
 	at := map[string]int{}
 	for i := range all {

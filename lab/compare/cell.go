@@ -9,17 +9,17 @@ import (
 	"github.com/srdtun/srdtun/lab/workload"
 )
 
-// Scenario is a fault or an additional load of the network.
+// Scenario is a network fault or an additional load.
 type Scenario struct {
 	Name  string
 	fault string // kind of package lab; "": none
 	value float64
 	late  bool // it begins while flows are under way
-	// Incast adds requests that many servers answer at once.
+	// Incast adds requests that many servers answer simultaneously.
 	Incast bool
 }
 
-// scenarios are all scenarios.
+// scenarios lists all scenarios.
 var scenarios = []Scenario{
 	{Name: "symmetric"},
 	{Name: "failed", fault: "cut"},
@@ -28,7 +28,7 @@ var scenarios = []Scenario{
 	{Name: "dead", fault: "dead", late: true},
 }
 
-// Scenarios returns the named scenarios, or all if no name is given.
+// Scenarios returns the scenarios with the given names, or all scenarios if no name is given.
 //
 //	symmetric  all links as they should be
 //	failed     a cable is out of service, and routing knows
@@ -39,7 +39,7 @@ func Scenarios(names []string) ([]Scenario, error) {
 	return pick("scenario", scenarios, names, func(s Scenario) string { return s.Name }, always)
 }
 
-// Workload is a source of flow sizes.
+// Workload describes where the flow sizes come from.
 type Workload struct {
 	Name  string
 	File  string
@@ -51,27 +51,27 @@ var workloads = []Workload{
 	{Name: "datamining", File: "datamining.cdf", Fewer: 2},
 }
 
-// Workloads returns the named workloads, or all if no name is given.
+// Workloads returns the workloads with the given names, or all workloads if no name is given.
 func Workloads(names []string) ([]Workload, error) {
 	return pick("workload", workloads, names, func(w Workload) string { return w.Name }, always)
 }
 
-// Scale is the size of an experiment.
+// Scale holds the parameters that set the size of an experiment.
 type Scale struct {
 	Flows int   // about so many arrive
 	Most  int64 // bytes of the largest; larger ones are cut to it; 0: any
 	MTU   int
 	Ports int
-	// Timeout is the flowlet timeout for systems that set none of their own; 0: the
-	// policy's default.
+	// Timeout is the flowlet timeout of systems without one of their own. Zero selects the policy's
+	// default.
 	Timeout time.Duration
-	// Granularity is the timer granularity of the tunnels (srd.Config). The papers'
-	// policies run in a network interface or a switch, which acts within a microsecond. A
-	// process acts within a millisecond.
+	// Granularity is the timer granularity of the tunnel ends (srd.Config). The papers implement
+	// policies in a network interface or a switch, which reacts within a microsecond. A user-space
+	// process reacts within a millisecond.
 	Granularity time.Duration
 }
 
-// Cell is one situation: a network, scenario, workload, load and system.
+// Cell is one combination of a network, scenario, workload, load and system.
 type Cell struct {
 	System   System
 	Fabric   Fabric
@@ -84,31 +84,33 @@ type Cell struct {
 
 // These constants hold for all cells.
 const (
-	// portQueue is the capacity of a switch port's queue in bytes: 800 us at 10 Gbit/s.
+	// portQueue is the capacity of a switch port's queue in bytes, which is 800 us at 10 Gbit/s.
 	// Switches at the time of the paper shared 10 to 20 MB among all ports.
 	portQueue = 1_000_000
-	// fileBytes is the size of an incast's file (CONGA, section 5.4).
+	// fileBytes is the size of the file that an incast transfers (CONGA, section 5.4).
 	fileBytes = 10_000_000
-	// patience is how long flows may take after the last arrival. A flow that is still open
-	// then counts as ended, and is marked.
+	// patience is the time that flows have to complete after the last arrival. A flow that is still
+	// open after this time counts as ended, and is marked.
 	patience = 2 * time.Second
-	// These are the groups of flows: groupLoad for the workload, groupIncast for requests.
+	// groupLoad is the group of the workload's flows, and groupIncast is the group of incast
+	// requests.
 	groupLoad   = "load"
 	groupIncast = "incast"
 )
 
-// Label names the cell.
+// Label returns a readable name of the cell.
 func (c *Cell) Label() string {
 	return fmt.Sprintf("%s %s %s %.0f %% %s", c.Fabric.Name, c.Scenario.Name, c.Workload.Name, 100*c.Load, c.System.Name)
 }
 
-// Over returns for how long new flows arrive.
+// Over returns the length of the period in which new flows arrive.
 func (c *Cell) Over(s *workload.Sizes) time.Duration {
 	flows := float64(c.Scale.Flows) / float64(max(1, c.Workload.Fewer))
 	return time.Duration(flows * s.Mean() * 8 / (c.Load * c.Fabric.Gbit))
 }
 
-// Plan returns the cell as a plan with one case. The argument read reads its files.
+// Plan returns the cell as a plan with one case. The function read returns the contents of a file
+// that the plan names.
 func (c *Cell) Plan(read func(file string) ([]byte, error)) (*lab.Plan, error) {
 	text, err := read(c.Workload.File)
 	if err != nil {
@@ -136,7 +138,7 @@ func (c *Cell) Plan(read func(file string) ([]byte, error)) (*lab.Plan, error) {
 	return load(b.String(), read)
 }
 
-// load reads a plan that is given as text.
+// load parses a plan from text.
 func load(text string, read func(string) ([]byte, error)) (*lab.Plan, error) {
 	const name = "cell"
 	return lab.Load(name, func(file string) ([]byte, error) {
@@ -147,7 +149,7 @@ func load(text string, read func(string) ([]byte, error)) (*lab.Plan, error) {
 	})
 }
 
-// head writes the plan up to the flows.
+// head writes all parts of the plan before the flows.
 func (c *Cell) head(b *strings.Builder, limit time.Duration) {
 	fmt.Fprintf(b, "title = %q\nseeds = [%d]\nlimit = %q\n", c.Label(), c.Seed, limit)
 	fmt.Fprintf(b, "[network]\ntopology = %q\nqueue = %d\nmark = %d\ntell = %v\n", c.Fabric.Topology, portQueue, c.System.Mark, c.System.Tell)
@@ -163,7 +165,7 @@ func (c *Cell) head(b *strings.Builder, limit time.Duration) {
 		fmt.Fprintf(b, "min_rto = %q\n", c.System.MinRTO)
 	}
 	if kind == "tcp" {
-		// Linux's CUBIC has HyStart, its LIA has not.
+		// Linux's CUBIC uses HyStart, but Linux's LIA does not.
 		fmt.Fprintf(b, "subflows = %d\nhystart = %v\nalgorithm = %q\ncoupled = %v\n", c.System.Subflows, !c.System.Coupled, c.System.Algorithm, c.System.Coupled)
 	} else {
 		timeout := c.System.Timeout
@@ -172,9 +174,8 @@ func (c *Cell) head(b *strings.Builder, limit time.Duration) {
 		}
 		fmt.Fprintf(b, "ports = %d\ngranularity = %q\npolicy = %q\nflowlet_timeout = %q\nunordered = %v\n",
 			c.Scale.Ports, c.Scale.Granularity, c.System.Policy, timeout, c.System.Unordered)
-		// A daemon on a server tells its congestion control the rate of its network card. A
-		// leaf switch has several links, so there is no single rate that bounds a peer's
-		// traffic.
+		// A daemon on a server gives the rate of its network card to congestion control. A leaf
+		// switch has several links, so there is no single rate that bounds a peer's traffic.
 		if c.System.Rated {
 			fmt.Fprintf(b, "link_gbit = %g\n", c.Fabric.Uplink)
 		}
@@ -182,7 +183,7 @@ func (c *Cell) head(b *strings.Builder, limit time.Duration) {
 	fmt.Fprintf(b, "[[case]]\nname = \"it\"\ntransport = \"it\"\n")
 }
 
-// faults writes the scenario's faults.
+// faults writes the faults of the cell's scenario.
 func (c *Cell) faults(b *strings.Builder, over time.Duration) {
 	if c.Scenario.fault == "" {
 		return
@@ -195,7 +196,7 @@ func (c *Cell) faults(b *strings.Builder, over time.Duration) {
 	fmt.Fprintf(b, "[[case.fault]]\nkind = %q\ntier = 1\ncables = %s\nvalue = %g\nat = %q\n", c.Scenario.fault, list, c.Scenario.value, at)
 }
 
-// request writes the flows of one request, from fan servers to a client.
+// request writes the flows of one incast request, from fan servers to a client.
 func (f *Fabric) request(b *strings.Builder, client, fan int, at time.Duration) {
 	src := f.From[0]
 	for range fan {

@@ -1,6 +1,7 @@
-// Package compare runs path policies, TCP and MPTCP in the same situations. It divides the
-// completion times of each system by the best system's. The evaluations of CONGA (Alizadeh et al.,
-// SIGCOMM 2014, section 5) and LetFlow (Vanini et al., NSDI 2017, section 5) do the same.
+// Package compare runs path policies, TCP and MPTCP under the same conditions. The package divides
+// the completion times of each system by those of the best system. The evaluations of CONGA
+// (Alizadeh et al., SIGCOMM 2014, section 5) and LetFlow (Vanini et al., NSDI 2017, section 5) do
+// the same.
 //
 //	system.go   the compared systems      cell.go    one situation, as a plan of package lab
 //	fair.go     a bound for all fair systems
@@ -9,7 +10,7 @@
 //	ordering.go the cost of restoring the order of flows
 //	incast.go   many senders answer one client       flowlets.go  sizes of flowlets
 //
-// Inner flows are TCP connections through the overlay (lab.Tunnel). A flowlet ends when a
-// flow pauses. A flow without a congestion window of its own never pauses. The package is
-// pure, like package lab, which plays the plans.
+// Inner flows are TCP connections through the overlay (lab.Tunnel). A flowlet ends when its flow
+// pauses. A flow without its own congestion window would never pause, so inner flows need TCP. The
+// package is pure, like package lab, which runs the plans.
 package compare

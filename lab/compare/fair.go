@@ -8,31 +8,33 @@ import (
 	"github.com/srdtun/srdtun/lab"
 )
 
-// fairKind is a theoretical reference in place of a system. At every moment flows share the
-// links of servers, and the capacity between the leaves, max-min fairly. (See Bertsekas and
-// Gallager, Data Networks, section 6.5.2.) There are no round trips, headers, losses or
-// collisions. A system with a lower mean is not fair: of two equal flows on a link, it
-// serves one before the other. The reference is left out when the best system is chosen.
+// fairKind is the name of a theoretical reference that the tables list like a system. In this
+// reference flows always share the servers' links, and the capacity between the leaves, max-min
+// fairly. (See Bertsekas and Gallager, Data Networks, section 6.5.2.) The reference has no round
+// trips, headers, losses or collisions. A system with a lower mean than the reference is not fair:
+// of two equal flows on a link, it serves one before the other. The reference is left out when the
+// best system is chosen.
 const fairKind = "fair"
 
-// fairFlow is a flow of the reference. Time is in microseconds.
+// fairFlow is one flow of the theoretical reference. All times of a fairFlow are in microseconds.
 type fairFlow struct {
 	size, start, took float64
 	left              float64
 	links             []int
 }
 
-// fair is the reference's network: the capacity of each link in bytes per microsecond.
+// fair is the network of the theoretical reference, with each link's capacity in bytes per
+// microsecond.
 type fair struct {
 	rate []float64
 	flow []fairFlow
-	// From the time drop, in microseconds, the link with number core has the rate after.
-	// With 0 it keeps its rate.
+	// At the time drop, in microseconds, the rate of link core changes to after. If drop is 0, the
+	// rate does not change.
 	drop, after float64
 	core        int
 }
 
-// playFair returns the completion times of the cell's flows in the reference.
+// playFair returns the completion times of the cell's flows in the theoretical reference.
 func (c *Cell) playFair(p *lab.Plan) ([]Took, error) {
 	flows, err := lab.Flows(p, &p.Cases[0], c.Seed)
 	if err != nil {
@@ -51,11 +53,12 @@ func (c *Cell) playFair(p *lab.Plan) ([]Took, error) {
 	return v, nil
 }
 
-// us converts a time to microseconds.
+// us converts a duration to microseconds.
 func us(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }
 
-// fairOf returns the network of a cell: up and down links of all servers. With two leaves it
-// has the capacity between them too. A late fault happens drop us after the start.
+// fairOf returns the reference network of a cell, with an up link and a down link for each server.
+// On a network of two leaves the capacity between the leaves is one more link. In a scenario with a
+// late fault, the fault occurs at the time drop, in microseconds.
 func (c *Cell) fairOf(flows []*lab.Flow, drop float64) *fair {
 	const bytesPerUs = 1e3 / 8 // in a Gbit/s
 	f := &fair{rate: make([]float64, 2*c.Fabric.Servers+1), core: 2 * c.Fabric.Servers}
@@ -83,7 +86,7 @@ func (c *Cell) fairOf(flows []*lab.Flow, drop float64) *fair {
 	return f
 }
 
-// lost is the capacity that the scenario takes away between the leaves, in Gbit/s.
+// lost returns how much capacity between the leaves the scenario removes, in Gbit/s.
 func (c *Cell) lost() float64 {
 	if c.Scenario.fault == "" {
 		return 0
@@ -91,7 +94,7 @@ func (c *Cell) lost() float64 {
 	return float64(len(c.Fabric.Broken)) * c.Fabric.Uplink * (1 - c.Scenario.value)
 }
 
-// play advances time until all flows have ended.
+// play advances virtual time until all flows have ended.
 func (f *fair) play() {
 	order := make([]*fairFlow, len(f.flow))
 	for i := range f.flow {
@@ -129,9 +132,9 @@ func (f *fair) play() {
 	}
 }
 
-// shares returns the rates of flows in bytes per microsecond. The link with the least
-// capacity for each flow gives its flows that share. The remaining capacity is divided in
-// the same way.
+// shares returns the max-min fair rates of the flows in bytes per microsecond. In each step, the
+// link with the least capacity per flow fixes the rate of its flows. The next step divides the
+// remaining capacity among the remaining flows.
 func (f *fair) shares(flows []*fairFlow) []float64 {
 	shares, open := make([]float64, len(flows)), len(flows)
 	rate, users := slices.Clone(f.rate), make([]int, len(f.rate))

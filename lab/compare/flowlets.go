@@ -11,29 +11,29 @@ import (
 	"github.com/srdtun/srdtun/srd/steer"
 )
 
-// Flowlets measures the elasticity of flowlets (Vanini et al., Let It Flow, NSDI 2017,
-// section 2). It counts the bytes that a flow sends on a path before the flow moves. The
-// results are grouped by the length of the path's queue at the start of the flowlet. LetFlow
-// draws paths at random, so flows on a path with a long queue do not differ from other
-// flows. With n paths, one draw in n gives a flow the same path again. Then two flowlets
-// count as one. The zero value is empty.
+// Flowlets measures how flowlet sizes adapt to congestion (Vanini et al., Let It Flow, NSDI 2017,
+// section 2). The measurement counts the bytes that a flow sends on a path before the flow changes
+// its path. The results are grouped by the queueing delay of the path when the flowlet began.
+// LetFlow draws paths at random, so flows on a path with a long queue are like other flows. With n
+// paths, one draw in n returns the flow's current path. After such a draw, two flowlets count as
+// one. The zero value of Flowlets is empty and ready to use.
 type Flowlets struct {
 	bins [flowletBins]flowletBin
 }
 
-// flowletBin counts the flowlets that began on paths with a queue of a certain length.
+// flowletBin counts the flowlets that began on paths within one range of queueing delay.
 type flowletBin struct {
 	ended int   // flowlets that ended by a move to another path
 	bytes int64 // of all flowlets, also of those that ended with their flow or are not over
 }
 
-// mean returns the mean number of bytes of a flowlet until it ends. A flow's last flowlet
-// counts its bytes but no end, because it is unknown how long its path would have kept it.
-// (This is the maximum-likelihood estimate if each byte is equally likely to be the last.
-// The mean of the ended flowlets alone would ignore the longest.)
+// mean returns the mean number of bytes that a flow sends in one flowlet. A flow's last flowlet
+// adds its bytes but no end, because its path might have kept it for longer. (The result is the
+// maximum-likelihood estimate if each byte is equally likely to be the last. The mean over ended
+// flowlets alone would ignore the longest flowlets.)
 func (b *flowletBin) mean() float64 { return float64(b.bytes) / float64(b.ended) }
 
-// Add adds the flowlets of another run.
+// Add adds the counters of another run.
 func (a *Flowlets) Add(o *Flowlets) {
 	for i, b := range o.bins {
 		a.bins[i].ended += b.ended
@@ -42,17 +42,18 @@ func (a *Flowlets) Add(o *Flowlets) {
 }
 
 const (
-	// flowletBins are the bins of queues below 10, 20, 40 .. us, and the rest.
+	// flowletBins is the number of bins, whose upper limits are 10, 20, 40 .. us. The last bin has
+	// no upper limit.
 	flowletBins  = 8
 	flowletFirst = 10 * time.Microsecond
-	// ackTrain is larger than a burst of acknowledgements of inner connections. Such bursts
-	// are no flowlets that could move a load.
+	// ackTrain is larger than a burst of acknowledgements of an inner connection, in bytes. A burst
+	// of acknowledgements is too small a flowlet to move any load.
 	ackTrain = 500
-	// queueGain is the weight of a sample in a path's mean.
+	// queueGain is the weight of a new sample in a path's mean queueing delay.
 	queueGain = 1.0 / 8
 )
 
-// bin returns the number of a queue's bin.
+// bin returns the index of the bin for a queueing delay.
 func bin(queue time.Duration) int {
 	if queue < flowletFirst {
 		return 0
@@ -60,7 +61,7 @@ func bin(queue time.Duration) int {
 	return min(flowletBins-1, 1+int(math.Log2(float64(queue)/float64(flowletFirst))))
 }
 
-// flowletWatch is a LetFlow policy that is being measured.
+// flowletWatch wraps a LetFlow policy and counts its flowlets.
 type flowletWatch struct {
 	steer.Policy
 	all   *Flowlets
@@ -68,10 +69,10 @@ type flowletWatch struct {
 	flows map[uint32]flowletUnder
 }
 
-// flowletUnder is a flow's current flowlet.
+// flowletUnder holds the path and the bin of a flow's current flowlet.
 type flowletUnder struct{ path, bin int }
 
-// watch wraps the policy p for a measurement.
+// watch wraps the policy p to count its flowlets.
 func (a *Flowlets) watch(p steer.Policy) steer.Policy {
 	return &flowletWatch{Policy: p, all: a, flows: map[uint32]flowletUnder{}}
 }
@@ -101,7 +102,7 @@ func (w *flowletWatch) Sent(_ mono.Time, p int, flow uint32, n int) {
 	w.all.bins[u.bin].bytes += int64(n)
 }
 
-// PlayFlowlets measures the flowlets of a cell with letflow, or with a similar system.
+// PlayFlowlets counts the flowlets of a cell that uses letflow or a similar policy.
 func (c *Cell) PlayFlowlets(read func(string) ([]byte, error), progress func(float64)) (*Flowlets, error) {
 	p, err := c.Plan(read)
 	if err != nil {
@@ -115,8 +116,7 @@ func (c *Cell) PlayFlowlets(read func(string) ([]byte, error), progress func(flo
 	return a, err
 }
 
-// Table prints how many flowlets ended, and after how many bytes, by their path's queue at
-// their start.
+// Table prints, for each range of queueing delay, the number of ended flowlets and their mean size.
 func (a *Flowlets) Table(w io.Writer) {
 	fmt.Fprint(w, "| queue of the path | MB sent | flowlets ended | size, KB |\n|---|---|---|---|\n")
 	for i := range a.bins {

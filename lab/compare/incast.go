@@ -9,20 +9,19 @@ import (
 	"github.com/srdtun/srdtun/lab"
 )
 
-// fans are the numbers of servers that answer a request, as in figure 13 of CONGA's paper.
+// fans lists the numbers of servers that answer a request, as in figure 13 of CONGA's paper.
 var fans = []int{4, 8, 16, 31}
 
 const (
-	// requests is the number of requests in a run, one every requestEvery. This is long
-	// enough for one or two timeouts of 200 ms.
+	// requests is the number of requests in a run, which start every requestEvery. The interval
+	// requestEvery is long enough for one or two timeouts of 200 ms.
 	requests     = 5
 	requestEvery = time.Second
 )
 
-// Incast is an experiment with a client that requests a file of 10 MB. Several servers
-// send equal parts of it at once on an otherwise empty network (CONGA, section 5.4). All
-// servers are below other leaves than the client's, or below any leaf in a network of many
-// leaves.
+// Incast is an experiment in which one client requests a file of 10 MB. Several servers send equal
+// parts of the file at once on an otherwise empty network (CONGA, section 5.4). The servers are
+// below other leaves than the client, or below any leaf in a network of many leaves.
 type Incast struct {
 	System System
 	Fabric Fabric
@@ -31,7 +30,7 @@ type Incast struct {
 	Scale  Scale
 }
 
-// IncastCells returns all combinations of numbers of servers and systems.
+// IncastCells returns every combination of a number of servers and a system.
 func (m *Matrix) IncastCells() (v []Incast) {
 	for _, f := range m.Fabrics {
 		for _, fan := range fans {
@@ -45,12 +44,12 @@ func (m *Matrix) IncastCells() (v []Incast) {
 	return v
 }
 
-// Label describes the incast.
+// Label returns a readable name of the incast.
 func (i *Incast) Label() string {
 	return fmt.Sprintf("%s, %d servers to one, %s", i.Fabric.Name, i.Fan, i.System.Name)
 }
 
-// Key returns the key of its record, with the number of servers as the load.
+// Key returns the key of the incast's record, in which the load is the number of servers.
 func (i *Incast) Key() Key {
 	return Key{
 		Fabric: i.Fabric.Name, Scenario: "requests", Load: float64(i.Fan), System: i.System.Name,
@@ -58,7 +57,7 @@ func (i *Incast) Key() Key {
 	}
 }
 
-// Play runs it.
+// Play runs the incast and returns its record.
 func (i *Incast) Play(read func(string) ([]byte, error), progress func(float64)) (*Record, error) {
 	c := Cell{System: i.System, Fabric: i.Fabric, Seed: i.Seed, Scale: i.Scale}
 	var b strings.Builder
@@ -79,7 +78,7 @@ func (i *Incast) Play(read func(string) ([]byte, error), progress func(float64))
 	return x, nil
 }
 
-// IncastTable writes the goodput of requests: a row for each number of servers.
+// IncastTable writes the goodput of requests as a table, with a row for each number of servers.
 func IncastTable(w io.Writer, all []*Group) {
 	for _, s := range sections(all) {
 		systems := names(s)

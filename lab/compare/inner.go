@@ -7,9 +7,9 @@ import (
 	"github.com/srdtun/srdtun/lab"
 )
 
-// InnerTable prints the counters of TCP inside tunnels: a row for each system with
-// tunnels, over all its runs. These counters matter because a timeout of 200 ms outweighs
-// hundreds of flows in a mean.
+// InnerTable prints the counters of TCP inside tunnels, with a row for each system that uses
+// tunnels. These counters explain outliers, because one TCP timeout of 200 ms outweighs hundreds of
+// flows in a mean.
 func InnerTable(w io.Writer, all []Record) {
 	systems := bySystem(all, func(r *Record) bool { return r.Inner != nil })
 	if len(systems) == 0 {

@@ -1,6 +1,6 @@
 package compare
 
-// Matrix is a set of situations: all combinations of its parts.
+// Matrix is a set of cells: all combinations of its fields.
 type Matrix struct {
 	Fabrics   []Fabric
 	Scenarios []Scenario
@@ -11,8 +11,8 @@ type Matrix struct {
 	Scale     Scale
 }
 
-// Cells returns the situations. The order completes one group of systems after the other,
-// so that an interrupted run allows comparisons.
+// Cells returns all cells of the matrix. The order completes one group of systems after another, so
+// that an interrupted run still allows comparisons.
 func (m *Matrix) Cells() (v []Cell) {
 	for _, f := range m.Fabrics {
 		for _, load := range m.Loads {

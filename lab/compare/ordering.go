@@ -7,8 +7,8 @@ import (
 	"github.com/srdtun/srdtun/lab"
 )
 
-// OrderTable writes the cost of restoring the order of inner flows. Each system that
-// restored order has a row, over all its runs. Shares are of inner packets.
+// OrderTable prints the cost of restoring the order of inner flows. Each system that restores order
+// has a row, which covers all its runs. The shares in the table are shares of inner packets.
 func OrderTable(w io.Writer, all []Record) {
 	systems := bySystem(all, func(r *Record) bool { return r.Order != nil && r.Order.Delivered > 0 })
 	if len(systems) == 0 {

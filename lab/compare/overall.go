@@ -8,21 +8,21 @@ import (
 	"strings"
 )
 
-// Overall is a fabric at one glance: a row for each system, a column for each scenario with
-// a workload.
+// Overall summarizes one fabric, with a row for each system and a column for each scenario and
+// workload.
 type Overall struct {
 	Fabric  string
 	Systems []string
 	Columns []Column
-	// Ratios has a row for each system. A cell is the mean completion time over the best's,
-	// as the geometric mean over all loads. 0: not measured.
+	// Ratios has one row for each system. A value is the mean completion time divided by the best
+	// system's, as the geometric mean over all loads. 0 means not measured.
 	Ratios [][]float64
 }
 
-// Column is a scenario with a workload.
+// Column identifies a scenario with a workload.
 type Column struct{ Scenario, Workload string }
 
-// Overalls returns a table for each fabric. Columns of one workload are side by side.
+// Overalls returns one summary for each fabric. Columns of one workload are adjacent.
 func Overalls(all []*Group) (v []Overall) {
 	for _, s := range sections(all) {
 		i := slices.IndexFunc(v, func(h Overall) bool { return h.Fabric == s[0].Fabric })
@@ -37,7 +37,7 @@ func Overalls(all []*Group) (v []Overall) {
 	return v
 }
 
-// add adds a column: all loads of a scenario with a workload.
+// add adds a column that covers all loads of a scenario and workload.
 func (h *Overall) add(s []*Group) {
 	h.Columns = append(h.Columns, Column{s[0].Scenario, s[0].Workload})
 	for _, n := range names(s) {
@@ -50,7 +50,7 @@ func (h *Overall) add(s []*Group) {
 	}
 }
 
-// overLoads returns the geometric mean of a system's ratios; 0: there are none.
+// overLoads returns the geometric mean of a system's ratios over all loads, or 0 if there are none.
 func overLoads(s []*Group, system string) float64 {
 	logs, count := 0.0, 0.0
 	for _, g := range s {
@@ -64,7 +64,8 @@ func overLoads(s []*Group, system string) float64 {
 	return math.Exp(logs / count)
 }
 
-// sort puts the columns of one workload side by side. The workloads keep their first order.
+// sort makes the columns of one workload adjacent. The first column of each workload determines the
+// workload's position.
 func (h *Overall) sort() {
 	var order []int
 	for i, c := range h.Columns {
@@ -83,7 +84,7 @@ func (h *Overall) sort() {
 	}
 }
 
-// chosen returns the elements at the places of order.
+// chosen returns the elements of all at the indexes in order.
 func chosen[T any](all []T, order []int) (v []T) {
 	for _, k := range order {
 		v = append(v, all[k])
@@ -91,7 +92,7 @@ func chosen[T any](all []T, order []int) (v []T) {
 	return v
 }
 
-// OverallTable writes the tables as Markdown.
+// OverallTable writes the summaries as Markdown tables.
 func OverallTable(w io.Writer, all []*Group) {
 	for _, h := range Overalls(all) {
 		fmt.Fprintf(w, "%s: mean completion time over the best's, geometric mean over the loads\n\n| |", h.Fabric)
@@ -110,7 +111,7 @@ func OverallTable(w io.Writer, all []*Group) {
 	}
 }
 
-// ratioText writes a ratio with its significant digits.
+// ratioText formats a ratio with its significant digits.
 func ratioText(x float64) string {
 	switch {
 	case x == 0:

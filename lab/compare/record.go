@@ -12,8 +12,8 @@ import (
 	"github.com/srdtun/srdtun/lab"
 )
 
-// Key identifies a measurement. It includes the scale, so that a record of another size does
-// not match.
+// Key identifies a measurement in the results file. The key includes the scale, so that a record of
+// another scale does not match.
 type Key struct {
 	Fabric   string  `json:"fabric"`
 	Scenario string  `json:"scenario"`
@@ -30,7 +30,7 @@ type Key struct {
 	Granularity time.Duration `json:"granularity_ns"`
 }
 
-// Record is the result of a cell. Times are in microseconds.
+// Record holds the results of a cell. All times of a record are in microseconds.
 type Record struct {
 	Key
 	Ended int     `json:"ended"` // flows
@@ -39,18 +39,19 @@ type Record struct {
 	P99   float64 `json:"p99_us"`
 	Small float64 `json:"small_us"` // mean of flows below smallFlow, 0: there are none
 	Large float64 `json:"large_us"` // mean of flows from largeFlow on
-	// Incast is the mean goodput of requests in Gbit/s, 0: there are none.
+	// Incast is the mean goodput of requests in Gbit/s, or 0 without requests.
 	Incast float64 `json:"incast_gbps"`
 	Drops  uint64  `json:"drops"`  // at queues
 	Faults uint64  `json:"faults"` // at cables that were broken
 	Resent uint64  `json:"resent"` // packets
-	// Order is the cost of restoring the order of inner flows; nil: none was restored.
+	// Order is the cost of restoring the order of inner flows, or nil if the order was not
+	// restored.
 	Order *lab.OrderStats `json:"order,omitempty"`
-	// Inner is the counters of TCP inside of tunnels; nil: there is none.
+	// Inner holds the counters of TCP inside tunnels, or nil without inner TCP.
 	Inner *lab.InnerStats `json:"inner,omitempty"`
 }
 
-// These are the bounds of small and large flows, in bytes (CONGA, section 5.2).
+// These constants are the size limits of small and large flows, in bytes (CONGA, section 5.2).
 const (
 	smallFlow = 100_000
 	largeFlow = 10_000_000
@@ -64,7 +65,7 @@ func (c *Cell) Key() Key {
 	}
 }
 
-// Play runs the cell.
+// Play runs the cell and returns its record.
 func (c *Cell) Play(read func(file string) ([]byte, error), progress func(share float64)) (*Record, error) {
 	p, err := c.Plan(read)
 	if err != nil {
@@ -84,7 +85,7 @@ func (c *Cell) Play(read func(file string) ([]byte, error), progress func(share 
 	return x, nil
 }
 
-// Took records the completion time of a flow. Times are in microseconds.
+// Took is the completion time of one flow. All times of a Took are in microseconds.
 type Took struct {
 	Size    int64
 	Start   float64
@@ -94,7 +95,7 @@ type Took struct {
 	Client  int
 }
 
-// read fills in the figures of a run.
+// read fills in the counters of a run.
 func (x *Record) read(r *lab.Result) {
 	var flows []Took
 	for _, f := range r.Flows {
@@ -115,7 +116,8 @@ func (x *Record) read(r *lab.Result) {
 	}
 }
 
-// Sum computes the statistics of the completion times. Requests are counted separately.
+// Sum computes the statistics of the flows' completion times. Incast requests have statistics of
+// their own.
 func (x *Record) Sum(flows []Took) {
 	var all, small, large []float64
 	var requests []request
@@ -143,7 +145,7 @@ func (x *Record) Sum(flows []Took) {
 	}
 }
 
-// request is a file from many servers; it completes with the slowest part.
+// request is a file transfer from many servers. The slowest part determines its completion time.
 type request struct {
 	client int
 	at     float64
@@ -172,7 +174,7 @@ func mean(v []float64) float64 {
 	return sum / float64(len(v))
 }
 
-// percentile returns a percentile by nearest rank.
+// percentile returns the nearest-rank percentile p of v.
 func percentile(v []float64, p float64) float64 {
 	if len(v) == 0 {
 		return 0
@@ -181,7 +183,7 @@ func percentile(v []float64, p float64) float64 {
 	return v[max(0, int(math.Ceil(p*float64(len(v))))-1)]
 }
 
-// Read returns the records in r, one a line. It ignores an incomplete last line, which an
+// Read parses the records in r, one on each line. Read ignores an incomplete last line, which an
 // interrupted run leaves.
 func Read(r io.Reader) (all []Record, err error) {
 	s := bufio.NewScanner(r)
@@ -199,7 +201,7 @@ func Read(r io.Reader) (all []Record, err error) {
 	return all, s.Err()
 }
 
-// Find returns the record of a key, nil if there is none.
+// Find returns the record with a key, or nil if no record has the key.
 func Find(all []Record, k Key) *Record {
 	i := slices.IndexFunc(all, func(x Record) bool { return x.Key == k })
 	if i < 0 {

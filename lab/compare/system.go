@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// System carries flows: it is a policy of the tunnel, or a transport without a tunnel.
+// System describes how flows are carried: by a tunnel with a path policy, or by a transport without
+// a tunnel.
 type System struct {
 	Name     string
 	Kind     string // of package lab, or fairKind
@@ -17,39 +18,39 @@ type System struct {
 	Algorithm string
 	Coupled   bool
 	MinRTO    time.Duration // of TCP, in a tunnel or not; 0: 200 ms, as in Linux
-	// Timeout is the flowlet timeout; 0: the policy's default.
+	// Timeout is the flowlet timeout, and zero selects the policy's default.
 	Timeout time.Duration
-	// Mark is the queue length in bytes above which the network marks packets; 0: it does
-	// not mark.
+	// Mark is the queue length in bytes above which switches mark packets, and 0 disables marking.
 	Mark int
-	// Tell lets the network write link loads into packets, as CONGA's switches do.
+	// With Tell set, links write their load into packets, as CONGA's switches do.
 	Tell bool
-	// Rated tells the policy the rate of the network's links, as switches know it.
+	// With Rated set, the policy receives the rate of the network's links, which a switch has in
+	// its configuration.
 	Rated bool
-	// Unordered does not restore the order of inner flows.
+	// With Unordered set, the order of inner flows is not restored.
 	Unordered bool
-	// Extra systems are compared only if named.
+	// A system with Extra set is compared only if the command line names it.
 	Extra bool
 }
 
-// cloveMark is the queue, in bytes, at which a network marks for clove-ecn: 65 packets of
-// 1500 bytes. Its authors' and DCTCP's networks use the same at 10 Gbit/s.
+// cloveMark is the queue length in bytes above which switches mark packets for clove-ecn: 65
+// packets of 1500 bytes. The authors of Clove and of DCTCP use the same value at 10 Gbit/s.
 const cloveMark = 65 * 1500
 
-// perPacket is a flowlet timeout so short that each burst is a flowlet.
+// perPacket is a flowlet timeout so short that each train becomes a flowlet.
 const perPacket = time.Nanosecond
 
-// shortTimeout is a flowlet timeout of some round trips in these networks, whose base round
-// trip is 10 us. The papers' 500 us were some round trips in their networks, with kernels
-// of 2014. In these networks few flows ever pause for 500 us.
+// shortTimeout is a flowlet timeout of several round trips in these networks, whose base round trip
+// is 10 us. The papers use 500 us, which was several round trips in their networks, with kernels of
+// 2014. In these networks few flows ever pause for as long as 500 us.
 const shortTimeout = 100 * time.Microsecond
 
-// shortRTO is the minimum RTO of TCP in data centres (Vasudevan et al., SIGCOMM 2009). With
-// it, one flow that loses its last packets at a server's port does not outweigh hundreds of
-// others.
+// shortRTO is the minimum retransmission timeout of TCP in data centres (Vasudevan et al., SIGCOMM
+// 2009). With shortRTO, one flow that loses its last packets at a server's port does not outweigh
+// hundreds of others.
 const shortRTO = 10 * time.Millisecond
 
-// systems are all systems, this project's default first.
+// systems lists all systems, beginning with this project's default.
 var systems = []System{
 	{Name: "spray", Kind: "tunnel", Policy: "spray"},
 	{Name: "conga", Kind: "tunnel", Policy: "conga"},
@@ -88,13 +89,13 @@ var systems = []System{
 	{Name: "ecmp-unordered", Kind: "tunnel", Policy: "ecmp", Unordered: true, Extra: true},
 }
 
-// Systems returns the named ones, in a fixed order. Without names it returns all but the
-// extra ones, and for "all" every one.
+// Systems returns the systems with the given names, in a fixed order. Without names Systems returns
+// all but the extra systems, and for the name "all" every system.
 func Systems(names []string) ([]System, error) {
 	return pick("system", systems, names, func(s System) string { return s.Name }, func(s System) bool { return !s.Extra })
 }
 
-// pick returns the members of all with these names, or the usual ones if no name is given.
+// pick returns the elements with the given names, or the usual elements if no name is given.
 func pick[T any](what string, all []T, names []string, name func(T) string, usual func(T) bool) (v []T, err error) {
 	var known []string
 	for _, x := range all {
@@ -111,5 +112,5 @@ func pick[T any](what string, all []T, names []string, name func(T) string, usua
 	return v, nil
 }
 
-// always treats every member as usual.
+// always reports that every element is usual.
 func always[T any](T) bool { return true }

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// Ratio is the completion time of a system in one situation relative to the best one, as
-// means over the seeds.
+// Ratio is a system's completion time divided by the best system's in one cell, as means over the
+// seeds.
 type Ratio struct {
 	Mean, P99 float64 // 1: the best
 	Us, P99Us float64 // in microseconds
@@ -18,7 +18,8 @@ type Ratio struct {
 	runs      int
 }
 
-// Group is one situation with all systems.
+// Group holds the results of all systems for one combination of network, scenario, workload and
+// load.
 type Group struct {
 	Fabric, Scenario, Workload string
 	Load                       float64
@@ -26,7 +27,7 @@ type Group struct {
 	Ratios                     []Ratio
 }
 
-// Groups groups records by situation, in their order.
+// Groups groups the records by everything but the system, and keeps their order.
 func Groups(all []Record) (v []*Group) {
 	for i := range all {
 		r := &all[i]
@@ -59,7 +60,7 @@ func (g *Group) add(r *Record) {
 }
 
 // best returns the lowest mean and 99th percentile of all systems except the reference, in
-// microseconds. If there is only the reference, it returns the reference's values.
+// microseconds. If only the reference was measured, best returns the reference's values.
 func (g *Group) best() (mean, p99 float64) {
 	mean, p99 = math.Inf(1), math.Inf(1)
 	for i, x := range g.Ratios {
@@ -78,7 +79,7 @@ func (g *Group) normalise() {
 	}
 }
 
-// Of returns the ratio of a system, and false if the system was not measured.
+// Of returns the ratio of a system, or false if the system was not measured.
 func (g *Group) Of(system string) (Ratio, bool) {
 	i := slices.Index(g.Systems, system)
 	if i < 0 {
@@ -87,7 +88,7 @@ func (g *Group) Of(system string) (Ratio, bool) {
 	return g.Ratios[i], true
 }
 
-// sections returns the groups that share everything but the load, by rising load.
+// sections groups the groups that differ only in the load, sorted by load.
 func sections(all []*Group) (v [][]*Group) {
 	for _, g := range all {
 		i := slices.IndexFunc(v, func(s []*Group) bool {
@@ -104,7 +105,7 @@ func sections(all []*Group) (v [][]*Group) {
 	return v
 }
 
-// names returns the systems of a section.
+// names returns the names of a section's systems.
 func names(s []*Group) (v []string) {
 	for _, g := range s {
 		for _, n := range g.Systems {
@@ -116,9 +117,10 @@ func names(s []*Group) (v []string) {
 	return v
 }
 
-// Table writes the ratios as Markdown. Each scenario and workload has a row for each load and a
-// column for each system. A cell has the mean and the 99th percentile of completion times, each
-// divided by the best system's. ">" marks systems with open flows.
+// Table writes the ratios as Markdown tables. The table of each scenario and workload has a row for
+// each load and a column for each system. A cell of the table has the mean and the 99th percentile
+// of completion times, each divided by the best system's. ">" marks systems with flows that did not
+// complete.
 func Table(w io.Writer, all []*Group) {
 	for _, s := range sections(all) {
 		systems := names(s)
@@ -148,7 +150,7 @@ func (g *Group) row(w io.Writer, systems []string) {
 	fmt.Fprintln(w)
 }
 
-// incast writes the goodput of requests, where there are some.
+// incast writes the goodput of the requests, if there are any.
 func incast(w io.Writer, s []*Group, systems []string) {
 	if s[0].Ratios[0].Incast == 0 {
 		return
@@ -165,8 +167,8 @@ func incast(w io.Writer, s []*Group, systems []string) {
 	fmt.Fprintln(w)
 }
 
-// Behind names the situations in which a system exceeds the best by more than a share. It
-// compares the mean and the 99th percentile. It also returns the number of comparisons.
+// Behind names the groups in which a system's mean or 99th percentile exceeds the best system's by
+// more than a share. The result of is the number of groups in which the system was measured.
 func Behind(all []*Group, system string, share float64) (where []string, of int) {
 	for _, g := range all {
 		x, ok := g.Of(system)

@@ -1,11 +1,11 @@
-// Command compare compares path policies of the shipped daemon, plain TCP and kernel MPTCP.
-// It uses a fabric of network namespaces, at a hundredth of the rates of CONGA's testbed. It
-// writes every result, a table and a picture. "srdsim compare" does the same in virtual
-// time, at those rates.
+// Command compare compares path policies of the shipped daemon, plain TCP and kernel MPTCP. The
+// command uses a fabric of network namespaces, at a hundredth of the rates of CONGA's testbed. The
+// command writes every result, a table and a picture. "srdsim compare" runs the same comparison in
+// virtual time, at the testbed's rates.
 //
-// It needs root, takes the machine for itself, and removes all its parts however it ends. It
-// writes each result at once, and measures no stored one again. So a run may be interrupted,
-// or cut into pieces with -for.
+// The command needs root, uses the whole machine, and removes all its changes however it ends. The
+// command writes each result at once, and does not repeat a stored measurement. Therefore a run may
+// be interrupted, or split into parts with -for.
 package main
 
 import (
@@ -23,7 +23,7 @@ import (
 	"github.com/srdtun/srdtun/lab/compare"
 )
 
-// options are the options of the command line.
+// options holds the command line's options.
 type options struct {
 	srdtun, data                  string
 	out                           string // the beginning of the names of the files written
@@ -84,7 +84,7 @@ func (o options) run() error {
 	return o.write(cells, r.all)
 }
 
-// cells are the situations that the options select.
+// cells returns the cells that the options select.
 func (o options) cells() ([]compare.Cell, error) {
 	m := compare.Matrix{Fabrics: []compare.Fabric{network}, Seeds: o.seeds, Scale: compare.Scale{Flows: o.flows, Most: o.most, Timeout: o.timeout}}
 	var err [4]error
@@ -107,13 +107,13 @@ func (o options) cells() ([]compare.Cell, error) {
 	return m.Cells(), errors.Join(err[:]...)
 }
 
-// possible reports whether a system can run here. It must need no special switches, and no
-// setting that is not a policy's.
+// possible reports whether a system can run with real kernels and the daemon. Such a system needs
+// no special switches, and only settings of a path policy.
 func possible(s *compare.System) bool {
 	return !s.Tell && !s.Unordered && !s.Rated && s.Timeout == 0 && s.MinRTO == 0
 }
 
-// named is the error for a named system that is not possible here.
+// named returns the error for a system that was named but is not possible here.
 func named(asked, name string) error {
 	for _, n := range list(asked) {
 		if n == name {
@@ -127,7 +127,7 @@ func list(s string) []string {
 	return strings.FieldsFunc(s, func(r rune) bool { return r == ',' || r == ' ' })
 }
 
-// measure goes through the cells.
+// measure measures all cells in todo.
 func (o options) measure(todo []compare.Cell, r *results) (err error) {
 	began := time.Now()
 	s, err := build(o.srdtun, o.timeout)
@@ -156,7 +156,7 @@ func (o options) measure(todo []compare.Cell, r *results) (err error) {
 	return nil
 }
 
-// write writes the tables.
+// write writes the tables and the picture.
 func (o options) write(cells []compare.Cell, have []compare.Record) error {
 	var all []compare.Record
 	for _, c := range cells {

@@ -8,14 +8,14 @@ import (
 	"github.com/srdtun/srdtun/lab/compare"
 )
 
-// results are the results in a file, to which new results are appended.
+// results holds the records of a file, to which new records are appended.
 type results struct {
 	file *os.File
 	all  []compare.Record
 }
 
-// openResults reads a file of results. It rewrites the file without an incomplete last
-// line.
+// openResults reads a file of records. If the last line is incomplete, openResults removes this
+// line from the file.
 func openResults(name string) (*results, error) {
 	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 		return nil, err

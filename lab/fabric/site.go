@@ -13,16 +13,16 @@ import (
 	"github.com/srdtun/srdtun/lab/compare"
 )
 
-// The network has a quarter of the testbed's servers, each with a hundredth of its rate. The
-// capacity between the leaves is reduced by the same factor, so the oversubscription of two
-// to one stays.
+// The network has a quarter of the servers of CONGA's testbed, each with a hundredth of its rate.
+// The capacity between the leaves is smaller by the same factor, so the oversubscription is still
+// two to one.
 const (
 	perLeaf    = 8
 	spines     = 4
 	serverMbit = 100
 	spineMbit  = 100
-	// addresses is the number of addresses of a server. Two addresses at the far end make
-	// the eight subflows of MPTCP in the paper's comparison.
+	// addresses is the number of IPv4 addresses of a server. Each sender address connects to two
+	// receiver addresses, which gives the eight MPTCP subflows of the paper's comparison.
 	addresses   = 4
 	mptcpLimit  = "8"
 	tbfBurst    = 16 << 10
@@ -37,7 +37,7 @@ var network = compare.Fabric{
 	Clients: []int{perLeaf, perLeaf + 2, perLeaf + 4, perLeaf + 6}, Fan: perLeaf, Step: 1,
 }
 
-// site is the network, with a daemon on each server.
+// site is the network of namespaces, with a daemon on each server.
 type site struct {
 	f     *fabric.Fabric
 	nodes []*tunnel.Node // of all servers, those of leaf A first
@@ -47,7 +47,7 @@ type site struct {
 	busy  float64        // share of the processors in the last measurement: a fabric short of processors shows no policy
 }
 
-// build creates the network.
+// build creates the network and starts its daemons and servers.
 func build(bin string, timeout time.Duration) (s *site, err error) {
 	if os.Geteuid() != 0 {
 		return nil, errors.New("namespaces can be made by root only")
@@ -75,7 +75,7 @@ func (s *site) close() error {
 	return errors.Join(append(all, s.f.Close())...)
 }
 
-// server returns the server with number i, from 0.
+// server returns the server with number i, counted from 0.
 func (s *site) server(i int) *fabric.Host {
 	if i < perLeaf {
 		return s.f.A(i + 1)
@@ -83,7 +83,7 @@ func (s *site) server(i int) *fabric.Host {
 	return s.f.B(i - perLeaf + 1)
 }
 
-// shape limits each server's link to its rate, in both directions.
+// shape limits the rate of each server's link in both directions.
 func (s *site) shape() error {
 	for i := range 2 * perLeaf {
 		leaf, port := s.f.LeafA, fmt.Sprintf("h%d", i+1)
@@ -100,23 +100,24 @@ func (s *site) shape() error {
 	return nil
 }
 
-// limit is a token bucket with a tail-drop queue.
+// limit installs a token bucket with a tail-drop queue.
 func limit(n *fabric.Namespace, dev string, mbit int) error {
 	_, err := n.Run("tc", "qdisc", "replace", "dev", dev, "root", "tbf", "rate", fmt.Sprintf("%dmbit", mbit),
 		"burst", fmt.Sprint(tbfBurst), "limit", fmt.Sprint(serverQueue))
 	return err
 }
 
-// A link marks the packets that would be queued if the link had only markShare of its rate.
-// This is the phantom queue of HULL (Alizadeh et al., NSDI 2012, section 3.1). So the
-// kernels' queues need not mark. The threshold markBytes is 5 ms at 100 Mbit/s. It is below
-// the capacity of such a port's queue and above the bursts of a few senders.
+// A link marks the packets that would be queued if the link had only the share markShare of its
+// rate. This marking rule is the phantom queue of HULL (Alizadeh et al., NSDI 2012, section 3.1).
+// With phantom queues, the kernels' queues need not mark packets. The threshold markBytes is 5 ms
+// at 100 Mbit/s. This threshold is below the capacity of a port's queue and above the bursts of a
+// few senders.
 const (
 	markShare = 0.95
 	markBytes = 60_000
 )
 
-// mark turns marking on a link on, or off.
+// mark turns ECN marking on a link on or off.
 func (s *site) mark(n *fabric.Namespace, dev string, mbit int) error {
 	table := "ip phantom_" + dev
 	rules := fmt.Sprintf("add table %[1]s; delete table %[1]s", table)
@@ -129,11 +130,11 @@ func (s *site) mark(n *fabric.Namespace, dev string, mbit int) error {
 	return err
 }
 
-// startDaemons starts a daemon on each server, with the daemons of the other leaf as peers.
+// startDaemons starts a daemon on each server, whose peers are the daemons of the other leaf.
 func (s *site) startDaemons(bin string, timeout time.Duration) error {
 	for i := range 2 * perLeaf {
 		c := tunnel.Config{Address: []netip.Prefix{netip.PrefixFrom(tunnel.Inner4(i+1), 24)}, FlowletTimeout: timeout}
-		// The daemons use only the first address: the others are for MPTCP.
+		// The daemons use only the first address, because the others are for MPTCP.
 		c.Local = s.server(i).V4[:1]
 		n, err := tunnel.NewNode(bin, s.server(i), string(rune('a'+i)), c)
 		if err != nil {
@@ -158,7 +159,7 @@ func (s *site) startDaemons(bin string, timeout time.Duration) error {
 			return err
 		}
 	}
-	// Sessions and paths must exist before the measurement.
+	// Sessions and paths must exist before the measurement, so wait until each peer answers.
 	for _, n := range s.nodes[:perLeaf] {
 		for k := perLeaf; k < 2*perLeaf; k++ {
 			if err := n.Await(tunnel.Inner4(k + 1)); err != nil {
@@ -169,8 +170,8 @@ func (s *site) startDaemons(bin string, timeout time.Duration) error {
 	return nil
 }
 
-// use prepares the servers for a system. It returns the address of a server, and whether
-// connections use MPTCP.
+// use prepares the servers for a system. The result to maps a server to its address, and mptcp
+// reports whether connections use MPTCP.
 func (s *site) use(x *compare.System) (to func(server int) netip.Addr, mptcp bool, err error) {
 	s.marks = x.Mark > 0
 	if x.Kind == "tcp" {
@@ -185,8 +186,8 @@ func (s *site) use(x *compare.System) (to func(server int) netip.Addr, mptcp boo
 	return func(i int) netip.Addr { return tunnel.Inner4(i + 1) }, false, err
 }
 
-// tellMPTCP configures all addresses in the kernels. Each sender address makes a subflow to
-// each of two receiver addresses, so there are eight 5-tuples for ECMP.
+// tellMPTCP configures all addresses in the MPTCP of the kernels. Each sender address makes a
+// subflow to two receiver addresses, so ECMP hashes eight 5-tuples.
 func (s *site) tellMPTCP() error {
 	if s.mptcp {
 		return nil
@@ -211,8 +212,7 @@ func (s *site) tellMPTCP() error {
 	return nil
 }
 
-// breaks makes a scenario's fault happen after a time, and returns a function that undoes
-// it.
+// breaks schedules a scenario's fault after a delay, and returns a function that undoes the fault.
 //
 //	failed   the links of two spines to leaf B have half of their rate: together they equal
 //	         the one link left between the testbed's second spine and its leaf

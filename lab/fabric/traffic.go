@@ -23,20 +23,20 @@ import (
 
 const (
 	sinkPort = 5001
-	// patience is how long after the last arrival flows may take.
+	// patience is the time that flows have to complete after the last arrival.
 	patience = 4 * time.Second
-	// settle lets queues drain after the last measurement.
+	// settle is the time that queues have to drain after the last measurement.
 	settle = 300 * time.Millisecond
-	// fileBytes is the size of an incast's file. It is a tenth of the testbed's, because
-	// the answer takes a hundred times as long.
+	// fileBytes is the size in bytes of the file that an incast transfers. The file is a tenth of
+	// the testbed's, because a transfer takes a hundred times as long.
 	fileBytes = 1_000_000
-	// readSize is the size of a receiver's reads.
+	// readSize is the size in bytes of a receiver's reads.
 	readSize = 256 << 10
-	// tagSize is the size of a flow's number, which is sent first.
+	// tagSize is the size in bytes of the flow number that precedes the data.
 	tagSize = 8
 )
 
-// sink accepts connections on a server, and reports the last byte of each.
+// sink accepts connections on a server, and records when each flow's last byte arrived.
 type sink struct {
 	l net.Listener
 }
@@ -51,15 +51,15 @@ type run struct {
 	over  bool
 }
 
-// current is the measurement in progress. Its number identifies flows of earlier
-// measurements, which are ignored.
+// current is the measurement in progress, if any. Each flow carries the measurement's number, so
+// that flows of earlier measurements are ignored.
 var current struct {
 	sync.Mutex
 	r  *run
 	no uint32
 }
 
-// listen starts a sink on each server of leaf B.
+// listen starts a sink on each server below leaf B.
 func (s *site) listen() error {
 	for i := perLeaf; i < 2*perLeaf; i++ {
 		var l net.Listener
@@ -91,7 +91,7 @@ func (k *sink) accept() {
 	}
 }
 
-// take reads a flow until its end.
+// take reads a flow until the flow ends.
 func take(c net.Conn) {
 	defer c.Close()
 	var tag [tagSize]byte
@@ -125,7 +125,7 @@ func (r *run) end(i int, now time.Time) {
 	}
 }
 
-// measure plays the flows of a cell.
+// measure sends the flows of a cell and returns its record.
 func (s *site) measure(c *compare.Cell, data string) (x *compare.Record, err error) {
 	flows, over, err := plan(c, data)
 	if err != nil {
@@ -167,7 +167,7 @@ func (s *site) measure(c *compare.Cell, data string) (x *compare.Record, err err
 	return r.record(c, flows), nil
 }
 
-// plan draws the flows of a cell, in the order of their starts.
+// plan draws the flows of a cell, sorted by start time.
 func plan(c *compare.Cell, data string) (flows []workload.Flow, over time.Duration, err error) {
 	text, err := os.ReadFile(filepath.Join(data, c.Workload.File))
 	if err != nil {
@@ -191,7 +191,7 @@ func plan(c *compare.Cell, data string) (flows []workload.Flow, over time.Durati
 	return flows, over, nil
 }
 
-// withRequests adds the flows of requests.
+// withRequests adds the flows of incast requests.
 func withRequests(flows []workload.Flow, f *compare.Fabric, over time.Duration) (v []workload.Flow) {
 	next := 0
 	for i, client := range f.Clients {
@@ -206,10 +206,11 @@ func withRequests(flows []workload.Flow, f *compare.Fabric, over time.Duration) 
 	return append(v, flows[next:]...)
 }
 
-// requestID marks flows of requests. Flows of workloads are numbered from 1.
+// requestID is the ID of all flows that belong to incast requests. Flows of a workload have IDs
+// from 1 on.
 const requestID = 0
 
-// send sends one flow.
+// send sends one flow of size bytes.
 func (r *run) send(no uint32, i int, from *fabric.Host, to netip.Addr, size int64, mptcp bool) {
 	var c net.Conn
 	err := from.Do(func() (err error) {
@@ -243,7 +244,7 @@ func (r *run) send(no uint32, i int, from *fabric.Host, to netip.Addr, size int6
 	_, _ = io.Copy(io.Discard, c) // until the receiver has it all
 }
 
-// hold keeps a connection, so that the run's end can close it.
+// hold stores a connection, so that the end of the run can close it.
 func (r *run) hold(c net.Conn) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -255,7 +256,7 @@ func (r *run) hold(c net.Conn) bool {
 	return true
 }
 
-// wait waits until all flows end, at most d, and then closes the open ones.
+// wait waits until all flows have ended, at most for d, and then closes the open ones.
 func (r *run) wait(d time.Duration) {
 	all := make(chan struct{})
 	go func() { r.left.Wait(); close(all) }()
@@ -277,7 +278,7 @@ func (r *run) wait(d time.Duration) {
 	}
 }
 
-// record summarizes the run.
+// record computes the record of a finished run.
 func (r *run) record(c *compare.Cell, flows []workload.Flow) *compare.Record {
 	now := time.Now()
 	var v []compare.Took
