@@ -49,7 +49,7 @@ type Plan struct {
 	Cases      []Case                   `toml:"case"`
 }
 
-// NetworkPlan is the network of a plan.
+// NetworkPlan describes the network of a plan.
 type NetworkPlan struct {
 	Topology string `toml:"topology"`
 	Queue    int    `toml:"queue"`
@@ -60,38 +60,38 @@ type NetworkPlan struct {
 	topology *workload.Topology
 }
 
-// TransportPlan is a transport of a plan.
+// TransportPlan describes one transport of a plan.
 type TransportPlan struct {
 	Kind        string   `toml:"kind"` // one of Kinds
 	MTU         int      `toml:"mtu"`  // bytes of the largest IP packet
 	Ports       int      `toml:"ports"`
 	Granularity Duration `toml:"granularity"`
 	Policy      string   `toml:"policy"`
-	// FlowletTimeout is the timeout of flowlet policies; 0 means the policy's default.
+	// FlowletTimeout is the timeout of flowlet policies. Zero selects the policy's default.
 	FlowletTimeout Duration `toml:"flowlet_timeout"`
 	LinkGbit       float64  `toml:"link_gbit"` // of every path, for policies; 0: unknown to them
 	AtOnce         bool     `toml:"at_once"`   // connections are made all at the same time
 	Unordered      bool     `toml:"unordered"` // a tunnel delivers inner packets in the order of arrival
 	MinRTO         Duration `toml:"min_rto"`
 	Subflows       int      `toml:"subflows"`
-	// Packet, Every and From are for kind datagrams. Packet is a datagram's size, and Every the
-	// time between two datagrams of a flow. Datagrams before From are not counted.
+	// Packet, Every and From belong to the kind "datagrams". Packet is a datagram's size in bytes,
+	// and Every the time between two datagrams of a flow. Datagrams before From are not counted.
 	Packet  int      `toml:"packet"`
 	Every   Duration `toml:"every"`
 	From    Duration `toml:"from"`
 	HyStart bool     `toml:"hystart"` // leave slow start when the round trip grows
-	// Algorithm is "cubic" (or ""), "linux", which is CUBIC as in Linux 6.18, "reno" or "dctcp",
-	// which needs a network that marks.
+	// Algorithm is "cubic" (the default), "linux" (CUBIC as in Linux 6.18), "reno", or "dctcp".
+	// DCTCP needs a network that marks packets.
 	Algorithm string `toml:"algorithm"`
-	// Coupled couples subflows by RFC 6356 (LIA), with all of them open before time zero. Without
-	// it subflows act as in upstream Linux. There each subflow is independent, and all but the
-	// first join after the first acknowledgement.
+	// With Coupled set, RFC 6356 (LIA) couples the subflows, and all of them are open before time
+	// zero. Without Coupled, subflows behave as in upstream Linux. Subflows in upstream Linux are
+	// independent, and all but the first join after the first acknowledgement.
 	Coupled bool `toml:"coupled"`
-	// Watch has the same meaning as in SRDConfig.
+	// Watch is a hook of the path policy, as in SRDConfig.
 	Watch func(steer.Policy) steer.Policy `toml:"-"`
 }
 
-// Case is one experiment.
+// Case is one experiment of a plan.
 type Case struct {
 	Name      string       `toml:"name"`
 	Transport string       `toml:"transport"`
@@ -101,37 +101,39 @@ type Case struct {
 	Flows     []FlowPlan   `toml:"flow"`
 	Poisson   *PoissonPlan `toml:"poisson"`
 	Faults    []FaultPlan  `toml:"fault"`
-	// If there are Uplinks, they connect two hosts in place of the plan's topology.
+	// Uplinks connect two hosts directly, in place of the plan's topology.
 	Uplinks []UplinkPlan `toml:"uplink"`
-	// Addresses are the addresses of the two hosts that uplinks connect.
+	// Addresses describes the addresses of two hosts that uplinks connect.
 	Addresses AddressPlan `toml:"addresses"`
-	// Restarts are the times at which programs end and start again.
+	// Restarts lists the times at which programs end and start again.
 	Restarts []RestartPlan `toml:"restart"`
-	// FaultFile is a fault plan that package workload reads; FaultMost bounds the number of cables
-	// that it breaks.
+	// FaultFile is a fault plan that package workload reads. FaultMost bounds the number of cables
+	// that the fault plan breaks.
 	FaultFile string `toml:"fault_file"`
 	FaultMost int    `toml:"fault_most"`
-	// Goals are upper and lower bounds of figures, by their names in Summary.Value.
+	// AtMost and AtLeast are upper and lower bounds of metrics, by their names in Summary.Value.
 	AtMost  map[string]float64 `toml:"at_most"`
 	AtLeast map[string]float64 `toml:"at_least"`
-	// On contains the differences for kinds of hosts by their names: [case.on.daemon].
+	// On contains the case's differences for some host models, by name: [case.on.daemon].
 	On map[string]HostGoals `toml:"on"`
-	// BestOf names cases that precede this one. The case's speed (Summary.Speed) must be at least
-	// Share of the fastest of them.
+	// BestOf names cases that precede this case in the plan. The case's speed (Summary.Speed) must
+	// be at least the fraction Share of the fastest of those cases.
 	BestOf []string `toml:"best_of"`
 	Share  float64  `toml:"share"`
-	// NoWorse names other cases. The case's mean and longest completion time must not exceed the
-	// lowest of these cases. Known misses are ratios, by the names in worseMean and worseMax.
+	// NoWorse names other cases to compare with. The case's mean and longest completion time must
+	// not exceed the lowest of the cases in NoWorse. A known miss of NoWorse is a ratio, under the
+	// name worseMean or worseMax.
 	NoWorse []string `toml:"no_worse"`
-	// Figure names the picture of the case. Cases with the same name share a picture.
+	// Figure names the picture that shows the case. Cases with the same name share a picture.
 	Figure string `toml:"figure"`
-	// Line names a line in a picture of longest completion times, on which the case is the point
-	// at X.
+	// Line names a line in a picture of longest completion times. The case is the line's point at
+	// X.
 	Line string  `toml:"line"`
 	X    float64 `toml:"x"`
-	// Skip is the number of first samples that do not count.
+	// Skip is the number of leading samples to ignore.
 	Skip int `toml:"skip"`
-	// Group is the group of flows that the figures cover; "" means all except endless flows.
+	// Group is the group of flows that the summary covers. "" selects all flows except endless
+	// ones.
 	Group string `toml:"group"`
 
 	order  int // in the plan
@@ -140,17 +142,17 @@ type Case struct {
 	faults *workload.Faults
 }
 
-// HostGoals are a case's goals on one kind of host.
+// HostGoals holds a case's goals on one host model.
 type HostGoals struct {
-	// AtMost and AtLeast replace the case's bounds with the same names.
+	// AtMost and AtLeast replace bounds of the case that have the same names.
 	AtMost  map[string]float64 `toml:"at_most"`
 	AtLeast map[string]float64 `toml:"at_least"`
-	// Known lists the values of figures that miss their goal today. A run with worse values fails
-	// (Case.Missed says by how much).
+	// Known lists the values of metrics that miss their goals today. A run with worse values fails,
+	// as Case.Missed reports.
 	Known map[string]float64 `toml:"known"`
 }
 
-// FlowPlan describes a number of equal flows.
+// FlowPlan describes a number of identical flows.
 type FlowPlan struct {
 	Src       int      `toml:"src"`
 	Dst       int      `toml:"dst"`
@@ -162,7 +164,7 @@ type FlowPlan struct {
 	Transport string   `toml:"transport"`
 }
 
-// PoissonPlan is a random workload: see workload.Poisson.
+// PoissonPlan describes flows with random start times, see workload.Poisson.
 type PoissonPlan struct {
 	Sizes string   `toml:"sizes"` // FILE.cdf
 	Most  int64    `toml:"most"`  // bytes of the largest flow; larger ones are cut to it; 0: any
@@ -173,7 +175,7 @@ type PoissonPlan struct {
 	Group string   `toml:"group"`
 }
 
-// check checks that the hosts of the flows exist.
+// check checks that the flows' hosts exist.
 func (x *PoissonPlan) check(hosts int) error {
 	for _, v := range [][]int{x.From, x.To} {
 		if len(v) != 2 || v[0] < 0 || v[0] > v[1] || v[1] >= hosts {
@@ -192,10 +194,10 @@ func (x *PoissonPlan) check(hosts int) error {
 	return nil
 }
 
-// mostLoad is higher than any load that a network carries.
+// mostLoad exceeds any load that a network carries, as a share of its capacity.
 const mostLoad = 10.0
 
-// FaultPlan is a fault in a plan: see Fault.
+// FaultPlan describes a fault in a plan, see Fault.
 type FaultPlan struct {
 	Kind   string   `toml:"kind"`
 	At     Duration `toml:"at"`
@@ -206,7 +208,7 @@ type FaultPlan struct {
 	Down   bool     `toml:"down_only"`
 }
 
-// Duration is a time in a plan, in the form of time.ParseDuration.
+// Duration is a time in a plan, written as in time.ParseDuration.
 type Duration struct{ time.Duration }
 
 // UnmarshalText implements encoding.TextUnmarshaler.
@@ -215,7 +217,7 @@ func (d *Duration) UnmarshalText(b []byte) (err error) {
 	return err
 }
 
-// Load reads the plan called name, and the files that it names, by the function read.
+// Load reads the plan with the given name, and the files that the plan names, by calling read.
 func Load(name string, read func(file string) ([]byte, error)) (*Plan, error) {
 	text, err := read(name)
 	if err != nil {
@@ -235,7 +237,8 @@ func Load(name string, read func(file string) ([]byte, error)) (*Plan, error) {
 	return p, p.load(read)
 }
 
-// These are bounds of a plan: the virtual time of a run, and repetitions of a flow or a matrix.
+// These constants bound a plan: the virtual time of a run, and the repetitions of a flow or a
+// matrix.
 const (
 	mostEnd   = time.Hour
 	mostCount = 1 << 16
@@ -320,7 +323,7 @@ func (c *Case) check(p *Plan) error {
 	return nil
 }
 
-// Case returns the case with a name, or nil if there is none.
+// Case returns the case with the given name, or nil if there is none.
 func (p *Plan) Case(name string) *Case {
 	if i := slices.IndexFunc(p.Cases, func(c Case) bool { return c.Name == name }); i >= 0 {
 		return &p.Cases[i]
@@ -328,7 +331,7 @@ func (p *Plan) Case(name string) *Case {
 	return nil
 }
 
-// transports returns the names of the transports that flows name themselves.
+// transports returns the transports that individual flows of the case name.
 func (c *Case) transports() (v []string) {
 	for _, f := range c.Flows {
 		if f.Transport != "" {

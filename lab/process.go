@@ -10,30 +10,31 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// These are the bounds of the daemon's round and queues, with the values of
-// srd/loop/worker.go and srd/udp/bank.go.
+// These constants bound the daemon's rounds and queues, with the values of srd/loop/worker.go and
+// srd/udp/bank.go.
 const (
 	roundPackets = 128     // received before anything is sent
 	roundTrains  = 8       // sent for one peer before others get their turn
 	socketRoom   = 8 << 20 // bytes that may wait in the socket of a port
-	// nicRoom bounds the interface's queue, like fq_codel's memory_limit. Packets above it
-	// are dropped. (Send buffers hold 4 MB for each port, and more than that in total.)
+	// nicRoom bounds the bytes in the interface's queue, like fq_codel's memory_limit. The
+	// interface drops packets beyond this bound. (Send buffers hold 4 MB for each port, and more
+	// than that in total.)
 	nicRoom = 32 << 20
-	// lineShare is the share of its time that a process spends when its link is full. If a
-	// process could not fill its link, only the processor would be measured. A faster host
-	// would use as many threads as it needs. So the costs of each packet are divided by the
-	// number of such threads.
+	// lineShare is the share of its time that a process works when its link is fully used. A
+	// process that cannot fill its link would make every experiment measure only the processor. A
+	// real host would then use more threads. Therefore the cost of each packet is divided by the
+	// number of threads that would be needed.
 	lineShare = 0.5
-	// socketEach is the kernel's overhead for a packet in a socket, in addition to its
-	// bytes.
+	// socketEach is the kernel's overhead for a packet in a socket, in bytes beside the payload.
 	socketEach = 512
-	// warmSamples samples of each kind count as measured before time zero.
+	// warmSamples is the number of samples of each kind that a process has measured before time
+	// zero.
 	warmSamples = 64
 )
 
-// process is the daemon on a host: one worker that sleeps, and wakes up late. It handles
-// received packets, lets its connections send, and sleeps again (srd/loop). Each packet of a
-// round takes time.
+// process models the daemon on a host: one worker that sleeps, and wakes up late. The worker
+// handles received packets, lets its connections send, and sleeps again (srd/loop). Each packet
+// costs processor time.
 type process struct {
 	host   *srdHost
 	delays *delays
@@ -64,12 +65,12 @@ type stamped struct {
 func newProcess(h *srdHost, d *delays) *process {
 	p := &process{host: h, delays: d, rng: h.srd.rng, train: srd.NewTrain(), share: 1, waiting: make(map[uint16]int)}
 	mtu := float64(h.srd.cfg.MTU)
-	// The share applies even if no two packets are merged, and each packet is answered.
+	// The factor share applies even if no two packets are merged, and each packet is answered.
 	if cost := float64(d.sendTrain + d.sendPacket + d.receiveTrain + d.receivePacket); cost > 0 && h.Up.Rate > 0 {
 		p.share = min(1, lineShare*mtu/h.Up.Rate*1e9/cost)
 	}
-	// The process is assumed to have run for some time, in which peers were pinged and
-	// timers fired.
+	// The process behaves as if it had run for some time, and had measured its delays with pings
+	// and timers.
 	for range warmSamples {
 		p.late.Add(d.arrival.draw(p.rng))
 		p.late.Add(d.timer.draw(p.rng))
@@ -77,12 +78,12 @@ func newProcess(h *srdHost, d *delays) *process {
 	return p
 }
 
-// cost returns the processor time for n packets that form one train, a burst sent together.
+// cost returns the processor time for n packets that form one train.
 func (p *process) cost(train, each time.Duration, n int) time.Duration {
 	return time.Duration(p.share * float64(train+time.Duration(n)*each))
 }
 
-// wake makes the process run after a delay, unless it already runs or is about to.
+// wake makes the process run after a delay, unless the process runs or is already scheduled.
 func (p *process) wake(after time.Duration) {
 	if !p.awake && !p.stopped {
 		p.awake = true
@@ -90,7 +91,7 @@ func (p *process) wake(after time.Duration) {
 	}
 }
 
-// arrive models the kernel's work for a packet.
+// arrive models the kernel's handling of a packet that arrives for the process.
 func (p *process) arrive(pkt *net.Packet) {
 	port, n := pkt.Dst.Port(), len(pkt.Data)+socketEach
 	if p.waiting[port]+n > socketRoom {
@@ -103,14 +104,14 @@ func (p *process) arrive(pkt *net.Packet) {
 	p.wake(p.delays.arrival.draw(p.rng))
 }
 
-// offer reports that an application has data for e. For the process this is like a packet
-// from a device.
+// offer wakes the process because an application has data for e. The wake-up has the delay of a
+// packet that arrives from a device.
 func (p *process) offer(e *srdEnd) {
 	p.touch(e)
 	p.wake(p.delays.arrival.draw(p.rng))
 }
 
-// expire reports that e's deadline has come.
+// expire wakes the process because e's deadline has passed.
 func (p *process) expire(e *srdEnd) {
 	p.touch(e)
 	p.wake(p.delays.timer.draw(p.rng))
@@ -123,7 +124,7 @@ func (p *process) touch(e *srdEnd) {
 	}
 }
 
-// step takes one step, and continues after the time of this step.
+// step performs one step of work, and schedules the next step at the end of this one.
 func (p *process) step() {
 	if p.stopped {
 		return
@@ -147,7 +148,7 @@ func (p *process) step() {
 	p.host.engine.After(took, p.step)
 }
 
-// receive handles one packet.
+// receive handles one packet and returns the processor time.
 func (p *process) receive() time.Duration {
 	h, pkt := p.host, p.inbox[0].Packet
 	at := p.inbox[0].at
@@ -167,8 +168,8 @@ func (p *process) receive() time.Duration {
 	return p.cost(train, p.delays.receivePacket, 1)
 }
 
-// send lets the next connection send one train. The connection keeps its turn until it has
-// sent its share of a round, or has nothing more to send.
+// send lets the next connection send one train and returns the processor time. The connection
+// remains first until it has sent its trains of a round, or has nothing more to send.
 func (p *process) send() time.Duration {
 	e := p.touched[0]
 	now := p.host.engine.Now()
@@ -192,7 +193,7 @@ func (p *process) send() time.Duration {
 	return p.cost(p.delays.sendTrain, p.delays.sendPacket, n)
 }
 
-// pass continues with the next connection.
+// pass removes the first connection from the queue of connections to serve.
 func (p *process) pass() {
 	p.touched = p.touched[1:]
 	p.serve--

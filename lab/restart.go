@@ -7,9 +7,9 @@ import (
 	"github.com/srdtun/srdtun/srd"
 )
 
-// RestartPlan describes a program that ends properly, and starts again. In between, its
-// sockets and its device remain, as systemd keeps them for the daemon, together with the
-// packets in them.
+// RestartPlan describes a program that ends properly, and starts again after a pause. During the
+// pause the program's sockets and device remain, with the packets in them, as systemd keeps them
+// for the daemon.
 type RestartPlan struct {
 	Host int      `toml:"host"`
 	At   Duration `toml:"at"`
@@ -21,7 +21,7 @@ type restarter interface {
 	restart(host int, pause time.Duration)
 }
 
-// plantRestarts schedules the ends of programs.
+// plantRestarts schedules all restarts of programs.
 func (r *run) plantRestarts() error {
 	for _, x := range r.c.Restarts {
 		if x.Host < 0 || x.Host >= len(r.net.Hosts) {
@@ -36,7 +36,7 @@ func (r *run) plantRestarts() error {
 	return nil
 }
 
-// restart ends the program of a host, and starts the next program after a pause.
+// restart ends the program of a host, and starts a new program after a pause.
 func (t *SRD) restart(host int, pause time.Duration) {
 	h := t.hosts[host]
 	if h == nil || h.process == nil {
@@ -46,7 +46,7 @@ func (t *SRD) restart(host int, pause time.Duration) {
 	t.net.Engine.After(pause, h.reboot)
 }
 
-// stop ends the program, which closes its sessions first.
+// stop closes the program's sessions and ends the program.
 func (p *process) stop() {
 	now := p.host.engine.Now()
 	p.stopped = true
@@ -60,7 +60,7 @@ func (p *process) stop() {
 	}
 }
 
-// reboot starts the next program of a host, with new connections.
+// reboot starts the new program of a host, with new connections.
 func (h *srdHost) reboot() {
 	now := h.engine.Now()
 	h.index = map[uint32]*srdIndex{}
@@ -84,7 +84,7 @@ func (h *srdHost) reboot() {
 	p.wake(0)
 }
 
-// add adds the counters of a connection that has ended.
+// add adds the counters of a connection.
 func (s *Stats) add(c *srd.Stats) {
 	s.Packets += c.Sent + c.Retransmitted
 	s.Retransmitted += c.Retransmitted

@@ -7,7 +7,7 @@ import (
 	"github.com/srdtun/srdtun/sim/net"
 )
 
-// Result is the outcome of one run.
+// Result holds the results of one run.
 type Result struct {
 	Plan   string           `json:"plan"`
 	Title  string           `json:"title"`
@@ -26,13 +26,13 @@ type Result struct {
 	Flows  []FlowResult     `json:"flows"`
 	Links  []LinkResult     `json:"links"` // links with packets
 	Stats  map[string]Stats `json:"stats"` // by transport
-	// Sample is the length of a sample in microseconds, and Samples holds the bytes that
-	// each flow delivered in each sample.
+	// Sample is the sampling interval in microseconds. Samples holds the bytes that each flow
+	// delivered in each interval.
 	Sample  float64   `json:"sample_us,omitempty"`
 	Samples [][]int64 `json:"samples,omitempty"`
 }
 
-// FlowResult is the outcome of a flow. Times are in microseconds.
+// FlowResult holds the results of one flow. All times of a FlowResult are in microseconds.
 type FlowResult struct {
 	ID    int     `json:"id"`
 	Src   int     `json:"src"`
@@ -40,18 +40,17 @@ type FlowResult struct {
 	Size  int64   `json:"size"`
 	Group string  `json:"group,omitempty"`
 	Start float64 `json:"start_us"`
-	// FCT is the time from the start to the last byte at the receiver; 0 means that the
-	// flow did not complete.
+	// FCT is the flow completion time, from the start to the last byte at the receiver. 0 means
+	// that the flow did not complete.
 	FCT float64 `json:"fct_us"`
-	// Ideal is the shortest possible completion time on the busier of the flow's two host
-	// links. It assumes that the link carries, at its full rate, only the payload of this
-	// flow and of the flows that start at the same time. The delay of one packet through
-	// an empty network is added to that.
+	// Ideal is the shortest possible completion time on the busier of the flow's two host links. On
+	// the ideal link, only the payload of this flow and of flows with the same start time uses the
+	// full rate. The ideal time also includes the delay of one packet through an empty network.
 	Ideal     float64 `json:"ideal_us"`
 	Delivered int64   `json:"delivered"`
 }
 
-// LinkResult holds a link's counters since time zero.
+// LinkResult holds the counters of a link since time zero.
 type LinkResult struct {
 	Name    string `json:"name"`
 	Packets uint64 `json:"packets"`
@@ -62,13 +61,13 @@ type LinkResult struct {
 	Peak    int    `json:"peak_bytes"` // most bytes that ever waited
 }
 
-// linkCount holds a link's counters at time zero.
+// linkCount holds the counters of a link at time zero.
 type linkCount struct {
 	packets, bytes, marked uint64
 	drops                  [net.NumLinkDrops]uint64
 }
 
-// counts reads the counters of all links, and resets their maxima.
+// counts reads the counters of all links, and resets their peak values.
 func (r *run) counts() (v []linkCount) {
 	for _, l := range r.net.Links() {
 		v = append(v, linkCount{l.Packets, l.Bytes, l.Marked, l.Drops})
@@ -79,7 +78,7 @@ func (r *run) counts() (v []linkCount) {
 
 func micros(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }
 
-// idealPacket is the size in bytes of the packet whose delay is part of the ideal.
+// idealPacket is the size in bytes of the packet whose delay the ideal time includes.
 const idealPacket = 1500
 
 func (r *run) result() *Result {
@@ -122,7 +121,7 @@ func (r *run) flow(i int, f *Flow) FlowResult {
 	if f.ended != 0 {
 		x.FCT = micros(f.ended.Sub(f.begun))
 	}
-	// These are sums over the flows that start at the same time in the same batch.
+	// out and in are sums over the flows with the same start time in the same batch.
 	var out, in int64
 	for k, g := range r.flows {
 		if r.batch[k] == r.batch[i] && g.At == f.At && g.Group == f.Group {

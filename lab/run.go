@@ -11,17 +11,16 @@ import (
 )
 
 const (
-	// settleMost bounds the time of transports before time zero, and settleStep is the
+	// settleMost bounds the time that transports may take before time zero, and settleStep is the
 	// interval of checks.
 	settleMost = 20 * time.Second
 	settleStep = 5 * time.Millisecond
-	// tellEvery is the number of events between two reports of progress.
+	// tellEvery is the number of simulated events between two progress reports.
 	tellEvery = 1 << 18
 )
 
-// Run plays one case of a plan on a kind of host with a seed. At intervals it calls
-// progress with the share of delivered bytes, or of elapsed time. The function progress
-// may be nil.
+// Run simulates one case of a plan on a host model with a seed. At intervals Run calls progress
+// with the share of delivered bytes, or of elapsed time. The argument progress may be nil.
 func Run(p *Plan, c *Case, on *HostModel, seed uint64, progress func(share float64)) (*Result, error) {
 	r := newRun(p, c, seed)
 	r.on = on
@@ -33,7 +32,7 @@ func Run(p *Plan, c *Case, on *HostModel, seed uint64, progress func(share float
 	return r.result(), nil
 }
 
-// newRun makes an experiment with its network, but without flows.
+// newRun creates a run with its network, but without flows.
 func newRun(p *Plan, c *Case, seed uint64) *run {
 	r := &run{plan: p, c: c, seed: seed, engine: net.NewEngine(seed, nil), byName: map[string]Transport{}}
 	ports := Ports{Queue: p.Network.Queue, Mark: p.Network.Mark, Tell: p.Network.Tell, Shared: p.Network.Shared}
@@ -45,14 +44,14 @@ func newRun(p *Plan, c *Case, seed uint64) *run {
 	return r
 }
 
-// Flows returns the flows of a Run, without a transport.
+// Flows returns the flows that Run would simulate, without a transport.
 func Flows(p *Plan, c *Case, seed uint64) ([]*Flow, error) {
 	r := newRun(p, c, seed)
 	err := r.addFlows()
 	return r.flows, err
 }
 
-// run is one experiment in progress.
+// run is the state of one simulation in progress.
 type run struct {
 	plan     *Plan
 	c        *Case
@@ -78,7 +77,8 @@ type run struct {
 	before  []linkCount
 }
 
-// prepare creates flows and transports, and waits until the transports are settled.
+// prepare creates flows and transports, and waits until all transports have finished their
+// preparations.
 func (r *run) prepare() error {
 	if err := r.addFlows(); err != nil {
 		return err
@@ -115,7 +115,7 @@ func (r *run) settled() bool {
 	return ok
 }
 
-// transport returns the transport of f.
+// transport returns the transport of flow f, and creates it if necessary.
 func (r *run) transport(f *Flow) (Transport, error) {
 	name := f.Transport
 	if name == "" {
@@ -133,7 +133,7 @@ func (r *run) transport(f *Flow) (Transport, error) {
 	return t, nil
 }
 
-// addFlows makes the flows of the case.
+// addFlows creates the flows of the case.
 func (r *run) addFlows() error {
 	if m := r.c.matrix; m != nil {
 		v, batch := workload.Barrier(m.Flows, max(1, r.c.Batches))
@@ -176,7 +176,7 @@ func (r *run) add(f *Flow, batch int) {
 	}
 }
 
-// span returns the hosts from the first to the last.
+// span returns all host numbers from v[0] to v[1].
 func span(v []int) (all []int) {
 	for i := v[0]; i <= v[1]; i++ {
 		all = append(all, i)
@@ -201,7 +201,7 @@ func (r *run) plantFaults() error {
 	return nil
 }
 
-// play advances time from zero until all flows are over.
+// play advances virtual time from zero until all flows have ended.
 func (r *run) play() {
 	r.zero = r.engine.Now()
 	r.before = r.counts()
@@ -240,7 +240,7 @@ func (r *run) start(f *Flow) {
 	r.byName[name].Start(f)
 }
 
-// nextBatch starts the next flows that wait for a barrier.
+// nextBatch starts the flows of the next batch.
 func (r *run) nextBatch() {
 	r.running++
 	for i, f := range r.flows {
@@ -251,7 +251,7 @@ func (r *run) nextBatch() {
 	}
 }
 
-// arrived implements watcher.
+// arrived implements watcher, and counts delivered bytes.
 func (r *run) arrived(f *Flow, n int) {
 	r.bytes += int64(n)
 	if f.Size == 0 || f.delivered < f.Size || f.ended != 0 {
@@ -266,7 +266,7 @@ func (r *run) arrived(f *Flow, n int) {
 	}
 }
 
-// sample records the bytes of each flow since the last sample.
+// sample records the bytes that each flow delivered since the last sample.
 func (r *run) sample() {
 	row := make([]int64, len(r.flows))
 	for i, f := range r.flows {

@@ -14,29 +14,28 @@ import (
 	"github.com/srdtun/srdtun/srd/steer"
 )
 
-// SRDConfig is the configuration of srd connections.
+// SRDConfig is the configuration of the SRD transport.
 type SRDConfig struct {
 	Ports       int           // source ports of each host: paths to each other host
 	MTU         int           // bytes of the largest IP packet
 	Granularity time.Duration // of clock and scheduling (srd.Config)
 	Policy      string        // path policy, a name of package steer; "" is spray
-	// FlowletTimeout is the timeout of flowlet policies; 0 means the policy's default.
+	// FlowletTimeout is the timeout of flowlet policies. Zero selects the policy's default.
 	FlowletTimeout time.Duration
-	// LinkRate is the rate of every path as policies know it, in bytes per second; 0 means
-	// unknown.
+	// LinkRate is the path rate given to policies, in bytes per second. Zero means unknown.
 	LinkRate float64
-	// AtOnce makes all connections at the same time, so that the challenges of their paths
+	// With AtOnce set, all connections open at the same time, so that the challenges of their paths
 	// queue behind each other.
 	AtOnce bool
-	// Unordered does not restore the order of inner flows.
+	// With Unordered set, the order of inner flows is not restored.
 	Unordered bool
-	// Host is the model of the hosts; nil means Ideal.
+	// Host is the host model, and nil means Ideal.
 	Host *HostModel
-	// Watch, if set, wraps the policy of each connection.
+	// Watch, if set, wraps each connection's path policy.
 	Watch func(steer.Policy) steer.Policy
 }
 
-// policy makes the path policy of a connection.
+// policy creates the path policy of a connection.
 func (c *SRDConfig) policy(seed uint64) (steer.Policy, error) {
 	name := c.Policy
 	if name == "" {
@@ -52,10 +51,10 @@ func (c *SRDConfig) policy(seed uint64) (steer.Policy, error) {
 // srdHeaders is the size of the IPv4 and UDP headers before a UDP payload.
 const srdHeaders = 28
 
-// SRD is this project's transport: the unchanged state machines of package srd. There is one
-// connection for each pair of hosts, whose flows take turns. Two steps are omitted for
-// speed. First, packets are not encrypted: their content is not used here, and everything
-// else, including sizes, stays the same. Second, application data consists of zeros.
+// SRD is this project's transport, with the unchanged state machines of package srd. Each pair of
+// hosts has one connection, whose flows send in turn. The simulation omits two steps for speed.
+// First, packets are not encrypted, but have the same sizes as encrypted packets. Second,
+// application data consists of zeros.
 type SRD struct {
 	cfg   SRDConfig
 	net   *Network
@@ -65,14 +64,15 @@ type SRD struct {
 	made  int        // connections
 }
 
-// NewSRD returns the transport for a network. The error is about the policy.
+// NewSRD returns the SRD transport for a network. NewSRD returns an error if the path policy does
+// not exist.
 func NewSRD(n *Network, cfg SRDConfig) (*SRD, error) {
 	t := &SRD{cfg: cfg, net: n, rng: n.Engine.Fork(), hosts: make([]*srdHost, n.machines())}
 	_, err := cfg.policy(0)
 	return t, err
 }
 
-// srdHost is the transport on one host, in the role of srd/loop.
+// srdHost is the transport on one host, and acts as srd/loop does in the daemon.
 type srdHost struct {
 	*Host
 	srd   *SRD
@@ -82,21 +82,22 @@ type srdHost struct {
 	ends  []*srdEnd
 	index map[uint32]*srdIndex
 	next  uint32 // receiver index
-	// This is the time at which the last connection that begins or ends at this host is
-	// made.
+	// begun and ended are the times at which this host's last connections, as initiator and as
+	// responder, have opened.
 	begun, ended time.Duration
 
 	process *process // nil: the host acts in no time
 	done    Stats    // of connections of former programs
 }
 
-// srdIndex is a receiver index, which is first reserved for a connection and later has keys.
+// srdIndex is an entry for a receiver index, which is first reserved for a connection and later has
+// keys.
 type srdIndex struct {
 	end  *srdEnd
 	keys *coreKeys
 }
 
-// random makes bytes of a stream of randomness.
+// random is an io.Reader of bytes from a seeded generator.
 type random struct{ rng *rand.Rand }
 
 func (r random) Read(b []byte) (int, error) {
@@ -129,7 +130,7 @@ func (t *SRD) host(i int) *srdHost {
 	return h
 }
 
-// cold reports whether connections are made at their first data.
+// cold reports whether connections open only when the first data are sent.
 func (t *SRD) cold() bool { return t.cfg.Host != nil && t.cfg.Host.delays != nil }
 
 // Open implements Transport.
@@ -143,8 +144,8 @@ func (t *SRD) Open(f *Flow) error {
 	return nil
 }
 
-// between returns the near end of the connection from one machine to another. It creates the
-// connection if there is none.
+// between returns the local end of the connection from one machine to another. If the connection
+// does not exist, between creates it.
 func (t *SRD) between(from, to int) (*srdEnd, error) {
 	a, b := t.host(from), t.host(to)
 	if e := a.find(b); e != nil {
@@ -162,7 +163,7 @@ func (h *srdHost) find(remote *srdHost) *srdEnd {
 	return nil
 }
 
-// connect makes the connection of two hosts. Host a initiates it.
+// connect creates the connection between two hosts. Host a initiates the handshake.
 func (t *SRD) connect(a, b *srdHost) (*srdEnd, error) {
 	x, err := newSRDEnd(a, b)
 	if err != nil {
@@ -181,14 +182,14 @@ func (t *SRD) connect(a, b *srdHost) (*srdEnd, error) {
 	return x, nil
 }
 
-// turn returns the time at which the connection from a to b is made, before time zero. A
-// host's connections are made one after the other, unless the plan asks for all at once. If
-// they are made at once, the probes of their paths fill queues and are lost, and initiations
-// need cookies.
+// turn returns the time, before time zero, at which the connection from a to b opens. A host's
+// connections open one after another, unless the plan requests them all at once. If connections
+// opened at the same time, the probes of their paths would fill queues and be lost, and initiations
+// would need cookies.
 //
-// Paths are also opened at equal intervals. If two connections are in step, each challenge
-// of one meets a challenge of the other on a common link. Its queueing delay there would
-// count as part of the length of the path.
+// The interval between connections also keeps their path challenges apart. If two connections
+// opened in step, each challenge of one would meet a challenge of the other on a common link. The
+// queueing delay of such a challenge would count as part of the path's base RTT.
 func (t *SRD) turn(a, b *srdHost) time.Duration {
 	if t.cfg.AtOnce {
 		return 0
@@ -200,16 +201,16 @@ func (t *SRD) turn(a, b *srdHost) time.Duration {
 }
 
 const (
-	// connectEvery is about twice the time of the probes of 32 paths at 10 Gbit/s.
+	// connectEvery is about twice the time to send the probes of 32 paths at 10 Gbit/s.
 	connectEvery = 500 * time.Microsecond
-	// connectPath is the interval of the first challenges of a connection's paths (openEvery
-	// of package srd). The handshake takes connectRest, with the size probes of the last
-	// path on a fabric.
+	// connectPath is the interval between the first challenges of a connection's paths (openEvery
+	// of package srd). connectRest is the time for the handshake, and for the size probes of the
+	// last path on a fabric.
 	connectPath = 300 * time.Microsecond
 	connectRest = time.Millisecond
 )
 
-// call starts the handshake, with all paths known at both ends.
+// call starts the handshake, after both ends have received the list of all paths.
 func (e *srdEnd) call() {
 	e.called, e.peer.called = true, true
 	now := e.host.engine.Now()
@@ -219,11 +220,11 @@ func (e *srdEnd) call() {
 	e.service()
 }
 
-// Settled implements Transport: it reports whether every path is in use, with its full
-// packet size.
+// Settled implements Transport, and reports whether every path is in use with its full packet size.
 func (t *SRD) Settled() bool { return t.settled((*srdEnd).settled) }
 
-// settled reports whether all ends are settled, or need not be.
+// settled reports whether the function is holds for all ends. For cold connections it always
+// returns true.
 func (t *SRD) settled(is func(*srdEnd) bool) bool {
 	if t.cold() {
 		return true
@@ -255,7 +256,7 @@ func (t *SRD) Stats() Stats {
 	}
 }
 
-// leastPacket returns the size of the smallest full packet on any path in use.
+// leastPacket returns the size in bytes of the smallest full packet on any active path.
 func (t *SRD) leastPacket() (least int) {
 	for _, h := range t.hosts {
 		if h == nil {
@@ -293,7 +294,7 @@ func (t *SRD) sum() (s Stats) {
 	return s
 }
 
-// Reserve implements srd.Indexes for the connection that is being made.
+// Reserve implements srd.Indexes for a connection that is being created.
 func (h *srdHost) Reserve(c *coreConn) uint32 {
 	h.next++
 	for _, e := range h.ends {
@@ -325,8 +326,8 @@ func (h *srdHost) Receive(p *net.Packet) {
 	h.engine.Free(p)
 }
 
-// take passes a packet to its connection, and returns the connection's end. at is the
-// kernel's stamp, or 0 if there is none.
+// take passes a packet to its connection, and returns this host's end of the connection. at is the
+// kernel's timestamp, or 0 without one.
 func (h *srdHost) take(p *net.Packet, at mono.Time) *srdEnd {
 	t := srd.Tuple{Sock: p.Dst.Port() - h.base, Local: srd.UplinkOf(p.Dst.Addr(), 0), Remote: p.Src}
 	index, ok := srd.DataIndex(p.Data)
@@ -349,8 +350,8 @@ func (h *srdHost) take(p *net.Packet, at mono.Time) *srdEnd {
 	return i.end
 }
 
-// source returns the source address of packets on a tuple. If the tuple has none, the host's
-// routes choose the host's first address.
+// source returns the source address for packets of a path. If the tuple has no local address, the
+// host's routes choose the host's first address.
 func (h *srdHost) source(t srd.Tuple) netip.AddrPort {
 	a := t.Local.Addr()
 	if !a.IsValid() {
@@ -381,7 +382,7 @@ func (h *srdHost) greet(t srd.Tuple, p *net.Packet) *srdEnd {
 	return nil
 }
 
-// config returns the configuration of a connection to a remote host.
+// config returns the configuration of the connection to a remote host.
 func (h *srdHost) config(remote *srdHost) (coreConfig, error) {
 	t := h.srd
 	policy, err := t.cfg.policy(t.rng.Uint64())

@@ -12,9 +12,10 @@ import (
 )
 
 const (
-	// timerTick is the granularity of timers. A packet at 400 Gbit/s takes 80 ns.
+	// timerTick is the granularity of simulated timers. For comparison, a packet of 4,000 bytes
+	// takes 80 ns at 400 Gbit/s.
 	timerTick = 10 * time.Nanosecond
-	// zeroBytes is the largest message.
+	// zeroBytes is the size in bytes of the largest message.
 	zeroBytes = srd.MaxPacket
 )
 
@@ -40,24 +41,24 @@ type srdEnd struct {
 	wake  mono.Time // earliest timer that is set; Never: none
 	due   mono.Time // when service is due
 
-	// These fields are used on hosts that are processes:
+	// The fields called and touched are used only on hosts that model a process.
 	called  bool // the connection has been asked for
 	touched bool // it is to be served
 	trains  int  // sent in this round
 }
 
-// endApp is the application of an end: flows of messages without a tunnel, or a tunnel.
+// endApp is the application at one end of a connection: either flows of messages, or a tunnel.
 type endApp interface {
 	srd.Source
 	deliver(now mono.Time, m *srd.Message)
 	advance(now mono.Time)
 	deadline() mono.Time
-	// restarted reports that the peer is a new process, ended that this process ends.
+	// restarted is called when the peer is a new process, and ended when this process ends.
 	restarted(now mono.Time)
 	ended(now mono.Time)
 }
 
-// srdFlow is one flow of a connection.
+// srdFlow is the sending state of one flow of a connection.
 type srdFlow struct {
 	flow *Flow
 	end  *srdEnd
@@ -76,8 +77,8 @@ func newSRDEnd(h, remote *srdHost) (*srdEnd, error) {
 	return e, nil
 }
 
-// tuples returns all tuples to the peer: every pair of addresses, with each port of this end and
-// the peer's first port. As in the daemon, the ports are outermost.
+// tuples returns all 4-tuples of paths to the peer: every pair of addresses, with each local port
+// and the peer's first port. As in the daemon, the outermost loop is over the ports.
 func (e *srdEnd) tuples() (v []srd.Tuple) {
 	for n := range e.host.srd.cfg.Ports {
 		for _, to := range e.remote.Addrs() {
@@ -102,7 +103,7 @@ func (e *srdEnd) settled() bool {
 	return len(paths) >= len(e.tuples())
 }
 
-// turnOf returns the flow whose turn is next, or nil if there is none.
+// turnOf returns the next flow to send from, or nil if there is none.
 func (e *srdEnd) turnOf() *srdFlow {
 	if len(e.ring) == 0 {
 		return nil
@@ -113,12 +114,12 @@ func (e *srdEnd) turnOf() *srdFlow {
 	return e.ring[e.turn]
 }
 
-// hash replaces a hash of the inner five-tuple: it is Knuth's multiplicative hash (The Art
-// of Computer Programming, volume 3, section 6.4).
+// hash replaces a hash of the inner five-tuple with Knuth's multiplicative hash (The Art of
+// Computer Programming, volume 3, section 6.4).
 func (f *srdFlow) hash() uint32 { return uint32(f.flow.ID+1) * 2654435761 }
 
-// Waiting implements srd.Source: programs that use the transport directly do not report
-// whether they have data.
+// Waiting implements srd.Source. It returns 0, because programs that use the transport directly do
+// not report waiting data.
 func (e *srdEnd) Waiting() int { return 0 }
 
 // Peek implements srd.Source.
@@ -130,7 +131,7 @@ func (e *srdEnd) Peek(mono.Time) (flow uint32, bytes int, ok bool) {
 	return f.hash(), int(min(f.left, zeroBytes)), true
 }
 
-// Pull implements srd.Source: flows take turns, message by message.
+// Pull implements srd.Source. Flows send in turn, one message each.
 func (e *srdEnd) Pull(_ mono.Time, most int) (m srd.Message, ok bool) {
 	f := e.turnOf()
 	if f == nil {
@@ -151,7 +152,7 @@ func (e *srdEnd) Pull(_ mono.Time, most int) (m srd.Message, ok bool) {
 // Backlog implements srd.Source.
 func (e *srdEnd) Backlog() bool { return len(e.ring) > 0 }
 
-// drain passes received messages to their flows.
+// drain passes received messages to the application.
 func (e *srdEnd) drain() {
 	now := e.host.engine.Now()
 	if e.conn.Restarted() {
@@ -170,19 +171,19 @@ func (e *srdEnd) drain() {
 func (e *srdEnd) deliver(_ mono.Time, m *srd.Message) {
 	f := e.peer.flow(int(binary.BigEndian.Uint32(m.Imm[:])))
 	if m.Expired {
-		// The application sends these bytes again.
+		// The application sends the bytes of this message again.
 		f.again(int64(binary.BigEndian.Uint32(m.Imm[4:])))
 		return
 	}
 	f.flow.Deliver(len(m.Data))
 }
 
-// advance and deadline implement endApp: flows have no timers.
+// advance and deadline implement endApp. Flows of messages have no timers.
 func (e *srdEnd) advance(mono.Time)   {}
 func (e *srdEnd) deadline() mono.Time { return mono.Never }
 
-// restarted and ended implement endApp: messages of an ended connection are not sent again,
-// so plans restart tunnels only.
+// restarted and ended implement endApp. Messages of an ended connection are not sent again, so
+// plans may restart tunnels only.
 func (e *srdEnd) restarted(mono.Time) {}
 func (e *srdEnd) ended(mono.Time)     {}
 
@@ -195,8 +196,8 @@ func (e *srdEnd) flow(id int) *srdFlow {
 	panic("lab: message of no flow")
 }
 
-// again gives n bytes back to the flow, to be sent again. The transport had given up their
-// messages.
+// again returns n bytes to the flow, to be sent once more. Before this call the transport has given
+// up the messages with these bytes.
 func (f *srdFlow) again(n int64) {
 	if f.left == 0 {
 		f.end.ring = append(f.end.ring, f)
@@ -205,8 +206,8 @@ func (f *srdFlow) again(n int64) {
 	f.end.service()
 }
 
-// service lets the connection do all the work that is due, and sets its timer. On a process,
-// it schedules that work.
+// service lets the connection do all work that is due, and sets its timer. On a host that models a
+// process, service only schedules the work.
 func (e *srdEnd) service() {
 	if p := e.host.process; p != nil {
 		if !e.called {
@@ -223,7 +224,7 @@ func (e *srdEnd) service() {
 	e.arm(now)
 }
 
-// arm sets the timer.
+// arm sets the timer to the connection's next deadline.
 func (e *srdEnd) arm(now mono.Time) {
 	at, _ := e.conn.Deadline()
 	at = at.Min(e.app.deadline())
@@ -237,7 +238,7 @@ func (e *srdEnd) arm(now mono.Time) {
 	}
 }
 
-// onTimer runs at each time that was once set.
+// onTimer runs at each time for which a timer was set, even if the deadline has moved since.
 func (e *srdEnd) onTimer() {
 	now := e.host.engine.Now()
 	if now < e.wake {
@@ -258,8 +259,8 @@ func (e *srdEnd) onTimer() {
 	}
 }
 
-// next sends one train, a burst of packets. It builds the train in the buffer of a packet. A
-// train of one packet stays in it.
+// next sends one train. next builds the train in the buffer of a packet. If the train has one
+// packet, the packet keeps this buffer.
 func (e *srdEnd) next(now mono.Time) bool {
 	h, t := e.host, e.train
 	p := h.engine.NewPacket()

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Summary describes one case in numbers, over all its runs.
+// Summary summarizes all runs of one case.
 type Summary struct {
 	Runs  int
 	Flows int // counted
@@ -23,9 +23,9 @@ type Summary struct {
 	Packets       uint64
 	Peak          int // bytes, of the longest queue of a switch
 
-	// For endless flows, Jain is the smallest of Jain's fairness indices of their goodput,
-	// one for each sample. Least is the smallest share of a flow in a sample, relative to
-	// the mean of all flows in it.
+	// Jain is the smallest of the samples' fairness indices (Jain et al.) of the endless flows'
+	// goodput. Least is the smallest share of a flow in a sample, relative to the mean of all flows
+	// in that sample.
 	Jain  float64
 	Least float64
 	// Goodput is the mean goodput of the endless flows, in Gbit/s.
@@ -34,7 +34,7 @@ type Summary struct {
 	samples int // in Goodput
 }
 
-// Value returns the figure with the name of a goal. ok is false if there is no such figure.
+// Value returns the metric that a goal names. ok is false if there is no such metric.
 func (s *Summary) Value(name string) (v float64, ok bool) {
 	switch name {
 	case "mean_us":
@@ -69,8 +69,8 @@ func (s *Summary) Value(name string) (v float64, ok bool) {
 	return v, true
 }
 
-// Summarize summarizes the runs of a case. Only flows of the group count; "" stands for all
-// flows that have an end. The first samples, skip of them, do not count.
+// Summarize summarizes the runs of a case. Only flows of the group are included. The empty group
+// stands for all flows that have an end. The first skip samples are ignored.
 func Summarize(runs []*Result, group string, skip int) Summary {
 	s := Summary{Runs: len(runs), Jain: 1, Least: 1}
 	var times, ratios []float64
@@ -105,7 +105,7 @@ func Summarize(runs []*Result, group string, skip int) Summary {
 	return s
 }
 
-// spread returns mean, median, 99th percentile (nearest rank) and maximum.
+// spread returns the mean, the median, the 99th percentile (nearest rank) and the maximum of v.
 func spread(v []float64) (mean, median, p99, most float64) {
 	if len(v) == 0 {
 		return 0, 0, 0, 0
@@ -118,7 +118,7 @@ func spread(v []float64) (mean, median, p99, most float64) {
 	return mean / float64(len(v)), rank(0.5), rank(0.99), v[len(v)-1]
 }
 
-// fairness evaluates the samples of the endless flows.
+// fairness computes Jain and Least from the samples of the endless flows.
 func (s *Summary) fairness(r *Result, skip int) {
 	for _, row := range r.Samples[min(skip, len(r.Samples)):] {
 		var sum, squares, least float64

@@ -7,9 +7,9 @@ import (
 	"github.com/srdtun/srdtun/lab/workload"
 )
 
-// Point is one network of the sweep over networks of all kinds. All points have the same
-// traffic, over fabrics that differ in one respect from an ordinary one. A transport that is
-// tuned for one round trip, or one rate, would show a sudden loss of speed at some point.
+// Point is one network of the sweep, which covers many kinds of networks. All points have the same
+// traffic, and each fabric differs in one property from an ordinary fabric. A transport that is
+// tuned for one round trip or rate would suddenly slow down at some point.
 type Point struct {
 	Name   string
 	RTT    time.Duration // between leaves, of an empty network
@@ -23,25 +23,25 @@ type Point struct {
 	Size   int64 // bytes of each flow
 	Alone  bool  // one flow only
 	Short  bool  // part of the short sweep
-	// Series names points that follow each other in one parameter. From one point of a
-	// series to the next, flows may take longer in proportion to their round trip. A larger
-	// increase is a cliff.
+	// Series names a series of points that differ only in the value of one parameter. From one
+	// point of a series to the next, completion times may grow in proportion to the round trip. A
+	// larger increase is a cliff.
 	Series string
 
-	// Known are ratios that are too high today, by the host's name. They are faults of the
-	// transport, and no run may be worse (SweepResult.Worse).
+	// Known holds ratios that are too high today, by the host model's name. Known ratios are faults
+	// of the transport, and no run may exceed them (SweepResult.Worse).
 	Known map[string]Ratio
 }
 
-// Ratio compares completion times with TCP's on the same network with the same seed, as the median
-// over all seeds. Mean is the ratio of a run's mean times, and Max is the ratio of its longest
-// flows. The longest flow over all seeds would depend on chance: a host's pause of a millisecond,
-// or a TCP timeout of 200 ms. Cliff is the mean time in round trips, divided by the mean time of
-// the series' point before. Zero means that there is no such point.
+// Ratio compares completion times with those of TCP on the same network with the same seed, as the
+// median over all seeds. Mean compares the mean times of a run, and Max compares the longest flows.
+// The longest flow over all seeds would depend on chance, such as a host's pause of a millisecond
+// or a TCP timeout of 200 ms. Cliff is the mean time in round trips, divided by the mean time at
+// the previous point of the series. A Cliff of zero means that there is no previous point.
 type Ratio struct{ Mean, Max, Cliff float64 }
 
-// ordinary returns a point that differs in one respect from the common base: a small fabric
-// of 100 Gbit/s.
+// ordinary returns a point that differs in one property from the base, a small fabric of 100
+// Gbit/s.
 func ordinary(name string, change func(*Point)) Point {
 	p := Point{Name: name, RTT: 8 * time.Microsecond, Gbit: 100, MTU: 9000, Queue: 400_000, Over: 1, Hosts: 4, Leaves: 4, Size: 2 << 20}
 	change(&p)
@@ -60,7 +60,7 @@ func into(n int, size int64, short bool) Point {
 	})
 }
 
-// SweepPoints returns all networks of the sweep.
+// SweepPoints returns all points of the sweep.
 func SweepPoints() []Point {
 	v := []Point{ordinary("ordinary", func(p *Point) { p.Short = true })}
 	for _, us := range []int{10, 50, 200, 400, 480, 520, 560, 700, 1000, 3000} {
@@ -100,13 +100,13 @@ func SweepPoints() []Point {
 	return v
 }
 
-// These are the transports of the sweep, by their names in its plans.
+// These constants are the names of transports in the sweep's plans.
 const (
 	sweepSRD = "srd"
 	sweepTCP = "tcp"
 )
 
-// sweepLimit is the longest time of a run. A flow that is then still open counts as
+// sweepLimit bounds the virtual time of a run. A flow that is still open at the limit counts as
 // completed at that time.
 const sweepLimit = 20 * time.Second
 
@@ -136,10 +136,12 @@ func (x *Point) plan() *Plan {
 	return p
 }
 
-// sweepPorts is a multiple of the number of spines of the largest fabric.
+// sweepPorts is the number of source ports, a multiple of the number of spines in the largest
+// fabric.
 const sweepPorts = 32
 
-// In flows, each host sends to a host of the next leaf, or all hosts send to the last one.
+// flows returns the traffic: either each host sends to a host of the next leaf, or all hosts send
+// to the last host.
 func (x *Point) flows(hosts int) (v []FlowPlan) {
 	switch {
 	case x.Alone:
@@ -156,7 +158,7 @@ func (x *Point) flows(hosts int) (v []FlowPlan) {
 	return v
 }
 
-// SweepResult is the result of a point on one kind of host.
+// SweepResult is the result of a point for one host model.
 type SweepResult struct {
 	Host      string
 	SRD, TCP  Summary
@@ -165,7 +167,7 @@ type SweepResult struct {
 	KnownMiss Ratio // Point.Known's
 }
 
-// Sweep plays points in their order, and passes each result to tell.
+// Sweep simulates the points in their order, and passes each result to tell.
 func Sweep(points []Point, hosts []*HostModel, seeds []uint64, tell func(*Point, []SweepResult)) error {
 	type place struct{ series, host string }
 	before := map[place]float64{} // mean in round trips
@@ -189,7 +191,7 @@ func Sweep(points []Point, hosts []*HostModel, seeds []uint64, tell func(*Point,
 	return nil
 }
 
-// Play plays the point with several seeds, on each kind of host.
+// Play simulates the point with several seeds, for each host model.
 func (x *Point) Play(hosts []*HostModel, seeds []uint64) (v []SweepResult, err error) {
 	p := x.plan()
 	tcp, open, err := playSweep(p, 1, Ideal, seeds)
@@ -209,7 +211,7 @@ func (x *Point) Play(hosts []*HostModel, seeds []uint64) (v []SweepResult, err e
 	return v, nil
 }
 
-// ratioOf compares runs with TCP's runs of the same seeds.
+// ratioOf compares SRD runs with the TCP runs of the same seeds.
 func ratioOf(srd, tcp []*Result) Ratio {
 	var means, longest []float64
 	for i := range srd {
@@ -221,8 +223,8 @@ func ratioOf(srd, tcp []*Result) Ratio {
 	return Ratio{Mean: mean, Max: most}
 }
 
-// playSweep plays one case with all seeds. Flows that did not complete in time count as
-// completed at the limit. open is their number.
+// playSweep simulates one case with all seeds. Flows that did not complete in time count as
+// completed at the limit. open is the number of these flows.
 func playSweep(p *Plan, i int, on *HostModel, seeds []uint64) (runs []*Result, open int, err error) {
 	for _, seed := range seeds {
 		r, err := Run(p, &p.Cases[i], on, seed, nil)
@@ -240,16 +242,16 @@ func playSweep(p *Plan, i int, on *HostModel, seeds []uint64) (runs []*Result, o
 	return runs, open, nil
 }
 
-// sweepSlack allows small excesses over TCP's times, or over a known miss. Other seeds, and
-// unrelated changes of the transport, move a point by that much.
+// sweepSlack is the factor by which times may exceed TCP's times, or a known miss. Other seeds, and
+// unrelated changes of the transport, change a point's ratios by up to this factor.
 const sweepSlack = 1.1
 
-// cliffMost bounds the value of Cliff. The ideal value is one, because a larger window takes
-// as many round trips.
+// cliffMost is the largest allowed value of Cliff. The ideal value is one, because a larger window
+// needs as many round trips.
 const cliffMost = 1.5
 
-// Worse says in which figure the point is worse than TCP, or than its known miss; "" means
-// in none.
+// Worse names the ratios in which the point exceeds TCP or its known miss. "" means that no ratio
+// does.
 func (r *SweepResult) Worse() string {
 	var text string
 	for _, c := range []struct {
@@ -267,7 +269,7 @@ func (r *SweepResult) Worse() string {
 	return text
 }
 
-// Missed reports whether the point misses its goals, known misses included.
+// Missed reports whether the point misses its goals, even if the miss is known.
 func (r *SweepResult) Missed() bool {
 	return r.Ratio.Mean > sweepSlack || r.Ratio.Max > sweepSlack || r.Ratio.Cliff > sweepSlack*cliffMost
 }

@@ -1,8 +1,8 @@
 package lab
 
-// knownRatios are the sweep's known misses, by the names of point and host: mean, max,
-// cliff. At these points flows take longer than TCP's, or much longer than at the point
-// before. Remove a line once the transport is improved. The command srdsim sweep --known
+// knownRatios holds the sweep's known misses, by the names of the point and the host model: mean,
+// max, cliff. At these points flows take longer than with TCP, or much longer than at the previous
+// point. Remove an entry once the transport has been improved. The command "srdsim sweep --known"
 // prints today's values.
 var knownRatios = map[string]map[string]Ratio{
 	"ordinary":              {"daemon": {3.21, 3.26, 0}},

@@ -11,24 +11,23 @@ import (
 // TCPConfig is the configuration of TCP connections.
 type TCPConfig struct {
 	tcp.Config
-	// If Subflows is above 1, each connection is an MPTCP connection with that many
-	// subflows.
+	// If Subflows is above 1, each connection uses MPTCP with that many subflows.
 	Subflows int
 }
 
-// tcpHeaders is the size of IPv4, TCP and the timestamp option. mptcpHeaders is the size of
-// the option that maps subflow to data.
+// tcpHeaders is the size in bytes of the headers of IPv4 and TCP with the timestamp option.
+// mptcpHeaders is the size of MPTCP's data sequence option.
 const (
 	tcpHeaders   = 52
 	mptcpHeaders = 20
 )
 
-// ackBytes is about the size of an acknowledgement with its framing. It determines the
-// round trip that a connection's handshake is assumed to have measured.
+// ackBytes is the approximate size in bytes of an acknowledgement with its framing. ackBytes
+// determines the RTT that a connection gets in place of a handshake's measurement.
 const ackBytes = 100
 
-// TCP makes a transport from the model in lab/tcp. Each flow has a connection with ports of
-// its own, open before time zero.
+// TCP is a transport made of connections of the model in lab/tcp. Each flow has a connection with
+// its own ports, open before time zero.
 type TCP struct {
 	cfg   TCPConfig
 	net   *Network
@@ -36,7 +35,7 @@ type TCP struct {
 	conns []*tcp.Conn
 }
 
-// NewTCP returns the transport for a network.
+// NewTCP returns the TCP transport for a network.
 func NewTCP(n *Network, cfg TCPConfig) *TCP {
 	t := &TCP{cfg: cfg, net: n, nics: make([]*tcp.NIC, len(n.Hosts))}
 	for i, h := range n.Hosts {
@@ -45,10 +44,10 @@ func NewTCP(n *Network, cfg TCPConfig) *TCP {
 	return t
 }
 
-// writer is a connection of either kind.
+// writer is a connection of TCP or MPTCP.
 type writer interface{ Write(n int64) }
 
-// hostLink makes a host's cable usable as a node.
+// hostLink makes a host's cable usable as a net.Node.
 type hostLink struct{ *Host }
 
 func (l hostLink) Receive(p *net.Packet) { l.Send(p) }
@@ -87,7 +86,7 @@ func (t *TCP) Open(f *Flow) error {
 	return nil
 }
 
-// delivers returns a callback that gets the total number of bytes received for f.
+// delivers returns a callback that receives the total number of bytes delivered for f.
 func delivers(f *Flow) func(total int64) {
 	told := int64(0)
 	return func(total int64) {
@@ -100,8 +99,7 @@ func delivers(f *Flow) func(total int64) {
 // Settled implements Transport.
 func (t *TCP) Settled() bool { return true }
 
-// endlessWrite is the number of bytes that an endless flow writes: more than any run can
-// carry.
+// endlessWrite is the number of bytes that an endless flow writes, more than any run can carry.
 const endlessWrite = 1 << 50
 
 // Start implements Transport.
@@ -134,7 +132,8 @@ func tcpOf(p *TransportPlan) TCPConfig {
 	return TCPConfig{Config: c, Subflows: p.Subflows}
 }
 
-// These are the algorithms by their names in plans.
+// algorithms maps the names of congestion control algorithms in plans to functions that select
+// them.
 var algorithms = map[string]func(*tcp.Config){
 	"":      func(*tcp.Config) {},
 	"cubic": func(*tcp.Config) {},
@@ -143,8 +142,8 @@ var algorithms = map[string]func(*tcp.Config){
 	"dctcp": func(c *tcp.Config) { c.Algorithm, c.ECN = tcp.DCTCP, true },
 }
 
-// mostSubflows bounds the subflows of MPTCP; kernels allow 8.
+// mostSubflows bounds the number of MPTCP subflows, of which kernels allow 8.
 const mostSubflows = 64
 
-// leastRTO keeps the retransmission timeout above any round trip in the experiments.
+// leastRTO is the smallest minimum RTO in a plan, above any round trip of the experiments.
 const leastRTO = time.Millisecond

@@ -7,63 +7,61 @@ import (
 )
 
 // Transport carries flows between the hosts of one Network, in virtual time. A run creates a
-// transport for its network, and drives it in this order:
+// transport for its network, and calls the transport's methods in this order:
 //
 //	Open    for every flow of the run, before time zero
 //	Settled again and again, while time passes, until it is true: time zero
 //	Start   for each flow, at its time
 //	Stats   when the run is over
 //
-// A transport sends by Host.Send, receives at the nodes it gave to Host.Bind, and sets
-// timers by Engine.At. It calls Flow.Deliver for each payload byte that the receiving
+// A transport sends with Host.Send, receives at the nodes that it gave to Host.Bind, and sets
+// timers with Engine.At. The transport calls Flow.Deliver for each payload byte that the receiving
 // application gets.
 type Transport interface {
-	// Open prepares for the flow f: ports, connections, handshakes. It does not send data of
-	// f.
+	// Open prepares ports, connections and handshakes for the flow f. Open does not send data of f.
 	Open(f *Flow) error
-	// Settled reports whether all preparations of Open are done.
+	// Settled reports whether all preparations of Open are complete.
 	Settled() bool
-	// Start allows f to be sent from now on.
+	// Start allows the transport to send the flow f.
 	Start(f *Flow)
-	// Stats returns the counters of all flows together since time zero.
+	// Stats returns the counters of all flows since time zero.
 	Stats() Stats
 }
 
-// Stats are a transport's counters.
+// Stats holds the counters of a transport.
 type Stats struct {
 	Packets       uint64 `json:"packets"`       // data packets sent, repetitions included
 	Retransmitted uint64 `json:"retransmitted"` // of those, sent again
 	Spurious      uint64 `json:"spurious"`      // of those, not needed, as far as the sender knows
 	Timeouts      uint64 `json:"timeouts"`      // retransmission timeouts
 	Acks          uint64 `json:"acks"`          // packets that carry only acknowledgements
-	// Overflow and NoBuffer count packets for which sockets and interfaces of hosts had no
-	// space.
+	// Overflow and NoBuffer count packets for which a host's sockets or interface had no space.
 	Overflow uint64 `json:"overflow,omitempty"`
 	NoBuffer uint64 `json:"no_buffer,omitempty"`
-	// LeastPacket is the smallest UDP payload of a full packet among the paths in use.
+	// LeastPacket is the smallest UDP payload in bytes of a full packet on any path in use.
 	LeastPacket int `json:"least_packet,omitempty"`
-	// Datagrams counts what happened to datagrams; nil means that there are none.
+	// Datagrams holds the counters of datagrams, or nil if there are none.
 	Datagrams *DatagramStats `json:"datagrams,omitempty"`
-	// Order describes the cost of restoring the order of inner flows; nil means that the
-	// transport restores no order.
+	// Order holds the cost of restoring the order of inner flows, or nil if the transport restores
+	// no order.
 	Order *OrderStats `json:"order,omitempty"`
-	// Inner holds the counters of connections inside tunnels; nil means that there are none.
+	// Inner holds the counters of connections inside tunnels, or nil if there are none.
 	Inner *InnerStats `json:"inner,omitempty"`
 }
 
 // InnerStats holds the counters of TCP inside tunnels, for both ends of all connections.
-// Repairs by a tunnel are not counted.
+// Retransmissions by the tunnel itself are not counted.
 type InnerStats struct {
 	Retransmitted uint64 `json:"retransmitted"` // segments
 	Timeouts      uint64 `json:"timeouts"`
-	// Queue counts packets that the queues in front of tunnels dropped, to signal congestion
+	// Queue counts packets that the queues in front of tunnels dropped, either to signal congestion
 	// or because they were full.
 	Queue uint64 `json:"queue"`
-	// Dropped counts packets that links between servers and the ends of tunnels dropped.
+	// Dropped counts packets that links between servers and tunnel ends dropped.
 	Dropped uint64 `json:"dropped"`
 }
 
-// Add takes the counters of another run.
+// Add adds the counters of another run.
 func (s *InnerStats) Add(o *InnerStats) {
 	s.Retransmitted += o.Retransmitted
 	s.Timeouts += o.Timeouts
@@ -71,20 +69,20 @@ func (s *InnerStats) Add(o *InnerStats) {
 	s.Dropped += o.Dropped
 }
 
-// OrderStats are the counters of all reordering buffers of a transport.
+// OrderStats holds the counters of all reordering buffers of a transport.
 type OrderStats struct {
 	Delivered uint64 `json:"delivered"` // inner packets
 	Held      uint64 `json:"held"`      // of those, held for at least one earlier packet
 	TimedOut  uint64 `json:"timed_out"` // gaps not waited for any longer
-	// MostHeld and MostBytes are the largest numbers of packets and bytes that a single
-	// buffer held at a time.
+	// MostHeld and MostBytes are the largest numbers of packets and bytes that a single buffer held
+	// at any time.
 	MostHeld  int `json:"most_held"`
 	MostBytes int `json:"most_bytes"`
 	// Longest is the longest time that a packet waited in a buffer, in microseconds.
 	Longest float64 `json:"longest_us"`
 }
 
-// Add takes the counters of another buffer, or of several.
+// Add adds the counters of one or more other buffers.
 func (s *OrderStats) Add(o *OrderStats) {
 	s.Delivered += o.Delivered
 	s.Held += o.Held
@@ -94,18 +92,19 @@ func (s *OrderStats) Add(o *OrderStats) {
 	s.Longest = max(s.Longest, o.Longest)
 }
 
-// Flow is a number of bytes to be sent from one host to another, with the outcome. A
-// transport reads the first block of fields and calls Deliver.
+// Flow describes bytes to send from one host to another, and the outcome. A transport reads the
+// first block of fields and calls Deliver.
 type Flow struct {
 	ID       int
 	Src, Dst int           // numbers of hosts
 	Size     int64         // bytes of payload; 0: endless
 	At       time.Duration // when it starts, after time zero
 	Group    string        // name of flows that are counted together
-	// Transport is the name of the transport that carries it, "" for the plan's.
+	// Transport is the name of the transport that carries the flow. "" selects the plan's
+	// transport.
 	Transport string
 
-	// State belongs to the transport.
+	// State is private data of the transport.
 	State any
 
 	begun     mono.Time
@@ -114,10 +113,11 @@ type Flow struct {
 	watch     watcher
 }
 
-// watcher is called for delivered bytes.
+// watcher is notified of delivered bytes.
 type watcher interface{ arrived(f *Flow, n int) }
 
-// Left returns the bytes that have not been delivered. An endless flow always has some left.
+// Left returns the number of bytes that have not been delivered. For an endless flow, Left never
+// returns zero.
 func (f *Flow) Left() int64 {
 	if f.Size == 0 {
 		return 1 << 62
@@ -128,9 +128,9 @@ func (f *Flow) Left() int64 {
 // Done reports whether every byte was delivered.
 func (f *Flow) Done() bool { return f.ended != 0 }
 
-// Deliver reports that the receiving application has got n more bytes of f. Each byte counts
-// once, and in a stream the bytes count in order. The flow's completion time ends with the
-// last of them.
+// Deliver counts n more bytes of f that the receiving application has received. Each byte counts
+// once, and the bytes of a stream count in order. The flow's completion time ends when the last
+// byte is delivered.
 func (f *Flow) Deliver(n int) {
 	f.delivered += int64(n)
 	f.watch.arrived(f, n)

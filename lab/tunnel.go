@@ -14,9 +14,9 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// Tunnel is TCP inside srdtun. On the transport SRD it runs the overlay with its queue and
-// its reordering buffer. Inside the tunnel, each flow has a connection of the model in
-// lab/tcp. The tunnel carries no super-frames.
+// Tunnel is a transport that carries TCP inside srdtun. On top of the transport SRD it runs the
+// overlay with its queue and its reordering buffer. Inside the tunnel, each flow has a connection
+// of the model in lab/tcp. The tunnel carries no super-frames.
 type Tunnel struct {
 	*SRD
 	tcp   TCPConfig
@@ -24,17 +24,17 @@ type Tunnel struct {
 	conns []*tcp.Conn
 }
 
-// innerLess is how much smaller the inner MTU is than the network's, so that an inner packet
-// fits into one message. In a real tunnel both may be equal, because a super-frame that is
-// cut leaves only one small remainder. Single packets of that size would each leave a
-// remainder.
+// innerLess is the difference in bytes between the network's MTU and the inner MTU, so that an
+// inner packet fits into one message. A real tunnel may use one MTU for both, because cutting a
+// super-frame leaves only one small remainder. Here each packet of that size would leave a
+// remainder, because the model has no super-frames.
 const innerLess = 100
 
-// innerWindow bounds the bytes in flight of a connection: Linux's default maximum of a send
-// buffer (tcp_wmem).
+// innerWindow bounds the bytes in flight of an inner connection. The value is Linux's default
+// maximum of a send buffer (tcp_wmem).
 const innerWindow = 4 << 20
 
-// NewTunnel returns the transport for a network.
+// NewTunnel returns the tunnel transport for a network.
 func NewTunnel(n *Network, cfg SRDConfig, inner TCPConfig) (*Tunnel, error) {
 	inner.MSS, inner.Window = 0, innerWindow
 	inner.MTU, inner.HyStart = cfg.MTU-innerLess, true
@@ -58,15 +58,15 @@ func (t *Tunnel) Open(f *Flow) error {
 	return nil
 }
 
-// join makes a connection from x to y carry the flow f.
+// join makes the connection from x to y carry the flow f.
 func (t *Tunnel) join(f *Flow, x, y *tcp.Conn) {
 	t.conns = append(t.conns, x, y)
 	y.Received = delivers(f)
 	f.State = x
 }
 
-// config returns the configuration of a flow's connection, whose handshake is assumed to
-// have measured an empty network.
+// config returns the configuration of a flow's connection. Its RTT is that of an empty network, as
+// if a handshake had measured it.
 func (t *Tunnel) config(f *Flow) tcp.Config {
 	there, _ := t.net.Path(f.Src, f.Dst, ackBytes)
 	cfg := t.tcp.Config
@@ -74,8 +74,8 @@ func (t *Tunnel) config(f *Flow) tcp.Config {
 	return cfg
 }
 
-// Settled implements Transport: every path is in use. The full packet size may be unknown,
-// because on a lossy network a probe may have been lost.
+// Settled implements Transport, and reports whether every path is in use. The full packet size of a
+// path may still be unknown, because a lossy network may have lost a probe.
 func (t *Tunnel) Settled() bool {
 	return t.settled(func(e *srdEnd) bool {
 		paths := e.conn.Paths()
@@ -91,8 +91,8 @@ func (t *Tunnel) Settled() bool {
 // Start implements Transport.
 func (t *Tunnel) Start(f *Flow) { f.State.(writer).Write(min(f.Left(), endlessWrite)) }
 
-// Stats implements Transport. The counters of the buffers start at the beginning, because
-// before time zero the buffers are empty.
+// Stats implements Transport. The overlay's counters start at time zero or earlier, because before
+// time zero the buffers are empty.
 func (t *Tunnel) Stats() Stats {
 	s := t.SRD.Stats()
 	s.Order = &OrderStats{}
@@ -129,7 +129,7 @@ func newGather() *order.Reassembler {
 	return order.NewReassembler(order.Config{Alloc: func(n int) *frame.Frame { return frame.New(make([]byte, n), nil) }})
 }
 
-// overlay is one end of a tunnel, in the role of a peer in overlay/daemon.
+// overlay is one end of a tunnel, and acts as a peer in overlay/daemon.
 type overlay struct {
 	host.Source
 	end     *srdEnd
@@ -141,14 +141,14 @@ type overlay struct {
 	ready   []*frame.Frame
 }
 
-// These are the positions of an inner packet's identification after its IPv4 header.
+// These constants are offsets after the IPv4 header of the fields that identify an inner packet.
 const (
 	innerHeader = 20
 	innerSerial = innerHeader
 	innerLeast  = innerHeader + 4
 )
 
-// Receive implements net.Node for a packet of an inner connection that begins here.
+// Receive implements net.Node for a packet of an inner connection that starts at this end.
 func (o *overlay) Receive(p *net.Packet) {
 	o.serial++
 	b := make([]byte, max(p.Size, innerLeast))
@@ -165,7 +165,7 @@ func (o *overlay) Receive(p *net.Packet) {
 	o.end.service()
 }
 
-// flowOf is a hash of an inner connection's addresses. It is good enough for the few
+// flowOf returns a hash of an inner connection's addresses. This hash is good enough for the few
 // connections of an experiment.
 func flowOf(src, dst netip.AddrPort) uint32 {
 	return uint32(src.Port())*0x9e3779b1 ^ uint32(dst.Port())*0x85ebca6b
@@ -188,23 +188,23 @@ func (o *overlay) advance(now mono.Time) {
 
 func (o *overlay) deadline() mono.Time { return o.gather.Deadline() }
 
-// restarted implements endApp: the rest of a frame that is partly sent is useless to a new
+// restarted implements endApp. It drops the rest of a partly sent frame, which is useless to a new
 // process.
 func (o *overlay) restarted(now mono.Time) {
 	o.gather.Reset(now)
 	o.Cut.Reset()
 }
 
-// ended implements endApp: frames that wait in a process, or are being reassembled, are lost
-// with it. Frames that arrive later stay in the device until the next process reads them.
+// ended implements endApp. Frames that wait in a process, or are being reassembled, are lost when
+// the process ends. Later frames stay in the device until the next process reads them.
 func (o *overlay) ended(mono.Time) {
 	o.Queue.Flush(nil)
 	o.Cut.Reset()
 	o.gather = newGather()
 }
 
-// take delivers the inner packets whose turn has come. The end's own state machine must not
-// be in a call at that time, because a connection answers at once.
+// take delivers the inner packets that are next in order. The connection's state machine must not
+// be in a call at that time, because inner TCP replies at once.
 func (o *overlay) take(now mono.Time) {
 	e := o.end
 	from := e.peer.app.(*overlay).packets

@@ -14,35 +14,35 @@ type UplinkPlan struct {
 	Delay  Duration `toml:"delay"`  // one way
 	Jitter Duration `toml:"jitter"` // standard deviation of the delay; packets keep their order
 	Loss   float64  `toml:"loss"`   // chance of a packet
-	// Reorder is the probability that a packet is delayed, by Held at most, while others
+	// Reorder is the probability that a packet is delayed, by up to Held, while later packets
 	// overtake it.
 	Reorder float64  `toml:"reorder"`
 	Held    Duration `toml:"held"`
-	// Police is a rate in Mbit/s of IP packets. Packets above this rate are dropped, except
-	// for a burst of Credit bytes.
+	// Police is the rate of a policer for IP packets, in Mbit/s. The policer drops packets above
+	// this rate, except for a burst of Credit bytes.
 	Police float64 `toml:"police"`
 	Credit int     `toml:"credit"`
-	// Back is the rate in the other direction, if it differs.
+	// Back is the rate in the other direction in Mbit/s, if it differs.
 	Back float64 `toml:"back"`
-	// Queue is the queue space of this path in bytes, in each direction; 0 means the
-	// network's.
+	// Queue is the queue size of this path in bytes, in each direction. 0 selects the network's
+	// value.
 	Queue int `toml:"queue"`
-	// MTU is the size of the largest IP packet that passes; 0 means any.
+	// MTU is the size in bytes of the largest IP packet that passes, and 0 means no limit.
 	MTU int `toml:"mtu"`
 }
 
-// AddressPlan gives two hosts several addresses each. The addresses then choose an uplink,
-// in place of ports.
+// AddressPlan assigns several addresses to each of two hosts. With several addresses, the address
+// instead of the port selects the uplink.
 type AddressPlan struct {
 	From int `toml:"from"` // of host 0
 	To   int `toml:"to"`   // of host 1
-	// Own assigns to each address of host 0 the uplink with the same number, as on a host
-	// with several interfaces. Otherwise switches choose by a hash of the five-tuple, as
-	// ECMP does.
+	// With Own set, each address of host 0 belongs to the uplink with the same number, as on a host
+	// with several interfaces. Otherwise switches select the uplink by a hash of the five-tuple, as
+	// with ECMP.
 	Own bool `toml:"own"`
 }
 
-// of returns the number of addresses of a host.
+// of returns the number of addresses of the given host.
 func (a *AddressPlan) of(host int) int {
 	if host == 0 {
 		return max(1, a.From)
@@ -50,13 +50,13 @@ func (a *AddressPlan) of(host int) int {
 	return max(1, a.To)
 }
 
-// hostRate is the rate of the cable between a host and its uplinks, in bytes per second. It
+// hostRate is the rate of the cable between a host and its uplinks, in bytes per second. This rate
 // is higher than the rate of any uplink.
 const hostRate = 10e9 / 8
 
-// NewUplinks connects two hosts by paths that share no link. A packet's UDP or TCP ports
-// choose its path, the same in both directions. So each uplink acts as if it had an address
-// of its own. The ports are distributed evenly.
+// NewUplinks connects two hosts by paths that share no link. A packet's UDP or TCP ports select the
+// path, and both directions use the same path. With this rule each uplink acts as if it had its own
+// address. Ports are distributed evenly over the uplinks.
 func NewUplinks(e *net.Engine, plans []UplinkPlan, a AddressPlan, p Ports) *Network {
 	n := &Network{Engine: e, ports: p, uplinks: plans, addresses: a, Cables: make([][]*Cable, 1)}
 	fan := net.Quality{Rate: hostRate, Queue: nicQueue}
@@ -88,7 +88,7 @@ func NewUplinks(e *net.Engine, plans []UplinkPlan, a AddressPlan, p Ports) *Netw
 	return n
 }
 
-// fork distributes a host's packets over the uplinks.
+// fork distributes a host's outgoing packets over the uplinks.
 type fork struct {
 	network *Network
 	from    int // host
@@ -105,8 +105,8 @@ func (f *fork) Receive(p *net.Packet) {
 	c.Down.Receive(p)
 }
 
-// uplinkOf returns the number of a packet's uplink, before it is reduced to the existing
-// ones.
+// uplinkOf returns the number of a packet's uplink, which the caller reduces modulo the number of
+// uplinks.
 func (n *Network) uplinkOf(p *net.Packet, from int) int {
 	here := p.Src
 	if from != 0 {
@@ -121,11 +121,11 @@ func (n *Network) uplinkOf(p *net.Packet, from int) int {
 	return int(p.Src.Port()) + int(p.Dst.Port())
 }
 
-// hashed reports whether a hash chooses uplinks.
+// hashed reports whether a hash of the five-tuple selects the uplink.
 func (a *AddressPlan) hashed() bool { return !a.Own && max(a.From, a.To) > 1 }
 
-// nearest returns the delay of a packet of size bytes over the shortest uplink,
-// and the rate of all together.
+// nearest returns the delay of a packet of size bytes over the shortest uplink, and the total rate
+// of all uplinks.
 func (n *Network) nearest(size int) (delay time.Duration, rate float64) {
 	for i, u := range n.uplinks {
 		r := u.Mbit * 1e6 / 8

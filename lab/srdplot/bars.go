@@ -12,15 +12,15 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// tones are the colours of bars. They differ in brightness as well, for readers and printers
-// without colour.
+// tones lists the colours of bars. The colours differ in brightness as well, for readers and
+// printers without colour.
 var tones = []color.RGBA{
 	palette[0],
 	{0x9a, 0xa5, 0xb1, 0xff},
 	{0xd5, 0xd9, 0xde, 0xff},
 }
 
-// Bounds of a figure of panels that is still legible at the width of a page.
+// These constants bound a figure of panels, so that it is legible at the width of a page.
 const (
 	maxPanels = 12
 	maxBars   = 16
@@ -42,7 +42,7 @@ func (p Panel) check() error {
 	return nil
 }
 
-// Sizes of a figure of panels.
+// These constants are sizes in a figure of panels.
 const (
 	barPitch    = vg.Length(17) // from one bar to the next
 	barHeight   = vg.Length(11)
@@ -55,7 +55,7 @@ const (
 	whiskerHalf = vg.Length(3)
 )
 
-// panelRows returns the height of each row of panels, and of the whole figure.
+// panelRows returns the height of each row of panels, and the total height.
 func (f Figure) panelRows() (heights []vg.Length, total vg.Length) {
 	heights = make([]vg.Length, (len(f.Panels)+columns-1)/columns)
 	for i, p := range f.Panels {
@@ -96,8 +96,8 @@ func (p Panel) draw(c draw.Canvas, left, right, top vg.Length) {
 		nameWide, valueWide = max(nameWide, names.Width(b.Name)), max(valueWide, values.Width(p.number(b.Value)))
 		most = max(most, b.High)
 	}
-	// Values are in a column of their own: right behind a bar's range, a value would look
-	// like the range's end.
+	// Values have a column of their own, because a value right behind a bar's range would look like
+	// the range's end.
 	zero := left + nameWide + valueWide + 2*nameGap
 	scale := (right - zero) / vg.Length(max(most, math.SmallestNonzeroFloat32))
 	y := top - panelHead - barPitch/2
@@ -116,7 +116,7 @@ func (p Panel) draw(c draw.Canvas, left, right, top vg.Length) {
 	c.StrokeLine2(draw.LineStyle{Color: faint, Width: 0.8}, zero, top-panelHead, zero, y+barPitch/2)
 }
 
-// drawRange draws a range as a line with a bar at either end.
+// drawRange draws a range as a line with a short bar at each end.
 func drawRange(c draw.Canvas, low, high, y vg.Length) {
 	line := draw.LineStyle{Color: ink, Width: 0.9}
 	c.StrokeLine2(line, low, y, high, y)
@@ -124,7 +124,7 @@ func drawRange(c draw.Canvas, low, high, y vg.Length) {
 	c.StrokeLine2(line, high, y-whiskerHalf, high, y+whiskerHalf)
 }
 
-// number prints a value with as many decimals as give the panel's largest value three
+// number formats a value with the number of decimals that gives the panel's largest value three
 // digits.
 func (p Panel) number(v float64) string {
 	most := 0.0

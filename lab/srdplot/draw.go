@@ -17,16 +17,16 @@ import (
 	"github.com/srdtun/srdtun/scripts/picture"
 )
 
-// The size of the picture: 8.4 by 4.6 inches at 240 dots per inch. It is sharp at full width
-// of a page and on a dense screen.
+// The picture has 8.4 by 4.6 inches with 240 dots per inch. This resolution is sharp at full page
+// width and on a dense screen.
 const (
 	width  = 8.4 * vg.Inch
 	height = 4.6 * vg.Inch
 	dpi    = 240
 )
 
-// palette is by Okabe and Ito (2008). Colour-blind readers can distinguish its colours, and
-// the first two also differ in brightness.
+// palette has the colours of Okabe and Ito (2008). Colour-blind readers can distinguish these
+// colours, and the first two also differ in brightness.
 var palette = []color.RGBA{
 	{0x00, 0x72, 0xb2, 0xff}, // blue
 	{0xd5, 0x5e, 0x00, 0xff}, // vermilion
@@ -71,10 +71,11 @@ func (f Figure) SVG() ([]byte, error) {
 	return bytes.ReplaceAll(out.Bytes(), []byte("font-family:"+svgFont), []byte("font-family:"+svgFont+svgFonts)), err
 }
 
-// A reader may lack the typeface of the picture. Arial and Helvetica have the same widths.
+// A viewer of the picture may lack the typeface Liberation Sans. Arial and Helvetica have the same
+// widths.
 const svgFont, svgFonts = "Liberation Sans", ",Arial,Helvetica,sans-serif"
 
-// size returns width and height.
+// size returns the width and the height of the picture.
 func (f Figure) size() (w, h vg.Length) {
 	if len(f.Panels) > 0 {
 		_, h = f.panelRows()
@@ -101,7 +102,7 @@ func (f Figure) draw(c vg.CanvasSizer) error {
 	return nil
 }
 
-// plot returns the figure without its texts.
+// plot returns the figure's plot without texts.
 func (f Figure) plot() (*plot.Plot, error) {
 	p := plot.New()
 	xMin, xMax, yMax := f.bounds()
@@ -125,15 +126,15 @@ func (f Figure) plot() (*plot.Plot, error) {
 	return p, nil
 }
 
-// layout places the texts among the lines.
+// layout positions the texts among the lines.
 func (f Figure) layout(p *plot.Plot, c draw.Canvas) []placed {
 	data := p.DataCanvas(c)
 	x, y := p.Transforms(&data)
 	return place(f.labels(data.Rectangle, x, y, p.Y.Max), data.Rectangle, f.onCanvas(data.Rectangle, x, y))
 }
 
-// heading writes title and subtitle flush left above the plot. The legend is at the right
-// end, where it hides no data.
+// heading writes the title and subtitle flush left above the plot. The legend is at the right end,
+// where it hides no data.
 func (f Figure) heading(c draw.Canvas) {
 	names, dashes := f.legend(c)
 	write(c, append(f.titles(c, names), names...))
@@ -142,7 +143,7 @@ func (f Figure) heading(c draw.Canvas) {
 	}
 }
 
-// titles are title and subtitle, as small as the legend needs.
+// titles returns the title and subtitle, in a font small enough to leave space for the legend.
 func (f Figure) titles(c draw.Canvas, names []placed) (v []placed) {
 	const left, least = 16, 6
 	right := c.Max.X - left
@@ -161,10 +162,11 @@ func (f Figure) titles(c draw.Canvas, names []placed) (v []placed) {
 	return v
 }
 
-// These are sizes of the legend, in points.
+// These constants are sizes of the legend, in points.
 const legendDash, legendGap, legendBetween = 22, 6, 18
 
-// legend returns the names of the lines, and the position of the dash in front of each.
+// legend returns the positioned names of the lines, and the position of the dash in front of each
+// name.
 func (f Figure) legend(c draw.Canvas) (names []placed, dashes []vg.Point) {
 	const lineHeight, rows = 16, 2
 	st := style(ink, 10.5, text.XLeft, text.YCenter)
@@ -172,7 +174,7 @@ func (f Figure) legend(c draw.Canvas) (names []placed, dashes []vg.Point) {
 	for _, l := range f.Lines {
 		widest = max(widest, st.Width(l.Name))
 	}
-	// The legend has columns of two names, the last one at the right.
+	// The legend has columns of two names, and the last column is flush right.
 	columns := (len(f.Lines) + rows - 1) / rows
 	for i, l := range f.Lines {
 		left := vg.Length(columns-1-i/rows) * (widest + legendDash + legendGap + legendBetween)

@@ -8,13 +8,14 @@ import (
 	"github.com/srdtun/srdtun/scripts/picture"
 )
 
-// Figure is the input; its methods draw it. Panels may take the place of lines.
+// Figure is the input of the command, and its methods draw the picture. A figure has either lines
+// or panels.
 type (
 	Figure picture.Figure
 	Panel  picture.Panel
 )
 
-// check refuses a figure that cannot be drawn.
+// check returns an error for a figure that cannot be drawn.
 func (f Figure) check() error {
 	if len(f.Panels) > 0 {
 		return f.checkPanels()
@@ -46,7 +47,7 @@ func (f Figure) check() error {
 	return nil
 }
 
-// checkPanels refuses panels that cannot be drawn as bars.
+// checkPanels returns an error for panels that cannot be drawn as bars.
 func (f Figure) checkPanels() error {
 	if len(f.Lines)+len(f.Spans)+len(f.Marks) > 0 {
 		return errors.New("a figure has panels or lines, not both")
@@ -73,8 +74,8 @@ func (f Figure) leastY() float64 {
 	return y
 }
 
-// bounds returns the extent of the data. Both axes begin at zero or below. A logarithmic
-// axis begins at its smallest value.
+// bounds returns the ranges of the axes that show all data. Both axes begin at zero or below. A
+// logarithmic axis begins at its smallest value.
 func (f Figure) bounds() (xMin, xMax, yMax float64) {
 	xMax = math.Inf(-1)
 	if f.XLog {

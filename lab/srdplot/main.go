@@ -1,10 +1,10 @@
-// Command srdplot draws a figure. A figure has lines over time or another axis with shaded
-// spans, panels of bars with ranges, or a table with shaded cells.
+// Command srdplot draws a figure from JSON data. A figure has lines with shaded spans, panels of
+// bars with ranges, or a table with shaded cells.
 //
 //	srdplot -o FILE.png < figure.json
 //	srdplot -o FILE.svg < figure.json
 //
-// It is a module of its own, so that the daemon does not depend on a plotting library.
+// The command is in a module of its own, so that the daemon does not depend on a plotting library.
 package main
 
 import (
@@ -16,7 +16,7 @@ import (
 	"path/filepath"
 )
 
-// maxInput bounds the input: a day of samples every 100 ms is 20 MB.
+// maxInput bounds the size of the input, because a day of samples every 100 ms has 20 MB.
 const maxInput = 64 << 20
 
 func main() {

@@ -12,8 +12,9 @@ import (
 	"github.com/srdtun/srdtun/scripts/picture"
 )
 
-// Placing of labels, in points. They are the step between two tried positions, the space
-// around a label, and the cost of hiding a piece of a line.
+// These constants control the placing of labels, and all sizes are in points. The constants are the
+// step between two candidate positions, the margin around a label, and the cost of hiding a piece
+// of a line.
 const (
 	placeStep  = 2
 	placeClear = 3
@@ -22,7 +23,7 @@ const (
 	asideCost  = 0.5 // of a step aside, against one up or down
 )
 
-// label is a text with its desired position.
+// label is a text with its preferred position.
 type label struct {
 	text string
 	st   text.Style
@@ -31,14 +32,14 @@ type label struct {
 	ups, asides [2]vg.Length
 }
 
-// placed is a label with its chosen position.
+// placed is a label with its final position.
 type placed struct {
 	label
 	at  vg.Point
 	box vg.Rectangle
 }
 
-// labels are all texts among a figure's lines, the least movable first.
+// labels returns all texts among a figure's lines, beginning with the least movable.
 func (f Figure) labels(area vg.Rectangle, x, y func(float64) vg.Length, yMax float64) (v []label) {
 	width, height := area.Size().X, area.Size().Y
 	add := func(s string, st text.Style, at vg.Point, ups, asides [2]vg.Length) {
@@ -69,10 +70,10 @@ func (f Figure) labels(area vg.Rectangle, x, y func(float64) vg.Length, yMax flo
 	return v
 }
 
-// place chooses the cheapest position for each label. The cost of a position is its
-// distance from the desired one plus the pieces of lines that it hides. A label must lie
-// within the area and must not touch a label placed before. A label without such a position
-// is left out, because the legend also names the line.
+// place chooses the cheapest position for each label. The cost of a position is its distance from
+// the preferred position plus the pieces of lines that the label hides. A label must lie within the
+// area and must not touch a previously placed label. A label without such a position is left out,
+// because the legend also names the line.
 func place(labels []label, area vg.Rectangle, lines [][]vg.Point) (v []placed) {
 	for _, l := range labels {
 		best, cost := placed{}, math.Inf(1)
@@ -96,14 +97,14 @@ func place(labels []label, area vg.Rectangle, lines [][]vg.Point) (v []placed) {
 	return v
 }
 
-// spot is a possible position of a label, with the cost of its distance from the desired
-// one.
+// spot is a candidate position of a label, with the cost of its distance from the preferred
+// position.
 type spot struct {
 	at  vg.Point
 	far float64
 }
 
-// spots returns all possible positions of a label, the nearest first.
+// spots returns all candidate positions of a label, beginning with the nearest.
 func (l label) spots() (v []spot) {
 	const aside = 5 * placeStep
 	for up := math.Ceil(-float64(l.ups[0]) / placeStep); up <= float64(l.ups[1])/placeStep; up++ {
@@ -120,7 +121,7 @@ func within(box, area vg.Rectangle) bool {
 	return box.Min.X >= area.Min.X && box.Max.X <= area.Max.X && box.Min.Y >= area.Min.Y && box.Max.Y <= area.Max.Y
 }
 
-// meets reports whether a box touches a label.
+// meets reports whether a box touches a placed label.
 func meets(box vg.Rectangle, others []placed) bool {
 	for _, o := range others {
 		if box.Min.X < o.box.Max.X+placeClear && o.box.Min.X < box.Max.X+placeClear &&
@@ -131,7 +132,7 @@ func meets(box vg.Rectangle, others []placed) bool {
 	return false
 }
 
-// hidden counts the pieces of lines that a box hides or touches.
+// hidden counts the pieces of lines that a box covers or touches.
 func hidden(box vg.Rectangle, lines [][]vg.Point) (n int) {
 	box.Min.Y -= lineClear
 	box.Max.Y += lineClear
@@ -146,7 +147,7 @@ func hidden(box vg.Rectangle, lines [][]vg.Point) (n int) {
 	return n
 }
 
-// onCanvas returns the lines of a figure, including marks, in points of the picture.
+// onCanvas returns the lines of a figure, including marks, in canvas coordinates.
 func (f Figure) onCanvas(area vg.Rectangle, x, y func(float64) vg.Length) (v [][]vg.Point) {
 	for _, m := range f.Marks {
 		v = append(v, []vg.Point{{X: area.Min.X, Y: y(m.Y)}, {X: area.Max.X, Y: y(m.Y)}})
@@ -161,7 +162,7 @@ func (f Figure) onCanvas(area vg.Rectangle, x, y func(float64) vg.Length) (v [][
 	return v
 }
 
-// write writes labels.
+// write draws the labels on the canvas.
 func write(c draw.Canvas, labels []placed) {
 	for _, l := range labels {
 		c.FillText(l.st, l.at, l.text)

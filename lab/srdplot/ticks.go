@@ -7,17 +7,17 @@ import (
 	"gonum.org/v1/plot"
 )
 
-// An axis needs at least three labels to be read; more than mostLabels labels of five
-// digits would touch each other.
+// An axis needs at least three labels to be readable. More than mostLabels labels of five digits
+// would touch each other.
 const (
 	leastLabels = 3
 	mostLabels  = 9
 )
 
-// logTicks labels a logarithmic axis, lo above 0. It labels 1, 2 and 5 times each power of
-// ten. If those are too many, it labels powers alone, or every second or third power. If
-// they are too few, it labels all multiples of a power. A short, almost linear axis gets
-// equal steps.
+// logTicks labels a logarithmic axis from lo, which must be above 0, to hi. By default the labels
+// are 1, 2 and 5 times each power of ten. If those labels are too many, logTicks labels only powers
+// of ten, or every second or third power. If the labels are too few, logTicks labels all multiples
+// of each power of ten. On a short, almost linear axis the labels have equal steps.
 func logTicks(lo, hi float64) []plot.Tick {
 	steps := logSteps(lo, hi, 1, 2, 5)
 	if len(steps) > mostLabels {
@@ -44,7 +44,7 @@ func logSteps(lo, hi float64, multiples ...float64) (v []float64) {
 	return v
 }
 
-// powerTicks labels powers of ten only, and marks steps beside them.
+// powerTicks labels only powers of ten, and marks the other steps without labels.
 func powerTicks(lo, hi float64, steps []float64) (ticks []plot.Tick) {
 	powers := logSteps(lo, hi, 1)
 	stride := (len(powers) + mostLabels - 1) / mostLabels
@@ -64,8 +64,7 @@ func powerTicks(lo, hi float64, steps []float64) (ticks []plot.Tick) {
 	return ticks
 }
 
-// roundTicks labels three to ten values that are 1, 2 or 5 times a power of ten
-// apart.
+// roundTicks returns three to ten labels whose distance is 1, 2 or 5 times a power of ten.
 func roundTicks(lo, hi float64) []plot.Tick {
 	step := math.Pow(10, math.Floor(math.Log10((hi-lo)/mostLabels)))
 	for _, k := range []float64{1, 2, 5, 10} {

@@ -8,13 +8,13 @@ import (
 	"time"
 )
 
-// bar shows progress on a terminal, and does nothing otherwise.
+// bar shows progress on a terminal, and does nothing without a terminal.
 type bar struct {
 	w    io.Writer
 	said time.Time
 }
 
-// barEvery is the interval of redrawing, and barWidth is the width in columns.
+// barEvery is the redraw interval, and barWidth is the width in columns.
 const (
 	barEvery = 200 * time.Millisecond
 	barWidth = 30

@@ -15,7 +15,7 @@ import (
 	"github.com/srdtun/srdtun/lab/compare"
 )
 
-// compareOptions are the options of the command line.
+// compareOptions holds the options of the subcommand "compare".
 type compareOptions struct {
 	out       io.Writer
 	progress  *bar
@@ -44,7 +44,7 @@ with the best of them: a table, and a figure.
 Every result is written to a file as soon as there is one. What is there already is not computed again: an
 interrupted run goes on where it was, and --redraw makes table and figure of what there is.`
 
-// compareCommand compares policies.
+// compareCommand returns the subcommand that compares path policies.
 func compareCommand() *cobra.Command {
 	var o compareOptions
 	c := &cobra.Command{
@@ -84,13 +84,13 @@ func compareCommand() *cobra.Command {
 	return c
 }
 
-// edgeGranularity is the shortest time of a host from a packet's arrival to its answer. A
-// network interface answers sooner, a process much later.
+// edgeGranularity is the shortest time that a host needs from a packet's arrival to its response. A
+// network interface responds sooner, and a user-space process much later.
 const edgeGranularity = 20 * time.Microsecond
 
-// These scales of runs do not cut flow sizes. If data mining's large flows were cut to 30
-// MB, all would have the same size. Then a system that shares a link less evenly would have
-// the smaller mean.
+// These scales do not limit flow sizes. If large flows of the data-mining workload were cut to 30
+// MB, all large flows would have the same size. With equal sizes, a system that shares a link less
+// evenly would have the smaller mean completion time.
 var (
 	quickLoads = []float64{0.3, 0.5, 0.7}
 	fullLoads  = []float64{0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9}
@@ -101,7 +101,7 @@ const (
 	fullFlows  = 1000
 )
 
-// matrix makes a matrix from the options.
+// matrix builds the matrix of cells from the options.
 func (o *compareOptions) matrix() (m compare.Matrix, err error) {
 	note := func(e error) {
 		if err == nil {
@@ -178,11 +178,11 @@ func (o *compareOptions) run(what string) error {
 	return nil
 }
 
-// A ratio that differs by less than behindShare does not count as a difference, because
-// another seed changes about as much.
+// behindShare is the smallest difference of a ratio that counts, because another seed changes a
+// ratio about as much.
 const behindShare = 0.05
 
-// requests compares the goodput of incast requests.
+// requests compares the goodput of incast requests between systems.
 func (o *compareOptions) requests(m *compare.Matrix) error {
 	var jobs []job
 	for _, c := range m.IncastCells() {
@@ -196,8 +196,8 @@ func (o *compareOptions) requests(m *compare.Matrix) error {
 	return nil
 }
 
-// flowlets prints the sizes of flowlets while one link has a quarter of its rate. It prints
-// a table for all seeds of a situation together.
+// flowlets prints the sizes of flowlets when one link has a quarter of its rate. Each table
+// combines all seeds of one cell.
 func (o *compareOptions) flowlets(m *compare.Matrix) error {
 	systems, err := compare.Systems([]string{"letflow"})
 	if err != nil {
@@ -227,15 +227,15 @@ func (o *compareOptions) flowlets(m *compare.Matrix) error {
 	return nil
 }
 
-// job is one measurement.
+// job is one measurement to compute.
 type job struct {
 	key   compare.Key
 	label string
 	play  func(progress func(float64)) (*compare.Record, error)
 }
 
-// all returns the records of all jobs: first the stored ones, then the computed ones. It
-// adds the latter to the file.
+// all returns the records of all jobs: first the stored records, then the computed ones. The
+// computed records are also appended to the file.
 func (o *compareOptions) all(jobs []job, name string) ([]compare.Record, error) {
 	file := filepath.Join(o.dir, name)
 	have, err := readRecords(file)
@@ -277,8 +277,8 @@ func readRecords(file string) ([]compare.Record, error) {
 	return compare.Read(f)
 }
 
-// compute plays jobs, some at a time, and writes each record at once. First it writes the
-// file anew: its last line may have been cut off.
+// compute runs several jobs in parallel, and writes each record at once. Before the first job,
+// compute rewrites the file, because an interrupted run may have cut off its last line.
 func (o *compareOptions) compute(todo []job, have []compare.Record, file string) ([]compare.Record, error) {
 	f, err := os.Create(file)
 	if err != nil {

@@ -17,8 +17,8 @@ type figure struct {
 	file string
 }
 
-// figures returns the pictures of a plan. Each named figure has completion times and goodput
-// of its cases, and the longest completion times over X.
+// figures returns all pictures of a plan. The pictures of each figure name show completion times
+// and goodput of its cases, and the longest completion times over X.
 func (p *planResults) figures() (v []*figure) {
 	var names []string
 	for _, c := range p.cases {
@@ -47,14 +47,14 @@ func (p *planResults) figures() (v []*figure) {
 	return slices.DeleteFunc(v, func(f *figure) bool { return len(f.Lines) == 0 })
 }
 
-// drawn reports whether the distribution of a case is drawn for its kind of hosts. Only the
-// first kind is.
+// drawn reports whether the picture shows the distribution of a case for this host model. Only the
+// first host model is drawn.
 func (p *planResults) drawn(c *caseResults) bool {
 	i := slices.IndexFunc(p.cases, func(x *caseResults) bool { return x.name == c.name })
 	return p.cases[i] == c
 }
 
-// add adds a line if it can be drawn and a colour is left.
+// add adds a line to the picture if the line can be drawn and a colour is left.
 func (f *figure) add(l picture.Line) {
 	if len(l.Points) > 1 && len(f.Lines) < mostLines {
 		f.Lines = append(f.Lines, l)
@@ -79,7 +79,7 @@ func distribution(runs []*lab.Result) (points [][2]float64) {
 	return points
 }
 
-// addSamples adds the fastest and the slowest endless flow of a case's first run.
+// addSamples adds the goodput of the fastest and of the slowest endless flow in a case's first run.
 func (f *figure) addSamples(c *caseResults) {
 	r := c.runs[0]
 	fast, slow := -1, -1
@@ -106,7 +106,8 @@ func (f *figure) addSamples(c *caseResults) {
 	}
 }
 
-// line returns the name of the case's line, or "". A second kind of hosts has a line of its own.
+// line returns the name of the line on which the case is a point, or "". Each further host model
+// has its own line.
 func (p *planResults) line(c *caseResults) string {
 	n := c.runs[0].Line
 	if n != "" && !p.drawn(c) {
@@ -115,8 +116,8 @@ func (p *planResults) line(c *caseResults) string {
 	return n
 }
 
-// longest draws the longest completion time, as a multiple of the ideal, for the cases with
-// a line.
+// longest draws the longest completion times, as multiples of the ideal, for the cases that name a
+// line.
 func (p *planResults) longest() *figure {
 	f := &figure{file: slug(p.name + ".longest"), Figure: picture.Figure{Title: p.title, Subtitle: "longest completion time", X: "bytes", Y: "multiple of the ideal", XLog: true, YLog: true}}
 	var names []string

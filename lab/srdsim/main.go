@@ -1,5 +1,5 @@
-// Command srdsim plays seeds of the simulator, one with its trace or a range of
-// them, and experiments from plan files.
+// Command srdsim runs simulations: one seed with its trace, a range of seeds, or experiments from
+// plan files.
 package main
 
 import (

@@ -17,14 +17,14 @@ import (
 	"github.com/srdtun/srdtun/scripts/picture"
 )
 
-// reportOptions are the options of the command line.
+// reportOptions holds the options of the subcommand "report".
 type reportOptions struct {
 	out    io.Writer
 	format string
 	plot   string
 }
 
-// reportCommand draws the results that the command run has written.
+// reportCommand returns the subcommand that draws the results of the subcommand "run".
 func reportCommand() *cobra.Command {
 	var o reportOptions
 	c := &cobra.Command{
@@ -73,7 +73,7 @@ func report(dir string, o *reportOptions) error {
 	return nil
 }
 
-// findPlot returns the command srdplot.
+// findPlot returns the path of the command srdplot.
 func findPlot(name string) (string, error) {
 	if name != "" {
 		return name, nil
@@ -91,7 +91,7 @@ func findPlot(name string) (string, error) {
 	return found, nil
 }
 
-// planResults are the results of one plan, case by case.
+// planResults holds the results of one plan, case by case.
 type planResults struct {
 	name, title string
 	cases       []*caseResults
@@ -102,8 +102,8 @@ type caseResults struct {
 	runs       []*lab.Result
 }
 
-// readResults reads all results in a folder: plans in the order of their names, cases in
-// their order in the plan.
+// readResults reads all results in a folder, sorted by the names of the plans, with cases in the
+// plan's order.
 func readResults(dir string) (plans []*planResults, err error) {
 	files, err := filepath.Glob(filepath.Join(dir, "*.json"))
 	if err != nil {
@@ -144,7 +144,7 @@ func addResult(plans []*planResults, r *lab.Result) []*planResults {
 	return plans
 }
 
-// slug turns a name into a part of a file name.
+// slug converts a name to a part of a file name.
 func slug(name string) string {
 	return strings.Map(func(r rune) rune {
 		switch {

@@ -6,7 +6,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// errFailed means that a seed failed or a goal was missed. The report has been printed.
+// errFailed is returned when a seed failed or a goal was missed. The report of the failure has
+// already been printed.
 var errFailed = errors.New("a seed or a goal failed")
 
 func root() *cobra.Command {

@@ -13,7 +13,7 @@ import (
 	"github.com/srdtun/srdtun/lab"
 )
 
-// runCommand plays plans.
+// runCommand returns the subcommand that runs plans.
 func runCommand() *cobra.Command {
 	var o runOptions
 	c := &cobra.Command{
@@ -33,7 +33,7 @@ func runCommand() *cobra.Command {
 	return c
 }
 
-// runOptions are the options of the command line.
+// runOptions holds the options of the subcommand "run".
 type runOptions struct {
 	out      io.Writer
 	progress *bar
@@ -71,7 +71,7 @@ func runPlans(names []string, o *runOptions) error {
 	return nil
 }
 
-// loadPlan reads a plan. Paths of its files are relative to the plan's folder.
+// loadPlan reads a plan. Paths in a plan are relative to the plan's folder.
 func loadPlan(name string) (*lab.Plan, error) {
 	base := filepath.Base(name)
 	p, err := lab.Load(base, func(file string) ([]byte, error) {
@@ -109,8 +109,8 @@ func runPlan(p *lab.Plan, o *runOptions) (met bool, err error) {
 	return met, nil
 }
 
-// runOn prints the row of a case on one kind of host. It runs the case, and the cases in its
-// NoWorse, unless they have been run.
+// runOn prints a case's row of results for one host model. If necessary, runOn first runs the case
+// and the cases in its NoWorse.
 func runOn(p *lab.Plan, c *lab.Case, on *lab.HostModel, done map[string]*lab.Summary, w io.Writer, o *runOptions) (met bool, err error) {
 	s, err := summarize(p, c, on, done, o)
 	if err != nil {
@@ -139,7 +139,8 @@ func runOn(p *lab.Plan, c *lab.Case, on *lab.HostModel, done map[string]*lab.Sum
 	return len(missed) == 0, nil
 }
 
-// summarize runs a case on one kind of host, unless it has been run, and writes its results.
+// summarize returns a case's summary for one host model. On first use it runs the case and writes
+// the results.
 func summarize(p *lab.Plan, c *lab.Case, on *lab.HostModel, done map[string]*lab.Summary, o *runOptions) (*lab.Summary, error) {
 	name := lab.SummaryName(c.Name, on.Name)
 	if s := done[name]; s != nil {
@@ -154,7 +155,7 @@ func summarize(p *lab.Plan, c *lab.Case, on *lab.HostModel, done map[string]*lab
 	return &s, writeResults(o.dir, p, c, on, runs)
 }
 
-// runCase runs a case with all its seeds.
+// runCase runs a case on one host model with each of its seeds.
 func runCase(p *lab.Plan, c *lab.Case, on *lab.HostModel, o *runOptions) (runs []*lab.Result, err error) {
 	seeds, err := o.seedsOf(p)
 	if err != nil {
@@ -174,7 +175,7 @@ func runCase(p *lab.Plan, c *lab.Case, on *lab.HostModel, o *runOptions) (runs [
 	return runs, nil
 }
 
-// seedsOf returns the seeds of the options, or the plan's.
+// seedsOf returns the seeds of the command line, or by default the plan's seeds.
 func (o *runOptions) seedsOf(p *lab.Plan) (v []uint64, err error) {
 	switch {
 	case o.seed != 0:
@@ -189,7 +190,7 @@ func (o *runOptions) seedsOf(p *lab.Plan) (v []uint64, err error) {
 	return v, err
 }
 
-// goals names the missed goals.
+// goals returns a text that names the missed goals.
 func goals(c *lab.Case, missed, known []string) string {
 	switch {
 	case len(missed) > 0:
@@ -202,7 +203,7 @@ func goals(c *lab.Case, missed, known []string) string {
 	return "-"
 }
 
-// writeResults writes each run to a file of its own.
+// writeResults writes each run to its own file.
 func writeResults(dir string, p *lab.Plan, c *lab.Case, on *lab.HostModel, runs []*lab.Result) error {
 	if dir == "" {
 		return nil

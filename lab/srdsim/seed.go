@@ -11,7 +11,7 @@ import (
 	"github.com/srdtun/srdtun/sim/swarm"
 )
 
-// seedCommand plays one seed.
+// seedCommand returns the subcommand that runs one seed.
 func seedCommand() *cobra.Command {
 	var verbose bool
 	c := &cobra.Command{

@@ -19,17 +19,17 @@ import (
 )
 
 const (
-	// progressEvery is the interval of a soak's progress reports without a terminal.
+	// progressEvery is the interval of progress reports if the output is not a terminal.
 	progressEvery = 10 * time.Second
-	// soakGC is the allowed growth of the heap between garbage collections, in per cent. A
-	// seed's memory is soon garbage. A soak runs a fifth faster than with the default of
-	// 100.
+	// soakGC is the growth of the heap between garbage collections, in per cent. This growth is
+	// large because most memory of a seed is soon garbage. With this value a soak runs a fifth
+	// faster than with the default of 100.
 	soakGC = 400
-	// stackBytes is the number of shown bytes of a panic's stack.
+	// stackBytes is the number of bytes to print of a panic's stack.
 	stackBytes = 1500
 )
 
-// soakCommand plays a range of seeds.
+// soakCommand returns the subcommand that runs a range of seeds.
 func soakCommand() *cobra.Command {
 	s := &soak{}
 	var seeds string
@@ -53,7 +53,7 @@ func soakCommand() *cobra.Command {
 	return c
 }
 
-// parseRange reads "A..B", or "A" alone.
+// parseRange parses "A..B", or "A" alone.
 func parseRange(s string) (from, to uint64, err error) {
 	a, b, ok := strings.Cut(s, "..")
 	if !ok {
@@ -67,8 +67,8 @@ func parseRange(s string) (from, to uint64, err error) {
 	return from, to, nil
 }
 
-// soak plays seeds from..to. Failures go to out, progress to progress, or to the bar on a
-// terminal.
+// soak runs the seeds from..to. Failures are written to out, and progress is written to progress,
+// or to the bar on a terminal.
 type soak struct {
 	from, to      uint64
 	first         bool
@@ -107,7 +107,7 @@ func (s *soak) run() error {
 	return nil
 }
 
-// judge judges the speed of all seeds together, or records it.
+// judge judges the transfer speeds of all seeds together, or writes them to a file.
 func (s *soak) judge() error {
 	if s.record == "" {
 		return s.speeds.Judge(s.out)
@@ -119,7 +119,7 @@ func (s *soak) judge() error {
 	return errors.Join(s.speeds.Write(f), f.Close())
 }
 
-// work plays seeds until none are left.
+// work runs seeds until no seed is left.
 func (s *soak) work() {
 	for {
 		n := s.from + s.next.Add(1) - 1
@@ -136,7 +136,7 @@ func (s *soak) ended() bool {
 	return s.first && s.failed > 0
 }
 
-// play plays one seed. A seed that panics has failed.
+// play runs one seed. A seed that panics counts as failed.
 func play(n uint64) (r swarm.Report) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -146,7 +146,7 @@ func play(n uint64) (r swarm.Report) {
 	return swarm.Play(n, nil)
 }
 
-// note counts an outcome and reports progress.
+// note counts the outcome of a seed and reports progress.
 func (s *soak) note(r swarm.Report) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

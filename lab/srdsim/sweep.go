@@ -13,7 +13,7 @@ import (
 	"github.com/srdtun/srdtun/lab"
 )
 
-// sweepOptions are the options of the command line.
+// sweepOptions holds the options of the subcommand "sweep".
 type sweepOptions struct {
 	out      io.Writer
 	progress *bar
@@ -24,7 +24,7 @@ type sweepOptions struct {
 	known    bool
 }
 
-// sweepCommand plays the sweep over networks of all kinds.
+// sweepCommand returns the subcommand that runs the sweep over many kinds of networks.
 func sweepCommand() *cobra.Command {
 	var o sweepOptions
 	c := &cobra.Command{
@@ -104,7 +104,7 @@ func writePoint(w io.Writer, x *lab.Point, r *lab.SweepResult) {
 		r.SRD.Mean, r.SRD.Max, r.SRD.Drops, r.Open[0], r.TCP.Mean, r.TCP.Max, r.Ratio.Mean, r.Ratio.Max, r.Ratio.Cliff, verdict)
 }
 
-// writeKnown prints a line for the table of known misses.
+// writeKnown prints an entry for the table of known misses.
 func writeKnown(w io.Writer, x *lab.Point, results []lab.SweepResult) {
 	var v []string
 	for i := range results {

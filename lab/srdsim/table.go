@@ -8,9 +8,9 @@ import (
 	"github.com/srdtun/srdtun/lab"
 )
 
-// newTable begins a table of cases. Completion times are in microseconds and as
-// multiples of the ideal; jain, least and gbps are of endless flows. A case without
-// flows of a kind has "-" there.
+// newTable writes the header of the table of cases. Completion times are in microseconds and as
+// multiples of the ideal. The columns jain, least and gbps cover endless flows. A case without
+// flows of the respective kind has "-" in such a column.
 func newTable(w io.Writer) *tabwriter.Writer {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(t, "case\thost\tflows\tmean us\tmedian\tp99\tmax\tmean/ideal\tmedian\tp99\tmax\t"+

@@ -5,8 +5,8 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// alarm is a timer that is moved far more often than it expires. Moving it later costs
-// nothing: the queued event comes too early, and schedules another.
+// alarm is a timer that is postponed far more often than it expires. Postponing is cheap: the
+// queued event fires too early, and schedules another event.
 type alarm struct {
 	engine *net.Engine
 	at     mono.Time // 0: off
@@ -21,7 +21,7 @@ func newAlarm(e *net.Engine, ring func()) *alarm {
 	return a
 }
 
-// set moves the alarm to t; 0 turns it off.
+// set moves the alarm to the time t, and 0 turns the alarm off.
 func (a *alarm) set(t mono.Time) {
 	a.at = t
 	if t != 0 && (a.armed == 0 || t < a.armed) {

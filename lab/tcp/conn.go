@@ -8,7 +8,7 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// Stats are the counters of one end.
+// Stats holds the counters of one end of a connection.
 type Stats struct {
 	Segments       uint64 // with data, repetitions included
 	Bytes          uint64 // of payload in them
@@ -25,13 +25,13 @@ type Stats struct {
 	Early      uint64 // segments that came before their turn
 }
 
-// Conn is one end of a connection. Write, Receive and its alarms drive it. It calls back at
-// the very end of each of these calls, when its state is consistent; a callback may call
-// Write.
+// Conn is one end of a TCP connection. The state of a Conn changes in Write, in Receive and when an
+// alarm expires. Callbacks run at the end of each of these calls, when the state is consistent, so
+// a callback may call Write.
 type Conn struct {
 	Stats Stats
-	// Acked is called when written bytes are acknowledged, Received when bytes came in
-	// order. Both get the total number so far, and both may be nil.
+	// Acked is called when written bytes are acknowledged, and Received when bytes have arrived in
+	// order. Both callbacks get the total number so far, and both may be nil.
 	Acked    func(total int64)
 	Received func(total int64)
 
@@ -47,11 +47,11 @@ type Conn struct {
 	synTries      int
 	answered      bool // a SYN, and nothing has come since
 
-	// These fields are for incoming data.
+	// The following fields hold the state of incoming data.
 	in     receiver
 	ackDue *alarm
 
-	// These fields are for outgoing data.
+	// The following fields hold the state of outgoing data.
 	written int64
 	board   scoreboard
 	win     window
@@ -60,7 +60,7 @@ type Conn struct {
 	queued  bool // at the NIC
 	sentAt  mono.Time
 
-	// These fields are for round trips, losses and the window.
+	// The following fields hold the state of round trips, losses and the window.
 	rtt     rtt
 	rack    rack
 	phase   phase
@@ -88,7 +88,7 @@ const (
 	open
 )
 
-// phase is the sender's reaction to losses.
+// phase is the sender's state in its reaction to losses.
 type phase uint8
 
 const (
@@ -97,8 +97,8 @@ const (
 	loss           // after a retransmission timeout
 )
 
-// NewConn returns one end of a connection. Its packets go to out. The other end has the
-// addresses exchanged, and gets its packets through Receive.
+// NewConn returns one end of a TCP connection. The connection sends its packets to out. The other
+// end is created with the addresses exchanged, and gets packets through Receive.
 func NewConn(e *net.Engine, cfg Config, out net.Node, local, remote netip.AddrPort) *Conn {
 	cfg.complete(remote, 0)
 	return newConn(e, cfg, out, local, remote)
@@ -133,13 +133,13 @@ func newConn(e *net.Engine, cfg Config, out net.Node, local, remote netip.AddrPo
 
 func (c *Conn) initialWindow() float64 { return float64(c.cfg.InitialWindow) * c.win.mss }
 
-// Write lets the application send n bytes more.
+// Write adds n bytes to send.
 func (c *Conn) Write(n int64) {
 	c.written += n
 	c.begin()
 }
 
-// begin sends the written data, after the handshake.
+// begin sends the written data, but first completes the handshake.
 func (c *Conn) begin() {
 	switch c.opening {
 	case idle:
@@ -154,14 +154,14 @@ func (c *Conn) begin() {
 // Window returns the congestion window and the slow start threshold in bytes.
 func (c *Conn) Window() (cwnd, ssthresh int64) { return int64(c.win.cwnd), int64(c.win.ssthresh) }
 
-// InFlight returns the estimate of bytes in the network.
+// InFlight returns the estimated number of bytes in flight.
 func (c *Conn) InFlight() int64 { return c.board.pipe() }
 
-// SmoothedRTT returns the smoothed round trip in nanoseconds of virtual time; 0
-// before the first sample.
+// SmoothedRTT returns the smoothed round trip in nanoseconds of virtual time, or 0 before the first
+// sample.
 func (c *Conn) SmoothedRTT() int64 { return int64(c.rtt.smoothed) }
 
-// Receive implements net.Node: p is for this end.
+// Receive implements net.Node, and handles a packet for this end.
 func (c *Conn) Receive(p *net.Packet) {
 	s, ok := p.Meta.(*segment)
 	if !ok {
@@ -183,7 +183,7 @@ func (c *Conn) Receive(p *net.Packet) {
 	c.tell(acked, arrived)
 }
 
-// tell calls the callbacks.
+// tell calls the callbacks Acked and Received.
 func (c *Conn) tell(acked, arrived bool) {
 	if c.multi != nil {
 		c.multi.tell()

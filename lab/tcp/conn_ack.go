@@ -1,7 +1,7 @@
 package tcp
 
-// takeAck handles a segment's acknowledgements, and reports whether they acknowledge further
-// bytes in order.
+// takeAck handles a segment's acknowledgements, and reports whether the cumulative acknowledgement
+// has advanced.
 func (c *Conn) takeAck(h *header) bool {
 	b := &c.board
 	if c.multi != nil {
@@ -79,8 +79,9 @@ func (c *Conn) arrived(r *record) int64 {
 	return int64(r.size)
 }
 
-// grow adapts the window to arrived bytes. clean means that they filled a gap and that no
-// other gap was found. Before it, out bytes were not acknowledged.
+// grow adapts the window to newly arrived bytes. clean means that these bytes filled a gap and that
+// no other gap was found. The argument out is the number of unacknowledged bytes before this
+// acknowledgement.
 func (c *Conn) grow(bytes int64, clean bool, out int64) {
 	w := &c.win
 	switch {
@@ -88,7 +89,8 @@ func (c *Conn) grow(bytes int64, clean bool, out int64) {
 	case c.phase == recovery:
 		w.cwnd = c.prr.window(&c.board, w, bytes, clean)
 	case !c.usesWindow(out):
-		// An unused window says nothing about the network (RFC 9438, section 5.8; RFC 7661).
+		// If the window was not fully used, its size has not been tested by the network (RFC 9438,
+		// section 5.8; RFC 7661).
 	case w.cwnd < w.ssthresh:
 		room := w.ssthresh - w.cwnd
 		w.cwnd += min(c.hystart.slow(float64(bytes)), room)
@@ -97,7 +99,7 @@ func (c *Conn) grow(bytes int64, clean bool, out int64) {
 	}
 }
 
-// round counts the congestion marks of a round trip.
+// round counts the acknowledged and the marked bytes of one round trip.
 type round struct {
 	end    int64 // the round is over when this is acknowledged
 	bytes  int64 // acknowledged in it
@@ -106,7 +108,7 @@ type round struct {
 	cut    int64 // no second reduction before this is acknowledged
 }
 
-// marks reacts to congestion marks, once in a round trip, and ends rounds.
+// marks reduces the window for congestion marks, once per round trip, and ends rounds.
 func (c *Conn) marks(h *header, acked int64) {
 	r, b := &c.round, &c.board
 	news := h.marked - r.seen

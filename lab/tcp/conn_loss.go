@@ -6,11 +6,11 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// maxBackoff bounds the exponent of timeouts; Config.MaxRTO bounds them long before.
+// maxBackoff bounds the exponent of the timeout's backoff. Config.MaxRTO is reached long before.
 const maxBackoff = 16
 
-// prr is proportional rate reduction (RFC 9937): in fast recovery the window follows
-// arrivals. So it neither stops for half a round trip nor sends a burst.
+// prr implements proportional rate reduction (RFC 9937): in fast recovery the window follows
+// arrivals. With this rule the sender neither stops for half a round trip nor sends a burst.
 type prr struct {
 	flight  int64 // bytes outstanding when recovery began; with Config.Kernel the window
 	arrived int64
@@ -19,8 +19,8 @@ type prr struct {
 
 func (p *prr) sent(n int64) { p.out += n }
 
-// window returns the window after bytes have arrived. clean means that they filled a gap and
-// that no other gap was found.
+// window returns the window after the arrival of bytes. clean means that these bytes filled a gap
+// and that no other gap was found.
 func (p *prr) window(b *scoreboard, w *window, bytes int64, clean bool) float64 {
 	p.arrived += bytes
 	pipe := b.pipe()
@@ -40,9 +40,9 @@ func (p *prr) window(b *scoreboard, w *window, bytes int64, clean bool) float64 
 	return float64(pipe) + max(more, 0)
 }
 
-// regret holds the state for undoing a spurious reduction: the retransmitted segment had not
-// been lost. The acknowledgement then echoes a timestamp from before the retransmission (RFC
-// 3522; RFC 4015).
+// regret holds the state to undo a spurious reduction, which happens if the retransmitted segment
+// was not lost. In that case the acknowledgement echoes a timestamp from before the retransmission
+// (RFC 3522; RFC 4015).
 type regret struct {
 	cwnd, ssthresh float64
 	at             mono.Time // of the first repetition; 0: none yet
@@ -59,7 +59,7 @@ func (r *regret) proven(echo mono.Time) bool {
 	return r.armed && r.at != 0 && echo != 0 && echo < r.at
 }
 
-// detect finds losses, and begins recovery. It reports whether it found any.
+// detect marks lost segments, and begins recovery. detect reports whether it found a new loss.
 func (c *Conn) detect() (news bool) {
 	now := c.engine.Now()
 	c.reorder = 0
@@ -91,7 +91,7 @@ func (c *Conn) detect() (news bool) {
 	return news
 }
 
-// reduce sets the threshold after a loss, and stores the former state.
+// reduce lowers the slow start threshold after a loss, and saves the former state.
 func (c *Conn) reduce() {
 	c.ctl.save()
 	c.regret = regret{cwnd: c.win.cwnd, ssthresh: c.win.ssthresh, armed: true}
@@ -102,7 +102,7 @@ func (c *Conn) reduce() {
 	c.hystart.over()
 }
 
-// recovered ends recovery, or the phase after a timeout.
+// recovered ends recovery, or the phase after a retransmission timeout.
 func (c *Conn) recovered() {
 	if c.phase == recovery {
 		c.win.cwnd = c.win.ssthresh
@@ -111,7 +111,7 @@ func (c *Conn) recovered() {
 	c.regret.armed = false
 }
 
-// takeBack undoes a spurious reduction.
+// takeBack restores the state from before a spurious reduction.
 func (c *Conn) takeBack() {
 	c.Stats.Spurious++
 	c.engine.Note(c.noun, "takes back", uint64(c.board.una), 0, 0)
@@ -127,15 +127,14 @@ func (c *Conn) takeBack() {
 	c.regret.armed = false
 }
 
-// timeout handles the retransmission timeout (RFC 6298, section 5; RFC 5681, section 3.1).
-// All segments that are not known to have arrived count as lost, and slow start begins
-// again.
+// timeout handles the retransmission timeout (RFC 6298, section 5; RFC 5681, section 3.1). All
+// segments that are not selectively acknowledged count as lost, and slow start begins again.
 func (c *Conn) timeout() {
 	c.Stats.Timeouts++
 	c.backoff = min(c.backoff+1, maxBackoff)
 	c.engine.Note(c.noun, "times out", uint64(c.board.una), uint64(c.backoff), 0)
 	if c.phase == steady {
-		// Within a recovery the threshold has already been reduced.
+		// In recovery the threshold has already been reduced.
 		c.reduce()
 	} else if c.phase == recovery {
 		c.point = c.board.nxt

@@ -1,7 +1,7 @@
 package tcp
 
-// This file has the handshake. A lost SYN, or a lost answer, costs initialRTO, which doubles
-// each time; the last acknowledgement is the first data segment.
+// This file implements the handshake. A lost SYN, or a lost reply, costs initialRTO, which doubles
+// with each repetition. The first data segment completes the handshake.
 
 func (c *Conn) sendSyn() {
 	c.sendHandshake(syn)
@@ -18,7 +18,7 @@ func (c *Conn) sendHandshake(k kind) {
 	c.send(s)
 }
 
-// answer handles a SYN.
+// answer replies to a SYN.
 func (c *Conn) answer(h *header) {
 	c.establish()
 	c.in.stamp = h.stamp
@@ -27,7 +27,7 @@ func (c *Conn) answer(h *header) {
 	c.pump()
 }
 
-// opened handles the answer to the SYN.
+// opened handles the reply to the SYN.
 func (c *Conn) opened(h *header) {
 	if c.opening == open {
 		return
@@ -36,7 +36,7 @@ func (c *Conn) opened(h *header) {
 	c.in.stamp = h.stamp
 	c.rtt.sample(c.engine.Now().Sub(h.echo))
 	if c.synTries > 1 {
-		// These steps are RFC 6298, section 5.7, and RFC 5681, section 3.1.
+		// These statements follow RFC 6298, section 5.7, and RFC 5681, section 3.1.
 		c.win.cwnd = c.win.mss
 	}
 	if c.multi != nil {
@@ -45,9 +45,8 @@ func (c *Conn) opened(h *header) {
 	c.pump()
 }
 
-// answers handles the first segment after the handshake. It echoes the timestamp of the
-// answer to the SYN. A peer that sends data has an open connection, so this end may send as
-// well.
+// answers handles the first segment after the handshake. This segment echoes the timestamp of the
+// reply to the SYN. A peer that sends data has an open connection, so this end may also send.
 func (c *Conn) answers(h *header) {
 	if c.opening != open {
 		c.establish()

@@ -1,6 +1,6 @@
 package tcp
 
-// takeData handles the payload of a segment, and reports whether the stream advanced.
+// takeData handles the payload of a segment, and reports whether new bytes are in order.
 func (c *Conn) takeData(h *header, ce bool) bool {
 	before := c.in.next
 	markedBefore := c.in.marked
@@ -29,7 +29,8 @@ func (c *Conn) takeData(h *header, ce bool) bool {
 	return c.in.next > before
 }
 
-// acknowledge sends a segment without data. again means that it answers a duplicate segment.
+// acknowledge sends a segment without data. again means that this segment replies to a duplicate
+// segment.
 func (c *Conn) acknowledge(again bool) {
 	s := c.segment()
 	h := &s.header

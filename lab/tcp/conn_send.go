@@ -7,7 +7,7 @@ package tcp
 //	3. sendOne chooses: lost segments go before new ones.
 //	4. transmit makes the packet; each carries an acknowledgement as well.
 
-// pump sends all data that the windows admit.
+// pump sends all data that the windows allow, or queues the connection at the NIC.
 func (c *Conn) pump() {
 	if c.multi != nil {
 		c.multi.pump(c)
@@ -16,7 +16,7 @@ func (c *Conn) pump() {
 	c.push()
 }
 
-// push sends all data that the windows admit on this connection, or subflow.
+// push sends all data that the windows allow on this connection or subflow.
 func (c *Conn) push() {
 	if c.opening != open {
 		return
@@ -34,7 +34,7 @@ func (c *Conn) push() {
 	c.kernel.use.sent(c.limited, &c.board)
 }
 
-// ready reports whether sendOne would send.
+// ready reports whether sendOne would send a segment.
 func (c *Conn) ready() bool {
 	if i, ok := c.board.nextLost(); ok {
 		return c.admits(int(c.board.at(i).size))
@@ -61,8 +61,8 @@ func (c *Conn) admits(n int) bool {
 // fits reports whether the receiver's window has room for n more bytes.
 func (c *Conn) fits(n int) bool { return c.board.outstanding()+int64(n) <= c.cfg.Window }
 
-// sendOne sends a segment if there is one and the windows admit it. It returns the size
-// of the IP packet in bytes.
+// sendOne sends one segment if data are available and the windows admit it. sendOne returns the
+// size of the IP packet in bytes, or 0.
 func (c *Conn) sendOne() int {
 	if i, ok := c.board.nextLost(); ok {
 		if !c.admits(int(c.board.at(i).size)) {
@@ -92,7 +92,7 @@ func (c *Conn) sendNew(n int) int {
 	return c.transmit(c.board.push(n, dsn, c.engine.Now()))
 }
 
-// repeat retransmits record i.
+// repeat retransmits the segment of record i.
 func (c *Conn) repeat(i uint64) int {
 	now := c.engine.Now()
 	c.board.resend(i, now)
@@ -126,8 +126,8 @@ func (c *Conn) transmit(i uint64) int {
 	return c.send(s)
 }
 
-// restart reduces the window after an idle time of a retransmission timeout (RFC 5681,
-// section 4.1). It is called before new data after an idle time.
+// restart reduces the window after an idle time of at least a retransmission timeout (RFC 5681,
+// section 4.1). The caller runs restart before it sends new data.
 func (c *Conn) restart() {
 	if c.sentAt == 0 || c.board.outstanding() > 0 {
 		return

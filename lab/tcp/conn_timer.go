@@ -27,7 +27,7 @@ func (c *Conn) armed() {
 }
 
 // rearm restarts the timer after an acknowledgement. heard means that new data were acknowledged.
-// advanced means that the cumulative acknowledgement rose (RFC 6298, rule 5.3).
+// advanced means that the cumulative acknowledgement advanced (RFC 6298, rule 5.3).
 func (c *Conn) rearm(heard, advanced bool) {
 	if c.board.outstanding() == 0 {
 		c.rtoAt, c.probeAt, c.reorder = 0, 0, 0
@@ -61,7 +61,7 @@ func (c *Conn) schedule() {
 	}
 }
 
-// setTimer sets the single alarm to the earliest deadline.
+// setTimer sets the connection's only alarm to the earliest deadline.
 func (c *Conn) setTimer() {
 	at := c.rtoAt
 	for _, t := range [...]mono.Time{c.probeAt, c.reorder} {
@@ -72,7 +72,7 @@ func (c *Conn) setTimer() {
 	c.timer.set(at)
 }
 
-// expire runs when the alarm expires.
+// expire handles the expiry of the alarm.
 func (c *Conn) expire() {
 	now := c.engine.Now()
 	switch {
@@ -90,8 +90,8 @@ func (c *Conn) expire() {
 	c.setTimer()
 }
 
-// sendProbe sends new data if there is any, else the last segment again (RFC
-// 8985, section 7.3).
+// sendProbe sends new data if available, and otherwise repeats the last segment (RFC 8985, section
+// 7.3).
 func (c *Conn) sendProbe() {
 	now := c.engine.Now()
 	c.Stats.Probes++
@@ -110,8 +110,8 @@ func (c *Conn) sendProbe() {
 	c.transmit(c.board.next - 1)
 }
 
-// probed ends a tail loss probe. A retransmission repaired a loss if more was acknowledged
-// than had been sent before it, and no duplicate was reported. Such a loss is congestion
+// probed ends a tail loss probe. The probe repaired a loss if data sent after the probe were
+// acknowledged, and no duplicate was reported. A loss that the probe repaired counts as congestion
 // (RFC 8985, section 7.4.2).
 func (c *Conn) probed(h *header) {
 	if c.probe.end == 0 || h.ack < c.probe.end {

@@ -6,11 +6,11 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// The arithmetic below explicitly converts each product before an addition. Otherwise a
-// compiler may fuse the two operations on some processors, and runs would differ between
+// The arithmetic below explicitly converts each product before an addition, which prevents fused
+// multiply-add instructions. With fused instructions on some processors, runs would differ between
 // machines.
 
-// window is a congestion window in bytes.
+// window is the congestion window and the slow start threshold, in bytes.
 type window struct {
 	cwnd     float64
 	ssthresh float64
@@ -20,21 +20,21 @@ type window struct {
 // least returns v, or the smallest allowed window after a loss.
 func (w *window) least(v float64) float64 { return max(v, leastWindow*w.mss) }
 
-// control is a congestion control algorithm, as far as algorithms differ. The connection
-// does slow start, recovery and timeouts.
+// control is the part of congestion control in which the algorithms differ. Slow start, recovery
+// and timeouts are in Conn.
 type control interface {
-	// avoid lets the window grow in congestion avoidance, by bytes that have
-	// arrived.
+	// avoid increases the window in congestion avoidance, after the arrival of bytes.
 	avoid(w *window, bytes int64, now mono.Time, srtt time.Duration)
-	// lost and marked return the window after a loss and after a congestion mark.
+	// lost returns the window after a loss, and marked the window after a congestion mark.
 	lost(w *window) float64
 	marked(w *window) float64
-	// round reports a finished round trip: its acknowledged bytes, and the marked ones
-	// among them.
+	// round is called at the end of a round trip, with its acknowledged bytes and the number of
+	// marked bytes among them.
 	round(bytes, marked int64)
-	// idle reports that nothing was in flight for the time d.
+	// idle is called after a time d without bytes in flight.
 	idle(d time.Duration)
-	// save and undo surround a reduction of the window that may prove unfounded.
+	// save stores the state before a reduction of the window, and undo restores it if the reduction
+	// was spurious.
 	save()
 	undo()
 }
@@ -58,7 +58,7 @@ func newControl(cfg *Config) control {
 // reno implements RFC 5681.
 type reno struct{}
 
-// avoid grows by a segment in a round trip (RFC 5681, equation 3).
+// avoid increases the window by one segment per round trip (RFC 5681, equation 3).
 func (*reno) avoid(w *window, bytes int64, _ mono.Time, _ time.Duration) {
 	w.cwnd += float64(w.mss * float64(bytes) / w.cwnd)
 }
@@ -70,13 +70,13 @@ func (*reno) idle(time.Duration)         {}
 func (*reno) save()                      {}
 func (*reno) undo()                      {}
 
-// dctcp implements RFC 8257: the reduction is in proportion to the share of marked bytes.
+// dctcp implements RFC 8257, in which the reduction is proportional to the share of marked bytes.
 type dctcp struct {
 	reno
 	alpha float64 // estimate of that share
 }
 
-// dctcpGain is g of RFC 8257, section 4.2, the recommended 1/16.
+// dctcpGain is the recommended value 1/16 of g in RFC 8257, section 4.2.
 const dctcpGain = 1.0 / 16
 
 func (d *dctcp) round(bytes, marked int64) {

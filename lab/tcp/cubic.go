@@ -11,14 +11,14 @@ import (
 const (
 	cubicC    = 0.4 // segments per second cubed
 	cubicBeta = 0.7
-	// cubicAlpha is the growth rate of the estimated Reno window. It matches the
-	// reduction by cubicBeta.
+	// cubicAlpha is the additive increase of the estimated Reno window per round trip. The value
+	// matches the multiplicative decrease cubicBeta.
 	cubicAlpha = 3 * (1 - cubicBeta) / (1 + cubicBeta)
-	// cubicAhead bounds the window's growth in a round trip.
+	// cubicAhead bounds the window's growth per round trip.
 	cubicAhead = 1.5
 )
 
-// cubic implements RFC 9438. Windows in it are in segments.
+// cubic implements CUBIC (RFC 9438). All windows in this type are in segments.
 type cubic struct {
 	cubicState
 	saved cubicState
@@ -32,11 +32,11 @@ type cubicState struct {
 	epoch  mono.Time     // begin of this congestion avoidance; 0: with the next avoid
 }
 
-// begin starts an epoch at a window (section 4.2).
+// begin starts an epoch with a window of segs segments (section 4.2).
 func (c *cubic) begin(now mono.Time, segs float64) {
 	c.epoch, c.wEst = now, segs
 	if segs >= c.wMax {
-		// Slow start exceeded the last maximum, or there was none.
+		// Either slow start exceeded the last maximum, or there was no maximum.
 		c.wMax, c.k = segs, 0
 		return
 	}
@@ -55,7 +55,7 @@ func (c *cubic) avoid(w *window, bytes int64, now mono.Time, srtt time.Duration)
 		c.begin(now, segs)
 	}
 	t := now.Sub(c.epoch)
-	// By section 4.3, alpha is 1 once the window has reached its size before the
+	// By section 4.3, alpha is 1 once the estimated window has reached the window before the
 	// reduction.
 	alpha := cubicAlpha
 	if c.wEst >= c.wPrior {
@@ -66,7 +66,7 @@ func (c *cubic) avoid(w *window, bytes int64, now mono.Time, srtt time.Duration)
 		w.cwnd = max(w.cwnd, c.wEst*w.mss)
 		return
 	}
-	// The growth follows sections 4.4 and 4.5.
+	// The window grows as sections 4.4 and 4.5 specify.
 	target := min(max(c.curve(t+srtt), segs), cubicAhead*segs)
 	w.cwnd += float64((target - segs) / segs * acked * w.mss)
 }
@@ -87,7 +87,7 @@ func (c *cubic) lost(w *window) float64 {
 func (c *cubic) marked(w *window) float64 { return c.lost(w) }
 func (c *cubic) round(int64, int64)       {}
 
-// idle keeps the curve at its point (section 5.8).
+// idle moves the epoch by the idle time, so that the curve does not advance (section 5.8).
 func (c *cubic) idle(d time.Duration) {
 	if c.epoch != 0 {
 		c.epoch = c.epoch.Add(d)

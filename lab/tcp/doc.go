@@ -1,11 +1,10 @@
-// Package tcp is a model of TCP and of MPTCP in virtual time. It is good enough for credible
-// completion times under loss, incast and colliding flows. Experiments compare srdtun with
-// it, or use it as the legacy traffic on the same fabric.
+// Package tcp is a model of TCP and of MPTCP in virtual time. The model is accurate enough for
+// credible completion times under loss, incast and colliding flows. Experiments compare srdtun with
+// this model, or use it as conventional traffic on the same fabric.
 //
-// A Conn is one end of a connection. It counts bytes instead of carrying them, and its
-// sequence numbers do not wrap. Its segments are net.Packet with the header in Meta, so links
-// and switches treat them like other packets. The parts of the model are listed with their
-// documents:
+// A Conn is one end of a connection. A Conn counts bytes instead of carrying them, and its sequence
+// numbers do not wrap. A segment is a net.Packet with the TCP header in Meta, so links and switches
+// treat it like other packets. The parts of the model are listed with their documents:
 //
 //	scoreboard.go  segments in flight: RFC 2018, RFC 6675
 //	receiver.go    received data, SACK blocks; acknowledgements in conn_recv.go: RFC 5681
@@ -20,12 +19,11 @@
 //	nic.go         turns among the connections of a host
 //	multi.go       MPTCP: RFC 8684; lia.go: RFC 6356
 //
-// The model leaves out the end of a connection, urgent data, silly windows and Nagle's rule,
+// The model omits connection termination, urgent data, silly window avoidance, Nagle's rule,
 // pacing, and reneging. Only Config.Kernel has segmentation offload. The receiver's application
-// reads data at once.
-// Every acknowledgement echoes congestion marks as a count of bytes, as in AccECN (RFC 9768).
-// So the same receiver serves classic senders and DCTCP.
+// reads data at once. Every acknowledgement echoes congestion marks as a count of bytes, as in
+// AccECN (RFC 9768). So the same receiver works with classic senders and with DCTCP.
 //
-// Like all of the simulator, a Conn is driven by one goroutine and is deterministic. Its
-// only randomness is Config.Jitter, of the engine's seed.
+// Like the whole simulator, a Conn is driven by one goroutine and is deterministic. The only
+// randomness of a Conn is Config.Jitter, which uses the engine's seed.
 package tcp

@@ -8,32 +8,32 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// These are sizes in bytes.
+// These constants are sizes in bytes.
 const (
 	headerIPv4 = 20
 	headerIPv6 = 40
 	headerTCP  = 20
-	// optionTime is the timestamp option with its padding (RFC 7323, appendix A).
+	// optionTime is the size of the timestamp option with its padding (RFC 7323, appendix A).
 	optionTime = 12
-	// optionSack and optionBlock are the parts of a padded SACK option (RFC 2018, section
-	// 3).
+	// optionSack and optionBlock are the sizes of a padded SACK option's header and of each block
+	// (RFC 2018, section 3).
 	optionSack  = 4
 	optionBlock = 8
-	// optionSyn is the bytes of a SYN's options: maximum segment size, window scale, SACK
-	// permitted, timestamps.
+	// optionSyn is the size of a SYN's options: maximum segment size, window scale, SACK permitted,
+	// timestamps.
 	optionSyn = 20
-	// optionMap and optionDataAck are the bytes of MPTCP's data sequence signal, in 4-byte
-	// numbers (RFC 8684, section 3.3). The first has a mapping and an acknowledgement, the
-	// second only an acknowledgement.
+	// optionMap and optionDataAck are sizes of MPTCP's data sequence signal, with 4-byte numbers
+	// (RFC 8684, section 3.3). The option of size optionMap has a mapping and an acknowledgement,
+	// and that of size optionDataAck only an acknowledgement.
 	optionMap     = 20
 	optionDataAck = 8
-	// framing is the bytes that Ethernet adds to an IP packet: header, check sequence,
-	// preamble and gap. Links count these bytes as well.
+	// framing is the number of bytes that Ethernet adds to an IP packet: header, check sequence,
+	// preamble and gap. The transmission time on a link includes these bytes.
 	framing = 38
 )
 
-// A SACK option has room for three blocks beside timestamps (RFC 2018, section
-// 3), and for two beside MPTCP's option too.
+// A SACK option has space for three blocks beside timestamps (RFC 2018, section 3), and for two
+// beside MPTCP's option too.
 const (
 	mostBlocks      = 3
 	mostBlocksMulti = 2
@@ -47,7 +47,7 @@ const (
 	synAck
 )
 
-// header is the header of a segment. Sequence numbers are offsets in the stream and do not
+// header is the TCP header of a segment. Sequence numbers are offsets in the byte stream and do not
 // wrap.
 type header struct {
 	kind   kind
@@ -64,11 +64,11 @@ type header struct {
 	echo   mono.Time // stamp of a segment that it acknowledges; 0: none
 }
 
-// segment is a packet with its header. It returns to the sending connection's free list
-// after the other end has read it. A segment dropped on the way is left to the garbage
-// collector. So the network must not keep a delivered packet. The network may deliver a
-// copy of it, even late. A late copy then has the content of a later segment, which the
-// other end accepts like any other.
+// segment is a packet with its TCP header. A segment returns to the sending connection's free list
+// after the other end has read it. The garbage collector frees a segment that the network drops.
+// Therefore the network must not keep a packet after delivering it. The network may deliver a copy
+// of a packet, even late. A late copy then has the contents of a later segment, which the other end
+// accepts like any other segment.
 type segment struct {
 	packet net.Packet
 	header header
@@ -90,15 +90,15 @@ func (c *Conn) segment() *segment {
 	return s
 }
 
-// free returns s to the free list. p is its packet, or a copy that a link has made.
+// free returns s to the free list. p is the segment's packet, or a copy that a link has made.
 func (s *segment) free(p *net.Packet) {
 	if p == &s.packet {
 		s.home.spare = append(s.home.spare, s)
 	}
 }
 
-// send completes s and gives it to the network. It returns the size of the IP packet in
-// bytes.
+// send completes the segment s and passes it to the network. send returns the size of the IP packet
+// in bytes.
 func (c *Conn) send(s *segment) int {
 	size := c.length(&s.header)
 	s.packet.Size = size
@@ -120,7 +120,7 @@ func ipHeader(a netip.AddrPort) int {
 	return headerIPv6
 }
 
-// length returns the size of the IP packet in bytes.
+// length returns the size in bytes of the IP packet for a header.
 func (c *Conn) length(h *header) int {
 	n := ipHeader(c.remote) + headerTCP + int(h.size)
 	if h.kind != plain {

@@ -12,7 +12,8 @@ const (
 	hystartRounds  = 5 // rounds of it before congestion avoidance
 )
 
-// hystart implements HyStart++ (RFC 9406). It only acts in the first slow start.
+// hystart implements HyStart++ (RFC 9406). In this implementation HyStart++ acts only in the first
+// slow start.
 type hystart struct {
 	last, now time.Duration // least round trip of the last round and of this one; 0: none
 	samples   int
@@ -21,7 +22,7 @@ type hystart struct {
 	done      bool
 }
 
-// sample records a round trip, and begins or ends conservative slow start (section 4.2).
+// sample processes an RTT sample, and begins or ends conservative slow start (section 4.2).
 func (s *hystart) sample(d time.Duration) {
 	if s.now == 0 || d < s.now {
 		s.now = d
@@ -38,7 +39,8 @@ func (s *hystart) sample(d time.Duration) {
 	}
 }
 
-// slow returns by how many bytes slow start grows the window when n bytes have arrived.
+// slow returns the number of bytes by which slow start increases the window when bytes have
+// arrived.
 func (s *hystart) slow(bytes float64) float64 {
 	if s.base != 0 && !s.done {
 		return bytes / hystartSlower
@@ -46,7 +48,7 @@ func (s *hystart) slow(bytes float64) float64 {
 	return bytes
 }
 
-// round ends a round. After enough conservative rounds it also ends slow start.
+// round ends a round of HyStart++. After enough conservative rounds, round also ends slow start.
 func (s *hystart) round(w *window) {
 	if s.base != 0 && !s.done {
 		if s.rounds++; s.rounds >= hystartRounds {
@@ -57,5 +59,5 @@ func (s *hystart) round(w *window) {
 	s.last, s.now, s.samples = s.now, 0, 0
 }
 
-// over ends HyStart for good, because there was a loss.
+// over ends HyStart++ permanently, because a loss has ended slow start.
 func (s *hystart) over() { s.done = true }

@@ -6,29 +6,29 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// Where Linux 6.18 differs from the RFCs, Config.Kernel follows it:
+// Where Linux 6.18 differs from the RFCs, Config.Kernel follows Linux:
 //
 //	kernel_cubic.go    CUBIC in whole segments and ticks
 //	kernel_hystart.go  HyStart with trains of acknowledgements, not HyStart++
 //	kernel_super.go    super-segments, which make bursts
 //	kernel.go          timers, and when a window counts as used
 //
-// kernel_test.go compares it with figures of the real kernel.
+// kernel_test.go compares this model with measurements of the real kernel.
 
-// Settings of a Debian kernel: CONFIG_HZ=250, and tcp_wmem's maximum, which
+// These constants are settings of a Debian kernel: CONFIG_HZ=250, and tcp_wmem's maximum, which
 // bounds the bytes in flight. The receiver's window grows faster than the sender's.
 const (
 	kernelTick   = 4 * time.Millisecond
 	kernelWindow = 4 << 20
 )
 
-// AsKernel lets c follow Linux 6.18.
+// AsKernel makes the configuration follow Linux 6.18.
 func (c *Config) AsKernel() {
 	c.Kernel, c.HyStart = true, true
 	c.Granularity, c.Window = kernelTick, kernelWindow
 }
 
-// kernel is the state of a connection that only Config.Kernel needs.
+// kernel is the connection state that only Config.Kernel needs.
 type kernel struct {
 	trains trains
 	use    use
@@ -36,7 +36,7 @@ type kernel struct {
 	newest mono.Time // when the newest segment left that the last acknowledgement is for; 0: none
 }
 
-// judge takes the round trip of the newest acknowledged segment.
+// judge processes the RTT sample of the newest acknowledged segment.
 func (k *kernel) judge(c *Conn, now mono.Time) {
 	if !c.cfg.Kernel || k.newest == 0 {
 		return
@@ -51,7 +51,7 @@ func (k *kernel) judge(c *Conn, now mono.Time) {
 	}
 }
 
-// expired notes a retransmission timeout.
+// expired resets the state after a retransmission timeout.
 func (k *kernel) expired(c *Conn) {
 	if x, ok := c.ctl.(*kernelCubic); ok {
 		x.expired()
@@ -59,21 +59,21 @@ func (k *kernel) expired(c *Conn) {
 	}
 }
 
-// use is whether the window was full since a round trip or so (tcp_cwnd_validate).
+// use records whether the window was full within about a round trip (tcp_cwnd_validate).
 type use struct {
 	full bool
 	end  int64 // until this is acknowledged
 }
 
-// sent notes whether the window held back the newest segment.
+// sent records whether the window limited the newest segment.
 func (u *use) sent(limited bool, b *scoreboard) {
 	if limited || b.una >= u.end {
 		u.full, u.end = limited, b.nxt
 	}
 }
 
-// usesWindow reports whether the window may grow: it held data back. In slow start Linux lets it
-// grow to twice the bytes in flight, out (tcp_is_cwnd_limited).
+// usesWindow reports whether the window may grow, because it has limited the sender. In slow start,
+// Linux lets the window grow to twice the bytes in flight, out (tcp_is_cwnd_limited).
 func (c *Conn) usesWindow(out int64) bool {
 	if !c.cfg.Kernel {
 		return c.limited
@@ -82,9 +82,9 @@ func (c *Conn) usesWindow(out int64) bool {
 	return c.kernel.use.full || w.cwnd < w.ssthresh && w.cwnd < float64(2*out)
 }
 
-// kernelProbe is the time of the next tail loss probe. Linux takes the least timeout for the
-// time by which a receiver holds the acknowledgement of one segment. The probe then leaves in
-// place of the timeout.
+// kernelProbe returns the time of the next tail loss probe. Linux assumes that a receiver delays
+// the acknowledgement of a single segment by up to the minimum RTO. The probe is then sent in place
+// of the timeout.
 func (c *Conn) kernelProbe() mono.Time {
 	wait := 2*c.rtt.smoothed + 2*c.cfg.Granularity
 	if c.board.next-c.board.base == 1 {
@@ -93,7 +93,8 @@ func (c *Conn) kernelProbe() mono.Time {
 	return min(c.engine.Now().Add(wait), c.rtoAt)
 }
 
-// holds reports whether new data wait until they are a super-segment, or begins one.
+// holds reports whether new data must wait. If not, holds begins a new super-segment where
+// necessary.
 func (c *Conn) holds() bool {
 	k, b, w := &c.kernel, &c.board, &c.win
 	if !c.cfg.Kernel || k.super > 0 {

@@ -7,30 +7,33 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// Constants of CUBIC as Linux has it (net/ipv4/tcp_cubic.c), under the names of RFC 9438.
+// These constants are Linux's parameters of CUBIC (net/ipv4/tcp_cubic.c), under the names of RFC
+// 9438.
 const (
 	kernelC    = 410.0 / 1024 // segments per second cubed (bic_scale)
 	kernelBeta = 717.0 / 1024
-	// kernelAlpha makes the estimate of Reno's window grow as slowly as fits kernelBeta. Linux
-	// keeps it above the window before the reduction. Section 4.3 has 1 there.
+	// kernelAlpha is the growth rate of the estimated Reno window that matches the decrease
+	// kernelBeta. Linux uses this rate also above the window before the reduction. There section
+	// 4.3 specifies a rate of 1.
 	kernelAlpha = 8.0 / 15
-	// kernelLeast is the least number of acknowledged segments that add one segment to the window.
-	// So the window grows by at most half in a round trip (section 4.4).
+	// kernelLeast is the smallest number of acknowledged segments per additional segment of window.
+	// With this bound the window grows by at most half in a round trip (section 4.4).
 	kernelLeast = 2
-	// kernelSearch is the highest number as long as no loss has shown a maximum. At or above the
-	// curve the number is kernelPlateau windows.
+	// kernelSearch is the largest such number before a loss has shown a maximum. When the window is
+	// at or above the curve, the number is kernelPlateau times the window.
 	kernelSearch  = 20
 	kernelPlateau = 100
-	// kernelEvery is how long a rate of growth holds if the window stays the same.
+	// kernelEvery is how long a growth rate stays valid while the window stays the same.
 	kernelEvery = time.Second / 32
-	// kernelQuiet is how long after a reduction the round trip is no sample of the least.
+	// kernelQuiet is the time after a reduction during which RTT samples do not count for the
+	// minimum.
 	kernelQuiet = time.Second
-	// kernelUnit is the granularity of the curve's time.
+	// kernelUnit is the time granularity of the cubic curve.
 	kernelUnit = time.Second >> 10
 )
 
-// kernelCubic is RFC 9438 as in Linux. Windows in it are in whole segments, and times in ticks:
-// in small windows the roundings decide how fast it grows.
+// kernelCubic implements CUBIC (RFC 9438) as in Linux. Windows are in whole segments, and times in
+// ticks, because at small windows the rounding determines the growth.
 type kernelCubic struct {
 	tick time.Duration // of the kernel
 	kernelCubicState
@@ -52,7 +55,7 @@ type kernelCubicState struct {
 	owed  float64 // acknowledged segments that have not let the window grow
 }
 
-// sample takes the round trip of the newest acknowledged segment.
+// sample processes the RTT sample of the newest acknowledged segment.
 func (c *kernelCubic) sample(d time.Duration, now mono.Time) {
 	if c.epoch != 0 && now.Sub(c.epoch) < kernelQuiet {
 		return
@@ -62,31 +65,31 @@ func (c *kernelCubic) sample(d time.Duration, now mono.Time) {
 	}
 }
 
-// ticks is a time in whole ticks.
+// ticks rounds a time down to whole ticks.
 func (c *kernelCubic) ticks(t int64) int64 { return t / int64(max(c.tick, 1)) }
 
-// begin starts an epoch at a window (section 4.2).
+// begin starts an epoch with a window of segs segments (section 4.2).
 func (c *kernelCubic) begin(now mono.Time, segs float64) {
 	c.epoch, c.wEst, c.origin, c.k = now, segs, segs, 0
 	if segs < c.wMax {
-		// Else slow start went past the last maximum, or there was none.
+		// Otherwise slow start exceeded the last maximum, or there was no maximum.
 		c.origin = c.wMax
 		c.k = time.Duration(math.Cbrt((c.wMax-segs)/kernelC) * 1e9).Truncate(kernelUnit)
 	}
 }
 
-// curve is W_cubic at time t of the epoch (equation 1). Linux rounds its distance from the
-// origin down.
+// curve returns W_cubic at time t of the epoch (equation 1). Linux rounds the distance of W_cubic
+// from the origin down.
 func (c *kernelCubic) curve(t time.Duration) float64 {
 	d := (t.Truncate(kernelUnit) - c.k).Seconds()
 	return c.origin + math.Trunc(float64(kernelC*float64(d*d)*d))
 }
 
-// avoid is sections 4.3 to 4.5.
+// avoid implements sections 4.3 to 4.5.
 func (c *kernelCubic) avoid(w *window, bytes int64, now mono.Time, _ time.Duration) {
 	segs, acked := math.Floor(w.cwnd/w.mss), math.Ceil(float64(bytes)/w.mss)
 	c.update(segs, acked, now)
-	// Segments that were acknowledged while growth was slower add one segment at most.
+	// Segments that were acknowledged during slower growth add at most one segment to the window.
 	grown := 0.0
 	if c.owed >= c.each {
 		c.owed, grown = 0, 1
@@ -97,9 +100,9 @@ func (c *kernelCubic) avoid(w *window, bytes int64, now mono.Time, _ time.Durati
 	w.cwnd += float64((grown + whole) * w.mss)
 }
 
-// update computes how many acknowledged segments let the window grow by one. Linux looks the
-// least round trip ahead on the curve, and closes the distance to it, or to Reno's window,
-// in a round trip. Within a tick it does not look at the curve again.
+// update computes how many acknowledged segments increase the window by one segment. Linux
+// evaluates the curve one minimum RTT ahead, and reaches that value, or Reno's window, within a
+// round trip. Within one tick, Linux does not evaluate the curve again.
 func (c *kernelCubic) update(segs, acked float64, now mono.Time) {
 	at := c.ticks(int64(now))
 	c.acked += acked
@@ -131,7 +134,7 @@ func (c *kernelCubic) update(segs, acked float64, now mono.Time) {
 	c.each = max(c.each, kernelLeast)
 }
 
-// lost is sections 4.6 and 4.7.
+// lost implements sections 4.6 and 4.7.
 func (c *kernelCubic) lost(w *window) float64 {
 	segs := math.Floor(w.cwnd / w.mss)
 	if segs < c.wMax {
@@ -143,13 +146,13 @@ func (c *kernelCubic) lost(w *window) float64 {
 	return w.least(math.Floor(segs*kernelBeta) * w.mss)
 }
 
-// expired forgets the curve, as Linux does after a retransmission timeout.
+// expired resets the curve, as Linux does after a retransmission timeout.
 func (c *kernelCubic) expired() { c.kernelCubicState = kernelCubicState{} }
 
 func (c *kernelCubic) marked(w *window) float64 { return c.lost(w) }
 func (c *kernelCubic) round(int64, int64)       {}
 
-// idle keeps the curve where it was (section 5.8).
+// idle shifts the curve by the idle time (section 5.8).
 func (c *kernelCubic) idle(d time.Duration) {
 	if c.epoch != 0 {
 		c.epoch = c.epoch.Add(d)

@@ -6,8 +6,8 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// Constants of HyStart as Linux has it (net/ipv4/tcp_cubic.c). Linux has not HyStart++ (RFC
-// 9406): there is no conservative slow start.
+// These constants are Linux's parameters of HyStart (net/ipv4/tcp_cubic.c). Linux does not
+// implement HyStart++ (RFC 9406), so it has no conservative slow start.
 const (
 	trainWindow  = 16 // segments; smaller windows are not judged
 	trainSpacing = 2 * time.Millisecond
@@ -15,13 +15,12 @@ const (
 	trainMost    = 16 * time.Millisecond
 	trainDivisor = 8
 	trainSamples = 8
-	// trainStretch bounds the part of a train that is the receiver's and the offload's.
+	// trainStretch bounds the part of a train's duration that the receiver and the offload add.
 	trainStretch = time.Millisecond
 )
 
-// trains is HyStart (Ha and Rhee, "Taming the Elephants", 2008). Slow start ends when
-// acknowledgements of one train have come for longer than half a round trip, or when the
-// round trip has grown.
+// trains implements HyStart (Ha and Rhee, "Taming the Elephants", 2008). Slow start ends when the
+// acknowledgements of one train span more than half a round trip, or when the round trip has grown.
 type trains struct {
 	off     bool
 	found   bool
@@ -33,9 +32,9 @@ type trains struct {
 	samples int
 }
 
-// sample takes the round trip of the newest acknowledged segment, and reports whether slow start is
-// to end. All below una is acknowledged, and all below nxt is sent. large means slow start with a
-// window of at least trainWindow. train is the result of offloads.
+// sample processes the RTT sample of the newest acknowledged segment, and reports whether slow
+// start must end. All bytes below una are acknowledged, and all bytes below nxt are sent. large
+// means slow start with a window of at least trainWindow. train is the result of offloads.
 func (s *trains) sample(d time.Duration, now mono.Time, una, nxt int64, large bool, train time.Duration) bool {
 	if s.least == 0 || d < s.least {
 		s.least = d
@@ -61,8 +60,8 @@ func (s *trains) sample(d time.Duration, now mono.Time, una, nxt int64, large bo
 	return s.found
 }
 
-// offloads is the time by which offloads stretch a train: four of the largest
-// super-segments at the sender's rate, in bytes per second.
+// offloads returns the time by which offloads stretch a train: four of the largest super-segments
+// at the sender's rate, in bytes per second.
 func offloads(rate float64) time.Duration {
 	if rate == 0 {
 		return 0
@@ -70,5 +69,5 @@ func offloads(rate float64) time.Duration {
 	return min(trainStretch, time.Duration(4*superMost/rate*1e9))
 }
 
-// again lets it judge a new slow start.
+// again restarts the detection for a new slow start.
 func (s *trains) again() { s.found = false }

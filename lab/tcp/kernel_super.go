@@ -6,30 +6,32 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// Super-segments: Linux sends several segments at once even if the interface cuts them in software.
-// It holds a small one back for the next acknowledgement (net/ipv4/tcp_output.c: tcp_tso_autosize
-// and tcp_tso_should_defer). Its bursts are as in Linux without pacing.
+// These constants determine the size of super-segments. Linux sends several segments at once even
+// if the interface cuts them in software. Linux delays a small super-segment until the next
+// acknowledgement (net/ipv4/tcp_output.c: tcp_tso_autosize and tcp_tso_should_defer). The bursts of
+// this model are those of Linux without pacing.
 const (
 	superMost  = 64 << 10
 	superLeast = 2                 // segments
 	superTime  = time.Second >> 10 // of data at the rate of the window
-	// superNear adds to the data if the round trip is short: all of superMost below superNear,
-	// and half as much for each superNear above.
+	// For short round trips, superNear enlarges super-segments: by superMost if the RTT is below
+	// superNear, and by half as much for each further superNear.
 	superNear = 512 * time.Microsecond
-	// superWait is the longest pause in sending after which nothing is held back.
+	// superWait is the pause in sending after which no super-segment is delayed.
 	superWait = time.Millisecond
-	// Data are sent at once if 1/superShare of the window is free.
+	// Data are sent without delay if the fraction 1/superShare of the window is free.
 	superShare = 3
 )
 
-// Gains of the rate over a window in a round trip (tcp_pacing_ss_ratio, tcp_pacing_ca_ratio).
-// CUBIC does not pace by it. It only gives the size of super-segments.
+// These constants are gains of the pacing rate over a window per round trip (tcp_pacing_ss_ratio,
+// tcp_pacing_ca_ratio). Linux does not pace CUBIC with this rate. The rate only determines the size
+// of super-segments.
 const (
 	rateStarting = 2.0
 	rateAvoiding = 1.2
 )
 
-// senderRate is the rate of a window in bytes per second, or 0.
+// senderRate returns the pacing rate of a window in bytes per second, or 0 without an RTT.
 func senderRate(w *window, smoothed time.Duration) float64 {
 	if smoothed == 0 {
 		return 0
@@ -41,7 +43,7 @@ func senderRate(w *window, smoothed time.Duration) float64 {
 	return gain * w.cwnd / smoothed.Seconds()
 }
 
-// superSize is the most segments of a super-segment.
+// superSize returns the largest number of segments in a super-segment.
 func superSize(rate float64, least time.Duration, mss float64) int {
 	bytes := rate * superTime.Seconds()
 	if halvings := least / superNear; halvings < 32 {
@@ -50,8 +52,8 @@ func superSize(rate float64, least time.Duration, mss float64) int {
 	return max(int(min(bytes, superMost)/mss), superLeast)
 }
 
-// held reports whether data wait for the next acknowledgement, due soon. room is the free window in
-// bytes. most is the size of a super-segment.
+// held reports whether data wait for the next acknowledgement, which is due soon. room is the free
+// window in bytes. most is the size of a super-segment.
 func held(now, sent, oldest mono.Time, smoothed time.Duration, room, most, window float64) bool {
 	switch {
 	case now.Sub(sent) > superWait:

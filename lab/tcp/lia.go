@@ -6,8 +6,8 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// coupled implements LIA (RFC 6356). The subflows of a connection together take as much as
-// one TCP connection would on the best of their paths. Their traffic moves to the paths
+// coupled implements linked increases (LIA, RFC 6356). All subflows of a connection together use as
+// much bandwidth as one TCP connection on the best of their paths. LIA moves traffic to the paths
 // with fewer losses.
 type coupled struct {
 	reno
@@ -23,8 +23,8 @@ func (l *coupled) avoid(w *window, bytes int64, _ mono.Time, _ time.Duration) {
 
 func (l *coupled) marked(w *window) float64 { return l.lost(w) }
 
-// aggressiveness returns alpha (RFC 6356, equation 2) and the sum of all windows in bytes.
-// Subflows without a measured round trip do not count.
+// aggressiveness returns alpha (RFC 6356, equation 2) and the sum of all windows in bytes. Subflows
+// without an RTT sample do not count.
 func (m *Multi) aggressiveness() (alpha, total float64) {
 	var best, sum float64
 	for _, c := range m.subflows {

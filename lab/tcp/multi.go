@@ -6,19 +6,19 @@ import (
 	"github.com/srdtun/srdtun/sim/net"
 )
 
-// Multi is one end of an MPTCP connection (RFC 8684). Its subflows carry one stream of data,
-// and have ports of their own, so that ECMP spreads them. New data go to the subflow with
-// the shortest round trip that has room. Data of a subflow that has timed out are sent on
-// the others as well.
+// Multi is one end of an MPTCP connection (RFC 8684). The subflows carry one byte stream, and have
+// their own ports, so that ECMP spreads them. New data are sent on the subflow with the shortest
+// round trip that has free window. If a subflow has timed out, its data are sent on the other
+// subflows as well.
 //
-// The model differs from MPTCP in two respects. The receiver inserts data into the stream at
-// once, even if the subflow has a gap before them. Also, a subflow is never closed, however
-// long it is silent.
+// The model differs from MPTCP in two respects. First, the receiver adds data to the stream at
+// once, even if the subflow has a gap before them. Second, a subflow is never closed, however long
+// it receives nothing.
 type Multi struct {
-	// Acked and Received are callbacks like Conn's, for the stream of data.
+	// Acked and Received are callbacks like those of Conn, for the byte stream.
 	Acked    func(total int64)
 	Received func(total int64)
-	// Reinjected counts segments that were sent on another subflow as well.
+	// Reinjected counts segments that were sent again on another subflow.
 	Reinjected uint64
 
 	engine   *net.Engine
@@ -37,15 +37,15 @@ type Multi struct {
 	toldNext  int64
 }
 
-// stream assembles data in order.
+// stream assembles received data in order.
 type stream struct {
 	next  int64
 	early spans
 }
 
-// NewMulti returns one end of a connection with a subflow for each pair of addresses. LIA
-// couples them and ignores cfg.Algorithm, unless they are uncoupled. The other end is made
-// with the addresses exchanged.
+// NewMulti returns one end of an MPTCP connection with a subflow for each pair of addresses. LIA
+// couples the subflows and ignores cfg.Algorithm, unless cfg.Uncoupled is set. The other end must
+// be created with the addresses exchanged.
 func NewMulti(e *net.Engine, cfg Config, out net.Node, local, remote []netip.AddrPort) *Multi {
 	if !cfg.Uncoupled {
 		cfg.Algorithm = lia
@@ -68,17 +68,17 @@ func NewMulti(e *net.Engine, cfg Config, out net.Node, local, remote []netip.Add
 	return m
 }
 
-// Subflows returns the subflows, so that their counters can be read.
+// Subflows returns the subflows, whose counters the caller may read.
 func (m *Multi) Subflows() []*Conn { return m.subflows }
 
-// Write lets the application send n bytes more.
+// Write adds n bytes to send.
 func (m *Multi) Write(n int64) {
 	m.written += n
 	m.begin()
 }
 
-// begin sends the written data. The first subflow opens the connection, the others join once
-// it is open.
+// begin sends the written data on all subflows. The first subflow opens the connection, and the
+// other subflows join when the connection is open.
 func (m *Multi) begin() {
 	if first := m.subflows[0]; first.opening != open {
 		first.begin()
@@ -88,7 +88,7 @@ func (m *Multi) begin() {
 	m.pump(m.subflows[0])
 }
 
-// join lets the subflows begin or go on, unless it is too early for them to join.
+// join starts or resumes the subflows, unless it is too early for them to join.
 func (m *Multi) join() {
 	for _, c := range m.subflows {
 		switch {
@@ -100,8 +100,8 @@ func (m *Multi) join() {
 	}
 }
 
-// pump sends data after an event on subflow c. It sends c's retransmissions, and then data
-// on the first subflows that have room.
+// pump sends data after an event on subflow c. pump sends c's retransmissions, and then new data on
+// the subflows in the order of round trips.
 func (m *Multi) pump(c *Conn) {
 	if c.board.waiting > 0 {
 		c.push()
@@ -116,7 +116,7 @@ func (m *Multi) pump(c *Conn) {
 	}
 }
 
-// byRoundTrip returns the subflows, the shortest round trip first.
+// byRoundTrip returns the subflows, sorted by round trip.
 func (m *Multi) byRoundTrip() []*Conn {
 	for i := 1; i < len(m.order); i++ {
 		for j := i; j > 0 && m.order[j].rtt.smoothed < m.order[j-1].rtt.smoothed; j-- {
@@ -126,7 +126,7 @@ func (m *Multi) byRoundTrip() []*Conn {
 	return m.order
 }
 
-// Receive implements net.Node: p is for this end.
+// Receive implements net.Node, and passes a packet to its subflow.
 func (m *Multi) Receive(p *net.Packet) {
 	for _, c := range m.subflows {
 		if c.local == p.Dst && c.remote == p.Src {
@@ -136,7 +136,7 @@ func (m *Multi) Receive(p *net.Packet) {
 	}
 }
 
-// available returns the payload of the next segment of c, or 0 if there is none.
+// available returns the payload size of the next segment on c, or 0 if there is none.
 func (m *Multi) available(c *Conn) int {
 	most := int64(c.cfg.MSS)
 	if m.reinjects(c) {
@@ -150,10 +150,10 @@ func (m *Multi) available(c *Conn) int {
 	return int(n)
 }
 
-// reinjects reports whether c must send data that are stalled on another subflow.
+// reinjects reports whether c should send data that are stalled on another subflow.
 func (m *Multi) reinjects(c *Conn) bool { return c.phase != loss && len(m.again.v) > 0 }
 
-// take assigns to c the n bytes that available promised, and returns their offset.
+// take assigns n bytes of data to c, as available has returned, and returns their offset.
 func (m *Multi) take(c *Conn, n int) int64 {
 	if m.reinjects(c) {
 		m.Reinjected++
@@ -164,7 +164,7 @@ func (m *Multi) take(c *Conn, n int) int64 {
 	return at
 }
 
-// stalled marks c's data in flight for sending on other subflows.
+// stalled marks c's data in flight for retransmission on other subflows.
 func (m *Multi) stalled(c *Conn) {
 	b := &c.board
 	for i := b.base; i < b.next; i++ {
@@ -196,7 +196,7 @@ func (m *Multi) arrived(dsn, n int64) {
 	}
 }
 
-// tell resumes subflows that waited for the stream, and calls the callbacks.
+// tell resumes subflows that waited for stream data, and calls the callbacks.
 func (m *Multi) tell() {
 	if m.una > m.toldAcked {
 		if m.toldAcked == 0 && m.late {

@@ -7,10 +7,11 @@ import (
 	"github.com/srdtun/srdtun/sim/net"
 )
 
-// NIC is the network interface of a host for its connections. Each connection in turn hands
-// over one segment after the previous one has left. So no queue builds up in the host, as
-// with fair queueing and small queues in a kernel. A window then grows only as far as the
-// network needs. Acknowledgements without data do not wait for a turn.
+// NIC is the network interface of a host, which schedules the host's connections. The connections
+// take turns, and each sends one segment after the previous segment has left. With this schedule no
+// queue builds up in the host, as with fair queueing and small queues in a kernel. A connection's
+// window then grows only as far as the network needs. Acknowledgements without data do not wait for
+// a turn.
 type NIC struct {
 	engine  *net.Engine
 	rate    float64 // bytes per second
@@ -20,10 +21,10 @@ type NIC struct {
 	rng     *rand.Rand
 }
 
-// nicPause is the longest pause after a segment, as a part of its time on the cable. No real
-// interface sends without gaps. Without pauses it could keep the queue of an equally fast
-// port exactly full. All of its own packets would then find room forever, and no packet of
-// another host.
+// The pause after a segment is at most 1/nicPause of the segment's transmission time. Real
+// interfaces do not send without gaps. An interface without gaps could keep the queue of an equally
+// fast port exactly full. Then all packets of this interface would find space in that queue, and no
+// packet of another host would.
 const nicPause = 100
 
 // NewNIC returns an interface that sends rate bytes per second, including Ethernet's framing,
@@ -34,7 +35,7 @@ func NewNIC(e *net.Engine, rate float64) *NIC {
 	return n
 }
 
-// want queues connection c for a turn.
+// want adds connection c to the queue of connections with data to send.
 func (n *NIC) want(c *Conn) {
 	if c.queued {
 		return
@@ -46,7 +47,7 @@ func (n *NIC) want(c *Conn) {
 	}
 }
 
-// turn lets the next connection send a segment.
+// turn lets the next connection in the queue send one segment.
 func (n *NIC) turn() {
 	n.busy = false
 	for len(n.waiting) > 0 && !n.busy {

@@ -8,8 +8,8 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// rack detects losses by time: a segment is lost if one sent enough later has arrived (RFC
-// 8985, section 6).
+// rack detects losses by time: a segment is lost if another segment, sent enough later, has arrived
+// (RFC 8985, section 6).
 type rack struct {
 	at  mono.Time // sending time of the newest arrived segment; 0: none
 	end int64     // its end, which decides between two sent at once
@@ -22,13 +22,13 @@ type rack struct {
 	head int       // records before it are done
 }
 
-// sending is one transmission of a record.
+// sending describes one transmission of a segment.
 type sending struct {
 	record uint64
 	at     mono.Time
 }
 
-// transmitted records a transmission.
+// transmitted records a transmission of a segment.
 func (r *rack) transmitted(record uint64, at mono.Time) {
 	if r.head > 0 && len(r.sent) == cap(r.sent) {
 		r.sent = r.sent[:copy(r.sent, r.sent[r.head:])]
@@ -37,8 +37,8 @@ func (r *rack) transmitted(record uint64, at mono.Time) {
 	r.sent = append(r.sent, sending{record, at})
 }
 
-// arrived records that a segment has arrived (RFC 8985, section 6.2, steps 2 and 3); least
-// is the minimum round trip.
+// arrived records that a segment has arrived (RFC 8985, section 6.2, steps 2 and 3). least is the
+// minimum round trip.
 func (r *rack) arrived(s *record, now mono.Time, least time.Duration) {
 	if s.end() > r.highest {
 		r.highest = s.end()
@@ -55,8 +55,8 @@ func (r *rack) arrived(s *record, now mono.Time, least time.Duration) {
 	}
 }
 
-// reorderWindow is how much longer a segment may take than a later one (section 6.2, step
-// 4). Its multiplier stays 1.
+// reorderWindow returns the time that a segment may arrive after a later one (section 6.2, step 4).
+// The RFC's multiplier of this window is always 1 here.
 func (r *rack) reorderWindow(t *rtt, proven bool) time.Duration {
 	if !r.reordered && proven {
 		return 0
@@ -64,8 +64,8 @@ func (r *rack) reorderWindow(t *rtt, proven bool) time.Duration {
 	return min(t.least/4, t.smoothed)
 }
 
-// detect declares overdue segments lost (section 6.2, step 5). It returns whether there were
-// any, and the time of the next check (0: not before the next arrival).
+// detect declares overdue segments lost (section 6.2, step 5). detect returns whether it declared a
+// loss, and the time of the next check. 0 means no check before the next arrival.
 func (r *rack) detect(b *scoreboard, now mono.Time, wait time.Duration) (news bool, again mono.Time) {
 	for ; r.head < len(r.sent); r.head++ {
 		s := r.sent[r.head]
@@ -90,8 +90,7 @@ func (r *rack) detect(b *scoreboard, now mono.Time, wait time.Duration) (news bo
 	return news, 0
 }
 
-// again tracks all segments that have not arrived, because some declarations of loss were
-// wrong.
+// again tracks all unacknowledged segments again, because some were wrongly declared lost.
 func (r *rack) again(b *scoreboard) {
 	r.sent, r.head = r.sent[:0], 0
 	for i := b.base; i < b.next; i++ {

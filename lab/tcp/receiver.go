@@ -6,7 +6,7 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// receiver is the state of the receiving side.
+// receiver is the state of a connection's receiving side.
 type receiver struct {
 	next   int64 // first byte that is missing
 	early  spans // received data beyond it
@@ -28,12 +28,12 @@ const (
 	duplicate
 )
 
-// take records the payload of a segment.
+// take records the payload of a segment and classifies the segment.
 func (r *receiver) take(h *header, ce bool) arrival {
 	if ce {
 		r.marked += int64(h.size)
 	}
-	// This is the earliest segment that is not acknowledged yet (RFC 7323, section 4.3).
+	// The timestamp to echo is that of the earliest unacknowledged segment (RFC 7323, section 4.3).
 	if h.seq <= r.told {
 		r.stamp = max(r.stamp, h.stamp)
 	}
@@ -75,7 +75,7 @@ func (r *receiver) note(seq int64) {
 	r.recent = slices.Insert(keep, 0, seq)
 }
 
-// report fills in an acknowledgement, with up to most SACK blocks.
+// report fills in the acknowledgement fields of a header, with up to most SACK blocks.
 func (r *receiver) report(h *header, most int) {
 	h.ack, h.echo, h.marked = r.next, r.stamp, r.marked
 	for _, x := range r.recent {

@@ -2,14 +2,14 @@ package tcp
 
 import "time"
 
-// rtt is the estimator of RFC 6298, section 2, with the minimum round trip.
+// rtt is the RTT estimator of RFC 6298, section 2, which also records the minimum round trip.
 type rtt struct {
 	smoothed time.Duration // 0: no sample yet
 	variance time.Duration
 	least    time.Duration
 }
 
-// sample adds a measured round trip.
+// sample adds an RTT sample.
 func (r *rtt) sample(d time.Duration) {
 	d = max(d, 1)
 	if r.smoothed == 0 {
@@ -25,9 +25,8 @@ func (r *rtt) sample(d time.Duration) {
 	r.least = min(r.least, d)
 }
 
-// timeout returns the retransmission timeout without backoff: SRTT + max(G,
-// 4 RTTVAR), at least c.MinRTO (RFC 6298, rules 2.1 to 2.4). In Linux MinRTO bounds the
-// variance, not the sum.
+// timeout returns the retransmission timeout without backoff: SRTT + max(G, 4 RTTVAR), at least
+// c.MinRTO (RFC 6298, rules 2.1 to 2.4). In Linux, MinRTO bounds the variance term, not the sum.
 func (r *rtt) timeout(c *Config) time.Duration {
 	if r.smoothed == 0 {
 		return max(initialRTO, c.MinRTO)

@@ -2,8 +2,8 @@ package tcp
 
 import "github.com/srdtun/srdtun/srd/mono"
 
-// record is one segment between its first transmission and the cumulative
-// acknowledgement. A segment keeps its boundaries when it is sent again.
+// record is one segment from its first transmission to its cumulative acknowledgement. A segment
+// keeps its boundaries when it is sent again.
 type record struct {
 	seq  int64
 	dsn  int64     // place of its data in the stream over all subflows
@@ -18,7 +18,7 @@ type record struct {
 
 func (r *record) end() int64 { return r.seq + int64(r.size) }
 
-// scoreboard is the sender's view of its segments in flight (RFC 6675, section 2). Records
+// scoreboard records the state of the sender's segments in flight (RFC 6675, section 2). Records
 // have consecutive numbers and are stored in a ring.
 type scoreboard struct {
 	una, nxt int64 // first byte not acknowledged; first not sent
@@ -39,17 +39,17 @@ type scoreboard struct {
 
 const firstRing = 64 // records; it grows by doubling
 
-// pipe returns the estimated bytes in flight (RFC 6675, section 4).
+// pipe returns the estimated number of bytes in flight (RFC 6675, section 4).
 func (b *scoreboard) pipe() int64 {
 	return b.nxt - b.una - b.sackedBytes - b.lostBytes + b.resentBytes
 }
 
-// outstanding returns the bytes that are not cumulatively acknowledged.
+// outstanding returns the number of bytes that are not cumulatively acknowledged.
 func (b *scoreboard) outstanding() int64 { return b.nxt - b.una }
 
 func (b *scoreboard) at(i uint64) *record { return &b.ring[i&uint64(len(b.ring)-1)] }
 
-// find returns the number of the record that contains byte seq, which is in flight.
+// find returns the number of the record that contains the byte seq, which must be in flight.
 func (b *scoreboard) find(seq int64) uint64 {
 	lo, hi := b.base, b.next
 	for lo < hi {
@@ -62,7 +62,7 @@ func (b *scoreboard) find(seq int64) uint64 {
 	return lo
 }
 
-// push adds a segment of size new bytes, and returns its number.
+// push adds a record for size new bytes, and returns its number.
 func (b *scoreboard) push(size int, dsn int64, now mono.Time) uint64 {
 	if int(b.next-b.base) == len(b.ring) {
 		b.grow()
@@ -82,7 +82,7 @@ func (b *scoreboard) grow() {
 	}
 }
 
-// pop removes the oldest record, which is cumulatively acknowledged.
+// pop removes the oldest record, whose bytes are cumulatively acknowledged.
 func (b *scoreboard) pop() {
 	r := b.at(b.base)
 	if r.sacked {
@@ -95,7 +95,7 @@ func (b *scoreboard) pop() {
 	b.base++
 }
 
-// sack records that the segment has arrived.
+// sack records that the segment of r has arrived.
 func (b *scoreboard) sack(r *record) {
 	b.settle(r)
 	r.sacked = true
@@ -104,7 +104,7 @@ func (b *scoreboard) sack(r *record) {
 	b.sacked.add(r.seq, r.end())
 }
 
-// settle undoes declarations of loss for a segment that has arrived.
+// settle reverts declarations of loss for a segment that has arrived.
 func (b *scoreboard) settle(r *record) {
 	if r.lost {
 		r.lost = false
@@ -119,8 +119,8 @@ func (b *scoreboard) settle(r *record) {
 	}
 }
 
-// markLost declares record i lost, or its retransmission if there is one. It reports
-// whether this is new.
+// markLost declares the segment of record i lost, or its latest retransmission. markLost reports
+// whether the segment was not yet declared lost.
 func (b *scoreboard) markLost(i uint64) bool {
 	r := b.at(i)
 	if r.sacked || r.lost && !r.resent {
@@ -147,9 +147,9 @@ func (b *scoreboard) markAll() {
 	}
 }
 
-// markBelow declares a segment lost if dupThresh segments above it are selectively
-// acknowledged. It reports whether there was such a segment. (This is IsLost of RFC 6675,
-// section 4, counted in segments as kernels do.) A retransmission is not judged again.
+// markBelow declares a segment lost if dupThresh segments above it are selectively acknowledged.
+// markBelow reports whether it declared such a segment. (The rule is IsLost of RFC 6675, section 4,
+// counted in segments as kernels do.) The rule does not apply to retransmissions.
 func (b *scoreboard) markBelow() (news bool) {
 	if b.sackedSegs < dupThresh {
 		return false
@@ -171,7 +171,7 @@ func (b *scoreboard) markBelow() (news bool) {
 	return news
 }
 
-// nextLost returns the number of the first record to retransmit.
+// nextLost returns the number of the first record to retransmit, if there is one.
 func (b *scoreboard) nextLost() (uint64, bool) {
 	if b.waiting == 0 {
 		return 0, false
@@ -184,7 +184,7 @@ func (b *scoreboard) nextLost() (uint64, bool) {
 	return i, true
 }
 
-// resend records a retransmission of record i.
+// resend records a retransmission of the segment of record i.
 func (b *scoreboard) resend(i uint64, now mono.Time) {
 	r := b.at(i)
 	if !r.resent {
@@ -197,7 +197,7 @@ func (b *scoreboard) resend(i uint64, now mono.Time) {
 	r.ever, r.at = true, now
 }
 
-// unmark withdraws every declaration of loss, because they have proven wrong.
+// unmark withdraws every declaration of loss, after declarations have proven wrong.
 func (b *scoreboard) unmark() {
 	for i := b.base; i < b.next; i++ {
 		if r := b.at(i); !r.sacked {

@@ -5,8 +5,8 @@ import "slices"
 // span is the half-open interval [from, to) of a byte stream.
 type span struct{ from, to int64 }
 
-// spans is a set of bytes: disjoint intervals in order, with a gap between any
-// two. The zero value is empty.
+// spans is a set of bytes, stored as disjoint intervals in order, with a gap between any two. The
+// zero value is the empty set.
 type spans struct{ v []span }
 
 // find returns the index of the first interval that ends behind x.
@@ -22,7 +22,7 @@ func (s *spans) find(x int64) int {
 	return lo
 }
 
-// at returns the interval that contains x.
+// at returns the interval that contains x, if there is one.
 func (s *spans) at(x int64) (span, bool) {
 	i := s.find(x)
 	if i == len(s.v) || s.v[i].from > x {
@@ -63,7 +63,7 @@ func (s *spans) drop(x int64) {
 	}
 }
 
-// shift removes and returns at most the first n bytes of the first interval.
+// shift removes and returns up to n bytes from the start of the first interval.
 func (s *spans) shift(n int64) span {
 	first := s.v[0]
 	first.to = min(first.to, first.from+n)
@@ -71,7 +71,7 @@ func (s *spans) shift(n int64) span {
 	return first
 }
 
-// end returns the end of the last interval, or 0.
+// end returns the end of the last interval, or 0 if the set is empty.
 func (s *spans) end() int64 {
 	if len(s.v) == 0 {
 		return 0

@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// Poisson returns flows that arrive at random over a time. Each flow goes from a random
-// member of from to another random member of to. Sizes are drawn from s. The flows' mean
-// rate is the share load of capacity (bytes per second). For each member of from, to must
-// contain another host.
+// Poisson returns flows that start at random times within a period. Each flow goes from a random
+// member of from to another random member of to. Flow sizes are drawn from the distribution s. The
+// flows' mean rate is the share load of capacity (bytes per second). For each member of from, the
+// list to must contain another host.
 func Poisson(rng *rand.Rand, from, to []int, s *Sizes, load, capacity float64, over time.Duration) []Flow {
 	gap := s.Mean() / (load * capacity) // seconds
 	var v []Flow
@@ -23,9 +23,9 @@ func Poisson(rng *rand.Rand, from, to []int, s *Sizes, load, capacity float64, o
 	return v
 }
 
-// Barrier returns m's flows repeated in batches. Each batch starts after all flows of the
-// previous batch have ended. Start then counts from that time. batch contains the number of
-// each flow's batch.
+// Barrier returns the flows of m, repeated in batches. Each batch starts after all flows of the
+// previous batch have ended. A flow's Start is relative to the start of its batch. batch contains
+// the batch number of each flow.
 func Barrier(m []Flow, batches int) (v []Flow, batch []int) {
 	for b := range batches {
 		for _, f := range m {

@@ -6,35 +6,35 @@ import (
 	"time"
 )
 
-// Faults is a fault plan in the terms of both versions of the REPS artifact (Bonato et al.,
-// "REPS: Recycled Entropy Packet Spraying", EuroSys).
+// Faults is a fault plan of the REPS artifact, in either of its versions (Bonato et al., "REPS:
+// Recycled Entropy Packet Spraying", EuroSys 2025).
 type Faults struct {
 	Cable, Switch, NIC Faulty
-	// Drop is the share of packets that are dropped at random in the network.
+	// Drop is the probability with which the network drops each packet.
 	Drop float64
-	// Stop is the time after which no new faults begin; 0: never.
+	// Stop is the time after which no new faults begin, and 0 means never.
 	Stop time.Duration
 }
 
-// Faulty describes the faults of one kind of equipment, as in the artifact's
-// failuregenerator.cpp. Each fault begins at Start, and affects one more device each Period,
-// up to a share of Most, but at least one. The next device is the one that the next packet
+// Faulty describes the faults of one kind of device, as in the artifact's failuregenerator.cpp.
+// Each fault begins at Start, and affects one more device each Period, up to the share Most of all
+// devices, but at least one device. The next device to fail is the one that the next packet
 // reaches.
 type Faulty struct {
-	// With Fail and WorstCase no packet passes, for the time For. A cable fails in one
-	// direction.
+	// With Fail or WorstCase, a device forwards no packets for the time For. A failing cable fails
+	// in one direction only.
 	Fail, WorstCase Element
-	// With Degradation a cable loses lanes and with them packets, and a switch or an
-	// interface loses packets and most of its rate.
+	// With Degradation, a cable loses lanes and thus packets, and a switch or an interface loses
+	// packets and most of its rate.
 	Degradation Element
-	// With BER packets are corrupted, a share of Most on each device and no two within
-	// Period. The receiver notices and drops them.
+	// With BER, each device corrupts the share Most of its packets, but no two packets within
+	// Period. The receiver detects and drops corrupted packets.
 	BER Element
-	// With PeriodicLoss, Burst packets are dropped after each Gap packets that pass.
+	// With PeriodicLoss, Burst packets are dropped after every Gap packets that pass.
 	PeriodicLoss Element
 }
 
-// Element is one fault of one kind of equipment.
+// Element is one fault of one kind of device.
 type Element struct {
 	On            bool
 	Start, Period time.Duration
@@ -46,7 +46,7 @@ type Element struct {
 	timed bool // For counts
 }
 
-// ParseFaults reads a fault plan: lines "KEY: VALUE", times in picoseconds.
+// ParseFaults parses a fault plan with lines of the form "KEY: VALUE" and times in picoseconds.
 func ParseFaults(file, text string) (*Faults, error) {
 	f := &Faults{}
 	drop := false
@@ -88,10 +88,10 @@ func ParseFaults(file, text string) (*Faults, error) {
 	return f, nil
 }
 
-// A rate of ten to the power of minus mostExponent is less than one packet in any run.
+// A rate of ten to the power of minus mostExponent affects less than one packet in any run.
 const mostExponent = 15
 
-// element returns the fault element that a key names, and the rest of the key.
+// element returns the fault element that a key names, and the remainder of the key.
 func (f *Faults) element(key string) (e *Element, rest string) {
 	for _, g := range []struct {
 		name string
@@ -146,10 +146,10 @@ func (e *Element) set(l line, key, rest string) error {
 	return err
 }
 
-// mostPackets is larger than the number of packets that any link carries.
+// mostPackets exceeds the number of packets that any link carries.
 const mostPackets = 1 << 40
 
-// on parses ON or OFF.
+// on parses the value ON or OFF.
 func (l *line) on(key string) (bool, error) {
 	switch l.fields[1] {
 	case "ON":

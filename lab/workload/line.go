@@ -7,17 +7,16 @@ import (
 	"strings"
 )
 
-// These bounds apply to input, because a larger simulation would not end.
+// These constants bound the input, because a larger simulation would not end in useful time.
 const (
 	mostNodes = 1 << 14
 	mostFlows = 1 << 20
 	mostRadix = 1 << 10
 	mostTiers = 3
-	// mostGbps and mostDelay keep the arithmetic of links within the range of its types.
+	// mostGbps and mostDelay keep rates and delays within the range of their types.
 	mostGbps  = 1e6
 	mostDelay = 1e9 // nanoseconds
-	// mostBytes is the size of the largest flow, 1 PB: its time at any rate fits the
-	// clock.
+	// mostBytes is the size of the largest flow, 1 PB, whose duration fits the clock at any rate.
 	mostBytes = 1 << 50
 )
 
@@ -28,7 +27,8 @@ type line struct {
 	fields []string
 }
 
-// split returns the lines of text that are not empty. A comment begins with #.
+// split returns the non-empty lines of text without comments. A comment begins with # and ends with
+// the line.
 func split(file, text string) []line {
 	var v []line
 	for i, s := range strings.Split(text, "\n") {
@@ -40,7 +40,7 @@ func split(file, text string) []line {
 	return v
 }
 
-// errorf returns an error that names the line.
+// errorf returns an error that names the file and line number.
 func (l line) errorf(format string, args ...any) error {
 	return fmt.Errorf("%s:%d: %s", l.file, l.number, fmt.Sprintf(format, args...))
 }
@@ -69,7 +69,7 @@ func (l line) real(i int, least, most float64) (float64, error) {
 	return x, nil
 }
 
-// alone checks that the line has n fields.
+// alone returns an error unless the line has n fields.
 func (l line) alone(n int) error {
 	if len(l.fields) != n {
 		return l.errorf("%q: %d words, want %d", strings.Join(l.fields, " "), len(l.fields), n)

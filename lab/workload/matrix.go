@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Flow is one line of a connection matrix.
+// Flow is one flow of a connection matrix.
 type Flow struct {
 	Src, Dst int
 	ID       int           // as in the file, or the number of the line
@@ -14,13 +14,13 @@ type Flow struct {
 	Size     int64         // bytes of payload
 }
 
-// Matrix contains the flows between hosts.
+// Matrix is a connection matrix: a list of flows between hosts.
 type Matrix struct {
 	Nodes int
 	Flows []Flow
 }
 
-// ParseMatrix reads a .cm file: "Nodes N", "Connections N", then lines of the form
+// ParseMatrix parses a .cm file with "Nodes N", "Connections N", and lines of the form
 //
 //	SRC->DST [id N] start PICOSECONDS size BYTES
 func ParseMatrix(file, text string) (*Matrix, error) {
@@ -49,7 +49,7 @@ func ParseMatrix(file, text string) (*Matrix, error) {
 	return m, nil
 }
 
-// add parses one connection.
+// add parses the line of one connection.
 func (m *Matrix) add(l line) error {
 	src, dst, _ := strings.Cut(l.fields[0], "->")
 	f := Flow{ID: len(m.Flows) + 1}
@@ -81,7 +81,7 @@ func (m *Matrix) add(l line) error {
 	return nil
 }
 
-// set parses the keyword at i and the number after it.
+// set parses the keyword in field i and the number after it.
 func (f *Flow) set(l line, i int) error {
 	switch key := l.fields[i]; key {
 	case "id":

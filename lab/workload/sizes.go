@@ -2,21 +2,21 @@ package workload
 
 import "math/rand/v2"
 
-// Sizes is a distribution of flow sizes. Straight lines join points of the cumulative
+// Sizes is a distribution of flow sizes. Straight lines connect points of the cumulative
 // distribution, as in the generators of DCTCP and pFabric.
 type Sizes struct {
 	bytes []float64
 	below []float64
 }
 
-// Fixed returns the distribution of a single size.
+// Fixed returns the distribution with a single size.
 func Fixed(bytes int64) *Sizes {
 	return &Sizes{bytes: []float64{float64(bytes), float64(bytes)}, below: []float64{0, 1}}
 }
 
-// ParseSizes reads a .cdf file: lines "BYTES SHARE", where SHARE of all flows have at most
-// BYTES. Both columns rise, and the last share is 1. Below the first point, the
-// distribution is a line from one byte to that point.
+// ParseSizes parses a .cdf file with lines "BYTES SHARE", in which the fraction SHARE of all flows
+// have at most BYTES. Both columns of a .cdf file rise, and the last share is 1. Below the first
+// point, the distribution is a straight line from one byte to that point.
 func ParseSizes(file, text string) (*Sizes, error) {
 	s := &Sizes{bytes: []float64{1}, below: []float64{0}}
 	at := line{file: file, number: 1}
@@ -45,8 +45,8 @@ func ParseSizes(file, text string) (*Sizes, error) {
 	return s, nil
 }
 
-// Cut returns the distribution with larger sizes cut to most bytes. This keeps a run
-// shorter than its largest flow would take.
+// Cut returns the distribution with larger sizes reduced to most bytes. A smaller largest flow
+// makes a run shorter.
 func (s *Sizes) Cut(most int64) *Sizes {
 	c := &Sizes{}
 	for i := range s.bytes {
@@ -63,10 +63,10 @@ func (s *Sizes) Cut(most int64) *Sizes {
 	return c
 }
 
-// Draw returns a size of at least one byte.
+// Draw returns a random size of at least one byte.
 func (s *Sizes) Draw(rng *rand.Rand) int64 { return s.at(rng.Float64()) }
 
-// at returns the size such that the share p of all flows is smaller.
+// at returns the size below which the fraction p of all flows lies.
 func (s *Sizes) at(p float64) int64 {
 	for i := 1; i < len(s.below); i++ {
 		if p <= s.below[i] {

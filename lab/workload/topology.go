@@ -6,19 +6,19 @@ import (
 	"time"
 )
 
-// Tier is one layer of switches; tier 0 is next to the hosts.
+// Tier is one layer of switches, and tier 0 is next to the hosts.
 type Tier struct {
-	// Rate and Latency describe each link down from this tier, in bytes per second and as
-	// one-way delay. Through is the additional delay of a switch.
+	// Rate and Latency describe each link down from this tier: bytes per second, and one-way delay.
+	// Through is the additional delay within a switch.
 	Rate    float64
 	Latency time.Duration
 	Through time.Duration
-	// Down and Up are the numbers of a switch's links in each direction. Up is 0 in the
-	// last tier.
+	// Down and Up are the numbers of a switch's links to the tier below and to the tier above. In
+	// the last tier Up is 0.
 	Down, Up int
-	// Bundle is how many links down lead to the same switch.
+	// Bundle is the number of parallel links to the same lower switch.
 	Bundle int
-	// Oversubscribed is the ratio that the file claims; it is not used.
+	// Oversubscribed is the ratio that the file states, and is not used.
 	Oversubscribed int
 }
 
@@ -31,8 +31,8 @@ type Topology struct {
 
 const gbps = 1e9 / 8 // bytes per second
 
-// ParseTopology reads a .topo file: "Nodes", "Tiers" and "Podsize", then a block
-// for each tier that begins with "Tier N".
+// ParseTopology parses a .topo file with "Nodes", "Tiers" and "Podsize", followed by a block for
+// each tier that begins with "Tier N".
 func ParseTopology(file, text string) (*Topology, error) {
 	t := &Topology{}
 	tiers, at := 0, line{file: file, number: 1}
@@ -78,7 +78,7 @@ func whole(l line, least, most int64) (int, error) {
 	return int(n), err
 }
 
-// begin starts the next tier's block.
+// begin starts the block of the next tier.
 func (t *Topology) begin(l line, tiers int) error {
 	n, err := whole(l, 0, mostTiers)
 	if err != nil {
@@ -117,7 +117,7 @@ func (t *Tier) set(l line) (err error) {
 	return err
 }
 
-// check checks that the numbers describe a tree.
+// check returns an error unless the numbers describe a fat tree.
 func (t *Topology) check() error {
 	if t.Nodes == 0 {
 		return errors.New("no Nodes")
@@ -147,8 +147,8 @@ func (t *Topology) check() error {
 	return t.checkLinks()
 }
 
-// checkLinks checks that each tier has as many links up as the next tier has links down.
-// Every switch above must reach every one below it.
+// checkLinks returns an error unless each tier has as many links up as the next tier has links
+// down. Every switch must have a link to every switch below it.
 func (t *Topology) checkLinks() error {
 	last := len(t.Tiers) - 1
 	for i := range last {
@@ -160,8 +160,8 @@ func (t *Topology) checkLinks() error {
 		if i+1 < last && (links/down)%t.Pods() != 0 {
 			return fmt.Errorf("%d switches of tier %d do not fill %d pods", links/down, i+1, t.Pods())
 		}
-		// Below a switch of the next tier there are all switches of the pod, or one switch
-		// of each pod.
+		// Below a switch of the next tier are either all switches of a pod, or one switch of each
+		// pod.
 		reach := lower / t.Pods()
 		if i == 1 {
 			reach = t.Pods()
@@ -176,7 +176,7 @@ func (t *Topology) checkLinks() error {
 // Pods returns the number of pods.
 func (t *Topology) Pods() int { return t.Nodes / t.Pod }
 
-// Switches returns how many switches a tier has.
+// Switches returns the number of switches in a tier.
 func (t *Topology) Switches(tier int) int {
 	n := t.Nodes / t.Tiers[0].Down
 	for i := range tier {
