@@ -19,8 +19,7 @@ func (e *TooLong) Error() string { return fmt.Sprintf("the file has more than %d
 // ErrIrregular is the error for a directory, a device, a pipe or a socket.
 var ErrIrregular = errors.New("not a regular file")
 
-// All reads r to its end. If there are more bytes than most, it returns an error and no
-// data.
+// All reads r to its end. If r has more than most bytes, All returns an error and no data.
 func All(r io.Reader, most int64) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(r, most+1))
 	switch {
@@ -32,12 +31,13 @@ func All(r io.Reader, most int64) ([]byte, error) {
 	return data, nil
 }
 
-// File reads a file, or a pipe until its end.
+// File reads a file, or a pipe until its end. The parameter most bounds the number of bytes.
 func File(name string, most int64) ([]byte, error) {
 	return read(name, 0, func(f *os.File) ([]byte, error) { return All(f, most) })
 }
 
-// Regular reads a regular file. It waits for no writer of a pipe, and opens no device.
+// Regular reads a regular file. For any other file, Regular returns ErrIrregular, and never waits
+// for the writer of a pipe.
 func Regular(name string, most int64) ([]byte, error) {
 	return look(name, func(f *os.File) ([]byte, error) { return Content(f, most) })
 }
@@ -68,7 +68,8 @@ func regular(f *os.File) error {
 	return err
 }
 
-// look is like read, with a check before the file is opened. content checks once more.
+// look is like read, with a check before the file is opened. The function content checks the
+// open file again.
 func look(name string, content func(*os.File) ([]byte, error)) ([]byte, error) {
 	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() {
 		return nil, fmt.Errorf("%s: %w", name, ErrIrregular)

@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// Queue is a queue without a bound of its own: the requests behind it are bounded. It is safe
-// for concurrent use.
+// Queue is a queue without a bound of its own, because the requests of its entries are bounded.
+// A Queue is safe for concurrent use.
 type Queue[T any] struct {
 	event chan struct{}
 	done  chan struct{} // closed by Close
@@ -22,8 +22,8 @@ func New[T any]() *Queue[T] {
 	return &Queue[T]{event: make(chan struct{}, 1), done: make(chan struct{})}
 }
 
-// Poll moves the oldest entries into v. It returns how many there were, and whether others
-// are left. It neither waits nor allocates.
+// Poll moves the oldest entries into v. It returns the number of moved entries, and whether
+// other entries are left. Poll neither waits nor allocates.
 func (q *Queue[T]) Poll(v []T) (n int, more bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -37,11 +37,10 @@ func (q *Queue[T]) Poll(v []T) (n int, more bool) {
 	return n, q.n > 0
 }
 
-// Event returns a channel that has a token after Signal. One token may stand for many
-// entries.
+// Event returns a channel that has a token after Signal. One token may stand for many entries.
 func (q *Queue[T]) Event() <-chan struct{} { return q.event }
 
-// Signal makes an event.
+// Signal puts a token into the channel of Event.
 func (q *Queue[T]) Signal() {
 	select {
 	case q.event <- struct{}{}:
@@ -49,8 +48,8 @@ func (q *Queue[T]) Signal() {
 	}
 }
 
-// Wait is Poll that waits for an event if the queue is empty. It returns closed when the
-// queue is closed and empty, or the error of ctx.
+// Wait is like Poll, but waits for an event while the queue is empty. If the queue is closed and
+// empty, Wait returns the error closed. Otherwise its error is that of ctx.
 func (q *Queue[T]) Wait(ctx context.Context, v []T, closed error) (int, error) {
 	if len(v) == 0 {
 		return 0, nil
@@ -75,7 +74,7 @@ func (q *Queue[T]) Wait(ctx context.Context, v []T, closed error) (int, error) {
 	}
 }
 
-// Add appends an entry. It makes no event.
+// Add appends an entry without making an event.
 func (q *Queue[T]) Add(c T) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -86,7 +85,7 @@ func (q *Queue[T]) Add(c T) {
 	q.n++
 }
 
-// least is the first length of a ring.
+// least is the initial length of a ring, in entries.
 const least = 16
 
 func (q *Queue[T]) grow() {
@@ -97,7 +96,7 @@ func (q *Queue[T]) grow() {
 	q.ring, q.head = ring, 0
 }
 
-// Close ends Wait. Nothing is added after it.
+// Close ends Wait. After Close, no entry may be added.
 func (q *Queue[T]) Close() { close(q.done) }
 
 // Len returns the number of entries.

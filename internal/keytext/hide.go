@@ -7,56 +7,58 @@ import (
 	"unicode/utf8"
 )
 
-// Somebody types a secret key where a name belongs. Then no message may repeat it. Hide alone
-// decides which texts have the shape of a key. All programs use it for errors, events, logs
-// and reports.
+// A user may type a secret key where a name belongs. No message may then repeat the key. Only
+// Hide decides which texts have the shape of a key. All programs use Hide for errors, events,
+// logs and reports.
 
 // Hidden replaces a hidden text.
 const Hidden = "(hidden)"
 
 const (
-	// longRun is the least length of a key without gaps: 32 bytes are 43 characters of base64,
+	// longRun is the least length of a key without gaps. 32 bytes are 43 characters of base64,
 	// or 64 hexadecimal digits. A key that lost some characters is still a secret.
 	longRun = 40
-	// keyText is the length of a key as it is written; it ends with "=".
+	// keyText is the length of a whole key in base64, which ends with "=".
 	keyText = (Bytes + 2) / 3 * 4
 	// leastRun is the least length of a part of a key without gaps. Such a part is shorter than
-	// longRun, so it must also look drawn at random as a whole.
+	// longRun, so the whole part must also look random.
 	leastRun = 22
-	// leastDrawn is the least length of a key in groups. It is shorter than longRun, since
+	// leastDrawn is the least length of a key in groups. It is shorter than longRun, because
 	// groups at both ends may look like words.
 	leastDrawn = 28
-	// leastColons is leastDrawn for small groups with colons between: an IPv6 address has at
-	// most 32 digits, in groups of four.
+	// leastColons replaces leastDrawn for small groups with colons between them. An IPv6 address
+	// has at most 32 digits, in groups of four.
 	leastColons = 33
 	// leastGroup is the least length of a group, unless all groups have the same length.
 	leastGroup = 4
-	// leastShare is such that at least an eighth of the groups must look drawn. Of groups of four
-	// hexadecimal digits, a third looks like words and numbers: so do 15 of 16 once in 10^6 keys.
+	// At least one in leastShare groups of a key must look random. Of random groups of four
+	// hexadecimal digits, a third looks like words or numbers. So only one key in 10^6 has 15
+	// such groups of 16.
 	leastShare = 8
-	// leastBytes is the least number of bytes in decimal, half of a key.
+	// leastBytes is the least number of bytes in decimal that may be a key, half of a key.
 	leastBytes = Bytes / 2
 )
 
 var (
-	// runs match keys without gaps and parts of them, in both alphabets of base64, with directories
-	// in front.
+	// runs match keys without gaps and parts of such keys, in both alphabets of base64, with
+	// directories in front.
 	runs = regexp.MustCompile(`[A-Za-z0-9+/_-]{22,}={0,2}`)
 	// parts match the words of a path or a name.
 	parts = regexp.MustCompile(`[^/_-]+`)
-	// words match runs of base64.
+	// words match runs of base64 characters.
 	words = regexp.MustCompile(`[A-Za-z0-9+/=]+`)
-	// gaps match the separators of groups: a text that was copied may have any, such as a space of no
-	// width, and a message its escape.
+	// gaps match the separators of groups. A copied text may have any separator, such as a space
+	// of no width. A message may have the separator's escape.
 	gaps = regexp.MustCompile(`^[^A-Za-z0-9+/=\n]{1,2}$`)
-	// rests match a hidden part of base64url, and the rest that is long enough for a piece of a key.
+	// rests match a hidden part of base64url, and the rest that is long enough for a piece of a
+	// key.
 	rests = regexp.MustCompile(`(?:[A-Za-z0-9_-]{15,}[-_])?\(hidden\)(?:[-_][A-Za-z0-9_-]{15,}=*)?`)
-	// wordLike matches words, abbreviations and numbers, also several in one.
+	// wordLike matches words, abbreviations and numbers, also several of them joined.
 	wordLike = regexp.MustCompile(`^(?:[A-Z]?[a-z]*|(?:[A-Z]?[a-z]+|[A-Z]{2,}s?)+|[A-Z]*)[0-9]*$`)
 )
 
-// Hide replaces each part of a text that has the shape of a key. A key for which public returns
-// true stays, if it stands whole; a nil public hides all.
+// Hide replaces each part of a text that has the shape of a key. A whole key for which public
+// returns true is not replaced. With a nil public, Hide replaces all keys.
 func Hide(text string, public func(key string) bool) string {
 	if len(text) < leastRun {
 		return text
@@ -70,10 +72,11 @@ func Hide(text string, public func(key string) bool) string {
 	return rests.ReplaceAllString(text, Hidden)
 }
 
-// quotedBytes bounds a quoted word, so that a message stays one readable line.
+// quotedBytes bounds the bytes of a quoted word, so that a message stays one readable line.
 const quotedBytes = 64
 
-// Quote returns a word that somebody has typed, for a message: hidden first, and then cut.
+// Quote returns a user's word for a message. Quote hides keys in the word first, and then cuts
+// the word.
 func Quote(word string) string {
 	word = Hide(word, nil)
 	if end := quotedBytes; len(word) > end {
@@ -88,7 +91,8 @@ func Quote(word string) string {
 // Drawn reports whether a text has the shape of a key that was drawn at random.
 func Drawn(text string) bool { return Hide(text, nil) != text && !isWord(text) }
 
-// isWord reports whether a person would write a text: a word has three letters on average.
+// isWord reports whether a text looks written by a person: its words have three letters on
+// average.
 func isWord(text string) bool {
 	if !wordLike.MatchString(text) {
 		return false
@@ -123,13 +127,14 @@ func hideBytes(text string) string {
 			out.WriteString(text[shown:all[0][0]] + Hidden)
 			shown = all[n-1][1]
 		}
-		all = all[max(1, n-1):] // the last one may be the first of another row
+		all = all[max(1, n-1):] // the last token may be the first of another row
 	}
 	return out.String() + text[shown:]
 }
 
-// byteRow returns how many tokens, from the first, are bytes with the same separator. It also returns
-// how many are smaller than the one before: half of drawn bytes, and none of a list of processors.
+// byteRow returns how many tokens, from the first, are bytes with the same separator. It also
+// returns how many of these bytes are smaller than the byte before. Half of random bytes are
+// smaller, and none in a list of processors.
 func byteRow(text string, all [][]int) (n, falls int) {
 	gap, last := "", uint64(0)
 	for i, w := range all {
@@ -153,14 +158,14 @@ func byteRow(text string, all [][]int) (n, falls int) {
 	return len(all), falls
 }
 
-// hideRun hides a long run, unless it is a path or a name of several words. Such a name may
-// have a key in it.
+// hideRun hides a long run, unless the run is a path or a name of several words. A key within
+// such a path or name is hidden.
 func hideRun(run string) string {
 	if len(run) < longRun {
 		return run
 	}
 	if at := len(run) - keyText; at >= 0 && run[len(run)-1] == '=' && (at == 0 || parts.FindString(run[at-1:at]) == "") {
-		return run[:at] + Hidden // that has the length and the end of a key
+		return run[:at] + Hidden // the text has the length and the end of a key
 	}
 	if parts.FindString(run) == run || mixed(run, 5) {
 		return Hidden
@@ -168,7 +173,7 @@ func hideRun(run string) string {
 	return hideRow(run, func(row string, drawn int) bool { return len(row) >= leastDrawn && 2*drawn >= len(row) })
 }
 
-// hidePart hides what may be a part of a key.
+// hidePart hides a run that may be a part of a key.
 func hidePart(run string) string {
 	if mixed(run, 5) {
 		return Hidden
@@ -176,8 +181,8 @@ func hidePart(run string) string {
 	return hideRow(run, func(row string, _ int) bool { return len(row) >= leastRun && mixed(row, 4) })
 }
 
-// hideRow hides the row from the first to the last drawn word of a run, if it passes as a key. Drawn
-// words have so many characters altogether.
+// hideRow hides the row from the first to the last random-looking word of a run, if isKey
+// accepts the row. The argument drawn of isKey is the number of characters in these words.
 func hideRow(run string, isKey func(row string, drawn int) bool) string {
 	all := parts.FindAllStringIndex(run, -1)
 	size := func(i int) int { return all[i][1] - all[i][0] }
@@ -193,9 +198,10 @@ func hideRow(run string, isKey func(row string, drawn int) bool) string {
 	return run[:all[first][0]] + Hidden + run[all[last][1]:]
 }
 
-// mixed reports whether small letters, capitals and others follow each other as if drawn at random.
-// Then the class changes after three of five characters on average; a name of several words changes
-// it twice a word. It must change after so many tenths of the characters. Some must be no letters.
+// mixed reports whether small letters, capitals and other characters follow each other as in a
+// random text. In a random text the class changes after three of five characters on average. In
+// a name of several words the class changes twice a word. At least tenths tenths of the
+// characters must change the class, and some characters must not be letters.
 func mixed(text string, tenths int) bool {
 	changes, small, large, other := 0, 0, 0, 0
 	var last int
@@ -238,10 +244,10 @@ func groupsOf(text string) []group {
 
 func (g group) len() int { return g.end - g.start }
 
-// long reports whether a group is longer than words are.
+// long reports whether a group is longer than usual words.
 func (g group) long() bool { return !g.path && g.len() >= LeastPiece }
 
-// hideGroups hides keys that were typed in groups, with the same separator between them.
+// hideGroups hides keys that were typed in groups, with the same separator between the groups.
 func hideGroups(text string) string {
 	var out strings.Builder
 	shown := 0
@@ -263,7 +269,7 @@ func chain(text string, all []group) int {
 	if len(all) < 2 {
 		return 1
 	}
-	// Directories in front of the first group are no part of it.
+	// Directories in front of the first group are no part of the group.
 	if n := all[1].len(); all[0].len() > n && strings.IndexByte("/=", text[all[0].end-n-1]) >= 0 {
 		all[0].start = all[0].end - n
 	}
@@ -277,9 +283,10 @@ func chain(text string, all []group) int {
 	return len(all)
 }
 
-// joins reports whether next may be the group behind g. By chance, some groups look like words, so one
-// of the same length need not be drawn, nor one that is long for a word. Unequal groups with - or _
-// between may be one word of base64url, which hideRun takes whole.
+// joins reports whether next may be the group behind g. By chance, some random groups look like
+// words. So a group of the same length need not look random, and neither need a group longer
+// than usual words. Unequal groups with - or _ between them may be one word of base64url.
+// hideRun handles such a word as a whole.
 func (g group) joins(next group, gap string) bool {
 	switch {
 	case g.len() >= longRun || next.len() >= longRun:
@@ -293,7 +300,7 @@ func (g group) joins(next group, gap string) bool {
 // sameGap compares two separators without their blanks.
 func sameGap(a, b string) bool { return strings.Trim(a, " \t") == strings.Trim(b, " \t") }
 
-// isKey reports whether the words of a chain are long enough for a key, and look drawn.
+// isKey reports whether the words of a chain are long enough for a key, and look random.
 func isKey(text string, all []group) bool {
 	if len(all) < 2 {
 		return false
@@ -311,7 +318,7 @@ func isKey(text string, all []group) bool {
 	if len(joined) < least {
 		return false
 	}
-	if all[0].len() < leastGroup { // too short to look like anything
+	if all[0].len() < leastGroup { // the groups are too short to look like words
 		return !isWord(joined)
 	}
 	return leastShare*drawn >= len(all) || mixed(joined, 4)

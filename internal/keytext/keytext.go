@@ -1,4 +1,4 @@
-// Package keytext reads and writes keys: 32 bytes as 44 characters of base64, as wg(8) prints
+// Package keytext parses and formats keys: 32 bytes as 44 characters of base64, as wg(8) prints
 // them. Each key has one spelling.
 package keytext
 
@@ -9,23 +9,23 @@ import (
 )
 
 const (
-	Bytes = 32 // of every key: X25519 public and private keys, and preshared keys
-	Chars = 44 // of its text, with one character of padding
+	Bytes = 32 // number of bytes of every key: X25519 public and private keys, and preshared keys
+	Chars = 44 // number of characters of a key's text, with one character of padding
 )
 
-// Shape finds keys anywhere in a text, with their padding or without.
+// Shape matches keys anywhere in a text, with their padding or without.
 var Shape = regexp.MustCompile(`[A-Za-z0-9+/]{43}=?`)
 
-// Errors never repeat the text, which may be a secret in the wrong place.
+// Errors never repeat the text, because the text may be a misplaced secret.
 var (
 	ErrText     = errors.New("not a key: want 44 characters of base64 that stand for 32 bytes, as wg prints them")
 	ErrSpelling = errors.New("another spelling of a public key: want a number below 2^255-19, as srdtun pubkey prints it")
 )
 
-// Parse reads any key. As in wg, the bits behind the last byte must be zero, so 32 bytes have
+// Parse parses any key. As in wg, the bits behind the last byte must be zero, so 32 bytes have
 // exactly one spelling.
 func Parse(s string) (key [Bytes]byte, err error) {
-	// The decoder skips line ends. The check of the decoded length catches that: 44
+	// The decoder skips line ends. The check of the decoded length catches them, because 44
 	// characters with a line end are too few for 32 bytes.
 	if len(s) != Chars {
 		return key, ErrText
@@ -37,9 +37,9 @@ func Parse(s string) (key [Bytes]byte, err error) {
 	return [Bytes]byte(raw), nil
 }
 
-// ParsePublic reads an X25519 public key, which has one spelling as a number too. A key
-// exchange drops the top bit and reduces the rest modulo p = 2^255-19 (RFC 7748 section 5).
-// So under a second spelling, a peer could pass as another one, even if the first is denied.
+// ParsePublic parses an X25519 public key, which must also have one spelling as a number. A key
+// exchange drops the top bit and reduces the rest modulo p = 2^255-19 (RFC 7748 section 5). So
+// with a second spelling of its key, a denied peer could pass as another peer.
 func ParsePublic(s string) (key [Bytes]byte, err error) {
 	if key, err = Parse(s); err == nil && !Reduced(&key) {
 		return [Bytes]byte{}, ErrSpelling
@@ -47,8 +47,8 @@ func ParsePublic(s string) (key [Bytes]byte, err error) {
 	return key, err
 }
 
-// Reduced reports whether a key, a little-endian number, is below p. All bytes of p but the
-// lowest, 0xed, and the highest, 0x7f, are 0xff.
+// Reduced reports whether a key, a little-endian number, is below p. In p, the lowest byte is
+// 0xed, the highest byte is 0x7f, and all other bytes are 0xff.
 func Reduced(key *[Bytes]byte) bool {
 	if key[31] != 0x7f {
 		return key[31] < 0x7f
@@ -61,5 +61,5 @@ func Reduced(key *[Bytes]byte) bool {
 	return key[0] < 0xed
 }
 
-// Format writes a key.
+// Format returns the text of a key.
 func Format(key [Bytes]byte) string { return base64.StdEncoding.EncodeToString(key[:]) }

@@ -2,14 +2,15 @@ package keytext
 
 import "strings"
 
-// LeastPiece is the least length of a piece of a known secret that is hidden: 96 bits of a key.
+// LeastPiece is the least length in characters of a piece of a known secret that is hidden: 96
+// bits of a key.
 const LeastPiece = 16
 
-// Pieces hides known secrets, and their pieces of at least LeastPiece characters, in any text. The
-// zero value knows none.
+// Pieces hides known secrets, and their pieces of at least LeastPiece characters, in any text.
+// The zero value of Pieces has no secrets.
 type Pieces struct{ known map[string]struct{} }
 
-// Add notes a secret. One shorter than LeastPiece has no pieces.
+// Add adds a secret. A secret shorter than LeastPiece has no pieces.
 func (p *Pieces) Add(secret string) {
 	if p.known == nil {
 		p.known = map[string]struct{}{}
@@ -19,7 +20,7 @@ func (p *Pieces) Add(secret string) {
 	}
 }
 
-// Hide replaces all pieces in a text. Pieces that overlap or touch become one.
+// Hide replaces all pieces in a text. Pieces that overlap or touch are replaced as one.
 func (p *Pieces) Hide(text string) string {
 	if len(p.known) == 0 {
 		return text

@@ -1,6 +1,6 @@
 // Package logline writes the logs of srdtun and its agents: one line for each record, in one of
-// three formats. All programs use the levels of package events, and the same order: time, level,
-// kind, text.
+// three formats. All programs use the levels of package events. Each line has the order time,
+// level, kind, text.
 package logline
 
 import (
@@ -21,7 +21,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The formats of a log.
+// A log has one of these formats.
 const (
 	Text    = "text"
 	JSON    = "json"
@@ -30,11 +30,11 @@ const (
 
 var formats = []string{Text, JSON, Journal}
 
-// Usage is the help text of an option for the format.
+// Usage is the help text of an option for the log's format.
 const Usage = "`FORMAT` of the log: text, json or journal (default: journal if systemd reads it, else text)"
 
-// Format returns the requested format, or by default the one for the reader of standard
-// error.
+// Format returns the requested format. The default depends on the reader of standard error:
+// Journal for the journal, and Text otherwise.
 func Format(asked string) (string, error) {
 	switch {
 	case asked == "" && toJournal():
@@ -47,8 +47,8 @@ func Format(asked string) (string, error) {
 	return "", fmt.Errorf("no log format is named %s; there are %s", keytext.Quote(asked), strings.Join(formats, ", "))
 }
 
-// toJournal reports whether standard error is a stream to the journal, by the
-// rule of systemd.exec(5), $JOURNAL_STREAM.
+// toJournal reports whether standard error is a stream to the journal, by the rule of
+// systemd.exec(5) for $JOURNAL_STREAM.
 func toJournal() bool {
 	var st unix.Stat_t
 	if err := unix.Fstat(int(os.Stderr.Fd()), &st); err != nil {
@@ -73,7 +73,8 @@ func New(out io.Writer, format string) slog.Handler {
 	return &lineHandler{out: &syncWriter{w: out}, journal: format == Journal}
 }
 
-// levels are the levels in slog, which has none between information and a warning.
+// levels maps levels of events to levels of slog, which has no level between information and a
+// warning.
 var levels = map[events.Level]slog.Level{
 	events.Debug: slog.LevelDebug, events.Info: slog.LevelInfo, events.Notice: slog.LevelInfo + 2,
 	events.Warning: slog.LevelWarn, events.Error: slog.LevelError,
@@ -105,13 +106,13 @@ func nameLevel(_ []string, a slog.Attr) slog.Attr {
 // kindKey is the attribute with an event's kind.
 const kindKey = "kind"
 
-// Events returns a function that writes events to a log. It ignores errors, since there
-// is no other place to report them.
+// Events returns a function that writes events to a log. The function ignores errors, because
+// there is no other place to report them.
 func Events(h slog.Handler) func(events.Event) {
 	return func(e events.Event) { _ = h.Handle(context.Background(), record(&e)) }
 }
 
-// record turns an event into a record of the log.
+// record converts an event into a record of the log.
 func record(e *events.Event) slog.Record {
 	r := slog.NewRecord(e.Time, levels[e.Level], e.Text, 0)
 	r.AddAttrs(slog.String(kindKey, string(e.Kind)))
@@ -129,14 +130,14 @@ func record(e *events.Event) slog.Record {
 
 // lineHandler writes a record as a line for people: time, level, kind, text. The text of an
 // event already has its attributes' values. Other records' attributes follow the text as
-// key=value. The journal adds time and name itself, and reads the level from a number in
-// front (sd-daemon(3)).
+// key=value. The journal itself adds time and name, and gets the level from a number in front
+// (sd-daemon(3)).
 type lineHandler struct {
 	out     io.Writer
 	journal bool
 }
 
-// Enabled implements slog.Handler: the caller has chosen the records already.
+// Enabled implements slog.Handler. The caller has already chosen the records.
 func (h *lineHandler) Enabled(context.Context, slog.Level) bool { return true }
 
 // WithAttrs implements slog.Handler. Lines for people have no common attributes.
@@ -174,10 +175,10 @@ func quoted(v string) string {
 	return v
 }
 
-// Stamp writes a local time, to the millisecond.
+// Stamp returns t as local time, to the millisecond.
 func Stamp(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05.000") }
 
-// syncWriter lets one line through at a time.
+// syncWriter writes one line at a time.
 type syncWriter struct {
 	mu sync.Mutex
 	w  io.Writer

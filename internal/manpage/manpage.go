@@ -21,7 +21,7 @@ func New(name, section, what, version string) *Page {
 	return p
 }
 
-// Section begins a section.
+// Section writes the heading of a section.
 func (p *Page) Section(title string) { fmt.Fprintf(p, ".SH %s\n", title) }
 
 // Text writes paragraphs. Indented lines are kept unchanged.
@@ -38,7 +38,7 @@ func (p *Page) Text(s string) {
 // Verbatim writes lines unchanged.
 func (p *Page) Verbatim(s string) { fmt.Fprintf(p, ".PP\n.nf\n%s\n.fi\n", Roff(s)) }
 
-// Flags writes a section of options, if there are any.
+// Flags writes a section with the options in flags. Without options, Flags writes nothing.
 func (p *Page) Flags(flags *pflag.FlagSet) {
 	if !flags.HasAvailableFlags() {
 		return
@@ -77,7 +77,7 @@ func Roff(s string) string {
 	return strings.Join(lines, "\n")
 }
 
-// SeeAlso names other manual pages.
+// SeeAlso writes a section that names other manual pages.
 func (p *Page) SeeAlso(pages ...string) {
 	p.Section("SEE ALSO")
 	fmt.Fprintf(p, "%s\n", Roff(strings.Join(pages, ", ")))

@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Words splits a line as a shell does, as far as the documents need it: at spaces outside
-// of quotes.
+// Words splits a line at spaces outside of quotes. A shell does the same with the lines of these
+// documents.
 func Words(line string) (v []string) {
 	var b strings.Builder
 	var quote rune
@@ -41,8 +41,8 @@ func Words(line string) (v []string) {
 	return v
 }
 
-// Calls returns the arguments of each call of a program in the line. For the program srdtun
-// in "srdtun genkey | sudo tee FILE | srdtun pubkey" it returns [genkey] and [pubkey].
+// Calls returns the arguments of each call of a program in the line. For the program srdtun in
+// "srdtun genkey | sudo tee FILE | srdtun pubkey" the result is [genkey] and [pubkey].
 func (l Line) Calls(program string) (calls [][]string) {
 	var command []string
 	for _, w := range append(Words(l.Text), ";") {
@@ -59,7 +59,7 @@ func (l Line) Calls(program string) (calls [][]string) {
 	return calls
 }
 
-// callOf returns the arguments of the program, if the command calls it.
+// callOf returns the arguments of the program, if the command calls the program.
 func callOf(command []string, program string) ([]string, bool) {
 	for len(command) > 0 && (command[0] == "sudo" || command[0] == "env" || assigns(command[0])) {
 		command = command[1:]
@@ -77,7 +77,7 @@ func callOf(command []string, program string) ([]string, bool) {
 	if len(args) > 0 && args[0] == "->" { // an arrow of a drawing
 		return nil, false
 	}
-	// Redirections are handled by the shell, not by the program.
+	// The shell handles redirections, and the program does not see them.
 	if i := slices.IndexFunc(args, func(w string) bool { return w[:min(1, len(w))] == ">" || w[:min(1, len(w))] == "<" }); i >= 0 {
 		args = args[:i]
 	}
@@ -90,15 +90,15 @@ func assigns(w string) bool {
 	return ok && name != "" && strings.Trim(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_") == ""
 }
 
-// Accepts checks a call against the tree of a program's commands. The command must exist,
-// have each flag, and accept the number of arguments. Within a sentence, a command without
-// arguments counts as its name. A word may offer a choice, as in NAME|FILE. A word in
-// brackets is optional, and an ellipsis stands for any words.
+// Accepts checks a call against the tree of a program's commands. The command must exist, have
+// each flag, and accept the number of arguments. Within a sentence, a command without arguments
+// counts as its name. A word may offer a choice, as in NAME|FILE. A word in brackets is
+// optional, and an ellipsis stands for any words.
 func Accepts(root func() *cobra.Command, l Line, args []string) error {
 	for i, w := range args {
 		var instead [][]string
 		switch {
-		case (w == "..." || w == "…") && (i == 0 || !strings.HasPrefix(args[i-1], "--")): // otherwise it is the flag's value
+		case (w == "..." || w == "…") && (i == 0 || !strings.HasPrefix(args[i-1], "--")): // otherwise the ellipsis is the flag's value
 			return Accepts(root, l, slices.Delete(slices.Clone(args), i, i+1))
 		case strings.HasPrefix(w, "[") && strings.HasSuffix(w, "]"):
 			instead = [][]string{{}, {strings.Trim(w, "[]")}}

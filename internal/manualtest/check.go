@@ -7,12 +7,12 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// past reports whether a document describes the past, and so may contain commands that no
-// longer exist.
+// past reports whether a document describes the past. Such a document may contain commands that
+// no longer exist.
 func past(doc string) bool { return doc == "CHANGELOG.md" }
 
-// Check checks every call of a program, in the documents and examples below the folder
-// top, against the program's commands. There must be at least atLeast such calls.
+// Check checks every call of a program, in the documents and examples below the folder top,
+// against the program's commands. There must be at least atLeast such calls.
 func Check(t *testing.T, top, program string, atLeast int, root func() *cobra.Command) {
 	t.Helper()
 	docs, err := Documents(top)
@@ -42,8 +42,8 @@ func Check(t *testing.T, top, program string, atLeast int, root func() *cobra.Co
 	}
 }
 
-// CheckShort does the same for spans without the program's name, such as `show --json`: a
-// command with a flag. It is only for a program whose commands exist in no other program.
+// CheckShort checks the calls without the program's name, such as `show --json`: a command with
+// a flag. CheckShort is only for a program whose commands exist in no other program.
 func CheckShort(t *testing.T, top string, atLeast int, root func() *cobra.Command) {
 	t.Helper()
 	docs, err := Documents(top)

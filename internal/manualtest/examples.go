@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// examples are other files that run srdtun's programs.
+// examples match other files that run srdtun's programs.
 var examples = []string{
 	"systemd/*.service", "contrib/systemd/*.service", "contrib/compose.yaml", "contrib/kubernetes/*.yaml",
 }
@@ -16,8 +16,8 @@ var (
 	unitLine = regexp.MustCompile(`(?m)^Exec[A-Za-z]+=[-+!@:]*(.*)$`)
 	// options matches a unit's comment with the value of a variable.
 	options = regexp.MustCompile(`(?m)^# +OPTIONS=(.*)$`)
-	// image matches a container's image, or its build by the Dockerfile here, with its
-	// arguments.
+	// image matches a container's image and its arguments. Instead of an image, the container
+	// may be built by the Dockerfile of this repository.
 	image = regexp.MustCompile(`(?m)^ +(?:image: (\S+)|build: \.\.)\n(?: +#.*\n)*(?: +(?:args|command): *(\[.*\]|(?:\n +- .*)+))?`)
 	item  = regexp.MustCompile(`(?m)(?:^ *- |[[,] *)"?([^",\n\]]+)"?`)
 )

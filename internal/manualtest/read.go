@@ -1,4 +1,4 @@
-// Package manualtest reads the commands in the documents, for tests that check them
+// Package manualtest finds the commands in the documents, for tests that check these commands
 // against the programs.
 package manualtest
 
@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// Documents returns the text of every Markdown file below folder top, by its name
-// relative to top.
+// Documents returns the text of every Markdown file below folder top. The keys of the map are
+// names relative to top.
 func Documents(top string) (map[string]string, error) {
 	all := map[string]string{}
 	err := filepath.WalkDir(top, func(file string, d fs.DirEntry, err error) error {
@@ -31,8 +31,7 @@ func Documents(top string) (map[string]string, error) {
 	return all, err
 }
 
-// Block is a block of code: lines with an indentation of four spaces, or between
-// fences.
+// Block is a block of code: lines with an indentation of four spaces, or lines between fences.
 type Block struct {
 	Doc   string
 	Text  string // without the indentation
@@ -90,9 +89,9 @@ var (
 	output    = regexp.MustCompile(`(?m)^(\S.*?) +# "(.*)"`)
 )
 
-// Lines returns the lines of a document that may be commands: spans of code, and the lines
-// of blocks. In blocks it joins lines that end in backslashes, and removes comments. Text
-// after two spaces is treated as a line of its own, because it is another command or an
+// Lines returns the lines of a document that may be commands: spans of code, and the lines of
+// blocks. In blocks, lines that end in backslashes are joined, and comments are removed. Text
+// after two spaces counts as a separate line, because such text is another command or an
 // explanation.
 func Lines(doc, text string) (v []Line) {
 	blocks, paragraphs := Split(doc, text)

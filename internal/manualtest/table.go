@@ -2,7 +2,7 @@ package manualtest
 
 import "strings"
 
-// forDevelopers are documents that users need not read, with their subjects. Tests check
+// forDevelopers are documents that users need not read, with the reason for each. Tests check
 // the calls in these documents against the commands, but do not run their blocks.
 var forDevelopers = map[string]string{
 	"CHANGELOG.md":       "what was",
@@ -18,13 +18,13 @@ var forDevelopers = map[string]string{
 	"docs/wire.md":       "drawings and golden bytes, which tests read",
 }
 
-// ForUsers reports whether a document is for users of srdtun. A new document counts as one
-// for users.
+// ForUsers reports whether a document is for users of srdtun. A new document counts as a
+// document for users.
 func ForUsers(doc string) bool {
 	return forDevelopers[doc] == "" && !strings.HasPrefix(doc, "docs/model/")
 }
 
-// Run names the test that runs a block of a document, or the reason why no test does.
+// Run names the test that runs a block of a document, or the reason why no test runs the block.
 type Run struct {
 	Doc   string
 	First string // text in the block's first line; "": all blocks of the document
@@ -32,10 +32,11 @@ type Run struct {
 	Why   string // reason, or a limit of By
 }
 
-// ByCommands is the test that runs the documents' commands unchanged, the guide first.
+// ByCommands is the test that runs the documents' commands unchanged, and the guide's commands
+// first.
 const ByCommands = "TestDocumentCommands"
 
-// inConfig is the test that reads configurations with the real parser.
+// inConfig is the test that parses configurations with the real parser.
 const inConfig = "TestConfigurationsInDocuments"
 
 // Table has a row for every block of code in the documents for users.
@@ -113,8 +114,8 @@ func RowOf(b Block) *Run {
 	return nil
 }
 
-// Elsewhere lists the documents' commands that ByCommands does not run, by their first
-// words.
+// Elsewhere lists the documents' commands that ByCommands does not run. The keys are the first
+// words of these commands.
 var Elsewhere = map[string]string{
 	"git":        "needs the repository on GitHub",
 	"make":       "make test-package builds and installs",

@@ -1,5 +1,5 @@
-// Package netspace gives tests network namespaces of their own. No process needs to be in such
-// a namespace: it exists as long as a thread of the test is in it.
+// Package netspace gives tests network namespaces of their own. No process needs to be in such a
+// namespace. The namespace exists as long as a thread of the test is in it.
 package netspace
 
 import (
@@ -11,20 +11,20 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Space is a network namespace with one thread in it. Thread and namespace end with the
-// test. Sockets and devices made on that thread stay in the namespace.
+// Space is a network namespace with one thread in it. Thread and namespace end with the test.
+// Sockets and devices made on that thread stay in the namespace.
 type Space struct {
 	calls chan func()
 	tid   int
 }
 
-// New creates a namespace and brings its lo up. It needs root.
+// New creates a namespace and brings its loopback interface up. New needs root.
 func New(t testing.TB) *Space {
 	t.Helper()
 	s := &Space{calls: make(chan func())}
 	entered := make(chan error)
 	go func() {
-		runtime.LockOSThread() // never unlocked: the thread is thrown away
+		runtime.LockOSThread() // never unlocked, so the thread ends with its goroutine
 		err := unix.Unshare(unix.CLONE_NEWNET)
 		s.tid = unix.Gettid()
 		entered <- err
@@ -44,14 +44,14 @@ func New(t testing.TB) *Space {
 	return s
 }
 
-// trustAddresses turns off duplicate address detection for IPv6. The detection takes a second
-// or two, or more on a busy machine. Until it ends, a link has no address for neighbour
-// discovery, and a packet waits at most three seconds.
+// trustAddresses turns off duplicate address detection for IPv6. The detection takes a second or
+// two, or longer on a busy machine. Until the detection ends, a link has no address for
+// neighbour discovery, and a packet waits at most three seconds.
 func trustAddresses() error {
 	return os.WriteFile("/proc/sys/net/ipv6/conf/default/accept_dad", []byte("0"), 0)
 }
 
-// raiseLoopback brings lo up; the kernel then adds its addresses.
+// raiseLoopback brings lo up. The kernel then adds the addresses of lo.
 func raiseLoopback() error {
 	lo, err := netlink.LinkByName("lo")
 	if err != nil {
@@ -60,11 +60,11 @@ func raiseLoopback() error {
 	return netlink.LinkSetUp(lo)
 }
 
-// Thread returns the number of the thread, which identifies the namespace: the kernel accepts
-// it in place of a process in the namespace.
+// Thread returns the thread's number, which identifies the namespace. The kernel accepts this
+// number in place of the number of a process in the namespace.
 func (s *Space) Thread() int { return s.tid }
 
-// Do runs f in the namespace. Calls from several goroutines take turns.
+// Do runs f in the namespace. Calls from several goroutines run one after the other.
 func (s *Space) Do(f func() error) error {
 	done := make(chan error)
 	s.calls <- func() { done <- f() }

@@ -6,15 +6,15 @@ import (
 	"unicode"
 )
 
-// A name stands in logs, in tables and on the command line. A name that looks like another peer's
-// would stand for that peer.
+// Names appear in logs, in tables and on the command line. A name that looks like another peer's
+// name would stand for that peer.
 var (
 	errBlank     = errors.New("a name has no blanks at its ends, and no two in a row")
 	errInvisible = errors.New("a name has no invisible characters")
 	errGuest     = errors.New("a name in a file of a user who is not root has a-z, A-Z, 0-9, '-', '_', '.' and '@' only, and begins with a letter or digit")
 )
 
-// checkLook refuses names that differ from others in nothing that can be seen.
+// checkLook refuses names that look exactly like another name.
 func checkLook(s string) error {
 	if strings.Join(strings.Fields(s), " ") != s {
 		return errBlank
@@ -29,11 +29,12 @@ func checkLook(s string) error {
 	return nil
 }
 
-// Invisible reports whether a character has no ink. A blank has its width.
+// Invisible reports whether a character has no visible form. A blank is visible by its width.
 func Invisible(r rune) bool { return unicode.In(r, invisible...) }
 
-// invisible are the characters without ink that are no control characters. The property covers
-// the fillers of Hangul and the selectors of variants (Unicode, DerivedCoreProperties).
+// invisible are the characters without a visible form that are no control characters. The
+// property covers the fillers of Hangul and the selectors of variants (Unicode,
+// DerivedCoreProperties).
 var invisible = []*unicode.RangeTable{
 	unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector, unicode.C, unicode.Zl, unicode.Zp,
 	{R16: []unicode.Range16{
@@ -42,8 +43,9 @@ var invisible = []*unicode.RangeTable{
 	}},
 }
 
-// CheckGuest is CheckName for the name of a peer that another user than root adds. Beside the
-// letters of ASCII there are too many that look like them (Unicode Technical Standard 39).
+// CheckGuest is like CheckName, for the name of a peer that a user other than root adds. Only
+// ASCII letters are allowed, because too many other letters look like them (Unicode Technical
+// Standard 39).
 func CheckGuest(s string) error {
 	for i := range len(s) {
 		c := s[i]

@@ -1,6 +1,6 @@
 // Package peerid finds a peer by its name, its public key or an address. It also checks that a
-// name looks like neither of the others. All programs find peers here, so that the same word
-// always names the same peer.
+// name looks like neither a key nor an address. All programs find peers with this package, so
+// that the same word always names the same peer.
 package peerid
 
 import (
@@ -19,7 +19,7 @@ var (
 	endpointShape = regexp.MustCompile(`^(\[\S+\]|[^\s:]+):[0-9]{1,5}$`)
 )
 
-// A name that looks like a key or an address could take the place of another peer's.
+// A name that looks like a key or an address could stand for another peer.
 var (
 	errAddress  = errors.New("a name cannot be an address: an address stands for the peer that it belongs to")
 	errPrefix   = errors.New("a name cannot be a prefix")
@@ -28,8 +28,8 @@ var (
 	errKey      = errors.New("a name cannot look like a public key: a key stands for the peer that has it")
 )
 
-// CheckName reports why a text cannot name a peer. A name must not look like an address, a prefix,
-// an endpoint or a key, and must not have invisible characters.
+// CheckName returns an error for a text that cannot name a peer. A name must not look like an
+// address, a prefix, an endpoint or a key, and must not have invisible characters.
 func CheckName(s string) error {
 	given := s
 	s = strings.TrimSpace(s)

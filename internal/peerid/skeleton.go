@@ -2,10 +2,10 @@ package peerid
 
 import "strings"
 
-// Look returns one skeleton for all names that can be taken for one another, as Unicode Technical
-// Standard 39 does, and more. It drops case and punctuation. It replaces digits, and letters of
-// other alphabets, by the ASCII letters that they look like. Punctuation between two digits stays
-// as one sign: 1-12 and 11-2 are different numbers.
+// Look returns one skeleton for all names that a reader can confuse, as in Unicode Technical
+// Standard 39, and drops more differences. Look drops case and punctuation. It replaces digits,
+// and letters of other alphabets, by the ASCII letters that they look like. Punctuation between
+// two digits stays as one sign, because 1-12 and 11-2 are different numbers.
 func Look(name string) string {
 	var b strings.Builder
 	digit, apart := false, false
@@ -30,13 +30,13 @@ func Look(name string) string {
 	return pairs.Replace(b.String())
 }
 
-// punctuation is what a reader overlooks.
+// punctuation has the characters that a reader overlooks.
 const punctuation = " \t\u00a0-_.@,:;'\"`~!/\\()[]{}+*#=\u2010\u2011\u2012\u2013\u2014\u2212\u00b7\u2019"
 
-// pairs are two letters that look like one.
+// pairs are two letters that look like one letter.
 var pairs = strings.NewReplacer("rn", "m", "vv", "w")
 
-// alike has the letter for each small letter or digit that looks like another one.
+// alike maps a small letter or digit to the letter that it looks like.
 var alike = func() map[rune]rune {
 	m := map[rune]rune{}
 	for to, from := range map[rune]string{

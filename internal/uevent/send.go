@@ -1,5 +1,5 @@
 // Package uevent lets tests make the kernel report a device in a network namespace
-// (lib/kobject_uevent.c, since Linux 4.18). It needs root.
+// (lib/kobject_uevent.c, since Linux 4.18). The calling test needs root.
 package uevent
 
 import (
@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Send makes the kernel send an event with these variables to all listeners in the
-// network namespace of the calling thread.
+// Send makes the kernel send an event with these variables to all listeners in the network
+// namespace of the calling thread.
 func Send(variables ...string) error {
 	fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC, unix.NETLINK_KOBJECT_UEVENT)
 	if err != nil {
@@ -26,7 +26,7 @@ func Send(variables ...string) error {
 	return unix.Sendto(fd, append(b, text...), 0, &unix.SockaddrNetlink{Family: unix.AF_NETLINK})
 }
 
-// VMGenID contains the variables of the event on a copied virtual machine.
+// VMGenID contains the variables of the kernel's event on a copied virtual machine.
 var VMGenID = []string{
 	"change@/devices/LNXSYSTM:00/QEMUVGID:00", "ACTION=change", "DEVPATH=/devices/LNXSYSTM:00/QEMUVGID:00",
 	"SUBSYSTEM=acpi", "NEW_VMGENID=1",

@@ -1,7 +1,7 @@
-// Package wgquick has the numbers that srdtun shares with wg-quick(8), so that both work
-// on one host.
+// Package wgquick has the numbers that srdtun shares with wg-quick(8), so that both programs
+// work on one host.
 package wgquick
 
-// Mark is the mark on the outer packets of the first tunnel with a default route. The
-// routing table of this tunnel has the same number.
+// Mark is the mark on the outer packets of the first tunnel with a default route. The routing
+// table of this tunnel has the same number.
 const Mark = 51820

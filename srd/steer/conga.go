@@ -11,10 +11,10 @@ import (
 // 3). A path's congestion is the larger of two metrics. The local metric comes from this host's
 // sending rate on the path. The other end measures the remote metric and sends it back.
 //
-// The paper's switches write the load of every link into passing packets. Ordinary switches do
-// not. So in srdtun the other end measures one-way queueing delay and ECN marks as the remote
-// metric (see Gauge). Unlike a switch, a host has no information about the rates of its paths.
-// Without a configured rate, a path counts as full at the highest recent rate of any path.
+// The paper's switches write the load of every link into passing packets. Ordinary switches
+// write no load. So in srdtun the other end measures one-way queueing delay and ECN marks as the
+// remote metric (see Gauge). Unlike a switch, a host has no information about the rates of its
+// paths. Without a configured rate, a path counts as full at the highest recent rate of any path.
 type Conga struct {
 	rng    *rand.Rand
 	table  flowlets
