@@ -9,9 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A host may lack IPv6, or have it switched off on all interfaces or on new ones. Then the
-// IPv6 steps are left out and the other steps are made. Restore makes the missing steps
-// when it becomes possible.
+// A host may lack IPv6, or may have disabled it on all interfaces or on new ones. In this case
+// the IPv6 steps are left out and the other steps are made. When IPv6 becomes available, Restore
+// makes the missing steps.
 
 // mostNamed bounds the number of missing steps that a warning names.
 const mostNamed = 4
@@ -29,16 +29,17 @@ func is6(v step) bool {
 	return false
 }
 
-// familyOff reports whether an error means that IPv6 is off. On an interface the error is
-// EACCES (net.ipv6.conf.*.disable_ipv6). The other errors mean that the kernel has no IPv6
-// (ipv6.disable=1). A missing capability gives EPERM.
+// familyOff reports whether an error means that IPv6 is disabled. If IPv6 is disabled on an
+// interface, the error is EACCES (net.ipv6.conf.*.disable_ipv6). The other errors mean that the
+// kernel has no IPv6 (ipv6.disable=1). If a capability is missing, the error is EPERM, which
+// does not count.
 func familyOff(err error) bool {
 	return slices.ContainsFunc([]error{unix.EACCES, unix.EOPNOTSUPP, unix.EAFNOSUPPORT},
 		func(e error) bool { return errors.Is(err, e) })
 }
 
-// try makes a step. While IPv6 is off, an IPv6 step counts as made, and is noted as
-// absent.
+// try makes a step, and records an IPv6 step as absent while IPv6 is disabled. An absent step is
+// no error.
 func (s *State) try(v step) error {
 	err := v.do(s.nl)
 	if err != nil && is6(v) && familyOff(err) {
@@ -81,14 +82,14 @@ func (s *State) warnAbsent() {
 	}
 }
 
-// Absent reports whether IPv6 is off and a step of the plan was left out for this reason.
+// Absent reports whether a step of the plan was left out because IPv6 is disabled.
 func (s *State) Absent() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.absent) > 0
 }
 
-// forget drops the notes about a step that is undone or was made late.
+// forget deletes the record of an absent step that is undone or was made later.
 func (s *State) forget(v step) {
 	delete(s.absent, v)
 	delete(s.warned, v)

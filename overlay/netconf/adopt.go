@@ -8,8 +8,8 @@ import (
 	"github.com/vishvananda/netlink"
 )
 
-// Adopt returns the state of an interface that an earlier process configured by the same
-// plan and passed on. So Revert undoes that process's changes too. fwMark is its
+// Adopt returns the state of an interface that an earlier process configured by the same plan.
+// So Revert also undoes the changes of that process. The parameter fwMark is the earlier
 // State.FwMark.
 func Adopt(p Plan, fwMark uint32) (*State, error) {
 	if err := p.check(); err != nil {
@@ -34,9 +34,8 @@ func Adopt(p Plan, fwMark uint32) (*State, error) {
 	return s, nil
 }
 
-// adopted lists the steps that the earlier process made. The steps on the interface
-// follow from the plan. The routes and rules that depended on a choice of table and
-// priority are in the state file.
+// adopted lists the steps that the earlier process has made. Steps on the interface are computed
+// from the plan. Routes and rules with a chosen table or priority are read from the state file.
 func adopted(p Plan, link netlink.Link, l left) (steps []step) {
 	for _, a := range p.Addresses {
 		steps = append(steps, addressStep{link: link, prefix: a})

@@ -15,10 +15,10 @@ import (
 
 // State holds the changes that Apply made.
 type State struct {
-	// FwMark is the mark that the outer packets must carry; 0 if none.
+	// FwMark is the mark that the outer packets must carry, or 0 for none.
 	FwMark uint32
-	// Warnings are one-line remarks about host settings that will disturb the tunnel, and
-	// that the daemon must not change.
+	// Warnings are lines about host settings that will disturb the tunnel, and that the daemon must
+	// not change.
 	Warnings []string
 
 	index  int // the interface's number
@@ -32,13 +32,12 @@ type State struct {
 	absent, warned map[step]bool // of done: absent because IPv6 is off, and warned about
 }
 
-// Index returns the number of the interface. Renaming the interface does not change the
-// number.
+// Index returns the index of the interface. Renaming the interface does not change its index.
 func (s *State) Index() int { return s.index }
 
-// Apply carries out the plan. If a step fails, Apply undoes the earlier steps, and the
-// error names the step. First it removes the settings that an earlier process left in
-// the plan's state file.
+// Apply makes all steps of the plan. If a step fails, the earlier steps are undone, and the
+// error names the failed step. Before the first step, settings are removed that an earlier
+// process left in the plan's state file.
 func Apply(p Plan) (*State, error) {
 	if err := p.check(); err != nil {
 		return nil, err
@@ -78,8 +77,8 @@ func (s *State) apply(p Plan, link netlink.Link) error {
 	if err != nil {
 		return err
 	}
-	// The state file is written before the first step, because the process may be killed
-	// at any time.
+	// The state file is written before the first step, because the process may be killed at any
+	// moment.
 	if left := leftovers(steps); !left.empty() {
 		if err := left.write(s.file); err != nil {
 			return err
@@ -95,8 +94,8 @@ func (s *State) apply(p Plan, link netlink.Link) error {
 	return nil
 }
 
-// plan lists the steps in order: routes after the interface is up, and a rule after its
-// route.
+// plan lists the steps in order: routes follow the step that brings the interface up, and a rule
+// follows its route.
 func (s *State) plan(p Plan, link netlink.Link) ([]step, error) {
 	attrs := link.Attrs()
 	steps := []step{quietStep{link: link}, redirectStep{link}}
@@ -158,21 +157,21 @@ func (s *State) planPolicy(mark uint32, defaults []netip.Prefix, link netlink.Li
 	return steps, nil
 }
 
-// overtakes returns the warning that this tunnel's default route takes precedence over
-// another tunnel's.
+// overtakes returns the warning that this tunnel's default route has precedence over another
+// tunnel's.
 func overtakes(former, link string) string {
 	return former + " had the default route: packets without a narrower route go through " + link + " now, until that is taken down"
 }
 
-// keepsAll returns the warning that another tunnel's routes take precedence over this tunnel's
+// keepsAll returns the warning that another tunnel's routes have precedence over this tunnel's
 // default route.
 func keepsAll(other, link string) string {
 	return other + " has routes for all addresses that are narrower than a default route: packets without another route stay in " + other + ", and do not go through " + link + ", until those routes are gone"
 }
 
-// Revert undoes Apply's changes, last change first. A change that is gone already, for
-// instance with the interface, is no error. If Revert fails, the state file stays for
-// Recover; otherwise it is removed.
+// Revert undoes the steps of Apply, last step first. If a change is already gone, for instance
+// with the interface, this is no error. The state file is removed, unless Revert fails: then
+// Recover needs it.
 func (s *State) Revert() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -9,12 +9,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Change gives the interface the addresses, routes and policy rules of another plan. It first adds
-// new settings, then removes old ones, and does not touch common ones. Link, MTU, table and mark
-// must be the same as in Apply's plan.
+// Change replaces the addresses, routes and policy rules of the interface with those of another
+// plan. New settings are added first, then old ones are removed; common ones are not touched.
+// Link, MTU, table and mark must be the same as in the applied plan.
 //
-// If the plan needs a new mark for outer packets, Change calls marked with it before it
-// makes the first route. If a step or marked fails, all settings stay as they were.
+// If the plan needs a new mark for outer packets, function marked is called with it before the
+// first route is added. If a step or marked fails, all settings remain unchanged.
 func (s *State) Change(p Plan, marked func(mark uint32) error) error {
 	if err := p.check(); err != nil {
 		return err
@@ -48,7 +48,7 @@ func (s *State) Change(p Plan, marked func(mark uint32) error) error {
 	return errors.Join(s.shrink(drop), s.keep(s.done))
 }
 
-// changes reports whether Change handles steps of this kind.
+// changes reports whether Change can add and remove steps of this kind.
 func changes(v step) bool {
 	switch v.(type) {
 	case addressStep, routeStep, ruleStep:
@@ -57,7 +57,7 @@ func changes(v step) bool {
 	return false
 }
 
-// without returns the steps of a that b does not have.
+// without returns the steps of a that are not in b.
 func without(a, b []step) (v []step) {
 	has := make(map[step]bool, len(b))
 	for _, s := range b {
@@ -71,7 +71,7 @@ func without(a, b []step) (v []step) {
 	return v
 }
 
-// keep writes the state file with the settings that could outlive the process.
+// keep writes those settings to the state file that could outlive the process.
 func (s *State) keep(steps []step) error {
 	if left := leftovers(steps); !left.empty() {
 		return left.write(s.file)
@@ -79,7 +79,7 @@ func (s *State) keep(steps []step) error {
 	return nil
 }
 
-// extend makes all steps or none.
+// extend makes all steps, or none if one fails.
 func (s *State) extend(steps []step) error {
 	for i, v := range steps {
 		err := s.try(v)
@@ -100,9 +100,9 @@ func (s *State) extend(steps []step) error {
 	return nil
 }
 
-// shrink undoes steps. When an address is removed, the kernel may also remove others of
-// the same subnet, and with the last address all routes. So shrink adds the remaining
-// addresses and routes again.
+// shrink undoes the given steps. If an address is removed, the kernel may also remove other
+// addresses of the subnet, and after the last address all routes. So the remaining addresses and
+// routes are added again.
 func (s *State) shrink(drop []step) error {
 	var errs []error
 	addresses := false
@@ -131,7 +131,7 @@ func (s *State) shrink(drop []step) error {
 	return errors.Join(errs...)
 }
 
-// policySteps returns the existing steps of a default route.
+// policySteps returns the steps that were made for a default route.
 func (s *State) policySteps(dst netip.Prefix) (v []step) {
 	for _, step := range s.done {
 		switch step := step.(type) {

@@ -8,11 +8,11 @@ import (
 	"github.com/vishvananda/netlink"
 )
 
-// metric6 is the metric that the kernel gives to an IPv6 route without one (IP6_RT_PRIO_USER).
+// metric6 is the metric of IPv6 routes that are added without one (IP6_RT_PRIO_USER).
 const metric6 = 1024
 
-// Existing returns an error for each route that the kernel would refuse now, because another
-// interface has it. The plan is not carried out yet.
+// Existing returns an error for each route that the kernel would refuse now, because the same
+// route exists on another interface. The plan need not be applied.
 func (p Plan) Existing() (all []*RouteError) {
 	table := cmp.Or(p.Table.ID, tableMain)
 	plain, _ := p.routes()

@@ -6,10 +6,10 @@ import (
 	"github.com/vishvananda/netlink"
 )
 
-// Tunnel returns the name of the interface with a given number if it belongs to a VPN, and
-// "" otherwise. A VPN encapsulates its packets and sends them through another interface.
-// Other tunnels (DS-Lite, 6in4) and TAP devices (containers) count as uplinks, because some
-// hosts have no other.
+// Tunnel returns the name of the interface with the given index if a VPN owns it, and ""
+// otherwise. A VPN encapsulates its packets and sends them through another interface. Other
+// tunnels (DS-Lite, 6in4) and TAP devices (containers) count as uplinks, because they may be a
+// host's only ones.
 func Tunnel(index int) string {
 	link, err := netlink.LinkByIndex(index)
 	if err != nil {
@@ -26,16 +26,17 @@ func Tunnel(index int) string {
 	return ""
 }
 
-// encapNone is the library's name for ARPHRD_NONE, the type of a TUN device
+// encapNone is the name of ARPHRD_NONE in package netlink, the type of a TUN device
 // (linux/if_arp.h).
 const encapNone = "none"
 
-// nowhere are addresses that only default routes match. One is in the class reserved for
-// future use (RFC 1112 section 4), the other was for the 6bone (RFC 3701).
+// nowhere has one address of each family that only default routes match. The IPv4 address is
+// reserved for future use (RFC 1112 section 4), and the IPv6 address is of the former 6bone (RFC
+// 3701).
 var nowhere = [...]netip.Addr{netip.MustParseAddr("240.0.0.1"), netip.MustParseAddr("3ffe::1")}
 
-// heir returns the VPN interface that carries default traffic without a mark, or 0 if none
-// does.
+// heir returns the VPN interface that carries default traffic without a mark, or 0 if there is
+// none.
 func heir(v6 bool) (index int, name string) {
 	to := nowhere[0]
 	if v6 {
@@ -51,9 +52,9 @@ func heir(v6 bool) (index int, name string) {
 	return v[0].LinkIndex, name
 }
 
-// halves says whether default traffic follows routes of the main table that are narrower than a
-// default route, such as 0.0.0.0/1 and 128.0.0.0/1. Such routes come before ours: the rules for a
-// default route skip only routes of length 0 there.
+// halves reports whether default traffic follows routes of the main table that are narrower than
+// a default route, such as 0.0.0.0/1 and 128.0.0.0/1. Such routes have precedence over this
+// tunnel, whose rules skip only routes of length 0 in the main table.
 func halves(v6 bool) bool {
 	to := nowhere[0]
 	if v6 {
@@ -67,9 +68,9 @@ func halves(v6 bool) bool {
 	return bits > 0
 }
 
-// Overtaken returns the tunnel that carries the traffic of one of our default routes, or ""
-// if none does. If no tunnel carries the traffic, another program removed our rules, and
-// Restore adds them again.
+// Overtaken returns the tunnel that carries the traffic of this tunnel's default routes instead,
+// or "" if there is none. If no tunnel carries that traffic, another program removed the policy
+// rules, and Restore adds them again.
 func (s *State) Overtaken() string {
 	for _, v6 := range s.defaults() {
 		if index, name := heir(v6); index != 0 && index != s.index {
@@ -79,7 +80,8 @@ func (s *State) Overtaken() string {
 	return ""
 }
 
-// defaults returns the address families for which rules lead to our default route.
+// defaults returns the address families in which policy rules lead to this tunnel's default
+// route.
 func (s *State) defaults() (v6 []bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

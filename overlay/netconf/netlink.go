@@ -10,13 +10,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// dumpTries bounds the repetitions of a dump that the kernel reports as inconsistent
-// because its table changed during the dump. A dump takes well under a millisecond. A
-// table that changed during ten dumps in a row will probably change during further ones
-// too.
+// dumpTries bounds the repetitions of a dump that the kernel reports as inconsistent because its
+// table changed during the dump. A dump takes well under a millisecond. A table that changed
+// during ten dumps in a row will probably change during the next dump too.
 const dumpTries = 10
 
-// dump repeats list while it is interrupted (NLM_F_DUMP_INTR, netlink(7)).
+// dump calls list again while its result is inconsistent (NLM_F_DUMP_INTR, netlink(7)).
 func dump[T any](list func() ([]T, error)) ([]T, error) {
 	var items []T
 	var err error
@@ -28,8 +27,8 @@ func dump[T any](list func() ([]T, error)) ([]T, error) {
 	return nil, err
 }
 
-// gone reports whether a removal failed because the setting does not exist, for instance
-// because the kernel lacks the address family.
+// gone reports whether a removal failed because the setting does not exist, or because the
+// kernel lacks the address family.
 func gone(err error) bool {
 	return slices.ContainsFunc([]error{unix.ENOENT, unix.ESRCH, unix.ENODEV, unix.EADDRNOTAVAIL, unix.EOPNOTSUPP, unix.EAFNOSUPPORT},
 		func(e error) bool { return errors.Is(err, e) })
@@ -47,7 +46,7 @@ func family(a netip.Addr) int {
 	return netlink.FAMILY_V6
 }
 
-// linkName names an interface in a message.
+// linkName returns the name of an interface for a message.
 func linkName(nl *netlink.Handle, index int) string {
 	link, err := nl.LinkByIndex(index)
 	if err != nil {

@@ -8,7 +8,8 @@ import (
 	"github.com/vishvananda/netlink"
 )
 
-// Outer describes packets that must not enter a tunnel: the outer packets of another one.
+// Outer describes packets that must not enter a tunnel, namely the outer packets of another
+// tunnel.
 type Outer struct {
 	To   netip.Addr // invalid: any, of a family
 	From netip.Addr // invalid: the kernel's choice
@@ -17,14 +18,14 @@ type Outer struct {
 	What string // a name for messages
 }
 
-// rulesMost bounds the checked marks of one address family. Each is a question to the kernel, and a
-// host has a handful.
+// rulesMost bounds the marks that are checked in each address family. Each check requests a
+// route from the kernel, and a host has only a few marks.
 const rulesMost = 64
 
-// MarkedPackets returns the packets that a policy rule of this host keeps out of a tunnel by their
-// mark. VPNs protect their outer packets so. wg-quick(8) and srdtun have "not from all fwmark MARK
-// lookup TABLE"; Tailscale has "from all fwmark MARK lookup main". own is the mark of the asking
-// tunnel's packets. name is its interface.
+// MarkedPackets returns the packets that a policy rule of this host keeps out of a tunnel
+// because of their mark. VPNs protect their outer packets with such rules: wg-quick(8) and
+// srdtun have "not from all fwmark MARK lookup TABLE"; Tailscale has "from all fwmark MARK
+// lookup main". Parameter own is the mark of this tunnel's packets, and name is its interface.
 func MarkedPackets(own uint32, name string) (v []Outer) {
 	for _, f := range families {
 		rules, _ := dump(func() ([]netlink.Rule, error) { return netlink.RuleList(f) }) // without a family it has no rules
@@ -39,8 +40,8 @@ func MarkedPackets(own uint32, name string) (v []Outer) {
 	return v
 }
 
-// markedBy returns the packets that a rule keeps out of a tunnel. Its What names the tunnel of the
-// rule's table, if there is one.
+// markedBy returns the packets that a policy rule keeps out of a tunnel. The field What names
+// the tunnel whose default route is in the rule's table, if there is one.
 func markedBy(r netlink.Rule, family int) (Outer, bool) {
 	if r.Mark == 0 || r.Src != nil || r.Dst != nil || r.IifName != "" {
 		return Outer{}, false
@@ -51,14 +52,14 @@ func markedBy(r netlink.Rule, family int) (Outer, bool) {
 	}
 	o := Outer{Mark: r.Mark, V6: family == netlink.FAMILY_V6}
 	if tunnel := Tunnel(by); tunnel != "" {
-		// A rule for marked packets alone, with a tunnel's table, sends them there on purpose.
+		// A rule that sends only marked packets to a tunnel's table does so on purpose.
 		o.What = tunnel
 		return o, r.Invert
 	}
 	return o, !r.Invert
 }
 
-// defaultOf returns the interface of a table's default route, or 0.
+// defaultOf returns the interface index of a table's default route, or 0.
 func defaultOf(table, family int) int {
 	routes, _ := dump(func() ([]netlink.Route, error) {
 		return netlink.RouteListFiltered(family, &netlink.Route{Table: table}, netlink.RT_FILTER_TABLE)
@@ -86,10 +87,11 @@ func describe(tunnel string, mark uint32) string {
 	return fmt.Sprintf("packets with the mark %#x, which a rule keeps out of tunnels,", mark)
 }
 
-// Destination returns the address to which the packets go, or one that stands for any.
+// Destination returns the address to which the packets are sent, or an example if they go
+// anywhere.
 func (o Outer) Destination() netip.Addr { return o.to() }
 
-// to is a destination for a question to the kernel.
+// to returns a destination address for a route request to the kernel.
 func (o Outer) to() netip.Addr {
 	switch {
 	case o.To.IsValid():
@@ -112,14 +114,14 @@ func (o Outer) route(match bool) (netlink.Route, bool) {
 	return v[0], true
 }
 
-// Interface returns the number of the interface that the packets leave through now; 0: none.
+// Interface returns the index of the interface through which the kernel routes the packets now,
+// or 0.
 func (o Outer) Interface() int {
 	r, _ := o.route(false)
 	return r.LinkIndex
 }
 
-// Takes reports whether the routes and rules of a plan that is not carried out yet would take
-// the packets.
+// Takes reports whether the packets would enter the tunnel after a plan is applied.
 func (p Plan) Takes(o Outer) bool {
 	match, ok := o.route(true)
 	if !ok {
@@ -137,7 +139,7 @@ func (p Plan) Takes(o Outer) bool {
 		}
 	}
 	for _, r := range byPolicy {
-		// A route of the main table goes first, unless it is a default route.
+		// A route of the main table has precedence, unless it is a default route.
 		if r.Contains(to) && o.Mark != p.OuterMark() && !(match.Table == tableMain && bits > 0) {
 			return true
 		}
@@ -145,7 +147,7 @@ func (p Plan) Takes(o Outer) bool {
 	return false
 }
 
-// OuterMark is the mark that the plan's own outer packets will have; 0: none.
+// OuterMark returns the mark that the plan's own outer packets will have, or 0 for none.
 func (p Plan) OuterMark() uint32 {
 	_, byPolicy := p.routes()
 	if len(byPolicy) > 0 && p.FwMark == 0 {

@@ -1,19 +1,20 @@
-// Package netconf gives the tunnel's interface its addresses, routes and policy rules,
-// and removes them later.
+// Package netconf adds addresses, routes and policy rules for the tunnel's interface, and
+// removes them later.
 //
-// Apply is all or nothing. Some settings outlive a killed process: policy rules, and
-// routes in tables other than main while the interface lives on. Apply writes them to a
-// state file before it makes them, so that Recover can remove them.
+// Apply makes all changes or none. Two kinds of settings outlive a killed process: policy rules,
+// and routes in tables other than main while the interface exists. Apply writes these settings
+// to a state file before it makes them, so that Recover can remove them.
 //
-// A default route in table "auto" follows wg-quick(8). The route goes into a table of its
-// own. A rule sends packets without the outer packets' mark to this table. A preceding
-// rule prefers all routes of the main table except its default route:
+// With table "auto", a default route is set up as wg-quick(8) does. The default route is in a
+// routing table of its own. A policy rule sends packets without the outer packets' mark to that
+// table. A preceding rule gives precedence to all routes of the main table except its default
+// route:
 //
 //	32764: from all lookup main suppress_prefixlength 0
 //	32765: not from all fwmark 0xca6c lookup 51564
 //
-// All such tunnels share the mark, and each has its own table. If there are several
-// tunnels, the rules of the last one come first, so it gets the inner packets.
+// All tunnels with a default route share the mark, and each has its own table. If there are
+// several such tunnels, the rules of the last one come first, so it gets the inner packets.
 package netconf
 
 import (
@@ -22,7 +23,7 @@ import (
 	"slices"
 )
 
-// Plan lists the settings of an interface.
+// Plan lists the network settings of an interface.
 type Plan struct {
 	Link      string         // name of an existing interface
 	MTU       int            // bytes; 0: leave
@@ -33,15 +34,15 @@ type Plan struct {
 	StateFile string // from StatePath
 }
 
-// Table chooses the routing table. The zero value is "auto": the main table, and for a
+// Table chooses the routing table. The zero value means "auto": the main table, and for a
 // default route a table of its own with policy rules.
 type Table struct {
 	Off bool   // no routes at all
 	ID  uint32 // if not 0: all routes go to this table, without rules
 }
 
-// tableMain is RT_TABLE_MAIN. tableReserved is the highest number that rtnetlink(7) and
-// iproute2 reserve.
+// tableMain is RT_TABLE_MAIN. The highest number that rtnetlink(7) and iproute2 reserve is
+// tableReserved.
 const (
 	tableMain     = 254
 	tableReserved = 255
@@ -61,8 +62,8 @@ func (p Plan) check() error {
 	return nil
 }
 
-// routes returns the prefixes for plain routes, and separately the default routes that
-// need policy rules. All prefixes are masked, and there are no duplicates.
+// routes returns the prefixes for plain routes, and separately the default routes that need
+// policy rules. All returned prefixes are masked, without duplicates.
 func (p Plan) routes() (plain, byPolicy []netip.Prefix) {
 	if p.Table.Off {
 		return nil, nil
@@ -84,8 +85,8 @@ func (p Plan) routes() (plain, byPolicy []netip.Prefix) {
 	return plain, byPolicy
 }
 
-// connected reports whether the kernel itself makes a route that covers r, for the
-// prefix of an address.
+// connected reports whether the kernel creates a route that covers r, because of an address's
+// prefix.
 func (p Plan) connected(r netip.Prefix) bool {
 	return slices.ContainsFunc(p.Addresses, func(a netip.Prefix) bool {
 		return a.Bits() <= r.Bits() && a.Masked().Contains(r.Addr())

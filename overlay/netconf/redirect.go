@@ -10,14 +10,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// redirectStep keeps the kernel from sending ICMP redirects into the tunnel. A hub
-// forwards between spokes through one interface, and would tell the spokes to talk to
-// each other directly. Spokes cannot do that, because they share no link (RFC 1812
-// section 5.2.7.2). WireGuard's interfaces send no redirects either.
+// redirectStep keeps the kernel from sending ICMP redirects into the tunnel. A hub forwards
+// between spokes through one interface, so the kernel would redirect the spokes to each other.
+// Spokes cannot reach each other directly, because they share no link (RFC 1812 section
+// 5.2.7.2). WireGuard's interfaces send no redirects either.
 type redirectStep struct{ link netlink.Link }
 
 const (
-	// sendRedirects is IPV4_DEVCONF_SEND_REDIRECTS of linux/ip.h, and inetConf
+	// sendRedirects is IPV4_DEVCONF_SEND_REDIRECTS of linux/ip.h. The attribute inetConf is
 	// IFLA_INET_CONF of linux/if_link.h.
 	sendRedirects = 6
 	inetConf      = 1
@@ -26,7 +26,7 @@ const (
 )
 
 func (s redirectStep) do(*netlink.Handle) error {
-	// A service that cannot write to /proc/sys may still use netlink for this.
+	// A service that cannot write to /proc/sys can still change the setting by netlink.
 	req := nl.NewNetlinkRequest(unix.RTM_SETLINK, unix.NLM_F_ACK)
 	msg := nl.NewIfInfomsg(unix.AF_UNSPEC)
 	msg.Index = int32(s.link.Attrs().Index)
@@ -35,18 +35,19 @@ func (s redirectStep) do(*netlink.Handle) error {
 	conf := spec.AddRtAttr(unix.AF_INET, nil).AddRtAttr(inetConf, nil)
 	conf.AddRtAttr(sendRedirects, nl.Uint32Attr(0))
 	req.AddData(spec)
-	// If the kernel refuses the setting, it sends redirects, which are only a nuisance.
+	// If the kernel refuses the setting, it sends redirects, which do little harm.
 	_, _ = req.Execute(unix.NETLINK_ROUTE, 0)
 	return nil
 }
 
-// undo has nothing to do: the setting ends with the interface.
+// undo does nothing, because the setting ends with the interface.
 func (s redirectStep) undo(*netlink.Handle) error { return nil }
 
-// allowNoRedirects makes the interface's own setting effective. The kernel sends
-// redirects if this setting or the setting "all" is on. So it turns "all" off. Other
-// interfaces keep their own settings. "all" stays off when the tunnel ends, as with
-// WireGuard. It returns a remark if it fails and the host forwards packets.
+// allowNoRedirects makes the interface's own send_redirects setting effective. The kernel sends
+// redirects if the interface's setting or the setting of "all" is on. So allowNoRedirects turns
+// the setting of "all" off. Other interfaces keep their own settings. The setting of "all" stays
+// off after the tunnel's end, as with WireGuard. If this fails and the host forwards packets, a
+// warning is returned.
 func allowNoRedirects(link string) []string {
 	const all = sysctlIPv4 + "conf/all/send_redirects"
 	if v, err := os.ReadFile(all); err != nil || strings.TrimSpace(string(v)) == "0" {

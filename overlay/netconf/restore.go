@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Restored lists the settings that Restore found missing.
+// Restored lists the missing settings that Restore found.
 type Restored struct {
 	Down  bool     // the interface is down and can have no routes: nothing was done
 	Gone  bool     // the interface does not exist any more
@@ -19,18 +19,18 @@ type Restored struct {
 	Fault error    // of settings that could not be made; nil: none
 }
 
-// restorer is a step that other programs may undo during the life of the interface.
+// restorer is a step that other programs may undo while the interface exists.
 type restorer interface {
-	// restore repeats the step if its change is missing. name describes it in messages.
+	// restore repeats the step if its change is missing, and returns its name for messages.
 	restore(nl *netlink.Handle) (name string, missing bool, err error)
 	label() string
 }
 
-// Restore adds the settings of Apply that another program has removed. Setting an interface
-// down and up removes its routes and its IPv6 addresses. A flush of its addresses removes
-// the routes as well. Some network managers remove rules of other programs. Restore does
-// not touch a setting if another route or interface has taken its place. After Revert it
-// does nothing.
+// Restore adds those settings of Apply that another program has removed. If an interface is set
+// down and up, its routes and its IPv6 addresses are removed. If its addresses are flushed, the
+// routes are removed as well. Some network managers remove rules of other programs. If another
+// route or interface has taken the place of a setting, Restore leaves it alone. After Revert,
+// Restore does nothing.
 func (s *State) Restore() (r Restored) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -76,7 +76,7 @@ func (s *State) Restore() (r Restored) {
 	return r
 }
 
-// placed takes the result of adding a setting, and reports whether the setting was missing before.
+// placed interprets the result of adding a setting, and reports whether the setting was missing.
 func placed(err error) (missing bool, _ error) {
 	if errors.Is(err, unix.EEXIST) {
 		return false, nil
@@ -100,7 +100,7 @@ func (s addressStep) restore(nl *netlink.Handle) (name string, missing bool, err
 	}
 	name = "route " + s.prefix.Masked().String()
 	r := s.connected()
-	// The route may have another metric or table, because an administrator can change the
+	// The route may have a changed metric or table, because an administrator can change the
 	// address's metric or the device's table.
 	there, err := nl.RouteListFiltered(family(s.prefix.Addr()), &netlink.Route{LinkIndex: r.LinkIndex, Dst: r.Dst, Protocol: r.Protocol},
 		netlink.RT_FILTER_OIF|netlink.RT_FILTER_DST|netlink.RT_FILTER_PROTOCOL|netlink.RT_FILTER_TABLE)
@@ -115,7 +115,7 @@ func (s addressStep) restore(nl *netlink.Handle) (name string, missing bool, err
 // (IP6_RT_PRIO_ADDRCONF of linux/ipv6_route.h).
 const prefixMetric = 256
 
-// connected returns the route that the kernel makes for the address, and removes with it.
+// connected returns the route that the kernel creates and removes with the address.
 func (s addressStep) connected() *netlink.Route {
 	r := &netlink.Route{LinkIndex: s.link.Attrs().Index, Dst: ipNet(s.prefix.Masked()), Table: tableMain, Protocol: unix.RTPROT_KERNEL}
 	if s.prefix.Addr().Is4() {

@@ -8,15 +8,16 @@ import (
 	"strings"
 )
 
-// rpFilterFiles are the reverse-path filter settings of IPv4, one for each interface.
+// rpFilterFiles matches the files with the IPv4 reverse-path filter settings, one for each
+// interface.
 const rpFilterFiles = "/proc/sys/net/ipv4/conf/*/rp_filter"
 
-// strictReversePath warns of interfaces whose strict reverse-path filter (RFC 3704) would
-// drop the peers' packets. Those packets arrive without a mark, and the route back for
-// unmarked packets leads through the tunnel. The filter is strict if
-// net.ipv4.conf.*.rp_filter is 1; the kernel uses the maximum of the interface's value
-// and the value of "all". The tunnel's own filter does no harm. wg-quick(8) adds firewall
-// rules against this; an unprivileged daemon can only warn.
+// strictReversePath returns warnings of interfaces whose strict reverse-path filter (RFC 3704)
+// would drop the peers' packets. Received outer packets have no mark, and the reverse route for
+// unmarked packets leads into the tunnel. The filter is strict if net.ipv4.conf.*.rp_filter is
+// 1; the kernel uses the maximum of the interface's and the "all" value. On the tunnel's own
+// interface the filter is harmless. wg-quick(8) adds firewall rules against this; an
+// unprivileged daemon can only warn.
 func strictReversePath(tunnel string) []string {
 	files, err := filepath.Glob(rpFilterFiles)
 	if err != nil {
@@ -33,8 +34,8 @@ func strictReversePath(tunnel string) []string {
 	return strictWarnings(modes)
 }
 
-// strictWarnings returns a warning for each strict interface, sorted. The map modes has
-// the setting of each interface, and of "all" and "default".
+// strictWarnings returns the sorted warnings, one for each interface with a strict filter. The
+// map modes has the setting of each interface, and of "all" and "default".
 func strictWarnings(modes map[string]string) []string {
 	var out []string
 	for name, mode := range modes {

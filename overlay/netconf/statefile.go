@@ -11,19 +11,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// maxStateFile bounds the state file in bytes: 4096 routes of 100 bytes fit
-// many times.
+// maxStateFile bounds the state file in bytes, many times the size of 4096 routes of 100 bytes.
 const maxStateFile = 4 << 20
 
-// stateVersion is the version of the file's format. A file of another version is not
-// used.
+// stateVersion is the version of the state file's format. A file of another version is ignored.
 const stateVersion = 1
 
 // StatePath returns the path of the state file of interface name.
 func StatePath(name string) (string, error) { return rundir.Path(name, rundir.State) }
 
-// Recover removes the settings that a killed process of interface name left behind. No
-// process of that name may run; the control socket's lock ensures it.
+// Recover removes the settings that a killed daemon of interface name left behind. No daemon of
+// that name may be running; the caller holds the interface's lock.
 func Recover(name string) error {
 	path, err := StatePath(name)
 	if err != nil {
@@ -41,8 +39,8 @@ type left struct {
 	Rules     []ruleStep  `json:"rules"`
 }
 
-// leftovers returns the steps whose settings can outlive the process. Routes of the main
-// table vanish with the interface, so they are not included.
+// leftovers returns the steps whose settings can outlive the process. Routes of the main table
+// vanish with the interface, so they are left out.
 func leftovers(steps []step) left {
 	l := left{Version: stateVersion, Namespace: namespace(), Boot: rundir.Boot()}
 	for _, s := range steps {
@@ -60,8 +58,7 @@ func leftovers(steps []step) left {
 
 func (l left) empty() bool { return len(l.Routes) == 0 && len(l.Rules) == 0 }
 
-// write replaces the file in one step, so that a reader finds the old or the new file
-// whole.
+// write replaces the state file in one step, so a reader finds the old or the new content whole.
 func (l left) write(path string) error {
 	if err := rundir.Make(); err != nil {
 		return err
@@ -111,15 +108,15 @@ func parseLeft(path string, data []byte) (left, error) {
 	return l, nil
 }
 
-// elsewhere reports whether the file is from another network namespace or another boot.
-// The same routes and rules may then belong to other programs. Files of an earlier
-// version do not name their boot.
+// elsewhere reports whether the state file comes from another network namespace or another boot.
+// In that case, equal routes and rules may belong to other programs. Files of an earlier version
+// do not contain the boot's identifier.
 func (l left) elsewhere() bool {
 	return l.Namespace != namespace() || l.Boot != "" && l.Boot != rundir.Boot()
 }
 
-// remove removes the rules, then the routes in their tables. It does nothing in another
-// namespace or after another boot.
+// remove removes the rules in the state file, then the routes in their tables. In another
+// namespace or after another boot, nothing is removed.
 func (l left) remove() error {
 	if l.elsewhere() {
 		return nil
@@ -135,7 +132,7 @@ func (l left) remove() error {
 	return errors.Join(errs...)
 }
 
-// namespace identifies the network namespace of the calling thread.
+// namespace returns the identifier of the calling thread's network namespace.
 func namespace() string {
 	var st unix.Stat_t
 	if err := unix.Stat("/proc/thread-self/ns/net", &st); err != nil {

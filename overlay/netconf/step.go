@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// step is one change of the host's network, with its undo.
+// step is one change of the host's network settings that can be undone.
 type step interface {
 	do(nl *netlink.Handle) error
 	undo(nl *netlink.Handle) error // nil if the change is gone already
@@ -30,25 +30,25 @@ func (s mtuStep) do(nl *netlink.Handle) error {
 
 func (s mtuStep) undo(nl *netlink.Handle) error { return ignoreGone(nl.LinkSetMTU(s.link, s.was)) }
 
-// quietStep keeps the kernel from giving the interface a link-local IPv6 address, and
-// from sending router solicitations from it. An idle tunnel must send nothing, and no
-// peer would accept that source address. WireGuard's interfaces have no such address
-// either.
+// quietStep disables the link-local IPv6 address of the interface, and its router solicitations.
+// An idle tunnel must send nothing, and no peer would accept that address as a source.
+// WireGuard's interfaces have no link-local address either.
 type quietStep struct{ link netlink.Link }
 
 // ipv6AddrGenModeNone is IN6_ADDR_GEN_MODE_NONE of linux/if_link.h.
 const ipv6AddrGenModeNone = 1
 
 func (s quietStep) do(nl *netlink.Handle) error {
-	// A kernel without IPv6 refuses the setting, and assigns no such address anyway.
+	// A kernel without IPv6 refuses the setting, and assigns no link-local address anyway.
 	_ = nl.LinkSetIP6AddrGenMode(s.link, ipv6AddrGenModeNone)
 	return nil
 }
 
-// undo has nothing to do: the setting ends with the interface and has no visible effect.
+// undo does nothing, because the setting ends with the interface and has no visible effect.
 func (s quietStep) undo(*netlink.Handle) error { return nil }
 
-// upStep brings an interface up. An interface that was up stays up.
+// upStep brings an interface up. An interface that was already up stays up when the step is
+// undone.
 type upStep struct {
 	link  netlink.Link
 	wasUp bool
@@ -63,7 +63,7 @@ func (s upStep) undo(nl *netlink.Handle) error {
 	return ignoreGone(nl.LinkSetDown(s.link))
 }
 
-// addressStep adds an address.
+// addressStep adds an address to an interface.
 type addressStep struct {
 	link   netlink.Link
 	prefix netip.Prefix
@@ -72,8 +72,8 @@ type addressStep struct {
 func (s addressStep) addr() *netlink.Addr {
 	a := &netlink.Addr{IPNet: ipNet(s.prefix)}
 	if s.prefix.Addr().Is6() {
-		// No other host is on this link. Duplicate address detection (RFC 4862, 5.4)
-		// would only prevent programs from binding the address for a second.
+		// A TUN device has no other host on its link. Duplicate address detection (RFC 4862, 5.4)
+		// would only delay the use of the address by a second.
 		a.Flags = unix.IFA_F_NODAD
 	}
 	return a
@@ -93,9 +93,9 @@ func (s addressStep) do(nl *netlink.Handle) error {
 
 func (s addressStep) undo(nl *netlink.Handle) error { return ignoreGone(nl.AddrDel(s.link, s.addr())) }
 
-// addressOwner names the interface that already has p's address, or returns "". Several
-// interfaces may share a single-host address (/32, /128), as unnumbered point-to-point
-// links do. With a longer prefix, the two connected routes would conflict.
+// addressOwner returns the name of the interface that already has the address of p, or "".
+// Several interfaces may share a single-host address (/32, /128), as unnumbered point-to-point
+// links do. If the prefix is shorter, the two connected routes would conflict.
 func addressOwner(nl *netlink.Handle, p netip.Prefix, index int) (string, error) {
 	a, err := addressOn(nl, p, index)
 	if a == nil || err != nil {
@@ -104,8 +104,7 @@ func addressOwner(nl *netlink.Handle, p netip.Prefix, index int) (string, error)
 	return linkName(nl, a.LinkIndex), nil
 }
 
-// addressOn is like addressOwner, but returns the whole address, or nil if no interface
-// has it.
+// addressOn returns the address of p with its interface, or nil if no interface has it.
 func addressOn(nl *netlink.Handle, p netip.Prefix, index int) (*netlink.Addr, error) {
 	addrs, err := dump(func() ([]netlink.Addr, error) { return nl.AddrList(nil, family(p.Addr())) })
 	if err != nil {
@@ -124,8 +123,7 @@ func addressOn(nl *netlink.Handle, p netip.Prefix, index int) (*netlink.Addr, er
 	return nil, nil
 }
 
-// routeStep adds a route through an interface. The exported fields are stored in the
-// state file.
+// routeStep adds a route through an interface. Exported fields are stored in the state file.
 type routeStep struct {
 	Prefix netip.Prefix `json:"prefix"`
 	Table  uint32       `json:"table"`
@@ -161,13 +159,12 @@ func (s routeStep) do(nl *netlink.Handle) error {
 	return nil
 }
 
-// exists is the error of a route that an interface has already.
+// exists returns the error for a route that already exists on another interface.
 func (s routeStep) exists(by string) *RouteError {
 	return &RouteError{s.Prefix, fmt.Errorf("route %s: %s has one already, by %s: %w", s.Prefix, tableName(s.Table), by, unix.EEXIST)}
 }
 
-// tableName returns the name of a routing table for messages: rt_tables(5) has names for
-// some.
+// tableName returns the name of a routing table for messages; rt_tables(5) names some tables.
 func tableName(id uint32) string {
 	switch id {
 	case unix.RT_TABLE_MAIN:
@@ -180,7 +177,7 @@ func tableName(id uint32) string {
 	return fmt.Sprintf("routing table %d", id)
 }
 
-// owner returns the interface of the conflicting route.
+// owner returns the interface of the existing route that conflicts with s.
 func (s routeStep) owner(nl *netlink.Handle) string {
 	filter := &netlink.Route{Dst: ipNet(s.Prefix), Table: int(s.Table)}
 	routes, err := dump(func() ([]netlink.Route, error) {
@@ -193,8 +190,8 @@ func (s routeStep) owner(nl *netlink.Handle) string {
 }
 
 func (s routeStep) undo(nl *netlink.Handle) error {
-	// A later interface may get the same number. Only number and name together identify
-	// our interface.
+	// A later interface may get the same index. The index and the name together identify the
+	// interface.
 	var none netlink.LinkNotFoundError
 	switch link, err := nl.LinkByIndex(s.Index); {
 	case errors.As(err, &none):
@@ -207,8 +204,8 @@ func (s routeStep) undo(nl *netlink.Handle) error {
 	return ignoreGone(nl.RouteDel(s.route()))
 }
 
-// ruleStep adds a policy rule. The exported fields are stored in the state file; together
-// they distinguish our rule from any other.
+// ruleStep adds a policy rule for one address family. Exported fields are stored in the state
+// file; together they distinguish the rule from any other.
 type ruleStep struct {
 	V6       bool   `json:"v6"`
 	Priority int    `json:"priority"`

@@ -12,12 +12,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// watchBuffer is the socket's receive buffer in bytes, enough for some thousand messages. A
-// tool that flushes a table causes one message for each route.
+// watchBuffer is the size of the netlink socket's receive buffer in bytes, enough for some
+// thousand messages. A tool that flushes a table causes one message for each route.
 const watchBuffer = 1 << 20
 
-// groups are the multicast groups with messages about settings that Restore restores
-// (rtnetlink(7)). ruleGroups have messages about rules only.
+// groups are the multicast groups for settings that Restore restores (rtnetlink(7)). The groups
+// in ruleGroups cover only rules.
 var (
 	groups = append([]uint{
 		unix.RTNLGRP_LINK, unix.RTNLGRP_IPV4_IFADDR, unix.RTNLGRP_IPV6_IFADDR, unix.RTNLGRP_IPV4_ROUTE, unix.RTNLGRP_IPV6_ROUTE,
@@ -25,18 +25,17 @@ var (
 	ruleGroups = []uint{unix.RTNLGRP_IPV4_RULE, unix.RTNLGRP_IPV6_RULE}
 )
 
-// Watcher reports possible removals of the interface's settings or of rules, or all
-// changes of rules.
+// Watcher receives the kernel's messages about the interface's settings and about policy rules.
 type Watcher struct {
 	file  *os.File
 	index uint32 // of the interface
 	all   bool   // every message matters
 }
 
-// Watch listens to the kernel's messages about the interface of s.
+// Watch subscribes to the kernel's messages about the interface of s.
 func (s *State) Watch() (*Watcher, error) { return watch(groups, Watcher{index: uint32(s.index)}) }
 
-// WatchRules listens to the kernel's messages about all policy rules.
+// WatchRules subscribes to the kernel's messages about all policy rules.
 func WatchRules() (*Watcher, error) { return watch(ruleGroups, Watcher{all: true}) }
 
 func watch(groups []uint, w Watcher) (*Watcher, error) {
@@ -44,8 +43,7 @@ func watch(groups []uint, w Watcher) (*Watcher, error) {
 	if err != nil {
 		return nil, os.NewSyscallError("socket", err)
 	}
-	// An error does not matter: a shorter buffer overflows sooner, and an overflow counts as a
-	// change.
+	// An error is ignored: a smaller buffer overflows sooner, and an overflow counts as a change.
 	_ = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUF, watchBuffer)
 	err = unix.Bind(fd, &unix.SockaddrNetlink{Family: unix.AF_NETLINK})
 	for _, g := range groups {
@@ -61,17 +59,17 @@ func watch(groups []uint, w Watcher) (*Watcher, error) {
 	return &w, nil
 }
 
-// Close ends a wait.
+// Close closes the socket, which ends Wait.
 func (w *Watcher) Close() error { return w.file.Close() }
 
-// Wait returns true when a relevant message arrives, or at the time until. It returns false
-// when ctx has ended.
+// Wait returns true when a relevant message arrives, or when the time until is reached. If ctx
+// has ended, the result is false.
 func (w *Watcher) Wait(ctx context.Context, until time.Time) bool {
 	if w.file.SetReadDeadline(until) != nil {
 		return false
 	}
-	// This comes after the deadline is set above, because the deadline would undo it. It fails
-	// only if the file is closed already.
+	// This deadline must be set after the one above, which would replace it. Setting it fails only
+	// if the file is closed already.
 	stop := context.AfterFunc(ctx, func() { _ = w.file.SetReadDeadline(time.Unix(1, 0)) })
 	defer stop()
 	raw, err := w.file.SyscallConn()
@@ -105,14 +103,15 @@ func (w *Watcher) Wait(ctx context.Context, until time.Time) bool {
 	return false
 }
 
-// fromKernel reports whether the kernel sent a message; messages of programs have the number
-// of their socket.
+// fromKernel reports whether the kernel sent a message; a program's message has its socket's
+// number.
 func fromKernel(from unix.Sockaddr) bool {
 	a, ok := from.(*unix.SockaddrNetlink)
 	return ok && a.Pid == 0
 }
 
-// matters looks for a change of our interface or of a rule in messages.
+// matters reports whether the messages in b announce a change of the watched interface or of a
+// rule.
 func (w *Watcher) matters(b []byte) bool {
 	list, err := syscall.ParseNetlinkMessage(b)
 	if err != nil {
@@ -129,7 +128,7 @@ func (w *Watcher) matters(b []byte) bool {
 func (w *Watcher) concerns(m *syscall.NetlinkMessage) bool {
 	switch m.Header.Type {
 	case unix.RTM_NEWLINK, unix.RTM_DELLINK, unix.RTM_DELADDR:
-		// struct ifinfomsg and struct ifaddrmsg have the interface's number in the same place.
+		// Both struct ifinfomsg and struct ifaddrmsg have the interface's index at offset 4.
 		return len(m.Data) >= 8 && binary.NativeEndian.Uint32(m.Data[4:]) == w.index
 	case unix.RTM_DELRULE:
 		return true
@@ -139,8 +138,8 @@ func (w *Watcher) concerns(m *syscall.NetlinkMessage) bool {
 	return false
 }
 
-// through reports whether a route leads through our interface. The attributes are walked here:
-// syscall.ParseNetlinkRouteAttr reads beyond messages that are cut short.
+// through reports whether a route leads through the watched interface. This loop parses the
+// attributes itself, because syscall.ParseNetlinkRouteAttr reads beyond truncated messages.
 func (w *Watcher) through(m *syscall.NetlinkMessage) bool {
 	if len(m.Data) < unix.SizeofRtMsg {
 		return false

@@ -1,10 +1,9 @@
-// Package order is the messaging layer above the transport. At one end it cuts inner
-// frames into messages. At the other end it reassembles the frames and restores the order
-// of each inner flow. SRD leaves these tasks to the layer above ("the messaging-layer
-// sequencing information is transferred with the packet to the other side, opaque to
-// SRD").
+// Package order is the messaging layer above the transport. The sending end cuts inner frames
+// into messages. The receiving end reassembles the frames and restores the order of each inner
+// flow. SRD leaves both tasks to the layer above ("the messaging-layer sequencing information is
+// transferred with the packet to the other side, opaque to SRD").
 //
-// Each message carries 13 bytes, the transport's immediate:
+// Each message carries 13 bytes of header, which are the transport's immediate:
 //
 //	 0    flow slot        u16   bucket of the inner flow's hash
 //	 2    flow sequence    u32   counts frames of that slot
@@ -14,9 +13,9 @@
 //	12    flags            u8    bits 0-2 kind of segmentation, bit 3 checksum is
 //	                             partial, bit 4 order is to be restored
 //
-// A flow slot is a hash bucket, not a flow. Flows in one slot wait for each other's gaps,
-// which costs a short delay after a loss. In return, the ends need not create, age or
-// delete state for flows. There is no order across flows.
+// A flow slot is a hash bucket, not a flow. A flow waits for the gaps of other flows in its
+// slot, which costs a short delay after a loss. In return, neither end must create, age or
+// delete state for flows. Order is not preserved between flows.
 //
-// Everything is pure, bounded, and not safe for concurrent use.
+// The package is pure, all its memory is bounded, and its types are not safe for concurrent use.
 package order

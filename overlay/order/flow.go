@@ -1,7 +1,7 @@
 package order
 
-// flow is the receiving state of one slot: the number of the next frame in order, and the
-// later frames, whole or in part.
+// flow is the receiver's state of one slot: the number of the next frame in order, and later
+// frames that have arrived whole or in part.
 type flow struct {
 	next  uint32
 	count int32   // of partials in win
@@ -9,8 +9,8 @@ type flow struct {
 	late  *lates  // incomplete frames behind next; nil: none
 }
 
-// get returns the partial frame with number seq, or nil. seq is less than maxAhead from
-// the next frame.
+// get returns the partial frame with number seq, or nil. The distance from the next frame to seq
+// is less than maxAhead.
 func (fl *flow) get(seq uint32) *partial {
 	if fl.win == nil {
 		return nil
@@ -18,7 +18,7 @@ func (fl *flow) get(seq uint32) *partial {
 	return fl.win.get(seq)
 }
 
-// first returns the lowest frame number in the window.
+// first returns the lowest frame number that the flow's window contains.
 func (fl *flow) first() (seq uint32, ok bool) {
 	if fl.win == nil {
 		return 0, false
@@ -26,7 +26,7 @@ func (fl *flow) first() (seq uint32, ok bool) {
 	return fl.win.first(fl.next)
 }
 
-// put stores p under its number.
+// put stores p in its flow under its number.
 func (g *Reassembler) put(p *partial) {
 	fl := p.flow
 	if fl.win == nil {
@@ -46,7 +46,7 @@ func (g *Reassembler) put(p *partial) {
 	fl.count++
 }
 
-// remove removes p from its flow, and frees an empty page and an empty window.
+// remove removes p from its flow, and frees the page and the window that become empty.
 func (g *Reassembler) remove(p *partial) {
 	fl := p.flow
 	i := p.seq / pagePlaces % windowPages

@@ -7,12 +7,11 @@ import (
 	"github.com/srdtun/srdtun/srd"
 )
 
-// Slots is the number of flow slots. With 64 busy flows, 98 in 100 flows have a slot of
-// their own. A full table of sequence numbers takes 16 KB, one of receiving state 96
-// KB.
+// Slots is the number of flow slots. With 64 busy flows, 98 % of the flows have a slot of their
+// own. A full table of sequence numbers takes 16 KB, and a full table of receiver state 96 KB.
 const Slots = 4096
 
-// header is the decoded immediate.
+// header is the decoded header of a message.
 type header struct {
 	slot   uint16
 	seq    uint32
@@ -43,13 +42,13 @@ func (h *header) put(b *srd.Imm) {
 	b[12] = f
 }
 
-// Begins reports whether m carries the beginning of a frame, with the headers in it.
+// Begins reports whether m carries the beginning of a frame, which contains the inner headers.
 func Begins(m *srd.Message) bool {
 	h, ok := parse(&m.Imm)
 	return ok && h.offset == 0
 }
 
-// parse decodes an immediate. ok is false if no Segmenter can have written it.
+// parse decodes an immediate. The result ok is false if no Segmenter can have written it.
 func parse(b *srd.Imm) (h header, ok bool) {
 	f := b[12]
 	h = header{

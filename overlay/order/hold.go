@@ -7,28 +7,27 @@ import (
 )
 
 const (
-	// holdRounds is how long a frame waits on long paths, in round trips. The sender
-	// repairs a message for 4 of its round trips, so holdRounds is a little longer.
+	// holdRounds is the time, in round trips, for which a frame waits on paths with long round
+	// trips. The sender repairs a message for 4 round trips, so 5 round trips suffice.
 	holdRounds = 5
-	// MostHold bounds the wait for any round trip: within a second, Linux's TCP times
-	// out even on a path to the Moon.
+	// MostHold bounds the wait of a frame for any round trip: even on a path to the Moon, Linux's
+	// TCP times out within a second.
 	MostHold = time.Second
-	// partLife is how long a frame keeps its entry if it is incomplete, given up, or
-	// delivered ahead of an earlier one. A complete frame that waits behind it ends this
-	// time sooner. The sender repairs a message for a second or for four round trips.
-	// After that the sender has given up without a tombstone, for example because its
-	// process ended.
+	// partLife is the lifetime of the entry of a frame that is incomplete, given up, or delivered
+	// ahead of an earlier one. If a complete frame waits behind the entry, its lifetime ends
+	// sooner. The sender repairs a message for a second or for four round trips. If nothing arrives
+	// for longer, the sender gave up without a tombstone, for instance because its process ended.
 	partLife = 10 * time.Second
 )
 
-// HoldFor returns how long a frame waits for an earlier one, at a smoothed round trip of
-// rtt (0: unknown). It is the configured minimum, or more on paths whose sender repairs
-// for longer.
+// HoldFor returns how long a frame waits for an earlier one, given the smoothed round trip rtt.
+// If the round trip is unknown, rtt is 0. The result is the configured minimum, or more on paths
+// whose sender repairs messages for longer.
 func HoldFor(least, rtt time.Duration) time.Duration {
 	return max(least, min(holdRounds*rtt, MostHold))
 }
 
-// Deadline returns the time of the next call of Advance.
+// Deadline returns the time at which Advance must be called next.
 func (g *Reassembler) Deadline() mono.Time {
 	at := mono.Never
 	if p := g.waits.head; p != nil {
@@ -43,7 +42,7 @@ func (g *Reassembler) Deadline() mono.Time {
 	return at
 }
 
-// Advance gives up gaps whose wait is over, and frames that have stayed incomplete.
+// Advance gives up the gaps whose wait is over, and frames that remained incomplete.
 func (g *Reassembler) Advance(now mono.Time) {
 	for p := g.lates.head; p != nil && now >= p.since.Add(lateLife); p = g.lates.head {
 		g.discard(p)
@@ -57,8 +56,9 @@ func (g *Reassembler) Advance(now mono.Time) {
 	g.account()
 }
 
-// skip makes frame to the next frame of fl, and continues from there. It delivers the
-// complete frames before it, and gives up the others. It returns the number of gaps.
+// skip makes frame number to the next frame of fl, and continues from there. Complete frames
+// before it are delivered, and the others are given up. The result is the number of skipped
+// gaps.
 func (g *Reassembler) skip(now mono.Time, fl *flow, to uint32) (gaps uint64) {
 	inGap := false
 	for fl.next != to {
@@ -86,8 +86,8 @@ func (g *Reassembler) skip(now mono.Time, fl *flow, to uint32) (gaps uint64) {
 	return gaps
 }
 
-// pass handles a partial frame whose turn has come or was given up, and which is out of
-// its window.
+// pass handles a partial frame that is next in order or was given up, and is no longer in its
+// window.
 func (g *Reassembler) pass(now mono.Time, p *partial) {
 	if !p.done() {
 		g.keepLate(now, p)
@@ -108,9 +108,9 @@ func (g *Reassembler) pass(now mono.Time, p *partial) {
 	g.release(p)
 }
 
-// relieve frees memory while too much is held. It first gives up the oldest gap that
-// frames wait for, which loses no data. Then it drops late frames, and then incomplete
-// ones, oldest first.
+// relieve frees memory while more is held than allowed. The oldest gap for which frames wait is
+// given up first, which loses no data. Then late frames are dropped, and then incomplete ones,
+// oldest first.
 func (g *Reassembler) relieve(now mono.Time) {
 	most := g.share()
 	n := &g.stats.Overflow

@@ -7,8 +7,8 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// maxLate bounds the late frames of a flow that are still reassembled, and lateLife
-// bounds their time.
+// maxLate bounds the number of late frames of a flow that are still being reassembled, and
+// lateLife bounds their lifetime.
 const (
 	maxLate  = 16
 	lateLife = time.Second
@@ -33,8 +33,8 @@ func (l *lates) find(seq uint32) *partial {
 	return nil
 }
 
-// keepLate moves p, whose turn was given up, to the late frames of its flow. If the
-// missing part arrives, a late frame is better than none.
+// keepLate moves p, which the flow no longer waits for, to the late frames of the flow. If its
+// missing part arrives, the frame is delivered late, which is better than a loss.
 func (g *Reassembler) keepLate(now mono.Time, p *partial) {
 	fl := p.flow
 	if fl.late != nil && fl.late.n == maxLate {
@@ -49,7 +49,7 @@ func (g *Reassembler) keepLate(now mono.Time, p *partial) {
 	g.lates.push(now, p)
 }
 
-// discard drops a late frame that will not be completed.
+// discard drops a late frame that cannot be completed any more.
 func (g *Reassembler) discard(p *partial) {
 	g.stats.Voided++
 	g.leaveLate(p)
@@ -73,8 +73,8 @@ func (g *Reassembler) leaveLate(p *partial) {
 	g.release(p)
 }
 
-// addLate adds a message to a late frame. When the frame is complete it is delivered out
-// of order, because the inner protocol can reorder it.
+// addLate adds a message to a late frame. A completed late frame is delivered out of order,
+// because the inner protocol can reorder it.
 func (g *Reassembler) addLate(now mono.Time, fl *flow, h *header, m *srd.Message) {
 	p := fl.late.find(h.seq)
 	if p == nil {

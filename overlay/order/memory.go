@@ -2,10 +2,9 @@ package order
 
 import "github.com/srdtun/srdtun/overlay/frame"
 
-// These are the bytes that Go's allocator uses for each type, rounded up to its size
-// classes (runtime/sizeclasses.go). A test compares these numbers with the real ones. The
-// peer chooses its messages, so it could otherwise choose messages that take much memory
-// and count little.
+// These are the sizes in bytes that Go's allocator uses for each type, rounded up to its size
+// classes (runtime/sizeclasses.go). A test compares these numbers with the allocator's. With
+// wrong sizes, a peer could choose messages that take more memory than is counted.
 const (
 	partialBytes = 96
 	spansBytes   = 160
@@ -15,9 +14,8 @@ const (
 	frameBytes   = 96 // of a frame.Frame itself, besides its buffer
 )
 
-// These bounds of the spare objects are large enough that everyday reordering allocates
-// nothing. The spare objects take some 100 KB while frames are held, and a tenth of that
-// while none is.
+// With this many spare objects, everyday reordering allocates nothing. The spare objects take
+// some 100 KB while frames are held, and a tenth of that otherwise.
 const (
 	sparePartials = 512
 	spareSpans    = 64
@@ -27,7 +25,7 @@ const (
 	idlePartials  = 64
 )
 
-// spare holds objects that are not in use. All are zeroed.
+// spare contains unused objects for later use. All spare objects are zeroed.
 type spare struct {
 	partials []*partial
 	spans    []*[maxSpans]span
@@ -36,7 +34,7 @@ type spare struct {
 	lates    []*lates
 }
 
-// reuse returns an element of v, or a new object.
+// reuse returns an element removed from v, or a new object.
 func reuse[T any](v *[]*T) *T {
 	last := len(*v) - 1
 	if last < 0 {
@@ -48,7 +46,7 @@ func reuse[T any](v *[]*T) *T {
 	return x
 }
 
-// keep appends x to v, unless v already has most elements.
+// keep appends x to v, unless v already has most elements or more.
 func keep[T any](v []*T, x *T, most int) []*T {
 	if len(v) < most {
 		v = append(v, x)
@@ -64,7 +62,7 @@ func (g *Reassembler) acquire(fl *flow, seq uint32) *partial {
 	return p
 }
 
-// release adds p to the spare objects. It must not be in a flow any more.
+// release adds p to the spare objects. Before the call, p must be removed from its flow.
 func (g *Reassembler) release(p *partial) {
 	p.leave()
 	g.drop(p)
@@ -81,7 +79,7 @@ func (g *Reassembler) release(p *partial) {
 	}
 }
 
-// alloc allocates a frame for p.
+// alloc allocates the frame into which p is reassembled.
 func (g *Reassembler) alloc(p *partial, h *header) {
 	p.frame = g.cfg.Alloc(int(h.length))
 	p.frame.Facts, p.frame.Flow = h.facts, uint32(h.slot)
@@ -98,12 +96,12 @@ func (g *Reassembler) detach(p *partial) *frame.Frame {
 	return f
 }
 
-// drop releases the frame of p, if there is one.
+// drop releases the frame of p, if p has one.
 func (g *Reassembler) drop(p *partial) {
 	if p.frame != nil {
 		g.detach(p).Release()
 	}
 }
 
-// room returns the bytes of memory that f takes.
+// room returns the memory that frame f takes, in bytes.
 func room(f *frame.Frame) int { return frameBytes + max(cap(f.Buf), cap(f.Data)) }

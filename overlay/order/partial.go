@@ -5,17 +5,17 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// These are the bounds of the separate pieces of one frame, with gaps between them.
+// These limits apply to the pieces of one frame that have arrived with gaps between them.
 const (
-	// maxSpans bounds the pieces: a frame of 64 KiB in 1,200-byte packets has at most 56
-	// messages, so at most 28 pieces.
+	// maxSpans bounds the pieces of a frame. A frame of 64 KiB has at most 56 messages of 1,200
+	// bytes, so at most 28 pieces.
 	maxSpans = 40
-	// fewSpans pieces have room in the partial frame itself. Messages of a frame leave in
-	// bursts, so a frame seldom has more pieces than paths.
+	// fewSpans is the number of pieces for which the partial frame itself has room. Messages of a
+	// frame are sent in bursts, so a frame seldom has more pieces than there are paths.
 	fewSpans = 8
 )
 
-// partial is a frame that is being reassembled or waits for its turn.
+// partial is a frame that is being reassembled, or waits for earlier frames.
 type partial struct {
 	flow  *flow
 	frame *frame.Frame // nil before the first bytes, and if void or out
@@ -32,18 +32,18 @@ type partial struct {
 	out  bool  // delivered already, before its turn (order not wanted)
 }
 
-// span is a piece of a frame that has arrived.
+// span is a contiguous piece of a frame that has arrived.
 type span struct{ from, to uint16 }
 
-// done reports whether the partial frame waits for no more messages.
+// done reports whether the partial frame needs no further message.
 func (p *partial) done() bool { return p.void || p.out || p.whole() }
 
-// whole reports whether all bytes have arrived.
+// whole reports whether all bytes of the frame have arrived.
 func (p *partial) whole() bool {
 	return p.frame != nil && p.n == 1 && p.room()[0] == span{0, uint16(len(p.frame.Data))}
 }
 
-// room returns the array of pieces. Its first n elements hold pieces, in order.
+// room returns the array for the pieces of p. The first p.n elements contain pieces, in order.
 func (p *partial) room() []span {
 	if p.many != nil {
 		return p.many[:]
@@ -51,11 +51,11 @@ func (p *partial) room() []span {
 	return p.few[:]
 }
 
-// full reports whether all elements of that array hold pieces.
+// full reports whether all elements of the array contain pieces.
 func (p *partial) full() bool { return int(p.n) == len(p.room()) }
 
-// add adds the piece from..to, and reports whether it could. A piece must not overlap
-// another: otherwise a hole could count as filled, and leak bytes of an earlier packet.
+// add adds the piece from..to, and reports whether this was possible. A piece must not overlap
+// another, because then a hole could count as filled, and leak bytes of an earlier packet.
 func (p *partial) add(from, to uint16) bool {
 	s, n := p.room(), int(p.n)
 	i := n
@@ -86,14 +86,14 @@ func (p *partial) add(from, to uint16) bool {
 	return true
 }
 
-// list is a queue of partial frames, from which any element can be removed. A partial
-// frame is on one list at most.
+// list is a queue of partial frames, from which any element can be removed. A partial frame is
+// in at most one list.
 type list struct {
 	head, tail *partial
 	n          int
 }
 
-// push removes p from its list and appends it to this one.
+// push removes p from its list and appends it to list l.
 func (l *list) push(now mono.Time, p *partial) {
 	p.leave()
 	p.since, p.on, p.prev = now, l, l.tail

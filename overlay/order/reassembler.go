@@ -9,26 +9,26 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// These are the bounds of a Reassembler.
+// Limits of a Reassembler.
 const (
-	// DefaultHold is how long a frame waits for an earlier one by default. The sender
-	// repairs or gives up every message within 150 ms, so a longer wait gains nothing.
-	// Linux's TCP would time out at 200 ms.
+	// DefaultHold is the default of the time for which a frame waits for an earlier one. The sender
+	// repairs or gives up every message within 150 ms, so a longer wait gains nothing. Linux's TCP
+	// would time out after 200 ms.
 	DefaultHold = 150 * time.Millisecond
-	// DefaultHeldBytes bounds the memory for one peer's waiting and incomplete frames: 50
-	// ms at 5 Gbit/s. Together with flow numbers and spare objects, a peer stays within
-	// 32 MiB. A peer may hold less memory: see share.go.
+	// DefaultHeldBytes bounds the memory for one peer's waiting and incomplete frames, in bytes: 50
+	// ms at 5 Gbit/s. With its flow numbers and spare objects, a peer takes at most 32 MiB. A
+	// peer's share may be smaller: see share.go.
 	DefaultHeldBytes = 31 << 20
-	// keepReady bounds the capacity kept for ready frames: as many as arrive in one
-	// round. When a long gap ends, more frames become ready at once, but this is rare.
+	// keepReady bounds the capacity kept for ready frames, to the number that arrives in one round.
+	// After a long gap more frames may become ready at once, but this is rare.
 	keepReady = 1024
 )
 
-// Config sets up a Reassembler. Zero fields take the defaults.
+// Config sets up a Reassembler. For zero fields the defaults apply.
 type Config struct {
 	Hold      time.Duration
 	HeldBytes int // of memory: the capacity of buffers, and the state beside them
-	// Budget bounds the memory for all peers; nil: unbounded.
+	// Budget bounds the memory of all peers together. Without a Budget there is no such limit.
 	Budget *budget.Budget
 	// Least is the length of the shortest valid packet, in bytes. Shorter frames are
 	// dropped.
@@ -54,14 +54,14 @@ type Stats struct {
 	Held      time.Duration // all holds together
 }
 
-// Reassembler joins messages to frames and restores the order in each flow slot. The cost
-// of a message depends neither on its numbers, nor on the number of flows, nor on the
-// bytes held.
+// Reassembler joins messages to frames and restores the order of frames in each flow slot. The
+// time to process a message depends neither on its numbers, nor on the number of flows, nor on
+// the bytes held.
 type Reassembler struct {
 	cfg   Config
 	flows bySlot[flow]
 
-	// Each partial frame is on one of these lists, oldest first.
+	// Each partial frame is in one of these lists, oldest first.
 	parts list // in a window, incomplete or without its frame
 	waits list // in a window, complete, and waiting for an earlier one
 	lates list // among a flow's late frames
@@ -74,7 +74,7 @@ type Reassembler struct {
 	stats  Stats
 }
 
-// NewReassembler returns an empty reassembler.
+// NewReassembler returns a reassembler without frames.
 func NewReassembler(cfg Config) *Reassembler {
 	if cfg.Hold == 0 {
 		cfg.Hold = DefaultHold
@@ -85,19 +85,19 @@ func NewReassembler(cfg Config) *Reassembler {
 	return &Reassembler{cfg: cfg, user: cfg.Budget.User()}
 }
 
-// SetHold sets how long a frame waits for an earlier one. The new time also applies to
+// SetHold sets the time for which a frame waits for an earlier one. The new time also applies to
 // frames that already wait.
 func (g *Reassembler) SetHold(d time.Duration) { g.cfg.Hold = d }
 
-// Stats returns the counters.
+// Stats returns the counters of the reassembler.
 func (g *Reassembler) Stats() Stats {
 	s := g.stats
 	s.HeldNow, s.Memory = g.waits.n, g.memory
 	return s
 }
 
-// Add takes a message that the transport delivered. It copies the payload, through
-// m.Copies if that is set.
+// Add processes a message that the transport delivered. The payload is copied, by m.Copies if
+// that is set.
 func (g *Reassembler) Add(now mono.Time, m *srd.Message) {
 	h, ok := parse(&m.Imm)
 	if !ok || int(h.length) < g.cfg.Least || int(h.offset)+len(m.Data) > int(h.length) || (len(m.Data) == 0 && !m.Expired) {
@@ -123,7 +123,7 @@ func (g *Reassembler) Add(now mono.Time, m *srd.Message) {
 	}
 }
 
-// build makes a frame from a single message that contains all of it.
+// build returns the frame of a message that contains a whole frame.
 func (g *Reassembler) build(h *header, m *srd.Message) *frame.Frame {
 	f := g.cfg.Alloc(int(h.length))
 	f.Facts, f.Flow = h.facts, uint32(h.slot)
@@ -131,8 +131,8 @@ func (g *Reassembler) build(h *header, m *srd.Message) *frame.Frame {
 	return f
 }
 
-// at returns the partial frame with number seq, which is not late, and creates it if
-// needed. If the number is beyond the window, it gives up gaps until the number fits.
+// at returns the partial frame with number seq, which is not late, and creates the frame if
+// needed. If the number is beyond the window, gaps are given up until the number fits.
 func (g *Reassembler) at(now mono.Time, fl *flow, seq uint32) *partial {
 	if seq-fl.next >= maxAhead {
 		g.stats.Overflow += g.skip(now, fl, seq-maxAhead+1)
@@ -168,7 +168,7 @@ func (g *Reassembler) fill(p *partial, h *header, m *srd.Message) {
 	}
 }
 
-// enter adds the piece from..to to p, and makes room for more pieces if needed.
+// enter adds the piece from..to to p, and extends the array of pieces if needed.
 func (g *Reassembler) enter(p *partial, from, to uint16) bool {
 	if p.many == nil && p.full() {
 		p.many = reuse(&g.spare.spans)
@@ -178,11 +178,10 @@ func (g *Reassembler) enter(p *partial, from, to uint16) bool {
 	return p.add(from, to)
 }
 
-// settle delivers the frames that p, which was just filled, completes or releases.
+// settle delivers the frames that have become deliverable after p was filled.
 func (g *Reassembler) settle(now mono.Time, fl *flow, p *partial) {
 	if p.whole() && !p.frame.Facts.Ordered {
-		// This frame needs no order: it is delivered at once, and its partial frame keeps
-		// the entry.
+		// A frame that needs no order is delivered at once, and its partial frame stays in the window.
 		g.handOn(p)
 		p.out = true
 	}
@@ -194,7 +193,7 @@ func (g *Reassembler) settle(now mono.Time, fl *flow, p *partial) {
 	}
 }
 
-// run delivers the frames of fl from the next one up to the next gap.
+// run delivers the frames of fl in order, up to the next gap.
 func (g *Reassembler) run(now mono.Time, fl *flow) {
 	for p := fl.get(fl.next); p != nil && p.done(); p = fl.get(fl.next) {
 		g.remove(p)
@@ -212,7 +211,7 @@ func (g *Reassembler) deliver(f *frame.Frame) {
 	g.stats.Delivered++
 }
 
-// Pop returns the next ready frame, or nil.
+// Pop removes and returns the next ready frame, or nil.
 func (g *Reassembler) Pop() *frame.Frame {
 	if len(g.ready) == 0 {
 		g.ready = nil
@@ -224,8 +223,8 @@ func (g *Reassembler) Pop() *frame.Frame {
 	return f
 }
 
-// TakeReady appends the ready frames to dst, up to the first frame into which a goroutine
-// still copies. The goroutine that copies takes the remaining frames.
+// TakeReady appends the ready frames to dst, up to the first frame into which a goroutine is
+// still copying. That goroutine takes the remaining frames later.
 func (g *Reassembler) TakeReady(dst []*frame.Frame) []*frame.Frame {
 	n := 0
 	for n < len(g.ready) && g.ready[n].Settled() {
@@ -241,8 +240,8 @@ func (g *Reassembler) TakeReady(dst []*frame.Frame) []*frame.Frame {
 	return dst
 }
 
-// Reset drops everything, because the peer is a new process and numbers its flows from 0.
-// Complete frames that only waited for their turn are delivered.
+// Reset drops all state, because the peer is a new process and numbers its flows from 0.
+// Complete frames that only wait for earlier ones are delivered.
 func (g *Reassembler) Reset(now mono.Time) {
 	g.flows.each(func(fl *flow) { g.handOnWhole(now, fl) })
 	for _, l := range []*list{&g.parts, &g.lates} {
@@ -262,7 +261,7 @@ func (g *Reassembler) Reset(now mono.Time) {
 	g.account()
 }
 
-// handOnWhole delivers the frames of fl that are complete and only wait for their turn.
+// handOnWhole delivers the complete frames of fl that only wait for earlier ones.
 func (g *Reassembler) handOnWhole(now mono.Time, fl *flow) {
 	for seq := fl.next; fl.win != nil; seq++ {
 		var ok bool

@@ -8,19 +8,19 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// Segmenter cuts frames into messages. The zero value is ready; a flow's sequence
-// number takes memory on first use.
+// Segmenter cuts frames into messages. The zero value is ready for use; a flow's sequence number
+// takes memory on first use.
 type Segmenter struct {
 	next  bySlot[uint32]
 	frame *frame.Frame
 	h     header
 }
 
-// Empty reports whether the last frame has been cut completely.
+// Empty reports whether no frame is being cut.
 func (c *Segmenter) Empty() bool { return c.frame == nil }
 
-// Load takes over a frame and gives it the next number of its flow. The frame must have
-// 1 to 65,535 bytes. The segmenter must be empty.
+// Load takes ownership of a frame and assigns the next sequence number of its flow. The frame
+// must have 1 to 65,535 bytes. The segmenter must be empty.
 func (c *Segmenter) Load(f *frame.Frame) {
 	if c.frame != nil || len(f.Data) == 0 || len(f.Data) > 65535 {
 		panic("order: frame loaded out of turn, or of impossible size")
@@ -32,26 +32,26 @@ func (c *Segmenter) Load(f *frame.Frame) {
 	c.frame = f
 }
 
-// Front returns the flow of the frame being cut, and the number of bytes left of it.
-// The segmenter must not be empty.
+// Front returns the flow of the frame being cut, and the number of its remaining bytes. The
+// segmenter must not be empty.
 func (c *Segmenter) Front() (flow uint32, bytes int) {
 	return c.frame.Flow, len(c.frame.Data) - int(c.h.offset)
 }
 
-// Older reports whether the frame being cut is a datagram that was queued more than age
-// ago. The segmenter must not be empty.
+// Older reports whether the frame being cut is a datagram that was queued longer than age ago.
+// The segmenter must not be empty.
 func (c *Segmenter) Older(now mono.Time, age time.Duration) bool {
 	return !c.frame.TCP && now.Sub(c.frame.Enqueued) > age
 }
 
-// Drop gives up the rest of the frame being cut. The segmenter must not be empty.
+// Drop drops the rest of the frame being cut. The segmenter must not be empty.
 func (c *Segmenter) Drop() {
 	c.frame.Release()
 	c.frame = nil
 }
 
-// Cut returns the next message, its payload at most max bytes (at least 1). The
-// segmenter must not be empty. The message owns a reference to the frame.
+// Cut returns the next message, with a payload of at most max bytes, which must be at least 1.
+// The segmenter must not be empty. The message owns a reference to the frame.
 func (c *Segmenter) Cut(max int) srd.Message {
 	f := c.frame
 	n := min(max, len(f.Data)-int(c.h.offset))
@@ -74,7 +74,7 @@ func (c *Segmenter) Cut(max int) srd.Message {
 	return m
 }
 
-// Reset drops the rest of the frame being cut and numbers all flows from 0, because the
+// Reset drops the rest of the frame being cut, and numbers all flows from 0 again, because the
 // peer is a new process.
 func (c *Segmenter) Reset() {
 	if c.frame != nil {

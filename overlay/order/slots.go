@@ -1,14 +1,14 @@
 package order
 
-// blockSlots is the number of slots in a block. A block takes 256 bytes of sequence
-// numbers or 1.5 KB of receiving state. A peer with few flows has few blocks.
+// blockSlots is the number of slots in a block. A block takes 256 bytes of sequence numbers or
+// 1.5 KB of receiver state. A peer with few flows needs few blocks.
 const blockSlots = 64
 
-// bySlot has a T for each slot, in blocks that take memory on first use. The
-// zero value is ready.
+// bySlot is an array of T, one for each slot, whose blocks take memory on first use. The zero
+// value is ready for use.
 type bySlot[T any] [Slots / blockSlots]*[blockSlots]T
 
-// at returns the T of a slot, which must be below Slots.
+// at returns the element of a slot, which must be below Slots.
 func (b *bySlot[T]) at(slot uint16) *T {
 	block := &b[slot/blockSlots]
 	if *block == nil {
@@ -17,7 +17,7 @@ func (b *bySlot[T]) at(slot uint16) *T {
 	return &(*block)[slot%blockSlots]
 }
 
-// each calls f with every T in memory, in the order of slots.
+// each calls f for every element in memory, in the order of slots.
 func (b *bySlot[T]) each(f func(*T)) {
 	for _, block := range b {
 		if block == nil {

@@ -2,14 +2,14 @@ package order
 
 import "math/bits"
 
-// maxAhead bounds the frames of one slot ahead of the next one: 40 ms of 200,000 small
-// packets a second.
+// maxAhead bounds how far a frame may be ahead of the next frame of its slot: 40 ms of 200,000
+// small packets a second.
 const maxAhead = 8192
 
-// A window has an entry for each of the next maxAhead numbers. Pages of pagePlaces
-// entries take memory only while they hold something. A frame takes one page at most, and
-// two bitmaps find the lowest frame. So a peer that sends random numbers causes no more
-// cost than one that counts in order.
+// A window has an entry for each of the next maxAhead numbers. A page of pagePlaces entries
+// takes memory only while it contains a frame. Each frame needs at most one page, and two
+// bitmaps find the lowest frame. So a peer that sends random frame numbers costs no more than
+// one that counts upward.
 const (
 	pagePlaces  = 64
 	windowPages = maxAhead / pagePlaces
@@ -21,7 +21,7 @@ type window struct {
 	pages [windowPages]*page
 }
 
-// page is never empty in a window.
+// page is a part of a window with at least one frame.
 type page struct {
 	some uint64 // bit i: place i is taken
 	at   [pagePlaces]*partial
@@ -47,14 +47,12 @@ func (w *window) first(seq uint32) (lowest uint32, ok bool) {
 	if !ok {
 		return 0, false
 	}
-	// In seq's own page, the only entries before it belong to numbers a whole window
-	// later.
+	// In seq's own page, any entry before seq belongs to a number one window later.
 	at := i*pagePlaces + uint32(bits.TrailingZeros64(w.pages[i].some))
 	return seq + (at-seq)%maxAhead, true
 }
 
-// firstPage returns the first existing page, starting at page i and wrapping around to
-// the one before it.
+// firstPage returns the first existing page, in a search that starts at page i and wraps around.
 func (w *window) firstPage(i uint32) (uint32, bool) {
 	const words = uint32(len(w.some))
 	if v := w.some[i/64] >> (i % 64); v != 0 {
