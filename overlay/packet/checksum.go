@@ -5,10 +5,10 @@ import (
 	"math/bits"
 )
 
-// sum adds b to acc in ones' complement arithmetic (RFC 1071). It reads b as big-endian
-// 16-bit words, padded with a zero byte. Adding 64-bit words with their carry gives the
-// same sum modulo 65,535, so fold16 can reduce the result at the end. Within the
-// checksummed data, b must begin at an even offset.
+// sum adds the bytes of b to acc in ones' complement arithmetic (RFC 1071). The bytes count as
+// big-endian 16-bit words, padded with a zero byte. Sums of 64-bit words with their carry are
+// equal modulo 65,535, so fold16 reduces the result at the end. Within the checksummed data, b
+// must begin at an even offset.
 func sum(b []byte, acc uint64) uint64 {
 	var carry uint64
 	for len(b) >= 8 {
@@ -32,9 +32,9 @@ func fold16(acc uint64) uint16 {
 	return uint16(acc)
 }
 
-// pseudoSum returns the value of a partial checksum field: the pseudo-header's sum, not
-// complemented (RFC 9293 section 3.1, RFC 8200 section 8.1). The transport header and
-// the payload have length bytes.
+// pseudoSum returns the value of a partial checksum field, which is the pseudo-header's sum, not
+// complemented (RFC 9293 section 3.1, RFC 8200 section 8.1). The parameter length is the number
+// of bytes of transport header and payload.
 func pseudoSum(b []byte, in *Info, length int) uint16 {
 	addresses := b[12:20]
 	if in.Version == 6 {
@@ -49,9 +49,10 @@ func writePartial(b []byte, in *Info) {
 	binary.BigEndian.PutUint16(b[at:], pseudoSum(b, in, in.TotalLen-in.HeaderLen))
 }
 
-// completeChecksum finishes a partial checksum that covers b from start on. The checksum
-// field is at start + offset. A result of zero is written as all ones, since zero means
-// "none" in UDP (RFC 768). The caller has checked that the field lies in b.
+// completeChecksum completes a partial checksum that covers b from offset start to the end. The
+// checksum field is at start + offset. A result of zero is written as all ones, because in UDP
+// zero means that there is no checksum (RFC 768). The caller must have checked that the field
+// lies in b.
 func completeChecksum(b []byte, start, offset int) {
 	c := ^fold16(sum(b[start:], 0))
 	if c == 0 {
@@ -66,8 +67,8 @@ func writeHeaderChecksum(b []byte, headerLen int) {
 	binary.BigEndian.PutUint16(b[ipv4CSumOffset:], ^fold16(sum(b[:headerLen], 0)))
 }
 
-// updateChecksum changes the checksum at field for a 16-bit word that goes from
-// old to new: HC' = ~(~HC + ~m + m'), RFC 1624 equation 3.
+// updateChecksum updates the checksum in field for a 16-bit word that changes from old to new:
+// HC' = ~(~HC + ~m + m'), RFC 1624 equation 3.
 func updateChecksum(field []byte, old, new uint16) {
 	hc := binary.BigEndian.Uint16(field)
 	c := fold16(uint64(^hc) + uint64(^old) + uint64(new))

@@ -1,15 +1,15 @@
-// Package packet reads and edits the headers of inner IP packets and of super-frames.
-// It translates between the kernel's virtio network header and frame.Facts.
+// Package packet reads and edits the headers of inner IP packets and of super-frames. The
+// kernel's virtio network header is translated to frame.Facts and back.
 //
-// It is pure and allocates nothing. Functions that read bytes from a peer return a
-// Reason and never panic. A Reason other than OK names the counter under which the
-// caller drops the packet.
+// The package is pure and allocates no memory. Functions that read bytes from a peer return a
+// Reason and never panic. A Reason other than OK names the counter under which the caller drops
+// the packet.
 //
-// A super-frame has the form of one very long packet:
+// A super-frame has the form of one long packet:
 //
 //	| IP header, length of the whole | TCP or UDP header | payload ........ |
 //	                                                      \ GSOSize \ ... \ rest
 //
-// Its checksum field holds the sum over the pseudo-header only (the kernel's
+// Its checksum field contains the sum over the pseudo-header only (the kernel's
 // CHECKSUM_PARTIAL), so the tunnel need not sum up the payload.
 package packet

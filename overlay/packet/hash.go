@@ -5,29 +5,29 @@ import (
 	"math/bits"
 )
 
-// FlowKey is the secret key of FlowHash. Nobody who does not know it can choose packets
-// that fall into one bucket.
+// FlowKey is the secret key of FlowHash. Without the key nobody can choose packets whose hashes
+// share a bucket.
 type FlowKey [2]uint64
 
-// metaLen is the number of bytes of the flow key after the addresses: ports, protocol,
-// and a flag for fragments. A tunnel's identifier adds tunnelLen bytes.
+// metaLen is the length of the flow key without the addresses, in bytes: ports, protocol, and a
+// flag for fragments. For packets in a tunnel, the tunnel's identifier adds tunnelLen bytes.
 const (
 	metaLen   = 6
 	tunnelLen = 8
 )
 
-// FlowHash hashes the flow key of the packet b, whose headers in describes. The key is
-// the 5-tuple, or for fragments the addresses and the protocol, so that all fragments
-// share one flow. For a known tunnel (VXLAN, Geneve, GRE, IP in IP), the key is the inner
-// 5-tuple, the tunnel's ends and its identifier. The hash is SipHash-2-4 (Aumasson and
-// Bernstein, "SipHash: a fast short-input PRF", INDOCRYPT 2012) of the addresses and of
-// metaLen bytes. With the same key it is the same on every machine.
+// FlowHash returns the hash of the flow key of packet b, whose headers are described by in. The
+// flow key is the 5-tuple, or for fragments the addresses and the protocol, so that all
+// fragments share one flow. For a known tunnel (VXLAN, Geneve, GRE, IP in IP), the flow key is
+// the inner 5-tuple, the tunnel's ends and its identifier. The hash is SipHash-2-4 (Aumasson and
+// Bernstein, "SipHash: a fast short-input PRF", INDOCRYPT 2012) of the addresses and of metaLen
+// bytes. With the same secret key, the hash is the same on every machine.
 func FlowHash(b []byte, in *Info, key FlowKey) uint32 {
 	hash, _ := FlowOf(b, in, key)
 	return hash
 }
 
-// FlowOf returns FlowHash and the upper-layer protocol of that flow.
+// FlowOf returns the FlowHash of a packet and the upper-layer protocol of its flow.
 func FlowOf(b []byte, in *Info, key FlowKey) (hash uint32, proto uint8) {
 	h := newSip(key)
 	h.addresses(b, in.Version)
@@ -42,8 +42,8 @@ func FlowOf(b []byte, in *Info, key FlowKey) (hash uint32, proto uint8) {
 	return h.end(in, 0), in.Proto
 }
 
-// mayTunnel reports whether the outer header can be a known tunnel's. So most packets need no look
-// at their payload.
+// mayTunnel reports whether the outer header may belong to a known tunnel. For most packets the
+// result is false, so their payload need not be read.
 func mayTunnel(in *Info) bool {
 	switch in.Proto {
 	case ProtoUDP:
@@ -54,7 +54,7 @@ func mayTunnel(in *Info) bool {
 	return false
 }
 
-// sip is the state of SipHash-2-4, with the number of address bytes hashed so far.
+// sip is the state of SipHash-2-4, and the number of address bytes hashed so far.
 type sip struct {
 	v0, v1, v2, v3 uint64
 	n              int
@@ -85,7 +85,7 @@ func (h *sip) addresses(b []byte, version uint8) {
 	}
 }
 
-// innerAddresses hashes the addresses of the inner packet in.
+// innerAddresses hashes the addresses of an inner packet, which in describes.
 func (h *sip) innerAddresses(in *Info) {
 	src, dst := in.Src.As16(), in.Dst.As16()
 	for _, a := range [][]byte{src[:], dst[:]} {
@@ -95,8 +95,8 @@ func (h *sip) innerAddresses(in *Info) {
 	h.n += len(src) + len(dst)
 }
 
-// end hashes ports and protocol, and returns the hash. more is the number of bytes that
-// h.n does not count.
+// end hashes ports and protocol, and returns the hash. The parameter more is the number of bytes
+// that h.n does not include.
 func (h *sip) end(in *Info, more int) uint32 {
 	last := uint64(h.n+more+metaLen)<<56 |
 		uint64(in.SrcPort) | uint64(in.DstPort)<<16 | uint64(in.Proto)<<32

@@ -5,8 +5,7 @@ import (
 	"net/netip"
 )
 
-// These are the IP protocol numbers that the parser knows (IANA protocol-numbers
-// registry).
+// Protocol numbers that the parser handles (IANA protocol-numbers registry).
 const (
 	ProtoHopByHop     = 0
 	ProtoICMP         = 1
@@ -30,8 +29,8 @@ const (
 )
 
 const (
-	// maxExtensions bounds the walk over IPv6 extension headers. RFC 8200 section 4.1
-	// names seven kinds and allows one of them twice.
+	// maxExtensions bounds the number of IPv6 extension headers that are parsed. RFC 8200 section
+	// 4.1 names seven kinds and allows one of them twice.
 	maxExtensions = 8
 
 	ipv4HeaderLen   = 20
@@ -47,8 +46,8 @@ const (
 	ipv4TotalOffset = 2
 )
 
-// Info describes the headers of one inner packet. A super-frame is described like a
-// packet, because all its segments share these headers.
+// Info describes the headers of one inner packet. The headers of a super-frame apply to all its
+// segments, so Info describes it like a packet.
 type Info struct {
 	Version  uint8 // 4 or 6
 	Proto    uint8 // the upper-layer protocol, after all extension headers
@@ -58,22 +57,22 @@ type Info struct {
 
 	Src, Dst netip.Addr
 
-	// SrcPort and DstPort are zero for fragments and for protocols without
-	// ports. SrcPort is the identifier of an ICMP echo.
+	// SrcPort and DstPort are zero for fragments and for protocols without ports. For an ICMP echo,
+	// SrcPort is the identifier.
 	SrcPort, DstPort uint16
 
 	HeaderLen   int // IP header with all extension headers, bytes
 	L4HeaderLen int // TCP or UDP header, bytes; 0 when it is absent or malformed
 	TotalLen    int // the whole packet, bytes
 
-	// CSumStart is the offset at which the transport checksum begins, and CSumOffset the
-	// distance of its field from there. Both are in bytes, and 0 unless the packet is TCP
-	// or UDP.
+	// CSumStart is the offset of the first byte that the transport checksum covers, and CSumOffset
+	// the distance from there to the checksum field. Both values are in bytes, and 0 unless the
+	// packet is TCP or UDP.
 	CSumStart, CSumOffset int
 }
 
-// Parse fills out with a description of the inner packet b. The bytes of b must be
-// exactly one packet. Only if it returns OK is out valid.
+// Parse describes the inner packet b in out. The slice b must contain exactly one packet. The
+// description is valid only if Parse returns OK.
 func Parse(b []byte, out *Info) Reason {
 	if len(b) == 0 {
 		return Truncated
@@ -104,8 +103,8 @@ func Dst(b []byte) netip.Addr {
 	return netip.AddrFrom16([16]byte(b[24:40]))
 }
 
-// IsTCP reports whether b, which may be any bytes, begins a TCP packet, or a tunnel's
-// packet with TCP inside. It does not look behind IPv6 extension headers.
+// IsTCP reports whether b, which may be arbitrary bytes, begins with a TCP packet, or with a
+// tunnel's packet that contains TCP. IPv6 extension headers are not skipped.
 func IsTCP(b []byte) bool {
 	proto, rest := upper(b)
 	if proto == ProtoTCP {
@@ -116,8 +115,8 @@ func IsTCP(b []byte) bool {
 	return proto == ProtoTCP
 }
 
-// upper returns the bytes after the first IP header of b, and their protocol. If b, which
-// may be any bytes, is no IP packet, upper returns 0 and nil.
+// upper returns the bytes after the first IP header of b, and their protocol number. If b, which
+// may be arbitrary bytes, is no IP packet, upper returns 0 and nil.
 func upper(b []byte) (proto uint8, rest []byte) {
 	switch {
 	case len(b) >= ipv4HeaderLen && b[0]>>4 == 4:
@@ -187,9 +186,9 @@ func (in *Info) parse6(b []byte) Reason {
 	return in.walkExtensions(b)
 }
 
-// walkExtensions moves HeaderLen and Proto over the extension headers. It ends at a
-// fragment header: all fragments must give the same flow key, but only the first fragment
-// has the further headers.
+// walkExtensions advances HeaderLen and Proto past the extension headers. The walk ends at a
+// fragment header: all fragments must have the same flow key, but only the first has the further
+// headers.
 func (in *Info) walkExtensions(b []byte) Reason {
 	for n := 0; isExtension(in.Proto); n++ {
 		if n == maxExtensions {
@@ -229,8 +228,9 @@ func isExtension(proto uint8) bool {
 	return false
 }
 
-// parseTransport reads ports and header length. The receiving hosts judge a short or
-// malformed transport header; here the packet is carried without ports or offload.
+// parseTransport reads the ports and the length of the transport header. A short or malformed
+// transport header is left to the receiving host, and here the packet gets no ports and no
+// offload.
 func (in *Info) parseTransport(l4 []byte) {
 	switch in.Proto {
 	case ProtoTCP:
@@ -263,8 +263,8 @@ func (in *Info) parsePorts(l4 []byte) {
 	}
 }
 
-// parseEcho takes the identifier of an echo message as its port, so that two
-// runs of ping are two flows.
+// parseEcho uses the identifier of an echo message as its port, so that two runs of ping are two
+// flows.
 func (in *Info) parseEcho(l4 []byte, request, reply uint8) {
 	if len(l4) >= 8 && (l4[0] == request || l4[0] == reply) {
 		in.SrcPort = binary.BigEndian.Uint16(l4[4:])

@@ -7,9 +7,8 @@ import (
 	"github.com/srdtun/srdtun/overlay/frame"
 )
 
-// Joining is the reverse of Segment, for packets that are written to the TUN device one
-// after the other. The kernel calls it generic receive offload (net/ipv4/tcp_offload.c,
-// udp_offload.c).
+// Joining reverses Segment, for consecutive packets that are written to the TUN device. The
+// kernel calls it generic receive offload (net/ipv4/tcp_offload.c, udp_offload.c).
 
 const (
 	tcpACK          = 0x10
@@ -20,14 +19,15 @@ const (
 	ipv4DontFrag    = 0x40
 )
 
-// Payload returns how many bytes follow the transport header.
+// Payload returns the number of bytes after the transport header.
 func (in *Info) Payload() int { return in.TotalLen - in.HeaderLen - in.L4HeaderLen }
 
-// Joinable reports whether the packet b can join a super-frame, and the frame's kind. in describes
-// the headers of b. It accepts plain TCP segments with data, and UDP datagrams. An IPv4 packet must
-// have no options and forbid fragments: otherwise its identification would matter (RFC 6864 section
-// 4). Joining replaces the checksums, so Joinable checks them first: the IPv4 header's always, the
-// transport's unless it is partial. A packet that Validate would refuse is not joinable.
+// Joinable reports whether the packet b, whose headers in describes, can join a super-frame, and
+// returns the frame's kind. Only plain TCP segments with data, and UDP datagrams, can be joined.
+// An IPv4 packet must have no options and must forbid fragmentation, because otherwise its
+// identification would matter (RFC 6864 section 4). Joining replaces the checksums, so Joinable
+// verifies them: the IPv4 header's always, the transport's unless it is partial. A packet that
+// Validate would refuse is not joinable.
 func Joinable(b []byte, in *Info, facts frame.Facts) (frame.GSO, bool) {
 	if facts.GSO != frame.GSONone || facts.GSOSize != 0 || in.Fragment || in.Routed || in.L4HeaderLen == 0 || in.Payload() == 0 {
 		return frame.GSONone, false
@@ -60,8 +60,8 @@ func Joinable(b []byte, in *Info, facts frame.Facts) (frame.GSO, bool) {
 	return kind, true
 }
 
-// Follows reports whether segmentation would produce b as the packet n bytes of payload
-// after packet a. Both are Joinable; their lengths are not compared.
+// Follows reports whether segmentation would produce b as the packet whose payload begins n
+// bytes after that of packet a. Both packets must be Joinable; their lengths are not compared.
 func Follows(a []byte, ai *Info, n int, b []byte, bi *Info) bool {
 	if ai.Version != bi.Version || ai.Proto != bi.Proto || ai.L4HeaderLen != bi.L4HeaderLen || !sameIP(a, b, ai.Version) {
 		return false
@@ -77,9 +77,9 @@ func Follows(a []byte, ai *Info, n int, b []byte, bi *Info) bool {
 			bytes.Equal(s[tcpHeaderLen:ai.L4HeaderLen], t[tcpHeaderLen:ai.L4HeaderLen])
 }
 
-// sameIP compares the IP header fields that must be equal in all segments of a frame.
-// Length, IPv4 identification and header checksum may differ. It also compares ECN marks,
-// so that no mark is lost or copied to other segments.
+// sameIP compares the IP header fields that must be equal in all segments of a frame. The
+// length, the IPv4 identification and the header checksum may differ. ECN marks must be equal
+// too, so that no mark is lost or copied to other segments.
 func sameIP(a, b []byte, version uint8) bool {
 	if version == 4 {
 		return bytes.Equal(a[:2], b[:2]) && bytes.Equal(a[6:10], b[6:10]) && bytes.Equal(a[12:20], b[12:20])
@@ -87,20 +87,20 @@ func sameIP(a, b []byte, version uint8) bool {
 	return bytes.Equal(a[:4], b[:4]) && bytes.Equal(a[6:40], b[6:40])
 }
 
-// Pushed reports whether the TCP packet b has the PSH flag, which ends a run.
+// Pushed reports whether the TCP packet b has the PSH flag, which ends a super-frame.
 func Pushed(b []byte, in *Info) bool {
 	return in.Proto == ProtoTCP && b[in.HeaderLen+tcpFlagsOffset]&tcpPSH != 0
 }
 
-// Join writes the super-frame of parts into dst, which has room for exactly its headers
-// and all payloads. The headers of the first part are described in in, and each part
-// follows the one before. The super-frame's checksum is partial.
+// Join writes the super-frame of parts into dst, which must have the exact length of the headers
+// and all payloads. Parameter in describes the headers of the first part, and each part must
+// follow the previous one. The super-frame's checksum is partial.
 func Join(dst []byte, parts []*frame.Frame, in *Info) {
 	join(dst, parts, in.HeaderLen+in.L4HeaderLen)
 	finishJoin(dst, parts[len(parts)-1].Data, *in)
 }
 
-// join writes the first part whole, and the others without their headers.
+// join copies the first part whole, and the others without their headers.
 func join(dst []byte, parts []*frame.Frame, headers int) {
 	n := copy(dst, parts[0].Data)
 	for _, f := range parts[1:] {
@@ -108,8 +108,8 @@ func join(dst []byte, parts []*frame.Frame, headers int) {
 	}
 }
 
-// finishJoin turns the headers of the first packet, which in describes, into the
-// super-frame's headers. last is the last packet.
+// finishJoin changes the headers of the first packet, which in describes, to the super-frame's
+// headers. The parameter last is the last packet.
 func finishJoin(dst, last []byte, in Info) {
 	if in.Proto == ProtoTCP {
 		dst[in.HeaderLen+tcpFlagsOffset] |= last[in.HeaderLen+tcpFlagsOffset] & tcpPSH

@@ -7,17 +7,17 @@ import (
 	"github.com/srdtun/srdtun/overlay/frame"
 )
 
-// Part describes a packet that may become part of a super-frame: an ordinary packet, or a
-// packet in a UDP tunnel. All parts in a tunnel share the tunnel's headers.
+// Part describes a packet that may become part of a super-frame: an ordinary packet, or a packet
+// in a UDP tunnel. All parts of one super-frame inside a tunnel share the tunnel's headers.
 type Part struct {
 	Info          // of the outermost packet, from Parse
 	Tunnel Tunnel // the inner headers, if Kind is tunnelled
 	Kind   frame.GSO
 }
 
-// Joinable reports whether the packet b, which p.Info describes, may be part of a
-// super-frame. It records the kind in p. Without tunnels, the device takes no super-frames of
-// UDP tunnels: a tunnel's packet is then treated as plain UDP.
+// Joinable reports whether the packet b, which p.Info describes, may be part of a super-frame.
+// The kind of the super-frame is stored in p. If tunnels is false, the device accepts no
+// super-frames of UDP tunnels, and a tunnel's packet is treated as plain UDP.
 func (p *Part) Joinable(b []byte, facts frame.Facts, tunnels bool) (ok bool) {
 	if tunnels && p.Tunnel.joinable(b, &p.Info, facts) {
 		kind, ok := Joinable(b[p.Tunnel.At:], &p.Tunnel.Inner, frame.Facts{})
@@ -29,9 +29,9 @@ func (p *Part) Joinable(b []byte, facts frame.Facts, tunnels bool) (ok bool) {
 	return ok
 }
 
-// joinable checks and describes the tunnel around the inner packet. It accepts a known UDP
-// tunnel with correct checksums and no bytes after the inner packet. A UDP checksum of zero
-// means that there is none, and is accepted.
+// joinable checks the tunnel headers and the inner packet, and describes them in t. Only a known
+// UDP tunnel is accepted, with correct checksums and without bytes after the inner packet. A UDP
+// checksum of zero means that there is none, and is correct.
 func (t *Tunnel) joinable(b []byte, in *Info, facts frame.Facts) bool {
 	if in.Proto != ProtoUDP || !mayTunnel(in) || facts.CSum || facts.GSO != frame.GSONone || facts.GSOSize != 0 ||
 		in.Fragment || in.Routed || in.L4HeaderLen == 0 {
@@ -55,7 +55,7 @@ func (t *Tunnel) joinable(b []byte, in *Info, facts frame.Facts) bool {
 	return t.fits(in)
 }
 
-// Payload returns the number of bytes after the headers that all parts share.
+// Payload returns the number of bytes after the headers that all parts of the super-frame share.
 func (p *Part) Payload() int {
 	if p.Kind.Tunnelled() {
 		return p.Tunnel.Inner.Payload()
@@ -63,12 +63,12 @@ func (p *Part) Payload() int {
 	return p.Info.Payload()
 }
 
-// Headers returns the number of bytes of the headers that all parts share.
+// Headers returns the number of bytes of the headers that all parts of the super-frame share.
 func (p *Part) Headers() int { return p.TotalLen - p.Payload() }
 
-// Follows reports whether segmentation would produce b as packet k (from 0) of a super-frame.
-// The super-frame begins with a, and b's payload is n bytes after a's. Both are Joinable;
-// their lengths are not compared.
+// Follows reports whether segmentation would produce b as packet k (from 0) of a super-frame
+// that begins with packet a. The payload of b begins n bytes after that of a. Both packets must
+// be Joinable; their lengths are not compared.
 func (p *Part) Follows(a []byte, k, n int, b []byte, q *Part) bool {
 	if p.Kind != q.Kind || !p.Kind.Tunnelled() {
 		return p.Kind == q.Kind && Follows(a, &p.Info, n, b, &q.Info)
@@ -80,15 +80,15 @@ func (p *Part) Follows(a []byte, k, n int, b []byte, q *Part) bool {
 		Follows(a[at:], &p.Tunnel.Inner, n, b[at:], &q.Tunnel.Inner)
 }
 
-// numbered reports whether b has the IP identification that segmentation gives to packet k
-// after a. The identification matters only for packets that may be fragmented (RFC 6864,
+// numbered reports whether b has the IP identification that segmentation would assign to packet
+// k after a. The identification matters only for packets that may be fragmented (RFC 6864,
 // section 4), which includes most tunnels' packets.
 func numbered(a []byte, k int, b []byte, version uint8) bool {
 	return version != 4 || a[ipv4FlagsOffset]&ipv4DontFrag != 0 ||
 		binary.BigEndian.Uint16(b[ipv4IDOffset:]) == binary.BigEndian.Uint16(a[ipv4IDOffset:])+uint16(k)
 }
 
-// Pushed reports whether the packet b has the PSH flag, which ends a run.
+// Pushed reports whether the packet b has the PSH flag, which ends a super-frame.
 func (p *Part) Pushed(b []byte) bool {
 	if p.Kind.Tunnelled() {
 		return Pushed(b[p.Tunnel.At:], &p.Tunnel.Inner)
@@ -96,10 +96,10 @@ func (p *Part) Pushed(b []byte) bool {
 	return Pushed(b, &p.Info)
 }
 
-// Join writes the super-frame of parts into dst, which has room for exactly its headers and
-// all payloads. The first part is described in p, and each part follows the one before. The
-// super-frame's checksums are partial. The length field of a tunnel's UDP header holds the
-// offset of the inner packet, as on the wire between peers.
+// Join writes the super-frame of parts into dst, which must have the exact length of the headers
+// and all payloads. Parameter p describes the first part, and each part must follow the previous
+// one. The super-frame's checksums are partial. The length field of a tunnel's UDP header
+// contains the offset of the inner packet, as between peers.
 func (p *Part) Join(dst []byte, parts []*frame.Frame) {
 	if !p.Kind.Tunnelled() {
 		Join(dst, parts, &p.Info)

@@ -1,7 +1,7 @@
 package packet
 
-// Reason says why a packet cannot be carried. The zero value means that the packet can be
-// carried.
+// Reason is the reason why a packet cannot be carried. The zero value means that the packet can
+// be carried.
 type Reason uint8
 
 // The reasons are in the order of the checks.

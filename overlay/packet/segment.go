@@ -6,7 +6,7 @@ import (
 	"github.com/srdtun/srdtun/overlay/frame"
 )
 
-// These are TCP flags (RFC 9293 section 3.1).
+// TCP flags (RFC 9293 section 3.1).
 const (
 	tcpFIN = 0x01
 	tcpPSH = 0x08
@@ -19,7 +19,7 @@ const (
 	ipv4IDOffset = 4
 )
 
-// segments returns the number of packets in the frame, at least 1.
+// segments returns the number of packets in a frame, at least 1.
 func segments(in *Info, facts frame.Facts) int {
 	payload := in.TotalLen - in.HeaderLen - in.L4HeaderLen
 	size := int(facts.GSOSize)
@@ -29,9 +29,9 @@ func segments(in *Info, facts frame.Facts) int {
 	return (payload + size - 1) / size
 }
 
-// Segments returns the number of packets into which a frame is cut, or 1 if it is carried
-// whole. The result is above 1 only for frames that no peer would accept whole: their
-// segments are shorter than MinSegment, or more than MaxSegments.
+// Segments returns the number of packets into which a frame is cut, or 1 if it is carried whole.
+// The result is above 1 only for frames that no peer would accept whole: their segments are
+// shorter than MinSegment, or their number is above MaxSegments.
 func Segments(in *Info, facts frame.Facts) int {
 	n := segments(in, facts)
 	if n > 1 && (facts.GSOSize < MinSegment || n > MaxSegments) {
@@ -46,10 +46,10 @@ func SegmentLen(in *Info, facts frame.Facts, i int) int {
 	return headers + min(size, in.TotalLen-headers-i*size)
 }
 
-// Segment writes packet i of the super-frame b into dst, which has SegmentLen bytes. It
-// cuts like the kernel's tcp_gso_segment and udp_gso_segment. The packet's checksum stays
-// partial: of the facts, only CSum applies to the packet. i is less than the number of
-// segments.
+// Segment writes packet i of the super-frame b into dst, which must have SegmentLen bytes. The
+// result equals that of the kernel's tcp_gso_segment and udp_gso_segment. The packet's checksum
+// remains partial, so of the facts only CSum applies to the packet. The index i must be below
+// the number of segments.
 func Segment(dst, b []byte, in *Info, facts frame.Facts, i int) {
 	headers, size := in.HeaderLen+in.L4HeaderLen, int(facts.GSOSize)
 	copy(dst, b[:headers])
@@ -77,11 +77,11 @@ func Segment(dst, b []byte, in *Info, facts frame.Facts, i int) {
 	}
 }
 
-// DropLastSegment removes the last segment of a super-frame, and reports whether it
-// could. It does not change a frame of one packet. So a queue can drop one packet to
-// signal congestion, instead of all packets of the frame. The flags FIN and PSH are
-// removed with the segment that carried them. The caller must be the only owner of f. The
-// IPv4 header checksum is updated (RFC 1624) and the partial checksum follows the length.
+// DropLastSegment removes the last segment of a super-frame, and reports whether this was
+// possible. A frame of one packet remains unchanged. So a queue can drop a single packet to
+// signal congestion, instead of all packets of the frame. The flags FIN and PSH are removed too,
+// because the last segment carried them. The caller must be the only owner of f. The IPv4 header
+// checksum and the partial checksum are updated (RFC 1624).
 func DropLastSegment(f *frame.Frame) bool {
 	if f.Facts.GSO == frame.GSONone || !f.Facts.CSum {
 		return false
@@ -116,8 +116,8 @@ func DropLastSegment(f *frame.Frame) bool {
 	return true
 }
 
-// setLength writes the length of the packet into the IP and UDP headers, and the new
-// pseudo-header sum. It does not update the IPv4 header checksum.
+// setLength writes the length of the packet into the IP and UDP headers, and updates the
+// pseudo-header sum. The IPv4 header checksum is not updated.
 func setLength(b []byte, in *Info, length int) {
 	in.setTotal(b, length)
 	if in.Proto == ProtoUDP {

@@ -2,8 +2,8 @@ package packet
 
 import "encoding/binary"
 
-// These are the known tunnels, identified by the protocol, or for UDP by the destination
-// port. A packet of an unknown tunnel is hashed and carried by its outer headers.
+// Known tunnels are identified by the IP protocol, or for UDP by the destination port. A packet
+// of any other tunnel is hashed and carried by its outer headers.
 const (
 	protoIPIP = 4  // RFC 2003
 	protoSIT  = 41 // RFC 4213
@@ -14,7 +14,7 @@ const (
 	portGeneve     = 6081 // RFC 8926
 )
 
-// These are parts of tunnel headers.
+// Lengths and values in tunnel headers.
 const (
 	vxlanHeaderLen  = 8
 	vxlanValid      = 0x08 // the header has a network identifier
@@ -34,9 +34,9 @@ const (
 	etherBridge = 0x6558 // an Ethernet frame in GRE or Geneve
 )
 
-// findInner describes in out the inner packet of the tunnel packet b, whose outer headers
-// in describes. It also returns the tunnel's identifier. ok is false for other packets,
-// and for unknown tunnels. The inner packet may end before b does, as a short Ethernet
+// findInner finds the inner packet of tunnel packet b, whose outer headers in describes, and
+// describes it in out. The result id is the tunnel's identifier. For other packets, and for
+// unknown tunnels, ok is false. The inner packet may end before b does, because a short Ethernet
 // frame is padded.
 func findInner(b []byte, in, out *Info) (id uint32, ok bool) {
 	if in.Fragment {
@@ -47,8 +47,9 @@ func findInner(b []byte, in, out *Info) (id uint32, ok bool) {
 	return id, n > 0 && n <= len(p) && Parse(p[:n], out) == OK
 }
 
-// tunnelled returns the inner packet in the upper layer b, from the inner IP header on,
-// and the tunnel's identifier. It returns nil if b does not belong to a known tunnel.
+// tunnelled returns the inner packet in the payload b of an IP packet, from the inner IP header
+// on, and the tunnel's identifier. If b does not belong to a known tunnel, the inner packet is
+// nil.
 func tunnelled(proto uint8, b []byte) (inner []byte, id uint32) {
 	switch {
 	case proto == protoIPIP, proto == protoSIT:
@@ -67,8 +68,8 @@ func tunnelled(proto uint8, b []byte) (inner []byte, id uint32) {
 	return nil, 0
 }
 
-// ipLength returns the length in the IP header at the beginning of b, or 0 if there is
-// none.
+// ipLength returns the packet length in the IP header at the beginning of b, or 0 if there is no
+// IP header.
 func ipLength(b []byte) int {
 	switch {
 	case len(b) >= ipv4HeaderLen && b[0]>>4 == 4:
@@ -117,7 +118,7 @@ func greInner(b []byte) (inner []byte, id uint32) {
 	return innerOf(binary.BigEndian.Uint16(b[2:]), b[n:]), id
 }
 
-// innerOf returns the IP packet in b. kind is an EtherType.
+// innerOf returns the IP packet in b, whose EtherType is kind.
 func innerOf(kind uint16, b []byte) []byte {
 	switch kind {
 	case etherIPv4, etherIPv6:
@@ -128,7 +129,7 @@ func innerOf(kind uint16, b []byte) []byte {
 	return nil
 }
 
-// etherInner returns the IP packet in an Ethernet frame, behind one VLAN tag at most.
+// etherInner returns the IP packet in an Ethernet frame with at most one VLAN tag.
 func etherInner(b []byte) []byte {
 	if len(b) < etherHeaderLen {
 		return nil

@@ -6,36 +6,35 @@ import (
 	"github.com/srdtun/srdtun/overlay/frame"
 )
 
-// A super-frame of a UDP tunnel also has the form of one very long packet:
+// A super-frame of a UDP tunnel also has the form of one long packet:
 //
 //	| outer IP | UDP | tunnel header, Ethernet | inner IP | TCP or UDP | payload ...... |
 //	0                                          At                        \ GSOSize \ ..
 //
-// Each of its packets gets a copy of all headers. The frame's length gives the outer UDP
-// length, so that field holds At until the frame is written. The outer checksum field is
-// zero if the outer packets have no checksum. The inner checksum is partial.
+// Each of its packets gets a copy of all these headers. The outer UDP length follows from the
+// frame's length, so until the frame is written that field contains At. If the outer packets
+// have no checksum, the outer checksum field is zero. The inner checksum is partial.
 
 const (
-	// maxTunnelHeader bounds the bytes between the outer UDP header and the inner IP
-	// header: Geneve with all its options (RFC 8926 section 3.4) and a tagged Ethernet
-	// header.
+	// maxTunnelHeader bounds the bytes between the outer UDP header and the inner IP header. The
+	// largest are Geneve with all its options (RFC 8926 section 3.4) and a tagged Ethernet header.
 	maxTunnelHeader = geneveHeaderLen + 63*4 + etherHeaderLen + vlanTagLen
 
-	// tunAsEthernet is the length of an Ethernet header. Linux adds it to the minimum
-	// offset of an outer UDP header (virtio_net_hdr_tnl_to_skb), even on devices without
-	// Ethernet headers. The kernel does not use the offset otherwise: the receiving stack
-	// finds the header itself.
+	// tunAsEthernet is the length of an Ethernet header. Linux adds that length to the minimum
+	// offset of an outer UDP header (virtio_net_hdr_tnl_to_skb), even on devices without Ethernet
+	// headers. The kernel does not use the offset otherwise, because the receiving stack finds the
+	// header by itself.
 	tunAsEthernet = 14
 )
 
-// Tunnel describes the inner headers of a tunnelled super-frame.
+// Tunnel describes the inner headers of a super-frame in a UDP tunnel.
 type Tunnel struct {
 	At    int // where the inner packet begins
 	Inner Info
 }
 
-// parse describes the inner packet, which begins at offset at of b. It checks the facts
-// against the headers, but not the limits on segment size and count.
+// parse describes the inner packet, which begins at offset at in b. The facts are checked
+// against the headers, except for the limits on segment size and count.
 func (t *Tunnel) parse(b []byte, in *Info, facts *frame.Facts, at int) Reason {
 	begin := in.HeaderLen + udpHeaderLen
 	switch {
@@ -58,14 +57,14 @@ func (t *Tunnel) parse(b []byte, in *Info, facts *frame.Facts, at int) Reason {
 	return checkOffload(b[at:], &t.Inner, &inner)
 }
 
-// facts returns the inner packet's facts.
+// facts returns the facts of the inner packet of a frame with facts f.
 func (t *Tunnel) facts(f frame.Facts) frame.Facts {
 	f.GSO = f.GSO.Inner()
 	return f
 }
 
-// Describe describes a tunnelled super-frame that VnetHeader.Facts has prepared or that a
-// peer sent. Parse has stored the description of b in in.
+// Describe describes a super-frame of a UDP tunnel that VnetHeader.Facts has prepared or that a
+// peer sent. Parameter in is the result of Parse for b.
 func (t *Tunnel) Describe(b []byte, in *Info, facts *frame.Facts) Reason {
 	at := 0
 	if in.Proto == ProtoUDP && in.L4HeaderLen > 0 {
@@ -74,16 +73,14 @@ func (t *Tunnel) Describe(b []byte, in *Info, facts *frame.Facts) Reason {
 	return t.parse(b, in, facts, at)
 }
 
-// Validate checks a tunnelled super-frame from a peer, and makes it fit to be written to
-// the TUN device. It does for tunnelled frames what the function Validate does for others;
-// in is Parse's description of b. ValidateJoined is like Validate, but for a frame that
-// Part.Join made: its segments may have any size.
+// Validate checks a super-frame of a UDP tunnel from a peer, and prepares it for the TUN device.
+// The function Validate does the same for other frames. Parameter in is the result of Parse for
+// b.
 func (t *Tunnel) Validate(b []byte, in *Info, facts *frame.Facts) Reason {
 	return t.validate(b, in, facts, MinSegment)
 }
 
-// ValidateJoined is Validate for a frame that Part.Join made: its segments were packets of
-// any size.
+// ValidateJoined validates a frame that Part.Join made, whose segments may have any size.
 func (t *Tunnel) ValidateJoined(b []byte, in *Info, facts *frame.Facts) Reason {
 	return t.validate(b, in, facts, 1)
 }
@@ -110,8 +107,8 @@ func (t *Tunnel) validate(b []byte, in *Info, facts *frame.Facts, least uint16) 
 	return OK
 }
 
-// restore writes the outer UDP length, and the pseudo-header sums of the partial
-// checksums, back into the headers.
+// restore writes the outer UDP length, and the pseudo-header sums of the partial checksums, into
+// the headers.
 func (t *Tunnel) restore(b []byte, in *Info) {
 	binary.BigEndian.PutUint16(b[in.HeaderLen+udpLenOffset:], uint16(in.TotalLen-in.HeaderLen))
 	if t.summed(b, in) {
@@ -125,8 +122,7 @@ func (t *Tunnel) summed(b []byte, in *Info) bool {
 	return binary.BigEndian.Uint16(b[in.CSumStart+in.CSumOffset:]) != 0
 }
 
-// complete finishes both checksums, the inner one first, because the outer one covers
-// it.
+// complete computes both checksums, the inner one first, because the outer one covers it.
 func (t *Tunnel) complete(b []byte, in *Info) {
 	completeChecksum(b[t.At:], t.Inner.CSumStart, t.Inner.CSumOffset)
 	if t.summed(b, in) {
@@ -137,7 +133,7 @@ func (t *Tunnel) complete(b []byte, in *Info) {
 // Count returns the number of packets in the frame, at least 1.
 func (t *Tunnel) Count(facts frame.Facts) int { return segments(&t.Inner, t.facts(facts)) }
 
-// Carried reports whether a peer accepts the frame whole.
+// Carried reports whether a peer accepts the frame without segmentation.
 func (t *Tunnel) Carried(facts frame.Facts) bool {
 	n := t.Count(facts)
 	return n > 1 && n <= MaxSegments && facts.GSOSize >= MinSegment
@@ -148,9 +144,10 @@ func (t *Tunnel) SegmentLen(facts frame.Facts, i int) int {
 	return t.At + SegmentLen(&t.Inner, t.facts(facts), i)
 }
 
-// Segment writes packet i of the super-frame b into dst, as the kernel's
-// skb_udp_tunnel_segment would cut it. Describe or Validate has described b. dst has
-// SegmentLen bytes. The packet's checksums are complete, so the packet needs no facts.
+// Segment writes packet i of the super-frame b into dst, equal to the result of the kernel's
+// skb_udp_tunnel_segment. Before the call, Describe or Validate must have described b. The slice
+// dst must have SegmentLen bytes. The packet's checksums are complete, so the packet needs no
+// facts.
 func (t *Tunnel) Segment(dst, b []byte, in *Info, facts frame.Facts, i int) {
 	copy(dst, b[:t.At])
 	Segment(dst[t.At:], b[t.At:], &t.Inner, t.facts(facts), i)
@@ -168,7 +165,7 @@ func (t *Tunnel) Segment(dst, b []byte, in *Info, facts frame.Facts, i int) {
 	t.complete(dst, in)
 }
 
-// dropLast removes the last segment of the frame: see DropLastSegment. If one packet is
+// dropLast removes the last segment of the frame, as DropLastSegment does. If a single packet is
 // left, the frame becomes an ordinary packet.
 func (t *Tunnel) dropLast(f *frame.Frame, in *Info) bool {
 	if t.Describe(f.Data, in, &f.Facts) != OK {
@@ -194,9 +191,9 @@ func (t *Tunnel) dropLast(f *frame.Frame, in *Info) bool {
 	return true
 }
 
-// VnetHeader returns the long virtio header for writing a frame that Validate accepted. If
-// fits is false, the kernel would refuse the frame, because it requires room for an
-// Ethernet header.
+// VnetHeader returns the long virtio header for a frame that Validate accepted. If fits is
+// false, the kernel would refuse the frame, because the kernel requires room for an Ethernet
+// header.
 func (t *Tunnel) VnetHeader(b []byte, in *Info, facts frame.Facts) (h VnetHeader, fits bool) {
 	h = BuildVnetHeader(b[t.At:], &t.Inner, t.facts(facts))
 	h.HdrLen += uint16(t.At)
@@ -214,7 +211,7 @@ func (t *Tunnel) VnetHeader(b []byte, in *Info, facts frame.Facts) (h VnetHeader
 	return h, t.fits(in)
 }
 
-// outerStart returns the offset of the outer UDP header as the virtio header states it.
+// outerStart returns the offset of the outer UDP header for the virtio header.
 func outerStart(in *Info) int {
 	least := ipv4HeaderLen
 	if in.Version == 6 {
@@ -226,7 +223,7 @@ func outerStart(in *Info) int {
 // fits reports whether the kernel accepts a frame with these headers.
 func (t *Tunnel) fits(in *Info) bool { return outerStart(in)+udpHeaderLen <= t.At }
 
-// tunnelFacts is Facts for a super-frame of a UDP tunnel.
+// tunnelFacts is the part of VnetHeader.Facts for a super-frame of a UDP tunnel.
 func (h VnetHeader) tunnelFacts(b []byte, in *Info, out *frame.Facts) Reason {
 	kind, ok := gsoKind(h.GSOType &^ (vnetTunnel4 | vnetTunnel6))
 	if !ok || kind == frame.GSONone {

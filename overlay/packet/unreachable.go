@@ -5,7 +5,7 @@ import (
 	"net/netip"
 )
 
-// This file builds the ICMP error for a packet whose destination cannot be reached:
+// This file builds the ICMP error for a packet with an unreachable destination:
 //
 //	IPv4 header   20  source: the packet's destination; to its source
 //	type, code     2  3, 1: host unreachable (RFC 792); 1, 3: address unreachable (RFC 4443 section 3.1)
@@ -13,18 +13,19 @@ import (
 //	unused         4
 //	the packet        as much of it as fits
 //
-// These are the codes of the kernel's WireGuard. The source of the error ought to be an address of
-// this host (RFC 1812 section 4.3.2.4). But the error arrives through the TUN device, and Linux
-// drops arriving packets that have its own address as the source. So the source is the packet's
-// destination, which Linux always accepts. The error arrives on the same interface as real replies,
-// so reverse-path filters and other tunnels' allowed IPs accept it.
+// The kernel's WireGuard uses the same ICMP types and codes. By RFC 1812 section 4.3.2.4, the
+// source of the error should be an address of this host. But the error arrives from the TUN
+// device, and Linux drops arriving packets whose source is one of its own addresses. So the
+// source of the error is the packet's destination, which Linux always accepts. The error arrives
+// on the same interface as real replies, so reverse-path filters and other tunnels' allowed IPs
+// accept the error.
 const (
 	icmpHeaderLen = 8
 
-	// unreachable4Most limits the error: it quotes as much of the packet as fits into 576 bytes
-	// (RFC 1812 section 4.3.2.3).
+	// unreachable4Most bounds the length of the error, which quotes as much of the packet as fits
+	// into 576 bytes (RFC 1812 section 4.3.2.3).
 	unreachable4Most = 576
-	// unreachable6Most is the minimum MTU of IPv6 (RFC 4443 section 3.1).
+	// unreachable6Most is the minimum MTU of IPv6, in bytes (RFC 4443 section 3.1).
 	unreachable6Most = 1280
 
 	icmpUnreachable     = 3
@@ -35,17 +36,17 @@ const (
 	icmpv6Informational      = 128 // types below are errors, RFC 4443 section 2.1
 	icmpv6Redirect           = 137
 
-	// internetControl is the IP precedence of such errors (RFC 1812 section 4.3.2.5).
+	// internetControl is the IP precedence of ICMP errors (RFC 1812 section 4.3.2.5).
 	internetControl = 6 << 5
 	unreachableTTL  = 64
 )
 
 // UnreachableLen returns the length of the ICMP error for the packet b, or 0 if no error may be
-// sent. Parse has stored the description of b in in. RFC 1122 section 3.2.2 and RFC 4443 section
-// 2.4 (e) forbid errors about ICMP errors, multicasts, broadcasts and later fragments. They also
-// forbid errors to a source that is not a single host. A packet whose source is its destination is
-// forged, and the error would come from the address to which it goes. The caller checks for broadcast addresses of
-// subnets.
+// sent. Parameter in is the result of Parse for b. RFC 1122 section 3.2.2 and RFC 4443 section
+// 2.4 (e) forbid errors about ICMP errors, multicasts, broadcasts and later fragments. The same
+// sections forbid errors to a source that is not a single host. A packet whose source equals its
+// destination is forged, and the error would have the same source and destination. The caller
+// must check for broadcast addresses of subnets.
 func UnreachableLen(b []byte, in *Info) int {
 	switch {
 	case !singleHost(in.Src) || in.Src == in.Dst || in.Dst.IsMulticast() || in.Dst == broadcast || in.laterFragment(b) || in.isError(b):
@@ -58,8 +59,8 @@ func UnreachableLen(b []byte, in *Info) int {
 
 var broadcast = netip.AddrFrom4([4]byte{255, 255, 255, 255})
 
-// singleHost reports whether a, the source of a packet, stands for one host that can be
-// answered.
+// singleHost reports whether a, the source of a packet, is the address of one host that can
+// receive an error.
 func singleHost(a netip.Addr) bool {
 	return !a.IsUnspecified() && !a.IsLoopback() && !a.IsMulticast() && !a.Is4In6() && a != broadcast
 }
@@ -72,7 +73,8 @@ func (in *Info) laterFragment(b []byte) bool {
 	case in.Version == 4:
 		return binary.BigEndian.Uint16(b[6:])&0x1fff != 0
 	}
-	// The offset is in the upper 13 bits of the second word (RFC 8200 section 4.5).
+	// The offset is in the upper 13 bits of the fragment header's second word (RFC 8200 section
+	// 4.5).
 	return binary.BigEndian.Uint16(b[in.HeaderLen-extensionLen+2:])&^7 != 0
 }
 
@@ -86,12 +88,11 @@ func (in *Info) isError(b []byte) bool {
 	case in.Version == 6 && in.Proto == ProtoICMPv6:
 		return len(l4) == 0 || l4[0] < icmpv6Informational || l4[0] == icmpv6Redirect
 	}
-	// More headers may follow a fragment header, where Parse stops.
+	// Further headers may follow a fragment header, at which Parse stops.
 	return in.Fragment && in.Version == 6 && isExtension(in.Proto)
 }
 
-// asks reports whether an ICMP type is a query or a reply (RFC 792, 950 and 8335):
-// echo, timestamp, information, address mask, extended echo.
+// asks reports whether an ICMP type is a query or a reply (RFC 792, 950 and 8335).
 func asks(kind uint8) bool {
 	switch kind {
 	case icmpEchoReply, icmpEchoRequest, 13, 14, 15, 16, 17, 18, 42, 43:
@@ -100,7 +101,7 @@ func asks(kind uint8) bool {
 	return false
 }
 
-// PutUnreachable writes the ICMP error for b into out, which has UnreachableLen bytes.
+// PutUnreachable writes the ICMP error for b into out, which must have UnreachableLen bytes.
 func PutUnreachable(out, b []byte, in *Info) {
 	if in.Version == 4 {
 		putUnreachable4(out, b)

@@ -7,33 +7,32 @@ import (
 )
 
 const (
-	// MaxLen is the longest inner packet or super-frame, in bytes. The IPv4 total
-	// length and the UDP length have 16 bits, and the device's GSO size is set below
-	// that.
+	// MaxLen is the largest length of an inner packet or super-frame, in bytes. The IPv4 total
+	// length and the UDP length have 16 bits, and the device's limit for super-frames is set lower.
 	MaxLen = 65535
 
-	// MaxSegments is the most packets that one frame may become. Linux cuts at most 128
-	// UDP segments (UDP_MAX_SEGMENTS), and 128 segments of MinSegment bytes are almost a
-	// full frame.
+	// MaxSegments is the largest number of packets into which one frame may be cut. Linux cuts a
+	// UDP frame into at most 128 segments (UDP_MAX_SEGMENTS), and 128 segments of MinSegment bytes
+	// are almost a full frame.
 	MaxSegments = 128
 
-	// MinSegment is the smallest segment size of a frame with more than one segment, in
-	// bytes. The kernel accepts a segment size of 1: one small message would then become
-	// thousands of packets. An ordinary TCP makes no segments below 536 bytes (RFC 9293
-	// section 3.7.1) less 40 bytes of TCP options. The sending end of the tunnel cuts up
-	// frames with smaller segments.
+	// MinSegment is the smallest segment size of a frame with more than one segment, in bytes. The
+	// kernel accepts a segment size of 1, with which one small message would become thousands of
+	// packets. An ordinary TCP sends no segments below 536 bytes (RFC 9293 section 3.7.1) less 40
+	// bytes of TCP options. If a frame has smaller segments, the sending end of the tunnel cuts it
+	// into packets.
 	MinSegment = 536 - 40
 )
 
-// Validate checks a frame from a peer against its facts, and makes it fit to be written
-// to the TUN device. It writes the partial checksum into b, and turns a frame of one
-// segment into a plain packet. Parse has stored the description of b in in. Only frames
-// for which it returns OK may be written.
+// Validate checks a frame from a peer against its facts, and prepares it for the TUN device. The
+// partial checksum is written into b, and a frame of one segment becomes a plain packet.
+// Parameter in is the result of Parse for b. Only a frame for which Validate returns OK may be
+// written.
 func Validate(b []byte, in *Info, facts *frame.Facts) Reason {
 	return validate(b, in, facts, MinSegment)
 }
 
-// ValidateJoined is Validate for a frame that Join made. Its segments may have any size.
+// ValidateJoined validates a frame that Join made, whose segments may have any size.
 func ValidateJoined(b []byte, in *Info, facts *frame.Facts) Reason {
 	return validate(b, in, facts, 1)
 }
@@ -66,8 +65,8 @@ func validate(b []byte, in *Info, facts *frame.Facts, least uint16) Reason {
 	return OK
 }
 
-// checkOffload checks facts with CSum set against the headers, but not the limits on
-// segment size and count. For a single segment it clears the kind of segmentation.
+// checkOffload checks facts with CSum set against the headers, except for the limits on segment
+// size and count. If the frame has a single segment, its kind of segmentation is cleared.
 func checkOffload(b []byte, in *Info, facts *frame.Facts) Reason {
 	switch {
 	case in.Fragment:
@@ -89,8 +88,8 @@ func checkOffload(b []byte, in *Info, facts *frame.Facts) Reason {
 	return OK
 }
 
-// matches reports whether the packet's protocols allow segmentation of kind g, or for
-// GSONone a partial checksum.
+// matches reports whether the packet's protocols allow segmentation of kind g. For GSONone it
+// reports whether they allow a partial checksum.
 func matches(in *Info, g frame.GSO) bool {
 	switch g {
 	case frame.GSONone:

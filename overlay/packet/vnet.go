@@ -6,22 +6,22 @@ import (
 	"github.com/srdtun/srdtun/overlay/frame"
 )
 
-// VnetHeaderLen is the size of struct virtio_net_hdr without num_buffers, as
-// the TUN driver uses it by default (linux/include/uapi/linux/virtio_net.h).
+// VnetHeaderLen is the size of struct virtio_net_hdr without num_buffers, which the TUN driver
+// uses by default (linux/include/uapi/linux/virtio_net.h).
 const VnetHeaderLen = 10
 
-// VnetTunnelHeaderLen is the size of struct virtio_net_hdr_v1_hash_tunnel. The driver
-// uses it after TUNSETVNETHDRSZ with this length (Linux 6.17). It leaves the fields
-// between the first ten bytes and the two tunnel offsets zero.
+// VnetTunnelHeaderLen is the size of struct virtio_net_hdr_v1_hash_tunnel. If TUNSETVNETHDRSZ
+// sets this length, the TUN driver uses that header (Linux 6.17). Between the first ten bytes
+// and the two tunnel offsets, the driver leaves the fields zero.
 const VnetTunnelHeaderLen = 24
 
-// These are the positions of the two tunnel offsets in the long header, in bytes.
+// Positions of the two tunnel offsets in the long header, in bytes.
 const (
 	vnetOuterAt = 20
 	vnetInnerAt = 22
 )
 
-// These are the values of the fields, from the same kernel header.
+// Values of the header's fields, from the same kernel header.
 const (
 	vnetNeedsCSum  = 1
 	vnetTunnelCSum = 8
@@ -36,19 +36,20 @@ const (
 	vnetTunnel6 = 0x40
 )
 
-// VnetHeader is the kernel's description of a frame's offloads. The first fields are
+// VnetHeader is the kernel's description of a frame's offloads. The first fields are, in the
+// byte order of the machine:
 //
 //	flags 1, gso_type 1, hdr_len 2, gso_size 2, csum_start 2, csum_offset 2
 //
-// in the byte order of the machine. In the long form two fields follow, in little endian:
-// the offsets of the outer UDP header and of the inner packet.
+// The long form has two more fields, in little endian: the offsets of the outer UDP header and
+// of the inner packet.
 type VnetHeader struct {
 	Flags, GSOType                         uint8
 	HdrLen, GSOSize, CSumStart, CSumOffset uint16
 	OuterStart, InnerStart                 uint16
 }
 
-// ReadVnetHeader decodes b, which has VnetHeaderLen bytes or VnetTunnelHeaderLen.
+// ReadVnetHeader decodes a header from b, which has VnetHeaderLen or VnetTunnelHeaderLen bytes.
 func ReadVnetHeader(b []byte) (VnetHeader, Reason) {
 	if len(b) < VnetHeaderLen {
 		return VnetHeader{}, Truncated
@@ -68,7 +69,7 @@ func ReadVnetHeader(b []byte) (VnetHeader, Reason) {
 	return h, OK
 }
 
-// Put encodes h into b, which has VnetHeaderLen bytes or VnetTunnelHeaderLen.
+// Put encodes h into b, which has VnetHeaderLen or VnetTunnelHeaderLen bytes.
 func (h VnetHeader) Put(b []byte) {
 	_ = b[VnetHeaderLen-1]
 	b[0], b[1] = h.Flags, h.GSOType
@@ -83,8 +84,9 @@ func (h VnetHeader) Put(b []byte) {
 	}
 }
 
-// BuildVnetHeader returns the virtio header for writing a frame that Validate accepted.
-// It uses the inner headers and the facts alone. hdr_len is the offset of the payload.
+// BuildVnetHeader returns the virtio header for a frame that Validate accepted. The header
+// depends only on the inner headers and the facts. The field hdr_len is the offset of the
+// payload.
 func BuildVnetHeader(b []byte, in *Info, facts frame.Facts) VnetHeader {
 	if !facts.CSum {
 		return VnetHeader{}
@@ -100,7 +102,7 @@ func BuildVnetHeader(b []byte, in *Info, facts frame.Facts) VnetHeader {
 	return h
 }
 
-// gsoType returns the kernel's word for the segmentation of the packet b.
+// gsoType returns the kernel's constant for segmentation g of the packet b.
 func gsoType(b []byte, in *Info, g frame.GSO) (t uint8) {
 	switch g {
 	case frame.GSOTCP4:
@@ -110,20 +112,20 @@ func gsoType(b []byte, in *Info, g frame.GSO) (t uint8) {
 	case frame.GSOUDP:
 		t = vnetGSOUDPL4
 	}
-	// CWR belongs to the first segment only; this flag tells the kernel so when it cuts
-	// the frame (RFC 3168 section 6.1.2).
+	// Only the first segment carries CWR; this flag makes the kernel cut the frame so (RFC 3168
+	// section 6.1.2).
 	if in.Proto == ProtoTCP && g != frame.GSONone && b[in.HeaderLen+tcpFlagsOffset]&tcpCWR != 0 {
 		t |= vnetGSOECN
 	}
 	return t
 }
 
-// Facts translates the virtio header of the packet b, whose headers in describes. It sets
-// GSO, GSOSize and CSum of out and does not change Ordered. Facts completes in b a
-// partial checksum other than the outermost TCP or UDP one, which no peer could describe.
-// Facts ignores hdr_len, because on forwarded frames the kernel puts the length of its
-// linear part there. In a super-frame of a UDP tunnel, Facts writes the offset of the
-// inner packet into the outer UDP length field.
+// Facts translates the virtio header of packet b, whose headers in describes, to facts in out.
+// The fields GSO, GSOSize and CSum are set, and Ordered is unchanged. A partial checksum other
+// than the outermost TCP or UDP one is completed in b, because no peer could describe it. The
+// field hdr_len is ignored, because on forwarded frames the kernel stores the length of its
+// linear part there. In a super-frame of a UDP tunnel, the offset of the inner packet is written
+// into the outer UDP length field.
 func (h VnetHeader) Facts(b []byte, in *Info, out *frame.Facts) Reason {
 	if h.GSOType&(vnetTunnel4|vnetTunnel6) != 0 {
 		return h.tunnelFacts(b, in, out)

@@ -7,10 +7,10 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// active counts the flows among the frames that leave the queue. The count is weighted: a
-// flow with a thousandth of the bytes, such as acknowledgements, counts for almost
-// nothing. The count is the number of equal flows with the same sums, (sum of bytes)^2 /
-// sum of (bytes^2): the inverse of Simpson's index.
+// active counts the flows among the frames that leave the queue, weighted by their bytes. A flow
+// with a thousandth of the bytes, such as acknowledgements, counts for almost nothing. The count
+// is (sum of bytes)^2 / sum of (bytes^2), the inverse of Simpson's index. This is the number of
+// equal flows with the same sums.
 type active struct {
 	since        mono.Time
 	period       uint32
@@ -18,8 +18,8 @@ type active struct {
 	count        float64 // of the last whole period
 }
 
-// add counts n bytes of a flow. A period is as long as the longest usual round trip, so
-// that a flow that waits for acknowledgements still counts.
+// add counts n bytes of a flow that leave the queue. A period is as long as the longest usual
+// round trip, so that a flow between two acknowledgements still counts.
 func (a *active) add(now mono.Time, fl *flow, n int, period time.Duration) {
 	if now.Sub(a.since) > period {
 		a.count, a.sum, a.squares = a.equal(), 0, 0
@@ -34,7 +34,7 @@ func (a *active) add(now mono.Time, fl *flow, n int, period time.Duration) {
 	fl.sent += x
 }
 
-// equal returns the number of equal flows in the current period.
+// equal returns the weighted number of flows in the current period.
 func (a *active) equal() float64 {
 	if a.squares == 0 {
 		return 0
@@ -42,5 +42,5 @@ func (a *active) equal() float64 {
 	return a.sum * a.sum / a.squares
 }
 
-// Flows returns the number of recently served flows, weighted as in active.
+// Flows returns the number of recently served flows, weighted by their bytes.
 func (q *Queue) Flows() int { return int(math.Round(max(q.active.count, q.active.equal()))) }

@@ -10,23 +10,23 @@ import (
 )
 
 const (
-	// minStanding is one packet of Ethernet size, in bytes. A shorter backlog never
-	// counts as a standing queue (RFC 8289 section 5.6).
+	// minStanding is the length of one packet of Ethernet size, in bytes. A shorter backlog is
+	// never a standing queue (RFC 8289 section 5.6).
 	minStanding = 1514
 
-	// alonePart bounds the delay of a single flow to a quarter of the interval, which is
-	// at least 25 ms.
+	// alonePart limits the delay of a single flow to the interval divided by alonePart, which is at
+	// least 25 ms.
 	alonePart = 4
 
-	// resumeIntervals is how long the last signal rate remains a good estimate, in
-	// intervals (RFC 8289 section 5.5, as in Linux).
+	// resumeIntervals is the time, in intervals, for which the last signal rate remains a good
+	// estimate (RFC 8289 section 5.5, as in Linux).
 	resumeIntervals = 16
 
-	// maxCount bounds the signal rate, at 1,024 per interval.
+	// maxCount bounds the signal rate to 1,024 per interval.
 	maxCount = 1 << 20
 )
 
-// codel is the state of RFC 8289 section 5.2 for one flow. A "signal" is an ECN mark, a
+// codel is the state of RFC 8289 section 5.2 for one flow. A congestion signal is an ECN mark, a
 // removed segment, or a dropped frame.
 type codel struct {
 	firstAbove mono.Time // when signalling may begin; 0 while the delay is low
@@ -36,8 +36,8 @@ type codel struct {
 	signalling bool
 }
 
-// dequeue takes the flow's next frame to send, or nil: the deque of RFC 8289 section
-// 5.5.
+// dequeue removes and returns the flow's next frame, or nil, by the function deque of RFC 8289
+// section 5.5.
 func (q *Queue) dequeue(now mono.Time, fl *flow) *frame.Frame {
 	c := &fl.codel
 	f, above := q.take(now, fl)
@@ -59,8 +59,8 @@ func (q *Queue) dequeue(now mono.Time, fl *flow) *frame.Frame {
 	return f
 }
 
-// begin enters the signalling state. If the flow left this state a short time ago, it
-// resumes the old rate.
+// begin enters the signalling state. A flow that left this state a short time ago resumes its
+// old rate.
 func (q *Queue) begin(now mono.Time, c *codel) {
 	c.signalling = true
 	delta := c.count - c.lastCount
@@ -72,8 +72,8 @@ func (q *Queue) begin(now mono.Time, c *codel) {
 	c.next = q.controlLaw(now, c.count)
 }
 
-// signalDue gives the signals that are due and returns the frame to send, or nil. One
-// frame carries at most one mark, but may lose several segments.
+// signalDue gives the congestion signals that are due, and returns the frame to send, or nil.
+// One frame gets at most one ECN mark, but may lose several segments.
 func (q *Queue) signalDue(now mono.Time, fl *flow, f *frame.Frame) *frame.Frame {
 	c := &fl.codel
 	for now >= c.next {
@@ -108,12 +108,11 @@ const (
 	signalPutOff
 )
 
-// give signals congestion to the sender of f, a frame already removed from fl, in the
-// mildest possible form. If it had to drop f, it returns nil. A single packet with
-// super-frames behind it is likely a repair after an earlier signal: Linux retransmits
-// lost segments one by one. Its loss would cost the reader another round trip through
-// this queue, and tell the sender nothing new. So the signal waits for the next
-// super-frame.
+// give signals congestion to the sender of f, a frame already removed from fl, in the mildest
+// possible way. If f had to be dropped, the result is nil. A single packet ahead of super-frames
+// is probably a retransmission after an earlier signal, because Linux retransmits lost segments
+// one by one. Dropping it would cost the receiver another round trip through this queue, and
+// would not slow the sender further. So the signal is delayed until the next super-frame.
 func (q *Queue) give(fl *flow, f *frame.Frame) (*frame.Frame, signal) {
 	if packet.SetCE(f.Data) {
 		q.stats.Marked++
@@ -139,10 +138,10 @@ func (q *Queue) give(fl *flow, f *frame.Frame) (*frame.Frame, signal) {
 	return nil, signalDropped
 }
 
-// take removes the head of the flow: dodequeue of RFC 8289 section 5.6. It reports
-// whether the delay exceeded the target for an interval. A backlog no longer than the
-// removed frame is not a standing queue: on a slow path, one super-frame takes longer
-// than the target. The backlog of a single flow, within bounds, is not a standing queue
+// take removes the first frame of the flow, by the function dodequeue of RFC 8289 section 5.6.
+// The result above tells whether the delay exceeded the target for an interval. A backlog no
+// longer than the removed frame is no standing queue, because on a slow path one super-frame
+// takes longer than the target. The limited backlog of a single flow is no standing queue
 // either, because it delays no other flow.
 func (q *Queue) take(now mono.Time, fl *flow) (f *frame.Frame, above bool) {
 	c := &fl.codel
@@ -162,14 +161,14 @@ func (q *Queue) take(now mono.Time, fl *flow) (f *frame.Frame, above bool) {
 	return f, now >= c.firstAbove
 }
 
-// alone reports whether fl is the only waiting flow, with a small backlog and a short
+// alone reports whether fl is the only flow in the queue, with a small backlog and a short
 // delay.
 func (q *Queue) alone(fl *flow, wait time.Duration) bool {
 	return fl.bytes == q.bytes && fl.bytes <= q.cfg.Alone && wait < q.cfg.Interval/alonePart
 }
 
-// controlLaw returns the time of the signal after the one at t: interval /
-// sqrt(count) later (RFC 8289 section 5.6).
+// controlLaw returns the time of the signal that follows a signal at t: interval / sqrt(count)
+// later (RFC 8289 section 5.6).
 func (q *Queue) controlLaw(t mono.Time, count uint32) mono.Time {
 	return t.Add(time.Duration(float64(q.cfg.Interval) / math.Sqrt(float64(count))))
 }

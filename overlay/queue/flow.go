@@ -2,23 +2,23 @@ package queue
 
 import "github.com/srdtun/srdtun/overlay/frame"
 
-// keepFlows is the number of flow slots below which no idle slot is reused. Until then an
-// idle flow keeps its CoDel state, and later resumes its drop rate.
+// keepFlows is the number of flow slots up to which no idle slot is reused. Up to that number,
+// an idle flow keeps its CoDel state, and later resumes its drop rate.
 const keepFlows = 32
 
-// These are the lists that a flow may be in.
+// Lists that a flow may be in.
 const (
 	listIdle uint8 = iota
 	listFresh
 	listServed
 )
 
-// ways is the number of flows in a set that have buckets of their own. A ninth busy flow
-// shares the bucket of one of them. With 128 sets, that happens to 100 busy flows once
-// in 70,000 times, and to 256 flows once in 36.
+// ways is the number of buckets in a set, so up to eight flows of a set have buckets of their
+// own. A ninth busy flow shares the bucket of another flow. With 128 sets, the probability of
+// sharing is 1 in 70,000 for 100 busy flows, and 1 in 36 for 256 flows.
 const ways = 8
 
-// flow is the state of one flow that has frames in the queue, or had some recently.
+// flow is the state of one flow that has frames in the queue, or recently had some.
 type flow struct {
 	head, tail int32 // nodes; 0 is none
 	next, prev int32 // flows in the list; 0 is none
@@ -34,23 +34,22 @@ type flow struct {
 	sent       float64 // bytes in that period
 }
 
-// list is a doubly linked list of flows, by slot; 0 is none.
+// list is a doubly linked list of flow slots; 0 means none.
 type list struct{ head, tail int32 }
 
-// table maps buckets to flow slots. Slot 0 is not used. The zero value is
-// empty and has no memory.
+// table maps buckets to flow slots. Slot 0 is unused. The zero value is an empty table without
+// memory.
 type table struct {
 	slots []int32 // by bucket; 0 is none
 	flows []flow
 	idle  list // the longest idle first
 }
 
-// flowOf returns the slot of the flow with this hash, and creates one if needed. The
-// buckets form sets of ways, and a flow takes any bucket of its set. CAKE has this 8-way
-// set-associative hash (Høiland-Jørgensen et al., LANMAN 2018, section III-C). With one
-// bucket for each hash, two of 16 flows shared one of 1,024 buckets in one of nine
-// transfers. Each of these two then had half the rate of the others throughout the
-// transfer.
+// flowOf returns the slot of the flow with the given hash, and assigns one if needed. The
+// buckets form sets of eight, and a flow may use any bucket of its set. CAKE uses the same 8-way
+// set-associative hash (Høiland-Jørgensen et al., LANMAN 2018, section III-C). With one bucket
+// for each hash, in one of nine transfers two of 16 flows shared one of 1,024 buckets. Both
+// flows then had half the rate of the others throughout the transfer.
 func (q *Queue) flowOf(hash uint32) int32 {
 	t := &q.table
 	if t.slots == nil {
@@ -71,8 +70,8 @@ func (q *Queue) flowOf(hash uint32) int32 {
 			way = i
 		}
 	}
-	// A flow that found no free bucket may have frames in another flow's bucket. In a
-	// bucket of its own, new frames of the flow would overtake them.
+	// A flow that found no free bucket may have frames in another flow's bucket. If the flow now
+	// got a bucket of its own, its new frames would overtake these.
 	if slot := set[hash%uint32(len(set))]; slot != 0 && (way < 0 || t.flows[slot].foreign > 0) {
 		return slot
 	}
@@ -84,19 +83,19 @@ func (q *Queue) flowOf(hash uint32) int32 {
 	return slot
 }
 
-// set returns the set of buckets for this hash, and the number of the first.
+// set returns the set of buckets for a hash, and the index of its first bucket.
 func (t *table) set(hash uint32) (first uint32, set []int32) {
 	n := min(ways, len(t.slots))
 	first = uint32(uint64(hash)*uint64(len(t.slots)/n)>>32) * uint32(n)
 	return first, t.slots[first : int(first)+n]
 }
 
-// take assigns the slot of an idle flow to another flow, with fresh state.
+// take assigns the slot of an idle flow to a new flow, and resets the slot's state.
 func (fl *flow) take(bucket, hash uint32) {
 	fl.bucket, fl.hash, fl.codel = bucket, hash, codel{}
 }
 
-// newSlot returns a slot of the idle list: the longest idle one, or a fresh one.
+// newSlot returns a free slot: the longest idle one, or a new one.
 func (t *table) newSlot() int32 {
 	slot := t.idle.head
 	if slot != 0 && len(t.flows) > keepFlows {
@@ -109,7 +108,7 @@ func (t *table) newSlot() int32 {
 	return slot
 }
 
-// move moves a flow from one list to the end of another.
+// move moves a flow from one list to the end of another list.
 func (t *table) move(slot int32, from, to *list, in uint8) {
 	fl := &t.flows[slot]
 	if fl.prev != 0 {
@@ -136,14 +135,14 @@ func (t *table) append(slot int32, to *list, in uint8) {
 	to.tail = slot
 }
 
-// node is an entry of a flow's FIFO.
+// node is one frame in the FIFO of a flow.
 type node struct {
 	f    *frame.Frame
 	next int32
 }
 
-// nodes stores all entries. It grows to the largest number of entries ever needed at
-// once, at most to the queue's limit in frames. Node 0 is not used.
+// nodes stores the FIFO entries of all flows. Its length grows to the largest number of entries
+// ever needed at once, at most the queue's limit in frames. Node 0 is unused.
 type nodes struct {
 	all  []node
 	free int32

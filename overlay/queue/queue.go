@@ -1,21 +1,20 @@
-// Package queue is the ingress queue of one peer. Frames wait here until the peer's
-// congestion window admits them. The queue is FQ-CoDel (RFC 8290 with the CoDel of RFC
-// 8289) over frames, among them super-frames of some 44 packets.
+// Package queue has the send queue of one peer, ahead of the transport. Frames wait in this
+// queue until the peer's congestion window admits them. The queue is FQ-CoDel (RFC 8290 with the
+// CoDel of RFC 8289) over frames, which may be super-frames of some 44 packets.
 //
 //	Push -> one of the flow's buckets -> FIFO per flow -> deficit round robin,
 //	        flows that were idle first -> CoDel of that flow -> Pop
 //
-// A flow's hash selects a set of eight buckets. So two busy flows hardly ever share a
-// bucket.
+// A flow's hash selects a set of eight buckets. So two busy flows seldom share a bucket.
 //
 // This queue differs from the RFCs in three points. First, a congestion signal without ECN
-// removes one segment from a TCP or UDP super-frame, and so costs one packet. While
-// super-frames wait, signals skip single packets, which may be repairs. Second, a flow may
-// owe several quanta after a large frame, and then misses that many rounds. Third, a single
-// flow may exceed the target within bounds, because it delays no other flow.
+// removes one segment from a TCP or UDP super-frame, and so drops only one packet. While
+// super-frames wait, single packets get no signals, because they may be retransmissions. Second,
+// a large frame may cost a flow several quanta, and the flow then misses that many rounds.
+// Third, a single flow may exceed the target up to a limit, because it delays no other flow.
 //
-// The queue is pure: the time is an argument of each call and never goes back. It is not
-// safe for concurrent use. A queue that has never held a frame has no tables.
+// The package is pure: the time is an argument of each call and never goes back. A Queue is not
+// safe for concurrent use. Before its first frame, a queue has no tables in memory.
 package queue
 
 import (
@@ -26,45 +25,48 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// These are the defaults of Config.
+// Defaults of Config.
 const (
 	DefaultFlows    = 1024                   // RFC 8290 section 5.2.5
 	DefaultTarget   = 5 * time.Millisecond   // RFC 8289 section 4.4
 	DefaultInterval = 100 * time.Millisecond // RFC 8289 section 4.3
-	// DefaultLimitBytes is 64 ms at 1 Gbit/s, some 130 super-frames.
+	// DefaultLimitBytes is the default limit of the queue in bytes: 64 ms at 1 Gbit/s, or some 130
+	// super-frames.
 	DefaultLimitBytes = 8 << 20
-	// DefaultQuantum is a compromise: a full super-frame costs eight rounds, and a turn
-	// allows five small packets.
+	// DefaultQuantum is the default quantum in bytes: a full super-frame costs eight rounds, and
+	// one round allows five small packets.
 	DefaultQuantum = 8 << 10
-	// DefaultAlone lets a single flow keep the network full after CUBIC reduces its window by three
-	// tenths. It does so even if the inner round trip is twice the usual 10 ms, as on a link with
-	// losses. At 400 Mbit/s, 500 KB are then in flight. A backlog of 930 KB is enough: 0.7 (930 KB
-	// + 500 KB) is twice the 500 KB. Above 1.6 Gbit/s this backlog's delay is below the target, and
-	// a larger one would leave the processor's cache.
+	// DefaultAlone is the backlog in bytes with which a single flow keeps the network full after
+	// CUBIC reduces its window by three tenths. The backlog suffices even for an inner round trip
+	// of twice the usual 10 ms, as on a link with losses. At 400 Mbit/s, 500 KB are in flight in 10
+	// ms. A backlog of 930 KB suffices, because 0.7 (930 KB + 500 KB) is twice 500 KB. Above 1.6
+	// Gbit/s this backlog's delay is below the target, and a larger backlog would not fit the
+	// processor's cache.
 	DefaultAlone = 1 << 20
 )
 
 const (
-	// maxFlows bounds the configured table: Linux's fq_codel allows at most 65,536.
+	// maxFlows bounds the configured number of buckets, as Linux's fq_codel does (65,536).
 	maxFlows = 1 << 16
 
-	// minQuantum bounds the rounds for a full frame, and so the work of one Pop, to 256 for
-	// each flow.
+	// minQuantum bounds the number of rounds for a full frame, and so the work of one Pop, to 256
+	// for each flow.
 	minQuantum = 256
 
-	// bytesPerFrame converts the limit in bytes into a limit in frames. A small packet
-	// occupies a buffer of 2 KiB, so memory stays under four times the limit.
+	// bytesPerFrame is the divisor that converts the limit in bytes into a limit in frames. A small
+	// packet occupies a buffer of 2 KiB, so the memory stays below four times the limit in bytes.
 	bytesPerFrame = 512
 
 	// costFactor is a frame's usual memory divided by its bytes: buffers are up to twice as
 	// large as frames.
 	costFactor = 2
 
-	// minLimitFrames allows a burst of small packets even if the limit in bytes is small.
+	// minLimitFrames is the least limit in frames, which allows a burst of small packets even if
+	// the limit in bytes is small.
 	minLimitFrames = 64
 )
 
-// Config sets up a queue. Zero fields take the defaults.
+// Config sets up a queue. For zero fields the defaults apply.
 type Config struct {
 	Flows      int            // number of hash buckets, rounded down to whole sets of eight if above
 	Target     time.Duration  // accepted standing delay
@@ -75,7 +77,7 @@ type Config struct {
 	Alone      int            // bytes that a lone flow may have standing; negative: none
 }
 
-// Queue holds the frames of one peer. Use New.
+// Queue holds the frames of one peer. New creates a Queue; the zero value is unusable.
 type Queue struct {
 	cfg  Config
 	user budget.User
@@ -110,22 +112,22 @@ func orDefault[T int | time.Duration](v, standard T) T {
 	return v
 }
 
-// SetTarget changes the accepted standing delay and the interval, after a new estimate of
-// the paths' RTT. With zero it restores the default.
+// SetTarget sets the allowed standing delay and the interval, after a new estimate of the paths'
+// RTT. A zero argument selects the default.
 func (q *Queue) SetTarget(target, interval time.Duration) {
 	q.cfg.Target = orDefault(target, DefaultTarget)
 	q.cfg.Interval = orDefault(interval, DefaultInterval)
 }
 
-// Len returns the number of waiting frames.
+// Len returns the number of frames in the queue.
 func (q *Queue) Len() int { return q.frames }
 
-// Bytes returns the number of waiting bytes.
+// Bytes returns the number of bytes in the queue.
 func (q *Queue) Bytes() int { return q.bytes }
 
-// Push takes over f and sets Enqueued. packet.Parse has accepted f.Data, and f.Flow is
-// the flow's hash. Above the queue's limit, it drops frames at the head of the flow
-// with most bytes (RFC 8290 section 4.1).
+// Push takes ownership of f and sets Enqueued. Before the call, packet.Parse must have accepted
+// f.Data, and f.Flow must be the flow's hash. Above the queue's limit, frames are dropped at the
+// head of the flow with the most bytes (RFC 8290 section 4.1).
 func (q *Queue) Push(now mono.Time, f *frame.Frame) {
 	f.Enqueued = now
 	slot := q.flowOf(f.Flow)
@@ -164,7 +166,8 @@ func (q *Queue) Push(now mono.Time, f *frame.Frame) {
 // framesOf converts a limit in bytes into a limit in frames.
 func framesOf(bytes int) int { return max(bytes/bytesPerFrame, minLimitFrames) }
 
-// share returns the present limit in bytes, and the counter for frames dropped above it.
+// share returns the current limit in bytes, and the counter for frames that are dropped above
+// it.
 func (q *Queue) share() (most int, dropped *uint64) {
 	most = q.user.Hold(costFactor*q.bytes, costFactor*q.cfg.LimitBytes) / costFactor
 	if most < q.cfg.LimitBytes {
@@ -173,8 +176,8 @@ func (q *Queue) share() (most int, dropped *uint64) {
 	return most, &q.stats.Overflow
 }
 
-// Pop returns the next frame, or nil when the queue is empty: the scheduler of RFC 8290
-// section 4.2.
+// Pop removes and returns the next frame, or nil when the queue is empty, by the scheduler of
+// RFC 8290 section 4.2.
 func (q *Queue) Pop(now mono.Time) *frame.Frame {
 	for {
 		from, in := &q.fresh, listFresh
@@ -199,8 +202,8 @@ func (q *Queue) Pop(now mono.Time) *frame.Frame {
 			q.stats.Sojourn = now.Sub(f.Enqueued)
 			return f
 		}
-		// A new flow waits one round before it may count as new again; otherwise it could
-		// starve others (RFC 8290 section 4.2).
+		// A new flow must wait one round before it may count as new again, because otherwise it could
+		// starve other flows (RFC 8290 section 4.2).
 		if in == listFresh && q.served.head != 0 {
 			q.table.move(slot, from, &q.served, listServed)
 		} else {
@@ -209,7 +212,7 @@ func (q *Queue) Pop(now mono.Time) *frame.Frame {
 	}
 }
 
-// Flush drops and counts all frames, when the peer is removed. If see is not nil, it is
+// Flush drops and counts all frames of a peer that is being removed. If see is not nil, see is
 // called with each frame before the drop.
 func (q *Queue) Flush(see func(*frame.Frame)) {
 	for slot := range q.table.flows {
@@ -224,16 +227,16 @@ func (q *Queue) Flush(see func(*frame.Frame)) {
 	}
 }
 
-// Rest frees the memory, with the CoDel state of all flows, if the queue is empty. It is for
-// a peer that has long been idle.
+// Rest frees the memory of an empty queue whose peer has long been idle. The CoDel state of all
+// flows is lost.
 func (q *Queue) Rest() {
 	if q.frames == 0 {
 		q.table, q.nodes, q.fresh, q.served = table{}, nodes{}, list{}, list{}
 	}
 }
 
-// dropFattest drops the head of the flow with the most bytes. It visits all active flows, at
-// most maxFlows and usually a few, and only when the limit is exceeded.
+// dropFattest drops the first frame of the flow with the most bytes. All active flows are
+// compared, at most maxFlows and usually a few, and only when the limit is exceeded.
 func (q *Queue) dropFattest() {
 	fattest := &q.table.flows[0]
 	for slot := range q.table.flows {
@@ -244,7 +247,7 @@ func (q *Queue) dropFattest() {
 	q.drop(q.unlink(fattest))
 }
 
-// unlink removes the head of a flow that is not empty.
+// unlink removes the first frame of a flow, which must not be empty.
 func (q *Queue) unlink(fl *flow) *frame.Frame {
 	n := fl.head
 	fl.head = q.nodes.all[n].next
@@ -267,7 +270,7 @@ func (q *Queue) unlink(fl *flow) *frame.Frame {
 	return f
 }
 
-// drop releases a frame that has been unlinked.
+// drop releases and counts a frame that unlink has removed.
 func (q *Queue) drop(f *frame.Frame) {
 	q.stats.DroppedBytes += uint64(len(f.Data))
 	f.Release()

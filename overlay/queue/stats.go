@@ -2,7 +2,8 @@ package queue
 
 import "time"
 
-// Stats counts since New. At any time PushedBytes = PoppedBytes + DroppedBytes + Bytes().
+// Stats has the counters since New. At any time PushedBytes = PoppedBytes + DroppedBytes +
+// Bytes().
 type Stats struct {
 	Pushed, Popped           uint64 // frames
 	PushedBytes, PoppedBytes uint64
@@ -11,8 +12,8 @@ type Stats struct {
 	Marked    uint64 // frames marked CE, or that already were when a mark was due
 	Shortened uint64 // segments taken off super-frames
 	Dropped   uint64 // frames dropped because their delay was too long
-	// ShortenedUDP and DroppedUDP are the parts of these that are no TCP. Nobody sends such a packet
-	// again.
+	// ShortenedUDP and DroppedUDP count those segments and frames above that are not TCP. No sender
+	// retransmits such a packet.
 	ShortenedUDP, DroppedUDP uint64
 	Overflow                 uint64 // frames dropped because the queue was over its limit
 	OverShare                uint64 // frames dropped because the queue was over this peer's share of the process's memory

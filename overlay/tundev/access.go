@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// AccessError explains why no TUN device can be made here, with a remedy.
+// AccessError explains why no TUN device can be created on this host, with a remedy.
 type AccessError struct {
 	Err  error // of opening /dev/net/tun
 	Hint string

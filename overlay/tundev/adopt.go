@@ -8,9 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Adopt makes a Device from the queues of a device that another process opened and
-// passed on. The device keeps its settings and the packets in its queues. Adopt owns
-// the descriptors, even if it fails. opts must ask for exactly len(fds) queues.
+// Adopt returns a Device for the queues of a device that another process opened and passed on.
+// The device keeps its settings and the packets in its queues. Adopt takes ownership of the
+// descriptors, even if it fails. The options must specify len(fds) queues.
 func Adopt(fds []int, name string, mtu int, opts Options) (*Device, error) {
 	var files []*os.File
 	var errs []error
@@ -28,8 +28,8 @@ func Adopt(fds []int, name string, mtu int, opts Options) (*Device, error) {
 	return wrap(files[0], files[1:], name, mtu, opts)
 }
 
-// adopted wraps a descriptor in a file, as attach does, and checks that it is a queue
-// of the device.
+// adopted wraps a descriptor in a file, as attach does, and checks that the descriptor is a
+// queue of the device.
 func adopted(fd int, name string) (*os.File, error) {
 	err := unix.SetNonblock(fd, false) // otherwise Go's own poller would watch it
 	f := os.NewFile(uintptr(fd), cloneDevice)
@@ -49,7 +49,7 @@ func adopted(fd int, name string) (*os.File, error) {
 	return f, unix.SetNonblock(fd, true)
 }
 
-// closeFiles closes files; some may be nil.
+// closeFiles closes the files that are not nil.
 func closeFiles(files []*os.File) error {
 	var errs []error
 	for _, f := range files {
@@ -60,8 +60,8 @@ func closeFiles(files []*os.File) error {
 	return errors.Join(errs...)
 }
 
-// Descriptors returns duplicates of all queues' descriptors, for another process. The
-// caller owns them. The device lives until the last of them is closed.
+// Descriptors returns duplicates of all queues' descriptors, to pass to another process. The
+// caller must close the duplicates. The device exists until its last descriptor is closed.
 func (d *Device) Descriptors() (fds []int, err error) {
 	d.life.RLock()
 	defer d.life.RUnlock()

@@ -13,7 +13,7 @@ import (
 	"golang.zx2c4.com/wireguard/tun"
 )
 
-// Device is an open TUN device. It is safe for concurrent use.
+// Device is an open TUN device. Methods of Device are safe for concurrent use.
 type Device struct {
 	native   tun.Device
 	name     string
@@ -23,8 +23,7 @@ type Device struct {
 	pool     *Pool
 	header   int // bytes of the virtio header
 
-	// Every use of the descriptors holds the lock life for reading. Close holds it for
-	// writing.
+	// Every use of the descriptors requires a read lock of life. Close takes the write lock.
 	life   sync.RWMutex
 	closed bool
 	fd     int      // native's file owns it
@@ -33,10 +32,10 @@ type Device struct {
 	counter counters
 }
 
-// Open creates the TUN device name with this MTU in bytes. In a name with %d, the kernel
-// puts a number. Open needs CAP_NET_ADMIN, and works in the network namespace of the
-// calling thread. Optional features that the kernel refuses are no error; Offloads lists
-// the granted ones.
+// Open creates the TUN device with the given name and MTU in bytes. If the name contains %d, the
+// kernel inserts a number. Open requires CAP_NET_ADMIN, and creates the device in the network
+// namespace of the calling thread. If the kernel refuses an optional feature, this is no error;
+// Offloads lists the granted features.
 func Open(name string, mtu int, opts Options) (*Device, error) {
 	several := opts.Queues > 1
 	asked := name
@@ -47,8 +46,8 @@ func Open(name string, mtu int, opts Options) (*Device, error) {
 	return wrap(file, nil, name, mtu, opts)
 }
 
-// wrap makes a device from its first queue, and from the others if the device was passed
-// on. The device owns the files, even if wrap fails.
+// wrap returns a device for its first queue, and for the other queues if the device was passed
+// on. The device takes ownership of the files, even if wrap fails.
 func wrap(file *os.File, others []*os.File, name string, mtu int, opts Options) (*Device, error) {
 	native, err := tun.CreateTUNFromFile(file, mtu)
 	if err != nil {
@@ -65,8 +64,8 @@ func wrap(file *os.File, others []*os.File, name string, mtu int, opts Options) 
 	return d, nil
 }
 
-// setUp takes the other queues that were passed on, or opens the queues that opts ask
-// for.
+// setUp adds the other queues that were passed on, or opens as many queues as the options
+// specify.
 func (d *Device) setUp(others []*os.File) error {
 	var err error
 	if d.name, err = d.native.Name(); err != nil {
@@ -98,7 +97,8 @@ func (d *Device) setUp(others []*os.File) error {
 	return nil
 }
 
-// requireVnetHeader checks the layout on which reads and writes rely.
+// requireVnetHeader checks that the device uses the virtio header on which reads and writes
+// rely.
 func (d *Device) requireVnetHeader() error {
 	ifr, err := unix.NewIfreq(d.name)
 	if err != nil {
@@ -113,7 +113,7 @@ func (d *Device) requireVnetHeader() error {
 	return nil
 }
 
-// Close removes the device.
+// Close closes all descriptors, which removes the device.
 func (d *Device) Close() error {
 	d.life.Lock()
 	if d.closed {
@@ -129,11 +129,11 @@ func (d *Device) Close() error {
 		q.reader.release()
 	}
 	d.life.Unlock()
-	// The library's listeners end only when their events are read.
+	// The goroutines of package tun end only when their events are read.
 	for range d.native.Events() {
 	}
-	// The library's listener for link changes may end just before it is woken, and then
-	// the pipe that would wake it is closed. The device is closed anyway.
+	// The goroutine of package tun that reports link changes may end just before it is woken, and
+	// the pipe that would wake it is then closed. The device is closed in this case too.
 	if errors.Is(err, os.ErrClosed) || errors.Is(err, unix.EPIPE) {
 		return nil
 	}
@@ -156,7 +156,7 @@ func (d *Device) Offloads() Offloads {
 	return o
 }
 
-// MTU returns the present MTU in bytes, which an administrator may change.
+// MTU returns the current MTU in bytes, which an administrator may have changed.
 func (d *Device) MTU() (int, error) {
 	d.life.RLock()
 	defer d.life.RUnlock()
@@ -166,6 +166,6 @@ func (d *Device) MTU() (int, error) {
 	return d.native.MTU()
 }
 
-// Events returns a channel of events: up, down, and a changed MTU. Close closes the
+// Events returns a channel of the device's events: up, down, and a changed MTU. Close closes the
 // channel.
 func (d *Device) Events() <-chan tun.Event { return d.native.Events() }

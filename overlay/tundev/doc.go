@@ -1,8 +1,8 @@
-// Package tundev is the TUN device. It reads and writes inner packets and super-frames.
+// Package tundev creates the TUN device, and reads and writes inner packets and super-frames.
 //
-// The library golang.zx2c4.com/wireguard/tun makes the device, and reports its state and
-// MTU. The library would cut super-frames into packets, but this project carries them
-// whole. So the data goes directly through the descriptor, without the library.
+// The library golang.zx2c4.com/wireguard/tun creates the device, and reports its state and MTU.
+// The library would cut super-frames into packets, but srdtun carries them whole. So frames are
+// read and written directly through the descriptor, without the library.
 //
 //	Outbound 1  whoever owns a Queue polls its descriptor, and calls ReadBatch
 //	         2  each read(2) gives a virtio header and one frame
@@ -11,9 +11,9 @@
 //	            done before, and rebuilds the virtio header
 //	         9  one write(2) of both
 //
-// A frame's buffer begins with Headroom bytes. The virtio header takes the last 24 of
-// them, so header and data are one piece of memory. On kernels without UDP tunnel
-// offloads, the virtio header has ten bytes:
+// The buffer of a frame begins with Headroom bytes. The virtio header takes the last 24 of these
+// bytes, so header and data are contiguous. On kernels without UDP tunnel offloads, the virtio
+// header has ten bytes:
 //
 //	Buf:  | 8 unused | virtio_net_hdr_v1_hash_tunnel 24 | Data ... |
 //	Buf:  | 22 unused                | virtio_net_hdr 10 | Data ... |

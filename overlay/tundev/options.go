@@ -9,20 +9,20 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// These are the defaults of Options.
+// Defaults of Options.
 const (
-	// DefaultTxQueueLen is in frames, and equals the default of Ethernet devices. The
-	// queue holds 5 ms of small packets at 200,000 a second, while the reader waits for a
-	// processor. Packets of several flows do not queue here: the reader moves them at
-	// once to the ingress queue, which controls their delay.
+	// DefaultTxQueueLen is the default length of the device's queue in frames, equal to that of
+	// Ethernet devices. The queue holds 5 ms of small packets at 200,000 a second, while the
+	// reading thread waits for a processor. Packets of several flows do not wait in this queue: the
+	// reading thread moves them at once to the peers' queues, which control their delay.
 	DefaultTxQueueLen = 1000
 
-	// DefaultGSOMaxSize is in bytes. A super-frame of this size fits into one burst of 44
-	// packets of 1500 bytes.
+	// DefaultGSOMaxSize is the default limit for super-frames from the kernel, in bytes. A
+	// super-frame of this size fits into one burst of 44 packets of 1500 bytes.
 	DefaultGSOMaxSize = 62_000
 )
 
-// Options sets up a device. Zero fields take the defaults.
+// Options configures a device. For zero fields the defaults apply.
 type Options struct {
 	Pool         *Pool          // shared with the receiver; nil makes one
 	FlowKey      packet.FlowKey // of the flow hash
@@ -32,7 +32,7 @@ type Options struct {
 	Queues       int            // at most MaxQueues
 }
 
-// Offloads lists the features that the kernel granted. The device works without them.
+// Offloads lists the features that the kernel granted. The device also works without them.
 type Offloads struct {
 	Tunnels        bool     // super-frames of UDP tunnels come and go whole (Linux 6.17)
 	USO            bool     // UDP super-frames come whole (Linux 6.2)
@@ -42,12 +42,14 @@ type Offloads struct {
 	Problems       []string // why a feature is missing
 }
 
-// DefaultTunnelMaxSize replaces it on kernels that deliver super-frames of UDP tunnels
-// whole, in bytes. The kernel makes those super-frames on the tunnel's own device, whose
-// limit is 65,536 by default. A lower limit here would make the kernel cut them.
+// DefaultTunnelMaxSize is the default limit for super-frames, in bytes, on kernels that deliver
+// super-frames of UDP tunnels whole. The kernel builds such super-frames on the tunnel's own
+// device, whose limit is 65,536 by default. With a lower limit on the TUN device, the kernel
+// would cut them.
 const DefaultTunnelMaxSize = 65_536
 
-// Offloads of UDP tunnels and their outer checksums (linux/if_tun.h).
+// These flags of TUNSETOFFLOAD are the offloads of UDP tunnels and their outer checksums
+// (linux/if_tun.h).
 const (
 	tunTunnelGSO  = 0x080
 	tunTunnelCSum = 0x100
@@ -55,9 +57,10 @@ const (
 
 const tunOffloads = unix.TUN_F_CSUM | unix.TUN_F_TSO4 | unix.TUN_F_TSO6 | unix.TUN_F_USO4 | unix.TUN_F_USO6
 
-// tune requests all optional features and records refusals. It does not request
-// TUN_F_TSO_ECN: the few frames with CWR then come as single packets. Only the kernel,
-// which cuts them, knows whether CWR belongs to one segment or to all (AccECN).
+// tune requests all optional features and records refusals. The offload TUN_F_TSO_ECN is not
+// requested, so the few frames with CWR arrive as single packets. Only the kernel can cut these
+// frames, because only the kernel has the information whether CWR belongs to one segment or to
+// all (AccECN).
 func (d *Device) tune(link netlink.Link, opts Options) {
 	o := &d.offloads
 	note := func(what string, err error) bool {
@@ -66,8 +69,8 @@ func (d *Device) tune(link netlink.Link, opts Options) {
 		}
 		return err == nil
 	}
-	// The library has requested these features already, if the kernel knows them. A
-	// second request shows whether the kernel does.
+	// Package tun has already requested these features, if the kernel supports them. A second
+	// request shows whether the kernel supports them.
 	o.Tunnels = note("UDP tunnel segmentation offload", d.takeTunnels())
 	o.USO = o.Tunnels || note("UDP segmentation offload", unix.IoctlSetInt(d.fd, unix.TUNSETOFFLOAD, tunOffloads))
 	if n := orDefault(opts.TxQueueLen, DefaultTxQueueLen); note("txqueuelen", netlink.LinkSetTxQLen(link, n)) {
@@ -85,8 +88,9 @@ func (d *Device) tune(link netlink.Link, opts Options) {
 	}
 }
 
-// takeTunnels requests super-frames of UDP tunnels, which have a longer virtio header.
-// The setting holds for all queues. No goroutine reads yet, so the change is safe.
+// takeTunnels requests super-frames of UDP tunnels, whose virtio header is longer. The setting
+// applies to all queues of the device. No goroutine reads yet, so the header's length can
+// change.
 func (d *Device) takeTunnels() error {
 	if err := d.setHeader(packet.VnetTunnelHeaderLen); err != nil {
 		return err

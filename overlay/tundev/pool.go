@@ -9,18 +9,18 @@ import (
 )
 
 const (
-	// Headroom is the space before Data, in bytes: the longer virtio header,
-	// rounded up so that Data is aligned.
+	// Headroom is the space before Data, in bytes: the longer virtio header, rounded up to align
+	// Data.
 	Headroom = 32
 
-	// smallSize is the buffer size for one packet of Ethernet size.
+	// smallSize is the buffer size for one packet of Ethernet size, in bytes.
 	smallSize = 2048
 
-	// readSize is the number of bytes after the virtio header that every read(2) offers.
-	// The kernel silently truncates longer data.
+	// readSize is the buffer length after the virtio header in every read(2), in bytes. The kernel
+	// silently truncates longer data.
 	readSize = 65536
 
-	// bigSize is the size that Go's allocator uses for readSize: whole pages of 8 KiB.
+	// bigSize is the buffer size that Go's allocator uses for readSize: whole pages of 8 KiB.
 	bigSize = 72 << 10
 
 	// MaxSmall is the largest number of data bytes in a small frame.
@@ -32,26 +32,26 @@ const (
 	_ = uint(Headroom - packet.VnetTunnelHeaderLen)
 )
 
-// sizes are the buffer sizes. A waiting frame occupies its whole buffer, so each size for
-// super-frames is at most twice the one before. The first size fits a TCP acknowledgement.
-// The fourth fits a jumbo frame, which has 9,000 to 9,216 bytes by vendor. All are size
-// classes of Go's allocator, so no buffer takes more memory than its size.
+// sizes are the buffer sizes of the pool, in bytes. A waiting frame occupies its whole buffer,
+// so each size for super-frames is at most twice the previous one. The first size fits a TCP
+// acknowledgement. The fourth size fits a jumbo frame, which has 9,000 to 9,216 bytes by vendor.
+// All sizes are size classes of Go's allocator, so no buffer takes more memory than its size.
 var sizes = [...]int{256, smallSize, 4 << 10, 10 << 10, 20 << 10, 40 << 10, bigSize}
 
 // MaxData is the largest number of data bytes in a frame.
 const MaxData = packet.MaxLen
 
-// Pool provides frames with headroom, in a few sizes. The zero value is ready. It is safe
-// for concurrent use. The garbage collector frees unused buffers, so the pool's memory
-// follows the number of frames in use.
+// Pool allocates frames with headroom, in a few buffer sizes. The zero value is ready for use.
+// Methods of Pool are safe for concurrent use. The garbage collector frees unused buffers, so
+// the pool's memory follows the number of frames in use.
 type Pool struct {
 	classes [len(sizes)]sync.Pool
 	once    sync.Once
 	free    func(*frame.Frame)
 }
 
-// Get returns a frame with one reference and n bytes of undefined Data. It panics
-// unless n is between 0 and MaxData, so a caller checks an n that a peer sent.
+// Get returns a frame with one reference and n bytes of undefined Data. If n is not between 0
+// and MaxData, Get panics, so a caller must check an n that a peer sent.
 func (p *Pool) Get(n int) *frame.Frame {
 	if n < 0 || n > MaxData {
 		panic(fmt.Sprintf("tundev: a frame of %d bytes", n))
@@ -68,7 +68,7 @@ func (p *Pool) Get(n int) *frame.Frame {
 	return f
 }
 
-// classOf returns the index of the smallest size that holds n bytes.
+// classOf returns the index of the smallest buffer size for n bytes of data.
 func classOf(n int) int {
 	class := 0
 	for sizes[class] < n {
@@ -82,8 +82,8 @@ func (p *Pool) put(f *frame.Frame) {
 	p.classes[classOf(len(f.Buf))].Put(f)
 }
 
-// withHeader returns the bytes of f from its virtio header on, or nil if Data has no
-// headroom in Buf. The virtio header has header bytes.
+// withHeader returns the bytes of f from its virtio header on, or nil if Buf has no headroom
+// before Data. The virtio header has the given length in bytes.
 func withHeader(f *frame.Frame, header int) []byte {
 	if len(f.Data) == 0 || len(f.Buf) < Headroom+len(f.Data) || &f.Buf[Headroom] != &f.Data[0] {
 		return nil

@@ -9,11 +9,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// MaxQueues bounds the queues of a device, one for each thread that reads.
+// MaxQueues bounds the number of queues of a device, one for each thread that reads.
 const MaxQueues = 16
 
-// Queue is one of the device's queues. The kernel puts all packets of a flow into one
-// queue. Only one goroutine may call ReadBatch.
+// Queue is one of the device's queues. The kernel assigns all packets of a flow to one queue.
+// Only one goroutine may call ReadBatch.
 type Queue struct {
 	dev    *Device
 	file   *os.File // nil for the first queue, whose file native owns
@@ -21,23 +21,23 @@ type Queue struct {
 	reader reader
 }
 
-// FD returns the descriptor, for polling. Reading it does not block. Device.Close closes
-// it.
+// FD returns the queue's descriptor, for polling. A read of the descriptor does not block.
+// Device.Close closes the descriptor.
 func (q *Queue) FD() int { return q.fd }
 
-// Queue returns queue i, which is below Queues.
+// Queue returns the queue with index i, which must be below Queues.
 func (d *Device) Queue(i int) *Queue { return d.queues[i] }
 
 // Queues returns the number of queues.
 func (d *Device) Queues() int { return len(d.queues) }
 
-// cloneDevice is the file through which TUN devices are created.
+// cloneDevice is the device file through which TUN devices are created.
 const cloneDevice = "/dev/net/tun"
 
-// attach opens a queue of the device called name. The first attached queue creates the
-// device. In a name with %d, the kernel puts a number. The descriptor becomes
-// non-blocking only after it is wrapped in a file. Otherwise Go's own poller would watch
-// it too, and wake up for every packet.
+// attach opens a queue of the device with the given name. The first attached queue creates the
+// device. If the name contains %d, the kernel inserts a number. The descriptor is set
+// non-blocking only after it is wrapped in a file. Otherwise Go's own poller would watch the
+// descriptor too, and wake up for every packet.
 func attach(name string, several bool) (f *os.File, actual string, err error) {
 	ifr, err := unix.NewIfreq(name)
 	if err != nil {
@@ -65,8 +65,8 @@ func attach(name string, several bool) (f *os.File, actual string, err error) {
 	return f, ifr.Name(), nil
 }
 
-// addQueues opens n queues beyond the first, and records refusals. The device works with
-// fewer.
+// addQueues opens n queues in addition to the first, and records refusals of the kernel. The
+// device works with fewer queues too.
 func (d *Device) addQueues(n int) {
 	for range n {
 		f, _, err := attach(d.name, true)
@@ -80,7 +80,7 @@ func (d *Device) addQueues(n int) {
 	}
 }
 
-// addQueue makes a queue from an open file of the device, and owns the file.
+// addQueue adds a queue for an open file of the device, and takes ownership of the file.
 func (d *Device) addQueue(f *os.File) bool {
 	q := &Queue{dev: d, file: f}
 	raw, err := f.SyscallConn()
@@ -96,10 +96,10 @@ func (d *Device) addQueue(f *os.File) bool {
 	return true
 }
 
-// ReadBatch reads frames into dst and returns their number; it never waits. It ends
-// when the queue is empty, when dst is full, or when at least most bytes have come.
-// Each frame is parsed: Data, Facts, Flow and TCP are set, and the caller owns it. It
-// skips and counts packets that cannot be carried. Errors are os.ErrClosed after Close,
+// ReadBatch reads frames into dst and returns their number, without blocking. The batch ends
+// when the queue is empty, when dst is full, or when at least most bytes have been read. Each
+// frame is parsed, so that its Data, Facts, Flow and TCP are set. The caller owns the frames.
+// Packets that cannot be carried are dropped and counted. The error is os.ErrClosed after Close,
 // ErrGone, or an error of read(2).
 func (q *Queue) ReadBatch(dst []*frame.Frame, most int) (int, error) {
 	d := q.dev

@@ -10,16 +10,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ErrGone means that another program deleted the interface.
+// ErrGone means that another program has deleted the interface.
 var ErrGone = errors.New("the TUN device is gone")
 
-// reader is the state of ReadBatch.
+// reader is the state of ReadBatch between calls.
 type reader struct {
 	spare *frame.Frame  // big, for the next read; nil after it was handed out
 	info  packet.Info   // of the last frame
 	inner packet.Tunnel // of the last frame, if it is a tunnelled super-frame
 
-	// These fields describe a frame that is returned in pieces: see packet.Segments.
+	// These fields describe a frame that is being returned in pieces: see packet.Segments.
 	split     *frame.Frame
 	splitNext int
 	splitAll  int
@@ -34,7 +34,8 @@ func (r *reader) release() {
 	r.spare, r.split = nil, nil
 }
 
-// next returns the next frame, nil if it was dropped, or EAGAIN if the queue is empty.
+// next returns the next frame of the queue, nil if the frame was dropped, or EAGAIN if the queue
+// is empty.
 func (q *Queue) next() (*frame.Frame, error) {
 	d, r := q.dev, &q.reader
 	if r.split != nil {
@@ -59,7 +60,7 @@ func (q *Queue) next() (*frame.Frame, error) {
 	return nil, fmt.Errorf("read TUN device: %w", err)
 }
 
-// accept turns the bytes that were read into the spare frame into a frame to return.
+// accept makes a frame from the bytes that were read into the spare frame.
 func (q *Queue) accept(b []byte) *frame.Frame {
 	d, r := q.dev, &q.reader
 	f := r.spare
@@ -88,7 +89,7 @@ func (q *Queue) accept(b []byte) *frame.Frame {
 	return f
 }
 
-// describe fills in f from the virtio header and the packet in b.
+// describe sets the fields of f from the virtio header and the packet in b.
 func (q *Queue) describe(f *frame.Frame, b []byte) packet.Reason {
 	d, in := q.dev, &q.reader.info
 	if len(b) < d.header {
@@ -118,7 +119,7 @@ func (q *Queue) describe(f *frame.Frame, b []byte) packet.Reason {
 	return q.reader.inner.Describe(f.Data, in, &f.Facts)
 }
 
-// pieces returns the number of packets into which the last frame is cut, or 1 if it is
+// pieces returns the number of packets into which the last read frame must be cut, or 1 if it is
 // carried whole.
 func (r *reader) pieces(facts frame.Facts) int {
 	if !facts.GSO.Tunnelled() {
@@ -130,7 +131,7 @@ func (r *reader) pieces(facts frame.Facts) int {
 	return r.inner.Count(facts)
 }
 
-// nextSegment returns the next packet of the frame that is returned in pieces.
+// nextSegment returns the next packet of the frame that is being returned in pieces.
 func (q *Queue) nextSegment() *frame.Frame {
 	d, r := q.dev, &q.reader
 	whole := r.split

@@ -6,8 +6,8 @@ import (
 	"github.com/srdtun/srdtun/overlay/packet"
 )
 
-// Stats counts since Open. It counts frames, and their bytes without the virtio header.
-// A super-frame counts once.
+// Stats has the counters since Open. Frames are counted, and their bytes without the virtio
+// header. A super-frame counts as one frame.
 type Stats struct {
 	Read, ReadBytes       uint64 // all frames from the kernel
 	ReadSuper             uint64 // super-frames among them
@@ -45,7 +45,8 @@ func (c *counters) wrote(n int) {
 	c.writtenBytes.Add(uint64(n))
 }
 
-// Stats returns the counters. Each counter was exact at some moment during the call.
+// Stats returns the counters. Each counter was exact at some moment during the call, but the
+// moments may differ.
 func (d *Device) Stats() Stats {
 	c := &d.counter
 	s := Stats{

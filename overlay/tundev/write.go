@@ -10,17 +10,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Write gives a frame to the kernel as received on the device. The caller keeps the
-// frame, and must be its only owner: Write changes its checksum field, facts and
-// headroom. A frame from Pool is written without a copy.
+// Write passes a frame to the kernel as received on the device. The caller keeps the frame, and
+// must be its only owner, because Write changes its checksum field, facts and headroom. A frame
+// from Pool is written without a copy.
 //
-// Write drops a frame that fails packet.Validate, and counts it under the reason. It also
-// drops and counts a frame that the kernel refuses or has no memory for. Such drops are
-// no errors, because a peer may cause them. Errors are os.ErrClosed after Close, ErrGone,
-// and other errors of write(2), such as EIO while the interface is down.
+// If a frame fails packet.Validate, it is dropped and counted under the reason. If the kernel
+// refuses a frame or has no memory for it, the frame is dropped and counted too. Such drops are
+// no errors, because a peer can cause them. The error is os.ErrClosed after Close, ErrGone, or
+// another error of write(2), such as EIO while the interface is down.
 func (d *Device) Write(f *frame.Frame) error { return d.put(f, false) }
 
-// WriteJoined is Write for a super-frame that the Merger joined.
+// WriteJoined is Write for a super-frame that a merge.Merger joined.
 func (d *Device) WriteJoined(f *frame.Frame) error { return d.put(f, true) }
 
 func (d *Device) put(f *frame.Frame, joined bool) error {
@@ -47,8 +47,8 @@ func (d *Device) put(f *frame.Frame, joined bool) error {
 	return d.send(f, &in, packet.BuildVnetHeader(f.Data, &in, f.Facts))
 }
 
-// putTunnelled writes a super-frame of a UDP tunnel: whole if the kernel accepts it,
-// otherwise packet by packet.
+// putTunnelled writes a super-frame of a UDP tunnel, whole if the kernel accepts it, otherwise
+// packet by packet.
 func (d *Device) putTunnelled(f *frame.Frame, in *packet.Info, joined bool) error {
 	var t packet.Tunnel
 	var reason packet.Reason
@@ -83,7 +83,7 @@ func (d *Device) putTunnelled(f *frame.Frame, in *packet.Info, joined bool) erro
 	return nil
 }
 
-// send writes a frame with its header. A frame without headroom is copied first.
+// send writes a frame with its virtio header. A frame without headroom is copied first.
 func (d *Device) send(f *frame.Frame, in *packet.Info, header packet.VnetHeader) error {
 	b := withHeader(f, d.header)
 	if b == nil {
@@ -94,8 +94,8 @@ func (d *Device) send(f *frame.Frame, in *packet.Info, header packet.VnetHeader)
 		d.counter.copied.Add(1)
 	}
 	header.Put(b[:d.header])
-	// All packets of a flow go through one queue. The kernel then puts the flow's other
-	// direction into the same queue.
+	// All packets of a flow are written to one queue. The kernel then uses the same queue for the
+	// flow's other direction.
 	fd := d.fd
 	if n := uint32(len(d.queues)); n > 1 {
 		fd = d.queues[packet.FlowHash(f.Data, in, d.opts.FlowKey)%n].fd

@@ -1,12 +1,12 @@
-// Package packettest has slow and simple implementations that tests of inner packets
-// compare with.
+// Package packettest has slow and simple implementations with which tests compare package
+// packet.
 package packettest
 
 import "github.com/srdtun/srdtun/overlay/frame"
 
-// Sum is the sum of RFC 1071 in its plainest form. It adds 16-bit words and each carry at
-// once, and pads an odd last byte with a zero byte. A checksum is the complement of this
-// sum.
+// Sum returns the sum of RFC 1071, computed in the simplest way. The sum adds 16-bit words and
+// each carry at once, and pads an odd last byte with a zero byte. A checksum is the complement
+// of this sum.
 func Sum(b []byte) uint16 {
 	var s uint32
 	for i := 0; i < len(b); i += 2 {
@@ -20,7 +20,7 @@ func Sum(b []byte) uint16 {
 	return uint16(s)
 }
 
-// GSO returns the kind of a super-frame of such packets.
+// GSO returns the kind of a super-frame of TCP or UDP packets, over IPv4 or IPv6.
 func GSO(v6, udp bool) frame.GSO {
 	switch {
 	case udp:
