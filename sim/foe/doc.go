@@ -1,4 +1,4 @@
-// Package foe has the adversaries of the simulator. None of them breaks cryptography.
+// Package foe implements the adversaries of the simulator. No adversary breaks cryptography.
 //
 //	strangers.go the attacks of strangers and observers in a run
 //	tap.go       an observer before a host: it replays, races, spoils, and never drops

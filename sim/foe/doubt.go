@@ -10,8 +10,9 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// doubt is the App of a connection to a liar. It sends a stream. It reassembles the liar's
-// messages into frames as the overlay does, and discards these.
+// doubt is the application of an honest host on its connection to a lying peer. The application
+// sends a stream of messages. It also reassembles the liar's messages into frames as the overlay
+// does, and discards the frames.
 type doubt struct {
 	*host.Stream
 	host   *host.Host
@@ -27,25 +28,26 @@ type doubt struct {
 	lied   mono.Time     // when its first lie was found
 }
 
-// Buffers have the sizes in the device's pool; the largest is doubtRoom.
+// doubtSizes lists the buffer sizes of the device's pool, of which doubtRoom is the largest.
 var doubtSizes = [...]int{2048, 10 << 10, doubtRoom}
 
 const (
 	doubtRoom     = 64<<10 + doubtHeadroom
 	doubtHeadroom = 16
-	// doubtHeld bounds how long a host may hold a payload for a liar. The host calls a lying
-	// peer as many times as any other peer, but at longer intervals.
+	// doubtHeld bounds the time for which a host may hold a payload for a liar. A host starts as
+	// many handshakes with a lying peer as with any other peer, but at longer intervals.
 	doubtHeld = 2 * host.HeldMost
-	// A process may tell the first liesFree lies to another process without delay. Each
-	// further lie doubles the minimum time for all of them, which starts at liesFirst.
+	// A process may send liesFree invalid acknowledgements to another process without a delay. Each
+	// further invalid acknowledgement doubles the minimum time for all of them, which starts at
+	// liesFirst.
 	liesFree    = 3
 	liesFirst   = time.Second
 	liesLongest = 100 * time.Second
-	// blankGrowth bounds the window for a peer that acknowledges no packet. The bound is a
-	// multiple of the largest window within the first blankAfter.
+	// blankGrowth bounds the congestion window for a peer that acknowledges no packets. This bound
+	// is a multiple of the largest window within the first blankAfter.
 	blankGrowth = 2
 	blankAfter  = 200 * time.Millisecond
-	// doubtSlack is the size of frames that may be released beyond the held bytes.
+	// doubtSlack is the number of bytes by which live buffers may exceed the limit of held bytes.
 	doubtSlack = doubtRoom
 )
 
@@ -56,7 +58,7 @@ func newDoubt(h *host.Host, to int, gen uint16, blank bool) *doubt {
 	return d
 }
 
-// alloc allocates a frame as the pool does.
+// alloc allocates a frame with the same buffer sizes as the device's pool.
 func (d *doubt) alloc(n int) *frame.Frame {
 	if d.room == nil {
 		d.room = make([]byte, doubtRoom)
@@ -130,9 +132,10 @@ func (d *doubt) Look(c *srd.Conn) {
 	}
 }
 
-// lookAtWindow checks that the window does not grow for a peer that acknowledges messages
-// but no packets. The first window follows from the interface's rate and the round trip.
-// Challenges measure that round trip, and no peer can answer a challenge before it arrives.
+// lookAtWindow checks that the congestion window does not grow for a peer that acknowledges
+// messages but no packets. The first window is derived from the interface's rate and the round
+// trip. Path challenges measure this round trip, and no peer can respond to a challenge before it
+// arrives.
 func (d *doubt) lookAtWindow(c *srd.Conn) {
 	now := d.host.Engine().Now()
 	if d.Pulled == 0 {
@@ -155,7 +158,8 @@ func (d *doubt) lookAtWindow(c *srd.Conn) {
 	}
 }
 
-// lookAtLies checks that lies take time: each lie beyond liesFree doubles the minimum time.
+// lookAtLies checks the rate of invalid acknowledgements. Each one beyond liesFree doubles the
+// minimum time.
 func (d *doubt) lookAtLies(n uint64) {
 	now := d.host.Engine().Now()
 	switch {
@@ -167,5 +171,5 @@ func (d *doubt) lookAtLies(n uint64) {
 	}
 }
 
-// Account implements App: no message is expected.
+// Account implements App. It checks nothing, because no message to a liar must arrive.
 func (d *doubt) Account(*srd.Conn) {}

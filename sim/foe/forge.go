@@ -11,38 +11,38 @@ import (
 )
 
 const (
-	// floodStep is the number of packets of a flood that arrive at once. Single packets
-	// would need one simulation event each.
+	// floodStep is the number of packets of a flood that arrive at the same time. Arrivals one by
+	// one would need one simulation event for each packet.
 	floodStep = 8
-	// cookiesHeld is the number of cookies that a tap keeps.
+	// cookiesHeld is the number of cookies that a tap stores.
 	cookiesHeld = 16
-	// mostForged is the number of forged initiations that a tap sends one by one. Each costs
-	// the host two Diffie-Hellman operations, which the simulation has to compute as well.
+	// mostForged bounds the number of forged initiations that a tap sends one by one. Each forged
+	// initiation costs two Diffie-Hellman operations, which the simulation must compute as well.
 	mostForged = 60
 )
 
-// forger makes forged packets for a tap, with public keys alone.
+// forger creates forged packets for a tap, and has only public keys.
 type forger struct {
 	made    int
 	noise   *net.Packet // the last forged initiation, from an address of the tap's
 	cookies []held
 }
 
-// held is a cookie that was sent to one of the tap's addresses.
+// held is a cookie that a host sent to one of the tap's addresses.
 type held struct {
 	at     netip.AddrPort
 	cookie liar.Cookie
 }
 
-// forged returns a packet from the tap with these addresses.
+// forged returns a packet from the tap with the given addresses.
 func forged(src, dst netip.AddrPort, data []byte) *net.Packet {
 	q := net.UDP(src, dst, data)
 	q.Forged = true
 	return q
 }
 
-// answer sends an answer to an outgoing initiation before the peer can. It also starts a
-// flood that waits for an initiation.
+// answer sends a forged response to an outgoing initiation before the peer can respond. answer also
+// starts a flood that waits for an initiation.
 func (t *Tap) answer(p *net.Packet) {
 	if v := t.waits; v != nil {
 		t.waits = nil
@@ -56,7 +56,8 @@ func (t *Tap) answer(p *net.Packet) {
 	}
 }
 
-// answerFalsely answers an initiation some time later, from its destination or elsewhere.
+// answerFalsely sends a forged response to an initiation after a delay, from the initiation's
+// destination or another address.
 func (t *Tap) answerFalsely(p *net.Packet) {
 	from := p.Dst
 	if t.rng.IntN(2) == 0 {
@@ -104,8 +105,8 @@ func (t *Tap) forge(p *net.Packet) {
 	t.inject("forges", q)
 }
 
-// read handles a packet to one of the tap's addresses. The tap answers an initiation with a
-// false cookie, and keeps a received cookie for its own forged initiations.
+// read handles a packet to one of the tap's addresses. The tap responds to an initiation with a
+// false cookie, and stores a received cookie for its own forged initiations.
 func (t *Tap) read(p *net.Packet) {
 	if t.ground == nil {
 		return
@@ -128,8 +129,8 @@ func (t *Tap) read(p *net.Packet) {
 	}
 }
 
-// aim prepares a flood. A flood of responses may wait for the first initiation, as an
-// observer would. Responses do most harm during a handshake attempt.
+// aim prepares a flood of packets. Like a real observer, a flood of responses may wait for the
+// first initiation. Forged responses do most harm during a handshake attempt.
 func (t *Tap) aim(v Flood) {
 	if v.Kind == FloodResponses && t.rng.IntN(2) == 0 {
 		t.waits = &v
@@ -138,7 +139,7 @@ func (t *Tap) aim(v Flood) {
 	t.engine.At(net.Start.Add(v.At), func() { t.flood(v, v.N) })
 }
 
-// flood delivers the remaining packets (left) to the host.
+// flood delivers the remaining packets of a flood (left) to the host.
 func (t *Tap) flood(v Flood, left int) {
 	p := t.kept.any(t.rng)
 	if p == nil && v.Kind != FloodResponses || t.foes.Ports == 0 {
@@ -154,7 +155,7 @@ func (t *Tap) flood(v Flood, left int) {
 	}
 }
 
-// flooded makes one packet of a flood to the destination of p.
+// flooded creates one packet of a flood to the destination of p.
 func (t *Tap) flooded(kind int, p *net.Packet) *net.Packet {
 	switch kind {
 	case FloodNoise:

@@ -7,12 +7,13 @@ import (
 	"github.com/srdtun/srdtun/sim/net"
 )
 
-// Ground is the adversaries' view of the network: all hosts and the nodes in front of
+// Ground holds the part of the network that adversaries use: all hosts and the nodes in front of
 // each host.
 type Ground struct {
 	Engine *net.Engine
 	Places []*Place // by host
-	// Addr returns the address of the network that stands for an IPv4 address.
+	// Addr maps an IPv4 address to the corresponding address of the simulated network, which may be
+	// IPv6.
 	Addr func(netip.Addr) netip.Addr
 }
 
@@ -25,7 +26,7 @@ type Place struct {
 	Passive bool // it knows no address of its peers
 }
 
-// place returns the Place of a node, or nil if the node is no host.
+// place returns the Place of a node, or nil if the node is not a host.
 func (g *Ground) place(n net.Node) *Place {
 	for _, p := range g.Places {
 		if net.Node(p.Host) == n {
@@ -65,13 +66,13 @@ func (g *Ground) route(a netip.Addr, to net.Node) {
 	}
 }
 
-// muteAddr is an address of no host, from which others forge packets.
+// muteAddr returns an address that no host has, and from which adversaries send forged packets.
 func muteAddr(n int) netip.Addr { return netip.AddrFrom4([4]byte{198, 18, 0, byte(n)}) }
 
-// mailAddr is the address at which the attacker in front of a host receives packets.
+// mailAddr returns an address at which the attacker in front of a host receives packets.
 func mailAddr(host, n int) netip.Addr { return netip.AddrFrom4([4]byte{198, 19, byte(host), byte(n)}) }
 
-// hole receives packets to mute addresses and drops them.
+// hole drops all packets to mute addresses.
 type hole struct {
 	engine *net.Engine
 	noun   net.Noun

@@ -14,20 +14,20 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// These are bounds of a lying peer's memory and of its times.
+// These constants bound a lying peer's memory and times.
 const (
-	// sessionsKept is the number of sessions whose keys the liar keeps.
+	// sessionsKept is the number of sessions whose keys the liar stores.
 	sessionsKept = 3
 	seenKept     = 8
 	secretsKept  = 16
 	// ackAfter is the usual delay of the liar's acknowledgements.
 	ackAfter = time.Millisecond
-	// ackLater is a longer delay that leaves more packets in flight, because only a skipped
-	// number between two of them is a trap.
+	// ackLater is a longer delay of acknowledgements that leaves more packets in flight, because a
+	// trap is a skipped packet number between two packets in flight.
 	ackLater = 10 * time.Millisecond
 )
 
-// Lies describes the lying peer in a run. There is a lying peer if Every is not 0.
+// Lies describes the lying peer of a run. A run has a lying peer if Every is not 0.
 type Lies struct {
 	Every  time.Duration // mean time between its acts
 	Acts   []int         // the acts it chooses from
@@ -54,9 +54,9 @@ func (x *Lies) String() string {
 	return s
 }
 
-// Liar is a configured, authenticated peer of all hosts that lies. It has several
-// addresses. Hosts know at most the first of them. It also sends from addresses that it
-// does not own.
+// Liar is a lying peer that is configured and authenticated at all hosts. The liar has several
+// addresses. The hosts' configurations contain at most the liar's first address. The liar also
+// sends from addresses that it does not own.
 type Liar struct {
 	Lies
 
@@ -69,7 +69,7 @@ type Liar struct {
 	ends   []*end
 }
 
-// end is the liar's state for one host.
+// end holds the liar's state for one host.
 type end struct {
 	l     *Liar
 	h     *host.Host
@@ -94,18 +94,18 @@ type end struct {
 	told     int // packets with responses that came
 }
 
-// unacked is a packet with messages that was not acknowledged.
+// unacked is a packet with messages that the liar has not acknowledged.
 type unacked struct {
 	pn uint64
 	at mono.Time
 }
 
-// liarAddrs is the number of the liar's addresses.
+// liarAddrs is the number of addresses that the liar has.
 const liarAddrs = 3
 
 func liarAddr(n int) netip.Addr { return netip.AddrFrom4([4]byte{192, 0, 2, byte(1 + n)}) }
 
-// AddLiar puts a lying peer into the network and the configurations of all hosts.
+// AddLiar adds a lying peer to the network and to the configurations of all hosts.
 func (g *Ground) AddLiar(x Lies) *Liar {
 	e, first := g.Engine, g.Places[0].Host
 	cfg := host.Config{Offers: first.Offers}
@@ -127,16 +127,16 @@ func (g *Ground) AddLiar(x Lies) *Liar {
 	return l
 }
 
-// above makes the application that a host runs on its connection to the liar.
+// above creates the application of a host on its connection to the liar.
 func (l *Liar) above(h *host.Host, gen uint16) host.App {
 	return newDoubt(h, l.host.Index, gen, l.Blank)
 }
 
-// liarQueue is the queue size in bytes of a link to the liar. It is so large that no packet
-// is dropped for lack of space.
+// liarQueue is the queue size in bytes of a link to or from the liar. The queue is so large that it
+// never overflows.
 const liarQueue = 8 << 20
 
-// meet creates links between the liar and host i.
+// meet creates the links between the liar and host i.
 func (l *Liar) meet(i int, p *Place, psk handshake.PSK) {
 	e := l.engine
 	v := &end{l: l, h: p.Host, place: p, open: map[uint16]unacked{}, p: liar.New(liar.Config{
@@ -150,7 +150,7 @@ func (l *Liar) meet(i int, p *Place, psk handshake.PSK) {
 	l.ends = append(l.ends, v)
 }
 
-// Begin starts the lies, which continue until the faults of the run end.
+// Begin starts the liar's attacks, which continue until the faults of the run end.
 func (l *Liar) Begin(until time.Duration) {
 	for _, v := range l.ends {
 		l.engine.After(l.wait(), v.call)
@@ -166,7 +166,7 @@ func (l *Liar) Begin(until time.Duration) {
 	}
 }
 
-// End stops the lies.
+// End stops the liar's attacks.
 func (l *Liar) End() {
 	if l.Leaves {
 		for _, v := range l.ends {
@@ -178,15 +178,15 @@ func (l *Liar) End() {
 
 func (l *Liar) wait() time.Duration { return 1 + time.Duration(l.rng.ExpFloat64()*float64(l.Every)) }
 
-// Receive implements Node for a packet from the host.
+// Receive implements net.Node for a packet from the host.
 func (v *end) Receive(p *net.Packet) {
 	if p.Origin.By != net.Node(v.h) || v.gone {
 		return // a stranger's
 	}
 	l := v.l
 	if !v.nearly(p) || handshake.Kind(p.Data) != 0 {
-		// A response proves an address if it went only to this address and its keys are
-		// used.
+		// A handshake response proves an address if the response was sent only to this address and
+		// its keys are used.
 		l.host.Witness(p)
 	}
 	if v.seen = append(v.seen, p.Src); len(v.seen) > seenKept {
@@ -207,7 +207,7 @@ func (v *end) Receive(p *net.Packet) {
 	}
 }
 
-// answer answers an initiation, and answers copies of the newest one with the same
+// answer responds to an initiation, and responds to copies of the newest initiation with the same
 // response.
 func (v *end) answer(p *net.Packet) {
 	if !bytes.Equal(p.Data, v.met) {
@@ -221,7 +221,7 @@ func (v *end) answer(p *net.Packet) {
 	v.send(p.Dst, p.Src, v.answered)
 }
 
-// first uses the keys of a handshake that the liar began.
+// first sends the first packet under the keys of a handshake that the liar initiated.
 func (v *end) first(s *liar.Session, p *net.Packet) {
 	from := p.Dst
 	if v.lured.IsValid() {
@@ -248,7 +248,7 @@ func (v *end) session() *liar.Session {
 	return v.sessions[len(v.sessions)-1]
 }
 
-// data handles a packet under session keys.
+// data handles a packet that is encrypted with session keys.
 func (v *end) data(p *net.Packet) {
 	for i := len(v.sessions) - 1; i >= 0; i-- {
 		s := v.sessions[i]
@@ -268,7 +268,7 @@ func (v *end) data(p *net.Packet) {
 	}
 }
 
-// frames usually answers the frames of a packet as an honest peer would.
+// frames handles the frames of a packet, and in most cases responds as an honest peer would.
 func (v *end) frames(s *liar.Session, p *net.Packet, h *liar.Header, plain []byte) {
 	responses, ack := 0, false
 	liar.Each(plain, func(f *liar.Frame) {
@@ -303,7 +303,7 @@ func (v *end) frames(s *liar.Session, p *net.Packet, h *liar.Header, plain []byt
 	}
 }
 
-// challenged answers a challenge at the address from which it came.
+// challenged responds to a path challenge at the address from which the challenge came.
 func (v *end) challenged(s *liar.Session, p *net.Packet, slot uint16, secret liar.Secret) {
 	if v.nearly(p) {
 		secret[len(secret)-1-v.l.rng.IntN(8)] ^= byte(1 + v.l.rng.IntN(255))
@@ -316,10 +316,10 @@ func (v *end) challenged(s *liar.Session, p *net.Packet, slot uint16, secret lia
 	v.send(p.Dst, p.Src, s.Seal(slot, liar.Frames{}.Response(secret).Pad(min(len(p.Data), 1200))))
 }
 
-// nearly reports whether the secret in p is to be returned with an error.
+// nearly reports whether the liar responds to the challenge in p with a wrong secret.
 func (v *end) nearly(p *net.Packet) bool { return v.l.Near && p.Dst.Addr() != v.l.addrs[0] }
 
-// acknowledge acknowledges all packets that arrived, or most of them.
+// acknowledge sends an acknowledgement for all or most of the received packets.
 func (v *end) acknowledge(from, to netip.AddrPort) {
 	v.acking = false
 	s := v.session()
@@ -336,7 +336,7 @@ func (v *end) acknowledge(from, to netip.AddrPort) {
 	v.send(from, to, s.Seal(0, f))
 }
 
-// send sends a packet to the host, from any address.
+// send sends a packet to the host from any source address.
 func (v *end) send(from, to netip.AddrPort, b []byte) {
 	trap := v.trap
 	v.trap = false // also if this one cannot be sent: the next packet is another
@@ -362,7 +362,7 @@ func (v *end) to() netip.AddrPort {
 	return netip.AddrPortFrom(addrs[v.l.rng.IntN(len(addrs))], host.FirstPort+uint16(v.l.rng.IntN(v.h.Ports)))
 }
 
-// own returns one of the liar's addresses. Hosts expect the liar at its first address.
+// own returns one of the liar's addresses. Hosts expect packets of the liar from its first address.
 func (v *end) own() netip.AddrPort {
 	if v.l.rng.IntN(2) == 0 {
 		return netip.AddrPortFrom(v.l.addrs[0], host.FirstPort)
@@ -370,7 +370,7 @@ func (v *end) own() netip.AddrPort {
 	return netip.AddrPortFrom(v.l.addrs[v.l.rng.IntN(len(v.l.addrs))], v.port())
 }
 
-// others returns a mute address that the liar does not own.
+// others returns a mute address, which the liar does not own.
 func (v *end) others() netip.AddrPort {
 	mute := v.place.Tap.mute
 	if len(mute) == 0 {

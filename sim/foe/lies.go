@@ -10,14 +10,14 @@ import (
 	"github.com/srdtun/srdtun/srd/liar"
 )
 
-// Act is one attack that a liar makes with its keys.
+// Act is one attack that a liar performs with its session keys.
 type Act struct {
 	Name    string
 	do      func(v *end, s *liar.Session)
 	Records bool // it acknowledges packets
 }
 
-// Acts lists all kinds of attacks.
+// Acts lists all attacks of a liar.
 var Acts = [...]Act{
 	{"challenges", func(v *end, s *liar.Session) { v.challenges(s, v.own()) }, false},
 	{"challenges from V", func(v *end, s *liar.Session) { v.challenges(s, v.others()) }, false},
@@ -45,17 +45,17 @@ var Acts = [...]Act{
 	{"old keys", (*end).oldKeys, false},
 }
 
-// These are the bounds of one attack.
+// These constants bound a single attack.
 const (
 	mostChallenges = 65 // in a packet of 1,200 bytes
 	scattered      = 40 // packets
-	// trapFresh is how long an unacknowledged packet is certainly in flight. During this
-	// time the sender remembers the numbers that it skipped after this packet.
+	// trapFresh is the time for which an unacknowledged packet is certainly in flight. During this
+	// time the sender stores the packet numbers that it skipped after this packet.
 	trapFresh = 20 * time.Millisecond
 	wilds     = 30 // messages
 )
 
-// act makes one of the drawn attacks.
+// act performs one of the attacks drawn for this run.
 func (v *end) act() {
 	if len(v.l.Acts) == 0 {
 		return
@@ -70,10 +70,10 @@ func (v *end) act() {
 	a.do(v, s)
 }
 
-// call begins a handshake.
+// call initiates a handshake from one of the liar's addresses.
 func (v *end) call() { v.callFrom(v.own(), 1) }
 
-// callFrom begins a handshake from an address, with a number of copies.
+// callFrom initiates a handshake from an address, and sends several copies of the initiation.
 func (v *end) callFrom(from netip.AddrPort, copies int) {
 	now := v.l.engine.Now()
 	b := v.p.Call(now, handshake.TimestampOf(time.Unix(2e9, 0).Add(now.Sub(0))))
@@ -83,8 +83,8 @@ func (v *end) callFrom(from netip.AddrPort, copies int) {
 	}
 }
 
-// lures calls from the liar's own address, lets a copy come from V, a mute address, and
-// then uses the keys from V.
+// lures sends an initiation from the liar's own address and a copy from V, a mute address. Then it
+// uses the session keys from V.
 func (v *end) lures(*liar.Session) {
 	now := v.l.engine.Now()
 	b := v.p.Call(now, handshake.TimestampOf(time.Unix(2e9, 0).Add(now.Sub(0))))
@@ -94,7 +94,7 @@ func (v *end) lures(*liar.Session) {
 	v.send(v.lured, to, b)
 }
 
-// restarts makes the liar appear as a new process.
+// restarts makes the liar's next handshake that of a new process.
 func (v *end) restarts(*liar.Session) {
 	v.p.Restart()
 	v.book, v.number = liar.Book{}, 0
@@ -118,8 +118,8 @@ func (v *end) challenges(s *liar.Session, from netip.AddrPort) {
 	}
 }
 
-// asks sends one challenge from an address that sends nothing else. So the host may send
-// next to nothing there.
+// asks sends one path challenge from an address that sends no other packet. Therefore the host may
+// send almost nothing to this address.
 func (v *end) asks(s *liar.Session) {
 	a := netip.AddrFrom4([4]byte{198, 18, byte(1 + v.l.rng.IntN(200)), byte(v.l.rng.IntN(256))})
 	v.asked++
@@ -134,7 +134,8 @@ func (v *end) guesses(s *liar.Session) {
 	v.send(v.others(), v.to(), s.Seal(0, f))
 }
 
-// borrows returns secrets, which came to the liar's own addresses, from V.
+// borrows sends responses from V with challenge secrets that the host sent to the liar's own
+// addresses.
 func (v *end) borrows(s *liar.Session) {
 	f := liar.Frames{}
 	for _, x := range v.secrets {
@@ -149,8 +150,8 @@ func (v *end) acksNever(s *liar.Session) {
 	v.send(v.own(), v.to(), s.Seal(0, liar.Frames{}.Ack(v.book.FirstMissing()+uint64(v.l.rng.IntN(3)), 0, []liar.Record{r}, nil)))
 }
 
-// acksLeftOut acknowledges the last skipped number of a slot, together with the newest
-// number.
+// acksLeftOut acknowledges the last packet number that the host skipped in a slot, together with
+// the newest number.
 func (v *end) acksLeftOut(s *liar.Session) {
 	for _, slot := range v.book.Slots(srdSlots) {
 		out, highest := v.book.LeftOut(slot), v.book.Highest(slot)
@@ -166,10 +167,10 @@ func (v *end) acksLeftOut(s *liar.Session) {
 	}
 }
 
-// srdSlots is the number of slots that a peer's packets may have.
+// srdSlots is the number of path slots that a peer's packets may name.
 const srdSlots = 257
 
-// acksBlindly acknowledges messages that may have been sent but have not arrived.
+// acksBlindly acknowledges messages that have not arrived but may have been sent.
 func (v *end) acksBlindly(s *liar.Session) {
 	words := make([]uint64, 1+v.l.rng.IntN(96))
 	for i := range words {
@@ -180,8 +181,8 @@ func (v *end) acksBlindly(s *liar.Session) {
 	v.send(v.own(), v.to(), s.Seal(0, liar.Frames{}.Ack(first, v.l.rng.Uint32(), nil, words)))
 }
 
-// imm makes a message's immediate: the kind that the overlay writes, or the kind of a
-// message between other hosts.
+// imm returns the immediate of a message, as the overlay writes it, or as a stream between other
+// hosts does.
 func (v *end) imm(seq uint32, offset, length uint16) *liar.Imm {
 	var b liar.Imm
 	if v.l.rng.IntN(8) == 0 {
@@ -216,7 +217,8 @@ func (v *end) farAhead(s *liar.Session) {
 	v.send(v.own(), v.to(), s.Seal(0, f))
 }
 
-// wildFrames sends frames of one byte, each as far ahead of the previous one as is allowed.
+// wildFrames sends frames of one byte, whose sequence numbers differ by as much as is allowed, or
+// more.
 func (v *end) wildFrames(s *liar.Session) {
 	f := liar.Frames{}
 	step := []uint32{1, 4096, 8191, 8192, 1 << 31}[v.l.rng.IntN(5)]
@@ -271,7 +273,7 @@ func (v *end) nonsense(s *liar.Session) {
 	v.send(v.own(), v.to(), s.Seal(uint16(v.l.rng.IntN(3)), f))
 }
 
-// scatter sends from many addresses and ports.
+// scatter sends packets from many addresses and ports.
 func (v *end) scatter(s *liar.Session, from func() netip.AddrPort) {
 	to := v.to()
 	for range scattered {
@@ -279,7 +281,7 @@ func (v *end) scatter(s *liar.Session, from func() netip.AddrPort) {
 	}
 }
 
-// slots uses many slots, and skips numbers.
+// slots sends packets on many path slots, and skips packet numbers.
 func (v *end) slots(s *liar.Session) {
 	for range scattered {
 		slot := uint16(v.l.rng.IntN(300))

@@ -5,24 +5,24 @@ import (
 	"time"
 )
 
-// Strangers describe the attacks of strangers and observers in a run. The zero value has no
-// attacks.
+// Strangers describes the attacks of strangers and observers in a run. The zero value describes a
+// run without such attacks.
 type Strangers struct {
 	Mute, Mail, Ports int
 
 	Race  float64 // chance that a packet is overtaken by a copy from elsewhere
 	Lure  float64 // chance that it overtakes an initiation and the next packets, all from one address
 	Crowd float64 // chance that it copies an initiation from many addresses at once
-	// Relay is the chance that the tap relays packets between the address of such a copy
-	// and the packet's source. It relays until the faults of the run end. So the path
-	// works, and then dies.
+	// Relay is the chance that the tap relays packets between the address of an overtaking copy and
+	// the packet's source. The tap relays these packets until the faults of the run end. The
+	// relayed path thus works at first, and then fails.
 	Relay     float64
 	Cookies   float64 // chance that the tap answers an initiation with a false cookie
 	Responses float64 // chance that it answers one with a false response
 	Floods    []Flood
 }
 
-// Flood is a large number of packets in a short time.
+// Flood describes a large number of packets in a short time.
 type Flood struct {
 	At   time.Duration
 	Host int
@@ -31,7 +31,7 @@ type Flood struct {
 	Rate float64 // a second
 }
 
-// These are the kinds of floods.
+// These constants are the kinds of floods.
 const (
 	FloodNoise     = iota // forged initiations, with the right MACs
 	FloodCopies           // copies of a captured initiation, from everywhere

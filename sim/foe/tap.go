@@ -12,26 +12,28 @@ import (
 )
 
 const (
-	// capturesKept bounds the number of packets that a tap keeps. callsKept bounds its
-	// handshake packets, which may belong to former processes and keys.
+	// capturesKept bounds the number of packets that a tap stores. callsKept bounds the number of
+	// stored handshake packets, which may belong to former processes and keys.
 	capturesKept = 128
 	callsKept    = 64
-	// callShare is how often the tap chooses a handshake packet for an attack.
+	// callShare is the chance that the tap replays a handshake packet rather than another packet.
 	callShare = 0.3
-	// lureNext is the number of packets after an initiation that the tap overtakes as well.
+	// lureNext is the number of packets after an initiation whose copies the tap also delivers
+	// first.
 	lureNext = 12
-	// relayed is the number of relays that a tap keeps.
+	// relayed is the number of addresses from which a tap relays packets.
 	relayed = 256
 	mac2Len = 16
-	// mostCrowd is the number of addresses that may send copies of an initiation at once.
-	// The host answers fewer copies than that.
+	// mostCrowd is the largest number of addresses that send copies of one initiation at the same
+	// time. The host responds to fewer copies than mostCrowd.
 	mostCrowd = 24
 )
 
-// Tap is an attacker on the link in front of a host: it sees all incoming and outgoing
-// packets. It may replay a packet from anywhere, or make its copy arrive first. It may also
-// reflect, spoil or invent packets. It knows public keys. It cannot break cryptography, and
-// cannot drop packets. It also receives packets to its own addresses.
+// Tap is an attacker on the link in front of a host, and observes all incoming and outgoing
+// packets. A tap may replay a packet from any address, or deliver a copy before the original. A tap
+// may also reflect, corrupt or invent packets. The hosts' public keys are available to a tap. A tap
+// cannot break cryptography, and cannot drop packets. A tap also receives packets to its own
+// addresses.
 type Tap struct {
 	To   net.Node
 	Back net.Node   // next node for the host's packets, to reflect some
@@ -63,17 +65,17 @@ type Tap struct {
 	forger forger
 }
 
-// lure is an address from which copies overtake the first packets of a handshake.
+// lure is an address from which copies of a handshake's first packets arrive before the originals.
 type lure struct {
 	from netip.AddrPort
 	who  netip.Addr // source of the packets
 	left int
 }
 
-// relay is one of the tap's addresses from which it relays packets.
+// relay is an address of the tap from which the tap relays packets to another address.
 type relay struct{ at, to netip.AddrPort }
 
-// captures are packets that the tap has seen. A new capture replaces the oldest.
+// captures stores packets that the tap has observed. A new packet replaces the oldest one.
 type captures struct {
 	packets []*net.Packet
 	seen    int
@@ -88,7 +90,7 @@ func (c *captures) add(p *net.Packet, most int) {
 	c.seen++
 }
 
-// any returns a random capture, or nil if there are none.
+// any returns a random stored packet, or nil if there are none.
 func (c *captures) any(rng *rand.Rand) *net.Packet {
 	if len(c.packets) == 0 {
 		return nil
@@ -96,7 +98,7 @@ func (c *captures) any(rng *rand.Rand) *net.Packet {
 	return c.packets[rng.IntN(len(c.packets))]
 }
 
-// newest returns the newest capture, or nil if there are none.
+// newest returns the newest stored packet, or nil if there are none.
 func (c *captures) newest() *net.Packet {
 	if len(c.packets) == 0 {
 		return nil
@@ -104,12 +106,12 @@ func (c *captures) newest() *net.Packet {
 	return c.packets[(c.seen-1)%len(c.packets)]
 }
 
-// NewTap returns a tap in front of a host. The host's packets go to the node back.
+// NewTap returns a tap in front of a host. The tap passes the host's packets to the node back.
 func NewTap(e *net.Engine, name string, addr netip.Addr, h *host.Host, back net.Node) *Tap {
 	return &Tap{To: h, Back: back, Addr: addr, host: h, engine: e, noun: e.Name(name), rng: e.Fork()}
 }
 
-// Receive implements Node for a packet to the host.
+// Receive implements net.Node for a packet to the host.
 func (t *Tap) Receive(p *net.Packet) {
 	t.kept.add(p, capturesKept)
 	kind := handshake.Kind(p.Data)
@@ -133,10 +135,10 @@ func (t *Tap) Receive(p *net.Packet) {
 	t.To.Receive(p)
 }
 
-// dares draws whether an act happens. For a chance of zero it uses no randomness.
+// dares draws whether an attack happens. With a chance of zero, dares draws no random number.
 func (t *Tap) dares(chance float64) bool { return chance > 0 && t.rng.Float64() < chance }
 
-// overtake delivers a copy of p from another address before p.
+// overtake delivers a copy of p from another address before p itself.
 func (t *Tap) overtake(p *net.Packet) {
 	from := t.elsewhere()
 	if t.dares(t.foes.Relay) {
@@ -152,19 +154,19 @@ func (t *Tap) overtake(p *net.Packet) {
 	t.inject("races", t.from(from, p))
 }
 
-// Out returns the node for packets that the host sends to next.
+// Out returns the node for packets from the host, which the tap passes on to next.
 func (t *Tap) Out(next net.Node) net.Node { return out{t, next} }
 
 // Own returns the node for packets to the tap's own addresses.
 func (t *Tap) Own() net.Node { return sink{t} }
 
-// out handles the host's outgoing packets.
+// out is the node for the host's outgoing packets.
 type out struct {
 	t    *Tap
 	next net.Node
 }
 
-// Receive implements Node.
+// Receive implements net.Node for a packet from the host.
 func (o out) Receive(p *net.Packet) {
 	if handshake.Kind(p.Data) == handshake.TypeInitiation {
 		o.t.called.add(p, callsKept)
@@ -173,7 +175,7 @@ func (o out) Receive(p *net.Packet) {
 	o.next.Receive(p)
 }
 
-// sink receives packets to the tap's own addresses.
+// sink is the node for packets to the tap's own addresses.
 type sink struct{ t *Tap }
 
 func (s sink) Receive(p *net.Packet) { s.t.collect(p) }
@@ -192,8 +194,8 @@ func (t *Tap) collect(p *net.Packet) {
 	t.read(p)
 }
 
-// elsewhere draws an address and port: a mute address, one of the tap's, or another port of
-// a packet's source.
+// elsewhere draws a source address and port: a mute address, one of the tap's addresses, or another
+// port of a packet's source.
 func (t *Tap) elsewhere() netip.AddrPort {
 	addr, ports := t.Addr, max(1, t.foes.Ports)
 	switch n := t.rng.IntN(10); {
@@ -224,7 +226,7 @@ func (t *Tap) inject(what string, p *net.Packet) {
 	t.To.Receive(p)
 }
 
-// Harass attacks at random intervals, until a given time after the start.
+// Harass attacks at random intervals, until a given time after the start of the simulation.
 func (t *Tap) Harass(every, until time.Duration) {
 	var again func()
 	again = func() {
@@ -237,7 +239,7 @@ func (t *Tap) Harass(every, until time.Duration) {
 	t.engine.After(every, again)
 }
 
-// Attack makes one random attack.
+// Attack performs one random attack.
 func (t *Tap) Attack() {
 	from := &t.kept
 	if t.rng.Float64() < callShare {
@@ -272,8 +274,8 @@ func (t *Tap) Attack() {
 	}
 }
 
-// spoil corrupts some bytes of a packet. A handshake packet that differs only in mac2 is
-// still valid if the receiver does not require mac2.
+// spoil returns a copy of a packet with some corrupted bytes. A handshake packet that differs only
+// in mac2 is still valid if the receiver does not require mac2.
 func (t *Tap) spoil(p *net.Packet) *net.Packet {
 	c := *p
 	c.Data = append([]byte(nil), p.Data...)
@@ -295,7 +297,7 @@ func (t *Tap) cut(p *net.Packet) *net.Packet {
 	return &c
 }
 
-// invent makes a random packet with a valid beginning.
+// invent creates a packet of random bytes after a valid beginning.
 func (t *Tap) invent(p *net.Packet) *net.Packet {
 	c := *p
 	c.Forged = true
@@ -305,7 +307,7 @@ func (t *Tap) invent(p *net.Packet) *net.Packet {
 	return &c
 }
 
-// Calm stops all attacks that a tap makes by itself.
+// Calm stops all attacks that a tap performs on its own.
 func (t *Tap) Calm() {
 	t.foes, t.waits = Strangers{}, nil
 	t.Race = 0

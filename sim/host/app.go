@@ -5,36 +5,37 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// App is the application of a connection, as in srd/loop. It is a Stream of messages
-// without the overlay, or a Tunnel that carries inner packets. It numbers its messages or
-// packets from 0, and records what happened to each.
+// App is the application that sends and receives on a connection, as in srd/loop. An App is either
+// a Stream of messages without the overlay, or a Tunnel that carries inner packets. An App numbers
+// its messages or inner packets from 0, and records the outcome of each.
 type App interface {
 	srd.Source
-	// Pending reports whether the application has something to send.
+	// Pending reports whether the application has data to send.
 	Pending() bool
-	// Deliver handles a message that has arrived.
+	// Deliver handles a received message.
 	Deliver(now mono.Time, m *srd.Message)
-	// Restarted reports that the peer is a new process.
+	// Restarted is called when the peer is a new process.
 	Restarted(now mono.Time)
-	// Advance lets time pass on connection c; Deadline returns when to call it next.
+	// Advance handles the passing of time on connection c. Deadline returns the time of the next
+	// call.
 	Advance(now mono.Time, c *srd.Conn)
 	Deadline() mono.Time
 
-	// Offer adds a batch to send; Withdraw removes the part that was not pulled yet.
+	// Offer adds a batch to send. Withdraw removes the part of the batches that was not pulled yet.
 	Offer(Batch)
 	Withdraw()
-	// Begun returns how many items have been numbered so far.
+	// Begun returns how many items (messages or inner packets) have been numbered so far.
 	Begun() int
-	// Undelivered counts the items from number first on that have not arrived, and returns the
-	// first such item.
+	// Undelivered counts the items that have not arrived, beginning with number first, and returns
+	// the first such item.
 	Undelivered(first int) (n, example int)
 	// Dropped returns how many items were dropped on purpose before they were pulled.
 	Dropped() int
-	// Open returns how many items the transport, or the app itself, still holds.
+	// Open returns how many items the transport or the application still stores.
 	Open() int
-	// Sending returns how many of the open items this end is sending.
+	// Sending returns how many of the open items this end still has to send or to repair.
 	Sending() int
-	// Look checks invariants between turns, and Account checks invariants at the end.
+	// Look checks invariants during the run. Account checks invariants at the end of the run.
 	Look(c *srd.Conn)
 	Account(c *srd.Conn)
 }
@@ -42,7 +43,7 @@ type App interface {
 // Bare is an App that uses the transport directly.
 type Bare struct{ *Stream }
 
-// Deliver implements App. The other side's stream checks the message.
+// Deliver implements App. The sending side's stream checks the message.
 func (b Bare) Deliver(_ mono.Time, m *srd.Message) { b.audit.Arrived(b.To, b.From, m) }
 
 func (b Bare) Restarted(mono.Time)          {}
@@ -53,7 +54,7 @@ func (b Bare) Begun() int                   { return b.Pulled }
 // Sending implements App.
 func (b Bare) Sending() int { return b.Open() }
 
-// Dropped implements App.
+// Dropped implements App. A Bare application never drops a message before the transport pulls it.
 func (b Bare) Dropped() int { return 0 }
 
 // Look implements App.
@@ -69,8 +70,8 @@ func (b Bare) Look(c *srd.Conn) {
 	}
 }
 
-// Account implements App. Each message must be delivered, given up, or excused by a
-// restart, and each payload must be returned.
+// Account implements App. Each message must have been delivered, given up, or excused by a restart,
+// and each payload must have been returned.
 func (b Bare) Account(c *srd.Conn) {
 	x := c.Stats()
 	void := int(x.Drops[srd.DropIncarnation] + x.Drops[srd.DropSessionOld])

@@ -12,7 +12,7 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// Audit checks the invariants of a simulation. The first breach ends the run.
+// Audit checks the invariants of a simulation. The first violated invariant ends the run.
 type Audit struct {
 	engine  *net.Engine
 	err     error
@@ -23,13 +23,13 @@ type Audit struct {
 	taken   map[nonce]map[uint64]bool // packets that were opened and accepted
 }
 
-// key is the audit's record of the keys with which a host sends.
+// key holds the age and use of a key with which a host sends.
 type key struct {
 	first   mono.Time // when they were first used
 	packets uint64
 }
 
-// nonce is one packet number space: a host's sending keys, by the receiver index of the
+// nonce identifies a packet number space by the sending host's keys, the receiver index of the
 // other side, and the path slot.
 type nonce struct {
 	host  int
@@ -42,7 +42,7 @@ func NewAudit(e *net.Engine) *Audit {
 	return &Audit{engine: e, nonces: map[nonce]uint64{}, keys: map[nonce]*key{}, taken: map[nonce]map[uint64]bool{}}
 }
 
-// Err returns the first breach, or nil.
+// Err returns the first violated invariant, or nil.
 func (a *Audit) Err() error { return a.err }
 
 // Fail records a violated invariant, which ends the run.
@@ -75,7 +75,7 @@ func (a *Audit) NewStream(from, to int, gen uint16, rng *rand.Rand) *Stream {
 	return s
 }
 
-// Arrived handles a message that a connection between two hosts has delivered.
+// Arrived records a message that a connection between two hosts has delivered.
 func (a *Audit) Arrived(from, at int, m *srd.Message) {
 	host, gen := int(m.Imm[0]), binary.BigEndian.Uint16(m.Imm[1:])
 	for i := len(a.streams) - 1; i >= 0; i-- {
@@ -87,9 +87,8 @@ func (a *Audit) Arrived(from, at int, m *srd.Message) {
 	a.Fail("host %d got a message as from %d that says host %d, process %d", at, from, host, gen)
 }
 
-// Sealed handles an outgoing packet. The packet numbers of one key and slot must rise, so
-// that no nonce is used twice. The age of a key and its number of packets must stay within
-// their bounds.
+// Sealed checks an outgoing packet. The packet numbers of one key and slot must increase, so that
+// no nonce is used twice. A key's age and its number of packets must stay within their bounds.
 func (a *Audit) Sealed(host int, b []byte, c *Config) {
 	index, ok := srd.DataIndex(b)
 	if !ok {
@@ -113,15 +112,15 @@ func (a *Audit) Sealed(host int, b []byte, c *Config) {
 	}
 }
 
-// These are the age and the number of packets at which keys are renewed (docs/design.md).
-// Sealed allows half as much age again, and twice the packets.
+// These constants are the age and the number of packets at which a host replaces its keys
+// (docs/design.md). Sealed allows one and a half times this age, and twice this number of packets.
 const (
 	keyLife    = 120 * time.Second
 	keyPackets = 1 << 27
 )
 
-// Taken handles a packet that a program has opened and accepted. No packet may be accepted
-// twice.
+// Taken checks a packet that a program has decrypted and accepted. A program must not accept a
+// packet twice.
 func (a *Audit) Taken(host int, index uint32, slot uint16, pn uint64) {
 	k := nonce{host, index, slot}
 	seen := a.taken[k]

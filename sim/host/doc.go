@@ -1,6 +1,6 @@
-// Package host is a machine in the simulator. Its program runs the transport's real state
-// machines (srd.Endpoint and srd.Conn) as the driver does. Only its clock, its randomness and its
-// sockets are the simulator's.
+// Package host implements a simulated machine and its program. The program runs the transport's
+// real state machines (srd.Endpoint and srd.Conn) as the driver does. Only the program's clock,
+// randomness and sockets are simulated.
 //
 //	host.go      the machine: sockets, clocks, turns       process.go  the program on it
 //	peer.go      one connection of the program

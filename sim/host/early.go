@@ -9,27 +9,27 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// A connection states the time of its next wake-up. If it has work before this time, and
-// neither a packet nor its application caused the work, it forgot a wake-up. The work would
-// have to wait for the next event, forever on a quiet network. So some seeds also wake
-// programs at random times. At such a random time no connection may have work.
+// Each connection reports the time of its next wake-up. If a connection has work before its wake-up
+// time, without a new packet or new data, then this time was too late. Such work would wait for the
+// next event, which on a quiet network never comes. To find such faults, some seeds also wake
+// programs at random times. At a random wake-up no connection may have work.
 //
-// Work means repairs, tail probes, a path found to be down, handshakes without a session,
-// and new messages that no pacer held back. Some actions happen at a wake-up but never need
-// one. These do not count: delayed acknowledgements, measurements of far paths, questions,
-// and new keys while the old ones are in use.
+// Work means repairs, tail probes, detection of a failed path, handshakes without a session, and
+// new messages that the pacer did not delay. Some actions happen at a wake-up but do not require
+// one. Delayed acknowledgements, measurements of far paths, challenges, and new keys while old keys
+// are in use do not count as work.
 const (
-	// earlyMean is the mean time between such random wake-ups; in one of earlyRare cases it
-	// is earlyLong. Most timers run for milliseconds, some for seconds. If a program is
-	// woken all the time, it is never late.
+	// earlyMean is the mean time between random wake-ups, but in one of earlyRare cases the mean is
+	// earlyLong. Most timers run for milliseconds, some for seconds. A program that is woken all
+	// the time would never be late.
 	earlyMean = 5 * time.Millisecond
 	earlyLong = 500 * time.Millisecond
 	earlyRare = 16
-	// earlySlack is how much earlier a connection may act, because times are rounded.
+	// earlySlack is the time by which a connection may act early, because times are rounded.
 	earlySlack = 2 * timerTick
 )
 
-// promise is the wake-up time that a connection has stated.
+// promise is the wake-up time that a connection has reported.
 type promise struct {
 	at      mono.Time
 	why     string
@@ -37,7 +37,7 @@ type promise struct {
 	paced   bool // and the pacer held it back
 }
 
-// WakeEarly wakes the program at random times from now on.
+// WakeEarly starts random wake-ups of the program.
 func (h *Host) WakeEarly(rng *rand.Rand) {
 	var again func()
 	again = func() {
@@ -50,7 +50,7 @@ func (h *Host) WakeEarly(rng *rand.Rand) {
 	again()
 }
 
-// early gives a turn to all connections whose wake-up time has not come.
+// early runs all connections whose wake-up time has not yet come.
 func (h *Host) early() {
 	if h.process == nil || h.paused > 0 || h.turn {
 		return
@@ -67,7 +67,7 @@ func (h *Host) early() {
 	h.arm(next)
 }
 
-// early checks that an early turn of p finds no work.
+// early checks that connection p has no work before its wake-up time.
 func (p *Peer) early(now mono.Time) {
 	h, asked := p.process.host, p.asked
 	s := p.Conn.Stats()
@@ -75,8 +75,9 @@ func (p *Peer) early(now mono.Time) {
 	p.service()
 	what := ""
 	if s := p.Conn.Stats(); s.Sent > sent && asked.paced {
-		// The last waiting message was short, and was sent earlier than a full burst would
-		// have been. As all messages are now sent, copies of late ones are due.
+		// The last waiting message was short, so the early wake-up sent it before a full train was
+		// allowed. After all messages are sent, copies of late messages are due, and do not count
+		// as an error.
 		repaired += s.Reinjected - copied
 	}
 	switch s := p.Conn.Stats(); {

@@ -14,18 +14,18 @@ import (
 	"github.com/srdtun/srdtun/srd/steer"
 )
 
-// These are the bounds of a host.
+// These constants are the properties of a host's sockets and timers.
 const (
-	// FirstPort is the UDP port of socket 0; socket n has port FirstPort + n.
+	// FirstPort is the UDP port of socket 0. Socket n has the port FirstPort + n.
 	FirstPort = 4000
-	// socketBuffer is the number of bytes that may wait in a socket while the program does
-	// not run: Linux's default of net.core.rmem_max.
+	// socketBuffer is the number of bytes that a socket can queue while the program does not run:
+	// Linux's default of net.core.rmem_max.
 	socketBuffer = 212992
-	// timerTick is the granularity of timers.
+	// timerTick is the granularity of a host's timers.
 	timerTick = time.Microsecond
 )
 
-// Config describes a host.
+// Config is the configuration of a host.
 type Config struct {
 	Addrs   []netip.Addr
 	Ports   int           // UDP sockets
@@ -34,10 +34,10 @@ type Config struct {
 	Slack   time.Duration // most by which a timer may be late
 	Offset  time.Duration // of its monotonic clock
 	Skew    time.Duration // of its wall clock
-	// AnyLocal lets the host choose the source address, as in a configuration without local
+	// With AnyLocal set, the host chooses the source address, as in a configuration without local
 	// addresses.
 	AnyLocal bool
-	// Tunnel puts the overlay between applications and transport.
+	// With Tunnel set, applications use the overlay above the transport.
 	Tunnel bool
 
 	Offers     handshake.Offers
@@ -47,23 +47,22 @@ type Config struct {
 	HeldBytes  int    // room of a tunnel's reassembler; 0: order.DefaultHeldBytes
 	QueueBytes int    // room of a tunnel's queue; 0: queue.DefaultLimitBytes
 	Policy     string // of all its connections; "" is spray
-	// Tells lets applications tell the connection whether they have something to send, as
-	// the daemon does. A connection never knows that it is idle if its application does not
-	// tell it.
+	// With Tells set, applications report to the connection whether they have data to send, as the
+	// daemon does. Without such reports, a connection never detects that it is idle.
 	Tells bool
-	// Unordered lets a tunnel deliver every other flow without restoring order.
+	// With Unordered set, a tunnel does not restore the order of every other flow.
 	Unordered bool
 }
 
-// control makes the congestion control of one connection.
+// control creates the congestion control of one connection.
 func (c *Config) control() cc.Controller {
 	return cc.New(0) // a process's granularity, as the daemon's
 }
 
-// policy makes the path policy of one connection.
+// policy creates the path policy of one connection.
 func (c *Config) policy(seed uint64) steer.Policy { return policyNamed(c.Policy, seed) }
 
-// policyNamed makes a path policy; "" is the default.
+// policyNamed creates the path policy with the given name, and "" selects the default.
 func policyNamed(name string, seed uint64) steer.Policy {
 	if name == "" {
 		name = steer.Names()[0]
@@ -75,8 +74,7 @@ func policyNamed(name string, seed uint64) steer.Policy {
 	return p
 }
 
-// Host is a machine with a program on it: sockets, clocks, and the loop that drives the
-// transport.
+// Host is a machine with sockets, clocks, a program, and the loop that drives the transport.
 type Host struct {
 	Config
 	Index int
@@ -105,18 +103,19 @@ type Host struct {
 	trust trust
 }
 
-// Remote is a peer in a host's configuration.
+// Remote is the entry of a peer in a host's configuration.
 type Remote struct {
 	Host  *Host
 	PSK   handshake.PSK
 	Addrs []netip.AddrPort // where it may be reached; none: it calls
-	// Lies marks a dishonest host: the audit demands less of the connection to it.
+	// Lies marks a dishonest peer, on whose connection fewer invariants are checked.
 	Lies bool
-	// App makes the application of the connection, for a process of h; nil: by HostConfig.
+	// App creates the application for the connection of a process of h. If App is nil, Config
+	// determines the application.
 	App func(h *Host, gen uint16) App
 }
 
-// New returns a host on which no program runs.
+// New returns a host without a running program.
 func New(e *net.Engine, name string, index int, cfg Config, audit *Audit) *Host {
 	h := &Host{Config: cfg, Index: index, Audit: audit, engine: e, noun: e.Name(name), rng: e.Fork(), wake: mono.Never, trust: newTrust()}
 	var key [32]byte
@@ -134,7 +133,7 @@ func (h *Host) Public() handshake.PublicKey { return h.id.Public() }
 // Engine returns the simulation engine of the host.
 func (h *Host) Engine() *net.Engine { return h.engine }
 
-// Peer adds a peer to the configuration.
+// Peer adds the peer r to the host's configuration.
 func (h *Host) Peer(r Remote) { h.remotes = append(h.remotes, r) }
 
 // Clock returns the host's monotonic time.
@@ -150,16 +149,16 @@ func (h *Host) Boot() {
 	h.plan()
 }
 
-// Kill ends the program without notice to its peers. All state is lost, except for the
-// host's key.
+// Kill ends the program without notifying its peers. All state of the program is lost, except for
+// the host's key.
 func (h *Host) Kill() {
 	h.engine.Note(h.noun, "is killed", 0, 0, 0)
 	h.process, h.wake = nil, mono.Never
 	h.inbox, h.waiting, h.held = nil, 0, false
 }
 
-// HandOver ends the program, which closes its sessions first. The next program gets its
-// sockets, and the packets that arrived in between.
+// HandOver closes the program's sessions and ends the program. The next program inherits the
+// sockets, and the packets that have arrived since.
 func (h *Host) HandOver() {
 	if h.process == nil || h.paused > 0 {
 		return
@@ -169,7 +168,7 @@ func (h *Host) HandOver() {
 	h.process, h.wake, h.held = nil, mono.Never, true
 }
 
-// Stop ends the program, which closes its sessions first.
+// Stop closes the program's sessions and ends the program.
 func (h *Host) Stop() {
 	if h.process != nil && h.paused == 0 {
 		h.process.close()
@@ -177,20 +176,20 @@ func (h *Host) Stop() {
 	h.Kill()
 }
 
-// Pause stops the program; Resume continues it. Pauses nest.
+// Pause suspends the program until Resume is called. Each Pause needs its own Resume.
 func (h *Host) Pause() {
 	h.paused++
 	h.engine.Note(h.noun, "is paused", 0, 0, 0)
 }
 
-// Resume undoes one Pause.
+// Resume reverts one call of Pause.
 func (h *Host) Resume() {
 	h.paused--
 	h.engine.Note(h.noun, "resumes", uint64(len(h.inbox)), 0, 0)
 	h.run()
 }
 
-// SteerBy changes the path policy of all connections of the running program.
+// SteerBy changes the path policy of all connections of the running program to the named policy.
 func (h *Host) SteerBy(name string) {
 	if h.process == nil {
 		return
@@ -201,8 +200,7 @@ func (h *Host) SteerBy(name string) {
 	h.Poke()
 }
 
-// Readdress keeps only the tuples to peers for which left returns true, as when a host's
-// addresses change.
+// Readdress keeps only the tuples for which left returns true, as when a host's addresses change.
 func (h *Host) Readdress(left func(srd.Tuple) bool) {
 	if h.process == nil {
 		return
@@ -214,7 +212,7 @@ func (h *Host) Readdress(left func(srd.Tuple) bool) {
 	h.Poke()
 }
 
-// Revive starts a host's program unless it runs.
+// Revive starts a host's program unless the program is running.
 func (h *Host) Revive() {
 	if h.process == nil {
 		h.Boot()
@@ -224,7 +222,7 @@ func (h *Host) Revive() {
 // Process returns the running program, or nil.
 func (h *Host) Process() *Process { return h.process }
 
-// Receive implements Node.
+// Receive implements net.Node for a packet to the host.
 func (h *Host) Receive(p *net.Packet) {
 	switch {
 	case h.process == nil && !h.held:
@@ -239,7 +237,7 @@ func (h *Host) Receive(p *net.Packet) {
 	}
 }
 
-// plan schedules a turn of the program soon.
+// plan schedules a run of the program's loop soon.
 func (h *Host) plan() {
 	if h.turn {
 		return
@@ -251,10 +249,11 @@ func (h *Host) plan() {
 	})
 }
 
-// Poke gives the program a turn now, for instance after an application has offered messages.
+// Poke schedules a run of the program's loop, for instance after an application has offered
+// messages.
 func (h *Host) Poke() { h.plan() }
 
-// run is the program's turn: it handles all waiting packets, then all connections.
+// run is one iteration of the program's loop: it handles all waiting packets, then all connections.
 func (h *Host) run() {
 	if h.process == nil || h.paused > 0 {
 		return
@@ -267,7 +266,7 @@ func (h *Host) run() {
 	h.arm(h.process.service())
 }
 
-// arm sets the timer to a time of the host's clock.
+// arm sets the timer to a time on the host's clock.
 func (h *Host) arm(at mono.Time) {
 	if at == mono.Never {
 		h.wake = mono.Never
@@ -290,7 +289,8 @@ func (h *Host) arm(at mono.Time) {
 	})
 }
 
-// transmit sends one datagram from a socket, for a peer or for none.
+// transmit sends one datagram from a socket. The argument peer is nil if the datagram belongs to no
+// connection.
 func (h *Host) transmit(peer *Host, sock uint16, from netip.Addr, to netip.AddrPort, data []byte) {
 	if !from.IsValid() {
 		from = h.Addrs[0]

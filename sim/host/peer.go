@@ -13,17 +13,17 @@ import (
 )
 
 const (
-	// trainsPerTurn exceeds the bursts of any turn: a full outbox, a full queue of
-	// acknowledgements, all replies and probes. If there are more, the loop is endless.
+	// trainsPerTurn exceeds the number of trains of any loop iteration: a full outbox, a full queue
+	// of acknowledgements, all replies and probes. More trains than this indicate an endless loop.
 	trainsPerTurn = 2 * srd.OutboxLimit
-	// closeLookEvery is the number of turns between checks of a connection's whole state,
-	// which take longer.
+	// closeLookEvery is the number of loop iterations between two checks of a connection's complete
+	// state, which are slow.
 	closeLookEvery = 48
 	// pathClasses is the number of path classes, for policies that use them.
 	pathClasses = 3
 )
 
-// Peer is one connection of a program, with its application.
+// Peer is one connection of a program, together with its application.
 type Peer struct {
 	Conn *srd.Conn
 	App  App
@@ -42,7 +42,7 @@ type Peer struct {
 	calls   calls
 }
 
-// calls counts the initiations of a connection in a second in which no handshake completes.
+// calls counts the initiations of a connection within one second in which no handshake completes.
 type calls struct {
 	since mono.Time
 	met   uint64 // handshakes before
@@ -50,8 +50,8 @@ type calls struct {
 	n     int
 }
 
-// callsMost bounds calls. A regular attempt waits for 250 ms, 500 ms and so on. A cookie may
-// cause one more attempt beside each regular one.
+// callsMost bounds the number of initiations in one second. The regular interval between attempts
+// is 250 ms, then 500 ms and so on. A cookie may cause one additional attempt for each regular one.
 const callsMost = 2 * 4
 
 func newPeer(p *Process, r Remote, incarnation uint64) *Peer {
@@ -90,8 +90,8 @@ type pair struct {
 	remote netip.AddrPort
 }
 
-// recall gives a connection without configured addresses the tuples of its measured paths.
-// As in the daemon, it does so for each of the host's ports.
+// recall assigns the tuples of measured paths to a connection without configured addresses. As in
+// the daemon, recall assigns a tuple to each of the host's ports.
 func (p *Peer) recall(now mono.Time) {
 	if len(p.tuples) > 0 || p.lies || now < p.recalls {
 		return
@@ -124,10 +124,10 @@ func (p *Peer) Remote() *Host { return p.remote }
 // Lies reports whether the other end is not an honest host.
 func (p *Peer) Lies() bool { return p.lies }
 
-// Drops returns how many packets the program has dropped before any connection saw them.
+// Drops returns how many packets the program has dropped before they reached a connection.
 func (p *Peer) Drops() *[NumProcessDrops]uint64 { return &p.process.Drops }
 
-// drain handles all packets that have arrived.
+// drain delivers all received messages to the application.
 func (p *Peer) drain() {
 	now := p.process.host.Clock()
 	if p.Conn.Restarted() {
@@ -145,7 +145,7 @@ func (p *Peer) drain() {
 	}
 }
 
-// service lets the connection do all the work that is due. It returns the next wake-up.
+// service lets the connection do all due work. service returns the time of the next wake-up.
 func (p *Peer) service() mono.Time {
 	h := p.process.host
 	now := h.Clock()
@@ -178,7 +178,7 @@ func (p *Peer) service() mono.Time {
 	return at
 }
 
-// next sends one burst and checks it.
+// next sends one train and checks it.
 func (p *Peer) next(now mono.Time) bool {
 	h, t := p.process.host, p.process.train
 	s := p.Conn.Stats()
@@ -201,7 +201,7 @@ func (p *Peer) next(now mono.Time) bool {
 	return true
 }
 
-// transmit seals a burst and gives it to the network, packet by packet.
+// transmit encrypts a train and sends it packet by packet.
 func (p *Peer) transmit(t *srd.Train) {
 	h := p.process.host
 	t.Seal()
@@ -216,8 +216,8 @@ func (p *Peer) transmit(t *srd.Train) {
 	}
 }
 
-// called checks that a host does not call a peer too often. Cookies may cause at most one
-// attempt for each regular one.
+// called checks that a host does not send initiations to a peer too often. Cookies may cause at
+// most one additional attempt for each regular attempt.
 func (p *Peer) called(b []byte) {
 	index, ok := handshake.SenderIndex(b)
 	if !ok || handshake.Kind(b) != handshake.TypeInitiation {
@@ -237,7 +237,7 @@ func (p *Peer) called(b []byte) {
 	}
 }
 
-// Down returns the paths that are down although the peer's address is correct.
+// Down returns the failed paths to valid addresses of the peer.
 func (p *Peer) Down() []srd.PathInfo {
 	return slices.DeleteFunc(p.Conn.Paths(), func(i srd.PathInfo) bool {
 		port := int(i.Tuple.Remote.Port()) - FirstPort
@@ -245,7 +245,7 @@ func (p *Peer) Down() []srd.PathInfo {
 	})
 }
 
-// look checks the invariants between turns.
+// look checks the connection's invariants after each loop iteration.
 func (p *Peer) look() {
 	h, s := p.process.host, p.Conn.Stats()
 	p.App.Look(p.Conn)
@@ -280,12 +280,12 @@ func (p *Peer) lookClosely() {
 	}
 }
 
-// indexesEach is the number of receiver indices that a connection may use. Two are for the
-// current and the former keys, two for the last answered but unconfirmed handshakes, and two
-// for open attempts.
+// indexesEach is the number of receiver indices that a connection may use. Two indices are for the
+// current and the former keys, two for the last unconfirmed handshakes as responder, and two for
+// open attempts.
 const indexesEach = 6
 
-// Settled reports whether the connection is sending nothing.
+// Settled reports whether the connection has nothing to send and nothing in flight.
 func (p *Peer) Settled() bool {
 	_, inflight, _ := p.Conn.Window()
 	return !p.App.Pending() && !p.Conn.Backlog() && inflight == 0

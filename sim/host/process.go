@@ -10,10 +10,11 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// ProcessDrop names why a program dropped a packet before any connection saw it.
+// ProcessDrop is a reason for which a program dropped a packet before it reached a connection.
 type ProcessDrop uint8
 
-// These are the reasons. srd.Endpoint counts its own drops.
+// These constants are the reasons for drops by the program itself. srd.Endpoint counts its own
+// drops.
 const (
 	NoIndex  ProcessDrop = iota // receiver index not in use, or without keys yet
 	NotFresh                    // Conn.Fresh said no
@@ -22,7 +23,7 @@ const (
 	NumProcessDrops
 )
 
-// Process is the program on a host, in the role of srd/loop.
+// Process is the program on a host, and acts as srd/loop does in the daemon.
 type Process struct {
 	Peers []*Peer
 	Drops [NumProcessDrops]uint64
@@ -38,7 +39,7 @@ type Process struct {
 	labour labour
 }
 
-// entry is a receiver index: it is reserved for a connection, and later has keys.
+// entry belongs to a receiver index, which is first reserved for a connection and later has keys.
 type entry struct {
 	conn *srd.Conn
 	keys *srd.RecvKeys
@@ -57,8 +58,8 @@ func newProcess(h *Host, gen uint16) *Process {
 	return p
 }
 
-// connect gives the connections the addresses of their peers, and begins handshakes with
-// those that it may call.
+// connect configures the connections with the addresses of their peers, and initiates handshakes
+// where addresses are configured.
 func (p *Process) connect() {
 	now := p.host.Clock()
 	for _, peer := range p.Peers {
@@ -106,10 +107,10 @@ func (p *Process) Release(i uint32) {
 	delete(p.index, i)
 }
 
-// Indexes returns how many receiver indices are in use.
+// Indexes returns the number of receiver indices in use.
 func (p *Process) Indexes() int { return len(p.index) }
 
-// handle takes one datagram from a socket.
+// handle processes one datagram from a socket.
 func (p *Process) handle(pkt *net.Packet) {
 	sock := pkt.Dst.Port() - FirstPort
 	p.host.trust.receive(p.host.engine.Now(), pkt)
@@ -189,20 +190,21 @@ func (p *Process) handshake(t srd.Tuple, b []byte, forged bool) {
 	}
 }
 
-// labour is the cost of forged handshake packets in a second.
+// labour counts forged handshake packets within one second.
 type labour struct {
 	since       mono.Time
 	inits, rest uint64 // initiations and responses that were opened in vain, when it began
 }
 
-// These bound the forged packets a second that cost Diffie-Hellman operations, 0.35 ms
-// each. All together may take a quarter of a core, and responses to one attempt far less.
+// These constants bound the forged packets per second that cost Diffie-Hellman operations, of 0.35
+// ms each. All forged packets together may use a quarter of a core, and responses to one attempt
+// far less.
 const (
 	initsMost     = 500
 	responsesMost = 300
 )
 
-// labours checks that packets of strangers take no more than their share of the processor.
+// labours checks that forged handshake packets use no more than their share of the processor.
 func (p *Process) labours(now mono.Time) {
 	inits, rest := p.end.Drops[srd.EndBadInit], uint64(0)
 	for _, q := range p.Peers {
@@ -224,7 +226,7 @@ func (p *Process) peer(c *srd.Conn) *Peer {
 	panic("sim: connection of no peer")
 }
 
-// service gives every connection a turn. It returns the next wake-up.
+// service runs every connection. service returns the time of the next wake-up.
 func (p *Process) service() mono.Time {
 	at := mono.Never
 	for _, peer := range p.Peers {
@@ -233,13 +235,13 @@ func (p *Process) service() mono.Time {
 	return at
 }
 
-// wall returns the time of day on the host's clock.
+// wall returns the time of day according to the host's clock.
 func (h *Host) wall(now mono.Time) handshake.Timestamp {
 	return handshake.TimestampOf(time.Unix(1e9, 0).Add(now.Sub(0) - h.Offset + h.Skew))
 }
 
-// tuplesTo returns all tuples from a host's sockets to a peer's addresses. Each local
-// address is paired with the remote address of the same rail.
+// tuplesTo returns all tuples from a host's sockets to a peer's addresses. Each local address is
+// paired with the remote address on the same rail.
 func (h *Host) tuplesTo(remote []netip.AddrPort) []srd.Tuple {
 	var v []srd.Tuple
 	for sock := range h.Ports {

@@ -7,14 +7,14 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// Source is the overlay's sending side of a connection: frames wait in a queue and are cut
-// into messages. As a srd.Source it always tells the connection whether it has a backlog.
+// Source is the sending side of the overlay on a connection: frames wait in a queue and are cut
+// into messages. A Source always reports to the connection whether it has a backlog.
 type Source struct {
 	Queue *queue.Queue
 	Cut   order.Segmenter
 }
 
-// Backlog implements srd.Source: it reports whether frames wait.
+// Backlog implements srd.Source, and reports whether frames wait.
 func (s *Source) Backlog() bool { return !s.Cut.Empty() || s.Queue.Len() > 0 }
 
 // Pull implements srd.Source.
@@ -34,10 +34,10 @@ func (s *Source) Peek(now mono.Time) (flow uint32, bytes int, ok bool) {
 	return flow, bytes, true
 }
 
-// Waiting implements srd.Source.
+// Waiting implements srd.Source, and returns the number of queued bytes.
 func (s *Source) Waiting() int { return s.Queue.Bytes() }
 
-// load takes the next frame from the queue for cutting, unless there is already one.
+// load moves the next frame from the queue to the cutter, unless the cutter still has a frame.
 func (s *Source) load(now mono.Time) bool {
 	if s.Cut.Empty() {
 		if f := s.Queue.Pop(now); f != nil {

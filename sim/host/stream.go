@@ -9,14 +9,14 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// Batch is a number of messages that an application offers.
+// Batch is a number of messages that an application offers for sending.
 type Batch struct {
 	N        int
 	Min, Max int // bytes of payload
 	Class    srd.Class
 }
 
-// These bits record what happened to a message.
+// These bits record the outcome of a message.
 type fate uint8
 
 const (
@@ -27,9 +27,9 @@ const (
 	reset                      // the transport said that the peer was gone
 )
 
-// Stream contains the messages of one process to one peer. They are numbered, and a number
-// determines the content. The stream is the srd.Source of a connection, and records what
-// happened to every message.
+// Stream holds the messages that one process sends to one peer. The messages are numbered, and the
+// number of a message determines its content. A Stream is the srd.Source of a connection, and
+// records the outcome of every message.
 type Stream struct {
 	srd.OneFlow
 	From, To int    // hosts
@@ -53,16 +53,17 @@ type Stream struct {
 	oldest  int         // all messages below have been released
 }
 
-// HeldMost is the longest time that the transport may hold a payload. A peer that is gone is
-// called 22 times, up to 6.25 s apart. The remaining time allows for paused programs.
+// HeldMost is the longest time for which the transport may store a payload. The transport sends 22
+// initiations, up to 6.25 s apart, to a peer that does not respond. The remaining time allows for
+// paused programs.
 const HeldMost = 150 * time.Second
 
-// lateMost bounds the age of a payload on arrival. The transport gives it up after 150 ms or
-// four round trips, and measures no round trip above 10 s. A program may also have been
-// paused for 5 s when the last copy came.
+// lateMost bounds the age of a payload when it arrives. The transport gives a payload up after 150
+// ms or four round trips, and never measures a round trip above 10 s. In addition, a program may
+// have been paused for 5 s when the last copy arrived.
 const lateMost = 60 * time.Second
 
-// Held returns the age of the oldest payload that the transport holds.
+// Held returns the age of the oldest payload that the transport still stores.
 func (s *Stream) Held() time.Duration {
 	for s.oldest < s.Pulled && (s.fates[s.oldest]&released != 0 || s.Doubted && s.fates[s.oldest]&kept != 0) {
 		s.oldest++ // a message to a liar may stay unacknowledged as long as the liar talks
@@ -80,8 +81,8 @@ type payload struct {
 	data   []byte
 }
 
-// Done implements srd.Owner. It overwrites the buffer, so that a later retransmission of it
-// would be noticed.
+// Done implements srd.Owner. Done overwrites the buffer, so that the receiver detects a later
+// retransmission of the buffer.
 func (p *payload) Done(status srd.Status) {
 	s := p.stream
 	f := &s.fates[p.serial]
@@ -94,8 +95,8 @@ func (p *payload) Done(status srd.Status) {
 	clear(p.data)
 }
 
-// told records the fate of a message as the transport reports it. An acknowledged message
-// must have arrived, or have been given up before. A reliable message is never given up.
+// told records the outcome of a message as reported by the transport. An acknowledged message must
+// have arrived, or have been given up earlier. The transport must never give up a reliable message.
 func (s *Stream) told(serial int, status srd.Status) {
 	f := &s.fates[serial]
 	switch {
@@ -115,17 +116,17 @@ func (s *Stream) Offer(b Batch) {
 	}
 }
 
-// Withdraw takes back the messages that were not pulled.
+// Withdraw removes the messages that were not pulled.
 func (s *Stream) Withdraw() { s.batches = nil }
 
-// Backlog implements srd.Source. If the application does not tell whether it has data, the
-// connection always asks it.
+// Backlog implements srd.Source. If the application does not report whether it has data, Backlog
+// always returns true.
 func (s *Stream) Backlog() bool { return !s.tells || s.Pending() }
 
 // Pending implements App.
 func (s *Stream) Pending() bool { return len(s.batches) > 0 }
 
-// Open returns how many payloads the transport holds.
+// Open returns how many payloads the transport stores.
 func (s *Stream) Open() int { return s.Pulled - s.Released }
 
 // Pull implements srd.Source.
@@ -154,13 +155,13 @@ func (s *Stream) Pull(now mono.Time, most int) (srd.Message, bool) {
 	return m, true
 }
 
-// pattern returns the eight bytes of content at an offset of a numbered message or packet.
-// The offset is a multiple of eight.
+// pattern returns the eight content bytes at an offset of the message or packet with a given
+// number. The offset must be a multiple of eight.
 func pattern(serial, at int) uint64 {
 	return (uint64(serial)<<32 + uint64(at) + 1) * 0x9e3779b97f4a7c15
 }
 
-// fill writes the content of a numbered message.
+// fill writes the content of the message with number serial.
 func fill(b []byte, serial int) {
 	at := 0
 	for ; at+8 <= len(b); at += 8 {
@@ -172,7 +173,7 @@ func fill(b []byte, serial int) {
 	}
 }
 
-// wrong returns the index of the first byte of b that differs from the content for a number,
+// wrong returns the index of the first byte of b that differs from the content of message serial,
 // or -1.
 func wrong(b []byte, serial int) int {
 	for at := 0; at < len(b); at++ {
@@ -191,7 +192,7 @@ func wrong(b []byte, serial int) int {
 	return -1
 }
 
-// arrive records that m, which names this stream, has arrived.
+// arrive records the arrival of m, a message of this stream.
 func (s *Stream) arrive(m *srd.Message) {
 	serial := int(binary.BigEndian.Uint64(m.Imm[3:]))
 	size := int(binary.BigEndian.Uint16(m.Imm[11:]))
@@ -227,19 +228,19 @@ func (s *Stream) arrive(m *srd.Message) {
 	}
 }
 
-// Unsettled returns how many messages from number first on have neither arrived nor expired,
-// and the first of them.
+// Unsettled counts the messages that have neither arrived nor expired, beginning with number first,
+// and returns the first of them.
 func (s *Stream) Unsettled(first int) (n, example int) {
 	return missing(s.fates, first, delivered|expired)
 }
 
-// Undelivered is like Unsettled, but counts a tombstone as missing.
+// Undelivered is like Unsettled, but also counts messages whose tombstone arrived.
 func (s *Stream) Undelivered(first int) (n, example int) {
 	return missing(s.fates, first, delivered)
 }
 
-// missing counts the messages from first on without any of the given fates. It also returns the
-// first such message's number, or -1.
+// missing counts the messages without any of the given outcomes, beginning with number first.
+// missing also returns the number of the first such message, or -1.
 func missing(fates []fate, first int, of fate) (n, example int) {
 	example = -1
 	for i := first; i < len(fates); i++ {

@@ -8,32 +8,31 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// amplification is how many times the bytes received from an unproven address may be sent to
-// it (RFC 9000 section 8).
+// amplification is the anti-amplification limit: the factor by which bytes sent to an unproven
+// address may exceed the bytes received from it (RFC 9000, section 8).
 const amplification = 3
 
-// trust checks that a host sends nothing to an address that it may not use. A host may use
-// an address of a peer that is configured for it, or proven. The proof is a packet that the
-// peer received there, and a later one from the peer that reached the host. Only the
-// simulator knows whether that happened. Every proof in the protocol must imply these two
-// events.
+// trust checks that a host sends packets only to addresses that it may use. A host may use a peer's
+// address if the address is configured or proven. An address is proven if the peer received a
+// packet there, and a later packet of the peer reached the host. Only the simulator can observe
+// these two events directly. Every proof in the protocol must imply both events.
 //
-// Any other address may get at most amplification times the bytes that came from there. All
-// kinds of packets and all ports count together. The bound holds for each peer, with the
-// packets in its name, and for all peers together.
+// A host may send to any other address at most amplification times the bytes received from there.
+// The limit counts all kinds of packets and all ports together. The limit holds for the packets of
+// each peer, and for the packets of all peers together.
 type trust struct {
 	all   map[netip.Addr]*account
 	peers map[claim]*account
-	// met is the time when this host first received another host's packet to an address.
+	// met holds the time when this host first received another host's packet at an address.
 	met map[errand]mono.Time
-	// heard is the latest sending time of the packets that came from each host.
+	// heard holds the latest sending time of packets received from each host.
 	heard map[net.Node]mono.Time
 }
 
-// account holds the bytes of UDP payload that came from an address and went to it.
+// account counts the bytes of UDP payload received from an address and sent to it.
 type account struct{ came, went int }
 
-// claim is an address of one peer.
+// claim is an address at which a peer may be.
 type claim struct {
 	peer *Host
 	addr netip.Addr
@@ -53,7 +52,7 @@ func newTrust() trust {
 	}
 }
 
-// boot clears the bytes of a former process.
+// boot resets the byte counts of the former process.
 func (v *trust) boot() {
 	v.all, v.peers = map[netip.Addr]*account{}, map[claim]*account{}
 }
@@ -93,7 +92,7 @@ func (v *trust) receive(now mono.Time, p *net.Packet) {
 // Witness records that p has arrived at a host on which no program runs.
 func (h *Host) Witness(p *net.Packet) { h.trust.receive(h.engine.Now(), p) }
 
-// configured reports whether the host's configuration says that a peer is at an address.
+// configured reports whether an address of the peer is in the host's configuration.
 func (h *Host) configured(peer *Host, a netip.Addr) bool {
 	for i := range h.remotes {
 		if r := &h.remotes[i]; r.Host == peer {
@@ -107,18 +106,19 @@ func (h *Host) configured(peer *Host, a netip.Addr) bool {
 	return false
 }
 
-// proven reports whether a peer can have proven an address to the running process.
+// proven reports whether the peer has proven an address to the running process.
 func (h *Host) proven(peer *Host, a netip.Addr) bool {
 	at, met := peer.trust.met[errand{h, h.gen, a}]
 	return met && at <= h.trust.heard[peer]
 }
 
-// inOrder reports whether a host may send to a peer at an address without limit.
+// inOrder reports whether a host may send to a peer's address without limit.
 func (h *Host) inOrder(peer *Host, a netip.Addr) bool {
 	return h.configured(peer, a) || h.proven(peer, a)
 }
 
-// spend counts n bytes to an address, for a peer; nil: for no peer, as with a cookie.
+// spend counts n bytes sent to an address. The argument peer is nil for packets without a
+// connection, such as cookies.
 func (h *Host) spend(peer *Host, to netip.Addr, n int) {
 	x := h.trust.total(to)
 	x.went += n
@@ -139,7 +139,7 @@ func (h *Host) spend(peer *Host, to netip.Addr, n int) {
 	h.Audit.Fail("host %d sends %d bytes to %v, which nobody has proven, for %d from there", h.Index, x.went, to, x.came)
 }
 
-// mistrusted returns the first path in use to an address that the peer has not proven.
+// mistrusted returns the first active path to an address that the peer has not proven.
 func (p *Peer) mistrusted() (srd.PathInfo, bool) {
 	h := p.process.host
 	for _, i := range p.Conn.Paths() {
@@ -150,7 +150,7 @@ func (p *Peer) mistrusted() (srd.PathInfo, bool) {
 	return srd.PathInfo{}, false
 }
 
-// unmoved is the part of a connection's state that only authentic packets may change.
+// unmoved holds the state of a connection that only authentic packets may change.
 type unmoved struct {
 	session             srd.Session
 	handshakes, givenUp uint64

@@ -18,17 +18,16 @@ import (
 const (
 	// innerFlows is the number of inner flows in a tunnel.
 	innerFlows = 6
-	// innerHeader is the number of bytes of an inner packet before its numbered payload. They are
-	// IPv4, UDP, and the sender, generation and serial number.
+	// innerHeader is the number of bytes in an inner packet before its numbered payload. These
+	// bytes are the IPv4 and UDP headers, the sender, the generation and the serial number.
 	innerHeader = net.HeaderIPv4 + net.HeaderUDP + 11
-	// innerScale multiplies the sizes of a batch's messages, so that a frame has several
-	// messages.
+	// innerScale multiplies the message sizes of a batch, so that a frame needs several messages.
 	innerScale = 4
 )
 
-// Tunnel is the overlay on a connection. Inner packets wait in the ingress queue and are cut
-// into messages. The other end reassembles the messages and restores the packets' order. It
-// carries no super-frames.
+// Tunnel is the application that runs the overlay on a connection. Inner packets wait in the
+// ingress queue, and are then cut into messages. The other end reassembles the messages and
+// restores the packets' order. The simulated tunnel carries no super-frames.
 type Tunnel struct {
 	From, To int
 	Gen      uint16
@@ -60,7 +59,7 @@ func (t *Tunnel) alloc(n int) *frame.Frame {
 	return frame.New(make([]byte, n), func(*frame.Frame) { t.alive-- })
 }
 
-// Offer implements App: inner packets are pushed at once.
+// Offer implements App. The inner packets enter the queue at once.
 func (t *Tunnel) Offer(b Batch) {
 	for range b.N {
 		size := innerHeader + innerScale*(b.Min+t.rng.IntN(b.Max-b.Min+1))
@@ -78,7 +77,7 @@ func (t *Tunnel) Offer(b Batch) {
 // flow returns the flow of an inner packet.
 func (t *Tunnel) flow(serial int) uint32 { return uint32(net.Mix(uint64(serial)) % innerFlows) }
 
-// ordered reports whether an inner packet must arrive in the order of its flow.
+// ordered reports whether an inner packet must arrive in its flow's order.
 func (t *Tunnel) ordered(serial int) bool { return !t.host.Unordered || t.flow(serial)%2 == 0 }
 
 // inner builds an inner packet.
@@ -99,10 +98,10 @@ func (t *Tunnel) inner(size, serial int) []byte {
 	return b
 }
 
-// Withdraw implements App. It keeps a frame if a part of it was already taken.
+// Withdraw implements App. A frame that was already cut in part is still sent.
 func (t *Tunnel) Withdraw() { t.Queue.Flush(nil) }
 
-// Backlog implements srd.Source, as Stream has it.
+// Backlog implements srd.Source. Without Tells it always returns true.
 func (t *Tunnel) Backlog() bool { return !t.host.Tells || t.Pending() }
 
 // Pending implements App.
@@ -132,7 +131,7 @@ func (t *Tunnel) Advance(now mono.Time, c *srd.Conn) {
 // Deadline implements App.
 func (t *Tunnel) Deadline() mono.Time { return t.gather.Deadline() }
 
-// take delivers the inner packets whose turn has come.
+// take delivers the inner packets that are next in order.
 func (t *Tunnel) take() {
 	t.ready = t.gather.TakeReady(t.ready[:0])
 	for _, f := range t.ready {
@@ -146,8 +145,8 @@ func (t *Tunnel) take() {
 	}
 }
 
-// inner handles an inner packet that left a tunnel between two hosts. It reports whether a
-// later packet of its flow has overtaken it although order was required.
+// inner checks an inner packet that left a tunnel between two hosts. inner reports whether a later
+// packet of the flow arrived first although order was required.
 func (a *Audit) inner(from, at int, b []byte) (swapped bool) {
 	if len(b) < innerHeader {
 		a.Fail("host %d got an inner packet of %d bytes", at, len(b))
@@ -195,8 +194,8 @@ func (t *Tunnel) Undelivered(first int) (n, example int) {
 	return missing(t.fates, first, delivered)
 }
 
-// Dropped implements App. The queue may drop packets to stay short. The other end gives up a
-// frame if one of its parts was given up or came late.
+// Dropped implements App. The ingress queue may drop packets to limit its delay. The other end
+// drops a frame if one of its messages was given up or arrived late.
 func (t *Tunnel) Dropped() int {
 	q := t.Queue.Stats()
 	n := q.Dropped + q.Overflow + q.Flushed
@@ -209,7 +208,7 @@ func (t *Tunnel) Dropped() int {
 	return int(n)
 }
 
-// orphaned returns the frames that killed programs at the other end were still holding.
+// orphaned returns the number of frames that killed programs at the other end still held.
 func (t *Tunnel) orphaned() (n int) {
 	for _, other := range t.audit.tunnels {
 		if other.From == t.To && other.To == t.From && other.Gen+1 < other.host.gen {
@@ -241,12 +240,12 @@ func (t *Tunnel) Look(c *srd.Conn) {
 	}
 }
 
-// holdMost is longer than a frame may wait for its turn: the reassembler's longest wait,
+// holdMost bounds the time that a frame may wait for its order: the reassembler's longest wait,
 // plus the delay of a paused host.
 const holdMost = order.MostHold + 6*time.Second
 
-// Account implements App. Each missing packet must have been dropped by the queue or by an
-// end, or lost in a restart.
+// Account implements App. Each missing packet must have been dropped by the queue or by one end, or
+// lost in a restart.
 func (t *Tunnel) Account(c *srd.Conn) {
 	x, g := c.Stats(), t.gather.Stats()
 	excused := uint64(t.Dropped()+t.orphaned()) + x.GivenUp + x.Drops[srd.DropIncarnation]

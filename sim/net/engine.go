@@ -9,12 +9,12 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// Start is the time at which every simulation starts. It is not zero, because zero stands
-// for "no time" in the transport.
+// Start is the time at which every simulation starts. Start is not zero, because a zero time means
+// "no time" in the transport.
 const Start mono.Time = mono.Time(time.Second)
 
-// Engine is the clock and the queue of events. Events at the same time happen in the order
-// in which they were requested.
+// Engine holds the virtual clock and the event queue. Events at the same time run in the order in
+// which they were scheduled.
 type Engine struct {
 	now    mono.Time
 	queue  []event
@@ -28,8 +28,8 @@ type Engine struct {
 	spare  []*Packet
 }
 
-// event is a function to call, or the arrival of a packet at a node. Most are arrivals, and
-// need no closure.
+// event is either a function to call, or the arrival of a packet at a node. Most events are
+// arrivals, which need no closure.
 type event struct {
 	at     mono.Time
 	serial uint64
@@ -38,13 +38,13 @@ type event struct {
 	packet *Packet
 }
 
-// before orders events.
+// before reports whether e comes before o in the event queue.
 func (e *event) before(o *event) bool {
 	return e.at < o.at || e.at == o.at && e.serial < o.serial
 }
 
-// NewEngine returns an engine at the time Start. It writes each noted event as a line to
-// trace, which may be nil.
+// NewEngine returns an engine whose virtual time is Start. The engine writes each noted event as a
+// line to trace, which may be nil.
 func NewEngine(seed uint64, trace io.Writer) *Engine {
 	return &Engine{now: Start, seed: seed, hash: Mix(seed), trace: trace}
 }
@@ -52,23 +52,23 @@ func NewEngine(seed uint64, trace io.Writer) *Engine {
 // Now returns the virtual time.
 func (e *Engine) Now() mono.Time { return e.now }
 
-// Since returns how long the simulation has been running.
+// Since returns the virtual time since the start of the simulation.
 func (e *Engine) Since() time.Duration { return e.now.Sub(Start) }
 
-// Done returns the number of events that have happened.
+// Done returns the number of events that have run.
 func (e *Engine) Done() uint64 { return e.done }
 
-// Hash returns the digest of everything noted so far.
+// Hash returns the digest of all events noted so far.
 func (e *Engine) Hash() uint64 { return e.hash }
 
-// Fork returns a new stream of randomness. Each part of a network has its own stream, so
-// that a change of one part does not change the others.
+// Fork returns a new random generator. Each part of a network has its own generator, so that a
+// change of one part does not change the others.
 func (e *Engine) Fork() *rand.Rand {
 	e.forks++
 	return rand.New(rand.NewPCG(e.seed, e.forks))
 }
 
-// Bytes reads bytes from a stream of randomness.
+// Bytes returns a reader of random bytes from rng.
 func Bytes(rng *rand.Rand) io.Reader { return reader{rng} }
 
 type reader struct{ rng *rand.Rand }
@@ -80,12 +80,12 @@ func (r reader) Read(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// At calls f at time t, or now if t is past.
+// At schedules the function f for time t, or for now if t has passed.
 func (e *Engine) At(t mono.Time, f func()) {
 	e.push(event{at: t, f: f})
 }
 
-// Deliver delivers p to the node to at time t, or now if t is past.
+// Deliver schedules the arrival of p at the node to for time t, or for now if t has passed.
 func (e *Engine) Deliver(t mono.Time, to Node, p *Packet) {
 	e.push(event{at: t, to: to, packet: p})
 }
@@ -97,11 +97,11 @@ func (e *Engine) push(ev event) {
 	e.up(len(e.queue)-1, &ev)
 }
 
-// After calls f after the time d.
+// After schedules the function f to run after the duration d.
 func (e *Engine) After(d time.Duration, f func()) { e.At(e.now.Add(d), f) }
 
-// Run advances the time until done reports true or d is over. It asks done after each
-// event, and reports whether done was true. done may be nil.
+// Run advances virtual time until done returns true or the duration d has passed. Run calls done
+// after each event, and reports whether done returned true. done may be nil.
 func (e *Engine) Run(d time.Duration, done func() bool) bool {
 	end := e.now.Add(d)
 	for len(e.queue) > 0 && e.queue[0].at <= end {
@@ -121,17 +121,17 @@ func (e *Engine) Run(d time.Duration, done func() bool) bool {
 	return false
 }
 
-// Noun is a number that identifies a named part of the network in notes.
+// Noun identifies a named part of the network in notes.
 type Noun int
 
-// Name registers a part of the network for use in notes.
+// Name registers a name of a part of the network for use in notes.
 func (e *Engine) Name(name string) Noun {
 	e.names = append(e.names, name)
 	return Noun(len(e.names) - 1)
 }
 
-// Note adds an event to the digest and the trace: a name, a verb, and up to three numbers.
-// The verb gives the numbers their meaning.
+// Note adds an event to the digest and the trace: a name, a verb, and up to three numbers. The verb
+// determines the meaning of the numbers.
 func (e *Engine) Note(who Noun, what string, a, b, c uint64) {
 	h := e.hash
 	for _, v := range [...]uint64{uint64(e.now), uint64(who), hashString(what), a, b, c} {
@@ -143,14 +143,14 @@ func (e *Engine) Note(who Noun, what string, a, b, c uint64) {
 	}
 }
 
-// Say writes a line to the trace only.
+// Say writes a formatted line to the trace, but not to the digest.
 func (e *Engine) Say(format string, args ...any) {
 	if e.trace != nil {
 		fmt.Fprintf(e.trace, "%13.6f %s\n", e.Since().Seconds(), fmt.Sprintf(format, args...))
 	}
 }
 
-// Mix is the finaliser of SplitMix64 (Steele, Lea, Flood, OOPSLA 2014).
+// Mix is the finaliser of the generator SplitMix64 (Steele, Lea, Flood, OOPSLA 2014).
 func Mix(x uint64) uint64 {
 	x += 0x9e3779b97f4a7c15
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
@@ -158,7 +158,7 @@ func Mix(x uint64) uint64 {
 	return x ^ x>>31
 }
 
-// hashString is FNV-1a.
+// hashString returns the FNV-1a hash of a string.
 func hashString(s string) uint64 {
 	h := uint64(14695981039346656037)
 	for i := range len(s) {
@@ -167,12 +167,12 @@ func hashString(s string) uint64 {
 	return h
 }
 
-// ways is the number of children of an element in the heap. A heap with four children needs
-// half as many levels as one with two, and the children are in few cache lines.
+// ways is the number of children of each element in the heap. A heap with four children has half as
+// many levels as a binary heap, and the children of an element share a few cache lines.
 const ways = 4
 
-// The functions up, pop and down keep the queue a heap. They move a hole instead of
-// swapping.
+// The functions up, pop and down maintain the heap property of the queue. These functions move a
+// hole instead of swapping elements.
 func (e *Engine) up(i int, ev *event) {
 	q := e.queue
 	for i > 0 {

@@ -9,19 +9,20 @@ import (
 	"github.com/srdtun/srdtun/srd/steer"
 )
 
-// Quality is the effect of one direction of a cable on packets. The zero value is a perfect
-// link of unlimited rate without delay.
+// Quality holds the properties of one direction of a cable. The zero value describes a perfect link
+// of unlimited rate without delay.
 type Quality struct {
 	Rate  float64       // bytes per second; 0 is unlimited
 	Delay time.Duration // propagation
-	// Jitter is the standard deviation of the delay. The delay is then normally distributed
-	// and never negative. Packets keep their order.
+	// Jitter is the standard deviation of the delay. With jitter, the delay is normally distributed
+	// but never negative. Jitter does not reorder packets.
 	Jitter time.Duration
 	Queue  int // bytes that may wait; a packet beyond them is dropped
 	Mark   int // bytes waiting above which ECN-capable packets are marked; 0: never
 	MTU    int // bytes of the largest IP packet that passes; 0: any
 	Policer
-	// Tell lets the link write its load into packets, as CONGA's switches do. It needs Rate.
+	// With Tell set, the link writes its load into packets, as CONGA's switches do. Tell requires a
+	// Rate.
 	Tell bool
 
 	Loss      float64 // chance of each packet
@@ -33,30 +34,30 @@ type Quality struct {
 	Corrupt   float64       // chance of a flipped bit
 }
 
-// Burst is a loss model by Gilbert and Elliott (E. N. Gilbert, "Capacity of a Burst-Noise
-// Channel", BSTJ 1960). The link is good or bad, and may change its state at each packet
-// with a certain chance.
+// Burst is the loss model of Gilbert and Elliott (E. N. Gilbert, "Capacity of a Burst-Noise
+// Channel", BSTJ 1960). The link has a good and a bad state, and may change its state at each
+// packet with a given probability.
 type Burst struct {
 	Begin float64 // good to bad
 	End   float64 // bad to good
 	Loss  float64 // while bad
 }
 
-// Policer drops packets above a rate, and queues none: a conforming packet passes at once
-// (RFC 2475, section 2.3.3.4). Police 0 means no policer.
+// Policer drops packets above a rate without queueing, so a conforming packet passes at once (RFC
+// 2475, section 2.3.3.4). A Police rate of 0 means no policer.
 type Policer struct {
 	Police float64 // bytes per second
 	Credit int     // bytes that may pass above it at once
 }
 
-// Cycle drops packets by count: after a number of packets that pass, it drops a number of
-// packets. Drop 0 drops none.
+// Cycle drops packets by count: Pass packets pass, then Drop packets are dropped, and so on. If
+// Drop is 0, no packet is dropped.
 type Cycle struct{ Pass, Drop int }
 
-// LinkDrop names why a link dropped a packet.
+// LinkDrop is a reason for which a link drops a packet.
 type LinkDrop uint8
 
-// These are the reasons.
+// These constants are the reasons for drops by a link.
 const (
 	LinkDown LinkDrop = iota
 	LinkLoss
@@ -70,14 +71,14 @@ const (
 
 var linkDropNames = [NumLinkDrops]string{"down", "loss", "burst", "queue", "policer", "mtu", "filter"}
 
-// String returns the counter's name.
+// String returns the name of the drop counter.
 func (d LinkDrop) String() string { return linkDropNames[d] }
 
 // Link is one direction of a cable.
 type Link struct {
 	Quality
 	To Node
-	// Filters makes the link drop handshake packets.
+	// With Filters set, the link drops handshake packets.
 	Filters bool
 
 	Packets, Bytes uint64 // that were passed on
@@ -103,10 +104,10 @@ func (e *Engine) NewLink(name string, q Quality, to Node) *Link {
 	return &Link{Quality: q, To: to, engine: e, noun: e.Name(name), rng: e.Fork()}
 }
 
-// Name returns the link's name.
+// Name returns the name of the link.
 func (l *Link) Name() string { return l.engine.names[l.noun] }
 
-// Waiting returns the number of bytes in the queue.
+// Waiting returns the number of bytes in the link's queue.
 func (l *Link) Waiting() int {
 	if l.Rate == 0 {
 		return 0
@@ -117,13 +118,13 @@ func (l *Link) Waiting() int {
 // Failed reports whether a fault keeps the link down.
 func (l *Link) Failed() bool { return l.down > 0 }
 
-// Fail takes the link down and Restore brings it up again. Calls of Fail nest.
+// Fail takes the link down, and Restore brings it up again. Each Fail needs its own Restore.
 func (l *Link) Fail() {
 	l.down++
 	l.engine.Note(l.noun, "fails", uint64(l.down), 0, 0)
 }
 
-// Restore undoes one Fail.
+// Restore reverts one call of Fail.
 func (l *Link) Restore() {
 	l.down--
 	l.engine.Note(l.noun, "is restored", uint64(l.down), 0, 0)
@@ -155,7 +156,7 @@ func (l *Link) Receive(p *Packet) {
 
 func (l *Link) chance(p float64) bool { return p > 0 && l.rng.Float64() < p }
 
-// burst advances Burst by one packet and reports whether the packet is lost.
+// burst advances the Burst model by one packet and reports whether the packet is lost.
 func (l *Link) burst() bool {
 	if l.bad {
 		l.bad = !l.chance(l.Burst.End)
@@ -165,7 +166,7 @@ func (l *Link) burst() bool {
 	return l.bad && l.chance(l.Burst.Loss)
 }
 
-// cycle advances Cycle by one packet and reports whether the packet is lost.
+// cycle advances the Cycle model by one packet and reports whether the packet is lost.
 func (l *Link) cycle() bool {
 	if l.Cycle.Drop == 0 {
 		return false
@@ -174,8 +175,8 @@ func (l *Link) cycle() bool {
 	return l.turn == 0 || l.turn > l.Cycle.Pass
 }
 
-// conforms reports whether a packet passes the policer, and if so takes its credit: the
-// virtual scheduling algorithm of ITU-T I.371.
+// conforms reports whether a packet passes the policer, and if so consumes credit. The algorithm is
+// the virtual scheduling algorithm of ITU-T I.371.
 func (l *Link) conforms(size int) bool {
 	if l.Police == 0 {
 		return true
@@ -189,9 +190,9 @@ func (l *Link) conforms(size int) bool {
 	return true
 }
 
-// carry puts p into the queue and then onto the wire. The queue is represented by the time
-// at which it will be empty. As long as the rate stays the same, this time and the queue's
-// bytes are equivalent.
+// carry adds p to the queue and schedules its arrival at the other end. The time at which the queue
+// will be empty represents the queue. While the rate stays the same, this time is equivalent to the
+// number of queued bytes.
 func (l *Link) carry(p *Packet) {
 	now := l.engine.now
 	at := now
@@ -207,8 +208,8 @@ func (l *Link) carry(p *Packet) {
 			l.Marked++
 		}
 		if l.Tell {
-			// The load is measured when the packet joins the queue, because the packets in
-			// the queue are already on their way.
+			// The load is measured when the packet joins the queue, because queued packets are
+			// already scheduled.
 			p.Load = max(p.Load, 1+l.load.Add(now, p.Size+framing, l.Rate))
 		}
 		l.Peak = max(l.Peak, waiting)
@@ -231,7 +232,7 @@ func (l *Link) carry(p *Packet) {
 	l.engine.Deliver(at, l.To, p)
 }
 
-// flip returns a copy of p with one wrong bit, as a checksum may fail to detect.
+// flip returns a copy of p with one inverted bit, like an error that a checksum fails to detect.
 func (l *Link) flip(p *Packet) *Packet {
 	c := *p
 	c.Data = append([]byte(nil), p.Data...)
@@ -247,12 +248,12 @@ func (l *Link) drop(p *Packet, why LinkDrop) {
 
 var linkDropNotes = [NumLinkDrops]string{"drops: down", "drops: loss", "drops: burst", "drops: queue", "drops: policer", "drops: mtu", "drops: a handshake"}
 
-// Cable is two links that join two nodes.
+// Cable is a pair of links that connect two nodes, one in each direction.
 type Cable struct {
 	Out, Back *Link
 }
 
-// NewCable joins a and b; Out leads from a to b.
+// NewCable connects the nodes a and b. The link Out leads from a to b.
 func (e *Engine) NewCable(name string, out, back Quality, a, b Node) *Cable {
 	return &Cable{Out: e.NewLink(name+">", out, b), Back: e.NewLink(name+"<", back, a)}
 }

@@ -5,9 +5,9 @@ import "net/netip"
 // natFirstPort is the first port that a translator assigns.
 const natFirstPort = 20000
 
-// NAT translates the source addresses of one host behind it, with endpoint independent
-// mapping (RFC 4787 section 4.1). Rebind makes it forget its mappings. Then the host appears
-// at another address, and packets to its former address are dropped.
+// NAT translates the source addresses of the host behind it, with endpoint-independent mapping (RFC
+// 4787, section 4.1). Rebind removes all mappings of the translator. After Rebind the host has
+// another public address or port, and packets to the former one are dropped.
 type NAT struct {
 	Inside  Node // the host
 	Outside Node // where translated packets go
@@ -23,7 +23,7 @@ type NAT struct {
 	in     map[netip.AddrPort]netip.AddrPort
 }
 
-// NewNAT returns a translator that owns some public addresses and uses one at a time.
+// NewNAT returns a translator that owns several public addresses and uses one of them at a time.
 func (e *Engine) NewNAT(name string, public []netip.Addr, inside, outside Node) *NAT {
 	n := &NAT{Inside: inside, Outside: outside, engine: e, noun: e.Name(name), Public: public, port: natFirstPort}
 	n.forget()
@@ -34,7 +34,7 @@ func (n *NAT) forget() {
 	n.out, n.in = map[netip.AddrPort]netip.AddrPort{}, map[netip.AddrPort]netip.AddrPort{}
 }
 
-// Rebind drops all mappings; with move it also changes the public address.
+// Rebind removes all mappings, and with move set also changes the public address.
 func (n *NAT) Rebind(move bool) {
 	n.engine.Note(n.noun, "rebinds", uint64(n.port), 0, 0)
 	n.forget()
@@ -43,7 +43,7 @@ func (n *NAT) Rebind(move bool) {
 	}
 }
 
-// Send handles a packet from the host behind the translator.
+// Send translates and forwards a packet from the host behind the translator.
 func (n *NAT) Send(p *Packet) {
 	ext, ok := n.out[p.Src]
 	if !ok {
@@ -54,7 +54,7 @@ func (n *NAT) Send(p *Packet) {
 	n.Outside.Receive(p.Readdressed(ext, p.Dst))
 }
 
-// Receive implements Node for a packet from outside.
+// Receive implements net.Node for a packet from outside.
 func (n *NAT) Receive(p *Packet) {
 	inner, ok := n.in[p.Dst]
 	if !ok {
@@ -65,10 +65,10 @@ func (n *NAT) Receive(p *Packet) {
 	n.Inside.Receive(p.Readdressed(p.Src, inner))
 }
 
-// Behind returns the node that handles packets of the host behind the translator.
+// Behind returns the node that receives packets of the host behind the translator.
 func (n *NAT) Behind() Node { return natSide{n} }
 
-// natSide is the translator's inner side.
+// natSide is the inner side of a translator.
 type natSide struct{ n *NAT }
 
 func (s natSide) Receive(p *Packet) { s.n.Send(p) }

@@ -7,7 +7,7 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// These are sizes of headers in bytes, as links count them.
+// These constants are header sizes in bytes.
 const (
 	HeaderIPv4 = 20
 	HeaderIPv6 = 40
@@ -18,15 +18,15 @@ const (
 	framing = 38
 )
 
-// These are protocol numbers (RFC 790).
+// These constants are IP protocol numbers (RFC 790).
 const (
 	ProtoTCP = 6
 	ProtoUDP = 17
 )
 
-// Packet is one IP packet. Its owner is the last node that received it. A node may also keep
-// a packet that it passes on, as a tap does. Then no node may change or free this packet,
-// including all later nodes. Data is not written to.
+// Packet is one IP packet. The owner of a packet is the last node that received it. A node may keep
+// a packet that it passes on, as a tap does. In that case neither this node nor any later node may
+// change or free the packet. No node may write to Data.
 type Packet struct {
 	Src, Dst netip.AddrPort
 	Proto    uint8
@@ -34,8 +34,8 @@ type Packet struct {
 	Data     []byte // UDP payload
 	Meta     any    // a model's data in place of a payload
 	Size     int    // bytes of the IP packet
-	// Load is one more than the metric of the busiest link so far that writes its load
-	// (Quality.Tell); 0 means that no link did.
+	// Load is one more than the metric of the busiest link so far among links with Quality.Tell. A
+	// Load of 0 means that there was no such link.
 	Load uint8
 
 	flow uint64  // hash of the five-tuple; 0: not computed yet
@@ -46,8 +46,9 @@ type Packet struct {
 	Trap   bool // acknowledges a left-out packet number
 }
 
-// Origin is the sender of a packet and its first destination, through all changes of the
-// packet's addresses. It is the same in all copies. By is nil if a stranger made the packet.
+// Origin identifies a packet's sender and its first destination, even if the packet's addresses are
+// changed later. All copies of a packet have the same Origin. In a packet made by a stranger, By is
+// nil.
 type Origin struct {
 	By  Node
 	Gen uint16     // which process of By
@@ -55,10 +56,11 @@ type Origin struct {
 	At  mono.Time
 }
 
-// poolBytes is the room for Data in a packet of the pool: a jumbo frame.
+// poolBytes is the capacity in bytes of Data in a pooled packet: a jumbo frame.
 const poolBytes = 9000
 
-// NewPacket returns an empty packet for Free to take back. Data has room for a jumbo frame.
+// NewPacket returns an empty packet that may later be passed to Free. The packet's Data has the
+// capacity of a jumbo frame.
 func (e *Engine) NewPacket() *Packet {
 	n := len(e.spare)
 	if n == 0 {
@@ -72,28 +74,28 @@ func (e *Engine) NewPacket() *Packet {
 	return p
 }
 
-// Free takes back a packet of NewPacket that nobody uses any more. Meta is kept for reuse by
-// a model. Other packets are left alone.
+// Free returns an unused packet of NewPacket to the pool. Free keeps the field Meta for reuse by a
+// model. For packets that are not from NewPacket, Free does nothing.
 func (e *Engine) Free(p *Packet) {
 	if p.self == p {
 		e.spare = append(e.spare, p)
 	}
 }
 
-// Datagram makes p the packet of one datagram, whose bytes are in p.Data.
+// Datagram turns p into a packet with one UDP datagram, whose payload is p.Data.
 func (p *Packet) Datagram(src, dst netip.AddrPort) {
 	p.Src, p.Dst, p.Proto, p.ECT, p.CE, p.Load, p.flow = src, dst, ProtoUDP, true, false, 0, 0
 	p.Size = header(dst) + HeaderUDP + len(p.Data)
 }
 
-// UDP returns the packet of one datagram.
+// UDP returns a packet with one UDP datagram.
 func UDP(src, dst netip.AddrPort, data []byte) *Packet {
 	p := &Packet{Data: data}
 	p.Datagram(src, dst)
 	return p
 }
 
-// header returns the length of the IP header of a packet to dst.
+// header returns the length in bytes of the IP header for a packet to dst.
 func header(dst netip.AddrPort) int {
 	if dst.Addr().Is4() {
 		return HeaderIPv4
@@ -101,8 +103,8 @@ func header(dst netip.AddrPort) int {
 	return HeaderIPv6
 }
 
-// Hash returns a hash of the five-tuple, the only input of ECMP. The part that does not
-// depend on the seed is computed once.
+// Hash returns a hash of the five-tuple, which is the only input of ECMP. Hash computes the part
+// that does not depend on the seed only once.
 func (p *Packet) Hash(seed uint64) uint64 {
 	if p.flow == 0 {
 		h := Mix(uint64(p.Proto))
@@ -124,7 +126,7 @@ func (p *Packet) Readdressed(src, dst netip.AddrPort) *Packet {
 	return &c
 }
 
-// Digest identifies the packet in notes.
+// Digest returns a hash that identifies the packet in notes.
 func (p *Packet) Digest() uint64 {
 	h := uint64(len(p.Data))
 	if len(p.Data) >= 16 {
@@ -134,5 +136,5 @@ func (p *Packet) Digest() uint64 {
 	return h
 }
 
-// Node receives packets.
+// Node is a part of the network that receives packets.
 type Node interface{ Receive(*Packet) }

@@ -2,10 +2,9 @@ package net
 
 import "math"
 
-// Pool is a switch's shared buffer. Its ports share the buffer with dynamic thresholds: each
-// may hold Alpha times the free bytes. The source is Choudhury and Hahne, "Dynamic Queue
-// Length Thresholds for Shared-Memory Packet Switches", IEEE/ACM Transactions on Networking
-// 1998.
+// Pool is the shared buffer of a switch. The ports share the buffer with dynamic thresholds: each
+// port may hold Alpha times the free bytes. The source is Choudhury and Hahne, "Dynamic Queue
+// Length Thresholds for Shared-Memory Packet Switches", IEEE/ACM Transactions on Networking 1998.
 type Pool struct {
 	Size  int // bytes
 	Alpha float64
@@ -19,8 +18,8 @@ func (p *Pool) Add(l *Link) {
 	p.links = append(p.links, l)
 }
 
-// most returns how many bytes may wait in front of one link. Without a pool only the link's
-// own queue limits them.
+// most returns how many bytes may wait in the queue of one link. Without a pool, only the link's
+// own limit applies.
 func (p *Pool) most() int {
 	if p == nil {
 		return math.MaxInt

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Switch forwards packets by destination address. If there are several next hops, a hash
-// of the five-tuple chooses one, as in ECMP. So packets of one 4-tuple stay in order.
+// Switch forwards packets by destination address. If an address has several next hops, a hash of
+// the five-tuple selects one, as in ECMP. Packets with the same 4-tuple therefore stay in order.
 type Switch struct {
 	Seed    uint64 // of the hash; a new one is a route change
 	Default []Node // for addresses without a route
@@ -28,8 +28,8 @@ func (s *Switch) Route(to netip.Addr, next ...Node) {
 	s.routes[to] = append(s.routes[to], next...)
 }
 
-// Avoid removes a next hop of an address, as a routing protocol does after the hop has
-// failed. It returns the number of remaining next hops.
+// Avoid removes a next hop of an address, as a routing protocol does after a failure of the next
+// hop. Avoid returns the number of remaining next hops.
 func (s *Switch) Avoid(to netip.Addr, next Node) int {
 	hops := s.routes[to]
 	if hops == nil {
@@ -43,7 +43,7 @@ func (s *Switch) Avoid(to netip.Addr, next Node) int {
 	return len(hops)
 }
 
-// Receive implements Node.
+// Receive implements net.Node, and forwards a packet.
 func (s *Switch) Receive(p *Packet) {
 	next := s.routes[p.Dst.Addr()]
 	if next == nil {

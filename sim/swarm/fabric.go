@@ -10,14 +10,14 @@ import (
 	"github.com/srdtun/srdtun/srd/handshake"
 )
 
-// FabricSpec describes a leaf-spine network: every host has a leaf switch of its own, and
-// every leaf has a cable to every spine.
+// FabricSpec describes a leaf-spine network, in which every host has its own leaf switch, and every
+// leaf has a cable to every spine.
 type FabricSpec struct {
 	Hosts  []host.Config // Addrs is filled in
 	Spines int
-	// Rails gives each host one address per spine, as several uplinks do. Traffic to an
-	// address passes only the spine of that address. Without Rails each host has one address
-	// and ECMP chooses the spine.
+	// With Rails set, each host has one address per spine, like a host with several uplinks.
+	// Packets to such an address pass only the spine of that address. Without Rails each host has
+	// one address and ECMP chooses the spine.
 	Rails bool
 	// Cables[host][spine] holds the qualities of the cable to the spine and back.
 	Cables  [][][2]net.Quality
@@ -27,7 +27,7 @@ type FabricSpec struct {
 	Nowhere bool   // peers know a further address of each host that leads nowhere
 }
 
-// Fabric is a leaf-spine network. All its hosts are each other's peers.
+// Fabric is a leaf-spine network. Every host is a peer of all other hosts.
 type Fabric struct {
 	Engine *net.Engine
 	Audit  *host.Audit
@@ -42,7 +42,7 @@ type Fabric struct {
 	ground foe.Ground
 }
 
-// NewFabric builds the network. No program is running yet.
+// NewFabric builds the network. No program runs on the hosts yet.
 func NewFabric(e *net.Engine, spec FabricSpec) *Fabric {
 	f := &Fabric{Engine: e, Audit: host.NewAudit(e), spec: spec}
 	f.ground = foe.Ground{Engine: e, Addr: f.addr}
@@ -65,7 +65,7 @@ func NewFabric(e *net.Engine, spec FabricSpec) *Fabric {
 	return f
 }
 
-// These are addresses of the network.
+// hostAddr returns a host's address on a rail.
 func hostAddr(host, rail int) netip.Addr {
 	return netip.AddrFrom4([4]byte{10, byte(host), byte(rail), 1})
 }
@@ -74,11 +74,11 @@ func publicAddr(host, n int) netip.Addr {
 }
 func tapAddr(host int) netip.Addr { return netip.AddrFrom4([4]byte{198, 51, 100, byte(host)}) }
 
-// nowhereAddr is an unreachable address of a host.
+// nowhereAddr returns an unreachable address of a host.
 func nowhereAddr(host int) netip.Addr { return netip.AddrFrom4([4]byte{203, 0, 113, byte(host)}) }
 
-// addr returns the address of the network for an IPv4 address. It is the same address, or an
-// address below the prefix for documentation (RFC 3849).
+// addr maps an IPv4 address to an address of the network. The result is the same address, or in an
+// IPv6 network an address below the documentation prefix (RFC 3849).
 func (f *Fabric) addr(a netip.Addr) netip.Addr {
 	if !f.spec.V6 {
 		return a
@@ -88,7 +88,7 @@ func (f *Fabric) addr(a netip.Addr) netip.Addr {
 	return netip.AddrFrom16(b)
 }
 
-// publicAddrs is the number of addresses that a translator owns.
+// publicAddrs is the number of public addresses that a translator owns.
 const publicAddrs = 3
 
 func (f *Fabric) rails() int {
@@ -98,7 +98,7 @@ func (f *Fabric) rails() int {
 	return 1
 }
 
-// addHost creates host i, its leaf, and the nodes between them.
+// addHost creates host i, its leaf switch, and the nodes between them.
 func (f *Fabric) addHost(i int, hash uint64) {
 	e, cfg := f.Engine, f.spec.Hosts[i]
 	cfg.Addrs = nil
@@ -129,7 +129,7 @@ func (f *Fabric) addHost(i int, hash uint64) {
 	f.Cables = append(f.Cables, cables)
 }
 
-// route gives the switches routes to all hosts.
+// route adds routes to all hosts to the switches.
 func (f *Fabric) route() {
 	for i, leaf := range f.Leaves {
 		for j := range f.Hosts {
@@ -165,7 +165,7 @@ func (f *Fabric) addrs(i int) []netip.Addr {
 	return f.Hosts[i].Addrs
 }
 
-// introduce makes host j a peer of host i.
+// introduce adds host j as a peer to the configuration of host i.
 func (f *Fabric) introduce(i, j int, psk handshake.PSK) {
 	r := host.Remote{Host: f.Hosts[j], PSK: psk}
 	if !f.spec.Passive[i] && f.NATs[j] == nil {

@@ -10,10 +10,10 @@ import (
 	"github.com/srdtun/srdtun/srd/steer"
 )
 
-// FaultKind names a kind of fault.
+// FaultKind identifies a kind of fault.
 type FaultKind uint8
 
-// These are the kinds.
+// These constants are the kinds of faults.
 const (
 	OneWayDown  FaultKind = iota // one direction of a cable
 	BothWayDown                  // a cable
@@ -35,11 +35,12 @@ const (
 	numDrawn                     // the kinds above are drawn
 )
 
-// Filter is used only by kindFiltered: no cable carries handshake packets.
+// With Filter, which only kindFiltered uses, no cable carries handshake packets.
 const (
 	Filter = numDrawn
-	// HandOver is drawn in place of some Stop faults. A host's program ends, and another
-	// takes over its sockets. Packets that arrive in between wait in the sockets.
+	// HandOver replaces some of the drawn Stop faults. With HandOver, a host's program ends, and
+	// another program inherits its sockets. Packets that arrive between the two programs wait in
+	// the sockets.
 	HandOver      = Filter + 1
 	NumFaultKinds = HandOver + 1
 )
@@ -52,7 +53,7 @@ var faultNames = [NumFaultKinds]string{
 // String returns the kind's name.
 func (k FaultKind) String() string { return faultNames[k] }
 
-// Fault is one fault and its repair.
+// Fault describes one fault and its end.
 type Fault struct {
 	Kind  FaultKind
 	At    time.Duration // since the start
@@ -61,23 +62,23 @@ type Fault struct {
 	Spine int // the cable's other end
 	Value int // see below
 
-	// For OneWayDown and Brownout the value is a direction: 0 outwards, 1 back. For Flap and
-	// CrashLoop it is the period in ms. For ShrinkMTU it is the number of bytes outwards; if
-	// negative, in the other direction. For Rebind, 1 means a move to another address. For Restart
-	// and ClockStep it is the error of the wall clock in ms. For Detour it is the additional delay
-	// in us. For Policy it is the number of the policy. For Readdress one port in that many stays; 0:
-	// none.
+	// For OneWayDown and Brownout, Value is a direction: 0 outwards, 1 back. For Flap and
+	// CrashLoop, Value is the period in ms. For ShrinkMTU, Value is the MTU in bytes outwards, or
+	// if negative, in the other direction. For Rebind, a Value of 1 means a move to another
+	// address. For Restart and ClockStep, Value is the error of the wall clock in ms. For Detour,
+	// Value is the additional delay in us. For Policy, Value is the number of the path policy. For
+	// Readdress, one port in Value remains, or none if Value is 0.
 }
 
-// String describes the fault in one line.
+// String formats the fault as one line.
 func (f Fault) String() string {
 	return fmt.Sprintf("%s at %v for %v, host %d spine %d value %d", f.Kind, f.At, f.For, f.Host, f.Spine, f.Value)
 }
 
-// Schedule is the list of faults of a run.
+// Schedule lists the faults of a run.
 type Schedule []Fault
 
-// Install schedules the faults in a network.
+// Install schedules all faults in a network.
 func (s Schedule) Install(f *Fabric) {
 	for _, x := range s {
 		f.Engine.At(net.Start.Add(x.At), func() {
@@ -161,7 +162,7 @@ func (f *Fabric) inflict(x Fault) {
 // brownout is the factor by which a link becomes slower.
 const brownout = 4
 
-// crash kills a host's program every period, and starts it again halfway.
+// crash kills a host's program in every period, and restarts it half a period later.
 func (f *Fabric) crash(h *host.Host, period, until time.Duration) {
 	if h.Kill(); f.Engine.Since()+period >= until {
 		h.Revive()

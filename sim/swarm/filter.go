@@ -7,28 +7,28 @@ import (
 	"github.com/srdtun/srdtun/srd"
 )
 
-// kindFiltered is a good network that drops handshake packets only. A firewall that
-// recognizes them may do so, or an attacker on every path. First the whole network fails
-// for a moment, so that the hosts doubt each other and begin handshakes. Their session
-// works all the time afterwards. So no message may be given up, however many attempts
+// kindFiltered is a network without faults that drops only handshake packets. A firewall or an
+// attacker on every path may filter packets in this way. First the whole network fails briefly, so
+// that the hosts get no acknowledgements and initiate handshakes. After this failure the existing
+// session works all the time. Therefore no message may be given up, however many handshake attempts
 // fail.
 const kindFiltered = "filtered"
 
 const (
-	// filteredFor is how long handshakes are dropped. It is longer than all attempts of a
-	// handshake, some 105 s. It is short enough that keys can be renewed afterwards: they
-	// live for 180 s.
+	// filteredFor is how long the network drops handshake packets. This time is longer than all
+	// attempts of a handshake, which take some 105 s. This time is also short enough to replace
+	// keys afterwards, because keys expire after 180 s.
 	filteredFor = 125 * time.Second
-	// filteredDeath is how long the whole network fails: longer than the half second
-	// after which a host doubts its peer.
+	// filteredDeath is how long the whole network fails. After half a second without
+	// acknowledgements a host begins a handshake.
 	filteredDeath = 2 * time.Second
-	// The round trip is longer than filteredEvery, so some message is always in flight.
+	// The round trip is longer than filteredEvery, so that some message is always in flight.
 	filteredEvery = 100 * time.Millisecond
 	filteredRTT   = 120 * time.Millisecond
 	filteredShare = 0.3 // of the peaceful plans
 )
 
-// filter replaces the drawn network, faults and traffic by these.
+// filter replaces the drawn network, faults and traffic by those of kindFiltered.
 func (p *plan) filter() {
 	p.kind, p.rtt = kindFiltered, p.duration(filteredRTT, 2*filteredRTT)
 	p.attack = 0

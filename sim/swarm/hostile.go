@@ -6,7 +6,7 @@ import (
 	"github.com/srdtun/srdtun/sim/foe"
 )
 
-// These are the bounds of adversaries.
+// These constants bound the attacks of adversaries.
 const (
 	mostMute      = 8    // addresses that answer nothing
 	mostMail      = 4    // addresses at which an attacker receives
@@ -19,14 +19,14 @@ const (
 
 	mostLies      = 100 // acts, which keeps a seed within a fraction of a second
 	mostLiarPorts = 400
-	// The liar gets liarEach messages in each of at most liarPulses bursts.
+	// Hosts send liarEach messages to the liar in each of at most liarPulses bursts.
 	liarPulse  = 100 * time.Millisecond
 	liarPulses = 30
 	liarEach   = 20
 	liarGreedy = 10 // times as many
 )
 
-// drawHostility draws the adversaries and their acts, if there are any.
+// drawHostility draws the adversaries and their attacks, if there are any.
 func (p *plan) drawHostility() {
 	if p.kind == "ordinary" && p.chance(siegeShare) {
 		p.besiege()
@@ -42,13 +42,14 @@ func (p *plan) drawHostility() {
 	}
 }
 
-// liarShare of the plans have a lying peer. siegeShare of the ordinary plans are a siege.
+// liarShare is the share of plans with a lying peer. siegeShare is the share of ordinary plans that
+// become a siege.
 const (
 	liarShare  = 0.2
 	siegeShare = 0.15
 )
 
-// drawFoes draws the acts of strangers and observers.
+// drawFoes draws the attacks of strangers and observers.
 func (p *plan) drawFoes() {
 	f := &p.foes
 	f.Mute, f.Mail = p.between(1, mostMute), p.between(1, mostMail)
@@ -83,7 +84,7 @@ func (p *plan) drawFoes() {
 	}
 }
 
-// often draws the chance of an act: a small one, or always.
+// often draws the probability of an attack: either a small probability or 1.
 func (p *plan) often() float64 {
 	if p.chance(0.3) {
 		return 1
@@ -91,7 +92,7 @@ func (p *plan) often() float64 {
 	return p.spread(0.05, 1)
 }
 
-// drawLies draws the acts of a lying peer.
+// drawLies draws the attacks of a lying peer.
 func (p *plan) drawLies() {
 	x := &p.lies
 	x.Every = max(p.duration(2*time.Millisecond, 200*time.Millisecond), p.trouble/mostLies)

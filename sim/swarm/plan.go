@@ -16,22 +16,22 @@ import (
 	"github.com/srdtun/srdtun/srd/steer"
 )
 
-// These are the bounds of a seed's draws.
+// These constants bound the parameters that a seed draws.
 const (
 	mostSpines = 8
 	mostPaths  = 32
 	mostFaults = 8
 	mostBursts = 24
-	// mostMessages bounds the messages in each direction, so that a seed takes a fraction of
-	// a second.
+	// mostMessages bounds the messages in each direction, so that the simulation of a seed takes a
+	// fraction of a second.
 	mostMessages = 3000
 	mbit         = 125e3 // bytes per second
-	// floorMTU is the minimum MTU of a path: srd.BasePacket in IPv6 and UDP.
+	// floorMTU is the smallest MTU of a path: srd.BasePacket with the headers of IPv6 and UDP.
 	floorMTU = srd.BasePacket + net.HeaderIPv6 + net.HeaderUDP
 	mostUDP  = 1500 - net.HeaderUDP // with the IP header
 )
 
-// plan is what a seed draws: network, faults, adversaries and traffic.
+// plan holds the parameters that a seed draws: network, faults, adversaries and traffic.
 type plan struct {
 	rng     *rand.Rand
 	kind    string
@@ -47,23 +47,23 @@ type plan struct {
 	early   bool // also wake hosts before their time
 }
 
-// burst is traffic offered to one connection.
+// burst is a batch of messages offered to one connection.
 type burst struct {
 	at       time.Duration
 	from, to int
 	batch    host.Batch
 }
 
-// In one of tellSeeds seeds applications tell the connection whether they have something to
-// send: if the seed leaves the remainder tellSeed. Only then does a connection act as when
-// idle: for example, it reinjects late messages. Applications of races do not tell.
+// In one of tellSeeds seeds, those with the remainder tellSeed, applications report to the
+// connection whether they have data to send. Only with such reports does a connection act as when
+// idle: for example, it reinjects late messages. The applications of races do not report this.
 const tellSeeds, tellSeed = 2, 1
 
-// In one of earlySeeds seeds programs are also woken before their time: if the seed leaves
-// the remainder earlySeed.
+// In one of earlySeeds seeds, those with the remainder earlySeed, programs are also woken before
+// their wake-up time.
 const earlySeeds, earlySeed = 8, 3
 
-// hostileStream is the stream of a seed's randomness for its adversaries.
+// hostileStream selects the random generator that a seed uses for its adversaries.
 const hostileStream = 1 << 32
 
 // drawPlan draws the plan of a seed.
@@ -99,19 +99,19 @@ func drawPlan(rng *rand.Rand, seed uint64) *plan {
 
 func (p *plan) chance(c float64) bool { return p.rng.Float64() < c }
 
-// between draws a value evenly from [a, b].
+// between draws a uniformly distributed integer from [a, b].
 func (p *plan) between(a, b int) int { return a + p.rng.IntN(b-a+1) }
 
-// spread draws a value from [a, b) on a logarithmic scale.
+// spread draws a logarithmically distributed value from [a, b).
 func (p *plan) spread(a, b float64) float64 { return a * math.Pow(b/a, p.rng.Float64()) }
 
-// duration does the same as spread for times.
+// duration draws a logarithmically distributed duration from [a, b).
 func (p *plan) duration(a, b time.Duration) time.Duration {
 	return time.Duration(p.spread(float64(a), float64(b)))
 }
 
-// kinds is the number of equal parts that are divided among the kinds of plans. Most parts
-// are for ordinary plans.
+// kinds is the number of equally likely values from which drawKind selects the kind of plan. Most
+// of these values select an ordinary plan.
 const kinds = 16
 
 func (p *plan) drawKind() {
@@ -132,7 +132,7 @@ func (p *plan) drawKind() {
 	}
 }
 
-// drawHosts draws the machines and the shape of the network between them.
+// drawHosts draws the hosts and the shape of the network between them.
 func (p *plan) drawHosts() {
 	s := &p.spec
 	hosts := 2
@@ -176,14 +176,14 @@ func (p *plan) drawHosts() {
 		h.Unordered = p.chance(0.3)
 		h.Skew = time.Duration(p.between(-1e6, 1e6)) * time.Millisecond
 		s.Hosts = append(s.Hosts, h)
-		// At least one of any two hosts must be able to call the other.
+		// At least one of any two hosts must be able to initiate a handshake with the other.
 		s.Passive = append(s.Passive, hosts == 2 && (both == 1 && i == 0 || both == 2 && i == 1))
 		s.NAT = append(s.NAT, nat && i == 0)
 	}
 }
 
-// drawNowhere gives the hosts a further, unreachable address. Every port then has a path to
-// this address as well, so there are half as many ports.
+// drawNowhere adds an unreachable address to the hosts. Every port then also has a path to this
+// address, so the number of ports is halved.
 func (p *plan) drawNowhere() {
 	s := &p.spec
 	if s.Nowhere = !s.Rails && !p.strict() && p.chance(0.2); !s.Nowhere {
@@ -204,8 +204,8 @@ func (p *plan) cables(host int) (rate float64) {
 	return rate
 }
 
-// drawLimits draws limits that a run would otherwise hardly reach. These limits are the
-// lifetime of keys, equal on all hosts, and the space for frames.
+// drawLimits draws low limits that a run would otherwise hardly reach. These limits are the
+// lifetime of keys, and the memory for frames. They are the same on all hosts.
 func (p *plan) drawLimits() {
 	life, packets, room := time.Duration(0), uint64(0), 0
 	if p.chance(0.3) {
@@ -223,9 +223,9 @@ func (p *plan) drawLimits() {
 	}
 }
 
-// shortestLife is the shortest lifetime of keys that srd allows. leastRoom, in bytes, is enough for
-// a few of the largest frames. The challenges on all paths take some hundred packets, and
-// leastPackets lets keys outlive them.
+// shortestLife is the shortest key lifetime that srd allows. leastRoom is enough memory, in bytes,
+// for a few of the largest frames. The challenges on all paths take some hundred packets, and
+// leastPackets allows more packets per key than that.
 const (
 	leastPackets  = 500
 	longestJitter = 20 * time.Millisecond
@@ -235,7 +235,7 @@ const (
 
 func (p *plan) drawCables() {
 	s := &p.spec
-	// Every path is probed, however low its rate. So the slowest links get few paths.
+	// Every path is probed, however low its rate, so a slow link can carry only few paths.
 	least := max(2*mbit, 0.25*mbit*float64(len(s.Hosts)*s.Hosts[0].Ports))
 	rate := p.spread(least, 1000*mbit)
 	if p.chance(0.2) {
@@ -251,7 +251,7 @@ func (p *plan) drawCables() {
 	}
 }
 
-// drawQuality draws the quality of one direction of one of the four links of a round trip.
+// drawQuality draws the properties of one of the four links in a round trip.
 func (p *plan) drawQuality(rate float64, uneven bool) net.Quality {
 	q := net.Quality{Rate: rate, Delay: p.rtt / 4, MTU: 1500}
 	if uneven {
@@ -289,7 +289,7 @@ func (p *plan) drawQuality(rate float64, uneven bool) net.Quality {
 	return q
 }
 
-// drawFaults draws the faults. All faults end before the healing.
+// drawFaults draws the faults of a run. All faults end before the healing phase.
 func (p *plan) drawFaults() {
 	switch p.kind {
 	case "peaceful", kindClean, kindFlood, kindLossy:
@@ -317,8 +317,8 @@ func (p *plan) drawFaults() {
 	}
 }
 
-// longest returns how long a fault may last. In a long run a fault may last longer than the
-// probing of paths.
+// longest returns the longest duration of a fault. In a long run a fault may last longer than the
+// period in which paths are probed.
 func (p *plan) longest() time.Duration { return max(5*time.Second, p.trouble/4) }
 
 func (p *plan) drawValue(x *Fault) {
@@ -330,7 +330,7 @@ func (p *plan) drawValue(x *Fault) {
 	case ShrinkMTU:
 		x.Value = p.between(600, 1400) * (1 - 2*p.rng.IntN(2))
 	case Restart:
-		// A clock may return to a wrong time, as on a restored machine.
+		// The clock may be wrong after a restart, as on a restored machine.
 		if p.chance(0.3) {
 			x.Value = p.between(-1e7, 1e6)
 		}
@@ -347,7 +347,7 @@ func (p *plan) drawValue(x *Fault) {
 	}
 }
 
-// drawTraffic draws the bursts of traffic in each direction.
+// drawTraffic draws the traffic bursts in each direction.
 func (p *plan) drawTraffic() {
 	if p.kind == kindFlood {
 		p.bursts = []burst{{at: floodRTT, from: 0, to: 1, batch: host.Batch{N: floodMessages, Max: 4, Class: srd.Stream}}}
@@ -374,8 +374,8 @@ func (p *plan) drawTraffic() {
 	}
 }
 
-// drawClass draws for how long messages are repaired. In good networks that is long, because
-// a datagram is seldom worth a second repair.
+// drawClass draws a message class, which determines how long messages are repaired. In networks
+// without faults this time is long, because a datagram is seldom worth a second repair.
 func (p *plan) drawClass() srd.Class {
 	switch p.rng.IntN(4) {
 	case 0:
@@ -392,7 +392,7 @@ func (p *plan) drawClass() srd.Class {
 	return srd.Stream
 }
 
-// String describes the plan for a reader of its trace.
+// String describes the plan for readers of the trace.
 func (p *plan) String() string {
 	var b strings.Builder
 	s := &p.spec

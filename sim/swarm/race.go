@@ -13,15 +13,15 @@ import (
 	"github.com/srdtun/srdtun/srd/handshake"
 )
 
-// race measures how fast the transport is on a seed. One host sends to another over an
-// ordinary network without adversaries, and its time is compared with an ideal sender's. The
-// ideal sender knows the rates of all links and loses nothing. It only needs the round trips
-// that double its window.
+// race measures how fast the transport is with one seed. One host sends to another over an ordinary
+// network without adversaries, and the time is compared with the time of an ideal sender. The ideal
+// sender has the rates of all links as input and loses no packet. Beside the transmission time, the
+// ideal sender needs only the round trips of slow start.
 //
-// No single race is too slow: Speeds judges the times of all seeds together. Spurious repairs,
-// drops by full queues and given-up messages have a budget in each race.
+// No single race counts as too slow: Speeds judges the times of all seeds together. Each race has a
+// budget for spurious repairs, for drops by full queues, and for given-up messages.
 //
-// Races have an engine and a stream of randomness of their own. So the rest of a seed is the
+// Each race has its own engine and its own random generator. The rest of a seed is therefore the
 // same with or without a race.
 type race struct {
 	rng  *rand.Rand
@@ -32,17 +32,17 @@ type race struct {
 	n    int // messages
 }
 
-// raceKind is a kind of network.
+// raceKind is the kind of network in a race.
 type raceKind uint8
 
 const (
-	// With raceUnlike, paths are long, differ in length, and lose packets. One path tells
-	// little about another.
+	// With raceUnlike, paths have long and different delays, and lose packets. Measurements of one
+	// path then say little about another path.
 	raceUnlike raceKind = iota
-	// With raceNarrow there is one slow link with a short queue. Only losses show congestion
-	// there, because the queue is shorter than any delay target.
+	// With raceNarrow, the only link is slow and has a short queue. On this link only losses
+	// indicate congestion, because the queue is shorter than any delay target.
 	raceNarrow
-	// With raceFabric, paths are short and fast and lose packets.
+	// With raceFabric, paths are short and fast, and lose packets.
 	raceFabric
 	numRaceKinds
 )
@@ -52,42 +52,42 @@ func (k raceKind) String() string {
 }
 
 const (
-	// raceStream is the stream of a seed's randomness for its race.
+	// raceStream selects the random generator that a seed uses for its race.
 	raceStream = 1 << 33
 	raceBytes  = 1200 // of a message: one in a packet
 	racePorts  = 16
-	// raceWarm is how long a little data is sent before the race, so that paths are open and
+	// raceWarm is how long a little data is sent before a race, so that paths are open and
 	// measured.
 	raceWarm  = 3 * time.Second
 	racePulse = 20 * time.Millisecond
 )
 
-// raceBounds are the budgets of a race.
+// raceBounds holds the budgets of a race.
 type raceBounds struct {
-	// needless bounds the spurious repairs, as a share of the sent messages.
+	// needless bounds the number of spurious repairs, as a share of the sent messages.
 	needless float64
-	// over bounds the drops by full queues, as a share of the sent messages.
+	// over bounds the number of drops by full queues, as a share of the sent messages.
 	over float64
-	// late bounds the messages that were given up because another repair was not worthwhile,
-	// as a share. A sender that wrongly declares late packets lost fills the link with
-	// copies. Then no message arrives in time.
+	// late bounds the share of messages that were given up because another repair was not
+	// worthwhile. A sender that wrongly declares delayed packets lost fills the link with copies.
+	// With too many copies on the link, no message arrives in time.
 	late float64
 }
 
-// The bounds are at least one and a half times the worst of eighty measured races. For drops
-// and given-up messages on a narrow link, they are the worst of 315 races. A first window
-// overflows that link before any sender knows of it. A sender that does not learn of losses
-// drops each packet six times.
+// These bounds are at least one and a half times the worst of eighty measured races. For drops and
+// given-up messages on a narrow link, the bounds are the worst of 315 races. On a narrow link the
+// first window overflows the queue before any sender can detect it. A sender that does not reduce
+// its rate after losses would drop each packet six times.
 var raceAllows = [numRaceKinds]raceBounds{
 	raceUnlike: {needless: 0.25, over: 0.02, late: 0.01},
 	raceNarrow: {needless: 0.40, over: 0.55, late: 0.045},
 	raceFabric: {needless: 0.25, over: 0.02, late: 0.01},
 }
 
-// Up to needlessFree spurious repairs are allowed in any race.
+// needlessFree is the number of spurious repairs that are allowed in any race.
 const needlessFree = 20
 
-// drawRace draws the network of a seed.
+// drawRace draws the network of a seed's race.
 func drawRace(rng *rand.Rand) *race {
 	r := &race{rng: rng, kind: raceKind(rng.IntN(int(numRaceKinds)))}
 	p := &plan{rng: rng}
@@ -123,8 +123,9 @@ func drawRace(rng *rand.Rand) *race {
 	return r
 }
 
-// ideal returns the time of the ideal sender. It begins with ten packets and doubles the
-// window in each round trip until it fills the links. From then on the links are full.
+// ideal returns the time that the ideal sender needs. The ideal sender begins with ten packets and
+// doubles its window in each round trip until it fills the links. From then on all links are fully
+// used.
 func (r *race) ideal() time.Duration {
 	bytes := float64(r.n) * (raceBytes + srd.Overhead + net.HeaderIPv4 + net.HeaderUDP)
 	full := r.rate * r.rtt.Seconds()
@@ -132,7 +133,7 @@ func (r *race) ideal() time.Duration {
 	return time.Duration(rounds*float64(r.rtt)) + time.Duration(bytes/r.rate*float64(time.Second))
 }
 
-// raceResult is the result of a race.
+// raceResult holds the time and the counters of one race.
 type raceResult struct {
 	kind                   raceKind
 	took, ideal            time.Duration
@@ -141,7 +142,7 @@ type raceResult struct {
 	late                   int // given up: not worth another repair
 }
 
-// ratio is the time in multiples of the ideal's.
+// ratio returns the time of the race divided by the ideal time.
 func (x *raceResult) ratio() float64 { return float64(x.took) / float64(x.ideal) }
 
 func (x *raceResult) String() string {
@@ -149,7 +150,7 @@ func (x *raceResult) String() string {
 		x.kind, x.took, x.ideal, x.sent, x.repaired, x.needless, x.faults, x.over, x.late)
 }
 
-// lost returns the number of packets dropped between host 0 and host 1.
+// lost returns the numbers of packets lost and dropped by queues between host 0 and host 1.
 func (f *Fabric) lost() (faults, over int) {
 	for k := range f.Spines {
 		for _, l := range []*net.Link{f.Cables[0][k].Out, f.Cables[1][k].Back} {
@@ -160,7 +161,7 @@ func (f *Fabric) lost() (faults, over int) {
 	return faults, over
 }
 
-// Race plays the race of a seed.
+// Race runs the race of a seed.
 func Race(seed uint64, trace io.Writer) (*raceResult, error) {
 	e := net.NewEngine(seed, trace)
 	r := drawRace(rand.New(rand.NewPCG(seed, raceStream)))
@@ -210,7 +211,7 @@ func Race(seed uint64, trace io.Writer) (*raceResult, error) {
 	return x, x.overspent()
 }
 
-// overspent names the budget that the race exceeded; nil: none.
+// overspent returns an error that names the exceeded budget, or nil.
 func (x *raceResult) overspent() error {
 	b := &raceAllows[x.kind]
 	switch {

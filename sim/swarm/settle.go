@@ -6,19 +6,20 @@ import (
 	"github.com/srdtun/srdtun/sim/host"
 )
 
-// These are the requirements for connections that have nothing left to send.
+// These constants are requirements for connections that have nothing left to send.
 const (
-	// All repairs are over at silence and roundTrips after the last message.
+	// All repairs must end within silence plus roundTrips round trips after the last message.
 	silence = 15 * time.Second
-	// quiet is how long an idle network must send nothing to count as silent. At most
-	// quietTries such checks are made. The path that was opened last probes seven sizes
-	// twice, three round trips each. After a long queue, a round trip takes seconds.
+	// quiet is the time without packets after which an idle network counts as silent. The
+	// simulation makes at most quietTries such checks. Many checks are needed, because the path
+	// that was opened last probes seven sizes twice, with three round trips each. After a long
+	// queue, one round trip takes seconds.
 	quiet      = 5 * time.Second
 	quietTries = 24
 )
 
-// settle waits for the end of all repairs. Then all messages must be accounted for, and the
-// network must be silent.
+// settle waits until all repairs have ended. Then the application must account for all messages,
+// and the network must be silent.
 func (s *swarm) settle() {
 	if s.run(silence+roundTrips*s.plan.rtt, nil) {
 		return
@@ -31,8 +32,8 @@ func (s *swarm) settle() {
 	s.fallSilent()
 }
 
-// fallSilent checks that an idle network sends nothing after its paths have been measured.
-// Only keepalives continue.
+// fallSilent checks that an idle network sends nothing after its paths have been measured. Hosts
+// with keepalives are exempt from this check.
 func (s *swarm) fallSilent() {
 	for _, h := range s.Hosts {
 		if h.Keepalive > 0 {
@@ -60,8 +61,8 @@ func (s *swarm) sent() (n uint64) {
 	return n
 }
 
-// account checks that no message is in flight any more, and that the application accounts
-// for all of them.
+// account checks that no message is still in flight, and that the application accounts for all
+// messages.
 func (s *swarm) account(p *host.Peer) {
 	i := p.Host().Index
 	switch {
@@ -74,9 +75,9 @@ func (s *swarm) account(p *host.Peer) {
 	p.App.Account(p.Conn)
 }
 
-// agree checks that both ends of a connection use the same session, which one of them has
-// begun. If each end used another session, its keys would be replaced keys of the other
-// end. These keys would expire in the next pause.
+// agree checks that both ends of a connection use the same session, of which one end is the
+// initiator. If each end used its own session, its keys would be keys that the other end has
+// replaced. Such keys would expire in the next pause of the traffic.
 func (s *swarm) agree(p *host.Peer) {
 	for _, q := range s.Peers() {
 		if q.Host() != p.Remote() || q.Remote() != p.Host() || p.Host().Index > q.Host().Index {

@@ -7,9 +7,9 @@ import (
 	"github.com/srdtun/srdtun/srd"
 )
 
-// kindSiege is a good network with strangers, observers and a lying peer. They attack all
-// the time, but no link drops packets. Traffic must go on during the siege, and not only
-// after it.
+// kindSiege is a network without faults but with strangers, observers and a lying peer. The
+// adversaries attack all the time, but no link drops packets. Messages must arrive during the
+// siege, and not only after it.
 const kindSiege = "siege"
 
 const (
@@ -17,8 +17,8 @@ const (
 	siegeMost  = 12 * time.Second
 	// siegeEvery is the interval at which each host offers a message to each other host.
 	siegeEvery = 100 * time.Millisecond
-	// siegePatience plus siegeTrips round trips is the longest allowed delay of a message in
-	// a siege. It may need a handshake first. A host under load may refuse the first
+	// siegePatience plus siegeTrips round trips is the largest allowed delay of a message in a
+	// siege. A message may have to wait for a handshake. A host under load may refuse the first two
 	// attempts, and the third attempt follows after 250 and 500 ms.
 	siegePatience = 3 * time.Second
 	siegeTrips    = 12
@@ -26,7 +26,7 @@ const (
 	siegeAttack   = 100 * time.Millisecond
 )
 
-// besieged reports whether the plan is a siege.
+// besieged reports whether the plan's kind is a siege.
 func (p *plan) besieged() bool { return p.kind == kindSiege }
 
 // besiege replaces the drawn network and its faults by a siege.
@@ -50,13 +50,13 @@ func (p *plan) besiege() {
 	p.race = 0.5 * p.rng.Float64() * p.rng.Float64()
 }
 
-// siege tracks progress in a siege.
+// siege records which messages were offered at each interval of a siege.
 type siege struct {
 	offered []int // by peer
 	ticks   [][]int
 }
 
-// besiege offers messages between hosts, and requires their delivery.
+// besiege offers messages between hosts at intervals, and requires their delivery.
 func (s *swarm) besiege() {
 	peers, since := s.Peers(), s.Engine.Since()
 	if since > s.plan.trouble {
@@ -81,8 +81,7 @@ func (s *swarm) besiege() {
 	s.Engine.After(siegeEvery, s.besiege)
 }
 
-// unheard requires the delivery of each message that was pulled or began to wait some time
-// ago.
+// unheard fails the run if a message that is older than the allowed delay has not arrived.
 func (s *swarm) unheard(peers []*host.Peer) {
 	v := &s.siege
 	patience := int((siegePatience + siegeTrips*s.plan.rtt) / siegeEvery)

@@ -10,35 +10,35 @@ import (
 	"strings"
 )
 
-// recordedText has the time of each seed's race with an earlier version, divided by the ideal time.
-// Its first lines say which version, and the command.
+// recordedText lists the race time of each seed with an earlier version, divided by the ideal time.
+// The first lines of the file name the version and the command.
 //
 //go:embed testdata/speed.txt
 var recordedText string
 
 const (
-	// fullSeeds is how many seeds make a distribution whose mean and p99 say something within
+	// fullSeeds is the number of seeds for which the mean and the 99th percentile are accurate to
 	// fullSlack.
 	fullSeeds = 2000
 	fullSlack = 0.05
-	// With coarseSeeds p99 is the fifth of the slowest, which a change of a single race may
-	// move far. Fewer give no verdict.
+	// With coarseSeeds, the 99th percentile is the fifth slowest race, which a change in a single
+	// race may alter much. With fewer seeds than coarseSeeds there is no verdict.
 	coarseSeeds     = 400
 	coarseSlack     = 0.10
 	coarseSlackTail = 0.25
 )
 
-// Speeds are the races of many seeds: the speed of the transport is judged by their
-// distribution, and no seed by itself.
+// Speeds holds the races of many seeds. The distribution determines the verdict on the transport's
+// speed, and no single seed does.
 type Speeds struct{ races map[uint64]speed }
 
-// speed is one race.
+// speed is the result of one race.
 type speed struct {
 	kind  string
 	ratio float64
 }
 
-// Note adds the race of a seed, if there was one.
+// Note adds the race of a seed, if the seed has one.
 func (s *Speeds) Note(r *Report) {
 	if s.races == nil {
 		s.races = map[uint64]speed{}
@@ -48,7 +48,7 @@ func (s *Speeds) Note(r *Report) {
 	}
 }
 
-// Write writes the races in the form of recordedText, without its first lines.
+// Write writes the races in the format of recordedText, without its first lines.
 func (s *Speeds) Write(w io.Writer) error {
 	for _, seed := range s.seeds() {
 		x := s.races[seed]
@@ -67,7 +67,7 @@ func (s *Speeds) seeds() (v []uint64) {
 	return v
 }
 
-// recorded returns the recorded races, and the version that they are of.
+// recorded returns the recorded races, and the version that was measured.
 func recorded() (s *Speeds, version string, err error) {
 	s = &Speeds{races: map[uint64]speed{}}
 	for i, line := range strings.Split(strings.TrimSpace(recordedText), "\n") {
@@ -91,13 +91,13 @@ func recorded() (s *Speeds, version string, err error) {
 	return s, version, nil
 }
 
-// distribution is the figures of a number of races.
+// distribution holds statistics of a set of races.
 type distribution struct {
 	n         int
 	mean, p99 float64
 }
 
-// of returns the distribution of the races of some seeds; kind "" is all kinds.
+// of returns the statistics for the races of some seeds. An empty kind selects all kinds.
 func (s *Speeds) of(seeds []uint64, kind string) (d distribution) {
 	var v []float64
 	for _, seed := range seeds {
@@ -115,9 +115,9 @@ func (s *Speeds) of(seeds []uint64, kind string) (d distribution) {
 	return d
 }
 
-// Judge prints the distribution beside the recorded one of the same seeds. It returns an error if
-// the transport has become slower than the slack allows. If it has become faster by more than the
-// slack, Judge asks to record the new distribution.
+// Judge prints the statistics of the races beside those recorded for the same seeds. Judge returns
+// an error if the transport is slower than the slack allows. If the transport is faster by more
+// than the slack, Judge prints a request to record the new races.
 func (s *Speeds) Judge(w io.Writer) error {
 	was, version, err := recorded()
 	if err != nil {
@@ -157,7 +157,7 @@ func (s *Speeds) Judge(w io.Writer) error {
 	return nil
 }
 
-// compare prints the distribution of a kind of race, and the recorded one.
+// compare prints the statistics of one kind of race beside the recorded ones.
 func (s *Speeds) compare(w io.Writer, was *Speeds, seeds []uint64, kind string) (now, then distribution) {
 	now, then = s.of(seeds, kind), was.of(seeds, kind)
 	name := kind

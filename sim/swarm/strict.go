@@ -10,8 +10,8 @@ import (
 	"github.com/srdtun/srdtun/srd"
 )
 
-// These kinds of plans have a good network. There a seed requires more than correctness: it
-// also fails if repairs are slow or spurious.
+// These constants are kinds of plans whose network has no faults, or only mild ones. In such a
+// network a seed also fails if repairs are slow or spurious.
 const (
 	kindClean   = "clean"   // every link is perfect
 	kindFlood   = "flood"   // and long, with more messages than may be open
@@ -20,22 +20,22 @@ const (
 	kindGone    = "gone"    // and stays dead for long, with few packets or none
 )
 
-// These are the bounds of such networks.
+// These constants are the parameters of the plans with a good network.
 const (
 	strictQueue = 8 << 20 // bytes: nothing is dropped for want of room
 	strictLoss  = 0.01
-	// A payload is given up after 150 ms. On these round trips several repairs in a row may
-	// fail within that time.
+	// The transport gives a payload up after 150 ms. With round trips above lossyRTT, several
+	// failed repairs in a row might exceed that time.
 	lossyRTT    = 30 * time.Millisecond
 	rerouteRTT  = 6 * time.Millisecond
 	strictPorts = 16 // they reach both of two spines
 	floodRTT    = 100 * time.Millisecond
-	// floodMessages small messages, offered at once, are several windows of a long path, and
-	// several times srd.OutboxLimit.
+	// floodMessages is the number of small messages that are offered at once: several windows of a
+	// long path, and several times srd.OutboxLimit.
 	floodMessages = 5 * srd.OutboxLimit
 )
 
-// strict reports whether the plan's network is good.
+// strict reports whether the plan's kind requires fast repairs.
 func (p *plan) strict() bool {
 	switch p.kind {
 	case kindClean, kindFlood, kindLossy, kindReroute, kindGone, kindFiltered:
@@ -44,8 +44,7 @@ func (p *plan) strict() bool {
 	return false
 }
 
-// drawStrict replaces the drawn hosts and cables by a network without faults for this kind
-// of plan.
+// drawStrict replaces the drawn hosts and cables by a good network for this kind of plan.
 func (p *plan) drawStrict() {
 	s, rate := &p.spec, p.spread(20*mbit, 1000*mbit)
 	switch p.kind {
@@ -80,7 +79,7 @@ func (p *plan) drawStrict() {
 	}
 }
 
-// drawDeath draws the one fault of a plan in which a spine dies.
+// drawDeath draws the only fault of a plan in which a spine or one direction of a cable fails.
 func (p *plan) drawDeath() {
 	x := Fault{Kind: SpineDown, Spine: p.rng.IntN(p.spec.Spines)}
 	if p.chance(0.5) {
@@ -94,17 +93,19 @@ func (p *plan) drawDeath() {
 }
 
 const (
-	// goneLeast is the shortest duration of a plan of kindGone. After 30 s a host forgets a
-	// path that its peer opened. Three quarters of the duration must be longer than that.
+	// goneLeast is the shortest duration of a plan with kindGone. A host removes a path that its
+	// peer opened after 30 s of silence. Three quarters of the plan's duration must be longer than
+	// these 30 s.
 	goneLeast = 60 * time.Second
-	// seldom is the interval of sending while the spine is dead, if a host sends at all. It
-	// is short enough that the connection is not idle: idleness ends probing after 10 s.
+	// seldom is the interval between messages while the spine is down, if hosts send any. This
+	// interval is short enough to keep the connection active, because path probing ends after 10 s
+	// of idleness.
 	seldom = 5 * time.Second
 )
 
-// drawGone draws the traffic of a plan in which a spine dies while nobody sends. Some
-// traffic precedes the failure. A burst soon after the failure reveals it. Then a little
-// traffic follows, or none.
+// drawGone draws the traffic of a plan in which a spine fails while no host sends. Some traffic is
+// sent before the failure. A traffic burst soon after the failure lets the hosts detect it. After
+// this burst there is little traffic, or none.
 func (p *plan) drawGone() {
 	death := p.faults[0].At
 	soon := death + p.duration(10*time.Millisecond, time.Second)
@@ -125,14 +126,13 @@ func (p *plan) drawGone() {
 	}
 }
 
-// neverIn lists reasons for drops that do not occur in a good network without adversaries
-// and crashing programs.
+// neverIn lists reasons for drops that must not occur without adversaries and crashing programs.
 var neverIn = [...]srd.Reason{
 	srd.DropMalformed, srd.DropReplay, srd.DropMessageFar, srd.DropSlot, srd.DropPathLimit, srd.DropAckInvalid,
 	srd.DropIncarnation, srd.DropClosed,
 }
 
-// demand checks the connections of a good network more closely.
+// demand checks the connections of a plan with a good network more strictly.
 func (s *swarm) demand() {
 	if !s.plan.strict() {
 		return
@@ -144,7 +144,7 @@ func (s *swarm) demand() {
 	}
 }
 
-// flaw returns an event that should not have happened at p.
+// flaw returns an error for an event that must not occur on connection p.
 func (s *swarm) flaw(p *host.Peer) error {
 	x, drops := p.Conn.Stats(), p.Drops()
 	for _, r := range neverIn {
@@ -162,9 +162,9 @@ func (s *swarm) flaw(p *host.Peer) error {
 		return fmt.Errorf("dropped %v", *drops)
 	}
 	if s.overflowed() || p.Host().KeyPackets > 0 || (s.plan.kind == kindGone && p.Host().KeyLife > 0) {
-		// On such plans packets in flight may be lost. Either the sockets are too small for
-		// the links, or keys are renewed more than once in a round trip. A third reason is
-		// that one end's keys expire unused before the other's.
+		// On these plans packets in flight may be lost for one of three reasons. Either the sockets
+		// are too small for the links, or keys are replaced more than once per round trip. The
+		// third reason is that one end's unused keys expire before those of the other end.
 		return nil
 	}
 	if t, ok := p.App.(*host.Tunnel); ok && s.repairable() && s.roomy(p.Host()) {
@@ -188,10 +188,10 @@ func (s *swarm) flaw(p *host.Peer) error {
 	return nil
 }
 
-// Some repairs on a clean network are spurious, as when a handshake takes the time of a tail
-// probe. Up to repairsFree spurious repairs are allowed, plus repairShare for each hundred
-// messages. Copies of late messages have a budget of their own: copiesFree, plus one for
-// each copyEach acknowledged messages.
+// Some repairs on a network without losses are spurious, for example when a handshake delays a
+// packet beyond the tail probe's timeout. Each connection may send repairsFree spurious repairs,
+// plus repairShare for every hundred messages. Copies of late messages have their own budget:
+// copiesFree, plus one for every copyEach acknowledged messages.
 const (
 	repairsFree = 20
 	repairShare = 5
@@ -199,17 +199,17 @@ const (
 	copyEach    = 32
 )
 
-// spares reports whether h has no reason to repeat messages. For this, no packet may be
-// lost, and no flow that stays on its path may build a queue.
+// spares reports whether host h has no reason to retransmit messages. A host has no such reason if
+// no packet is lost, and if no flow that stays on its path builds a queue.
 func (p *plan) spares(h *host.Host) bool {
 	return h.Policy == "" && (p.kind == kindClean || p.kind == kindFlood)
 }
 
-// repairable reports whether a lost message can be repaired before its wait in the
-// reordering buffer ends. The acknowledgement of another message reveals the loss. The
-// repair takes at least one more round trip. If a policy keeps flows on paths, both round
-// trips may take as much longer as the longest queue of a link. If all hosts spray, such
-// long queues are not allowed.
+// repairable reports whether a lost message can be repaired before the reordering buffer stops
+// waiting for it. The sender detects the loss by the acknowledgement of another message. After the
+// detection, the repair takes at least one more round trip. If a policy keeps flows on paths, the
+// longest queue of a link may delay both round trips. If all hosts spray, long queues are not
+// allowed.
 func (s *swarm) repairable() bool {
 	if s.plan.kind == kindClean || s.plan.kind == kindFlood || s.plan.sprays() {
 		return true
@@ -218,14 +218,14 @@ func (s *swarm) repairable() bool {
 	return s.plan.rtt+s.plan.rtt/2+2*s.longestWait() < hold
 }
 
-// roomy reports whether h has enough buffer space for everything that arrives during a
-// repair. The space drawn for it may be less than its cables deliver in that time.
+// roomy reports whether host h has enough buffer space for all packets that arrive during a repair.
+// The drawn buffer space may be smaller than the data that the host's cables deliver in that time.
 func (s *swarm) roomy(h *host.Host) bool {
 	hold := order.HoldFor(order.DefaultHold, s.plan.rtt)
 	return h.HeldBytes == 0 || float64(h.HeldBytes) >= s.plan.cables(h.Index)*hold.Seconds()
 }
 
-// sprays reports whether all hosts use the default policy.
+// sprays reports whether all hosts use the default path policy.
 func (p *plan) sprays() bool {
 	for _, h := range p.spec.Hosts {
 		if h.Policy != "" {

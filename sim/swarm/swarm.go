@@ -12,36 +12,35 @@ import (
 	"github.com/srdtun/srdtun/srd"
 )
 
-// These are the requirements after all faults are healed.
+// These constants are the requirements after all faults are healed.
 const (
-	// grace is how long connections may take after the last fault until they work again. It
-	// doubles one interval of handshake attempts (5 s and a quarter of jitter) and two
-	// rounds of probes a second apart. It does not allow for the 180 s lifetime of keys,
-	// because hosts notice silence sooner.
+	// grace is the time after the last fault within which all connections must work again. The
+	// value is twice the sum of one handshake interval (5 s and a quarter of jitter) and two rounds
+	// of probes, one second each. The lifetime of keys, 180 s, is not included, because hosts
+	// detect silence earlier.
 	grace = 16 * time.Second
-	// bound is how long later messages may take to arrive.
+	// bound is the time within which messages sent after the grace period must arrive.
 	bound = 8 * time.Second
-	// On long paths, roundTrips round trips are added to both.
+	// Both grace and bound are extended by roundTrips round trips, for long paths.
 	roundTrips = 30
-	// trickleEvery is the interval of the traffic by which connections notice that faults
-	// are healed.
+	// trickleEvery is the interval of messages that let connections detect the end of faults.
 	trickleEvery = 50 * time.Millisecond
-	// At most trickleMost of these messages may be in flight, because more would form a
-	// burst later.
+	// At most trickleMost of the trickled messages may be in flight, because more messages would
+	// form a burst later.
 	trickleMost = 10
-	// lastRounds rounds of lastEach messages must arrive in each direction. The rounds are
-	// roundEvery apart. On the slowest links their queue must not be longer than the time
+	// In each direction lastRounds rounds of lastEach messages must arrive. The interval between
+	// these rounds is roundEvery. On the slowest links, queueing must not take longer than the time
 	// for which a message is repaired.
 	lastRounds   = 6
 	lastEach     = 10
 	roundEvery   = 250 * time.Millisecond
 	lastMessages = lastRounds * lastEach
-	// mostEvents ends a run that would not end by itself. It is many times the number of
+	// mostEvents ends a run that would not end on its own. This limit is many times the number of
 	// events of any plan.
 	mostEvents = 20e6
 )
 
-// Report is the outcome of one seed.
+// Report is the result of one seed.
 type Report struct {
 	Seed    uint64
 	Hash    uint64 // of all events
@@ -55,7 +54,7 @@ type Report struct {
 	Err                          error   // the first breach
 }
 
-// String returns one line, with the command that shows the run if it failed.
+// String formats the report as one line. For a failed run it adds the command that repeats the run.
 func (r Report) String() string {
 	s := fmt.Sprintf("seed %d: %s, %d of %d messages delivered, %d expired, %d events in %.1f s, hash %016x",
 		r.Seed, r.Kind, r.Delivered, r.Messages, r.Expired, r.Events, r.Virtual.Seconds(), r.Hash)
@@ -65,7 +64,7 @@ func (r Report) String() string {
 	return s
 }
 
-// swarm is one run.
+// swarm is the state of one simulation run.
 type swarm struct {
 	*Fabric
 	plan *plan
@@ -75,7 +74,7 @@ type swarm struct {
 	siege siege
 }
 
-// mark is the number of the first message in a connection's last batch.
+// mark is the number of the first message in the last batch of a connection.
 type mark struct {
 	first   int // number
 	dropped int // drops of its queue before
@@ -88,8 +87,8 @@ func (m mark) missing(p *host.Peer) (n, example int) {
 	return n - (p.App.Dropped() - m.dropped), example
 }
 
-// Play plays one seed: it draws a network, faults and traffic. Then it heals all faults, and
-// all later messages must arrive in time. trace may be nil.
+// Play simulates one seed: it draws a network, faults and traffic. After the faults, Play heals the
+// network, and all later messages must arrive in time. trace may be nil.
 func Play(seed uint64, trace io.Writer) Report {
 	e := net.NewEngine(seed, trace)
 	p := drawPlan(e.Fork(), seed)
@@ -126,7 +125,7 @@ func newSwarm(e *net.Engine, p *plan) *swarm {
 	return s
 }
 
-// play runs the phases; a violated invariant ends it.
+// play runs all phases, until one violates an invariant.
 func (s *swarm) play() {
 	p := s.plan
 	for _, h := range s.Hosts {
@@ -159,7 +158,7 @@ func (s *swarm) play() {
 	s.settle()
 }
 
-// run advances the time and reports whether the run has ended, or done reported true.
+// run advances virtual time and reports whether the run has ended, or done returned true.
 func (s *swarm) run(d time.Duration, done func() bool) bool {
 	return s.Engine.Run(d, func() bool {
 		if s.Engine.Done() > mostEvents {
@@ -169,7 +168,7 @@ func (s *swarm) run(d time.Duration, done func() bool) bool {
 	})
 }
 
-// offer gives a host's application a batch of messages for another host.
+// offer adds a batch of messages from one host to another.
 func (s *swarm) offer(from, to int, b host.Batch) {
 	h := s.Hosts[from]
 	if h.Process() == nil {
@@ -203,7 +202,7 @@ func (s *swarm) hostility() {
 // healedQueue is large enough for the last batch and its acknowledgements.
 const healedQueue = 128 << 10
 
-// heal makes all links good, and withdraws all messages that still wait.
+// heal ends all impairments of links, and withdraws all messages that still wait.
 func (s *swarm) heal() {
 	s.Engine.Say("HEALED")
 	for i, row := range s.Cables {
@@ -225,7 +224,7 @@ func (s *swarm) heal() {
 	}
 }
 
-// tellLiar offers messages to a lying peer until the faults end.
+// tellLiar offers messages to the lying peer until the faults end.
 func (s *swarm) tellLiar() {
 	if s.Engine.Since() > s.plan.trouble {
 		return
@@ -244,9 +243,9 @@ func (s *swarm) tellLiar() {
 	s.Engine.After(max(liarPulse, s.plan.trouble/liarPulses), s.tellLiar)
 }
 
-// trickle offers a message to every connection at intervals, unless trickleMost messages are
-// in flight. Frames that a crashed program left incomplete do not count, because only new
-// messages reveal its crash.
+// trickle offers a message to every connection at intervals, unless trickleMost messages are in
+// flight. Frames that a crashed program left incomplete do not count, because only new messages
+// reveal the crash.
 func (s *swarm) trickle(until time.Duration) {
 	for _, p := range s.Peers() {
 		if p.App.Sending() < trickleMost {
@@ -258,7 +257,7 @@ func (s *swarm) trickle(until time.Duration) {
 	}
 }
 
-// lastBatch offers the messages that must arrive.
+// lastBatch offers the messages that must arrive after the healing.
 func (s *swarm) lastBatch() {
 	s.Engine.Say("LAST BATCH")
 	for _, p := range s.Peers() {
@@ -274,7 +273,7 @@ func (s *swarm) lastBatch() {
 	}
 }
 
-// arrived reports whether the last batch has arrived everywhere.
+// arrived reports whether every connection has delivered its last batch.
 func (s *swarm) arrived() bool {
 	for i, p := range s.Peers() {
 		if p.App.Begun() < s.last[i].first+lastMessages {
@@ -287,7 +286,7 @@ func (s *swarm) arrived() bool {
 	return true
 }
 
-// restored reports whether no path to a good address of a peer is down.
+// restored reports whether no path to a valid address of a peer is down.
 func (s *swarm) restored() bool {
 	for _, p := range s.Peers() {
 		if len(p.Down()) > 0 {
@@ -297,8 +296,8 @@ func (s *swarm) restored() bool {
 	return true
 }
 
-// unrestored names paths that are still down after that. They have had more time than any
-// interval of probes, which continue for 10 s after the last message.
+// unrestored fails the run for each path that is still down after the healing. Such a path has had
+// more time than any interval between probes, which continue for 10 s after the last message.
 func (s *swarm) unrestored() {
 	for _, p := range s.Peers() {
 		for _, i := range p.Down() {
@@ -307,7 +306,7 @@ func (s *swarm) unrestored() {
 	}
 }
 
-// missing names the missing messages of the last batch.
+// missing fails the run if messages of the last batch have not arrived.
 func (s *swarm) missing() {
 	for i, p := range s.Peers() {
 		n, first := s.last[i].missing(p)
