@@ -17,27 +17,27 @@ type question struct {
 
 const introduction = `# Results
 
-The newest measurement of each kind, sorted by question, follows. ` + "`make results`" + ` writes this page from ` + "`bench/results/stored`" + `.
-Values are medians [minimum..maximum]. Both ends of the tunnel share one machine and its processors. The line below each
-table names its command and version. [decisions.md](decisions.md) lists the decisions that follow from the measurements.
+This page has the newest measurement of each kind, sorted by question. ` + "`make results`" + ` writes it from ` + "`bench/results/stored`" + `.
+The values are medians [minimum..maximum]. Both ends of the tunnel share one machine and its processors. The text below
+each table names its command and version. [decisions.md](decisions.md) lists the decisions that follow from the measurements.
 `
 
 var questions = []question{
-	{"What does one flow gain?", "Through srdtun one flow gets the rate of all paths. A plain flow, or a tunnel that is one UDP flow, gets the rate of one path. The fabric has four spines of 100 Mbit/s.",
+	{"What does one flow gain?", "Through srdtun one flow gets the rate of all paths. A plain flow, or a tunnel with one UDP flow, gets the rate of one path. The fabric of this measurement has four spines of 100 Mbit/s.",
 		[]string{"fabric"}},
-	{"What happens when a spine dies silently?", "Flows on the dead spine continue over the other spines within some tens of milliseconds. Three of four spines can carry 75 % of the goodput. ![Longest commits](apps.png)",
+	{"What happens when a spine dies silently?", "The flows of a failed spine continue over the other spines within some tens of milliseconds. Three of four spines can carry 75 % of the goodput. ![Longest commits](apps.png)",
 		[]string{"death", "apps"}},
 	{"What happens in a network under strain?", "All four systems were measured in one run, over the same fabric.", []string{"strain"}},
-	{"How fast is it over one link?", "The link is an unshaped veth with packets of MTU size. Ratios compare values of the same round.",
+	{"How fast is it over one link?", "The link is a veth without a rate limit, with packets of MTU size. Ratios compare values of the same round.",
 		[]string{"link", "vxlan"}},
-	{"How fast are messages between programs?", "The programs are two processes with package srd/ep or srd/msg, and no tunnel between them. A ping-pong through the tunnel is of TCP requests; its packets are 64-byte datagrams without loss.", []string{"messages"}},
-	{"What does it gain in a cloud?", "A cloud limits each 5-tuple below the rate of the instance's card. [cloud.md](cloud.md) has the reasons, and what to set.", []string{"cloud"}},
-	{"How does the tunnel share a link with plain TCP?", "Each value is the rate of the flows in the tunnel : the rate of plain TCP flows, in Mbit/s, on one simulated link of 100 Mbit/s with a buffer of 20 ms. [congestion.md](congestion.md) gives the reasons.",
+	{"How fast are messages between programs?", "The programs are two processes with package srd/ep or srd/msg, and no tunnel between them. A ping-pong through the tunnel uses TCP requests, and its packets are 64-byte datagrams without loss.", []string{"messages"}},
+	{"What does it gain in a cloud?", "A cloud limits each 5-tuple below the rate of the instance's card. [cloud.md](cloud.md) has the reasons and the settings.", []string{"cloud"}},
+	{"How does the tunnel share a link with plain TCP?", "Each value is the rate of the flows in the tunnel : the rate of plain TCP flows, in Mbit/s, on one simulated link of 100 Mbit/s with a buffer of 20 ms. [congestion.md](congestion.md) explains these rates.",
 		[]string{"coexist"}},
 	{"What if the paths are not alike?", "Each value is the rate of one TCP flow over two paths, divided by its rate over the better path alone.", []string{"unlike"}},
-	{"Which path policy is the best?", "Each value is the mean / 99th percentile of completion times, divided by that of the best policy. `>` marks systems with flows that did not complete. [policies.md](policies.md) explains the policies.",
+	{"Which path policy is the best?", "Each value is the mean / 99th percentile of completion times, divided by the best policy's value. The sign `>` marks systems with flows that did not complete. [policies.md](policies.md) explains the policies.",
 		[]string{"policies"}},
-	{"What would a network card do with it?", "The table repeats experiments of papers in the simulator, on hosts that act at once (`ideal`), and on hosts that run the daemon (`daemon`). Completion times are in us. [simulation.md](simulation.md) says how to read the table.",
+	{"What would a network card do with it?", "The table repeats experiments of papers in the simulator, on hosts that act at once (`ideal`), and on hosts that run the daemon (`daemon`). Completion times are in us. [simulation.md](simulation.md) explains the columns of the table.",
 		[]string{"plans"}},
 	{"Does it break?", "", []string{"robust"}},
 }

@@ -85,7 +85,7 @@ func TestBenchIsTakenWithoutDisturbedValues(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if v.Date != "2026-11-22" || v.Version != "v1" || v.Note != "The versions were wireguard-go 2026." {
+	if v.Date != "2026-11-22" || v.Version != "v1" || v.Note != "The other programs in this table are wireguard-go 2026." {
 		t.Errorf("head is %+v", v)
 	}
 	if got := v.Rows[0][4]; got != "200 [100..250]" {

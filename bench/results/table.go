@@ -70,7 +70,7 @@ func (t *table) write(b *strings.Builder) {
 	if machine == "" {
 		machine = "virtual time"
 	}
-	fmt.Fprintf(b, "Measured on %s (%s) by `%s`", t.Date, machine, t.Command)
+	fmt.Fprintf(b, "This table was measured on %s (%s) by `%s`", t.Date, machine, t.Command)
 	if t.Version != "" {
 		fmt.Fprintf(b, " with version %s", t.Version)
 	}

@@ -72,11 +72,11 @@ func takeApps(file string) (*table, error) {
 	// The note gives the applications' stalls without a failure, and the failed requests.
 	for _, k := range appKinds {
 		get := func(name string) string { return counted(values["postgres "+k.name+" "+name]) }
-		t.Note += fmt.Sprintf("PostgreSQL over %s had %s deaths; %s of %s transactions failed, and the longest commit under way in a second without a death (p50) took %s ms. ",
+		t.Note += fmt.Sprintf("PostgreSQL over %s had %s failures of a spine, and %s of %s transactions failed. In seconds without a failure, its longest commit took %s ms (p50). ",
 			k.title, get("deaths"), get("failed"), get("commits"), get("calm_p50_ms"))
 	}
-	t.Note += "PostgreSQL does not sync, because both ends share one disk. " +
-		"The ideal of Open MPI does not count the tunnel's headers, which are 6 % of a packet."
+	t.Note += "PostgreSQL ran without fsync, because both ends share one disk. " +
+		"The ideal for Open MPI ignores the tunnel's headers, which are 6 % of a packet."
 	return t, nil
 }
 

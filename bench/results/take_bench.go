@@ -108,7 +108,7 @@ func takeBench(file, net string, columns kinds, rows []benchRow) (*table, error)
 		}
 	}
 	if len(others) > 0 {
-		t.Note = "The versions were " + strings.Join(others, "; ") + "."
+		t.Note = "The other programs in this table are " + strings.Join(others, "; ") + "."
 	}
 	busy := false
 	values := func(kind string, r *benchRow) []float64 {

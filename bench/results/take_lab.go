@@ -34,7 +34,7 @@ func takePlans(dir string) (*table, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &table{Date: date, Note: "Each experiment used its plan's seeds. TCP's minimum RTO is 200 ms.", Head: []string{"", "`ideal`: mean / max", "`daemon`: mean / max", "TCP: mean / max"}}
+	t := &table{Date: date, Note: "Each experiment used the seeds of its plan file. The minimum RTO of TCP is 200 ms.", Head: []string{"", "`ideal`: mean / max", "`daemon`: mean / max", "TCP: mean / max"}}
 	for _, r := range labRows {
 		cells := []string{r.title}
 		for _, host := range []string{lab.Ideal.Name, "daemon"} {

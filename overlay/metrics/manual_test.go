@@ -35,7 +35,7 @@ func TestManualHasEveryMetric(t *testing.T) {
 // manualTable has the metrics of the interface, of each peer and of each path.
 func manualTable() string {
 	var b strings.Builder
-	b.WriteString("\nA name that ends in `_total` is a counter, any other a gauge. `go_…` and `process_…` are there too.\n")
+	b.WriteString("\nA metric whose name ends in `_total` is a counter, and any other metric is a gauge. The metrics `go_…` and `process_…` of Prometheus's Go client are there too.\n")
 	groups := []struct {
 		of     string
 		labels []string
