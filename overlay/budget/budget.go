@@ -8,30 +8,30 @@ package budget
 import "sync/atomic"
 
 const (
-	// Most is the largest budget. It lets eight peers hold order.DefaultHeldBytes each, the most
-	// that a peer may hold.
+	// Most is the largest budget. The largest budget lets eight peers hold order.DefaultHeldBytes
+	// each, the most that a peer may hold.
 	Most = 256 << 20
-	// The budget is the process's soft memory limit divided by Part. Garbage may take the same
-	// amount again before it is collected. The rest is for other memory with limits: tables,
-	// shelves, keys.
+	// The budget is the process's soft memory limit divided by Part. Garbage may take as much
+	// memory again as the budget before it is collected. The rest of the memory is for tables and
+	// keys, which have limits of their own.
 	Part = 4
 	// Little is the largest number of bytes that a queue holds without being a user of the budget.
 	// Little is enough for everyday reordering, or for one flow of a slow link. Together 4,096
-	// peers below this limit hold at most Most bytes. In a small budget the limit is
-	// budget/littlePart, because hosts with little memory have fewer busy peers.
+	// peers that hold less than Little bytes each stay within Most bytes. In a small budget the
+	// limit Little is budget/littlePart, because hosts with little memory have fewer busy peers.
 	Little     = 64 << 10
 	littlePart = 512
-	// leastLittle is the smallest such limit with which a peer works: the buffers of two packets of
-	// 1,500 bytes.
+	// leastLittle is the smallest value of that limit with which a peer works: the buffers of two
+	// packets of 1,500 bytes.
 	leastLittle = 4 << 10
 	// If a user held at least Much bytes and stops, a garbage collection is worth its cost. In a
-	// small budget the limit is budget/muchPart. A single flow stays below Much: it queues about a
-	// megabyte, buffers included, and its queue empties after each burst.
+	// small budget the limit Much is budget/muchPart. A single flow stays below Much: it queues
+	// about a megabyte, buffers included, and its queue empties after each burst.
 	Much     = 3 << 20
 	muchPart = 4
 )
 
-// Budget is safe for concurrent use. The zero value and nil impose no limit.
+// Budget is safe for concurrent use. The zero value of Budget, and nil, impose no limit.
 type Budget struct {
 	bytes  int
 	little int      // any queue may hold this
@@ -46,14 +46,14 @@ func New(bytes int) *Budget {
 	return &Budget{bytes: bytes, little: min(max(bytes/littlePart, leastLittle), Little), much: min(Much, bytes/muchPart)}
 }
 
-// Bytes returns the size of the budget.
+// Bytes returns the size of the budget in bytes.
 func (b *Budget) Bytes() int { return b.bytes }
 
 // Of returns the size of the budget, in bytes, for a process with the given soft memory limit.
 func Of(limit int64) int { return int(min(limit/Part, Most)) }
 
-// User is one queue's account of the budget. It is not safe for concurrent use. The zero value
-// is ready for use, without a limit.
+// User is one queue's account of the budget. A User is not safe for concurrent use. The zero
+// value of User is ready for use, without a limit.
 type User struct {
 	of    *Budget
 	using bool
@@ -64,8 +64,8 @@ type User struct {
 func (b *Budget) User() User { return User{of: b} }
 
 // Hold records that u now holds bytes, and returns the limit for u, at most most bytes. An
-// account above Little becomes a user of the budget. A user remains one until it holds no bytes,
-// so the number of users does not flap.
+// account above Little becomes a user of the budget. A user of the budget remains a user until
+// it holds no bytes, so the number of users does not flap.
 func (u *User) Hold(bytes, most int) int {
 	if u.of == nil || u.of.bytes == 0 {
 		return most
@@ -89,9 +89,9 @@ func (u *User) Hold(bytes, most int) int {
 }
 
 // Freed returns the sum of the peaks of those users that held at least Much bytes and have
-// stopped since the last call. That memory may now be garbage. If it lies in pools, it counts as
-// used.
+// stopped since the last call. The memory of these users may now be garbage, or lie in pools,
+// where it counts as used.
 func (b *Budget) Freed() int { return int(b.freed.Swap(0)) }
 
-// Users returns the number of users.
+// Users returns the number of users of the budget.
 func (b *Budget) Users() int { return int(b.users.Load()) }

@@ -9,7 +9,7 @@ import (
 // text of its own, because the error around it describes the fault.
 var ErrConfig = errors.New("")
 
-// Ways to change the running configuration.
+// These constants are the ways to change the running configuration.
 const (
 	HowReload = "reload" // the file anew: its text in Config, or the daemon reads it if Config is empty
 	HowSync   = "sync"   // Config replaces the running configuration; the file stays
@@ -22,7 +22,7 @@ type Change struct {
 	How      string    `json:"how"`
 	Config   string    `json:"config,omitempty"` // in TOML; it names no other file
 	Settings []Setting `json:"settings,omitempty"`
-	// Save means that the caller also writes the settings to the configuration file.
+	// Save means that the client also writes the settings to the configuration file.
 	Save bool `json:"save,omitempty"`
 }
 

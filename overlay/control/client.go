@@ -23,15 +23,15 @@ var (
 )
 
 // clientTimeout bounds the lifetime of a client's connection. The client's timeout is longer
-// than the server's, so a busy server can still report its own.
+// than the server's, so a busy server still reports its own timeout.
 const clientTimeout = 2 * connTimeout
 
 // changeTimeout bounds the time of a change of the configuration. A change of 65,536 prefixes
 // takes 3 s on a quiet machine, and ten times as long on a busy one.
 const changeTimeout = 30 * time.Second
 
-// readAtOnce is the size of a client's read buffer. With this size even a long reply needs few
-// reads.
+// readAtOnce is the size of a client's read buffer. With a buffer of 64 KiB even a long reply
+// needs few reads.
 const readAtOnce = 64 << 10
 
 // exitPoll is the interval at which a client that waits for the daemon's end checks its context.
@@ -81,8 +81,8 @@ func (c *Client) Close() error { return c.conn.Close() }
 // Show requests the whole state of the interface.
 func (c *Client) Show() (*Status, error) { return c.ShowPart(Part{}) }
 
-// ShowPart requests a part of the state. An older daemon may also send peers that were not
-// requested.
+// ShowPart requests a part of the state. An older daemon ignores the selection of peers and may
+// send all of them.
 func (c *Client) ShowPart(p Part) (*Status, error) {
 	r, err := c.do(request{Op: opShow, Brief: p.Brief, Reached: p.Reached, Peer: p.Peer})
 	if err != nil {
@@ -98,8 +98,8 @@ func (c *Client) Version() (string, error) {
 	return r.Version, err
 }
 
-// Change changes the running configuration and returns the outcome. After an error the
-// configuration is unchanged. The error is ErrConfig if the requested change is invalid. A
+// Change changes the running configuration and returns the outcome. If Change returns an error,
+// the configuration is unchanged. The error is ErrConfig if the requested change is invalid. A
 // change that may contain a secret is sent only to a trusted process (see Trusted), in a file
 // passed as a descriptor.
 func (c *Client) Change(what Change) (Changed, error) {
@@ -127,8 +127,7 @@ func (c *Client) Change(what Change) (Changed, error) {
 
 func (r *reply) outcome() Changed { return Changed{r.Changed, r.Warnings} }
 
-// Restarting announces to the daemon that the service manager will start it again after it
-// exits.
+// Restarting tells the daemon that the service manager will start it again after it exits.
 func (c *Client) Restarting() error {
 	if err := c.obeys(); err != nil {
 		return err
@@ -156,7 +155,8 @@ func (c *Client) Down(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// Open the pidfd while the process is surely alive: a later process may get the same number.
+	// The pidfd is opened while the process is surely alive, because a later process may get the
+	// same number.
 	pidfd, err := unix.PidfdOpen(cred.pid, 0)
 	if err != nil {
 		pidfd = -1
@@ -190,14 +190,14 @@ func waitExit(ctx context.Context, pidfd int) error {
 
 func (c *Client) call(op string) (reply, error) { return c.do(request{Op: op}) }
 
-// do sends a request, with descriptors, and returns the reply.
+// do sends a request, with file descriptors, and returns the reply.
 func (c *Client) do(req request, fds ...int) (reply, error) {
 	line, err := json.Marshal(req)
 	if err != nil {
 		return reply{}, err
 	}
-	// A daemon that refuses the caller replies and closes the connection without reading. So there
-	// may be a reply even after a failed write.
+	// A daemon that refuses the caller replies and closes the connection without reading. So even
+	// after a failed write there may be a reply to read.
 	writeErr := c.write(append(line, '\n'), fds)
 	line, err = readLine(c.r, req.replyBound())
 	switch {
@@ -245,8 +245,8 @@ func (c *Client) parse(line []byte) (reply, error) {
 	return r, nil
 }
 
-// Refusal is an error that the daemon replied. The daemon's error text does not quote any part
-// of a request that may be a secret key.
+// Refusal is an error that the daemon sent as its reply. The daemon's error text does not quote
+// any part of a request that may be a secret key.
 type Refusal struct{ err error }
 
 func (e *Refusal) Error() string { return e.err.Error() }

@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// maxGroups is the largest number of supplementary groups that is read of one caller:
-// NGROUPS_MAX, credentials(7).
+// maxGroups is the largest number of supplementary groups that are read of one caller, as
+// NGROUPS_MAX in credentials(7).
 const maxGroups = 65536
 
 // credentials identify the process at the other end of a socket. The kernel records a client's
@@ -44,7 +44,7 @@ func peerCredentials(c *net.UnixConn) (credentials, error) {
 }
 
 // peerGroups returns a caller's supplementary groups by SO_PEERGROUPS (socket(7)). The first
-// call passes no buffer. That call fails with ERANGE and returns the required length.
+// call of getsockopt passes no buffer, fails with ERANGE, and returns the required length.
 func peerGroups(fd int) ([]uint32, error) {
 	var groups []uint32
 	for size := 0; size <= maxGroups*4; {

@@ -1,7 +1,7 @@
 package control
 
 // Device is the state of the TUN device: its counters, and the features that the kernel granted.
-// In these counters a frame is a single packet or a super-frame. Byte counters count the bytes
+// A frame in these counters is a single packet or a super-frame. Byte counters count the bytes
 // of the inner packets.
 type Device struct {
 	Queues            int      `json:"queues"`              // threads that can read at once
@@ -54,7 +54,7 @@ type Sends struct {
 	Trains  uint64 `json:"trains"`  // send calls that carried a run of packets or one
 	Packets uint64 `json:"packets"` // in them
 	// Unsegmented counts the trains sent packet by packet, because the route or the device refused
-	// UDP segmentation. Such trains are slower.
+	// UDP segmentation. Sending a train packet by packet is slower.
 	Unsegmented uint64 `json:"unsegmented"`
 	NoBuffer    uint64 `json:"no_buffer"` // packets dropped: a socket's or device's queue was full
 	TooBig      uint64 `json:"too_big"`   // packets dropped: larger than the device's MTU

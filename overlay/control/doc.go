@@ -16,21 +16,21 @@
 //	{"op":"down"}     {}                      the daemon ends after the reply
 //	anything else     {"error":"..."}
 //
-// The socket has mode 0660. The server looks up every caller with SO_PEERCRED and SO_PEERGROUPS
+// The socket has mode 0660. The server checks every caller with SO_PEERCRED and SO_PEERGROUPS
 // (unix(7), socket(7)). Root, the daemon's own user, and members of the socket's groups have
-// access. Any other caller gets one line with the refusal.
+// access. Any other caller gets one line of JSON with the refusal.
 //
-// All callers with access may read the status and choose path policies. Only masters may make
-// the other requests: a new configuration could redirect all traffic of the host, and a
-// configuration has secrets. Masters are root, and the owner of the configuration file if he
-// runs the daemon himself. This owner can read and write the file anyway. The user of a service
-// owns no configuration file, so a process of that user is no master.
+// All callers with access may read the status and choose path policies. Only masters may replace
+// the configuration, which could redirect all traffic of the host, or read it, because it has
+// secrets. Masters are root, and the owner of the configuration file if he runs the daemon
+// himself, because he can read and write the file anyway. The user of a systemd service owns no
+// configuration file, so a process of that user is no master.
 //
 // A client sends secrets only to a process that it has checked (Client.Trusted). A client treats
 // every reply as untrusted input (reply.go).
 //
 // A running daemon holds an flock(2) on the interface's lock file. The kernel releases the lock
-// when the process exits, even if it is killed. So a socket whose lock is free is stale, and the
-// next daemon replaces it. The lock also keeps a second daemon from using the same name, without
-// a race.
+// when the process exits, even if it is killed. A socket whose lock is free is stale, and the
+// next daemon replaces it. The lock also keeps a second daemon from using the same interface
+// name, without a race.
 package control

@@ -2,17 +2,16 @@ package control
 
 import "github.com/srdtun/srdtun/srd"
 
-// Reasons of the drops that keep the ingress queue short. Of TCP, frames and segments of
-// super-frames are dropped. Of all other protocols, packets are dropped that no sender
-// retransmits.
+// These are the reasons of the drops that keep the ingress queue short. TCP loses whole frames
+// or segments of super-frames. All other protocols lose packets that no sender retransmits.
 const (
 	DropCodel         = "queue_codel"
 	DropCodelSegment  = "queue_codel_segment"
 	DropCodelDatagram = "queue_codel_datagram"
 )
 
-// Meant reports whether drops for this reason are normal in a healthy tunnel. Such drops are
-// redundant copies, and congestion signals to senders. All drops are counted, normal or not.
+// Meant reports whether drops for a reason are normal in a healthy tunnel. Redundant copies of
+// messages, and congestion signals to senders, are normal drops.
 func Meant(reason string) bool {
 	switch reason {
 	case DropCodel, DropCodelSegment, DropCodelDatagram:
@@ -21,8 +20,8 @@ func Meant(reason string) bool {
 	return meantBySRD[reason]
 }
 
-// Told reports whether a summary names the reason. A dropped datagram is lost to the
-// application, so a summary names DropCodelDatagram too.
+// Told reports whether a summary of drops names the reason. A dropped datagram is lost to the
+// application, so summaries name DropCodelDatagram too.
 func Told(reason string) bool { return !Meant(reason) || reason == DropCodelDatagram }
 
 // meantBySRD maps the name of each drop reason of the transport to whether it is normal.

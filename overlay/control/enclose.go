@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A client sends a change with a secret in an anonymous memory file, and passes its descriptor.
-// The request on the stream only announces the file.
+// A client writes a change that contains a secret to an anonymous memory file, and passes its
+// descriptor to the daemon. The request on the unix socket only announces the file.
 
 var errNotEnclosed = errors.New("request is not understood: no file came with it")
 
@@ -57,7 +57,8 @@ func disclose(f *os.File) (*Change, error) {
 	return &c, nil
 }
 
-// receiver reads from a connection, and keeps the last file whose descriptor came with the data.
+// receiver reads from a connection, and keeps the last file whose descriptor arrived with the
+// data.
 type receiver struct {
 	conn *net.UnixConn
 	file *os.File
@@ -92,7 +93,7 @@ func (r *receiver) keep(oob []byte) {
 	}
 }
 
-// take returns the file, and the caller must close it.
+// take returns the received file, and the caller must close it.
 func (r *receiver) take() *os.File {
 	f := r.file
 	r.file = nil

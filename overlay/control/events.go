@@ -8,13 +8,13 @@ import (
 //
 //	{"op":"events","after":17}  {"happened":{"run":"...","missed":0,"last":19,"events":[{...},{...}]}}
 //
-// A client that follows the events opens a new connection for each request. So such a client
-// does not occupy one of the few connections.
+// A client that follows the events opens a new connection for each request. Such a client does
+// not occupy one of the few connections.
 const opEvents = "events"
 
 // EventSource is a Handler that keeps events.
 type EventSource interface {
-	// Events returns the events after the given number; 0 selects all kept events.
+	// Events returns the events after the given number, or all kept events if the number is 0.
 	Events(after uint64) Happened
 }
 
@@ -26,7 +26,7 @@ type Happened struct {
 	Events []events.Event `json:"events"` // oldest first
 }
 
-// Events requests the events after the given number; 0 selects all kept events.
+// Events requests the events after the given number, or all kept events if the number is 0.
 func (c *Client) Events(after uint64) (*Happened, error) {
 	r, err := c.do(request{Op: opEvents, After: after})
 	if err != nil {

@@ -7,9 +7,9 @@ import (
 	"github.com/srdtun/srdtun/internal/peerid"
 )
 
-// Find returns the peer with a name, a public key, or an address inside the tunnel. An
-// address belongs to the peer with the longest matching prefix. Find returns nil if there
-// is no such peer.
+// Find returns the peer with the given name, public key or address inside the tunnel. An address
+// belongs to the peer with the longest matching prefix. Find returns nil if there is no such
+// peer.
 func (s *Status) Find(who string) *Peer {
 	i := peerid.Find(who, len(s.Peers),
 		func(i int) (string, string) { return s.Peers[i].Name, s.Peers[i].PublicKey },
@@ -20,7 +20,7 @@ func (s *Status) Find(who string) *Peer {
 	return &s.Peers[i]
 }
 
-// FindExpired returns the expired peer with a name or a public key, or nil.
+// FindExpired returns the expired peer with the given name or public key, or nil.
 func (s *Status) FindExpired(who string) *Expired {
 	i := slices.IndexFunc(s.Expired, func(e Expired) bool { return who != "" && (e.Name == who || e.PublicKey == who) })
 	if i < 0 {

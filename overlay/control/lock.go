@@ -18,7 +18,7 @@ var ErrAlreadyRunning = errors.New("already running")
 const lockTries = 100
 
 // A killed process holds its lock for a few milliseconds, until the kernel has removed the
-// process. So takeLock retries a held lock every lockPause, for lockWait.
+// process. takeLock therefore retries a held lock every lockPause, for lockWait.
 const (
 	lockWait  = 500 * time.Millisecond
 	lockPause = 20 * time.Millisecond
@@ -28,7 +28,7 @@ const (
 // lock cannot be stale as a file can.
 type lock struct{ file *os.File }
 
-// takeLock locks the name, or fails with ErrAlreadyRunning.
+// takeLock locks an interface name, or fails with ErrAlreadyRunning.
 func takeLock(name string) (*lock, error) {
 	path, err := rundir.Path(name, rundir.Lock)
 	if err != nil {
@@ -54,8 +54,8 @@ func takeLock(name string) (*lock, error) {
 		if sameFile(f, path) {
 			return &lock{file: f}, nil
 		}
-		// The previous holder has removed the opened file in the meantime. A lock on a removed file
-		// excludes no other process.
+		// The previous holder of the lock has removed the opened lock file in the meantime. A lock on
+		// a removed file excludes no other process.
 		f.Close()
 	}
 	return nil, fmt.Errorf("%s: the lock file keeps changing", path)
@@ -67,7 +67,7 @@ func sameFile(f *os.File, path string) bool {
 	return errA == nil && errB == nil && os.SameFile(a, b)
 }
 
-// release removes the file while it is still locked, then unlocks it.
+// release removes the lock file while it is still locked, then unlocks it.
 func (l *lock) release() error {
 	return errors.Join(os.Remove(l.file.Name()), l.file.Close())
 }

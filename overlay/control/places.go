@@ -12,22 +12,22 @@ const (
 	// maxConns bounds the connections served at once. Each connection may hold a request and a
 	// reply in memory.
 	maxConns = 16
-	// maxOthers bounds the connections of callers that are no masters. So a master's command never
-	// waits for a connection.
+	// maxOthers bounds the connections of callers that are not masters, so that a master's command
+	// never waits for a connection.
 	maxOthers = 12
-	// maxLeaving bounds the replaced connections whose goroutine has not ended yet. Each of these
-	// connections takes 10 KB.
+	// maxLeaving bounds the replaced connections whose goroutine has not ended yet. Each replaced
+	// connection takes 10 KB until its goroutine ends.
 	maxLeaving = 256
-	// maxInterrupted bounds the replaced connections with an unfinished reply. The work on such a
-	// reply continues for a moment, and may take much memory.
+	// maxInterrupted bounds the replaced connections with an unfinished reply. The work on an
+	// unfinished reply continues for a moment, and may take much memory.
 	maxInterrupted = 16
 )
 
 // places bounds the connections served at once. When the limit is reached, a new connection
 // replaces one of the user with the most connections, never one of a user with fewer than the
-// caller. So no user can push another below an equal share of the connections. A user's idle
-// connections are replaced before its requests in progress. A connection is idle if its client
-// has sent no request, has got its reply, or does not read the reply.
+// caller. No user can therefore push another below an equal share of the connections. A user's
+// idle connections are replaced before its requests in progress. A connection is idle if its
+// client has sent no request, has got its reply, or does not read the reply.
 type places struct {
 	gone func(uid uint32)
 
@@ -53,8 +53,8 @@ type place struct {
 	left  bool      // it gave way; since does not change any more
 }
 
-// take admits connection n, and reports whether there was room. Function take does not wait,
-// because its caller accepts all connections.
+// take admits connection n, and reports whether there was room. take does not wait, because its
+// caller accepts all connections.
 func (p *places) take(n *place) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -94,7 +94,7 @@ func (p *places) remove(old *place) {
 	}
 }
 
-// givesWay returns the connection that n replaces, or nil.
+// givesWay returns the connection that the new connection n replaces, or nil.
 func (p *places) givesWay(n *place) (v *place) {
 	if !n.master && p.leaving >= maxLeaving {
 		return nil
@@ -117,8 +117,8 @@ func (p *places) givesWay(n *place) (v *place) {
 	return v
 }
 
-// rank orders users: a connection of a higher rank may replace one of a lower rank, never the
-// reverse.
+// rank orders users: a connection of a user of higher rank may replace one of lower rank, never
+// the reverse.
 func (c *place) rank() int {
 	switch {
 	case c.cred.uid == 0:
@@ -129,10 +129,11 @@ func (c *place) rank() int {
 	return 0
 }
 
-// mayLeave reports whether n may replace c. Among users of one rank, only a user with the most
-// connections loses one. An idle connection may be replaced if its user has no fewer connections
-// than n's user. A request in progress may be replaced if its user has more. A user's new
-// connection may always replace an idle one of the same user.
+// mayLeave reports whether the new connection n may replace c. Among users of one rank, only a
+// user with the most connections loses one. An idle connection may be replaced if its user has
+// no fewer connections than n's user. A request in progress may be replaced if its user has more
+// connections than n's user. A user's new connection may always replace an idle connection of
+// the same user.
 func (c *place) mayLeave(n *place, have map[uint32]int, most int) bool {
 	theirs, wants := have[c.cred.uid], have[n.cred.uid]
 	switch {
@@ -148,8 +149,9 @@ func (c *place) mayLeave(n *place, have map[uint32]int, most int) bool {
 	return c.of.interrupted < maxInterrupted && theirs > wants
 }
 
-// before reports whether c is replaced before v. The lowest rank is replaced first, then the
-// user with the most connections, then idle connections, then the oldest.
+// before reports whether connection c is replaced before connection v. Connections of the lowest
+// rank are replaced first, then those of the user with the most connections, then idle ones,
+// then the oldest.
 func (c *place) before(v *place, have map[uint32]int) bool {
 	if m, n := c.rank(), v.rank(); m != n {
 		return m < n
@@ -163,7 +165,7 @@ func (c *place) before(v *place, have map[uint32]int) bool {
 	return c.since.Before(v.since)
 }
 
-// idle records whether a connection waits for its client.
+// idle records whether the server waits for the client of this connection.
 func (c *place) idle(is bool) {
 	c.of.mu.Lock()
 	defer c.of.mu.Unlock()
@@ -176,9 +178,10 @@ func (c *place) idle(is bool) {
 	}
 }
 
-// Write implements io.Writer. While the client does not read, the connection is idle. The work
-// on a request may have used up the connection's time, and the client must learn the result. So
-// Write sets a new deadline for the reply. The read deadline does not change.
+// Write implements io.Writer. A connection is idle while its client does not read. Work on a
+// request may use up the connection's time, and the client must still learn the result. Write
+// therefore sets a new deadline for the reply. The deadline for reading requests does not
+// change.
 func (c *place) Write(b []byte) (int, error) {
 	c.idle(true)
 	if err := c.SetWriteDeadline(time.Now().Add(connTimeout)); err != nil {
@@ -205,8 +208,8 @@ func (c *place) leave() {
 	c.of.wg.Done()
 }
 
-// end refuses new connections and stops reading from the existing ones. Requests in progress may
-// still write their replies.
+// end refuses new connections and stops reading from the existing ones. The server may still
+// write replies to requests in progress.
 func (p *places) end() (first bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -18,30 +18,30 @@ const (
 	// keys.
 	maxRequest = 64 << 10
 
-	// maxConfig bounds a file that comes with a request, in bytes. A configuration has at most 1
-	// MiB. In JSON, quotes and line ends take two bytes each.
+	// maxConfig bounds a configuration that comes with a request as a file, in bytes. A
+	// configuration has at most 1 MiB. Quotes and line ends take two bytes each in JSON.
 	maxConfig = 4 << 20
 
-	// maxReply bounds the line of a reply with a whole status, in bytes. The limit allows 500 peers
-	// with 256 paths of 300 bytes. Replies to other requests have lower limits, so that an endless
-	// reply takes little memory.
+	// maxReply bounds the line of a reply with a whole status, in bytes. A reply of that length has
+	// room for 500 peers with 256 paths of 300 bytes. Replies to other requests have lower limits,
+	// so that an endless reply takes little memory.
 	maxReply = 64 << 20
 	// maxShortReply bounds a reply without a list: an error of maxError bytes, each of which takes
 	// at most six bytes in JSON.
 	maxShortReply = 6*maxError + 4096
 	// maxListReply bounds replies with 256 flows or paths of 500 bytes, or 2,000 events of 1 KB. A
-	// status without peers has the same limit; it names changed and expired peers.
+	// status without peers, which names changed and expired peers, has the same limit.
 	maxListReply = 4 << 20
-	// maxPartReply bounds a reply with the settings of 4,096 peers, 4 KB each. The paths of
-	// ReachedMost peers also fit: 256 paths of 300 bytes, and 65,536 prefixes.
+	// maxPartReply bounds a reply with the settings of 4,096 peers, 4 KB each. The limit also has
+	// room for the paths of ReachedMost peers: 256 paths of 300 bytes, and 65,536 prefixes.
 	maxPartReply = 16 << 20
 
-	// connTimeout bounds the time for requests of a connection on the server, and then the time for
-	// the last reply. Most replies take well under a millisecond.
+	// connTimeout bounds the time for all requests of a connection, and then the time for the last
+	// reply. The server makes most replies in well under a millisecond.
 	connTimeout = 5 * time.Second
 )
 
-// Operations of a request.
+// These constants are the operations of requests.
 const (
 	opShow    = "show"
 	opDown    = "down"
@@ -73,10 +73,10 @@ type reply struct {
 	// Bad means that the requested configuration is invalid.
 	Bad     bool         `json:"bad,omitempty"`
 	Changed []Difference `json:"changed,omitempty"`
-	// Warnings are warnings about the changed configuration.
+	// Warnings has the warnings about the changed configuration.
 	Warnings []string `json:"warnings,omitempty"`
 	Config   string   `json:"config,omitempty"`
-	// Done means that an operation without other results was carried out.
+	// Done means that the daemon carried out an operation that returns nothing else.
 	Done bool `json:"done,omitempty"`
 
 	Happened *Happened `json:"happened,omitempty"`
@@ -106,9 +106,9 @@ func (r *request) replyBound() int {
 	return maxReply
 }
 
-// readLine returns the next line of r without its newline, at most limit bytes. The parts of a
-// line are joined at its end, so a line without an end takes at most limit bytes. The error is
-// io.EOF if r ended before a first byte.
+// readLine returns the next line of r without its newline, at most limit bytes. readLine joins
+// the parts of a line at its end, so a line without an end takes at most limit bytes. The error
+// is io.EOF if r ended before a first byte.
 func readLine(r *bufio.Reader, limit int) ([]byte, error) {
 	var parts [][]byte
 	for n := 0; ; {
@@ -132,8 +132,8 @@ func readLine(r *bufio.Reader, limit int) ([]byte, error) {
 	}
 }
 
-// parseRequest decodes one request line. An unknown key is an error, so a newer client learns
-// that this daemon does not support it.
+// parseRequest decodes one request line. An unknown key is an error, so a newer client detects
+// that this daemon does not support the key.
 func parseRequest(line []byte) (request, error) {
 	var req request
 	if err := strictly(line, &req); err != nil {
@@ -167,6 +167,6 @@ func strictly(text []byte, into any) error {
 	return nil
 }
 
-// writeReply writes a reply and its newline with one call. Encode makes no copy of the line,
-// which has 2 MB for a thousand peers.
+// writeReply writes a reply and its newline with one call. The JSON encoder makes no copy of the
+// line, which has 2 MB for a thousand peers.
 func writeReply(w io.Writer, r reply) error { return json.NewEncoder(w).Encode(r) }

@@ -9,7 +9,8 @@ import (
 )
 
 // The client treats a daemon's reply as untrusted. An attacker may have taken over the daemon,
-// or another program may use its name. A client may run as root, and writes to a terminal.
+// or another program may use the daemon's name. The client may run as root, and writes to a
+// terminal.
 
 const (
 	// maxText bounds a text in a status, in bytes. The longest text is the path of a file
@@ -18,12 +19,13 @@ const (
 	// maxError bounds the text of an error, in bytes. The longest error is a list of faults in a
 	// file.
 	maxError = 64 << 10
-	// maxFault bounds the message about an invalid reply, which may quote the reply.
+	// maxFault bounds the message about an invalid reply in bytes, because the message may quote
+	// the reply.
 	maxFault = 256
 )
 
-// answers reports whether a reply has the results of the given operation. If not, the answering
-// program is no daemon of srdtun.
+// answers reports whether a reply has the results of the given operation. If the results are
+// missing, another program than srdtun has replied.
 func (r *reply) answers(op string) bool {
 	switch op {
 	case opShow:
@@ -43,7 +45,7 @@ func (r *reply) answers(op string) bool {
 	case opDown:
 		return r.Done
 	}
-	// The daemon may be older than the field Done, because opRestarting is sent before an upgrade.
+	// opRestarting is sent before an upgrade, to a daemon that may be older than the field Done.
 	return true
 }
 
@@ -58,8 +60,8 @@ func parseReply(line []byte) (reply, error) {
 	if err := json.Unmarshal(line, &r); err != nil {
 		return reply{}, errors.New(printable(cut(err.Error(), maxFault)))
 	}
-	// An error and a configuration may have several lines. In other texts a line end could fake a
-	// line of output.
+	// Only an error and a configuration may have several lines. In any other text a line end could
+	// fake a line of output.
 	whole, text := lines(cut(r.Error, maxError)), lines(r.Config)
 	if r.Status != nil {
 		clean(reflect.ValueOf(r.Status).Elem(), maxText)
@@ -69,7 +71,7 @@ func parseReply(line []byte) (reply, error) {
 	return r, nil
 }
 
-// cut shortens a text to most bytes, and appends dots.
+// cut shortens a text to most bytes and appends dots.
 func cut(s string, most int) string {
 	if len(s) <= most {
 		return s

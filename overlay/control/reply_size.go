@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// A reply of a few bytes can be large in memory. In JSON a null in a list of peers takes five
-// bytes, and after decoding a thousand. So the client computes the memory that a reply needs
-// before decoding it.
+// A JSON reply of a few bytes can become large in memory. A null in a list of peers takes five
+// bytes of JSON, and a thousand bytes after decoding. The client therefore computes the memory
+// that a reply needs before it decodes the reply.
 
 const (
 	// growth bounds the memory of a decoded reply, in bytes for each byte of JSON. In valid replies
-	// the names of the fields are longer than their values. A prefix in a list has no name, and
-	// takes twice the length of its text.
+	// the names of the fields are longer than their values. A prefix in a list has no name, and in
+	// memory takes twice the length of its text.
 	growth = 3
 	// freeBytes is the memory that even the shortest reply may take.
 	freeBytes = 1 << 20
@@ -60,8 +60,8 @@ func (m *meter) peek() byte {
 	return m.text[0]
 }
 
-// value reads a JSON value of type t. The caller has already counted the bytes of t itself. For
-// a value that is not decoded, t is nil.
+// value reads a JSON value of type t. The caller of value has already counted the bytes of t
+// itself. If a value is not decoded, its type t is nil.
 func (m *meter) value(t reflect.Type, depth int) error {
 	if depth > maxNesting {
 		return errNesting
@@ -88,7 +88,7 @@ func (m *meter) value(t reflect.Type, depth int) error {
 	return nil
 }
 
-// string reads a string and returns it with its quotes.
+// string reads a JSON string and returns it with its quotes.
 func (m *meter) string() []byte {
 	i := 1
 	for m.text[i] != '"' {
@@ -102,8 +102,8 @@ func (m *meter) string() []byte {
 	return s
 }
 
-// decoded returns an upper bound of the bytes of a decoded string. A byte that is not valid
-// UTF-8 becomes a character of three bytes.
+// decoded returns the largest number of bytes that a JSON string can have after decoding.
+// Decoding replaces a byte that is not valid UTF-8 by a character of three bytes.
 func decoded(s []byte) int {
 	n := len(s)
 	for _, c := range s {
@@ -162,8 +162,8 @@ func (m *meter) object(t reflect.Type, depth int) error {
 	return nil
 }
 
-// member returns the type of an object's member, and the memory that the member needs beside the
-// object.
+// member returns the type of a member of a JSON object, and the memory that the member needs
+// beside the object.
 func (m *meter) member(t reflect.Type, name []byte) (of reflect.Type, size int) {
 	switch {
 	case t == nil:
@@ -197,5 +197,6 @@ func (m *meter) fieldsOf(t reflect.Type) map[string]reflect.Type {
 }
 
 // fold maps all names that package json treats as equal to one spelling. In package json two
-// non-ASCII characters equal an ASCII letter, one by its upper and one by its lower case.
+// non-ASCII characters equal an ASCII letter: one has the same upper case, the other the same
+// lower case.
 func fold(name string) string { return strings.ToLower(strings.ToUpper(name)) }

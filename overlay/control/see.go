@@ -5,16 +5,16 @@ import (
 	"time"
 )
 
-// Operations that take up to some seconds. These operations end early when the daemon stops.
+// These operations take up to some seconds. They end early when the daemon stops.
 const (
 	opFlows = "flows"
 	opPing  = "ping"
 )
 
-// Limits of their time, well below connTimeout.
+// These limits keep the time of an operation well below connTimeout.
 const (
-	// FlowsLeast and FlowsMost bound the time for which flows are counted. In a time below
-	// FlowsLeast, the counted rates are too inaccurate.
+	// FlowsLeast and FlowsMost bound the time for which flows are counted. In less time than
+	// FlowsLeast, the counted rates would be too inaccurate.
 	FlowsLeast = 100 * time.Millisecond
 	FlowsMost  = 3 * time.Second
 )
@@ -23,8 +23,8 @@ const (
 type Seer interface {
 	// Flows counts inner flows for the time d, and returns the largest flows.
 	Flows(ctx context.Context, d time.Duration) (Flows, error)
-	// Ping measures the round trip to a peer, given by name or public key. If every is set, all
-	// paths are probed, otherwise one path for each pair of addresses.
+	// Ping measures the round trip to a peer, which is given by name or public key. If every is
+	// set, Ping probes all paths, otherwise one path for each pair of addresses.
 	Ping(ctx context.Context, peer string, every bool) (Pings, error)
 }
 
@@ -104,8 +104,8 @@ func (c *Client) Flows(d time.Duration) (*Flows, error) {
 	return r.Flows, err
 }
 
-// Ping measures round trips to a peer once. If every is set, all paths are probed, otherwise one
-// path for each pair of addresses.
+// Ping measures the round trips to a peer once. If every is set, Ping probes all paths,
+// otherwise one path for each pair of addresses.
 func (c *Client) Ping(peer string, every bool) (*Pings, error) {
 	r, err := c.do(request{Op: opPing, Peer: peer, Every: every})
 	return r.Pings, err

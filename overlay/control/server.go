@@ -13,13 +13,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Handler carries out the requests in the daemon. Several goroutines call its methods at once.
+// Handler carries out the requests in the daemon. Several goroutines call the methods of a
+// Handler at once.
 type Handler interface {
-	// Show returns the current state, or a part of it. The server sets the fields Schema and
-	// Version.
+	// Show returns the current state of the interface, or a part of it. The server sets the fields
+	// Schema and Version of the returned status.
 	Show(Part) Status
-	// Change changes the running configuration, and returns the changed keys. After an error the
-	// configuration is unchanged. The text of the error is sent to the client.
+	// Change changes the running configuration, and returns the changed keys. If Change returns an
+	// error, the configuration is unchanged. The server sends the text of the error to the client.
 	Change(Change) (Changed, error)
 	// Config returns the running configuration, with its secrets.
 	Config() string
@@ -30,20 +31,21 @@ type Handler interface {
 	Seer
 }
 
-// Part selects a part of the state. The zero value selects the whole state. With a thousand
-// peers the whole state is 2 MB of JSON, so a command requests only the part it needs.
+// Part selects a part of the interface's state. The zero value selects the whole state. With a
+// thousand peers the whole state is 2 MB of JSON, so a command requests only the part it needs.
 type Part struct {
 	Brief   bool   // without peers
 	Reached bool   // with peers that have paths, ReachedMost at most
 	Peer    string // with this peer alone: a name, a public key or an address inside the tunnel
 }
 
-// ReachedMost bounds the peers that Part.Reached selects. For each path of these peers, the
-// client requests a route from the kernel.
+// ReachedMost bounds the peers that Part.Reached selects. The client requests a route from the
+// kernel for each path of these peers.
 const ReachedMost = 64
 
 // Server owns the name and the socket of an interface. The daemon creates the Server before its
-// setup, and closes it after the teardown. Meanwhile no second daemon of that name can start.
+// setup, and closes it after the teardown. While the Server exists, no second daemon of that
+// name can start.
 type Server struct {
 	lock     *lock
 	listener *rundir.Listener
@@ -53,8 +55,8 @@ type Server struct {
 }
 
 // Listen locks the name and opens the control socket, in place of a stale one. The error is
-// ErrAlreadyRunning if a running daemon has the name. The masters are users beside root who may
-// make all requests.
+// ErrAlreadyRunning if a running daemon has the name. The masters are users other than root who
+// may make all requests.
 func Listen(name string, masters ...uint32) (*Server, error) {
 	path, err := rundir.Path(name, rundir.Socket)
 	if err != nil {
@@ -85,14 +87,14 @@ func Listen(name string, masters ...uint32) (*Server, error) {
 func (s *Server) Closed() error { return s.closed }
 
 // OnGone sets a function that is called with the user of each connection that another one
-// replaced. Call OnGone before Serve. The function must not block.
+// replaced. Call OnGone before Serve. The function given to OnGone must not block.
 func (s *Server) OnGone(f func(uid uint32)) { s.places.gone = f }
 
 // socketMode gives access to the daemon's user and the socket's group.
 const socketMode = 0o660
 
-// Serve replies to requests until ctx ends. At the end Serve closes every connection and returns
-// nil. The interface's name remains locked until Close.
+// Serve replies to requests until ctx ends. When ctx ends, Serve closes every connection and
+// returns nil. The interface's name remains locked until Close.
 func (s *Server) Serve(ctx context.Context, h Handler) error {
 	stop := context.AfterFunc(ctx, s.shut)
 	defer stop()
@@ -116,7 +118,7 @@ func (s *Server) Serve(ctx context.Context, h Handler) error {
 // errNoPlace refuses a connection when no other connection can be replaced.
 var errNoPlace = errors.New("too many requests at once; try again")
 
-// admit serves a connection, or sends the caller the reason why not.
+// admit serves a connection, or sends the caller the reason for the refusal.
 func (s *Server) admit(ctx context.Context, c *net.UnixConn, h Handler) {
 	n := &place{UnixConn: c, of: &s.places}
 	ctx, n.stop = context.WithCancel(ctx)
@@ -148,8 +150,8 @@ func (s *Server) judge(n *place) reply {
 	return reply{}
 }
 
-// acceptPause is the server's wait when the process or the machine has no descriptors left:
-// accept(2) would fail again at once.
+// acceptPause is the server's pause when no file descriptors are left, because accept(2) would
+// fail again at once.
 const acceptPause = 100 * time.Millisecond
 
 func outOfResources(err error) bool {
@@ -166,15 +168,15 @@ func pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// Close removes the socket and unlocks the name. Close may follow a Serve that has returned, or
-// come without Serve.
+// Close removes the socket and unlocks the name. Close may be called after Serve has returned,
+// or without Serve.
 func (s *Server) Close() error {
 	s.shut()
 	s.places.wg.Wait()
 	return errors.Join(s.listener.Remove(), s.lock.release())
 }
 
-// shut closes the listener, and stops all connections. Further calls of shut have no effect.
+// shut closes the listener, and stops all connections. shut may be called repeatedly.
 func (s *Server) shut() {
 	if s.places.end() {
 		s.listener.Close()
@@ -206,7 +208,7 @@ func serve(ctx context.Context, c *place, h Handler) {
 	}
 }
 
-// answer handles one request, and reports whether the connection remains open.
+// answer handles one request, and reports whether the connection stays open.
 func answer(ctx context.Context, c *place, h Handler, line []byte, enclosed *receiver) bool {
 	req, err := parseRequest(line)
 	if err != nil {
@@ -239,7 +241,7 @@ func answer(ctx context.Context, c *place, h Handler, line []byte, enclosed *rec
 	case opVersion:
 		return writeReply(c, reply{Version: Version}) == nil
 	default: // opDown
-		// The reply goes first, because Down ends this process.
+		// The reply is sent before Down ends this process.
 		writeReply(c, reply{Done: true})
 		h.Down()
 		return false

@@ -4,12 +4,13 @@ package control
 // (-ldflags "-X ..."), or main sets it at its start.
 var Version = "dev"
 
-// Schema is the version of the layout of Status, Flows and Pings. The number grows when a field
-// is removed or changes its meaning. A new field leaves the number unchanged.
+// Schema is the version of the layout of Status, Flows and Pings. The schema number grows when a
+// field is removed or changes its meaning. A new field leaves the schema number unchanged.
 const Schema = 1
 
 // Status is the output of `srdtun show --json` for one interface. Units are part of the JSON
-// names: _us microseconds, _s seconds, _bytes bytes. Counters start at zero with the daemon.
+// names: _us microseconds, _s seconds, _bytes bytes. All counters start at zero when the daemon
+// starts.
 type Status struct {
 	Schema     int               `json:"schema"`      // number of this layout: grows when a field is removed or changes its meaning
 	Interface  string            `json:"interface"`   // name of the device
@@ -77,7 +78,7 @@ type Peer struct {
 	Drops              map[string]uint64 `json:"drops"`                 // this peer's: reason to count
 }
 
-// Recent describes which limits recently held back sending.
+// Recent has the limits that recently held back sending.
 type Recent struct {
 	OverUs   int64             `json:"over_us"`   // length of the time span: a second or two while there is traffic
 	WaitedUs map[string]uint64 `json:"waited_us"` // each limit's part of the span; the rest was spent on sending
@@ -89,8 +90,8 @@ type Worker struct {
 	TxTrains  uint64 `json:"tx_trains"`  // runs of up to 44 packets or more for one path
 }
 
-// fillEmpty replaces nil lists and maps by empty ones. So a script always finds [] or {}, never
-// null.
+// fillEmpty replaces nil lists and maps by empty ones. A script therefore always finds [] or {},
+// never null.
 func (s *Status) fillEmpty() {
 	if s.Unsaved == nil {
 		s.Unsaved = []string{}
@@ -143,7 +144,7 @@ func (s *Status) fillEmpty() {
 	}
 }
 
-// States of a path.
+// These constants are the states of a path.
 const (
 	PathCandidate = "candidate" // not validated yet; slot 256 for an address without a path where the peer was heard
 	PathActive    = "active"

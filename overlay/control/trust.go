@@ -24,9 +24,9 @@ const askWait = 5 * time.Second
 func (c *Client) Service() string { return c.at.Service }
 
 // owned returns an error if the process that replies cannot be the daemon. In root's directory
-// the process must run as root or as the caller, and in a service's directory as its owner: that
-// owner may have given another daemon's socket a second name. All commands check this, because a
-// false reply to "reload" or "show" misleads as well.
+// the process must run as root or as the caller, and in a service's directory as the directory's
+// owner. The owner may have given another daemon's socket a second name. All commands check the
+// process, because a false reply to "reload" or "show" misleads the user.
 func (c *Client) owned() error {
 	cred, err := peerCredentials(c.conn)
 	if err != nil {
@@ -52,10 +52,10 @@ func (c *Client) owned() error {
 	return nil
 }
 
-// Trusted returns an error if the process that replies must not receive a secret. Three
-// processes may receive one: a process of root, one of the caller, and the main process of the
-// service that owns the socket's directory. Any other process of that service's user, or another
-// service, may have planted the socket.
+// Trusted returns an error if the process that replies must not receive a secret. Secrets may be
+// sent to a process of root, to one of the caller, and to the main process of the service that
+// owns the socket's directory. Any other process of that service's user, or another service, may
+// have planted the socket.
 func (c *Client) Trusted() error {
 	cred, err := peerCredentials(c.conn)
 	if err != nil {
@@ -73,8 +73,8 @@ func (c *Client) Trusted() error {
 	return nil
 }
 
-// obeys returns an error if a command of root would not reach the daemon, because another
-// process could fake the effect. Commands of other users are left to the daemon to check.
+// obeys returns an error if root's command would reach another process than the daemon, which
+// could fake the effect. For commands of other users, the daemon checks the permission.
 func (c *Client) obeys() error {
 	if os.Geteuid() != 0 {
 		return nil
@@ -83,9 +83,9 @@ func (c *Client) obeys() error {
 }
 
 // isMainProcess returns an error unless the service's main process is at the other end. The
-// kernel's record names the process that called listen(2). That process may have exited, and its
-// number may now be the main process's. So the process must be alive, and must itself write a
-// reply.
+// kernel records the number of the process that called listen(2). The recorded process may have
+// exited, and its number may now belong to the main process. isMainProcess therefore requires
+// that the process is alive and itself writes a reply.
 func (c *Client) isMainProcess(listens credentials) error {
 	unit := "srdtun@" + c.Service() + ".service" // see owned
 	pidfd, err := unix.PidfdOpen(listens.pid, 0)

@@ -3,10 +3,11 @@ package control
 import "net/netip"
 
 // From returns the local end of the path, as text for people. If packets are bound to an
-// interface, the text names it, because two interfaces may have the same address.
+// interface, the text contains its name, because two interfaces may have the same address.
 func (p *Path) From() string { return from(p.Local, p.Interface) }
 
-// Uplink returns From without the port. All paths of one uplink have the same text.
+// Uplink returns the local end of the path without its port. All paths of one uplink have the
+// same text.
 func (p *Path) Uplink() string {
 	a, err := netip.ParseAddrPort(p.Local)
 	if err != nil {
@@ -15,7 +16,7 @@ func (p *Path) Uplink() string {
 	return at(a.Addr(), p.Interface)
 }
 
-// From returns the local end, in the form of Path.From.
+// From returns the local end of the path, in the form of Path.From.
 func (p *Ping) From() string { return from(p.Local, p.Interface) }
 
 func from(local, iface string) string {
@@ -30,7 +31,8 @@ func from(local, iface string) string {
 	return text + local[len(netip.AddrPortFrom(a.Addr(), 0).String())-len(":0"):]
 }
 
-// at formats an address at an interface as ss(8) does, and for IPv6 as RFC 4007 section 11 does.
+// at formats an address and an interface as ss(8) does, and for IPv6 as RFC 4007 section 11
+// does.
 func at(a netip.Addr, iface string) string {
 	if iface == "" {
 		return a.String()

@@ -2,14 +2,15 @@ package daemon
 
 import "github.com/srdtun/srdtun/overlay/events"
 
-// condition is a state of the host or a peer that begins and ends with an event.
+// condition is a state of the host or of a peer whose begin and end are reported.
 type condition struct {
 	kind    events.Kind
 	peer    *peer // nil: of no peer
 	subject string
 }
 
-// conditions are the conditions that hold now. The zero value contains no condition.
+// conditions is the set of conditions that hold now. The zero value of conditions is an empty
+// set.
 type conditions map[condition]bool
 
 // set records whether condition k holds, and reports whether that has changed.

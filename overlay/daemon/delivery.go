@@ -26,7 +26,7 @@ type delivery struct {
 	aged      atomic.Uint64               // datagrams dropped: held for order while the process did not run
 }
 
-// Flush implements loop.App. The peer's ordered frames are written to the device.
+// Flush implements loop.App. Flush writes the peer's ordered frames to the device.
 func (p *peer) Flush() (flushed bool) {
 	now := p.link.Lock()
 	p.delivery.ready = p.in.reassembler.TakeReady(p.delivery.ready[:0])
@@ -62,7 +62,7 @@ func (d *delivery) drain(now mono.Time, o *writer) bool {
 	return true
 }
 
-// writeAll writes frames to the device. Consecutive packets of a flow are joined into
+// writeAll writes frames to the device. writeAll joins consecutive packets of a flow into
 // super-frames.
 func (d *delivery) writeAll(now mono.Time, frames []*frame.Frame) {
 	if frames = d.filter(now, frames); len(frames) == 0 {
@@ -81,8 +81,8 @@ func (d *delivery) writeAll(now mono.Time, frames []*frame.Frame) {
 	m.Flush()
 }
 
-// filter returns the frames that may be written to the device, in the same slice. All other
-// frames are dropped and counted.
+// filter returns the frames that may be written to the device, in the same slice. filter drops
+// and counts all other frames.
 func (d *delivery) filter(now mono.Time, frames []*frame.Frame) (kept []*frame.Frame) {
 	kept = frames[:0]
 	for _, f := range frames {

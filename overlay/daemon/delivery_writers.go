@@ -9,8 +9,8 @@ import (
 
 // writerCount is the number of threads that can write to the device for one peer at once. Eight
 // threads suffice for the largest expected host. All frames of a flow are written by one writer,
-// so the flow stays in order. If one thread is too slow, the peer has many flows, which are
-// distributed among the writers.
+// so the flow stays in order. When one thread is too slow, the peer has many flows, which are
+// shared among the writers.
 const writerCount = 8
 
 // writers hold a peer's ordered frames until they are written to the device.
@@ -26,7 +26,7 @@ type writer struct {
 }
 
 // readyMost bounds the bytes that wait at a writer, including frameRoom bytes for the memory of
-// each frame. A thread that exceeds the limit must write the frames itself, after any thread
+// each frame. A thread that exceeds this limit must write the frames itself, after any thread
 // that is already writing. Eight writers, with as many bytes being written, hold half of the
 // limit of a peer's reordering buffer.
 const (
@@ -34,12 +34,13 @@ const (
 	frameRoom = 512
 )
 
-// keepOut bounds the capacity of the slices that a writer keeps, in frames: one round's frames.
+// keepOut is the largest capacity of the slice of frames that a writer keeps: one round's
+// frames.
 const keepOut = 1024
 
-// enqueue adds frames to the writers of their flows, in order. The results are bit masks of
-// writers: those that received frames, and those that are full. The caller holds the peer's
-// lock, so threads cannot reorder the frames of a flow.
+// enqueue adds frames to the writers of their flows, in the given order. enqueue returns bit
+// masks of the writers that received frames, and of the writers that are full. The caller holds
+// the peer's lock, so threads cannot reorder the frames of a flow.
 func (v *writers) enqueue(frames []*frame.Frame) (some, full uint) {
 	for len(frames) > 0 {
 		at, n := frames[0].Flow%writerCount, 1
@@ -62,8 +63,8 @@ func (v *writers) enqueue(frames []*frame.Frame) (some, full uint) {
 	return some, full
 }
 
-// take returns all frames that wait at the writer. The frames are valid until the caller calls
-// done.
+// take returns all frames that wait at the writer. The returned frames are valid until the
+// caller calls done.
 func (o *writer) take() []*frame.Frame {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -31,8 +31,8 @@ type device struct {
 func (d *device) open() (err error) {
 	c := d.running.cfg()
 	if _, err := net.InterfaceByName(c.Interface.Name); err == nil {
-		// An existing device belongs to another program, even if the kernel would let this
-		// process attach to it.
+		// An existing device with the configured name belongs to another program, even if the kernel
+		// would let this process attach to it.
 		return fmt.Errorf("interface %s: there is a device of that name already%s", c.Interface.Name, holderOf(c.Interface.Name))
 	}
 	d.tun, err = tundev.Open(c.Interface.Name, c.Interface.MTU, d.options())
@@ -52,8 +52,8 @@ func (d *device) open() (err error) {
 }
 
 // holderOf describes the daemon that already uses a device of this name. One of the two daemons
-// is a service, and the other was started by hand: with different run directories, the lock file
-// of one does not exclude the other.
+// is a service, and the other was started by hand. They use different run directories, so
+// neither sees the other's lock file.
 func holderOf(name string) string {
 	there := func(path ...string) bool {
 		_, err := os.Lstat(filepath.Join(path...) + rundir.Socket)
@@ -119,8 +119,8 @@ func (d *device) mtu() int {
 	return d.running.cfg().Interface.MTU
 }
 
-// newMerger returns a merger, which joins packets into super-frames for the device. After its
-// Flush a merger is empty, so any writer may use it.
+// newMerger returns a merger, which joins packets into super-frames for the device. A merger is
+// empty after Flush, so any writer may use it.
 func (d *device) newMerger() any {
 	return merge.New(merge.Config{UDP: d.tun.Offloads().USO, Tunnels: d.tun.Offloads().Tunnels, Alloc: d.tun.Pool().Get, Write: func(f *frame.Frame, what merge.Outcome) {
 		write(d.tun, f, what)
@@ -128,7 +128,7 @@ func (d *device) newMerger() any {
 }
 
 // write writes a frame to the device. The device counts the frames that cannot be written. A
-// write fails permanently only if the device has been removed, and then reading fails too.
+// write fails permanently only if the device has been removed, and reading then fails too.
 func write(dev *tundev.Device, f *frame.Frame, what merge.Outcome) {
 	defer f.Release()
 	if what == merge.Joined {

@@ -11,8 +11,8 @@ import (
 
 const (
 	// bindableMost bounds the wait until the kernel accepts a new address of the device in bind(2).
-	// A separate thread waits for this. The kernel needs less than a millisecond, or a second with
-	// duplicate address detection.
+	// A separate thread waits for the kernel. The kernel takes less than a millisecond, or a second
+	// with duplicate address detection.
 	bindableMost = 2 * time.Second
 	bindablePoll = time.Millisecond
 )

@@ -11,21 +11,22 @@ import (
 )
 
 // The guard restores addresses, routes and rules of the interface that other programs remove. If
-// another program undoes each repair, the two programs must not keep the host busy. So after
-// guardBurst repairs the guard waits before each further repair.
+// another program undoes each repair, the guard and that program must not keep the host busy.
+// After guardBurst repairs, the guard therefore waits before each further repair.
 const (
-	// The first guardBurst repairs are made at once. Then one repair is made every guardEvery.
+	// The first guardBurst repairs are made at once. After these repairs, one repair is made every
+	// guardEvery.
 	guardBurst = 8
 	guardEvery = 30 * time.Second
 	// guardRetry is the wait after a failed subscription or a failed repair.
 	guardRetry = 10 * time.Second
-	// guardLook is the interval of checks without a report of a change from the kernel, because a
-	// report may be lost.
+	// guardLook is the interval of checks while the kernel reports no change, because a report may
+	// be lost.
 	guardLook = 5 * time.Minute
 )
 
 // guarding limits the rate of repairs, and stores which repairs have been reported. The zero
-// value allows an immediate repair.
+// value of guarding allows an immediate repair.
 type guarding struct {
 	used int       // repairs, less the forgiven ones
 	at   time.Time // time of the last forgiven repair
@@ -84,7 +85,7 @@ func pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// restore repairs missing settings, and reports the repairs. The result is the time until the
+// restore repairs missing settings, and reports the repairs. restore returns the time until the
 // next check.
 func (d *device) restore(g *guarding) time.Duration {
 	name := d.running.cfg().Interface.Name
@@ -106,7 +107,7 @@ func (d *device) restore(g *guarding) time.Duration {
 	return guardLook
 }
 
-// tellRestored reports repairs, and failed repairs. A failure that repeats is reported only
+// tellRestored reports repairs, and failed repairs. tellRestored reports a repeated failure only
 // once.
 func (d *device) tellRestored(name string, r netconf.Restored, g *guarding) {
 	before := g.lost
@@ -137,7 +138,7 @@ func (d *device) tellDevice(name string, r netconf.Restored, g *guarding) {
 	g.down = r.Down
 }
 
-// some joins the first texts of v, and the number of the others.
+// some joins the first texts of v, and appends the number of the others.
 func some(v []string) string {
 	text := strings.Join(v[:min(len(v), events.MostListed)], ", ")
 	if len(v) > events.MostListed {

@@ -16,9 +16,9 @@ import (
 )
 
 // Doubts returns likely mistakes in a valid configuration, given the present state of this host.
-// Each warning is a line with file, line and key. A missing object, such as an interface, may
-// still appear later. The commands check, set and reload, and the start, all print these
-// warnings.
+// Each returned warning is a line with file, line and key. A missing object, such as an
+// interface, may still appear after the check. The commands check, set and reload print these
+// warnings, and so does the start.
 func Doubts(c *config.Config, now time.Time) []error {
 	all := append(c.Doubts(now, config.HostAddresses()), doubtPrograms(c, "pre_up", c.Interface.Hooks.PreUp)...)
 	all = append(all, doubtPrograms(c, "post_up", c.Interface.Hooks.PostUp)...)
@@ -46,8 +46,8 @@ func onLoopback(entry string) string {
 	return entry + " belongs to the loopback device: packets from there never leave this host; want the interface or address that leads to the peers"
 }
 
-// doubtEnd checks the programs of pre_down and post_down. Without this check, their faults would
-// be reported only when the daemon stops.
+// doubtEnd checks the programs of pre_down and post_down. Without this check, faults of these
+// programs would be reported only when the daemon stops.
 func doubtEnd(c *config.Config) []error {
 	return append(doubtPrograms(c, "pre_down", c.Interface.Hooks.PreDown), doubtPrograms(c, "post_down", c.Interface.Hooks.PostDown)...)
 }
@@ -77,8 +77,8 @@ func bareExec(err error) error {
 	return err
 }
 
-// tellDoubts reports the warnings about c that the configuration before did not cause. Warnings
-// that prevent the start, or that have their own event, are left out.
+// tellDoubts reports the warnings about c that the previous configuration did not cause.
+// tellDoubts leaves out warnings that prevent the start, or that have their own event.
 func (s *settings) tellDoubts(c, before *config.Config) {
 	known := map[string]bool{}
 	if before != nil {
@@ -108,9 +108,9 @@ type outcome struct {
 const mostWarned = 20
 
 // warnings returns the warnings for the client that requested a change. A reload returns all
-// warnings of "srdtun check". A change of single keys returns the warnings that it causes, and
-// all warnings about its keys. For such a change the warnings name no file, because the value is
-// in no file.
+// warnings of "srdtun check". A change of single keys returns the warnings that the change
+// causes, and all warnings about its keys. Warnings about a change of single keys name no file,
+// because the values are in no file.
 func (s *settings) warnings(c control.Change, before *config.Config, done outcome) (v []string) {
 	for _, f := range config.RootsFirst(done.faults)[:min(len(done.faults), mostWarned)] {
 		v = append(v, f.Error())
@@ -154,7 +154,7 @@ func withoutFile(doubt error) string {
 }
 
 // startWarnings returns the warnings of the start: those of the configuration, and the events so
-// far. Events that repeat a warning of the configuration are left out.
+// far. startWarnings leaves out events that repeat a warning of the configuration.
 func (s *server) startWarnings() (v []string) {
 	for _, d := range Doubts(s.running.cfg(), s.settings.clock()) {
 		v = append(v, d.Error())

@@ -12,10 +12,11 @@ import (
 	"github.com/srdtun/srdtun/overlay/netconf"
 )
 
-// DoubtRoutes warns of a tunnel inside a tunnel that the configuration does not name. Either c
-// would route other tunnels' outer packets into its own device, or the host would route the
-// outer packets of c into another tunnel. The parameter others has the running interfaces. If
-// the interface of c is running, the warnings are taken from its status.
+// DoubtRoutes warns of a tunnel inside a tunnel, unless the configuration names the outer
+// tunnel. Such a tunnel exists if c would route other tunnels' outer packets into its own
+// device, or if the host would route the outer packets of c into another tunnel. The parameter
+// others has the status of all running interfaces. If the interface of c is running, DoubtRoutes
+// takes the warnings from its status.
 func DoubtRoutes(c *config.Config, others []*control.Status) (all []error) {
 	if i := slices.IndexFunc(others, func(st *control.Status) bool { return st.Interface == c.Interface.Name }); i >= 0 {
 		for _, line := range others[i].Conflicts {
@@ -55,7 +56,7 @@ func DoubtRoutes(c *config.Config, others []*control.Status) (all []error) {
 	return all
 }
 
-// refusedTold bounds the lines about routes that another interface already has.
+// refusedTold bounds the warnings about routes that another interface already has.
 const refusedTold = 8
 
 // owner is the name of a peer with its allowed IPs.
@@ -92,7 +93,7 @@ func ownersIn(name string, others []*control.Status) (v []owner) {
 }
 
 // takerOf returns the longest prefix that contains an address, and the peer of that prefix.
-// Default routes are ignored.
+// takerOf ignores default routes.
 func takerOf(owners []owner, to netip.Addr) (prefix netip.Prefix, title string) {
 	for _, o := range owners {
 		for _, a := range o.prefixes {
@@ -105,14 +106,14 @@ func takerOf(owners []owner, to netip.Addr) (prefix netip.Prefix, title string) 
 }
 
 // wouldEnter returns the tunnel into which packets from the uplinks of c to an address would be
-// routed. The result is "" if there is none, or if paths.local names that tunnel.
+// routed. wouldEnter returns "" if there is no such tunnel, or if paths.local names it.
 func wouldEnter(c *config.Config, to netip.Addr, mark uint32) string {
 	from := []netconf.Outer{{To: to, Mark: mark}}
 	if len(c.Paths.Local) > 0 {
 		from = nil
 	}
 	for _, l := range c.Paths.Local {
-		// If an entry names an interface, no policy rule applies to its packets.
+		// No policy rule applies to the packets of an entry that names an interface.
 		if l.Interface == "" && l.Addr.Is4() == to.Is4() {
 			from = append(from, netconf.Outer{To: to, From: l.Addr, Mark: mark})
 		}
@@ -126,7 +127,7 @@ func wouldEnter(c *config.Config, to netip.Addr, mark uint32) string {
 }
 
 // Enters returns a line for each address to which a running tunnel sends outer packets through
-// the interface name. Tunnels with a policy rule for their mark are left out, because the
+// the interface name. Enters leaves out tunnels with a policy rule for their mark, because the
 // interface's own status names them.
 func Enters(name string, others []*control.Status) (lines []string) {
 	link, err := net.InterfaceByName(name)
@@ -143,7 +144,7 @@ func Enters(name string, others []*control.Status) (lines []string) {
 }
 
 // outerOf returns the outer packets of other interfaces, except those whose mark is in marked.
-// Of the paths that follow the routes, the first one to each address of a peer is used.
+// Of the paths that follow the routes, outerOf uses the first one to each address of a peer.
 func outerOf(name string, others []*control.Status, marked []netconf.Outer) (v []netconf.Outer) {
 	for _, st := range others {
 		if slices.ContainsFunc(marked, func(o netconf.Outer) bool { return o.Mark == st.FwMark }) {
@@ -169,7 +170,7 @@ func outerOf(name string, others []*control.Status, marked []netconf.Outer) (v [
 }
 
 // taken returns the warning about another tunnel's packets in this tunnel, and intoAnother the
-// reverse. Advice to set a mark is given only against a default route.
+// reverse. The warning advises a mark only against a default route.
 func taken(o netconf.Outer, by string, own []owner) string {
 	if prefix, title := takerOf(own, o.Destination()); title != "" {
 		return fmt.Sprintf("%s go into %s, for %s is in allowed_ips of its peer %s: leave their addresses out there, or write 0.0.0.0/0 or ::/0 in place of halves (docs/guide.md)", o.What, by, prefix, title)

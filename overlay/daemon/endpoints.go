@@ -33,7 +33,7 @@ type endpoints struct {
 	placedFirst  chan struct{} // closed when all peers were placed, and their routes looked at
 	hostChanged  atomic.Bool   // the host's addresses changed: the observer looks at all paths
 
-	// Only follow uses these fields.
+	// Only the function follow uses these fields.
 	conditions  conditions
 	standing    standing // those that show tells as conflicts
 	faults      standing // those that show tells as faults
@@ -41,16 +41,16 @@ type endpoints struct {
 }
 
 const (
-	// settle is the time without changes of addresses after which follow handles them.
+	// settle is the time without changes of addresses after which follow handles the changes.
 	settle = 200 * time.Millisecond
-	// settleMost bounds that wait if the routes change all the time.
+	// settleMost bounds the wait for such a time if the routes change all the time.
 	settleMost = 2 * time.Second
 )
 
-// follow keeps the peers' addresses current until ctx ends. Changes of the host's addresses or
-// routes are handled soon, and names are looked up regularly. Name lookups run in another
-// goroutine. If an uplink has failed and no resolver is reachable, peers must still move to the
-// remaining uplinks.
+// follow keeps the peers' addresses current until ctx ends. follow handles changes of the host's
+// addresses and routes, and looks names up regularly. Name lookups run in another goroutine. If
+// an uplink has failed and no resolver is reachable, peers must still move to the remaining
+// uplinks.
 func (ep *endpoints) follow(ctx context.Context) {
 	var addrs chan netlink.AddrUpdate
 	var routes chan netlink.RouteUpdate
@@ -100,8 +100,8 @@ func (ep *endpoints) follow(ctx context.Context) {
 		if answers != nil {
 			due, looking = time.Now().Add(ep.takeAnswers(answers)), false
 		}
-		// If only some peers or names have changed, the tuples of all other peers stay the
-		// same. In a large fleet, nearly all peers keep their tuples.
+		// If only some peers or names have changed, the tuples of all other peers remain unchanged. In
+		// a large fleet, nearly all peers keep their tuples.
 		everything = news || !stirred && answers == nil
 		again = again || stirred // there may be new names
 		if again && !looking {
@@ -111,10 +111,10 @@ func (ep *endpoints) follow(ctx context.Context) {
 }
 
 // await returns when addresses, routes or policy rules have changed, and have then been
-// unchanged for a moment. After such a change the result news is true. Other reasons to return
-// are the results of a lookup, a change of peers (stirred), or the end of wait. When ctx has
-// ended, ok is false. If kernel messages were lost, the channel is closed, and await sets it to
-// nil.
+// unchanged for a moment. In these cases await returns true as news. await also returns after
+// the results of a lookup, after a change of peers (stirred), and at the end of wait. When ctx
+// has ended, await returns false as ok. If kernel messages were lost, await sets the closed
+// channel to nil.
 func await(ctx context.Context, addrs *chan netlink.AddrUpdate, routes *chan netlink.RouteUpdate, found <-chan []answer, stir, ruled <-chan struct{}, wait time.Duration) (v []answer, stirred, news, ok bool) {
 	quiet := time.NewTimer(max(wait, 0))
 	defer quiet.Stop()
@@ -166,7 +166,7 @@ func (ep *endpoints) placeAll() {
 	ep.uplinks.interfaces.load()
 	ep.uplinks.host.look(ep.uplinks.interfaces.all())
 	ep.reportLocals()
-	// If an address is no longer listed, its paths must be closed even if no tuple changes.
+	// The paths of an address that is no longer listed must be closed, even if no tuple changes.
 	ep.uplinks.host.changed = ep.uplinks.exits() || ep.uplinks.host.changed
 	classes := ep.uplinks.classes.all()
 	for _, p := range ep.running.peers() {
@@ -211,8 +211,7 @@ func (ep *endpoints) place(p *peer) {
 	back, aside := ep.callbackTuples(p, proven, paths)
 	tuples := ep.tuples(remotes)
 	changed := !slices.Equal(tuples, p.remote.tuples) || !slices.Equal(back, p.remote.callback.tuples)
-	// The kernel announces unchanged routes repeatedly. Such an announcement must not wake an idle
-	// peer.
+	// The kernel repeatedly announces unchanged routes, which must not wake an idle peer.
 	news := ep.noteUnreachable(p) || changed || ep.uplinks.host.changed
 	became := ep.uplinks.moved(paths)
 	p.link.Do(func(now mono.Time, c *srd.Conn) {
@@ -241,7 +240,7 @@ func (ep *endpoints) place(p *peer) {
 }
 
 // noteUnreachable records whether p is unreachable from all addresses of this host, and reports
-// a change once. The result tells whether this changed.
+// a change once. noteUnreachable returns whether the reachability has changed.
 func (ep *endpoints) noteUnreachable(p *peer) (changed bool) {
 	before, remotes := p.remote.unreachable, append(p.remotes(), p.remote.callback.proven...)
 	p.remote.unreachable = len(remotes) > 0 && !slices.ContainsFunc(remotes, func(r netip.AddrPort) bool { return len(ep.uplinks.sourcesFor(r)) > 0 })
@@ -255,7 +254,8 @@ func (ep *endpoints) noteUnreachable(p *peer) (changed bool) {
 }
 
 // tuples returns all combinations of local address, remote address and source port; the port
-// changes slowest. If there are more tuples than paths, every pair of addresses still gets some.
+// changes slowest. If there are more tuples than paths, every pair of addresses still gets some
+// of the paths.
 func (ep *endpoints) tuples(remotes []netip.AddrPort) (v []srd.Tuple) {
 	var pairs []pair
 	for _, r := range remotes {
@@ -273,8 +273,8 @@ func (ep *endpoints) tuples(remotes []netip.AddrPort) (v []srd.Tuple) {
 	return v
 }
 
-// reportLocals reports entries of paths.local that have no address on this host, and reports
-// their return.
+// reportLocals reports entries of paths.local without an address on this host, and reports when
+// they get one.
 func (ep *endpoints) reportLocals() {
 	for _, l := range ep.running.cfg().Paths.Local {
 		name, missing := l.Interface, false
@@ -296,8 +296,8 @@ func (ep *endpoints) reportLocals() {
 	}
 }
 
-// watchRules wakes follow when policy rules change, until ctx ends. The kernel's messages about
-// addresses and routes do not cover rules.
+// watchRules wakes the function follow when policy rules change, until ctx ends. The kernel's
+// messages about addresses and routes do not cover rules.
 func (ep *endpoints) watchRules(ctx context.Context) {
 	for ctx.Err() == nil {
 		w, err := netconf.WatchRules()
@@ -323,7 +323,7 @@ func (ep *endpoints) classify() {
 	}
 }
 
-// pair has the two addresses of a path: a local uplink, and the peer's address and port.
+// pair has the two ends of a path: a local uplink, and the peer's address and port.
 type pair struct {
 	local  srd.Uplink
 	remote netip.AddrPort

@@ -8,13 +8,13 @@ import (
 	"github.com/srdtun/srdtun/srd"
 )
 
-// A server has no endpoints for its clients, because the clients call the server. When the
-// server's own address changes, its clients send to the old address in vain. So the server calls
-// each client from its new address, at the client's last validated addresses. WireGuard does so
-// with the next packet that it sends. In srdtun a path is bound to an address, so new paths are
-// opened as soon as the host gets another address.
+// A server has no endpoints for its clients, because the clients begin the handshakes. When the
+// server's own address changes, its clients send to the old address in vain. The server
+// therefore sends handshakes from its new address to the clients' last validated addresses.
+// WireGuard does the same with the next packet that it sends. In srdtun a path is bound to an
+// address, so new paths are opened as soon as the host gets another address.
 
-// callback contains the address pairs for calling back one peer.
+// callback contains the address pairs on which this end can call one peer back.
 type callback struct {
 	proven  []netip.AddrPort // its validated addresses, newest first: kept after the session
 	pairs   []pair
@@ -22,14 +22,14 @@ type callback struct {
 	standby []srd.Tuple // beside its own paths, in case these fall silent
 }
 
-// standbyMost bounds the standby paths on which a silent peer is called. The failure of all
-// paths that the peer opened may have gone unnoticed. With eight standby paths, at least one
+// standbyMost bounds the standby paths on which handshakes are sent to a silent peer. All paths
+// that the peer opened may have failed without notice. With eight standby paths, at least one
 // probably takes another route through the network.
 const standbyMost = 8
 
 // callbackTuples returns the tuples on which this end calls p back, besides the tuples of its
-// endpoints. For a peer that calls by itself, the result aside has standby tuples. Parameter
-// known has the peer's validated addresses, and paths its present paths.
+// endpoints. callbackTuples returns standby tuples as aside for a peer that begins handshakes
+// itself. Parameter known has the peer's validated addresses, and paths its present paths.
 func (ep *endpoints) callbackTuples(p *peer, known []netip.AddrPort, paths []srd.PathInfo) (back, aside []srd.Tuple) {
 	b := &p.remote.callback
 	if len(known) > 0 {
@@ -69,9 +69,9 @@ func (ep *endpoints) hasPathTo(r netip.AddrPort, paths []srd.PathInfo) bool {
 	})
 }
 
-// portsOf returns tuples with different ports for each pair of addresses. Each pair gets as many
-// tuples as there are source ports, or as the peer has ports if these are more. So each port of
-// both ends is tried: a NAT may have mappings only for some ports, and paths differ by both
+// portsOf returns tuples with different ports for each pair of addresses. A pair gets as many
+// tuples as there are local source ports, or peer's ports if these are more. Each port of both
+// ends is tried, because a NAT may have mappings only for some ports, and paths differ by both
 // ports. All combinations of ports would need hundreds of challenges.
 func (ep *endpoints) portsOf(pairs []pair) (v []srd.Tuple) {
 	for len(pairs) > 0 {

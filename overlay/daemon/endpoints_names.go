@@ -20,8 +20,8 @@ const (
 	// lookupAtOnce bounds the concurrent lookups, so that thousands of peers do not flood their
 	// resolver.
 	lookupAtOnce = 16
-	// lookupMost bounds a lookup of all names. With a resolver that does not reply, 4096 peers with
-	// 16 names each take less.
+	// lookupMost bounds the time of a lookup of all names. A lookup of 4096 peers with 16 names
+	// each takes less time, even if the resolver does not reply.
 	lookupMost = 24 * time.Hour
 )
 
@@ -33,8 +33,8 @@ type answer struct {
 	err      error
 }
 
-// lookup resolves all names in the peers' endpoints. Only the peers' configuration is read. If
-// there are no names, the result is empty, not nil.
+// lookup resolves all names in the peers' endpoints. lookup reads only the peers' configuration.
+// If there are no names, lookup returns an empty slice, not nil.
 func (ep *endpoints) lookup(ctx context.Context) []answer {
 	all := []answer{}
 	for _, p := range ep.running.peers() {
@@ -93,8 +93,8 @@ func resolve(ctx context.Context, e config.Endpoint) ([]netip.AddrPort, error) {
 	for _, a := range addrs {
 		v = append(v, netip.AddrPortFrom(a.Unmap(), e.Port))
 	}
-	// DNS servers rotate the order of the addresses in their replies. The order has no meaning
-	// here, and a new order must not count as a change.
+	// DNS servers rotate the order of the addresses in their replies. A new order of the addresses
+	// must not count as a change.
 	slices.SortFunc(v, netip.AddrPort.Compare)
 	return v, err
 }

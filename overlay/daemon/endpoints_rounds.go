@@ -9,8 +9,8 @@ import (
 // update of thousands of peers takes a second on a busy host.
 const placeMost = 10 * time.Second
 
-// rounds delays the reply to a change until follow has updated the peers' tuples, so that the
-// change is in force.
+// rounds delays the reply to a change until follow has updated the peers' tuples, and the change
+// is in force.
 type rounds struct {
 	wake chan struct{} // tells follow of a change
 
@@ -21,8 +21,8 @@ type rounds struct {
 	ended  chan struct{} // closed at the end of a round; nil: nobody waits
 }
 
-// note wakes follow after a change of the peers. The running configuration must already contain
-// the change.
+// note wakes the function follow after a change of the peers. The running configuration must
+// contain the change before note is called.
 func (r *rounds) note() {
 	r.mu.Lock()
 	r.noted++
@@ -53,8 +53,8 @@ func (r *rounds) wait() {
 	}
 }
 
-// next returns a channel that is closed at the end of the next round, or nil if no round is
-// needed.
+// next returns a channel that is closed at the end of the next round of follow, or nil if no
+// round is needed.
 func (r *rounds) next(until uint64) <-chan struct{} {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -67,7 +67,7 @@ func (r *rounds) next(until uint64) <-chan struct{} {
 	return r.ended
 }
 
-// begin marks the start of a round, and returns a function that marks its end.
+// begin marks the start of a round of follow, and returns a function that marks its end.
 func (r *rounds) begin() (end func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -81,7 +81,7 @@ func (r *rounds) begin() (end func()) {
 	}
 }
 
-// stop ends all waits, because there is no further round.
+// stop ends all waits, because no further round of follow comes.
 func (r *rounds) stop() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -89,7 +89,7 @@ func (r *rounds) stop() {
 	r.tell()
 }
 
-// tell wakes the goroutines that wait for the end of a round. The caller must hold mu.
+// tell wakes the goroutines that wait for the end of a round of follow. The caller must hold mu.
 func (r *rounds) tell() {
 	if r.ended != nil {
 		close(r.ended)

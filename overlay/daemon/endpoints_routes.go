@@ -10,9 +10,9 @@ import (
 	"github.com/srdtun/srdtun/srd"
 )
 
-// targetsMost bounds the remote addresses whose routes follow checks at a time. Each check
-// requests a route from the kernel, and routes may change five times a second. If there are more
-// addresses, the next round continues with the others.
+// targetsMost bounds the remote addresses whose routes follow checks at a time. Each check of an
+// address requests a route from the kernel, and routes may change five times a second. If there
+// are more addresses, the next round of follow checks the others.
 const targetsMost = 64
 
 // target is one remote address of a peer.
@@ -22,7 +22,7 @@ type target struct {
 }
 
 // checkRoutes reports endpoints that cannot work, because they are this daemon itself or are
-// reached through the tunnel. Uplinks without a route to an endpoint are reported too.
+// reached through the tunnel. checkRoutes also reports uplinks without a route to an endpoint.
 func (ep *endpoints) checkRoutes() {
 	var all []target
 	for _, p := range ep.running.peers() {
@@ -86,7 +86,7 @@ func (ep *endpoints) reportLoop(w target) {
 }
 
 // forgetTargets ends the conditions of addresses that are no endpoints any more. All other
-// checks cover only current endpoints.
+// checks of conditions cover only current endpoints.
 func (ep *endpoints) forgetTargets() {
 	for k := range ep.conditions {
 		if k.kind != events.RoutingLoop && k.kind != events.EndpointSelf {
@@ -104,7 +104,7 @@ func (ep *endpoints) forgetTargets() {
 	ep.faults.forget(ep.conditions)
 }
 
-// prefixed puts text before line, unless line is empty.
+// prefixed returns line with text before it, or "" if line is empty.
 func prefixed(text, line string) string {
 	if line == "" {
 		return ""

@@ -8,8 +8,8 @@ import (
 )
 
 // withdraw records the addresses of endpoints that were removed from the configuration. The
-// parameter remotes has the present addresses. If the addresses of a name change, nothing is
-// withdrawn: the old address is used while it works. The result is true if the recorded
+// parameter remotes has the present addresses of the peer. If only the addresses of a name
+// change, the old address stays in use while it works. withdraw returns true if the recorded
 // addresses changed.
 func (r *remote) withdraw(endpoints []config.Endpoint, remotes []netip.AddrPort) (changed bool) {
 	before := slices.Clone(r.withdrawn)
@@ -26,7 +26,7 @@ func (r *remote) withdraw(endpoints []config.Endpoint, remotes []netip.AddrPort)
 	r.withdrawn = slices.DeleteFunc(r.withdrawn, func(a netip.Addr) bool {
 		return slices.ContainsFunc(remotes, func(e netip.AddrPort) bool { return e.Addr() == a })
 	})
-	// The newest addresses are kept, because their paths most probably still exist.
+	// The newest addresses are kept, because their paths probably still exist.
 	r.withdrawn = r.withdrawn[max(0, len(r.withdrawn)-provenMost):]
 	r.configured = endpoints
 	return !slices.Equal(before, r.withdrawn)

@@ -14,7 +14,7 @@ import (
 )
 
 // eventLog keeps the events of this interface. A separate goroutine writes the events out,
-// because a journal may be slow and no peer may wait for it.
+// because a journal may be slow and no peer may wait for the journal.
 type eventLog struct {
 	run  string // identifies this process
 	news chan struct{}
@@ -40,7 +40,7 @@ func (s *eventLog) add(e events.Event) {
 	s.change(func(l *events.Log) { l.Add(e) })
 }
 
-// advance reports delayed events that are due.
+// advance reports the delayed events that are due.
 func (s *eventLog) advance() {
 	s.change(func(l *events.Log) { l.Advance(time.Now()) })
 }
@@ -67,8 +67,8 @@ func (s *eventLog) after(n uint64) control.Happened {
 	return control.Happened{Run: s.run, Missed: missed, Last: s.log.Last(), Events: v}
 }
 
-// page returns the events with numbers greater than n for the dashboard's page. Debug events are
-// left out.
+// page returns the events with numbers greater than n for the dashboard's page. page leaves out
+// debug events.
 func (s *eventLog) page(n uint64) (v []dashboard.Event) {
 	for _, e := range s.after(n).Events {
 		if e.Level > events.Debug {
@@ -82,8 +82,8 @@ func (s *eventLog) page(n uint64) (v []dashboard.Event) {
 // lastWords bounds the wait for the log's output when the process ends.
 const lastWords = time.Second
 
-// write passes every event to a log until end is called. Function end returns when all events
-// have been passed.
+// write passes every event to a log until end is called. The function end returns when all
+// events have been passed to the log.
 func (s *eventLog) write(to func(events.Event)) (end func()) {
 	ending, ended := make(chan struct{}), make(chan struct{})
 	go func() {

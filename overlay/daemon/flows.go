@@ -16,9 +16,9 @@ import (
 )
 
 const (
-	// flowsMost bounds the flows in a reply. Nobody reads a longer list.
+	// flowsMost bounds the number of flows in a reply. Nobody would read a longer list of flows.
 	flowsMost = 256
-	// flowsWait bounds the wait of a request for the end of another caller's count.
+	// flowsWait bounds the time for which a request waits for the end of another caller's count.
 	flowsWait = time.Second
 )
 
@@ -29,7 +29,7 @@ type flowCounter struct {
 	active atomic.Pointer[flowCount]
 }
 
-// flowCount has the results of one count. Several threads add to them.
+// flowCount has the results of one count. Several threads add to a flowCount.
 type flowCount struct {
 	mu    sync.Mutex
 	table *flows.Table
@@ -74,7 +74,7 @@ func (f *flowCounter) take(ctx context.Context) bool {
 	return false
 }
 
-// waiting adds the frames that are now queued for p or held for reordering.
+// waiting adds the frames that are queued for p or held for reordering.
 func (p *peer) waiting(c *flowCount) {
 	p.link.Do(func(mono.Time, *srd.Conn) {
 		c.mu.Lock()

@@ -25,10 +25,10 @@ type ingress struct {
 }
 
 // These limits apply to the frames read from the device before any is sent. The device's queue
-// is first in, first out. If it contains several flows, it must be emptied into the peers'
-// queues, which are separate for each flow. If there is a single flow, only a few super-frames
-// are read at once. A frame that is read long before it is sent leaves the processor's cache,
-// which costs a tenth of the rate.
+// is first in, first out. If the queue contains several flows, it must be emptied into the
+// peers' queues, which are separate for each flow. If there is a single flow, only a few
+// super-frames are read at once. A frame that is read long before it is sent leaves the
+// processor's cache, which costs a tenth of the rate.
 const (
 	readBatch   = 128                    // frames, in any case
 	aloneBytes  = 256 << 10              // when there is one flow
@@ -98,7 +98,7 @@ func (in *input) Serve(touch func(*loop.Peer, bool)) error {
 }
 
 // read reads a batch from the device, and drops datagrams that are too old because the process
-// was stopped. The results are the time after the read, and the kept frames in in.batch. If the
+// was stopped. read returns the time after the read, and the kept frames in in.batch. If the
 // process is stopped during the read, the batch contains the frames that arrived in that time.
 func (in *input) read() (mono.Time, []*frame.Frame, error) {
 	most := aloneBytes

@@ -14,7 +14,7 @@ const (
 	// bulkBytes is the frame size from which a flow counts as bulk: more than one packet on
 	// most links.
 	bulkBytes = 4000
-	// bulkLast is the time for which a flow counts as bulk after a frame of bulkBytes. A bulk
+	// bulkLast is the time for which a flow counts as bulk data after a frame of bulkBytes. A bulk
 	// transfer also has short frames, one at the end of each write(2) of the application.
 	bulkLast = 100 * time.Millisecond
 )

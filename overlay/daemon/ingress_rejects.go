@@ -13,30 +13,31 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// These limits apply to all ICMP errors together. Linux has the same limits for its own ICMP
-// errors (icmp_msgs_per_sec and icmp_msgs_burst of ip-sysctl). So packets to unreachable
-// addresses cost at most some thousandths of a processor.
+// These limits apply to all ICMP errors together, per second and in a burst. Linux has the same
+// limits for its own ICMP errors (icmp_msgs_per_sec and icmp_msgs_burst of ip-sysctl). Packets
+// to unreachable addresses therefore cost at most some thousandths of a processor.
 const (
 	unreachableRate  = 1000 // a second
 	unreachableBurst = 50   // after a pause
 )
 
-// These limits apply to the ICMP errors to one host, and to one host about one destination. So
-// neither a port scan nor a flood by one host deprives other hosts of ICMP errors. A connection
-// needs one ICMP error at once, and one more each second.
+// These limits apply to the ICMP errors sent to one host, and to one host about one destination.
+// Neither a port scan nor a flood by one host deprives other hosts of ICMP errors. A connection
+// needs one ICMP error at once, and then one each second.
 const (
 	unreachableHostRate  = 200
 	unreachableHostBurst = 20
 	unreachablePairRate  = 10
 	unreachablePairBurst = 6 // as Linux, XRLIM_BURST_FACTOR
 	// unreachableSlots bounds the memory of the limits: 16 KB for hosts and 16 KB for pairs. Hosts
-	// in the same slot share one limit. A random seed assigns the slots, so nobody can choose one.
+	// in the same slot share one limit. A random seed assigns hosts to slots, so nobody can choose
+	// a slot.
 	unreachableSlots = 1024
 	// hostBits is the length of the IPv6 prefix whose addresses count as one host (RFC 6177).
 	hostBits = 64
 )
 
-// allowance is a token bucket. The zero value is a full bucket.
+// allowance is a token bucket. The zero value of allowance is a full bucket.
 type allowance struct {
 	spent float64 // used part of the burst, not given back yet
 	at    mono.Time
@@ -52,8 +53,9 @@ func (a *allowance) has(now mono.Time, rate, burst float64) bool {
 }
 
 // unreachables sends an ICMP error for each packet without a receiving peer, as the kernel's
-// WireGuard does. So an application detects an unreachable host at once, instead of waiting for
-// minutes. Its methods are safe for concurrent use. A nil unreachables sends no errors.
+// WireGuard does. An application therefore detects an unreachable host at once, instead of
+// waiting for minutes. Methods of unreachables are safe for concurrent use, and a nil
+// unreachables sends no errors.
 type unreachables struct {
 	dev     *tundev.Device
 	running *runningConfig
@@ -130,8 +132,8 @@ func (u *unreachables) slots(src, dst netip.Addr) (host, pair *allowance) {
 }
 
 // own reports whether a is an address of this host's interface. Until the kernel has created the
-// route for a new address, it routes packets for that address into the tunnel. A moment later
-// the address is reachable, so no ICMP error is sent.
+// route for a new address, the kernel routes packets for that address into the tunnel. Such an
+// address is reachable a moment later, so no ICMP error is sent.
 func (c *snapshot) own(a netip.Addr) bool {
 	for _, p := range c.cfg.Interface.Address {
 		if p.Addr() == a {

@@ -9,28 +9,28 @@ import (
 )
 
 // A packet's age counts from its arrival at the device, but the device does not report that
-// time. A worker usually reads a packet at once, so the time of the read counts as the arrival.
-// The exception is a process that a signal, a debugger or a container's freezer has stopped.
-// After such a stop, the device contains the first packets of that time, because its full queue
-// dropped later ones. The age of such a packet is unknown, but is at most the time since the
-// process last ran. So that time is used as its age.
+// time. A worker usually reads a packet at once, so the time of the read counts as its arrival.
+// A process may also have been stopped by a signal, a debugger or a container's freezer. After a
+// stop of the process, the device contains the first packets of that time, because its full
+// queue dropped later ones. The age of such a packet is unknown, so the time since the process
+// last ran is used.
 const (
 	// aliveEvery is the interval at which an idle process records that it runs.
 	aliveEvery = time.Second
-	// A process that has not run for stoppedAfter counts as stopped. Packets in the device may then
-	// be older than datagramAge. A process that only waits for a processor does not count as
-	// stopped.
+	// A process that has not run for stoppedAfter counts as stopped. After a stop, packets in the
+	// device may be older than datagramAge. A process that only waits for a processor does not
+	// count as stopped.
 	stoppedAfter = datagramAge
 )
 
-// stallDetector detects that the process resumes after a stop. The zero value is ready for use.
-// Methods of stallDetector are safe for concurrent use.
+// stallDetector detects that the process resumes after a stop. The zero value of stallDetector
+// is ready for use. Methods of stallDetector are safe for concurrent use.
 type stallDetector struct {
 	seen    atomic.Int64 // last sign of life
 	resumed atomic.Int64 // when the process last resumed; 0: it was never stopped
 }
 
-// note records that the process runs now. The result is the time when the process last resumed
+// note records that the process runs now. note returns the time when the process last resumed
 // after a stop longer than stoppedAfter, or 0.
 func (l *stallDetector) note(now mono.Time) mono.Time {
 	seen := mono.Time(l.seen.Load())
@@ -40,7 +40,7 @@ func (l *stallDetector) note(now mono.Time) mono.Time {
 		l.resumed.Store(int64(now))
 	}
 	if now.Sub(seen) > aliveEvery/10 { // so workers do not fight over one cache line
-		// If a worker is stopped just before this line, it must not replace a newer time.
+		// A worker that was stopped just before this line must not replace a newer time.
 		l.seen.CompareAndSwap(int64(seen), int64(now))
 	}
 	return mono.Time(l.resumed.Load())
@@ -54,9 +54,9 @@ type afterStop struct {
 }
 
 // filter drops datagrams that are too old, and returns all other frames. The argument queue is
-// the length of the device's queue, and more tells whether that queue may contain further
-// frames. The first read after a stop may have begun before the stop with an empty queue, so
-// there more is ignored. TCP packets are kept, as in the peer's queue, because they resume a
+// the length of the device's queue, and more means that the queue may contain further frames.
+// The first read after a stop may have begun before the stop with an empty queue, so more is
+// ignored for that read. TCP packets are kept, as in the peer's queue, because they resume a
 // connection before TCP's own timer does.
 func (a *afterStop) filter(resumed mono.Time, queue int, frames []*frame.Frame, more bool) (kept []*frame.Frame, dropped int) {
 	if resumed > a.resumed {

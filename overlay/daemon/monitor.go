@@ -124,7 +124,7 @@ func (m *monitor) gaveWay(table string) func(web.Owner) {
 	}
 }
 
-// ownHost refuses requests to a loopback address with a host name, because only a browser
+// ownHost refuses requests to a loopback address that name another host, because only a browser
 // deceived by DNS rebinding sends them. On other addresses host names are allowed, because
 // Prometheus may use the host's name.
 func ownHost(at config.Listen, h http.Handler) http.Handler {
@@ -153,7 +153,7 @@ func (m *monitor) dropReasons() (all []string) {
 	anybody := &peer{out: outbound{queue: queue.New(queue.Config{})}, in: inbound{reassembler: order.NewReassembler(order.Config{})}}
 	c := peerDrops(anybody, &srd.Stats{}).all()
 	maps.Copy(c, m.status.dropCounts().all())
-	// The first reason of each type means "not dropped", so it is left out.
+	// The first reason of each type means "not dropped", so its name is left out.
 	for _, name := range []string{
 		srd.Reason(0).String(), srd.EndpointReason(0).String(),
 		"device_read_" + packet.Reason(0).String(), "device_write_" + packet.Reason(0).String(),

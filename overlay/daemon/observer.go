@@ -75,8 +75,8 @@ func (o *observer) observe(now mono.Time) {
 	o.log.advance()
 }
 
-// sample returns the state of p. If there was no traffic since the last sample, the paths are
-// not read.
+// sample returns the state of peer p. If there was no traffic since the last sample, sample does
+// not read the paths.
 func (o *observer) sample(p *peer, again bool) (v health.Sample) {
 	w := &p.health.watch
 	p.link.Do(func(now mono.Time, c *srd.Conn) {
@@ -159,7 +159,7 @@ func (o *observer) tellStrangers(now mono.Time) {
 	}
 }
 
-// run calls observe about once a second until ctx ends. Each time, run also records for the
+// run calls observe about once a second until ctx ends. In each round, run also records for the
 // stall detector that the process runs.
 func (o *observer) run(ctx context.Context) {
 	tick := time.NewTicker(aliveEvery)
@@ -176,7 +176,7 @@ func (o *observer) run(ctx context.Context) {
 }
 
 // tellRouter reports a router once, if its ICMP errors were refused. The peer may have faked the
-// router's address. So the log line says so, and does not advise to allow that address.
+// router's address. The log line therefore says so, and does not advise to allow that address.
 func (o *observer) tellRouter(p *peer) {
 	r := p.health.router.Load()
 	if r == nil || r.conf == p.health.routerTold {

@@ -26,8 +26,8 @@ type outbound struct {
 	waiting    mono.Time     // since when frames wait for a session; 0: none waits
 }
 
-// load takes the next frame from the queue for segmentation, unless a frame is already in
-// progress.
+// load takes the next frame from the queue for segmentation, unless the previous frame is not
+// finished.
 func (o *outbound) load(now mono.Time) bool {
 	if !o.segmenter.Empty() {
 		if !o.segmenter.Older(now, datagramAge) {
@@ -62,8 +62,8 @@ func (o *outbound) next(now mono.Time) *frame.Frame {
 	return o.pieces.take()
 }
 
-// abandon drops the rest of the frame in progress, and the rest of its super-frame. The result
-// is the number of dropped frames.
+// abandon drops the rest of the frame in progress, and the rest of its super-frame. abandon
+// returns the number of dropped frames.
 func (o *outbound) abandon() (dropped uint64) {
 	if !o.segmenter.Empty() {
 		dropped++
@@ -72,8 +72,8 @@ func (o *outbound) abandon() (dropped uint64) {
 	return dropped + o.pieces.drop()
 }
 
-// datagramAge bounds the time for which a datagram waits to be sent. While the peer does not
+// datagramAge bounds the time for which a datagram waits to be sent. While a peer does not
 // answer, nothing leaves its queue, and later the whole queue would arrive late at once. Three
-// handshake attempts fit into that time, and by then most applications have repeated their
-// request. TCP packets are kept, because they resume a connection before TCP's own timer does.
+// handshake attempts fit into 2 s, and by then most applications have repeated their request.
+// TCP packets are kept, because they resume a connection before TCP's own timer does.
 const datagramAge = 2 * time.Second

@@ -9,8 +9,8 @@ import (
 // UDP tunnels.
 const readsTunnelled = 1
 
-// pieces are the packets of a super-frame that the peer cannot read as a whole, in order. Their
-// number is at most packet.MaxSegments, or the number that the kernel chose.
+// pieces are the packets of a super-frame that the peer cannot read as a whole, in order. There
+// are at most packet.MaxSegments pieces, or as many as the kernel chose.
 type pieces struct {
 	left []*frame.Frame
 	cuts uint64 // super-frames that were cut up
@@ -18,7 +18,8 @@ type pieces struct {
 
 func (p *pieces) empty() bool { return len(p.left) == 0 }
 
-// cut divides a super-frame into packets. No packets of the previous super-frame may be left.
+// cut divides a super-frame into its packets. When cut is called, no packets of the previous
+// super-frame may be left.
 func (p *pieces) cut(pool *tundev.Pool, f *frame.Frame) {
 	p.cuts++
 	p.left = pool.Pieces(p.left[:0], f)

@@ -44,9 +44,9 @@ func (p *peer) alloc(n int) *frame.Frame {
 }
 
 // push adds frames to the peer's queue under one lock. The parameter read is the time when the
-// frames were read from the device. Their age counts from that time, so it includes a stop of
-// the process since then. A frame is dropped and counted if the peer was removed in the
-// meantime, or has no address.
+// frames were read from the device. The age of the frames counts from that time, so it includes
+// a stop of the process since then. A frame is dropped and counted if the peer was removed in
+// the meantime, or has no address.
 func (p *peer) push(read mono.Time, frames []*frame.Frame) (taken bool) {
 	now := p.link.Lock()
 	defer p.link.Unlock()
@@ -83,7 +83,7 @@ func (p *peer) Pull(now mono.Time, max int) (srd.Message, bool) {
 	return p.out.segmenter.Cut(max), true
 }
 
-// Peek implements srd.Source. The rest of a frame has the same flow as its beginning.
+// Peek implements srd.Source. The rest of a frame has the same flow as the frame's beginning.
 func (p *peer) Peek(now mono.Time) (flow uint32, bytes int, ok bool) {
 	if !p.out.load(now) {
 		return 0, 0, false
@@ -127,10 +127,10 @@ func (p *peer) forget(now mono.Time) {
 	p.out.unfinished += p.out.abandon()
 }
 
-// staleAfter bounds the time for which frames wait for a session. After that time all are
-// dropped and their senders get an ICMP error, because old frames are useless when the peer
-// returns. On an Ethernet, Linux reports a silent host as unreachable after 3 s. Three seconds
-// are too short for a handshake that loses its first packets.
+// staleAfter bounds the time for which frames wait for a session. After staleAfter all waiting
+// frames are dropped and their senders get an ICMP error, because old frames are useless when
+// the peer returns. On an Ethernet, Linux reports a silent host as unreachable after 3 s. Three
+// seconds are too short for a handshake that loses its first packets.
 const staleAfter = 5 * time.Second
 
 // Advance implements loop.App.

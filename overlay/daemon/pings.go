@@ -21,11 +21,12 @@ const (
 	// pingWait bounds the wait for the answers to probes. A path with a longer round trip is
 	// useless.
 	pingWait = time.Second
-	// pingCall bounds the wait for a session if there is none. The limit allows three handshake
-	// attempts. Both waits together are well below the time limit of a control connection.
+	// pingCall bounds the wait for a session if there is none. Two seconds allow three handshake
+	// attempts. pingWait and pingCall together are well below the time limit of a control
+	// connection.
 	pingCall = 2 * time.Second
 	// pingEvery is the shortest time between two rounds of probes to one peer, for all requests
-	// together. A round sends a packet on each path, at most 256 of 70 bytes.
+	// together. In a round, a packet of 70 bytes is sent on each path, at most 256 packets.
 	pingEvery = 200 * time.Millisecond
 	// pingPoll is the interval at which answers are collected. The interval does not affect the
 	// measured round trips.
@@ -54,8 +55,8 @@ func (p *peer) awaitSession(ctx context.Context) error {
 	return errors.New("no session: the peer does not answer")
 }
 
-// measure sends a probe on every path, or on one path for each pair of addresses. The results
-// are returned when all paths have answered, or after pingWait.
+// measure sends a probe on every path, or on one path for each pair of addresses. measure
+// returns when all paths have answered, or after pingWait.
 func (p *peer) measure(ctx context.Context, every bool) (v []srd.Measured) {
 	p.link.Do(func(now mono.Time, c *srd.Conn) {
 		if every {
@@ -77,8 +78,8 @@ func (p *peer) measure(ctx context.Context, every bool) (v []srd.Measured) {
 	return v
 }
 
-// onePerPair returns the slot of one path for each pair of addresses. An active path is
-// preferred.
+// onePerPair returns the slot of one path for each pair of addresses. onePerPair prefers an
+// active path.
 func onePerPair(paths []srd.PathInfo) map[uint16]bool {
 	type ends struct {
 		local  srd.Uplink

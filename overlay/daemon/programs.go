@@ -23,8 +23,8 @@ type programs struct {
 	resolver string        // the program that set the host's resolvers; "": not set
 }
 
-// begin sets the resolvers and runs post_up once the tunnel carries packets, because a command
-// may need the tunnel. The caller must call finish afterwards, even if begin failed half way.
+// begin sets the resolvers and runs post_up, when the tunnel carries packets and commands can
+// use it. The caller must call finish after begin, even if begin failed half way.
 func (p *programs) begin(ctx context.Context) error {
 	p.device.awaitBindable(ctx)
 	if err := p.useDNS(ctx); err != nil {
@@ -42,8 +42,8 @@ func (p *programs) end(ctx context.Context) error {
 	return p.run(ctx, "post_down", p.running.cfg().Interface.Hooks.PostDown)
 }
 
-// Commands returns the commands that run after the daemon has given up its privileges: all but
-// pre_up.
+// Commands returns the commands that run after the daemon has given up its privileges, which are
+// all but pre_up.
 func Commands(c *config.Config) (all [][]string) {
 	h := &c.Interface.Hooks
 	for _, argv := range slices.Concat(h.PostUp, h.PreDown, h.PostDown) {
@@ -91,8 +91,8 @@ func (p *programs) logOutput(program string) func(said string, err error) error 
 	}
 }
 
-// hookRights returns the ambient capabilities for commands. If this process is not root, the
-// only one is CAP_NET_ADMIN, because the process has no other.
+// hookRights returns the ambient capabilities for commands. A process of another user than root
+// has only CAP_NET_ADMIN, which the commands then get.
 func (p *programs) hookRights() []uintptr {
 	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	var data [2]unix.CapUserData

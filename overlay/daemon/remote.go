@@ -7,9 +7,9 @@ import (
 	"github.com/srdtun/srdtun/srd"
 )
 
-// remote holds the addresses of a peer. Only type endpoints writes the fields. Fields tuples,
-// callback and endpoints change only while the connection is locked, because other goroutines
-// read them.
+// remote holds the addresses of a peer. Only type endpoints writes the fields of remote. Fields
+// tuples, callback and endpoints change only while the connection is locked, because other
+// goroutines read them.
 type remote struct {
 	found       map[config.Endpoint][]netip.AddrPort // latest addresses of each endpoint's name
 	placed      bool                                 // it has had tuples before
@@ -21,8 +21,7 @@ type remote struct {
 	withdrawn   []netip.Addr                         // addresses of endpoints that were taken out
 }
 
-// remotes returns the addresses at which p may be reached: the addresses of its endpoints, with
-// names resolved.
+// remotes returns the addresses of p's endpoints, with names resolved.
 func (p *peer) remotes() (v []netip.AddrPort) {
 	for _, e := range p.cfg().Endpoints {
 		v = append(v, p.remote.addresses(e)...)

@@ -54,9 +54,9 @@ type restart struct {
 //	  last packets of the peers
 //	give device, sockets, addresses away        take them, greet the peers
 //
-// In the meantime, applications' packets wait in the device, and in the queues of the peers.
-// Each peer has received a message that the session has ended. So a restart loses no packet,
-// only time.
+// During a restart, applications' packets wait in the device, and in the queues of the peers.
+// Each peer has received a message that its session has ended. A restart therefore loses no
+// packet, only time.
 
 // Store keeps the descriptors of a process for its successor.
 type Store interface {
@@ -68,19 +68,19 @@ type Store interface {
 
 const (
 	// drainMost bounds the time in which the packets read from the device are sent and
-	// acknowledged. During that part of a restart, applications are blocked. TCP retransmits
-	// packets that were not acknowledged in time.
+	// acknowledged. Applications are blocked during that part of a restart. TCP retransmits packets
+	// that were not acknowledged in time.
 	drainMost = 60 * time.Millisecond
-	// drainLook is the interval of checks for acknowledgements in that time.
+	// drainLook is the interval at which drain checks for acknowledgements.
 	drainLook = time.Millisecond
-	// After one round trip, each peer has received the end of the session, and its last packets
-	// have arrived here. The wait is one round trip plus lingerLeast, at most lingerMost.
+	// After one round trip, each peer has received the end of its session, and its last packets
+	// have arrived here. The daemon waits for one round trip plus lingerLeast, at most lingerMost.
 	lingerMost  = 50 * time.Millisecond
 	lingerLeast = 2 * time.Millisecond
 )
 
-// await returns when the process must exit. The result kept tells whether the store has the
-// device and the sockets for the next process.
+// await returns when the process must exit. await reports whether the store has kept the device
+// and the sockets for the next process.
 func (rs *restart) await(ctx, asked context.Context, store Store) (kept bool) {
 	select {
 	case <-ctx.Done():
@@ -144,7 +144,7 @@ func (rs *restart) waiting() bool {
 }
 
 // leave ends all sessions, and waits for packets that the peers sent before they received the
-// end.
+// end of the session.
 func (rs *restart) leave(ctx context.Context) {
 	var linger time.Duration
 	for _, p := range rs.running.peers() {
@@ -161,8 +161,9 @@ func (rs *restart) leave(ctx context.Context) {
 	}
 }
 
-// bundle returns the descriptors and addresses for the next process. Its descriptors of the
-// device are duplicates. The descriptors of the sockets still belong to this process's sockets.
+// bundle returns the descriptors and addresses for the next process. The device's descriptors in
+// the bundle are duplicates. The sockets' descriptors in the bundle still belong to this
+// process.
 func (rs *restart) bundle() (*handover.Bundle, error) {
 	setup, err := rs.digest()
 	if err != nil {
@@ -181,8 +182,8 @@ func (rs *restart) bundle() (*handover.Bundle, error) {
 	return b, err
 }
 
-// digest returns a hash of the settings of device, addresses, routes, sockets and commands. If
-// the next process has another digest, it creates its own device and sockets.
+// digest returns a hash of the settings of device, addresses, routes, sockets and commands. A
+// next process with another digest creates its own device and sockets.
 func (rs *restart) digest() (string, error) {
 	c := rs.running.cfg()
 	// The state file's name is left out, because an upgrade of the program has moved that file.
@@ -204,7 +205,7 @@ func (rs *restart) digest() (string, error) {
 }
 
 // adopt takes over the device, addresses, routes and sockets of the previous process. If adopt
-// fails, all descriptors are closed. Closing the descriptors also removes the device.
+// fails, it closes all descriptors, which also removes the device.
 func (rs *restart) adopt() {
 	if err := rs.takeOver(); err != nil {
 		rs.log.tell(events.Fallback, "handover", "device and sockets are created anew: %v", err)
@@ -256,8 +257,8 @@ func (rs *restart) dropAdopted() (err error) {
 	return err
 }
 
-// Discard closes the stored descriptors when the next process cannot run. Routes and rules of
-// the interface that would outlive the device are removed too.
+// Discard closes the stored descriptors when the next process cannot run. Discard also removes
+// the interface's routes and rules that would outlive the device.
 func Discard(name string, b *handover.Bundle) error {
 	if b == nil {
 		return nil
@@ -274,7 +275,7 @@ func (rs *restart) discard() {
 }
 
 // lastAddresses returns the peer's validated addresses from the previous process's bundle, or
-// else from its file.
+// else from the saved file.
 func (rs *restart) lastAddresses(key string) []netip.AddrPort {
 	if rs.inherited == nil {
 		return rs.lastKnown.known[key]

@@ -11,21 +11,20 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// lastKnownMost bounds the number of saved addresses of a peer. One handshake attempt sends to
-// that many addresses. A NAT maps each port of a peer to a port of its own, so a peer has many
-// addresses.
+// lastKnownMost bounds the number of saved addresses of a peer, to which one handshake attempt
+// is sent. A NAT maps each port of a peer to a port of its own, so a peer has many addresses.
 const lastKnownMost = 8
 
-// lastKnown saves the peers' addresses in a file, for the start after this process was killed.
-// Saved are working addresses that are not among the peer's endpoints. Only the observer and the
-// start of the process use lastKnown.
+// lastKnown saves the peers' addresses in a file, for a start after this process was killed. The
+// saved addresses are those that work and are not among the peer's endpoints. Only the observer
+// and the start of the process use lastKnown.
 type lastKnown struct {
 	known   map[string][]netip.AddrPort // by public key
 	changed bool                        // since the last write
 	failed  bool                        // a failed write was reported
 }
 
-// loadLastKnown reads the file of an earlier process. The addresses in a bundle from that
+// loadLastKnown reads the file of an earlier process. The addresses in a bundle from the earlier
 // process take precedence (lastAddresses).
 func (rs *restart) loadLastKnown() {
 	rs.lastKnown.known = map[string][]netip.AddrPort{}
@@ -46,8 +45,8 @@ func (rs *restart) noteLastKnown(p *peer, paths []srd.PathInfo) {
 }
 
 // note updates the saved addresses of a peer from its validated addresses, newest first. Only
-// addresses of active paths are saved. While enough saved addresses still work, nothing changes.
-// Otherwise the saved addresses of a peer with many ports would change every second.
+// addresses of active paths are saved. note changes nothing while enough saved addresses still
+// work. Otherwise the saved addresses of a peer with many ports would change every second.
 func (v *lastKnown) note(key string, endpoints, proven []netip.AddrPort, paths []srd.PathInfo) {
 	works := func(a netip.AddrPort) bool {
 		return slices.ContainsFunc(paths, func(p srd.PathInfo) bool { return p.State == srd.PathActive && p.Tuple.Remote == a })
@@ -65,7 +64,7 @@ func (v *lastKnown) note(key string, endpoints, proven []netip.AddrPort, paths [
 		return // silent for the moment, or found by its endpoints
 	}
 	old := v.known[key]
-	// At least half of the saved addresses must work, which suffices to find the peer.
+	// Half of the saved addresses must work, which suffices to find the peer.
 	if alive := len(slices.DeleteFunc(slices.Clone(old), func(a netip.AddrPort) bool { return !works(a) })); 2*alive >= len(now) {
 		return
 	}

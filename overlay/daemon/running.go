@@ -14,13 +14,13 @@ import (
 	"github.com/srdtun/srdtun/srd/steer"
 )
 
-// runningConfig is the configuration in force, with the peers and the routes to them. Readers
-// load a snapshot without a lock.
+// runningConfig is the configuration in force, with the peers and the routes to them. Readers of
+// the configuration load a snapshot without a lock.
 type runningConfig struct{ atomic.Pointer[snapshot] }
 
 // snapshot is one configuration with its peers and routes. Each change of the configuration
-// creates a new snapshot, and a snapshot never changes. So each reader uses one consistent
-// configuration.
+// creates a new snapshot, and a snapshot never changes. Each reader of a snapshot therefore uses
+// one consistent configuration.
 type snapshot struct {
 	cfg   *config.Config
 	table *route.Table // prefix -> index in peers
@@ -85,8 +85,8 @@ func calledAt(all []*peer, a netip.Addr) *peer {
 	return nil
 }
 
-// policy creates a path policy with the configured options. An error means that the name is
-// unknown.
+// policy creates a path policy with the configured options. policy returns an error if the name
+// is unknown.
 func (r *runningConfig) policy(name string) (steer.Policy, error) { return policyOf(r.cfg(), name) }
 
 func policyOf(cfg *config.Config, name string) (steer.Policy, error) {

@@ -1,14 +1,14 @@
 // Package daemon runs one srdtun interface. From a validated configuration, it creates the TUN
 // device, the sockets, the peers and the control socket.
 //
-// The outbound path is in ingress.go; a worker runs it for its queue of the device:
+// The outbound path is in ingress.go, and a worker runs it for its queue of the device:
 //
 //  1. Read up to 128 frames (super-frames of up to 62 KB).
 //  2. Destination address -> allowed IPs -> peer.
 //  3. Peer's lock: into its FQ-CoDel queue.
 //  4. Queue -> cut into messages -> packets -> sealed train -> one sendmsg.
 //
-// The inbound path is in peer.go and delivery.go, and any worker runs it: messages are
+// The inbound path is in peer.go and delivery.go, and any worker runs it. Messages are
 // reassembled to a frame, the flow's order is restored, the source address is checked, and the
 // frame is written.
 package daemon
@@ -40,8 +40,8 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// server is the state of a running daemon. Each field is a part of the daemon with its own state
-// and methods. A part uses only parts that are declared above it in this struct.
+// server is the state of a running daemon. Each field of server is a part of the daemon with its
+// own state and methods. A part uses only parts that are declared above it in this struct.
 type server struct {
 	start time.Time
 	stop  context.CancelFunc
@@ -69,12 +69,13 @@ type Options struct {
 	Log     func(events.Event) // gets the events, one after the other
 	Verbose bool               // log debug events, too
 	Ready   func()             // called once traffic can flow
-	// Warned is called with the warnings of the start, before Ready. If it is nil, the warnings are
-	// only logged.
+	// Warned is called with the warnings of the start, before Ready. If Warned is nil, the warnings
+	// are only logged.
 	Warned func(warnings []string)
-	// Load reads the configuration file again. If that is impossible, Load is nil.
+	// Load reads the configuration file again, or is nil if that is impossible.
 	Load func() (*config.Config, error)
-	// A signal on Again requests a reload, and Reloaded receives the result. Both may be nil.
+	// A signal on the channel Again requests a reload, and the function Reloaded receives the
+	// result. Again and Reloaded may be nil.
 	Again    <-chan os.Signal
 	Reloaded func(err error)
 	// Confine gives up the privileges that only the setup needs. If Confine is nil, the daemon
@@ -107,7 +108,7 @@ func workers(asked int) int {
 }
 
 // Run sets the interface up, calls Ready, and serves until asked ends or `down` is requested.
-// Then Run takes the interface down. If the setup fails, everything created so far is removed.
+// Then Run takes the interface down. If the setup fails, Run removes everything created so far.
 func Run(asked context.Context, o Options) error {
 	memory.Limit()
 	return newServer(o.Config, newEventLog(o.Verbose)).run(asked, o)
@@ -178,7 +179,7 @@ func (s *server) run(asked context.Context, o Options) (err error) {
 			o.Warned(s.startWarnings())
 		}
 		if o.Ready != nil {
-			// This wait lets the command that started the daemon print warnings about the routes of outer
+			// The command that started the daemon can then print warnings about the routes of outer
 			// packets.
 			select {
 			case <-s.endpoints.placedFirst:
@@ -198,7 +199,7 @@ func (s *server) run(asked context.Context, o Options) (err error) {
 		s.sessions.loop.Remove(p.link)
 	}
 	err = errors.Join(failed, s.close(), ended())
-	// No goroutine sends packets any more.
+	// At this point no goroutine sends packets any more.
 	s.sockets.bank.Close()
 	if s.restart.final.Load() {
 		err = errors.Join(err, handover.RemovePlaces(name))
@@ -206,8 +207,8 @@ func (s *server) run(asked context.Context, o Options) (err error) {
 	return err
 }
 
-// serve starts all goroutines that run until ctx ends. The function ended waits until they have
-// returned.
+// serve starts all goroutines that run until ctx ends. The function ended waits until all these
+// goroutines have returned.
 func (s *server) serve(ctx context.Context, cancel func(), ctl *control.Server, o Options) (ended func() error) {
 	all := []func() error{
 		func() error { return ctl.Serve(ctx, s) },

@@ -33,7 +33,7 @@ type sessions struct {
 	calls   guestCalls
 }
 
-// newPeer creates the connection to a configured peer. No packet is sent yet.
+// newPeer creates the connection to a configured peer. newPeer sends no packet yet.
 func (s *sessions) newPeer(all *config.Config, c *config.Peer, policy steer.Policy) *peer {
 	p := &peer{removed: &s.ingress.drops.removed, rejects: &s.ingress.rejects, flows: &s.ingress.flows}
 	p.out.pool, p.out.queue = s.device.tun.Pool(), queue.New(queue.Config{Budget: s.memory.Budget})
@@ -81,7 +81,7 @@ func (s *sessions) timestamp(now mono.Time) handshake.Timestamp {
 }
 
 // remove closes the connection to a peer that was removed from the configuration. A thread that
-// looked the peer up a moment before may still send to it.
+// looked the peer up a moment before may still send to the peer.
 func (s *sessions) remove(p *peer) {
 	p.link.Do(func(now mono.Time, _ *srd.Conn) {
 		p.gone.Store(true)

@@ -8,21 +8,21 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// These limits apply to handshakes and first challenges to unvalidated addresses that guests
-// name. In its first second, each new peer is sent several handshakes. Without a limit, a user
-// who replaces his peers all the time could flood any address that he names. The limits count
-// payload bytes.
+// These limits apply to handshakes and first challenges to unvalidated addresses, if a guest
+// names the address. Several handshakes are sent to each new peer in its first second. Without a
+// limit, a user who replaces his peers all the time could flood any address that he names. The
+// limits count payload bytes.
 const (
-	// calleeBurst is the limit for one address: 64 guests (config.maxGuestsAtAddress) send one
-	// handshake on eight paths.
+	// calleeBurst is the limit for one address in bytes: 64 guests (config.maxGuestsAtAddress) send
+	// one handshake on eight paths.
 	calleeBurst = 128 << 10
-	// calleeRate is the number of bytes that one address regains in a second, for one such
-	// handshake every 8 s.
+	// calleeRate is the number of bytes that one address regains in a second, enough for such a
+	// burst every 8 s.
 	calleeRate = 16 << 10
-	// guestsBurst is the limit for all addresses together: 4,096 guests send one handshake on eight
-	// paths.
+	// guestsBurst is the limit for all addresses together in bytes: 4,096 guests send one handshake
+	// on eight paths.
 	guestsBurst = 8 << 20
-	// guestsRate is the number of bytes that all addresses together regain in a second. That rate
+	// guestsRate is the number of bytes that all addresses together regain in a second. This rate
 	// suffices for handshakes to a thousand absent members of a fleet.
 	guestsRate = 64 << 10
 	// mostCallees bounds the number of accounts, which take about a mebibyte. An account is deleted
@@ -34,7 +34,7 @@ const (
 )
 
 // guestCalls counts the bytes that guests have caused to be sent to unvalidated addresses. The
-// counts outlive the peers, because the user can replace the peers at any time. Methods of
+// counts outlive the peers, because a user can replace his peers at any time. Methods of
 // guestCalls are safe for concurrent use.
 type guestCalls struct {
 	mu  sync.Mutex
@@ -44,14 +44,14 @@ type guestCalls struct {
 	swept mono.Time // when full accounts were last forgotten
 }
 
-// account has the bytes that are spent and not yet regained at a given time. The zero value has
-// no spent bytes.
+// account has the bytes that are spent and not yet regained at a given time. The zero value of
+// account has no spent bytes.
 type account struct {
 	spent float64 // bytes
 	at    mono.Time
 }
 
-// after returns the account at a later time, with rate bytes regained for each second.
+// after returns the account at a later time, which has regained rate bytes for each second.
 func (a account) after(now mono.Time, rate float64) account {
 	if now > a.at {
 		a.spent, a.at = max(0, a.spent-rate*now.Sub(a.at).Seconds()), now

@@ -202,8 +202,8 @@ func (s *settings) replace(c *config.Config, isFile bool) (outcome, error) {
 	return outcome{diff, config.Without(want, out), faults}, nil
 }
 
-// set changes single keys. If save is set, the client also writes the keys to the file. In that
-// case keys that need a restart may change too.
+// set changes single keys of the running configuration. If save is set, the client also writes
+// the keys to the file. If save is set, keys that need a restart may change too.
 func (s *settings) set(settings []config.Setting, save bool) (outcome, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -237,7 +237,7 @@ func (s *settings) set(settings []config.Setting, save bool) (outcome, error) {
 	return outcome{diff, config.Without(want, out), left}, nil
 }
 
-// add adds peers, and replaces existing peers with the same public keys.
+// add adds peers to the running configuration, and replaces peers with the same public keys.
 func (s *settings) add(peers []config.Peer) (outcome, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -253,7 +253,7 @@ func (s *settings) add(peers []config.Peer) (outcome, error) {
 	return outcome{diff, config.Without(want, out), reasons(out)}, err
 }
 
-// compare finds the keys that differ between the running configuration and the files. Such keys
+// compare finds the keys that differ between the running configuration and the files. These keys
 // were changed at run time, or take effect after a restart. The caller must hold mu.
 func (s *settings) compare() {
 	s.unsaved, s.pending = nil, nil

@@ -12,16 +12,17 @@ import (
 	"github.com/srdtun/srdtun/srd/steer"
 )
 
-// A change of the configuration has two phases. The first phase has all steps that can fail. Its
-// last step is the network settings, which change as a whole or not at all. The second phase
-// changes only memory, and cannot fail.
+// A change of the configuration has two phases. The first phase has all steps that can fail. The
+// last step of the first phase is the network settings, which change as a whole or not at all.
+// The second phase changes only memory, and cannot fail.
 
 // errEnded is the error of a change while the interface is being taken down.
 var errEnded = errors.New("the interface is being taken down")
 
-// apply makes want the running configuration, without its expired peers. The result has the
-// differences. Differences that cannot be applied live take effect after a restart. After an
-// error the running configuration is unchanged. The caller must hold mu.
+// apply makes the configuration want, without its expired peers, the running one. apply returns
+// the differences between the two configurations. Differences that cannot be applied live take
+// effect after a restart. If apply returns an error, the running configuration is unchanged. The
+// caller must hold mu.
 func (s *settings) apply(want *config.Config) ([]config.Change, error) {
 	if s.closed {
 		return nil, errEnded
@@ -69,7 +70,7 @@ func (s *settings) reconfigure(next *config.Config) error {
 }
 
 // newPolicies returns a path policy for each peer of next that needs a new one, in the order of
-// the peers. A peer whose entry is nil keeps its policy.
+// the peers. Peers whose entry is nil keep their policies.
 func newPolicies(before, next *config.Config) ([]steer.Policy, error) {
 	was := map[config.Key]*config.Peer{}
 	if reflect.DeepEqual(before.Paths.Steering, next.Paths.Steering) {
@@ -123,7 +124,7 @@ func (s *settings) swap(next *snapshot, policies []steer.Policy) {
 
 const (
 	// After manyPeers peers have been removed, their memory is returned to the kernel. Without
-	// traffic the Go runtime would keep that memory for minutes.
+	// traffic, the Go runtime would keep the memory of removed peers for minutes.
 	manyPeers = 256
 	// returnAfter is the wait until the memory of the removed connections is free.
 	returnAfter = 5 * time.Second

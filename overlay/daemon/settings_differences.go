@@ -8,21 +8,21 @@ import (
 	"github.com/srdtun/srdtun/overlay/control"
 )
 
-// These limits apply to the differences in one reply. A client refuses a reply above 16 MiB, and
-// JSON may take six bytes for one byte of text.
+// These limits apply to the differences in one reply to a client. A client refuses a reply above
+// 16 MiB, and JSON may take six bytes for one byte of text.
 const (
-	// differencesBytes bounds the total length of the texts.
+	// differencesBytes bounds the total length of the differences' texts, in bytes.
 	differencesBytes = 2 << 20
 	// guestDifferences bounds the number of changes of guests, because a user may change 4,096
 	// peers at once.
 	guestDifferences = 20
-	// guestDifferenceBytes bounds the text of one change of a guest, because a guest's file has up
-	// to 64 KiB.
+	// guestDifferenceBytes bounds the text of one change of a guest in bytes, because a guest's
+	// file has up to 64 KiB.
 	guestDifferenceBytes = 1 << 10
 )
 
-// differences returns the changes in the form for the client. The last line counts the changes
-// that exceed the limits.
+// differences converts changes for the reply to a client. The last line counts the changes that
+// are left out because of the limits.
 func differences(diff []config.Change) (v []control.Difference) {
 	guests, left, bytes := 0, 0, 0
 	live := true
@@ -48,7 +48,7 @@ func differences(diff []config.Change) (v []control.Difference) {
 	return v
 }
 
-// difference returns a change in the form for the client.
+// difference converts one change for the reply to a client.
 func difference(c config.Change) control.Difference {
 	d := control.Difference{Text: c.String(), Key: c.Key, Live: c.Live}
 	if !c.Live {
@@ -57,7 +57,7 @@ func difference(c config.Change) control.Difference {
 	return d
 }
 
-// cut shortens a text to at most n bytes, and appends a mark.
+// cut shortens a text to at most n bytes, and appends dots.
 func cut(text string, n int) string {
 	if len(text) <= n {
 		return text

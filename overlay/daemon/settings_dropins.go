@@ -34,7 +34,7 @@ func (s *settings) readDropIns() error {
 }
 
 // watchDropIns adds and removes peers as their drop-in files appear and disappear, until ctx
-// ends. While the directory is missing, its peers are kept.
+// ends. Peers are kept while the directory of drop-in files is missing.
 func (s *settings) watchDropIns(ctx context.Context) {
 	dir := s.running.cfg().PeersDir
 	if dir == "" {
@@ -43,7 +43,7 @@ func (s *settings) watchDropIns(ctx context.Context) {
 	said := false
 	for ctx.Err() == nil {
 		err := s.watchDir(ctx, dir)
-		// If the directory cannot be watched, the files are still read at intervals.
+		// If the directory cannot be watched, its files are still read at intervals.
 		if err != nil && s.rereadAndRest(ctx, nil) && !said {
 			s.log.tell(events.DropInRefused, dir, "%s is not watched, but read every %v: %v", dir, rewatchEvery, err)
 		}
@@ -52,7 +52,8 @@ func (s *settings) watchDropIns(ctx context.Context) {
 	}
 }
 
-// watchDir handles changes until the directory is removed, too many events arrive, or ctx ends.
+// watchDir handles changes in a directory until the directory is removed, too many events
+// arrive, or ctx ends.
 func (s *settings) watchDir(ctx context.Context, dir string) error {
 	w, err := fsnotify.NewWatcher()
 	if err != nil {
@@ -79,16 +80,17 @@ func (s *settings) watchDir(ctx context.Context, dir string) error {
 
 // These constants limit the time spent on a directory whose owner changes it all the time.
 const (
-	// After reading the files, the daemon waits for restShare times the duration of the reading. So
-	// reading takes at most a tenth of a processor.
+	// After each reading of drop-in files, the daemon waits for restShare times the duration of the
+	// reading. Reading therefore takes at most a tenth of a processor.
 	restShare = 9
-	// restMost bounds that wait, because a change by root must not wait for long.
+	// restMost bounds the wait between two readings, because a change by root must not wait for
+	// long.
 	restMost = 10 * time.Second
 	// floodEvents is the number of events after which the watch ends and all files are read again.
 	// An agent that writes the files of a fleet causes six events for each file.
 	floodEvents = 8192
 	// recheckEvery is the interval at which guests with unchanged files are checked again. This
-	// host, or one of root's peers, may have a new address, with which a guest conflicts.
+	// host, or one of root's peers, may have a new address that conflicts with a guest.
 	recheckEvery = 10 * time.Second
 )
 
@@ -102,10 +104,10 @@ func (s *settings) rereadAndRest(ctx context.Context, changed map[string]bool) (
 	return read
 }
 
-// quietDir waits until recheck fires, or the directory changes. After a change it waits until
-// the directory is quiet for a moment, because tools seldom write all files at once. The names
-// of changed files are added to changed. The result ended is true if the directory was removed,
-// or if there were too many events.
+// quietDir waits until recheck fires, or the directory changes. After a change, quietDir waits
+// until the directory is quiet for a moment, because tools seldom write all files at once.
+// quietDir adds the names of changed files to changed. quietDir returns true as ended if the
+// directory was removed, or if there were too many events.
 func quietDir(ctx context.Context, w *fsnotify.Watcher, dir string, changed map[string]bool, recheck <-chan time.Time) (ended bool, err error) {
 	var quiet <-chan time.Time
 	var latest time.Time // when to act at the latest
@@ -158,8 +160,9 @@ func (s *settings) withDropIns(c *config.Config, changed map[string]bool) (*conf
 	return all, faults, err
 }
 
-// rereadDropIns applies the current drop-in files. Other changes made at run time are kept, and
-// so is a peer whose file is unchanged. The result tells whether the directory could be read.
+// rereadDropIns applies the current drop-in files. rereadDropIns keeps other changes made at run
+// time, and peers whose files are unchanged. rereadDropIns reports whether the directory could
+// be read.
 func (s *settings) rereadDropIns(changed map[string]bool) (read bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -189,8 +192,8 @@ func wholeDirectory(fault error) bool {
 	return errors.As(fault, &e)
 }
 
-// withFiles returns the running configuration runs with the drop-in peers of after. If a peer is
-// the same in before and after, its running configuration is kept.
+// withFiles returns the running configuration runs with the drop-in peers of the configuration
+// after. A peer that is the same in before and after keeps its running configuration.
 func withFiles(runs, before, after *config.Config) *config.Config {
 	same := map[config.Key]bool{}
 	was := map[config.Key]*config.Peer{}
@@ -237,7 +240,7 @@ func (s *settings) tellFaults(faults []error) {
 	s.tellLeftOut(fresh)
 }
 
-// tellLeftOut reports drop-in files that were left out.
+// tellLeftOut reports the drop-in files that were left out.
 func (s *settings) tellLeftOut(faults []error) {
 	for _, guest := range []bool{false, true} {
 		n, tell := 0, s.log.teller(guest)

@@ -106,8 +106,8 @@ func (s *settings) noteExpiry() {
 	}
 }
 
-// untilExpiry returns the time to wait before the next clock check. The result some is false if
-// no peer has an expiry time.
+// untilExpiry returns the time to wait before the next clock check. untilExpiry returns false as
+// some if no peer has an expiry time.
 func (s *settings) untilExpiry() (wait time.Duration, some bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

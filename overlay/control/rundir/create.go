@@ -12,10 +12,10 @@ import (
 	"github.com/srdtun/srdtun/internal/bounded"
 )
 
-// The run directory may belong to the unprivileged user of a service. Its owner can put links,
-// pipes and other people's files into it at any moment. So root opens a file without following
-// links, and then checks the open file. After the check root changes the open file, never the
-// file of that name.
+// The run directory may belong to the unprivileged user of a service. The directory's owner can
+// put links, pipes and other users' files into it at any moment. Root therefore opens a file
+// without following links, and then checks the open file. After the check, root changes the file
+// that is open, not the file that now has its name.
 
 // directory is an open directory.
 type directory struct{ fd int }
@@ -32,8 +32,8 @@ func openDirectory(path string) (directory, error) {
 
 func (d directory) close() { unix.Close(d.fd) }
 
-// open opens a regular file with one link. A pipe without a second end, or the holder of a
-// lease, does not block the call.
+// open opens a regular file with one link. open does not block on a pipe without a second end,
+// or on a lease.
 func (d directory) open(path string, flags int, mode fs.FileMode) (*os.File, error) {
 	flags |= unix.O_NOFOLLOW | unix.O_NONBLOCK | unix.O_NOCTTY | unix.O_CLOEXEC
 	fd, err := unix.Openat(d.fd, filepath.Base(path), flags, uint32(mode.Perm()))
@@ -48,8 +48,9 @@ func (d directory) open(path string, flags int, mode fs.FileMode) (*os.File, err
 }
 
 // check returns an error if an open file is not safe to use. An attacker may remove a second
-// link to a file before the check counts the links. So root also compares owners. A new file is
-// given to the owner of the directory, and an existing file must already belong to him.
+// link to a file before the check counts the links. Root therefore also compares the owners of
+// file and directory. A new file is given to the owner of the directory, and an existing file
+// must already belong to him.
 func (d directory) check(fd int, made bool) error {
 	var file, dir unix.Stat_t
 	if err := errors.Join(unix.Fstat(fd, &file), unix.Fstat(d.fd, &dir)); err != nil {
@@ -74,8 +75,8 @@ const writableByOthers = 0o022
 const createTries = 100
 
 // Create opens a file for reading and writing, and creates it if it is missing. The given flags
-// are added to O_RDWR|O_CREATE. Root gives a new file to the owner of the directory. Otherwise
-// the files of a killed daemon of root would lock the service out.
+// are added to O_RDWR|O_CREATE. Root gives a new file to the owner of the directory. Files of a
+// killed daemon of root would otherwise lock the service out.
 func Create(path string, flags int, mode fs.FileMode) (f *os.File, err error) {
 	d, err := openDirectory(path)
 	if err != nil {
@@ -95,7 +96,7 @@ func Create(path string, flags int, mode fs.FileMode) (f *os.File, err error) {
 	return f, err
 }
 
-// Read returns the content of a file of at most most bytes.
+// Read returns the content of a file, if it has at most most bytes.
 func Read(path string, most int64) ([]byte, error) {
 	d, err := openDirectory(path)
 	if err != nil {
@@ -115,7 +116,7 @@ func Read(path string, most int64) ([]byte, error) {
 }
 
 // Replace gives a file new content in one step, so a reader finds the old or the new content
-// whole. After an error the old file remains, and no other file is left.
+// whole. If Replace fails, the old file remains, and no temporary file is left.
 func Replace(path string, data []byte, mode fs.FileMode) error {
 	temp := path + Temporary
 	if err := os.Remove(temp); err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -135,6 +136,6 @@ func Replace(path string, data []byte, mode fs.FileMode) error {
 	return nil
 }
 
-// Temporary is the suffix of an unfinished file. Removing and renaming such a file follow no
-// link.
+// Temporary is the suffix of an unfinished file. Removing or renaming an unfinished file follows
+// no link.
 const Temporary = ".new"

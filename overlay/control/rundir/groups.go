@@ -10,8 +10,7 @@ import (
 )
 
 // The user of a service is only in its own group, so chown(2) cannot give a socket to another
-// group. An access control list (acl(5)) can admit another group, and the user need not be in
-// it.
+// group. An access control list (acl(5)) can admit a group of which the user is not a member.
 
 // ErrGroups means that the socket works, but the given groups have no access to it.
 var ErrGroups = errors.New("members of groups cannot be admitted")
@@ -61,11 +60,12 @@ func (s *Listener) admit(groups []uint32) error {
 	return nil
 }
 
-// opened returns a path that leads to the open file fd. No link can redirect that path.
+// opened returns a path that leads to the open file fd, and that no link can redirect.
 func opened(fd int) string { return fmt.Sprintf("/proc/self/fd/%d", fd) }
 
 // Groups returns the groups with access to the socket: its own group, and the groups of its
-// access control list. An administrator may change both at any time.
+// access control list. An administrator may change the socket's group and its access control
+// list at any time.
 func (s *Listener) Groups() ([]uint32, error) {
 	var st unix.Stat_t
 	if err := unix.Fstat(s.inode, &st); err != nil {
@@ -74,8 +74,8 @@ func (s *Listener) Groups() ([]uint32, error) {
 	return append(listed(opened(s.inode)), st.Gid), nil
 }
 
-// Groups returns the groups with access to another process's socket, as Listener.Groups does.
-// The result is empty if path is no readable socket.
+// Groups returns the groups with access to another process's socket, as Listener.Groups does. If
+// path is no readable socket, Groups returns nothing.
 func Groups(path string) []uint32 {
 	var st unix.Stat_t
 	if unix.Lstat(path, &st) != nil || st.Mode&unix.S_IFMT != unix.S_IFSOCK {

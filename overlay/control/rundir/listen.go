@@ -21,9 +21,10 @@ type Listener struct {
 	inode int // the socket's file, opened with O_PATH
 }
 
-// Listen creates a unix socket at path in one step, and replaces an old one. The socket has its
-// final mode from the beginning. Members of groups get the same access as the owner. If the
-// groups cannot be admitted, Listen returns a working socket together with ErrGroups.
+// Listen creates a unix socket at path in one step, and replaces an old one. The socket never
+// exists with another mode than the final one. Members of the given groups get the same access
+// as the owner. If the groups cannot be admitted, Listen returns a working socket together with
+// ErrGroups.
 func Listen(path string, mode uint32, groups ...uint32) (*Listener, error) {
 	d, err := openDirectory(path)
 	if err != nil {
@@ -60,9 +61,9 @@ func Listen(path string, mode uint32, groups ...uint32) (*Listener, error) {
 // umask serializes changes of the process's umask.
 var umask sync.Mutex
 
-// bind creates the socket. The system call bind(2) follows no link at the end of a path. The new
-// name gets the mode of the socket's own inode, less the umask. So bind sets the inode's mode
-// and the umask before.
+// bind creates the socket. The system call bind(2) follows no link at the end of a path. The
+// kernel gives the new name the mode of the socket's own inode, less the umask. bind therefore
+// sets the inode's mode and the umask before the call.
 func bind(path string, mode uint32) (*net.UnixListener, error) {
 	umask.Lock()
 	defer umask.Unlock()
@@ -108,13 +109,13 @@ func (d directory) has(path string, inode int) bool {
 }
 
 // Remove removes the socket's name and closes its inode. The caller must close the listener
-// before, and must not call Groups afterwards.
+// before Remove, and must not call Groups afterwards.
 func (s *Listener) Remove() error {
 	return errors.Join(removeIfThere(s.path), unix.Close(s.inode))
 }
 
-// RemoveOwn removes a socket whose name no lock protects. The name remains if another socket has
-// it by now.
+// RemoveOwn removes a socket whose name no lock protects. The socket's name remains if another
+// socket has the name by now.
 func (s *Listener) RemoveOwn() (err error) {
 	d, err := openDirectory(s.path)
 	if err == nil {
@@ -133,7 +134,7 @@ func removeIfThere(path string) error {
 	return nil
 }
 
-// Dial connects to the socket at path. A link at path is not followed.
+// Dial connects to the socket at path. Dial does not follow a link at path.
 func Dial(path string, timeout time.Duration) (net.Conn, error) {
 	d, err := openDirectory(path)
 	if err != nil {
@@ -156,8 +157,8 @@ func Dial(path string, timeout time.Duration) (net.Conn, error) {
 	return c, err
 }
 
-// dialPause is the time between attempts to connect to a socket whose queue is full. In that
-// case a non-blocking connect(2) returns EAGAIN (unix(7)).
+// dialPause is the time between attempts to connect to a socket whose queue is full. If the
+// queue is full, a non-blocking connect(2) returns EAGAIN (unix(7)).
 const dialPause = 2 * time.Millisecond
 
 func dialPatiently(path string, timeout time.Duration) (net.Conn, error) {

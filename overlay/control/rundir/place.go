@@ -11,8 +11,8 @@ import (
 )
 
 // Place locates a daemon's socket by the device and by the service instance that owns the
-// socket's directory. Only root creates such directories. The user of a service names the
-// sockets in its directory, and may choose the name of any device.
+// socket's directory. Only root creates the directories of services. The user of a service names
+// the sockets in its directory, and may choose the name of any device.
 type Place struct {
 	Service string // "": root's directory
 	Device  string
@@ -26,7 +26,8 @@ func (p Place) String() string {
 	return p.Device + " of srdtun@" + p.Service
 }
 
-// Socket returns the path of the socket. A name that could lead out of the directory is refused.
+// Socket returns the path of the daemon's socket. Socket refuses names that could lead out of
+// the directory.
 func (p Place) Socket() (string, error) {
 	if err := CheckName(p.Device); err != nil {
 		return "", err
@@ -51,7 +52,7 @@ func (p Place) Owner() (uid uint32, err error) {
 }
 
 // Guarded returns an error if a user other than root and the caller could have created the
-// directories of services.
+// services' directories.
 func (p Place) Guarded() error {
 	above, err := statOf(Dir())
 	switch {
@@ -109,11 +110,11 @@ func OfService(service string) []Place {
 }
 
 // serviceFiles bounds the files read in a service's directory, because its user can put any
-// number there. A daemon has three files, and a fourth while it writes one.
+// number there. A daemon has three files in its directory, and a fourth while it writes one.
 const serviceFiles = 16
 
-// placesIn returns the sockets among the first most files of a service's directory. The result
-// is empty if the directory is unreadable, because then the service is just ending.
+// placesIn returns the sockets among the first most files of a service's directory. If the
+// directory is unreadable, its service is just ending, and placesIn returns nothing.
 func placesIn(service string, most int) (all []Place) {
 	f, err := os.Open(filepath.Join(Dir(), service))
 	if err != nil {

@@ -1,12 +1,12 @@
 // Package rundir locates the files of a running interface: the control socket, the lock file,
 // and the log of a background process. The files with the state and the peers' addresses outlive
-// a crash. All files have the name of the interface.
+// a crash. The name of each file begins with the name of the interface.
 //
 //	/run/srdtun/lab.sock        of a daemon that root started by hand
 //	/run/srdtun/hub/lab.sock    of the service srdtun@hub, whose device is named lab
 //
-// Root owns the run directory, so only root creates names in it. Each service has its own user.
-// This user owns only the subdirectory with the service's name.
+// Root owns the run directory, so only root creates names in it. Each service has its own user,
+// who owns only the subdirectory with the service's name.
 package rundir
 
 import (
@@ -23,16 +23,15 @@ import (
 // Default is the run directory, unless the environment variable Env sets another.
 const Default = "/run/srdtun"
 
-// Env is the name of an environment variable, whose value is an absolute path that replaces
-// Default. The variable serves containers, and several hosts in network namespaces of one
-// machine.
+// Env is the environment variable with an absolute path that replaces Default. Env serves
+// containers, and several hosts in network namespaces of one machine.
 const Env = "SRDTUN_RUN_DIR"
 
-// MaxName is the length of the longest interface name in bytes: IFNAMSIZ less the final NUL,
-// netdevice(7).
+// MaxName is the length of the longest interface name in bytes, which is IFNAMSIZ less the final
+// NUL (netdevice(7)).
 const MaxName = 15
 
-// Suffixes of an interface's files.
+// These constants are the suffixes of an interface's files.
 const (
 	Socket = ".sock"
 	Lock   = ".lock"
@@ -49,24 +48,24 @@ func Dir() string {
 	return Default
 }
 
-// Reserved reports whether a path looks like a file of an interface. Such files are in the run
-// directory, and in the subdirectories of services.
+// Reserved reports whether a path looks like a file of an interface. The files of interfaces are
+// in the run directory, and in the subdirectories of services.
 func Reserved(path string) bool {
 	kinds := []string{Socket, Lock, State, Places, Log}
 	dir := filepath.Dir(path)
 	return (dir == Dir() || filepath.Dir(dir) == Dir()) && slices.Contains(kinds, filepath.Ext(strings.TrimSuffix(path, Temporary)))
 }
 
-// The service manager passes the directories of this service in these variables
-// (systemd.exec(5)). The first directory is removed when the service stops. The second directory
-// outlives a crash.
+// In these environment variables, the service manager passes the directories of this service
+// (systemd.exec(5)). The runtime directory is removed when the service stops. The state
+// directory outlives a crash.
 const (
 	runtimeEnv = "RUNTIME_DIRECTORY"
 	stateEnv   = "STATE_DIRECTORY"
 )
 
-// Make creates the run directory with mode 0755 if it is missing. Root takes back the default
-// directory, which in an earlier version belonged to the common user of all services.
+// Make creates the run directory with mode 0755 if it is missing. Root takes back the ownership
+// of the default directory, which earlier versions gave to the common user of all services.
 func Make() error {
 	if err := usable(); err != nil {
 		return err
@@ -77,7 +76,7 @@ func Make() error {
 	return os.Lchown(Default, 0, 0)
 }
 
-// usable returns an error if the directory in Env cannot be the run directory. The directory
+// usable returns an error if the directory in Env cannot be the run directory. The run directory
 // need not exist.
 func usable() error {
 	dir := os.Getenv(Env)
@@ -123,8 +122,8 @@ func Explain(err error) error {
 }
 
 // Path returns the path of a file of interface name, in this process's directory; kind is its
-// suffix. The file need not exist. Path refuses names that could lead out of the directory,
-// because names come from the command line.
+// suffix. The file at the returned path need not exist. Path refuses names that could lead out
+// of the directory, because names come from the command line.
 func Path(name, kind string) (string, error) {
 	if err := CheckName(name); err != nil {
 		return "", err
@@ -132,7 +131,7 @@ func Path(name, kind string) (string, error) {
 	return filepath.Join(own(kind), name+kind), nil
 }
 
-// own returns this process's directory for a kind of file. A service has directories of its own.
+// own returns this process's directory for a kind of file. A service has its own directories.
 func own(kind string) string {
 	dir := os.Getenv(runtimeEnv)
 	if filepath.Dir(dir) != filepath.Clean(Dir()) {
@@ -141,7 +140,7 @@ func own(kind string) string {
 	if kind != State && kind != Places {
 		return dir
 	}
-	// The service manager may pass the name of a link that it made.
+	// The path from the service manager may lead through a link that the manager made.
 	if state, err := filepath.EvalSymlinks(os.Getenv(stateEnv)); err == nil && filepath.IsAbs(state) {
 		return state
 	}
@@ -165,8 +164,8 @@ func CheckName(name string) error {
 	return nil
 }
 
-// Boot returns the identifier of the machine's current boot, or "" if it is unknown. A service's
-// files outlive a reboot, so they contain this identifier.
+// Boot returns the identifier of the machine's current boot, or "" if it is unknown. Files that
+// outlive a reboot contain this identifier.
 func Boot() string {
 	b, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {

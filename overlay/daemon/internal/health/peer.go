@@ -1,4 +1,5 @@
-// Package health derives events from the state of peers, which is sampled about once a second.
+// Package health derives events from the state of peers, which the daemon samples about once a
+// second.
 package health
 
 import (
@@ -32,9 +33,9 @@ type Sample struct {
 // tally counts the paths from one uplink in each state.
 type tally struct{ active, pending, down int }
 
-// Peer derives the events of one peer from its samples, and stores the reported state. The zero
-// value has no samples. The first sample may be taken milliseconds after the start, and its
-// session is reported as new.
+// Peer derives the events of one peer from its samples, and stores what it has reported. The
+// zero value of Peer has no samples. The first sample may be taken milliseconds after the start,
+// and its session is reported as new.
 type Peer struct {
 	now  Sample
 	seen Sample // sample of the previous look
@@ -180,12 +181,12 @@ func tallies(paths []srd.PathInfo) map[srd.Uplink]tally {
 }
 
 // heardWithin is the time before the newest packet in which a packet from another address makes
-// that address current. A sending peer uses each of its paths more often than that.
+// that address current. A peer that sends uses each of its paths more often than every 5 s.
 const heardWithin = 5 * time.Second
 
 // places reports that the peer has moved if none of its addresses is among the reported ones. A
-// reported address remains current while a path to it is active. So a peer that alternates
-// between two addresses is not reported as moving all the time.
+// reported address remains current while a path to it is active. A peer that alternates between
+// two addresses is therefore not reported as moving all the time.
 func (w *Peer) places(s *Sample) {
 	var newest mono.Time
 	for i := range s.Paths {
@@ -243,8 +244,8 @@ func overlap[T comparable](a, b []T) bool {
 // A single sample proves nothing in a network that loses packets.
 const fallingLooks = 2
 
-// losses reports how many paths are down, and when all work again. A further report requires
-// that the number grew by an eighth of all paths.
+// losses reports the number of paths that are down, and the time when all paths work again.
+// losses reports a higher number only if it grew by an eighth of all paths.
 func (w *Peer) losses(gone map[srd.Uplink]bool) {
 	var t tally
 	others := 0 // paths of uplinks that are down
@@ -270,8 +271,8 @@ func (w *Peer) losses(gone map[srd.Uplink]bool) {
 	}
 }
 
-// backText returns the text for the event that all paths work again. The number all excludes the
-// others, which are the paths of an uplink that is down.
+// backText returns the text for the event that all paths work again. The parameter others is the
+// number of paths of an uplink that is down, which all does not include.
 func backText(all, others int) string {
 	if others > 0 {
 		return fmt.Sprintf("all %d paths but the %d of an uplink that is down work", all+others, others)
@@ -290,7 +291,7 @@ func downText(t tally, all int) string {
 const headersIPv4 = 28
 
 // mtuStands is the time for which the largest packet must stay the same before a report. After
-// each change, the transport probes packet sizes for some round trips.
+// each change of the packet size, the transport probes sizes for some round trips.
 const mtuStands = 5 * time.Second
 
 // sizes determines the largest packet that all active paths carry, and whether full packets pass
@@ -319,8 +320,8 @@ func (w *Peer) sizes(now mono.Time, s *Sample) {
 	}
 }
 
-// mtuChange reports the largest packet after its size has not changed for mtuStands. The first
-// size is reported only if this host's devices allow larger packets.
+// mtuChange reports the largest packet after its size has not changed for mtuStands. mtuChange
+// reports the first size only if this host's devices allow larger packets.
 func (w *Peer) mtuChange(now mono.Time, s *Sample) {
 	most := max(s.Most, w.seen.Most)
 	s.Most = most
@@ -367,12 +368,12 @@ func (w *Peer) Works() (yes, no []srd.Uplink) {
 	return yes, no
 }
 
-// settleLooks is the number of samples of a peer's paths after its last packet. A path that is
-// down is reported at the second sample.
+// settleLooks is the number of samples of a peer's paths after its last packet. The second of
+// these samples reports a path that is down.
 const settleLooks = 3
 
-// WantsPaths reports whether to sample the paths: there was traffic since the previous sample,
-// or the host's addresses have changed (again).
+// WantsPaths reports whether to sample the paths, because there was traffic since the previous
+// sample or the host's addresses have changed (again).
 func (w *Peer) WantsPaths(bytes uint64, again bool) bool {
 	if again || bytes != w.seen.Bytes {
 		w.settling = settleLooks

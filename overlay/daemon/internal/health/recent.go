@@ -9,11 +9,12 @@ import (
 )
 
 // recentEvery is the interval between readings of the counters of limits that held back sending.
-// A second is long enough for a share in per cent, and short enough for a current value.
+// An interval of a second is long enough for a share in per cent, and short enough for a current
+// value.
 const recentEvery = time.Second
 
-// Recent keeps two readings of the counters of limits that held back sending. The zero value is
-// ready for use.
+// Recent keeps two readings of the counters of limits that held back sending. The zero value of
+// Recent is ready for use.
 type Recent struct {
 	at     [2]mono.Time // older and newer; 0: none
 	waited [2][srd.NumLimits]time.Duration

@@ -7,9 +7,9 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// Refusals for one reason are reported at intervals, because anybody can cause any number of
-// them. The first interval is a minute, and each further interval is twice as long while
-// refusals continue.
+// Refusals of packets are reported at intervals, because anybody can cause any number of them.
+// The first interval is a minute, and each further interval is twice as long while packets are
+// refused.
 const (
 	refusalFirst = time.Minute
 	refusalMost  = time.Hour
@@ -25,8 +25,8 @@ var refusalReasons = map[srd.EndpointReason]string{
 	srd.EndBudget:      "handshakes beyond the processor time for them, because very many come",
 }
 
-// Refusals counts refused packets since the last report, by reason. The zero value is ready for
-// use.
+// Refusals counts refused packets since the last report, by reason. The zero value of Refusals
+// is ready for use.
 type Refusals struct {
 	told [srd.NumEndpointReasons]uint64
 	at   [srd.NumEndpointReasons]mono.Time // 0: never
@@ -40,8 +40,8 @@ type Refused struct {
 	What   string
 }
 
-// Look takes the current counters, and returns the refusals to report. The first refusal for
-// each reason is reported at once, and later ones at intervals.
+// Look takes the current counters of refused packets, and returns the refusals to report. The
+// first refusal for each reason is reported at once, and later ones at intervals.
 func (w *Refusals) Look(now mono.Time, drops [srd.NumEndpointReasons]uint64) (v []Refused) {
 	for r := range srd.NumEndpointReasons {
 		what, told := refusalReasons[r]

@@ -9,14 +9,14 @@ import (
 
 // noAnswerAfter is the time without an answer after which a peer is reported as silent.
 // WireGuard waits for 5 s too before it repeats a handshake (REKEY_TIMEOUT). An acknowledgement
-// takes a small fraction of that time.
+// takes a small fraction of 5 s.
 const noAnswerAfter = 5 * time.Second
 
-// Silence computes from a connection's counters since when the peer owes an answer. Packets that
-// the peer sends on its own are no answers, because they may arrive even if all packets to the
-// peer are lost. A peer does not answer acknowledgements and keepalives. So with a session only
-// messages require an answer, and without a session only handshake packets. The zero value is
-// ready for use.
+// Silence computes from a connection's counters the time since which the peer owes an answer.
+// Packets that the peer sends on its own are no answers, because they may arrive even if all
+// packets to the peer are lost. A peer does not answer acknowledgements and keepalives. With a
+// session only messages require an answer, and without a session only handshake packets. The
+// zero value of Silence is ready for use.
 type Silence struct {
 	acked uint64    // messages that the peer acknowledged
 	begun mono.Time // start of the newest session, which proves both directions
@@ -44,6 +44,6 @@ func (s *Silence) Since(now mono.Time) (from mono.Time, silent bool) {
 	return s.from, s.from != 0 && now.Sub(s.from) >= noAnswerAfter
 }
 
-// Start returns the time since which the peer owes an answer, however recent, or 0 if it owes
-// none.
+// Start returns the time since which the peer owes an answer, even if that is recent, or 0 if it
+// owes none.
 func (s *Silence) Start() mono.Time { return s.from }

@@ -7,7 +7,7 @@ import (
 )
 
 // Uplinks detects uplinks that have lost all their paths while other uplinks have working paths.
-// The zero value contains no uplinks.
+// The zero value of Uplinks is ready for use.
 type Uplinks struct {
 	up   map[srd.Uplink]bool // true: its paths worked last; false: reported as down
 	dead map[srd.Uplink]int  // looks in a row without a working path
@@ -20,8 +20,9 @@ type UplinkNews struct {
 	Gone bool // the host does not have it any more
 }
 
-// Look compares the uplinks with working paths to any peer (yes), and those without (no), to the
-// last call. The function owns reports whether an uplink belongs to this host.
+// Look returns the uplinks that went down or work again since the last call. Parameter yes has
+// the uplinks with working paths to any peer, and no those without. The function owns reports
+// whether an uplink belongs to this host.
 func (u *Uplinks) Look(yes, no map[srd.Uplink]bool, owns func(srd.Uplink) bool) (v []UplinkNews) {
 	if u.up == nil {
 		u.up, u.dead = map[srd.Uplink]bool{}, map[srd.Uplink]int{}

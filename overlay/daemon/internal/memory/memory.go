@@ -22,7 +22,7 @@ type Shared struct {
 	collector collector
 }
 
-// New returns a budget that is a part of the runtime's memory limit.
+// New returns a Shared whose budget is a part of the runtime's memory limit.
 func New() *Shared { return &Shared{Budget: budget.New(budget.Of(debug.SetMemoryLimit(-1)))} }
 
 // Collect starts a garbage collection if peers have released much memory. Only one goroutine may
@@ -42,12 +42,13 @@ const (
 	// leastLimit is the memory that a daemon with a few peers needs. With a lower limit the runtime
 	// would collect garbage all the time without freeing much.
 	leastLimit = 32 << 20
-	// When peers have released collectFrom bytes, a garbage collection starts. Only peers that held
-	// at least budget.Much bytes count. In a small budget the threshold is budget/collectPart.
+	// A garbage collection starts when peers have released collectFrom bytes. Only the memory of
+	// peers that held at least budget.Much bytes counts. In a small budget the threshold of the
+	// collection is budget/collectPart.
 	collectFrom = 4 << 20
 	collectPart = 2
-	// After a collection, the next one waits for collectPause times the duration of the first. So a
-	// peer that reconnects repeatedly uses at most a twentieth of a processor.
+	// After a garbage collection, the next one waits for collectPause times the duration of the
+	// last. A peer that reconnects repeatedly therefore uses at most a twentieth of a processor.
 	collectPause = 20
 	// goMemLimit is the environment variable in which an administrator sets the limit (package
 	// runtime).
@@ -62,9 +63,9 @@ func Limit() {
 	}
 }
 
-// collector starts a garbage collection after peers have released much memory. Otherwise their
-// buffers stay in the pools, and the buffers of further peers come on top. By itself the runtime
-// collects only when the heap has doubled, pools included.
+// collector starts a garbage collection after peers have released much memory. Without the
+// collection, released buffers would stay in the pools, and those of further peers would be
+// added. By itself the runtime collects only when the heap has doubled, pools included.
 type collector struct {
 	freed int       // bytes that peers no longer hold
 	next  time.Time // earliest time of the next collection
@@ -122,14 +123,14 @@ func groupLimit(root string) (least int64, ok bool) {
 }
 
 // leastAbove returns the smallest value of the given files in the group at path and the groups
-// above it. In a container, path may be the host's path, which does not exist there. Then the
-// top of the tree is the container's own group.
+// above it. In a container, path may be the host's path, which does not exist there. The top of
+// the tree is then the container's own group.
 func leastAbove(top, path string, files ...string) int64 {
 	least := int64(math.MaxInt64)
 	for dir := filepath.Clean("/" + path); ; dir = filepath.Dir(dir) {
 		for _, name := range files {
-			// The value "max" is not a number, and means no limit. Version 1 uses a number near 2^63 for
-			// that.
+			// The value "max" is not a number, and means no limit. Version 1 of cgroups uses a number
+			// near 2^63 for no limit.
 			text, err := os.ReadFile(filepath.Join(top, dir, name))
 			if n, bad := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64); err == nil && bad == nil && n > 0 {
 				least = min(least, n)

@@ -9,10 +9,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A virtual machine may be restored from a snapshot, or cloned. Both copies would then encrypt
-// packets with the same keys and nonces. The hypervisor gives each copy its own generation
-// number. The kernel announces a new number after reseeding its random number generator
-// (VMGENID, since Linux 6.8).
+// A virtual machine may be restored from a snapshot, or cloned. Both copies of the machine would
+// then encrypt packets with the same keys and nonces. The hypervisor gives each copy its own
+// generation number. The kernel announces a new number after reseeding its random number
+// generator (VMGENID, since Linux 6.8).
 const (
 	kernelEvents = 1 // multicast group of the kernel's own events
 	newMachine   = "NEW_VMGENID=1"
@@ -85,7 +85,7 @@ func isNewMachine(event []byte) bool {
 	return false
 }
 
-// Close ends Watch.
+// Close ends Watch and closes the descriptor.
 func (m *Notifier) Close() {
 	if m != nil {
 		m.events.Close()
