@@ -81,8 +81,7 @@ func (c *Client) Close() error { return c.conn.Close() }
 // Show requests the whole state of the interface.
 func (c *Client) Show() (*Status, error) { return c.ShowPart(Part{}) }
 
-// ShowPart requests a part of the state. An older daemon ignores the selection of peers and may
-// send all of them.
+// ShowPart requests a part of the state. An older daemon may also send peers outside that part.
 func (c *Client) ShowPart(p Part) (*Status, error) {
 	r, err := c.do(request{Op: opShow, Brief: p.Brief, Reached: p.Reached, Peer: p.Peer})
 	if err != nil {

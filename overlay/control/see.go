@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// These operations take up to some seconds. They end early when the daemon stops.
+// These operations take up to some seconds. Flows and Ping end early when the daemon stops.
 const (
 	opFlows = "flows"
 	opPing  = "ping"

@@ -118,9 +118,9 @@ func (s *settings) untilExpiry() (wait time.Duration, some bool) {
 	return min(clockEvery, max(0, at.Sub(s.clock()))), true
 }
 
-// compareTimes removes peers that have expired. Peers that are not expired any more, because the
-// clock was set back, are restored. A failure is reported once, and the caller must call
-// compareTimes again later.
+// compareTimes removes peers that have expired. compareTimes also restores peers that are not
+// expired any more because the clock was set back. compareTimes reports a failure once, and the
+// caller must call it again later.
 func (s *settings) compareTimes() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -153,9 +153,9 @@ func (s *settings) keepTimes() error {
 }
 
 // returning returns the removed peers that are not expired any more, because the clock was set
-// back, or because their file contains a later time. These peers are taken from the files, so a
-// peer that was deleted from the files is not restored. Peers that are in no file are not
-// restored either. The caller must hold mu.
+// back, or because their file contains a later time. returning takes these peers from the files,
+// so a peer that was deleted from the files is not restored. Expired peers that are in no file
+// are not restored either. The caller must hold mu.
 func (s *settings) returning() (back []config.Peer) {
 	now, left := s.clock(), expiredPeers{}
 	runs := keysOf(s.running.cfg())
@@ -186,8 +186,8 @@ func (s *settings) returning() (back []config.Peer) {
 }
 
 // withExpired returns the running configuration, plus those expired peers in the files that the
-// settings name. So a command that sets a later expiry restores the peer. The caller must hold
-// mu.
+// parameter settings names. A command that sets a later expiry therefore restores the peer. The
+// caller must hold mu.
 func (s *settings) withExpired(settings []config.Setting) *config.Config {
 	c := s.running.cfg()
 	if len(s.expired) == 0 {
@@ -207,8 +207,8 @@ func (s *settings) withExpired(settings []config.Setting) *config.Config {
 	return &all
 }
 
-// takeBack restores peers that were removed because they expired. After an error the peers stay
-// removed.
+// takeBack restores peers that were removed because they expired. If takeBack fails, the peers
+// stay removed.
 func (s *settings) takeBack(back ...config.Peer) error {
 	want := *s.running.cfg()
 	want.Peers = append(want.Peers[:len(want.Peers):len(want.Peers)], back...)
@@ -221,8 +221,8 @@ func (s *settings) takeBack(back ...config.Peer) error {
 	return err
 }
 
-// retime makes want the running configuration, and reports the differences. The caller must hold
-// mu.
+// retime makes the configuration want the running one, and reports the differences. The caller
+// must hold mu.
 func (s *settings) retime(want *config.Config) error {
 	diff, err := s.apply(want)
 	switch {

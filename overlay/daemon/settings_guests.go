@@ -14,15 +14,15 @@ import (
 )
 
 // A guest is a peer whose drop-in file belongs to a user other than root. A guest must never
-// prevent a change, a start, or the use of another peer.
+// prevent a change of the configuration, a start, or the use of another peer.
 
 // refusedRoutes bounds the number of guests that are left out one by one because the kernel
-// refuses their routes. For each such guest, the whole change is tried again.
+// refuses their routes. Each such guest costs another attempt at the whole change.
 const refusedRoutes = 16
 
-// carry applies want, without the guests that conflict with other peers, or whose routes the
-// kernel refuses. The result out has those guests. After an error the running configuration is
-// unchanged.
+// carry applies the configuration want, without the guests that conflict with other peers, or
+// whose routes the kernel refuses. carry returns the guests that were left out as out. If carry
+// returns an error, the running configuration is unchanged.
 func (s *settings) carry(want *config.Config) (diff []config.Change, out []config.LeftOut, err error) {
 	want, out = config.WithoutClashes(want, s.around())
 	for range refusedRoutes {
@@ -59,7 +59,7 @@ func (s *settings) carry(want *config.Config) (diff []config.Change, out []confi
 }
 
 // spare leaves out guests after a route made the start fail: the guest in the error, or else all
-// guests. The result tells whether any guest was left out.
+// guests. spare reports whether any guest was left out.
 func (s *settings) spare(err error) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -106,8 +106,8 @@ func reasons(out []config.LeftOut) (faults []error) {
 	return faults
 }
 
-// sparing returns c with root's change applied. If a guest conflicts with the change, carry
-// leaves that guest out later.
+// sparing returns c after root's change. If a guest conflicts with the change, carry leaves that
+// guest out later.
 func sparing(c *config.Config, change func(*config.Config) (*config.Config, error)) (*config.Config, error) {
 	next, err := change(c)
 	if err == nil {

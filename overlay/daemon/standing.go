@@ -7,7 +7,7 @@ import (
 )
 
 // standing has a line for each condition that holds now, for `show`. Methods of standing are
-// safe for concurrent use. The zero value has no lines.
+// safe for concurrent use. The zero value of standing has no lines.
 type standing struct {
 	mu    sync.Mutex
 	lines map[condition]string
@@ -34,7 +34,7 @@ func (s *standing) forget(c conditions) {
 	maps.DeleteFunc(s.lines, func(k condition, _ string) bool { return !c[k] })
 }
 
-// all returns the sorted lines.
+// all returns the lines of all conditions, sorted.
 func (s *standing) all() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -58,19 +58,19 @@ func (s *status) show(peers []*peer) control.Status {
 	return st
 }
 
-// counters is a function that calls add with the name and value of each counter. Values with the
-// same name are added up.
+// counters is a function that calls add with the name and value of each counter. Counters with
+// the same name are added up.
 type counters func(add func(name string, n uint64))
 
-// all returns all counters by name.
+// all returns a map of all counters, keyed by name.
 func (each counters) all() map[string]uint64 {
 	c := map[string]uint64{}
 	each(func(name string, n uint64) { c[name] += n })
 	return c
 }
 
-// happened returns the counters that are not zero, by name. Zeros are left out of the map,
-// because a hub has a thousand peers with dozens of counters, most of them zero.
+// happened returns a map of the counters that are not zero, keyed by name. Zeros are left out of
+// the map, because a hub has a thousand peers with dozens of counters, most of them zero.
 func (each counters) happened() map[string]uint64 {
 	c := map[string]uint64{}
 	each(func(name string, n uint64) {

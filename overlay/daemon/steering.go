@@ -5,8 +5,8 @@ import (
 	"github.com/srdtun/srdtun/srd/steer"
 )
 
-// steering has the path policy and the congestion control of a connection. Its fields are used
-// only while the connection is locked.
+// steering has the path policy and the congestion control of a connection. The fields of
+// steering are used only while the connection is locked.
 type steering struct {
 	name    string // of the path policy
 	policy  steer.Policy

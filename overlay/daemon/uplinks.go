@@ -40,9 +40,8 @@ func (ul *uplinks) payload(t srd.Tuple) int {
 }
 
 // sourcesFor returns the uplinks for packets to r: the configured ones of r's address family, or
-// the one that the routes select. Addresses that this host does not have are left out. The
-// tunnel's own addresses are also left out, because a path from there would lead through the
-// tunnel itself.
+// the one that the routes select. sourcesFor leaves out addresses that this host does not have,
+// and the tunnel's own, because a path from there would lead through the tunnel itself.
 func (ul *uplinks) sourcesFor(r netip.AddrPort) []srd.Uplink {
 	v, known := ul.host.sources[r.Addr()]
 	if !known {
@@ -77,7 +76,7 @@ func (ul *uplinks) findSources(r netip.AddrPort) []srd.Uplink {
 
 // configured returns the current uplinks of each entry of paths.local, in the order of the
 // entries. If an entry names an interface, packets from its addresses are sent through that
-// interface. So another entry with one of these addresses gets no uplink.
+// interface. Another entry with one of these addresses therefore gets no uplink.
 func (ul *uplinks) configured() [][]srd.Uplink {
 	local := ul.running.cfg().Paths.Local
 	v, bound := make([][]srd.Uplink, len(local)), map[netip.Addr]bool{}
@@ -98,9 +97,9 @@ func (ul *uplinks) configured() [][]srd.Uplink {
 	return v
 }
 
-// moved returns a function from the uplinks of paths to their current uplinks. An uplink remains
+// moved returns a function that maps an uplink of paths to its current uplink. An uplink remains
 // valid if its address moved to another interface, or if the index of its interface changed. If
-// the uplink is gone, another interface that always had the same address does not replace it. An
+// an uplink is gone, another interface that always had the same address does not replace it. An
 // uplink is also gone if its address was removed from paths.local.
 func (ul *uplinks) moved(paths []srd.PathInfo) func(srd.Uplink) (u srd.Uplink, ok bool) {
 	now := map[srd.Uplink]srd.Uplink{} // invalid: gone
@@ -159,8 +158,8 @@ func missingLocals(local []config.Local) (v []string) {
 }
 
 // loopLocals returns the entries of paths.local that belong to the loopback device. If a peer is
-// a daemon of this host, the result is empty. Other addresses of the loopback device are left
-// out, because they may be routed to this host.
+// a daemon of this host, loopLocals returns nothing. Other addresses of the loopback device are
+// left out, because they may be routed to this host.
 func loopLocals(c *config.Config) (v []string) {
 	for i := range c.Peers {
 		for _, e := range c.Peers[i].Endpoints {
@@ -213,7 +212,7 @@ func uplinkText(u srd.Uplink, name string) string {
 	return u.Addr().String() + " (" + name + ")"
 }
 
-// uplinkName returns a unique name of u. If the uplink is bound to an interface, the name
+// uplinkName returns a unique name of u. If the uplink is bound to an interface, its name
 // contains the interface, as in ss(8).
 func uplinkName(u srd.Uplink, name string) string {
 	if u.Link() == 0 || name == "" {

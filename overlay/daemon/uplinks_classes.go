@@ -7,8 +7,9 @@ import (
 	"github.com/srdtun/srdtun/srd"
 )
 
-// classes maps each uplink to the index of its entry in paths.local. That index is the class of
-// the uplink's paths. The keys weights and primary refer to classes.
+// classes maps each uplink to the index of its entry in paths.local. The index of an entry is
+// the class of the paths of its uplinks. The configuration keys weights and primary refer to
+// these classes.
 type classes struct {
 	mu sync.Mutex
 	of map[srd.Uplink]int
@@ -34,8 +35,8 @@ func (u *classes) all() map[srd.Uplink]int {
 	return maps.Clone(u.of)
 }
 
-// sameClasses compares two results of all. An uplink that is missing in one of them has class 0
-// there.
+// sameClasses compares two results of all. If an uplink is missing in one of them, its class
+// there is 0.
 func sameClasses(a, b map[srd.Uplink]int) bool {
 	for v := range a {
 		if a[v] != b[v] {

@@ -6,13 +6,13 @@ import (
 )
 
 // If paths.local names an interface, packets leave through that interface, even if the routing
-// table prefers another. For this purpose each outgoing packet names the interface (see
-// udp.Exit). The operator only has to configure a route to the peer over that interface, with
-// any metric. Without such a route the kernel treats an IPv4 peer as a neighbour on that link,
-// and its ARP requests get no reply.
+// table prefers another. Each outgoing packet names that interface (see udp.Exit). The operator
+// only has to configure a route to the peer over the interface, with any metric. Without a route
+// over the interface, the kernel treats an IPv4 peer as a neighbour on that link, and its ARP
+// requests get no reply.
 
 // exits sets the interfaces of paths.local through which the sockets send. The sockets then
-// assign received packets to an uplink by address and interface. The result tells whether the
+// assign received packets to an uplink by address and interface. exits reports whether the
 // addresses of paths.local have changed.
 func (ul *uplinks) exits() (changed bool) {
 	var v []udp.Exit
@@ -32,9 +32,9 @@ func (ul *uplinks) exits() (changed bool) {
 }
 
 // routedAlready reports whether the routes send all IPv6 packets from u's address through its
-// interface, for instance by rules for source addresses. Such rules do not match if the kernel
-// chooses the packet's source address. For IPv4 the kernel applies both a rule and a named
-// interface.
+// interface, for instance by rules for source addresses. Rules for source addresses do not match
+// if the kernel chooses the packet's source address. For IPv4 the kernel applies both the rule
+// and the interface that a packet names.
 func (ul *uplinks) routedAlready(u srd.Uplink) bool {
 	for _, p := range ul.running.peers() {
 		for _, r := range p.remotes() {

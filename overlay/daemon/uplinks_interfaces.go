@@ -55,8 +55,8 @@ func (t *interfaces) load() {
 	t.own.Store(&own)
 }
 
-// inner reports whether a is an inner address, that is, an address of the tunnel's device.
-// Function inner is fast enough to be called for each packet.
+// inner reports whether a is an inner address, that is, an address of the tunnel's device. inner
+// is fast enough to be called for each packet.
 func (t *interfaces) inner(a netip.Addr) bool {
 	own := t.own.Load()
 	return own != nil && slices.Contains(*own, a.WithZone(""))
@@ -75,8 +75,8 @@ func (t *interfaces) all() (v []srd.Uplink) {
 	return v
 }
 
-// has reports whether the interface of u is up and has the address. The result is true for an
-// uplink without an interface.
+// has reports whether the interface of u is up and has the address. For an uplink without an
+// interface, has returns true.
 func (t *interfaces) has(u srd.Uplink) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -97,8 +97,7 @@ func (t *interfaces) with(u srd.Uplink) []iface {
 }
 
 // name returns the name of u's interface, or "" if the interface is unknown. If several
-// interfaces have the address, and paths.local names none of them, the result has all their
-// names.
+// interfaces have the address, and paths.local names none of them, name returns all their names.
 func (t *interfaces) name(u srd.Uplink) string {
 	var v []string
 	for _, d := range t.with(u) {

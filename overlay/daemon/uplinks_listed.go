@@ -10,9 +10,8 @@ import (
 )
 
 // listed contains the addresses of the entries of paths.local. Packets are sent and received
-// only at these addresses. A peer may keep using an address that was removed from the file, or
-// call an unlisted address, and a reply would be sent from there. So no reply is sent. Methods
-// of listed are safe for concurrent use.
+// only at these addresses. A peer may use an address that was removed from the file, or call an
+// unlisted one, but gets no reply from there. Methods of listed are safe for concurrent use.
 type listed struct {
 	addrs atomic.Pointer[[]netip.Addr] // nil: paths.local is empty, and all may
 
@@ -22,11 +21,11 @@ type listed struct {
 }
 
 // calledMost bounds the number of unlisted addresses that are reported. A host has fewer
-// addresses.
+// unlisted addresses.
 const calledMost = 64
 
 // set stores the addresses of all entries of paths.local, and reports whether they changed. If
-// paths.local is empty, all is nil.
+// paths.local is empty, the parameter all is nil.
 func (l *listed) set(all [][]srd.Uplink) (changed bool) {
 	var next *[]netip.Addr
 	if len(all) > 0 {
@@ -50,20 +49,20 @@ func (l *listed) set(all [][]srd.Uplink) (changed bool) {
 	return true
 }
 
-// has reports whether packets may be sent and received at address a. Function has is fast enough
-// to be called for each packet.
+// has reports whether packets may be sent and received at address a. has is fast enough to be
+// called for each packet.
 func (l *listed) has(a netip.Addr) bool {
 	v := l.addrs.Load()
 	return v == nil || slices.Contains(*v, a.WithZone(""))
 }
 
 // bars reports whether packets to an address are dropped, because the address is not listed.
-// Such an address is recorded for a report.
+// bars records such an address for a report.
 func (l *listed) bars(a netip.Addr) bool {
 	if l.has(a) {
 		return false
 	}
-	// If the lock is held, a later packet records the address.
+	// If another goroutine holds the lock, a later packet records the address.
 	if l.mu.TryLock() {
 		if a = a.WithZone(""); len(l.called) < calledMost && !slices.Contains(l.called, a) {
 			l.called = append(l.called, a)

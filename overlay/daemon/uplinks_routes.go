@@ -10,8 +10,8 @@ import (
 )
 
 // tunnelTo returns the name of the tunnel into which packets to r are routed, from any of their
-// uplinks. The result own is true for this daemon's tunnel. If the packets are routed into no
-// tunnel, the name is "".
+// uplinks. For this daemon's own tunnel, tunnelTo returns true as own. If the packets are routed
+// into no tunnel, tunnelTo returns "" as name.
 func (ul *uplinks) tunnelTo(r netip.AddrPort) (name string, own bool) {
 	from := ul.sourcesFor(r)
 	if len(from) == 0 {
@@ -33,7 +33,7 @@ func (ul *uplinks) tunnelTo(r netip.AddrPort) (name string, own bool) {
 func (ul *uplinks) named(name string) bool { return namesInterface(ul.running.cfg().Paths.Local, name) }
 
 // routeOf returns the index of the interface through which the kernel routes packets from u to a
-// remote address. Without a route the index is 0.
+// remote address. If there is no route, routeOf returns 0.
 func (ul *uplinks) routeOf(to netip.Addr, u srd.Uplink) int {
 	o := &netlink.RouteGetOptions{Mark: ul.sockets.mark.Load(), OifIndex: int(u.Link())}
 	if u.IsValid() && !ul.sockets.bank.Alone(u) {
@@ -47,7 +47,7 @@ func (ul *uplinks) routeOf(to netip.Addr, u srd.Uplink) int {
 }
 
 // noRouteBy returns the reason why packets through an interface do not reach remote, or "" if
-// they do. The reason is also "" if the interface or the address family is missing, because
+// they do. noRouteBy also returns "" if the interface or the address family is missing, because
 // other checks report this.
 func (ul *uplinks) noRouteBy(name string, remote netip.Addr) string {
 	link, err := netlink.LinkByName(name)
@@ -65,7 +65,7 @@ func (ul *uplinks) noRouteBy(name string, remote netip.Addr) string {
 		return ""
 	}
 	// FIBMatch requests the matching entry of the routing table. If no entry matches, the request
-	// fails, even if the kernel would send the packet.
+	// to the kernel fails, even if the kernel would send the packet.
 	how := &netlink.RouteGetOptions{OifIndex: link.Attrs().Index, FIBMatch: true}
 	if remote.Is4() || globals(all) > 1 || ul.routeOf(remote, srd.UplinkOf(source, 0)) == link.Attrs().Index {
 		how.SrcAddr = source.AsSlice()

@@ -11,17 +11,17 @@ import (
 )
 
 const (
-	// every is the interval between samples of the daemon's status. The interval is short, so a
-	// path's failure is visible well within a second.
+	// every is the interval between samples of the daemon's status. At this interval a path's
+	// failure is visible well within a second.
 	every = 500 * time.Millisecond
-	// history is the age up to which the page keeps samples. A newly opened page gets all samples
-	// of the last two minutes.
+	// history is the age up to which samples are kept for the page. A newly opened page gets all
+	// samples of the last two minutes.
 	history = 2 * time.Minute
-	// maxHistoryBytes bounds the memory of the history. The limit allows the full history of some
-	// 150 paths, or a shorter history of more paths.
+	// maxHistoryBytes bounds the memory of the history. Within this limit fits the full history of
+	// some 150 paths, or a shorter history of more paths.
 	maxHistoryBytes = 8 << 20
 	// maxWatchers bounds the number of pages open at once, because each page gets every sample. If
-	// a user opens a further page, another page is closed.
+	// a user opens one more page, another page is closed.
 	maxWatchers = 8
 	// maxBehind is the number of samples that a page may lag behind. A page that lags further is
 	// closed, so that other pages do not wait for it.
@@ -34,8 +34,8 @@ type Source struct {
 	// Events returns the events after the given number, oldest first. If Events is nil, the page
 	// derives events from the samples.
 	Events func(after uint64) []Event
-	// Gone is called with the owner of each page that was closed to make room for another. Function
-	// Gone may be nil, and must not block.
+	// Gone is called with the owner of each page that was closed to make room for another. The
+	// function Gone may be nil, and must not block.
 	Gone func(web.Owner)
 }
 
@@ -60,13 +60,13 @@ type Feed struct {
 	event    uint64  // number of the last event handed out
 }
 
-// piece is one encoded sample.
+// piece is one encoded sample of the status.
 type piece struct {
 	at   time.Time
 	text []byte
 }
 
-// watcher is an open page. Its channel samples is closed when the page is closed.
+// watcher is an open page. The channel samples of a watcher is closed when the page is closed.
 type watcher struct {
 	samples chan []byte
 	owner   web.Owner
@@ -180,8 +180,8 @@ func (f *Feed) watch(now time.Time, owner web.Owner) (w *watcher, past [][]byte)
 }
 
 // makeRoom closes the oldest page of the owner with the most pages, to make room for a new page.
-// A page that does not read cannot be preferred: until the kernel's buffers are full, it looks
-// like any other page.
+// makeRoom cannot prefer a page that does not read: until the kernel's buffers are full, it
+// looks like any other page.
 func (f *Feed) makeRoom(owner web.Owner) {
 	have := map[web.Owner]int{owner: 1}
 	for w := range f.watchers {

@@ -1,6 +1,6 @@
 // Package dashboard shows the daemon's status to a browser. The server has one page, which loads
-// no parts from other sites. The page reads a stream of samples (server-sent events). The page
-// cannot change anything, and receives no keys.
+// no parts from other sites. The browser's page reads a stream of samples (server-sent events).
+// The page cannot change anything, and receives no keys.
 package dashboard
 
 import (
@@ -26,7 +26,7 @@ var assets = map[string]struct{ file, kind string }{
 }
 
 // headers allow the page to load only its own files. No page of another site may embed or read
-// it.
+// the dashboard.
 var headers = map[string]string{
 	"Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; " +
 		"base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
@@ -63,18 +63,18 @@ func Handler(f *Feed) http.Handler {
 	}))
 }
 
-// foreign reports whether another site's page sends the request. Such a page could not read the
-// stream, but would use up a connection.
+// foreign reports whether another site's page sends the request. Another site's page could not
+// read the stream, but would use up a connection.
 func foreign(r *http.Request) bool {
 	site := r.Header.Get("Sec-Fetch-Site")
 	return site != "" && site != "same-origin" && site != "none"
 }
 
-// writeWait bounds the time to write one sample. A browser that reads more slowly is
+// writeWait bounds the time to write one sample. A browser that reads too slowly is
 // disconnected, and its page connects again.
 const writeWait = 5 * time.Second
 
-// stream sends samples until the client disconnects or reads too slowly.
+// stream sends samples of the status until the client disconnects or reads too slowly.
 func stream(w http.ResponseWriter, r *http.Request, f *Feed) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	if r.Method == http.MethodHead {

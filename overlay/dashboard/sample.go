@@ -9,8 +9,8 @@ import (
 	"github.com/srdtun/srdtun/overlay/control"
 )
 
-// These limits keep one sample below 200 KB with any configuration. A page with more paths or
-// peers would be unreadable.
+// These limits keep one sample of the status below 200 KB with any configuration. A page with
+// more paths or peers would be unreadable.
 const (
 	maxPaths  = 1024
 	maxPeers  = 256

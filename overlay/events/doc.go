@@ -1,18 +1,19 @@
 // Package events keeps the newest events of an interface, and limits how often similar events
 // are reported.
 //
-// Function Add numbers an event and puts it into a ring, unless a rate limit delays it. Readers
-// (the log, the control socket) request the events after a given number. A slow reader delays
-// nobody: the reply to its next request has the number of events it missed.
+// The method Log.Add numbers an event and puts it into a ring, unless a rate limit delays the
+// event. Readers (the log, the control socket) request the events after a given number. A slow
+// reader delays nobody: the reply to its next request has the number of events it missed.
 //
 // An event is about a subject, such as a peer, a local address or a name. If a subject changes
-// all the time, its first changes are reported at once. Later changes are reported at intervals,
-// with the latest state and the number of changes left out. If many subjects change at once, for
-// instance when a hub loses its uplink, the first are reported and the others counted.
+// all the time, its first changes are reported at once. Later changes of the subject are
+// reported at intervals, with the latest state and the number of changes left out. If many
+// subjects change at once, for instance when a hub loses its uplink, the first changes are
+// reported and the others counted.
 //
 // A guest is a peer that a user other than root has added. Events about guests have rate limits
-// and a ring of their own. So this user can hide no event about other peers, however many events
-// he causes.
+// and a ring of their own. A user other than root can therefore hide no event about other peers,
+// however many events he causes.
 //
 // The package is pure: it has no clock, lock or output.
 package events

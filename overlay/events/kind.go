@@ -3,7 +3,7 @@ package events
 // Kind is the type of an event. Scripts may rely on the names of the kinds.
 type Kind string
 
-// Kinds of events.
+// These constants are the kinds of events.
 const (
 	Started        Kind = "started"
 	Stopping       Kind = "stopping"
@@ -144,12 +144,12 @@ var All = []About{
 }
 
 // roaming lists the kinds of events that have level Notice, not Warning, if the peer has no
-// endpoints. Such a peer, a laptop for instance, calls from any address, and disappears without
-// a fault.
+// endpoints. A peer without endpoints, such as a laptop, calls from any address, and disappears
+// without a fault.
 var roaming = map[Kind]bool{SessionLost: true, PeerSilent: true, PathsDown: true}
 
-// Describe returns the description of a kind of event. A kind that is missing in All is
-// described as a note.
+// Describe returns the description of a kind of event. A kind that is missing in All gets the
+// description of a note.
 func Describe(k Kind) About {
 	a, ok := byKind[k]
 	if !ok {

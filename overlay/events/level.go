@@ -2,10 +2,10 @@ package events
 
 import "fmt"
 
-// Level is the importance of an event. The zero value is Debug.
+// Level is the importance of an event. The zero value of Level is Debug.
 type Level uint8
 
-// The levels are some of those in syslog(3).
+// The levels of events are some of those in syslog(3).
 const (
 	Debug   Level = iota // for debugging this program
 	Info                 // normal, and good to know afterwards

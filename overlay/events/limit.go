@@ -7,25 +7,26 @@ import (
 	"time"
 )
 
-// Limits for repeated reports.
+// These constants limit repeated reports.
 const (
 	// The first subjectBurst changes of one subject are reported at once: enough for two failures
-	// and two recoveries. After them the subject's latest state is reported every subjectEvery.
+	// and two recoveries. After these changes, the subject's latest state is reported every
+	// subjectEvery.
 	subjectBurst = 4
 	subjectEvery = 15 * time.Second
 	// The first topicBurst subjects of a kind of event are reported at once, for instance peers
-	// that are lost together. The events of further subjects are only counted, except one every
+	// that are lost together. Events of further subjects are only counted, except one every
 	// topicEvery.
 	topicBurst = 64
 	topicEvery = time.Second
 	// countEvery is the interval at which the number of counted events is reported.
 	countEvery = 5 * time.Second
 	// maxSubjects bounds the number of rate limits: 4,096 peers, the largest configuration, with
-	// four busy kinds of events each. Further subjects share one limit.
+	// four busy kinds of events each. Subjects beyond that number share one limit.
 	maxSubjects = 4 * 4096
 )
 
-// bucket is a token bucket. The zero value is a full bucket.
+// bucket is a token bucket. The zero value of bucket is a full bucket.
 type bucket struct {
 	used float64
 	at   time.Time
@@ -63,7 +64,7 @@ type limit struct {
 	count  uint64 // untold events before held
 }
 
-// limits decides which events are reported. Before any report the zero value is right.
+// limits decides which events are reported. The zero value of limits is ready for use.
 type limits struct {
 	subjects map[subject]*limit
 	topics   map[Kind]*bucket
@@ -71,7 +72,8 @@ type limits struct {
 	told     time.Time       // when the counts were last told
 }
 
-// admit returns e and true if e may be reported now. Otherwise admit delays or only counts e.
+// admit returns the event e and true if e may be reported now. Otherwise admit delays the event
+// e, or only counts it.
 func (l *limits) admit(topic Kind, e Event) (Event, bool) {
 	s := l.of(topic, &e)
 	if s.held != nil || !s.bucket.take(e.Time, subjectBurst, subjectEvery) {
@@ -84,8 +86,8 @@ func (l *limits) admit(topic Kind, e Event) (Event, bool) {
 	return e, l.room(topic, &e)
 }
 
-// room reports whether the rate limit of e's kind allows e. An event that is not allowed is
-// counted.
+// room reports whether the rate limit for the kind of event e allows e. room counts an event
+// that is not allowed.
 func (l *limits) room(topic Kind, e *Event) bool {
 	b := l.topics[topic]
 	if b == nil {
@@ -105,7 +107,7 @@ func (l *limits) room(topic Kind, e *Event) bool {
 	return false
 }
 
-// of returns the rate limit of e's subject.
+// of returns the rate limit for the subject of event e.
 func (l *limits) of(topic Kind, e *Event) *limit {
 	k := subject{topic, e.Peer, e.Subject}
 	s := l.subjects[k]
@@ -150,7 +152,7 @@ func (l *limits) due(now time.Time) (v []Event) {
 	return append(inOrder(v), l.counts(now, countEvery)...)
 }
 
-// all returns all delayed events.
+// all returns all events that are delayed.
 func (l *limits) all(now time.Time) (v []Event) {
 	for _, s := range l.subjects {
 		if s.held != nil {
@@ -160,7 +162,7 @@ func (l *limits) all(now time.Time) (v []Event) {
 	return append(inOrder(v), l.counts(now, 0)...)
 }
 
-// release returns the delayed event of the subject.
+// release returns the delayed event of a subject.
 func (s *limit) release() Event {
 	e := *s.held
 	if e.LeftOut = s.count; s.count > 0 {
@@ -170,7 +172,8 @@ func (s *limit) release() Event {
 	return e
 }
 
-// counts returns one event for each kind with counted events, at most once per interval every.
+// counts returns one event for each kind with counted events, if the interval every has passed
+// since the last call.
 func (l *limits) counts(now time.Time, every time.Duration) (v []Event) {
 	if len(l.counted) == 0 || now.Sub(l.told) < every {
 		return nil

@@ -8,7 +8,7 @@ import (
 )
 
 // Kept is the number of events that a Log holds for each origin, in a few hundred KB. On a quiet
-// interface this covers days.
+// interface, 1,000 events cover days.
 const Kept = 1000
 
 // The origins of events are root's part of the configuration, and peers that another user has
@@ -26,8 +26,8 @@ func (e *Event) origin() int {
 	return ofRoot
 }
 
-// Log holds the newest events of an interface. The zero value reports events of all levels. A
-// Log is not safe for concurrent use.
+// Log holds the newest events of an interface. The zero value of Log reports events of all
+// levels. A Log is not safe for concurrent use.
 type Log struct {
 	Least Level // events below are dropped
 
@@ -61,8 +61,8 @@ func (r *ring) after(n uint64) (v []Event) {
 	return v
 }
 
-// Add takes an event whose Time is set. The event is reported at once, reported later by
-// Advance, or only counted.
+// Add takes an event whose Time is set. The event is reported at once, is reported later by
+// Advance, or is only counted.
 func (l *Log) Add(e Event) {
 	about := Describe(e.Kind)
 	e.Level = about.Level
@@ -78,7 +78,8 @@ func (l *Log) Add(e Event) {
 	}
 }
 
-// Advance reports the delayed events that are due. The daemon calls Advance about once a second.
+// Advance reports the delayed events that are due by now. The daemon calls Advance about once a
+// second.
 func (l *Log) Advance(now time.Time) {
 	for i := range l.limits {
 		for _, e := range l.limits[i].due(now) {
@@ -107,8 +108,8 @@ func (l *Log) append(e Event) {
 // Last returns the number of the newest event, or 0.
 func (l *Log) Last() uint64 { return l.last }
 
-// After returns the events with numbers above n, oldest first. The result missed is the number
-// of such events that have already left their ring.
+// After returns the events with numbers above n, oldest first. After also returns, as missed,
+// the number of such events that have already left their ring.
 func (l *Log) After(n uint64) (v []Event, missed uint64) {
 	if n >= l.last {
 		return nil, 0

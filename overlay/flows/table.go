@@ -1,9 +1,9 @@
-// Package flows counts the packets of inner flows while a user requests it. Both directions of a
+// Package flows counts the packets of inner flows on a user's request. Both directions of a
 // connection are counted in one Flow, whose Key is the 5-tuple of the outgoing packets.
 //
-// The size of a table is fixed. A table has sets of eight flows. A ninth flow of a set replaces
-// the smallest one, whose counts are added to Others. So the largest flows remain in the table,
-// even if a sender invents many addresses and ports.
+// A Table has a fixed size, and consists of sets of eight flows. A ninth flow of a set replaces
+// the smallest one, whose counts are added to Others. The largest flows therefore remain in the
+// table, even if a sender invents many addresses and ports.
 //
 // The package is pure: it has no clock, lock or output. A Table is not safe for concurrent use.
 package flows
@@ -19,7 +19,7 @@ import (
 	"github.com/srdtun/srdtun/overlay/packet"
 )
 
-// A table has 2,048 flows in some 400 KB, and exists only during a count.
+// A table has 2,048 flows in some 400 KB of memory, and exists only during a count.
 const (
 	sets = 256
 	ways = 8
@@ -28,16 +28,16 @@ const (
 // Most is the largest number of flows in a table.
 const Most = sets * ways
 
-// Key identifies a flow. Ports are 0 for protocols without ports and for fragments. The local
-// port of an ICMP echo is its identifier.
+// Key identifies a flow. The ports are 0 for protocols without ports and for fragments. The
+// local port of an ICMP echo is its identifier.
 type Key struct {
 	Peer          string // name of the peer
 	Proto         uint8
 	Local, Remote netip.AddrPort // source and destination of outgoing packets
 }
 
-// Count has the packets and bytes of one direction. A super-frame counts as the packets that it
-// contains.
+// Count has the packets and bytes of one direction of a flow. A super-frame counts as the
+// packets that it contains.
 type Count struct{ Packets, Bytes uint64 }
 
 func (c *Count) add(d Count) { c.Packets, c.Bytes = c.Packets+d.Packets, c.Bytes+d.Bytes }
@@ -71,7 +71,8 @@ type Table struct {
 	others Others
 }
 
-// New returns an empty table. Without the seed nobody can choose flows that share a set.
+// New returns an empty table. Without the seed of the hash, nobody can choose flows that share a
+// set.
 func New(seed maphash.Seed) *Table { return &Table{seed: seed} }
 
 // Out counts a frame that is sent to a peer.
@@ -99,7 +100,7 @@ func (t *Table) In(peer string, f *frame.Frame) {
 	}
 }
 
-// Queue records that bytes of f's flow wait in the send queue.
+// Queue records that bytes of the flow of frame f wait in the send queue.
 func (t *Table) Queue(peer string, f *frame.Frame, bytes int) {
 	if k, _, ok := describe(peer, f, false); ok {
 		t.at(k).Queued += uint64(bytes)
@@ -127,7 +128,7 @@ func (t *Table) Top(n int) ([]Flow, Others) {
 	return all[:min(n, len(all))], t.others
 }
 
-// at returns the entry for k, and creates it if needed.
+// at returns the flow with key k in the table, and creates it if needed.
 func (t *Table) at(k Key) *Flow {
 	set := &t.sets[maphash.Comparable(t.seed, k)%sets]
 	least := 0

@@ -3,8 +3,8 @@
 // Facts of a super-frame let the other end write it to the device.
 //
 // A frame has one owner at a time. Frames have reference counts, because a frame from the TUN
-// device is also the retransmit buffer of each message cut from it. The last Release returns the
-// buffer to its pool.
+// device is also the retransmit buffer of each message cut from it. The last Release of a frame
+// returns its buffer to the pool.
 package frame
 
 import (
@@ -25,16 +25,16 @@ const (
 	GSOTCP6
 	GSOUDP // UDP_L4, either IP version
 
-	// The next kinds are the same segmentations inside a UDP tunnel (VXLAN, Geneve). Every packet
-	// then gets a copy of the tunnel's headers. The outer UDP length follows from the frame's
-	// length. So until the frame is written, the outer length field holds the offset of the inner
-	// packet.
+	// The following kinds are the same segmentations inside a UDP tunnel (VXLAN, Geneve). Each
+	// packet of such a frame gets a copy of the tunnel's headers. The outer UDP length follows from
+	// the frame's length. Until the frame is written, the outer length field therefore contains the
+	// offset of the inner packet.
 	GSOTunnelTCP4
 	GSOTunnelTCP6
 	GSOTunnelUDP
 )
 
-// Tunnelled reports whether the packets are inside a UDP tunnel.
+// Tunnelled reports whether the packets of a frame are inside a UDP tunnel.
 func (g GSO) Tunnelled() bool { return g >= GSOTunnelTCP4 }
 
 // Inner returns the kind of the inner packet for a tunnelled kind, and returns any other kind
@@ -55,8 +55,8 @@ func (g GSO) Within() GSO {
 }
 
 // Facts are the properties of a frame that are sent with it. The receiver uses no other
-// statement of the sender about the frame. The receiver rebuilds the virtio header from these
-// facts and the inner headers; the header itself is never sent.
+// information from the sender about the frame. The receiver rebuilds the virtio header from
+// these facts and the inner headers; the header itself is never sent.
 type Facts struct {
 	GSO     GSO
 	GSOSize uint16 // payload bytes per segment; 0 when GSO is GSONone
@@ -82,14 +82,15 @@ type Frame struct {
 	free    func(*Frame)
 }
 
-// New returns a frame of data with one reference. The last Release calls free, which may be nil.
+// New returns a frame of data with one reference. The last Release calls the function free,
+// which may be nil.
 func New(data []byte, free func(*Frame)) *Frame {
 	f := &Frame{Data: data, free: free}
 	f.refs.Store(1)
 	return f
 }
 
-// Reset reuses a pooled frame for new data, with one reference. Buf is unchanged.
+// Reset reuses a pooled frame for new data, with one reference. Reset does not change Buf.
 func (f *Frame) Reset(data []byte) {
 	if f.refs.Load() != 0 {
 		panic("frame: reset of a frame that is still referenced")
@@ -99,7 +100,7 @@ func (f *Frame) Reset(data []byte) {
 	f.refs.Store(1)
 }
 
-// Retain adds a reference.
+// Retain adds a reference to the frame.
 func (f *Frame) Retain() { f.refs.Add(1) }
 
 // Fill implements srd.Filling: a goroutine begins to copy into Data, and holds a reference until
@@ -117,10 +118,10 @@ func (f *Frame) Filled() {
 }
 
 // Settled reports whether no goroutine is copying into Data. A caller must check Settled before
-// it reads Data. The caller ensures that no new copy begins.
+// it reads Data. The caller must ensure that no new copy begins.
 func (f *Frame) Settled() bool { return f.filling.Load() == 0 }
 
-// Done implements srd.Owner. The status is ignored, because the inner protocols detect a loss
+// Done implements srd.Owner. Done ignores the status, because the inner protocols detect a loss
 // themselves.
 func (f *Frame) Done(srd.Status) { f.Release() }
 

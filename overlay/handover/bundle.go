@@ -1,7 +1,7 @@
 // Package handover passes the queues of the TUN device, the UDP sockets and the peers' addresses
 // from a process to its successor. Between the two processes, the service manager keeps the
-// descriptors in its descriptor store. The store is described at sd_pid_notify_with_fds(3), and
-// at FileDescriptorStoreMax= in systemd.service(5).
+// descriptors in its descriptor store. sd_pid_notify_with_fds(3) describes the store, and
+// systemd.service(5) does at FileDescriptorStoreMax=.
 //
 // Applications and routers notice no change. The device keeps its addresses, routes and queued
 // packets. The UDP sockets keep the packets that have arrived. The peers' validated addresses
@@ -21,8 +21,8 @@ import (
 )
 
 // stateVersion is the version of the format of State. A program of version 1 must refuse version
-// 2, because it expects a virtio header of ten bytes at the device. Version 3 had additional
-// files with sessions, which are ignored.
+// 2, because the program expects a virtio header of ten bytes at the device. Version 3 had
+// additional files with sessions, which are ignored now.
 const (
 	stateVersion  = 2
 	newestVersion = 3
@@ -56,7 +56,7 @@ type Bundle struct {
 	UDP   []int
 }
 
-// Close closes the descriptors that the new process has not taken.
+// Close closes the descriptors in the bundle that the new process has not taken.
 func (b *Bundle) Close() {
 	for _, fds := range [][]int{b.TUN, b.UDP} {
 		for _, fd := range fds {

@@ -14,11 +14,11 @@ import (
 
 // Environment variables list the descriptors that this process has inherited. The user who
 // starts the process may write anything into these variables. A listed descriptor may be one
-// that Go's runtime has opened; a process that closes its own poller crashes.
+// that Go's runtime has opened, and a process that closes its own poller crashes.
 
 // inherited returns the descriptors passed to this process, by name, or nil if there are none.
-// The environment variables are removed. Unusable descriptors are closed, and the error gives
-// the reason.
+// inherited removes these variables from the environment. inherited closes unusable descriptors,
+// and returns the reason as an error.
 func inherited() (fds map[string][]int, err error) {
 	pid, _ := strconv.Atoi(os.Getenv(pidEnv))
 	asked, names := os.Getenv(countEnv), strings.Split(os.Getenv(namesEnv), ":")
@@ -74,8 +74,8 @@ func foreign(fd int) error {
 }
 
 // unfit returns the reason why a descriptor is not of the kind that its name requires, or "".
-// The content of a state is checked later, when it is read. Descriptors with unknown names are
-// closed.
+// readState checks the content of a state later. The caller closes descriptors with unknown
+// names.
 func unfit(name string, fd int) string {
 	switch name {
 	case nameTUN:

@@ -12,14 +12,14 @@ import (
 
 // Some peers have addresses that the configuration does not contain. The daemon saves these
 // addresses in a file, because it may be killed, or the host may have no descriptor store. The
-// next process sends handshakes to the saved addresses. Otherwise the peers would have to detect
-// the loss of their sessions by themselves. After a long pause a peer sends a handshake only
-// every few seconds.
+// next process sends handshakes to the saved addresses. Without these handshakes, the peers
+// would have to detect the loss of their sessions by themselves. After a long pause a peer sends
+// a handshake only every few seconds.
 
-// placesVersion is the version of the file's format.
+// placesVersion is the version of the format of the addresses' file.
 const placesVersion = 1
 
-// places is the content of the file.
+// places is the content of the addresses' file.
 type places struct {
 	Version int    `json:"version"`
 	Network string `json:"network_namespace"`
@@ -70,7 +70,7 @@ func ReadPlaces(name string) ([]Peer, error) {
 	return v.Peers, nil
 }
 
-// RemovePlaces removes the file, if there is one.
+// RemovePlaces removes the file of saved addresses, if there is one.
 func RemovePlaces(name string) error {
 	path, err := rundir.Path(name, rundir.Places)
 	if err != nil {

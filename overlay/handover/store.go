@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Names of the descriptors in the store.
+// These constants are the names of the descriptors in the store.
 const (
 	nameTUN   = "tun"
 	nameUDP   = "udp"
@@ -25,39 +25,40 @@ const (
 	// firstFD is the first descriptor that the service manager passes on, sd_listen_fds(3).
 	firstFD = 3
 	// maxFDs bounds the number of descriptors: two for each of 256 ports, a queue for each of 16
-	// threads, and the state. The unit's FileDescriptorStoreMax= allows as many.
+	// threads, and the state. The setting FileDescriptorStoreMax= of the unit allows as many.
 	maxFDs = 600
 	// perMessage is the kernel's limit of descriptors in one message (SCM_MAX_FD).
 	perMessage = 253
 	// barrierWait bounds the time in which the service manager must process a message. The manager
 	// is the first process of the host, and usually idle.
 	barrierWait = 2 * time.Second
-	// askWait bounds the request to the service manager whether it restarts this service. Without a
-	// reply, the daemon assumes that the service is stopped for good.
+	// askWait bounds the request to the service manager that tells whether the manager restarts
+	// this service. Without a reply from the manager, the daemon assumes that the service is
+	// stopped for good.
 	askWait = 2 * time.Second
 )
 
-// These environment variables contain the path of the service manager's socket, the unit, and
-// the inherited descriptors.
+// These environment variables contain the path of the service manager's socket, the unit's name,
+// and the inherited descriptors.
 const (
 	notifyEnv = "NOTIFY_SOCKET"
-	// UnitEnv is the variable with this unit's name, set in the unit file. Without UnitEnv the
-	// daemon passes nothing on.
+	// UnitEnv is the environment variable with this unit's name, set in the unit file. A daemon
+	// without UnitEnv passes nothing on.
 	UnitEnv  = "SRDTUN_UNIT"
 	pidEnv   = "LISTEN_PID"
 	countEnv = "LISTEN_FDS"
 	namesEnv = "LISTEN_FDNAMES"
 )
 
-// Store is the descriptor store of the service manager. The zero value is the store of a process
+// Store is the descriptor store of the service manager. The zero value of Store is for a process
 // without a service manager.
 type Store struct{ socket, unit string }
 
 // NewStore returns the descriptor store of this process's service.
 func NewStore() Store { return Store{os.Getenv(notifyEnv), os.Getenv(UnitEnv)} }
 
-// Expected reports whether the service manager, which has requested this process's end, will
-// start the service again at once.
+// Expected reports whether the service manager will start this service again at once, after
+// requesting this process's end.
 func (s Store) Expected() bool {
 	return s.socket != "" && Restarts(s.unit)
 }
@@ -85,7 +86,8 @@ func restarts(jobs, unit string) bool {
 }
 
 // Give puts the descriptors of b into the store. If Give returns no error, the service manager
-// has all descriptors, and this process may close its own copies. The copies still belong to b.
+// has all descriptors, and this process may close its own copies. These copies still belong to
+// b.
 func (s Store) Give(b *Bundle) error {
 	state, err := b.State.memfd()
 	if err != nil {
@@ -108,9 +110,9 @@ func (s Store) Give(b *Bundle) error {
 	return s.barrier()
 }
 
-// Receive returns the descriptors of the previous process, and empties the store. The result is
-// nil if the store is empty already. The error says why a bundle is unusable; its descriptors
-// are then closed.
+// Receive returns the descriptors of the previous process, and empties the store. If the store
+// is empty already, Receive returns nil. If a bundle is unusable, Receive closes its descriptors
+// and returns the reason.
 func (s Store) Receive() (*Bundle, error) {
 	fds, err := inherited()
 	if fds == nil || err != nil {
@@ -193,7 +195,7 @@ func (s Store) send(message string, fds []int) error {
 	return os.NewSyscallError("sendmsg", unix.Sendmsg(fd, []byte(message), rights, &unix.SockaddrUnix{Name: s.socket}, 0))
 }
 
-// barrier waits until the service manager has processed all earlier messages. Then the manager
+// barrier waits until the service manager has processed all earlier messages. The manager then
 // closes the descriptor that came with the barrier message.
 func (s Store) barrier() error {
 	if s.socket == "" {

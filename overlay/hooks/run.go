@@ -1,10 +1,10 @@
 // Package hooks runs the commands of a configuration, in the daemon or in a second process.
 //
-// A daemon that root has started gives up privileges before it carries packets. Afterwards it
-// cannot execute a program whose file has more capabilities than the daemon, such as ping. Its
-// child processes cannot regain these privileges. So a second process, which can still execute
-// such programs, runs the later commands. The daemon starts that process first, and can only
-// request these commands from it.
+// A daemon that root has started gives up privileges before it carries packets. Afterwards the
+// daemon cannot execute a program whose file has more capabilities than the daemon, such as
+// ping. Child processes of the daemon cannot regain the privileges. A second process, which can
+// still execute such programs, therefore runs the later commands. The daemon starts the second
+// process first, and can only request these commands from it.
 //
 //	daemon                           second process (Serve)
 //	Start: the commands    ------>   gives up what commands shall not have (privilege.Limit)
@@ -42,8 +42,8 @@ type Command struct {
 	Ambient []uintptr
 }
 
-// Run runs a program to its end, with the privileges of this process. The program's output is
-// returned as one line.
+// Run runs a program to its end, with the privileges of this process. Run returns the program's
+// output as one line.
 func Run(ctx context.Context, c Command) (said string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, most)
 	defer cancel()
@@ -73,7 +73,7 @@ func Run(ctx context.Context, c Command) (said string, err error) {
 	return said, err
 }
 
-// head keeps only the first bytes written to it.
+// head is a buffer that keeps only the first bytes written to it.
 type head struct{ bytes.Buffer }
 
 func (t *head) Write(p []byte) (int, error) {

@@ -15,14 +15,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// setup is the first message to the second process: the commands that it may run.
+// setup is the first message to the second process, and contains the commands that the process
+// may run.
 type setup struct {
 	Commands [][]string `json:"commands"`
 	Env      []string   `json:"env"`
 	Dir      string     `json:"dir"`
 }
 
-// request names one of the commands by its index, or cancels the request with that number.
+// request names one of the commands by its index, or cancels the earlier request with that
+// number.
 type request struct {
 	Number  int  `json:"number"`
 	Command int  `json:"command"`
@@ -49,7 +51,7 @@ type Runner struct {
 }
 
 // Start starts the second process: this program with the given arguments. With these arguments
-// the program must call Serve, which runs only the given commands.
+// the program must call Serve, which runs only the commands in the setup.
 func Start(args []string, commands [][]string, env []string, dir string) (*Runner, error) {
 	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -139,8 +141,8 @@ func texted(text string) error {
 // fd is the second process's end of the connection, the first of exec.Cmd.ExtraFiles.
 const fd = 3
 
-// Serve runs the requested commands in the second process until the daemon ends. Its parameter
-// confine gives up the privileges that commands must not have.
+// Serve runs the requested commands in the second process until the daemon ends. The parameter
+// confine is called to give up the privileges that commands must not have.
 func Serve(confine func(dir string) error) error {
 	unix.CloseOnExec(fd)
 	conn := os.NewFile(fd, "hooks")

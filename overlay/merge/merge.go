@@ -1,7 +1,7 @@
-// Package merge joins packets of one flow into super-frames for the TUN device. The kernel
-// processes a super-frame with one write and one pass through its stack, instead of many.
+// Package merge joins packets of one flow into super-frames for the TUN device. For a
+// super-frame, the kernel needs one write and one pass through its stack, instead of many.
 // Network drivers do the same with generic receive offload (GRO). No packet waits for later
-// ones: a super-frame joins only packets of one round of the driver.
+// ones, because a super-frame joins only packets of one round of the driver.
 package merge
 
 import (
@@ -9,20 +9,21 @@ import (
 	"github.com/srdtun/srdtun/overlay/packet"
 )
 
-// Limits of a Merger.
+// These constants are the limits of a Merger.
 const (
 	// openRuns is the number of flows merged at the same time, as in the kernel's GRO buckets
 	// (MAX_GRO_SKBS).
 	openRuns = 8
-	// maxParts is the largest number of packets in a run: UDP_MAX_SEGMENTS of kernels before 6.9.
+	// maxParts is the largest number of packets in a run, as UDP_MAX_SEGMENTS of kernels before
+	// 6.9.
 	maxParts = 64
 )
 
 // Config connects a Merger to the device.
 type Config struct {
 	UDP bool // the device takes UDP super-frames
-	// Tunnels means that the device accepts super-frames inside UDP tunnels. UDP datagrams inside
-	// the tunnels are joined only if UDP is set too.
+	// Tunnels means that the device accepts super-frames inside UDP tunnels. If UDP is not set, UDP
+	// datagrams inside the tunnels are not joined.
 	Tunnels bool
 	Alloc   func(n int) *frame.Frame    // gives a frame with one reference and n bytes of Data
 	Write   func(*frame.Frame, Outcome) // takes a frame over
@@ -31,7 +32,7 @@ type Config struct {
 // Outcome is the way in which a written frame was made, for counters.
 type Outcome uint8
 
-// Outcomes of a written frame.
+// These constants are the outcomes of a written frame.
 const (
 	AsCame Outcome = iota
 	Joined         // made of several packets here, with headers made here
@@ -63,7 +64,7 @@ func New(cfg Config) *Merger {
 	return m
 }
 
-// Add takes ownership of the frame. Frames of one flow are written in the order in which they
+// Add takes ownership of the frame f. Frames of one flow are written in the order in which they
 // were added.
 func (m *Merger) Add(f *frame.Frame) {
 	in := &m.info
@@ -88,14 +89,14 @@ func (m *Merger) Add(f *frame.Frame) {
 	}
 }
 
-// Flush writes all open runs to the device.
+// Flush writes all open runs of packets to the device.
 func (m *Merger) Flush() {
 	for len(m.open) > 0 {
 		m.close(0)
 	}
 }
 
-// find returns the index of the open run with the same flow as a packet, or -1.
+// find returns the index of the open run with the same flow as the packet, or -1.
 func (m *Merger) find(in *packet.Part) int {
 	for i, r := range m.open {
 		if packet.SameFlow(&r.first.Info, &in.Info) {
@@ -105,7 +106,7 @@ func (m *Merger) find(in *packet.Part) int {
 	return -1
 }
 
-// begin opens a run with f, whose headers m.info describes.
+// begin opens a run with the frame f, whose headers m.info describes.
 func (m *Merger) begin(f *frame.Frame) {
 	if len(m.open) == openRuns {
 		m.close(0)
@@ -122,7 +123,7 @@ func (m *Merger) begin(f *frame.Frame) {
 	}
 }
 
-// add appends f to the run, and reports whether f continues the run.
+// add appends the frame f to the run if f continues the run, and reports whether it does.
 func (r *run) add(f *frame.Frame, in *packet.Part) bool {
 	n := in.Payload()
 	if r.last || r.n == maxParts || n > r.size || r.first.TotalLen+r.bytes-r.size+n > packet.MaxLen ||
@@ -137,7 +138,7 @@ func (r *run) add(f *frame.Frame, in *packet.Part) bool {
 	return true
 }
 
-// close writes run i to the device.
+// close writes the run with index i to the device.
 func (m *Merger) close(i int) {
 	r := m.open[i]
 	m.open = append(m.open[:i], m.open[i+1:]...)

@@ -1,5 +1,6 @@
 // Package metrics exports the daemon's status to Prometheus. The package has no counters of its
-// own. Each scrape reads the same status as `srdtun show`, at most once a second.
+// own, but exports those of the status. Each scrape reads the same status as `srdtun show`, at
+// most once a second.
 package metrics
 
 import (
@@ -22,8 +23,8 @@ type Source struct {
 	PerPath                bool // series for each path
 }
 
-// maxPaths bounds the number of paths with series of their own. Each path has nine series, so a
-// scrape then has some 10 MB.
+// maxPaths bounds the number of paths with series of their own. With nine series for each path,
+// a scrape then has some 10 MB.
 const maxPaths = 4096
 
 // Collector implements prometheus.Collector.

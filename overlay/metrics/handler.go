@@ -12,8 +12,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// cacheFor bounds the cost of scrapes: all scrapes within this time get the same page.
-// Prometheus scrapes every 15 s or more.
+// cacheFor bounds the cost of scrapes: all scrapes within a second get the same page. Prometheus
+// scrapes every 15 s or more.
 const cacheFor = time.Second
 
 // pagesMost bounds the number of pages in memory: the current one, and those that clients are
@@ -50,8 +50,8 @@ func NewHandler(src Source) (*Handler, error) {
 	}, nil
 }
 
-// ServeHTTP implements http.Handler. The Accept header is ignored, because all clients read the
-// text format.
+// ServeHTTP implements http.Handler. ServeHTTP ignores the Accept header, because all clients
+// read the text format.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.URL.Path != Path {
 		http.NotFound(w, r)
@@ -67,8 +67,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(p.text.Bytes()) // at an error the client has gone
 }
 
-// take returns a page younger than cacheFor for the response out, which becomes one of its
-// readers.
+// take returns a page younger than cacheFor, and adds the response out to the page's readers.
 func (h *Handler) take(out *http.ResponseController) *page {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -96,7 +95,7 @@ func (h *Handler) leave(p *page, out *http.ResponseController) {
 	}
 }
 
-// make writes the current figures into a new page.
+// make writes the current metrics into a new page.
 func (h *Handler) make() *page {
 	room := 0
 	if h.page != nil {
@@ -114,13 +113,13 @@ func (h *Handler) make() *page {
 	return p
 }
 
-// page is a stored response body, and implements http.ResponseWriter. A complete page never
-// changes, so several responses may send it.
+// page is a stored response body, and implements http.ResponseWriter. A page does not change
+// once it is complete, so several responses may send it.
 type page struct {
 	header http.Header
 	status int
 	text   *bytes.Buffer
-	// readers are the responses that are sending the page. Handler.mu guards them.
+	// readers are the responses that are sending the page. The mutex Handler.mu guards readers.
 	readers map[*http.ResponseController]struct{}
 }
 

@@ -9,8 +9,8 @@ import (
 // micro is a microsecond in seconds, the unit of Prometheus.
 const micro = 1e-6
 
-// collectPeer emits the series of a peer. A peer that never sent data has only the few series
-// that show this, because a hub may have a thousand of them.
+// collectPeer emits the series of a peer. A peer that never sent data has only a few series,
+// because a hub may have a thousand such peers.
 func collectPeer(e emitter, p *control.Peer) {
 	e.count(sentBytes, p.TxBytes)
 	e.count(receivedBytes, p.RxBytes)

@@ -8,7 +8,7 @@ import (
 )
 
 // sums has the sum of each counter over all peers. The sum must not fall when a peer is removed,
-// because Prometheus would take that for a restart and count everything again. So sums keeps the
+// because Prometheus would count everything again, as after a restart. sums therefore keeps the
 // last counters of each removed peer.
 type sums struct {
 	gone  map[string]uint64            // of removed peers
@@ -22,7 +22,7 @@ func newSums() sums {
 // dropped is the prefix of the names of sums of drops.
 const dropped = "dropped_"
 
-// take replaces the counters of all present peers by those in st.
+// take replaces the counters of all present peers by those in the status st.
 func (s *sums) take(st *control.Status) {
 	now := make(map[string]map[string]uint64, len(st.Peers))
 	for i := range st.Peers {
@@ -48,7 +48,7 @@ func countersOf(p *control.Peer) map[string]uint64 {
 	return c
 }
 
-// total returns the sum over all present and removed peers.
+// total returns the sum of a counter over all present and removed peers.
 func (s *sums) total(name string) uint64 {
 	n := s.gone[name]
 	for _, p := range s.peers {
@@ -57,7 +57,8 @@ func (s *sums) total(name string) uint64 {
 	return n
 }
 
-// reasons returns the sorted names of all drop counters, known ones and others in st.
+// reasons returns the sorted names of all known drop counters, and of all others in the status
+// st.
 func (c *Collector) reasons(st *control.Status) []string {
 	all := map[string]bool{}
 	for _, r := range c.src.Reasons {

@@ -9,9 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A host may lack IPv6, or may have disabled it on all interfaces or on new ones. In this case
-// the IPv6 steps are left out and the other steps are made. When IPv6 becomes available, Restore
-// makes the missing steps.
+// A host may lack IPv6, or may have disabled it on all interfaces or on new ones. On such a
+// host, the IPv6 steps are left out and the other steps are made. When IPv6 becomes available,
+// Restore makes the steps that were left out.
 
 // mostNamed bounds the number of missing steps that a warning names.
 const mostNamed = 4
@@ -30,15 +30,15 @@ func is6(v step) bool {
 }
 
 // familyOff reports whether an error means that IPv6 is disabled. If IPv6 is disabled on an
-// interface, the error is EACCES (net.ipv6.conf.*.disable_ipv6). The other errors mean that the
-// kernel has no IPv6 (ipv6.disable=1). If a capability is missing, the error is EPERM, which
-// does not count.
+// interface, the error is EACCES (net.ipv6.conf.*.disable_ipv6). EOPNOTSUPP and EAFNOSUPPORT
+// mean that the kernel has no IPv6 (ipv6.disable=1). A missing capability gives EPERM, for which
+// familyOff returns false.
 func familyOff(err error) bool {
 	return slices.ContainsFunc([]error{unix.EACCES, unix.EOPNOTSUPP, unix.EAFNOSUPPORT},
 		func(e error) bool { return errors.Is(err, e) })
 }
 
-// try makes a step, and records an IPv6 step as absent while IPv6 is disabled. An absent step is
+// try makes a step, or records it as absent if IPv6 is disabled. For an absent step, try returns
 // no error.
 func (s *State) try(v step) error {
 	err := v.do(s.nl)
@@ -60,7 +60,7 @@ func permitted(err error) error {
 	return err
 }
 
-// warnAbsent adds a warning that names the steps that were left out since the last
+// warnAbsent adds a warning with the names of the steps that were left out since the last
 // warning.
 func (s *State) warnAbsent() {
 	var names []string

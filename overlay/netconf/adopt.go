@@ -9,8 +9,8 @@ import (
 )
 
 // Adopt returns the state of an interface that an earlier process configured by the same plan.
-// So Revert also undoes the changes of that process. The parameter fwMark is the earlier
-// State.FwMark.
+// Revert can therefore undo the changes of that process, too. The parameter fwMark is
+// State.FwMark of the earlier process.
 func Adopt(p Plan, fwMark uint32) (*State, error) {
 	if err := p.check(); err != nil {
 		return nil, err
@@ -34,8 +34,9 @@ func Adopt(p Plan, fwMark uint32) (*State, error) {
 	return s, nil
 }
 
-// adopted lists the steps that the earlier process has made. Steps on the interface are computed
-// from the plan. Routes and rules with a chosen table or priority are read from the state file.
+// adopted lists the steps that the earlier process has made. adopted computes the steps on the
+// interface from the plan. adopted reads routes and rules with a chosen table or priority from
+// the state file.
 func adopted(p Plan, link netlink.Link, l left) (steps []step) {
 	for _, a := range p.Addresses {
 		steps = append(steps, addressStep{link: link, prefix: a})

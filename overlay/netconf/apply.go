@@ -35,8 +35,8 @@ type State struct {
 // Index returns the index of the interface. Renaming the interface does not change its index.
 func (s *State) Index() int { return s.index }
 
-// Apply makes all steps of the plan. If a step fails, the earlier steps are undone, and the
-// error names the failed step. Before the first step, settings are removed that an earlier
+// Apply makes all steps of the plan. If a step fails, Apply undoes the earlier steps, and the
+// error names the failed step. Before the first step, Apply removes settings that an earlier
 // process left in the plan's state file.
 func Apply(p Plan) (*State, error) {
 	if err := p.check(); err != nil {
@@ -58,8 +58,8 @@ func Apply(p Plan) (*State, error) {
 
 // newState opens the netlink socket and finds the interface of the plan.
 func newState(p Plan, mark uint32) (*State, error) {
-	// All steps share one socket, so that a process without free descriptors can still
-	// undo them.
+	// All steps share one netlink socket, so that a process without free descriptors can still undo
+	// them.
 	nl, err := netlink.NewHandle(unix.NETLINK_ROUTE)
 	if err != nil {
 		return nil, err
@@ -94,8 +94,8 @@ func (s *State) apply(p Plan, link netlink.Link) error {
 	return nil
 }
 
-// plan lists the steps in order: routes follow the step that brings the interface up, and a rule
-// follows its route.
+// plan lists the steps of a plan in order: routes follow the step that brings the interface up,
+// and a rule follows its route.
 func (s *State) plan(p Plan, link netlink.Link) ([]step, error) {
 	attrs := link.Attrs()
 	steps := []step{quietStep{link: link}, redirectStep{link}}
@@ -169,9 +169,9 @@ func keepsAll(other, link string) string {
 	return other + " has routes for all addresses that are narrower than a default route: packets without another route stay in " + other + ", and do not go through " + link + ", until those routes are gone"
 }
 
-// Revert undoes the steps of Apply, last step first. If a change is already gone, for instance
-// with the interface, this is no error. The state file is removed, unless Revert fails: then
-// Recover needs it.
+// Revert undoes the steps of Apply, last step first. A change that is already gone, for instance
+// with the interface, is no error. Revert removes the state file if it succeeds, and leaves the
+// file for Recover if it fails.
 func (s *State) Revert() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

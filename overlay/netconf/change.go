@@ -10,11 +10,12 @@ import (
 )
 
 // Change replaces the addresses, routes and policy rules of the interface with those of another
-// plan. New settings are added first, then old ones are removed; common ones are not touched.
-// Link, MTU, table and mark must be the same as in the applied plan.
+// plan. Change first adds new settings, then removes old ones, and does not touch common ones.
+// The link, MTU, table and mark must be the same as in the applied plan.
 //
-// If the plan needs a new mark for outer packets, function marked is called with it before the
-// first route is added. If a step or marked fails, all settings remain unchanged.
+// If the plan needs a new mark for outer packets, Change calls the function marked with it
+// before the first route is added. If a step or the function marked fails, all settings remain
+// unchanged.
 func (s *State) Change(p Plan, marked func(mark uint32) error) error {
 	if err := p.check(); err != nil {
 		return err
@@ -32,7 +33,7 @@ func (s *State) Change(p Plan, marked func(mark uint32) error) error {
 	if len(add)+len(drop) == 0 {
 		return nil
 	}
-	// As in Apply, the state file is written before the first step.
+	// The state file is written before the first step, as in Apply.
 	if err := s.keep(append(slices.Clone(s.done), add...)); err != nil {
 		return err
 	}
@@ -100,9 +101,9 @@ func (s *State) extend(steps []step) error {
 	return nil
 }
 
-// shrink undoes the given steps. If an address is removed, the kernel may also remove other
-// addresses of the subnet, and after the last address all routes. So the remaining addresses and
-// routes are added again.
+// shrink undoes the given steps. When an address is removed, the kernel may also remove other
+// addresses of the subnet, and after the last address all routes. shrink therefore adds the
+// remaining addresses and routes again.
 func (s *State) shrink(drop []step) error {
 	var errs []error
 	addresses := false

@@ -12,7 +12,7 @@ import (
 const metric6 = 1024
 
 // Existing returns an error for each route that the kernel would refuse now, because the same
-// route exists on another interface. The plan need not be applied.
+// route exists on another interface. The plan need not be applied yet.
 func (p Plan) Existing() (all []*RouteError) {
 	table := cmp.Or(p.Table.ID, tableMain)
 	plain, _ := p.routes()

@@ -7,9 +7,9 @@ import (
 )
 
 // Tunnel returns the name of the interface with the given index if a VPN owns it, and ""
-// otherwise. A VPN encapsulates its packets and sends them through another interface. Other
-// tunnels (DS-Lite, 6in4) and TAP devices (containers) count as uplinks, because they may be a
-// host's only ones.
+// otherwise. A VPN encapsulates packets and sends them through another interface. Other tunnels
+// (DS-Lite, 6in4) and TAP devices (containers) count as uplinks, because they may be a host's
+// only ones.
 func Tunnel(index int) string {
 	link, err := netlink.LinkByIndex(index)
 	if err != nil {
@@ -54,7 +54,7 @@ func heir(v6 bool) (index int, name string) {
 
 // halves reports whether default traffic follows routes of the main table that are narrower than
 // a default route, such as 0.0.0.0/1 and 128.0.0.0/1. Such routes have precedence over this
-// tunnel, whose rules skip only routes of length 0 in the main table.
+// tunnel's, whose rules skip only routes of length 0 in the main table.
 func halves(v6 bool) bool {
 	to := nowhere[0]
 	if v6 {
@@ -68,9 +68,9 @@ func halves(v6 bool) bool {
 	return bits > 0
 }
 
-// Overtaken returns the tunnel that carries the traffic of this tunnel's default routes instead,
-// or "" if there is none. If no tunnel carries that traffic, another program removed the policy
-// rules, and Restore adds them again.
+// Overtaken returns the tunnel that carries the traffic for this tunnel's default routes
+// instead, or "" if there is none. If no other tunnel carries that traffic, another program
+// removed the policy rules, and Restore adds them again.
 func (s *State) Overtaken() string {
 	for _, v6 := range s.defaults() {
 		if index, name := heir(v6); index != 0 && index != s.index {

@@ -18,14 +18,15 @@ type Outer struct {
 	What string // a name for messages
 }
 
-// rulesMost bounds the marks that are checked in each address family. Each check requests a
-// route from the kernel, and a host has only a few marks.
+// rulesMost bounds the marks that are checked in each address family. Each check of a mark
+// requests a route from the kernel, and a host has only a few marks.
 const rulesMost = 64
 
 // MarkedPackets returns the packets that a policy rule of this host keeps out of a tunnel
-// because of their mark. VPNs protect their outer packets with such rules: wg-quick(8) and
-// srdtun have "not from all fwmark MARK lookup TABLE"; Tailscale has "from all fwmark MARK
-// lookup main". Parameter own is the mark of this tunnel's packets, and name is its interface.
+// because of their mark. VPNs protect their outer packets with policy rules for a mark. For
+// wg-quick(8) and srdtun the rule is "not from all fwmark MARK lookup TABLE", for Tailscale
+// "from all fwmark MARK lookup main". The parameter own is the mark of this tunnel's packets,
+// and name is its interface.
 func MarkedPackets(own uint32, name string) (v []Outer) {
 	for _, f := range families {
 		rules, _ := dump(func() ([]netlink.Rule, error) { return netlink.RuleList(f) }) // without a family it has no rules
@@ -41,7 +42,7 @@ func MarkedPackets(own uint32, name string) (v []Outer) {
 }
 
 // markedBy returns the packets that a policy rule keeps out of a tunnel. The field What names
-// the tunnel whose default route is in the rule's table, if there is one.
+// the tunnel with the default route in the rule's table, if there is one.
 func markedBy(r netlink.Rule, family int) (Outer, bool) {
 	if r.Mark == 0 || r.Src != nil || r.Dst != nil || r.IifName != "" {
 		return Outer{}, false
@@ -87,8 +88,8 @@ func describe(tunnel string, mark uint32) string {
 	return fmt.Sprintf("packets with the mark %#x, which a rule keeps out of tunnels,", mark)
 }
 
-// Destination returns the address to which the packets are sent, or an example if they go
-// anywhere.
+// Destination returns the address to which the packets are sent, or an example address if they
+// are sent anywhere.
 func (o Outer) Destination() netip.Addr { return o.to() }
 
 // to returns a destination address for a route request to the kernel.
@@ -114,14 +115,14 @@ func (o Outer) route(match bool) (netlink.Route, bool) {
 	return v[0], true
 }
 
-// Interface returns the index of the interface through which the kernel routes the packets now,
+// Interface returns the index of the interface through which the kernel now routes the packets,
 // or 0.
 func (o Outer) Interface() int {
 	r, _ := o.route(false)
 	return r.LinkIndex
 }
 
-// Takes reports whether the packets would enter the tunnel after a plan is applied.
+// Takes reports whether the packets o would enter the tunnel after the plan is applied.
 func (p Plan) Takes(o Outer) bool {
 	match, ok := o.route(true)
 	if !ok {

@@ -1,20 +1,21 @@
 // Package netconf adds addresses, routes and policy rules for the tunnel's interface, and
 // removes them later.
 //
-// Apply makes all changes or none. Two kinds of settings outlive a killed process: policy rules,
-// and routes in tables other than main while the interface exists. Apply writes these settings
-// to a state file before it makes them, so that Recover can remove them.
+// Apply makes all changes of a plan or none. Two kinds of settings outlive a killed process:
+// policy rules, and routes in tables other than main while the interface exists. Apply writes
+// these settings to a state file before it makes them, so that Recover can remove them.
 //
-// With table "auto", a default route is set up as wg-quick(8) does. The default route is in a
-// routing table of its own. A policy rule sends packets without the outer packets' mark to that
+// With table "auto", a default route is set up as wg-quick(8) does. That default route is in a
+// routing table of its own. A policy rule sends packets without the outer packets' mark to this
 // table. A preceding rule gives precedence to all routes of the main table except its default
 // route:
 //
 //	32764: from all lookup main suppress_prefixlength 0
 //	32765: not from all fwmark 0xca6c lookup 51564
 //
-// All tunnels with a default route share the mark, and each has its own table. If there are
-// several such tunnels, the rules of the last one come first, so it gets the inner packets.
+// All tunnels with a default route share one mark, and each has its own table. If there are
+// several such tunnels, the rules of the last one come first, so the last one gets the inner
+// packets.
 package netconf
 
 import (
@@ -34,15 +35,15 @@ type Plan struct {
 	StateFile string // from StatePath
 }
 
-// Table chooses the routing table. The zero value means "auto": the main table, and for a
-// default route a table of its own with policy rules.
+// Table selects the routing table for the tunnel's routes. The zero value of Table means "auto":
+// the main table, and for a default route a table of its own with policy rules.
 type Table struct {
 	Off bool   // no routes at all
 	ID  uint32 // if not 0: all routes go to this table, without rules
 }
 
-// tableMain is RT_TABLE_MAIN. The highest number that rtnetlink(7) and iproute2 reserve is
-// tableReserved.
+// tableMain is RT_TABLE_MAIN. The constant tableReserved is the highest number that rtnetlink(7)
+// and iproute2 reserve.
 const (
 	tableMain     = 254
 	tableReserved = 255

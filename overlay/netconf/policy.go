@@ -12,15 +12,15 @@ import (
 
 const (
 	// sharedMark is the mark of the outer packets of all tunnels with a default route, and of
-	// wg-quick(8)'s first tunnel. Each tunnel's rule exempts packets with this mark, so no tunnel
-	// routes another's outer packets as inner packets. Tailscale likewise marks packets that must
-	// bypass its rules.
+	// wg-quick(8)'s first tunnel. Each tunnel's policy rule exempts packets with this mark, so no
+	// tunnel routes another's outer packets as inner packets. Tailscale likewise marks packets that
+	// must bypass its rules.
 	sharedMark = wgquick.Mark
 	// tableTries bounds the search for an unused routing table. No host has that many tunnels with
 	// a default route.
 	tableTries = 256
-	// firstTable is the number of the first table that is tried. The search ends before the table
-	// of wg-quick(8)'s first tunnel, whose number is its mark.
+	// firstTable is the number of the first routing table that is tried. The search ends before the
+	// table of wg-quick(8)'s first tunnel, which has the number of its mark.
 	firstTable = sharedMark - tableTries
 )
 
@@ -33,8 +33,8 @@ type policy struct {
 	mark  uint32
 }
 
-// choosePolicy returns the configured mark, or the shared one, with a free routing table. Like
-// wg-quick(8), it prefers the table whose number is the configured mark.
+// choosePolicy returns the configured mark, or the shared mark, and a free routing table. Like
+// wg-quick(8), choosePolicy prefers the table whose number is the configured mark.
 func choosePolicy(mark uint32) (policy, error) {
 	used, err := ruledTables()
 	if err != nil {
@@ -99,8 +99,8 @@ func emptyTable(id uint32) (bool, error) {
 	return true, nil
 }
 
-// steps returns the steps for one default route. The first step is the route, so that the rules
-// never lead to an empty table.
+// steps returns the steps for one default route. The route comes first, so that the rules never
+// lead to an empty table.
 func (p policy) steps(dst netip.Prefix, link netlink.Link) (routeStep, []ruleStep, error) {
 	v6 := dst.Addr().Is6()
 	top, err := topPriority(family(dst.Addr()))
@@ -109,17 +109,17 @@ func (p policy) steps(dst netip.Prefix, link netlink.Link) (routeStep, []ruleSte
 	}
 	route := routeStep{Prefix: dst, Table: p.table, Link: link.Attrs().Name, Index: link.Attrs().Index}
 	// The rule that suppresses the default route is added first. Otherwise packets to the host's
-	// own subnets would enter the tunnel until that rule is added.
+	// own subnets would enter the tunnel until the rule is added.
 	return route, []ruleStep{
 		{V6: v6, Priority: top - 2, Table: tableMain, Suppress: true},
 		{V6: v6, Priority: top - 1, Table: p.table, NotMark: p.mark},
 	}, nil
 }
 
-// topPriority returns the lowest priority number of all policy rules except 0, which is the rule
-// of the local table. To a rule without a number, the kernel assigns the number below that
-// (fib_default_rule_pref in net/core/fib_rules.c). Here the numbers must be known in advance,
-// because the state file is written before the rules are added.
+// topPriority returns the lowest priority number of all policy rules, except 0 for the local
+// table. To a rule without a number, the kernel assigns the next lower number
+// (fib_default_rule_pref in net/core/fib_rules.c). The numbers must be known in advance, because
+// the state file is written before the rules are added.
 func topPriority(family int) (int, error) {
 	rules, err := dump(func() ([]netlink.Rule, error) { return netlink.RuleList(family) })
 	if err != nil && !(family == netlink.FAMILY_V6 && familyOff(err)) {

@@ -35,19 +35,19 @@ func (s redirectStep) do(*netlink.Handle) error {
 	conf := spec.AddRtAttr(unix.AF_INET, nil).AddRtAttr(inetConf, nil)
 	conf.AddRtAttr(sendRedirects, nl.Uint32Attr(0))
 	req.AddData(spec)
-	// If the kernel refuses the setting, it sends redirects, which do little harm.
+	// If the kernel refuses the setting, the kernel sends redirects, which do little harm.
 	_, _ = req.Execute(unix.NETLINK_ROUTE, 0)
 	return nil
 }
 
-// undo does nothing, because the setting ends with the interface.
+// undo does nothing, because the redirect setting ends with the interface.
 func (s redirectStep) undo(*netlink.Handle) error { return nil }
 
 // allowNoRedirects makes the interface's own send_redirects setting effective. The kernel sends
-// redirects if the interface's setting or the setting of "all" is on. So allowNoRedirects turns
-// the setting of "all" off. Other interfaces keep their own settings. The setting of "all" stays
-// off after the tunnel's end, as with WireGuard. If this fails and the host forwards packets, a
-// warning is returned.
+// redirects if the interface's setting or the setting of "all" is on. allowNoRedirects therefore
+// turns the setting of "all" off. Other interfaces keep their own settings. The setting of "all"
+// stays off after the tunnel's end, as with WireGuard. If this fails and the host forwards
+// packets, allowNoRedirects returns a warning.
 func allowNoRedirects(link string) []string {
 	const all = sysctlIPv4 + "conf/all/send_redirects"
 	if v, err := os.ReadFile(all); err != nil || strings.TrimSpace(string(v)) == "0" {

@@ -19,18 +19,18 @@ type Restored struct {
 	Fault error    // of settings that could not be made; nil: none
 }
 
-// restorer is a step that other programs may undo while the interface exists.
+// restorer is a step whose change other programs may undo while the interface exists.
 type restorer interface {
-	// restore repeats the step if its change is missing, and returns its name for messages.
+	// restore repeats the step if its change is missing, and returns the step's name for messages.
 	restore(nl *netlink.Handle) (name string, missing bool, err error)
 	label() string
 }
 
-// Restore adds those settings of Apply that another program has removed. If an interface is set
-// down and up, its routes and its IPv6 addresses are removed. If its addresses are flushed, the
-// routes are removed as well. Some network managers remove rules of other programs. If another
-// route or interface has taken the place of a setting, Restore leaves it alone. After Revert,
-// Restore does nothing.
+// Restore repeats those changes of Apply that another program has undone. If an interface is set
+// down and up, its routes and its IPv6 addresses are removed. If an interface's addresses are
+// flushed, its routes are removed as well. Some network managers remove rules of other programs.
+// Restore leaves a setting alone if another route or interface has taken its place. After
+// Revert, Restore does nothing.
 func (s *State) Restore() (r Restored) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -21,7 +21,7 @@ const stateVersion = 1
 func StatePath(name string) (string, error) { return rundir.Path(name, rundir.State) }
 
 // Recover removes the settings that a killed daemon of interface name left behind. No daemon of
-// that name may be running; the caller holds the interface's lock.
+// that name may be running, so the caller must hold the interface's lock.
 func Recover(name string) error {
 	path, err := StatePath(name)
 	if err != nil {
@@ -39,8 +39,8 @@ type left struct {
 	Rules     []ruleStep  `json:"rules"`
 }
 
-// leftovers returns the steps whose settings can outlive the process. Routes of the main table
-// vanish with the interface, so they are left out.
+// leftovers returns the steps whose settings can outlive the process. leftovers omits routes of
+// the main table, because they vanish with the interface.
 func leftovers(steps []step) left {
 	l := left{Version: stateVersion, Namespace: namespace(), Boot: rundir.Boot()}
 	for _, s := range steps {
@@ -109,14 +109,14 @@ func parseLeft(path string, data []byte) (left, error) {
 }
 
 // elsewhere reports whether the state file comes from another network namespace or another boot.
-// In that case, equal routes and rules may belong to other programs. Files of an earlier version
+// If so, equal routes and rules may belong to other programs. State files of an earlier version
 // do not contain the boot's identifier.
 func (l left) elsewhere() bool {
 	return l.Namespace != namespace() || l.Boot != "" && l.Boot != rundir.Boot()
 }
 
-// remove removes the rules in the state file, then the routes in their tables. In another
-// namespace or after another boot, nothing is removed.
+// remove removes the rules in the state file, then the routes in their tables. remove does
+// nothing in another network namespace or after another boot.
 func (l left) remove() error {
 	if l.elsewhere() {
 		return nil

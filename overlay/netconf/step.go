@@ -30,8 +30,8 @@ func (s mtuStep) do(nl *netlink.Handle) error {
 
 func (s mtuStep) undo(nl *netlink.Handle) error { return ignoreGone(nl.LinkSetMTU(s.link, s.was)) }
 
-// quietStep disables the link-local IPv6 address of the interface, and its router solicitations.
-// An idle tunnel must send nothing, and no peer would accept that address as a source.
+// quietStep prevents the interface's link-local IPv6 address and its router solicitations. An
+// idle tunnel must send nothing, and no peer would accept the link-local address as a source.
 // WireGuard's interfaces have no link-local address either.
 type quietStep struct{ link netlink.Link }
 
@@ -44,11 +44,10 @@ func (s quietStep) do(nl *netlink.Handle) error {
 	return nil
 }
 
-// undo does nothing, because the setting ends with the interface and has no visible effect.
+// undo does nothing, because this setting ends with the interface and has no visible effect.
 func (s quietStep) undo(*netlink.Handle) error { return nil }
 
-// upStep brings an interface up. An interface that was already up stays up when the step is
-// undone.
+// upStep brings an interface up. Undoing the step leaves an interface up that was already up.
 type upStep struct {
 	link  netlink.Link
 	wasUp bool
@@ -95,7 +94,7 @@ func (s addressStep) undo(nl *netlink.Handle) error { return ignoreGone(nl.AddrD
 
 // addressOwner returns the name of the interface that already has the address of p, or "".
 // Several interfaces may share a single-host address (/32, /128), as unnumbered point-to-point
-// links do. If the prefix is shorter, the two connected routes would conflict.
+// links do. With a shorter prefix, the connected routes of two interfaces would conflict.
 func addressOwner(nl *netlink.Handle, p netip.Prefix, index int) (string, error) {
 	a, err := addressOn(nl, p, index)
 	if a == nil || err != nil {
@@ -123,7 +122,8 @@ func addressOn(nl *netlink.Handle, p netip.Prefix, index int) (*netlink.Addr, er
 	return nil, nil
 }
 
-// routeStep adds a route through an interface. Exported fields are stored in the state file.
+// routeStep adds a route through an interface. The exported fields of a routeStep are stored in
+// the state file.
 type routeStep struct {
 	Prefix netip.Prefix `json:"prefix"`
 	Table  uint32       `json:"table"`
@@ -190,7 +190,7 @@ func (s routeStep) owner(nl *netlink.Handle) string {
 }
 
 func (s routeStep) undo(nl *netlink.Handle) error {
-	// A later interface may get the same index. The index and the name together identify the
+	// A later interface may get the index of an earlier one. Index and name together identify an
 	// interface.
 	var none netlink.LinkNotFoundError
 	switch link, err := nl.LinkByIndex(s.Index); {
@@ -204,8 +204,8 @@ func (s routeStep) undo(nl *netlink.Handle) error {
 	return ignoreGone(nl.RouteDel(s.route()))
 }
 
-// ruleStep adds a policy rule for one address family. Exported fields are stored in the state
-// file; together they distinguish the rule from any other.
+// ruleStep adds a policy rule for one address family. The exported fields of a ruleStep are
+// stored in the state file, and together distinguish the rule from any other.
 type ruleStep struct {
 	V6       bool   `json:"v6"`
 	Priority int    `json:"priority"`

@@ -17,7 +17,7 @@ import (
 const watchBuffer = 1 << 20
 
 // groups are the multicast groups for settings that Restore restores (rtnetlink(7)). The groups
-// in ruleGroups cover only rules.
+// in ruleGroups have messages about rules only.
 var (
 	groups = append([]uint{
 		unix.RTNLGRP_LINK, unix.RTNLGRP_IPV4_IFADDR, unix.RTNLGRP_IPV6_IFADDR, unix.RTNLGRP_IPV4_ROUTE, unix.RTNLGRP_IPV6_ROUTE,
@@ -43,7 +43,8 @@ func watch(groups []uint, w Watcher) (*Watcher, error) {
 	if err != nil {
 		return nil, os.NewSyscallError("socket", err)
 	}
-	// An error is ignored: a smaller buffer overflows sooner, and an overflow counts as a change.
+	// An error is ignored, because a smaller buffer only overflows sooner, and an overflow counts
+	// as a change.
 	_ = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUF, watchBuffer)
 	err = unix.Bind(fd, &unix.SockaddrNetlink{Family: unix.AF_NETLINK})
 	for _, g := range groups {
@@ -59,17 +60,17 @@ func watch(groups []uint, w Watcher) (*Watcher, error) {
 	return &w, nil
 }
 
-// Close closes the socket, which ends Wait.
+// Close closes the netlink socket, which ends Wait.
 func (w *Watcher) Close() error { return w.file.Close() }
 
 // Wait returns true when a relevant message arrives, or when the time until is reached. If ctx
-// has ended, the result is false.
+// has ended, Wait returns false.
 func (w *Watcher) Wait(ctx context.Context, until time.Time) bool {
 	if w.file.SetReadDeadline(until) != nil {
 		return false
 	}
-	// This deadline must be set after the one above, which would replace it. Setting it fails only
-	// if the file is closed already.
+	// This read deadline must be set after the one above, which would replace it. Setting the
+	// deadline fails only if the file is closed already.
 	stop := context.AfterFunc(ctx, func() { _ = w.file.SetReadDeadline(time.Unix(1, 0)) })
 	defer stop()
 	raw, err := w.file.SyscallConn()
@@ -103,8 +104,8 @@ func (w *Watcher) Wait(ctx context.Context, until time.Time) bool {
 	return false
 }
 
-// fromKernel reports whether the kernel sent a message; a program's message has its socket's
-// number.
+// fromKernel reports whether the kernel sent a message: a message from a program has the number
+// of its socket.
 func fromKernel(from unix.Sockaddr) bool {
 	a, ok := from.(*unix.SockaddrNetlink)
 	return ok && a.Pid == 0

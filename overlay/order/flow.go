@@ -9,8 +9,8 @@ type flow struct {
 	late  *lates  // incomplete frames behind next; nil: none
 }
 
-// get returns the partial frame with number seq, or nil. The distance from the next frame to seq
-// is less than maxAhead.
+// get returns the partial frame with number seq, or nil. The number seq must be less than
+// maxAhead above the number of the next frame.
 func (fl *flow) get(seq uint32) *partial {
 	if fl.win == nil {
 		return nil
@@ -26,7 +26,7 @@ func (fl *flow) first() (seq uint32, ok bool) {
 	return fl.win.first(fl.next)
 }
 
-// put stores p in its flow under its number.
+// put stores the partial frame p in its flow under its number.
 func (g *Reassembler) put(p *partial) {
 	fl := p.flow
 	if fl.win == nil {
@@ -46,7 +46,8 @@ func (g *Reassembler) put(p *partial) {
 	fl.count++
 }
 
-// remove removes p from its flow, and frees the page and the window that become empty.
+// remove removes the partial frame p from its flow, and frees the page and the window that
+// become empty.
 func (g *Reassembler) remove(p *partial) {
 	fl := p.flow
 	i := p.seq / pagePlaces % windowPages

@@ -42,13 +42,15 @@ func (h *header) put(b *srd.Imm) {
 	b[12] = f
 }
 
-// Begins reports whether m carries the beginning of a frame, which contains the inner headers.
+// Begins reports whether the message m carries the beginning of a frame, where the inner headers
+// are.
 func Begins(m *srd.Message) bool {
 	h, ok := parse(&m.Imm)
 	return ok && h.offset == 0
 }
 
-// parse decodes an immediate. The result ok is false if no Segmenter can have written it.
+// parse decodes an immediate into a header. If no Segmenter can have written the immediate,
+// parse returns false.
 func parse(b *srd.Imm) (h header, ok bool) {
 	f := b[12]
 	h = header{

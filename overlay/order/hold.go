@@ -8,21 +8,21 @@ import (
 
 const (
 	// holdRounds is the time, in round trips, for which a frame waits on paths with long round
-	// trips. The sender repairs a message for 4 round trips, so 5 round trips suffice.
+	// trips. The sender repairs a message for 4 round trips, so a frame waits for 5.
 	holdRounds = 5
 	// MostHold bounds the wait of a frame for any round trip: even on a path to the Moon, Linux's
 	// TCP times out within a second.
 	MostHold = time.Second
 	// partLife is the lifetime of the entry of a frame that is incomplete, given up, or delivered
-	// ahead of an earlier one. If a complete frame waits behind the entry, its lifetime ends
-	// sooner. The sender repairs a message for a second or for four round trips. If nothing arrives
-	// for longer, the sender gave up without a tombstone, for instance because its process ended.
+	// ahead of an earlier one. If a complete frame waits behind that entry, the lifetime ends
+	// sooner. The sender repairs a message for a second or for four round trips. A sender that is
+	// silent for longer gave up without a tombstone, for instance because its process ended.
 	partLife = 10 * time.Second
 )
 
 // HoldFor returns how long a frame waits for an earlier one, given the smoothed round trip rtt.
-// If the round trip is unknown, rtt is 0. The result is the configured minimum, or more on paths
-// whose sender repairs messages for longer.
+// If the round trip is unknown, rtt is 0. HoldFor returns the configured minimum, or more on
+// paths whose sender repairs messages for longer.
 func HoldFor(least, rtt time.Duration) time.Duration {
 	return max(least, min(holdRounds*rtt, MostHold))
 }
@@ -56,9 +56,9 @@ func (g *Reassembler) Advance(now mono.Time) {
 	g.account()
 }
 
-// skip makes frame number to the next frame of fl, and continues from there. Complete frames
-// before it are delivered, and the others are given up. The result is the number of skipped
-// gaps.
+// skip makes the frame with number to the next frame of flow fl, and continues from there. skip
+// delivers complete frames before that number, and gives up the others. skip returns the number
+// of skipped gaps.
 func (g *Reassembler) skip(now mono.Time, fl *flow, to uint32) (gaps uint64) {
 	inGap := false
 	for fl.next != to {
@@ -86,8 +86,7 @@ func (g *Reassembler) skip(now mono.Time, fl *flow, to uint32) (gaps uint64) {
 	return gaps
 }
 
-// pass handles a partial frame that is next in order or was given up, and is no longer in its
-// window.
+// pass handles a partial frame that is next in order or was given up, and has left its window.
 func (g *Reassembler) pass(now mono.Time, p *partial) {
 	if !p.done() {
 		g.keepLate(now, p)
@@ -108,9 +107,9 @@ func (g *Reassembler) pass(now mono.Time, p *partial) {
 	g.release(p)
 }
 
-// relieve frees memory while more is held than allowed. The oldest gap for which frames wait is
-// given up first, which loses no data. Then late frames are dropped, and then incomplete ones,
-// oldest first.
+// relieve frees memory while more is held than allowed. relieve first gives up the oldest gap
+// for which frames wait, which loses no data. relieve then drops late frames, and then
+// incomplete ones, oldest first.
 func (g *Reassembler) relieve(now mono.Time) {
 	most := g.share()
 	n := &g.stats.Overflow

@@ -33,8 +33,9 @@ func (l *lates) find(seq uint32) *partial {
 	return nil
 }
 
-// keepLate moves p, which the flow no longer waits for, to the late frames of the flow. If its
-// missing part arrives, the frame is delivered late, which is better than a loss.
+// keepLate moves the partial frame p, for which its flow no longer waits, to the late frames of
+// the flow. If its missing part arrives, the late frame is delivered, which is better than a
+// loss.
 func (g *Reassembler) keepLate(now mono.Time, p *partial) {
 	fl := p.flow
 	if fl.late != nil && fl.late.n == maxLate {

@@ -2,9 +2,10 @@ package order
 
 import "github.com/srdtun/srdtun/overlay/frame"
 
-// These are the sizes in bytes that Go's allocator uses for each type, rounded up to its size
-// classes (runtime/sizeclasses.go). A test compares these numbers with the allocator's. With
-// wrong sizes, a peer could choose messages that take more memory than is counted.
+// These constants are the sizes in bytes that Go's allocator uses for each type, rounded up to
+// its size classes (runtime/sizeclasses.go). A test compares these constants with the
+// allocator's sizes. With wrong sizes, a peer could choose messages that take more memory than
+// is counted.
 const (
 	partialBytes = 96
 	spansBytes   = 160
@@ -14,8 +15,8 @@ const (
 	frameBytes   = 96 // of a frame.Frame itself, besides its buffer
 )
 
-// With this many spare objects, everyday reordering allocates nothing. The spare objects take
-// some 100 KB while frames are held, and a tenth of that otherwise.
+// With this number of spare objects, everyday reordering allocates nothing. The spare objects
+// take some 100 KB while frames are held, and a tenth of that otherwise.
 const (
 	sparePartials = 512
 	spareSpans    = 64
@@ -62,7 +63,8 @@ func (g *Reassembler) acquire(fl *flow, seq uint32) *partial {
 	return p
 }
 
-// release adds p to the spare objects. Before the call, p must be removed from its flow.
+// release clears the partial frame p and adds it to the spare objects. Before the call, p must
+// have been removed from its flow.
 func (g *Reassembler) release(p *partial) {
 	p.leave()
 	g.drop(p)
@@ -79,7 +81,7 @@ func (g *Reassembler) release(p *partial) {
 	}
 }
 
-// alloc allocates the frame into which p is reassembled.
+// alloc allocates the frame into which the partial frame p is reassembled.
 func (g *Reassembler) alloc(p *partial, h *header) {
 	p.frame = g.cfg.Alloc(int(h.length))
 	p.frame.Facts, p.frame.Flow = h.facts, uint32(h.slot)
@@ -87,7 +89,7 @@ func (g *Reassembler) alloc(p *partial, h *header) {
 	g.memory += room(p.frame)
 }
 
-// detach removes the frame from p and returns it.
+// detach removes the frame from the partial frame p and returns it.
 func (g *Reassembler) detach(p *partial) *frame.Frame {
 	f := p.frame
 	g.stats.HeldBytes -= len(f.Data)
@@ -96,7 +98,7 @@ func (g *Reassembler) detach(p *partial) *frame.Frame {
 	return f
 }
 
-// drop releases the frame of p, if p has one.
+// drop releases the frame of the partial frame p, if p has one.
 func (g *Reassembler) drop(p *partial) {
 	if p.frame != nil {
 		g.detach(p).Release()

@@ -43,7 +43,8 @@ func (p *partial) whole() bool {
 	return p.frame != nil && p.n == 1 && p.room()[0] == span{0, uint16(len(p.frame.Data))}
 }
 
-// room returns the array for the pieces of p. The first p.n elements contain pieces, in order.
+// room returns the array for the pieces of the partial frame p. The first p.n elements contain
+// pieces, in order.
 func (p *partial) room() []span {
 	if p.many != nil {
 		return p.many[:]
@@ -51,7 +52,7 @@ func (p *partial) room() []span {
 	return p.few[:]
 }
 
-// full reports whether all elements of the array contain pieces.
+// full reports whether all elements of the array of pieces are in use.
 func (p *partial) full() bool { return int(p.n) == len(p.room()) }
 
 // add adds the piece from..to, and reports whether this was possible. A piece must not overlap
@@ -93,7 +94,7 @@ type list struct {
 	n          int
 }
 
-// push removes p from its list and appends it to list l.
+// push removes the partial frame p from its list and appends it to list l.
 func (l *list) push(now mono.Time, p *partial) {
 	p.leave()
 	p.since, p.on, p.prev = now, l, l.tail
@@ -106,7 +107,7 @@ func (l *list) push(now mono.Time, p *partial) {
 	l.n++
 }
 
-// leave removes p from its list.
+// leave removes the partial frame p from its list.
 func (p *partial) leave() {
 	l := p.on
 	if l == nil {

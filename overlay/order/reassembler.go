@@ -9,29 +9,30 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// Limits of a Reassembler.
+// These constants are the limits of a Reassembler.
 const (
-	// DefaultHold is the default of the time for which a frame waits for an earlier one. The sender
+	// DefaultHold is the default time for which a frame waits for an earlier one. The sender
 	// repairs or gives up every message within 150 ms, so a longer wait gains nothing. Linux's TCP
-	// would time out after 200 ms.
+	// would time out after 200 ms without progress.
 	DefaultHold = 150 * time.Millisecond
 	// DefaultHeldBytes bounds the memory for one peer's waiting and incomplete frames, in bytes: 50
 	// ms at 5 Gbit/s. With its flow numbers and spare objects, a peer takes at most 32 MiB. A
-	// peer's share may be smaller: see share.go.
+	// peer's share of the process's memory may be smaller: see share.go.
 	DefaultHeldBytes = 31 << 20
-	// keepReady bounds the capacity kept for ready frames, to the number that arrives in one round.
-	// After a long gap more frames may become ready at once, but this is rare.
+	// keepReady bounds the capacity that is kept for ready frames to the number of frames in one
+	// round. After a long gap more frames may become ready at once, but this is rare.
 	keepReady = 1024
 )
 
-// Config sets up a Reassembler. For zero fields the defaults apply.
+// Config has the settings of a Reassembler. For fields that are zero, the defaults apply.
 type Config struct {
 	Hold      time.Duration
 	HeldBytes int // of memory: the capacity of buffers, and the state beside them
-	// Budget bounds the memory of all peers together. Without a Budget there is no such limit.
+	// Budget bounds the memory of all peers together. Without a Budget, only the limit of each peer
+	// applies.
 	Budget *budget.Budget
-	// Least is the length of the shortest valid packet, in bytes. Shorter frames are
-	// dropped.
+	// Least is the length of the shortest valid packet, in bytes. The reassembler drops shorter
+	// frames.
 	Least int
 	// Alloc returns a frame with one reference and n bytes of Data.
 	Alloc func(n int) *frame.Frame
@@ -61,7 +62,7 @@ type Reassembler struct {
 	cfg   Config
 	flows bySlot[flow]
 
-	// Each partial frame is in one of these lists, oldest first.
+	// Each partial frame is in one of these lists, which are sorted by age.
 	parts list // in a window, incomplete or without its frame
 	waits list // in a window, complete, and waiting for an earlier one
 	lates list // among a flow's late frames
@@ -96,7 +97,7 @@ func (g *Reassembler) Stats() Stats {
 	return s
 }
 
-// Add processes a message that the transport delivered. The payload is copied, by m.Copies if
+// Add processes a message that the transport delivered. Add copies the payload, by m.Copies if
 // that is set.
 func (g *Reassembler) Add(now mono.Time, m *srd.Message) {
 	h, ok := parse(&m.Imm)
@@ -123,7 +124,7 @@ func (g *Reassembler) Add(now mono.Time, m *srd.Message) {
 	}
 }
 
-// build returns the frame of a message that contains a whole frame.
+// build returns the frame of a message that contains the whole frame.
 func (g *Reassembler) build(h *header, m *srd.Message) *frame.Frame {
 	f := g.cfg.Alloc(int(h.length))
 	f.Facts, f.Flow = h.facts, uint32(h.slot)
@@ -131,8 +132,8 @@ func (g *Reassembler) build(h *header, m *srd.Message) *frame.Frame {
 	return f
 }
 
-// at returns the partial frame with number seq, which is not late, and creates the frame if
-// needed. If the number is beyond the window, gaps are given up until the number fits.
+// at returns the partial frame with number seq, which must not be late, and creates it if
+// needed. If the number is beyond the window, at gives up gaps until the number fits.
 func (g *Reassembler) at(now mono.Time, fl *flow, seq uint32) *partial {
 	if seq-fl.next >= maxAhead {
 		g.stats.Overflow += g.skip(now, fl, seq-maxAhead+1)
@@ -146,7 +147,7 @@ func (g *Reassembler) at(now mono.Time, fl *flow, seq uint32) *partial {
 	return p
 }
 
-// fill copies a message into the partial frame p.
+// fill copies the payload of a message into the partial frame p.
 func (g *Reassembler) fill(p *partial, h *header, m *srd.Message) {
 	switch {
 	case p.void: // the frame's loss is counted already
@@ -168,7 +169,8 @@ func (g *Reassembler) fill(p *partial, h *header, m *srd.Message) {
 	}
 }
 
-// enter adds the piece from..to to p, and extends the array of pieces if needed.
+// enter adds the piece from..to to the partial frame p, and extends the array of pieces if
+// needed.
 func (g *Reassembler) enter(p *partial, from, to uint16) bool {
 	if p.many == nil && p.full() {
 		p.many = reuse(&g.spare.spans)
@@ -178,7 +180,7 @@ func (g *Reassembler) enter(p *partial, from, to uint16) bool {
 	return p.add(from, to)
 }
 
-// settle delivers the frames that have become deliverable after p was filled.
+// settle delivers the frames that became deliverable when p was filled.
 func (g *Reassembler) settle(now mono.Time, fl *flow, p *partial) {
 	if p.whole() && !p.frame.Facts.Ordered {
 		// A frame that needs no order is delivered at once, and its partial frame stays in the window.
@@ -193,7 +195,7 @@ func (g *Reassembler) settle(now mono.Time, fl *flow, p *partial) {
 	}
 }
 
-// run delivers the frames of fl in order, up to the next gap.
+// run delivers the frames of flow fl in order, up to the next gap.
 func (g *Reassembler) run(now mono.Time, fl *flow) {
 	for p := fl.get(fl.next); p != nil && p.done(); p = fl.get(fl.next) {
 		g.remove(p)
@@ -202,7 +204,7 @@ func (g *Reassembler) run(now mono.Time, fl *flow) {
 	}
 }
 
-// handOn delivers the frame of p.
+// handOn delivers the frame of the partial frame p.
 func (g *Reassembler) handOn(p *partial) { g.deliver(g.detach(p)) }
 
 func (g *Reassembler) deliver(f *frame.Frame) {
@@ -224,7 +226,7 @@ func (g *Reassembler) Pop() *frame.Frame {
 }
 
 // TakeReady appends the ready frames to dst, up to the first frame into which a goroutine is
-// still copying. That goroutine takes the remaining frames later.
+// still copying. The goroutine that is copying takes the remaining frames later.
 func (g *Reassembler) TakeReady(dst []*frame.Frame) []*frame.Frame {
 	n := 0
 	for n < len(g.ready) && g.ready[n].Settled() {
@@ -241,7 +243,7 @@ func (g *Reassembler) TakeReady(dst []*frame.Frame) []*frame.Frame {
 }
 
 // Reset drops all state, because the peer is a new process and numbers its flows from 0.
-// Complete frames that only wait for earlier ones are delivered.
+// Complete frames that only wait for earlier ones are delivered before.
 func (g *Reassembler) Reset(now mono.Time) {
 	g.flows.each(func(fl *flow) { g.handOnWhole(now, fl) })
 	for _, l := range []*list{&g.parts, &g.lates} {
@@ -261,7 +263,7 @@ func (g *Reassembler) Reset(now mono.Time) {
 	g.account()
 }
 
-// handOnWhole delivers the complete frames of fl that only wait for earlier ones.
+// handOnWhole delivers the complete frames of flow fl that only wait for earlier ones.
 func (g *Reassembler) handOnWhole(now mono.Time, fl *flow) {
 	for seq := fl.next; fl.win != nil; seq++ {
 		var ok bool

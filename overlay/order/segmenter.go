@@ -8,8 +8,8 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// Segmenter cuts frames into messages. The zero value is ready for use; a flow's sequence number
-// takes memory on first use.
+// Segmenter cuts frames into messages. The zero value of Segmenter is ready for use; a flow's
+// sequence number takes memory on first use.
 type Segmenter struct {
 	next  bySlot[uint32]
 	frame *frame.Frame
@@ -20,7 +20,7 @@ type Segmenter struct {
 func (c *Segmenter) Empty() bool { return c.frame == nil }
 
 // Load takes ownership of a frame and assigns the next sequence number of its flow. The frame
-// must have 1 to 65,535 bytes. The segmenter must be empty.
+// passed to Load must have 1 to 65,535 bytes. The segmenter must be empty.
 func (c *Segmenter) Load(f *frame.Frame) {
 	if c.frame != nil || len(f.Data) == 0 || len(f.Data) > 65535 {
 		panic("order: frame loaded out of turn, or of impossible size")
@@ -51,7 +51,7 @@ func (c *Segmenter) Drop() {
 }
 
 // Cut returns the next message, with a payload of at most max bytes, which must be at least 1.
-// The segmenter must not be empty. The message owns a reference to the frame.
+// The segmenter must not be empty. The returned message owns a reference to the frame.
 func (c *Segmenter) Cut(max int) srd.Message {
 	f := c.frame
 	n := min(max, len(f.Data)-int(c.h.offset))

@@ -13,15 +13,15 @@ const (
 	// trip of 30 ms at 1 Gbit/s.
 	firstBytes = 4 << 20
 	// earnTime is the shortest time for which a delivered frame counts; the longest is twice as
-	// long. No frame waits longer than MostHold, so all waiting frames have arrived within this
-	// time.
+	// long. No frame waits longer than MostHold, so all waiting frames have arrived within
+	// earnTime.
 	earnTime = MostHold
 	// earnFactor allows for buffers twice as large as their frames, and for rates that double in
 	// each round trip of slow start.
 	earnFactor = 2
 )
 
-// earned counts the bytes of recently delivered frames.
+// earned counts the bytes of recently delivered frames of a peer.
 type earned struct {
 	until       mono.Time // the end of this period
 	now, before int       // bytes of this period, and of the one before

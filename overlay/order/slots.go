@@ -5,10 +5,10 @@ package order
 const blockSlots = 64
 
 // bySlot is an array of T, one for each slot, whose blocks take memory on first use. The zero
-// value is ready for use.
+// value of bySlot is ready for use.
 type bySlot[T any] [Slots / blockSlots]*[blockSlots]T
 
-// at returns the element of a slot, which must be below Slots.
+// at returns the element for a slot, whose number must be below Slots.
 func (b *bySlot[T]) at(slot uint16) *T {
 	block := &b[slot/blockSlots]
 	if *block == nil {

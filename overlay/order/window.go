@@ -6,16 +6,16 @@ import "math/bits"
 // small packets a second.
 const maxAhead = 8192
 
-// A window has an entry for each of the next maxAhead numbers. A page of pagePlaces entries
-// takes memory only while it contains a frame. Each frame needs at most one page, and two
-// bitmaps find the lowest frame. So a peer that sends random frame numbers costs no more than
-// one that counts upward.
+// A window has an entry for each of the next maxAhead frame numbers of a flow. A page of
+// pagePlaces entries takes memory only while it contains a frame. Each frame needs at most one
+// page, and two bitmaps find the lowest frame. A peer that sends random frame numbers therefore
+// costs no more than one that counts upward.
 const (
 	pagePlaces  = 64
 	windowPages = maxAhead / pagePlaces
 )
 
-// window is a ring: the index of a frame is its number modulo maxAhead.
+// window is a ring, in which the index of a frame is its number modulo maxAhead.
 type window struct {
 	some  [windowPages / 64]uint64 // bit i: page i exists
 	pages [windowPages]*page
@@ -35,7 +35,7 @@ func (w *window) get(seq uint32) *partial {
 	return nil
 }
 
-// first returns the lowest occupied number from seq on.
+// first returns the lowest occupied frame number from seq on.
 func (w *window) first(seq uint32) (lowest uint32, ok bool) {
 	from := seq / pagePlaces % windowPages
 	if pg := w.pages[from]; pg != nil {
@@ -47,7 +47,7 @@ func (w *window) first(seq uint32) (lowest uint32, ok bool) {
 	if !ok {
 		return 0, false
 	}
-	// In seq's own page, any entry before seq belongs to a number one window later.
+	// In the page of seq, any entry before seq belongs to a number one window later.
 	at := i*pagePlaces + uint32(bits.TrailingZeros64(w.pages[i].some))
 	return seq + (at-seq)%maxAhead, true
 }

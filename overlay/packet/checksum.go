@@ -7,8 +7,8 @@ import (
 
 // sum adds the bytes of b to acc in ones' complement arithmetic (RFC 1071). The bytes count as
 // big-endian 16-bit words, padded with a zero byte. Sums of 64-bit words with their carry are
-// equal modulo 65,535, so fold16 reduces the result at the end. Within the checksummed data, b
-// must begin at an even offset.
+// equal modulo 65,535, so fold16 can reduce the result at the end. If b is a part of checksummed
+// data, b must begin at an even offset of the data.
 func sum(b []byte, acc uint64) uint64 {
 	var carry uint64
 	for len(b) >= 8 {
@@ -43,16 +43,16 @@ func pseudoSum(b []byte, in *Info, length int) uint16 {
 	return fold16(sum(addresses, uint64(in.Proto)+uint64(length)))
 }
 
-// writePartial writes the pseudo-header sum into the checksum field.
+// writePartial writes the pseudo-header sum into the checksum field of the packet b.
 func writePartial(b []byte, in *Info) {
 	at := in.CSumStart + in.CSumOffset
 	binary.BigEndian.PutUint16(b[at:], pseudoSum(b, in, in.TotalLen-in.HeaderLen))
 }
 
 // completeChecksum completes a partial checksum that covers b from offset start to the end. The
-// checksum field is at start + offset. A result of zero is written as all ones, because in UDP
-// zero means that there is no checksum (RFC 768). The caller must have checked that the field
-// lies in b.
+// checksum field is at the offset start + offset. A result of zero is written as all ones,
+// because in UDP zero means that there is no checksum (RFC 768). The caller must have checked
+// that the checksum field lies in b.
 func completeChecksum(b []byte, start, offset int) {
 	c := ^fold16(sum(b[start:], 0))
 	if c == 0 {
@@ -61,14 +61,14 @@ func completeChecksum(b []byte, start, offset int) {
 	binary.BigEndian.PutUint16(b[start+offset:], c)
 }
 
-// writeHeaderChecksum computes the IPv4 header checksum and writes it.
+// writeHeaderChecksum computes the IPv4 header checksum of b and writes it into the header.
 func writeHeaderChecksum(b []byte, headerLen int) {
 	binary.BigEndian.PutUint16(b[ipv4CSumOffset:], 0)
 	binary.BigEndian.PutUint16(b[ipv4CSumOffset:], ^fold16(sum(b[:headerLen], 0)))
 }
 
-// updateChecksum updates the checksum in field for a 16-bit word that changes from old to new:
-// HC' = ~(~HC + ~m + m'), RFC 1624 equation 3.
+// updateChecksum updates the checksum in field for a 16-bit word that changes from old to new,
+// by HC' = ~(~HC + ~m + m') of RFC 1624 equation 3.
 func updateChecksum(field []byte, old, new uint16) {
 	hc := binary.BigEndian.Uint16(field)
 	c := fold16(uint64(^hc) + uint64(^old) + uint64(new))

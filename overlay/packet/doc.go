@@ -1,5 +1,5 @@
 // Package packet reads and edits the headers of inner IP packets and of super-frames. The
-// kernel's virtio network header is translated to frame.Facts and back.
+// package translates the kernel's virtio network header to frame.Facts and back.
 //
 // The package is pure and allocates no memory. Functions that read bytes from a peer return a
 // Reason and never panic. A Reason other than OK names the counter under which the caller drops
@@ -10,6 +10,6 @@
 //	| IP header, length of the whole | TCP or UDP header | payload ........ |
 //	                                                      \ GSOSize \ ... \ rest
 //
-// Its checksum field contains the sum over the pseudo-header only (the kernel's
+// The checksum field of a super-frame contains the sum over the pseudo-header only (the kernel's
 // CHECKSUM_PARTIAL), so the tunnel need not sum up the payload.
 package packet

@@ -8,10 +8,10 @@ const (
 	ecnNotECT = 0
 )
 
-// SetCE sets the CE mark (RFC 3168 section 5) on a packet that Parse accepted. The result tells
-// whether the packet now carries the mark. A packet that is not ECN-capable remains unchanged.
-// The mark of a super-frame applies to each of its segments. The IPv4 header checksum is updated
-// (RFC 1624).
+// SetCE sets the CE mark (RFC 3168 section 5) on a packet that Parse accepted. SetCE reports
+// whether the packet now carries the CE mark. SetCE does not change a packet that is not
+// ECN-capable. A mark on a super-frame applies to each of its segments. SetCE also updates the
+// IPv4 header checksum (RFC 1624).
 func SetCE(b []byte) bool {
 	if b[0]>>4 == 6 {
 		if b[1]>>4&ecnMask == ecnNotECT {

@@ -5,21 +5,22 @@ import (
 	"math/bits"
 )
 
-// FlowKey is the secret key of FlowHash. Without the key nobody can choose packets whose hashes
-// share a bucket.
+// FlowKey is the secret key of FlowHash. Without the secret key, nobody can choose packets whose
+// hashes share a bucket.
 type FlowKey [2]uint64
 
 // metaLen is the length of the flow key without the addresses, in bytes: ports, protocol, and a
-// flag for fragments. For packets in a tunnel, the tunnel's identifier adds tunnelLen bytes.
+// flag for fragments. For packets in a tunnel, the tunnel's identifier adds tunnelLen bytes to
+// the flow key.
 const (
 	metaLen   = 6
 	tunnelLen = 8
 )
 
-// FlowHash returns the hash of the flow key of packet b, whose headers are described by in. The
-// flow key is the 5-tuple, or for fragments the addresses and the protocol, so that all
-// fragments share one flow. For a known tunnel (VXLAN, Geneve, GRE, IP in IP), the flow key is
-// the inner 5-tuple, the tunnel's ends and its identifier. The hash is SipHash-2-4 (Aumasson and
+// FlowHash returns the hash of the flow key of packet b, whose headers in describes. The flow
+// key is the 5-tuple, or for fragments the addresses and the protocol, so that all fragments
+// share one flow. For a known tunnel (VXLAN, Geneve, GRE, IP in IP), the flow key is the inner
+// 5-tuple, the tunnel's ends and its identifier. The hash is SipHash-2-4 (Aumasson and
 // Bernstein, "SipHash: a fast short-input PRF", INDOCRYPT 2012) of the addresses and of metaLen
 // bytes. With the same secret key, the hash is the same on every machine.
 func FlowHash(b []byte, in *Info, key FlowKey) uint32 {
@@ -42,8 +43,8 @@ func FlowOf(b []byte, in *Info, key FlowKey) (hash uint32, proto uint8) {
 	return h.end(in, 0), in.Proto
 }
 
-// mayTunnel reports whether the outer header may belong to a known tunnel. For most packets the
-// result is false, so their payload need not be read.
+// mayTunnel reports whether the outer header may belong to a known tunnel. For most packets
+// mayTunnel returns false, so their payload need not be read.
 func mayTunnel(in *Info) bool {
 	switch in.Proto {
 	case ProtoUDP:
@@ -95,8 +96,8 @@ func (h *sip) innerAddresses(in *Info) {
 	h.n += len(src) + len(dst)
 }
 
-// end hashes ports and protocol, and returns the hash. The parameter more is the number of bytes
-// that h.n does not include.
+// end adds ports and protocol to the hash, and returns the hash. The parameter more is the
+// number of bytes that h.n does not include.
 func (h *sip) end(in *Info, more int) uint32 {
 	last := uint64(h.n+more+metaLen)<<56 |
 		uint64(in.SrcPort) | uint64(in.DstPort)<<16 | uint64(in.Proto)<<32

@@ -1,7 +1,7 @@
 package packet
 
-// ICMPError returns the type of the ICMP error b in the words of RFC 792 and RFC 4443. If b,
-// which may be arbitrary bytes, is no ICMP error, the result is "".
+// ICMPError returns the type of the ICMP error b in the words of RFC 792 and RFC 4443. If b is
+// no ICMP error, ICMPError returns ""; b may be arbitrary bytes.
 func ICMPError(b []byte) string {
 	var in Info
 	if Parse(b, &in) != OK || len(b) < in.HeaderLen+2 || in.laterFragment(b) {

@@ -5,7 +5,8 @@ import (
 	"net/netip"
 )
 
-// Protocol numbers that the parser handles (IANA protocol-numbers registry).
+// These constants are the protocol numbers that the parser handles (IANA protocol-numbers
+// registry).
 const (
 	ProtoHopByHop     = 0
 	ProtoICMP         = 1
@@ -30,7 +31,7 @@ const (
 
 const (
 	// maxExtensions bounds the number of IPv6 extension headers that are parsed. RFC 8200 section
-	// 4.1 names seven kinds and allows one of them twice.
+	// 4.1 names seven kinds of extension headers and allows one of them twice.
 	maxExtensions = 8
 
 	ipv4HeaderLen   = 20
@@ -47,7 +48,7 @@ const (
 )
 
 // Info describes the headers of one inner packet. The headers of a super-frame apply to all its
-// segments, so Info describes it like a packet.
+// segments, so Info describes a super-frame like a packet.
 type Info struct {
 	Version  uint8 // 4 or 6
 	Proto    uint8 // the upper-layer protocol, after all extension headers
@@ -66,13 +67,13 @@ type Info struct {
 	TotalLen    int // the whole packet, bytes
 
 	// CSumStart is the offset of the first byte that the transport checksum covers, and CSumOffset
-	// the distance from there to the checksum field. Both values are in bytes, and 0 unless the
-	// packet is TCP or UDP.
+	// the distance from there to the checksum field. CSumStart and CSumOffset are in bytes, and 0
+	// unless the packet is TCP or UDP.
 	CSumStart, CSumOffset int
 }
 
 // Parse describes the inner packet b in out. The slice b must contain exactly one packet. The
-// description is valid only if Parse returns OK.
+// description in out is valid only if Parse returns OK.
 func Parse(b []byte, out *Info) Reason {
 	if len(b) == 0 {
 		return Truncated
@@ -103,8 +104,8 @@ func Dst(b []byte) netip.Addr {
 	return netip.AddrFrom16([16]byte(b[24:40]))
 }
 
-// IsTCP reports whether b, which may be arbitrary bytes, begins with a TCP packet, or with a
-// tunnel's packet that contains TCP. IPv6 extension headers are not skipped.
+// IsTCP reports whether the bytes b begin with a TCP packet, or with a tunnel's packet that
+// contains TCP; b may be arbitrary bytes. IsTCP does not skip IPv6 extension headers.
 func IsTCP(b []byte) bool {
 	proto, rest := upper(b)
 	if proto == ProtoTCP {
@@ -115,8 +116,8 @@ func IsTCP(b []byte) bool {
 	return proto == ProtoTCP
 }
 
-// upper returns the bytes after the first IP header of b, and their protocol number. If b, which
-// may be arbitrary bytes, is no IP packet, upper returns 0 and nil.
+// upper returns the bytes after the first IP header of b, and their protocol number. If b is no
+// IP packet, upper returns 0 and nil; b may be arbitrary bytes.
 func upper(b []byte) (proto uint8, rest []byte) {
 	switch {
 	case len(b) >= ipv4HeaderLen && b[0]>>4 == 4:
@@ -186,9 +187,9 @@ func (in *Info) parse6(b []byte) Reason {
 	return in.walkExtensions(b)
 }
 
-// walkExtensions advances HeaderLen and Proto past the extension headers. The walk ends at a
-// fragment header: all fragments must have the same flow key, but only the first has the further
-// headers.
+// walkExtensions advances HeaderLen and Proto past the extension headers. walkExtensions stops
+// at a fragment header, because all fragments must have the same flow key, but only the first
+// has the further headers.
 func (in *Info) walkExtensions(b []byte) Reason {
 	for n := 0; isExtension(in.Proto); n++ {
 		if n == maxExtensions {
@@ -228,9 +229,8 @@ func isExtension(proto uint8) bool {
 	return false
 }
 
-// parseTransport reads the ports and the length of the transport header. A short or malformed
-// transport header is left to the receiving host, and here the packet gets no ports and no
-// offload.
+// parseTransport reads the ports and the length of the transport header. A packet with a short
+// or malformed transport header gets no ports and no offload, and is left to the receiving host.
 func (in *Info) parseTransport(l4 []byte) {
 	switch in.Proto {
 	case ProtoTCP:

@@ -7,8 +7,8 @@ import (
 	"github.com/srdtun/srdtun/overlay/frame"
 )
 
-// Joining reverses Segment, for consecutive packets that are written to the TUN device. The
-// kernel calls it generic receive offload (net/ipv4/tcp_offload.c, udp_offload.c).
+// Joining reverses Segment, for consecutive packets that are written to the TUN device. In the
+// kernel, joining is generic receive offload (net/ipv4/tcp_offload.c, udp_offload.c).
 
 const (
 	tcpACK          = 0x10
@@ -19,15 +19,15 @@ const (
 	ipv4DontFrag    = 0x40
 )
 
-// Payload returns the number of bytes after the transport header.
+// Payload returns the number of bytes after the transport header of a packet.
 func (in *Info) Payload() int { return in.TotalLen - in.HeaderLen - in.L4HeaderLen }
 
 // Joinable reports whether the packet b, whose headers in describes, can join a super-frame, and
-// returns the frame's kind. Only plain TCP segments with data, and UDP datagrams, can be joined.
-// An IPv4 packet must have no options and must forbid fragmentation, because otherwise its
-// identification would matter (RFC 6864 section 4). Joining replaces the checksums, so Joinable
-// verifies them: the IPv4 header's always, the transport's unless it is partial. A packet that
-// Validate would refuse is not joinable.
+// returns the frame's kind. Joinable accepts only plain TCP segments with data, and UDP
+// datagrams. An IPv4 packet must have no options and must forbid fragmentation, because
+// otherwise its identification would matter (RFC 6864 section 4). Joining replaces the
+// checksums, so Joinable verifies them: the IPv4 header's always, the transport's unless it is
+// partial. A packet that Validate would refuse is not joinable.
 func Joinable(b []byte, in *Info, facts frame.Facts) (frame.GSO, bool) {
 	if facts.GSO != frame.GSONone || facts.GSOSize != 0 || in.Fragment || in.Routed || in.L4HeaderLen == 0 || in.Payload() == 0 {
 		return frame.GSONone, false
@@ -61,7 +61,8 @@ func Joinable(b []byte, in *Info, facts frame.Facts) (frame.GSO, bool) {
 }
 
 // Follows reports whether segmentation would produce b as the packet whose payload begins n
-// bytes after that of packet a. Both packets must be Joinable; their lengths are not compared.
+// bytes after that of packet a. Both packets must be Joinable; Follows does not compare their
+// lengths.
 func Follows(a []byte, ai *Info, n int, b []byte, bi *Info) bool {
 	if ai.Version != bi.Version || ai.Proto != bi.Proto || ai.L4HeaderLen != bi.L4HeaderLen || !sameIP(a, b, ai.Version) {
 		return false
@@ -77,7 +78,7 @@ func Follows(a []byte, ai *Info, n int, b []byte, bi *Info) bool {
 			bytes.Equal(s[tcpHeaderLen:ai.L4HeaderLen], t[tcpHeaderLen:ai.L4HeaderLen])
 }
 
-// sameIP compares the IP header fields that must be equal in all segments of a frame. The
+// sameIP compares the IP header fields that must be equal in all segments of a frame. The total
 // length, the IPv4 identification and the header checksum may differ. ECN marks must be equal
 // too, so that no mark is lost or copied to other segments.
 func sameIP(a, b []byte, version uint8) bool {
@@ -93,14 +94,14 @@ func Pushed(b []byte, in *Info) bool {
 }
 
 // Join writes the super-frame of parts into dst, which must have the exact length of the headers
-// and all payloads. Parameter in describes the headers of the first part, and each part must
-// follow the previous one. The super-frame's checksum is partial.
+// and all payloads. The parameter in describes the headers of the first part, and each part must
+// follow the previous one. The checksum of the super-frame is partial.
 func Join(dst []byte, parts []*frame.Frame, in *Info) {
 	join(dst, parts, in.HeaderLen+in.L4HeaderLen)
 	finishJoin(dst, parts[len(parts)-1].Data, *in)
 }
 
-// join copies the first part whole, and the others without their headers.
+// join copies the first part as a whole, and the others without their headers.
 func join(dst []byte, parts []*frame.Frame, headers int) {
 	n := copy(dst, parts[0].Data)
 	for _, f := range parts[1:] {

@@ -16,7 +16,7 @@ type Part struct {
 }
 
 // Joinable reports whether the packet b, which p.Info describes, may be part of a super-frame.
-// The kind of the super-frame is stored in p. If tunnels is false, the device accepts no
+// Joinable stores the kind of the super-frame in p. If tunnels is false, the device accepts no
 // super-frames of UDP tunnels, and a tunnel's packet is treated as plain UDP.
 func (p *Part) Joinable(b []byte, facts frame.Facts, tunnels bool) (ok bool) {
 	if tunnels && p.Tunnel.joinable(b, &p.Info, facts) {
@@ -29,9 +29,9 @@ func (p *Part) Joinable(b []byte, facts frame.Facts, tunnels bool) (ok bool) {
 	return ok
 }
 
-// joinable checks the tunnel headers and the inner packet, and describes them in t. Only a known
-// UDP tunnel is accepted, with correct checksums and without bytes after the inner packet. A UDP
-// checksum of zero means that there is none, and is correct.
+// joinable checks the tunnel headers and the inner packet, and describes them in t. joinable
+// accepts only a known UDP tunnel, with correct checksums and without bytes after the inner
+// packet. A UDP checksum of zero means that there is none, and counts as correct.
 func (t *Tunnel) joinable(b []byte, in *Info, facts frame.Facts) bool {
 	if in.Proto != ProtoUDP || !mayTunnel(in) || facts.CSum || facts.GSO != frame.GSONone || facts.GSOSize != 0 ||
 		in.Fragment || in.Routed || in.L4HeaderLen == 0 {
@@ -68,7 +68,7 @@ func (p *Part) Headers() int { return p.TotalLen - p.Payload() }
 
 // Follows reports whether segmentation would produce b as packet k (from 0) of a super-frame
 // that begins with packet a. The payload of b begins n bytes after that of a. Both packets must
-// be Joinable; their lengths are not compared.
+// be Joinable; Follows does not compare their lengths.
 func (p *Part) Follows(a []byte, k, n int, b []byte, q *Part) bool {
 	if p.Kind != q.Kind || !p.Kind.Tunnelled() {
 		return p.Kind == q.Kind && Follows(a, &p.Info, n, b, &q.Info)
@@ -81,7 +81,7 @@ func (p *Part) Follows(a []byte, k, n int, b []byte, q *Part) bool {
 }
 
 // numbered reports whether b has the IP identification that segmentation would assign to packet
-// k after a. The identification matters only for packets that may be fragmented (RFC 6864,
+// k after a. The IP identification matters only for packets that may be fragmented (RFC 6864,
 // section 4), which includes most tunnels' packets.
 func numbered(a []byte, k int, b []byte, version uint8) bool {
 	return version != 4 || a[ipv4FlagsOffset]&ipv4DontFrag != 0 ||
@@ -97,8 +97,8 @@ func (p *Part) Pushed(b []byte) bool {
 }
 
 // Join writes the super-frame of parts into dst, which must have the exact length of the headers
-// and all payloads. Parameter p describes the first part, and each part must follow the previous
-// one. The super-frame's checksums are partial. The length field of a tunnel's UDP header
+// and all payloads. The Part p describes the first part, and each part must follow the previous
+// one. The checksums of the super-frame are partial. The length field of the tunnel's UDP header
 // contains the offset of the inner packet, as between peers.
 func (p *Part) Join(dst []byte, parts []*frame.Frame) {
 	if !p.Kind.Tunnelled() {

@@ -1,10 +1,10 @@
 package packet
 
-// Reason is the reason why a packet cannot be carried. The zero value means that the packet can
-// be carried.
+// Reason is the reason why a packet cannot be carried. The zero value of Reason means that the
+// packet can be carried.
 type Reason uint8
 
-// The reasons are in the order of the checks.
+// The reasons below are in the order of the checks.
 const (
 	OK                Reason = iota
 	Truncated                // the bytes end before a header does

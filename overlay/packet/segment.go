@@ -6,7 +6,7 @@ import (
 	"github.com/srdtun/srdtun/overlay/frame"
 )
 
-// TCP flags (RFC 9293 section 3.1).
+// These constants are TCP flags (RFC 9293 section 3.1).
 const (
 	tcpFIN = 0x01
 	tcpPSH = 0x08
@@ -19,7 +19,7 @@ const (
 	ipv4IDOffset = 4
 )
 
-// segments returns the number of packets in a frame, at least 1.
+// segments returns the number of packets in a super-frame, at least 1.
 func segments(in *Info, facts frame.Facts) int {
 	payload := in.TotalLen - in.HeaderLen - in.L4HeaderLen
 	size := int(facts.GSOSize)
@@ -29,9 +29,9 @@ func segments(in *Info, facts frame.Facts) int {
 	return (payload + size - 1) / size
 }
 
-// Segments returns the number of packets into which a frame is cut, or 1 if it is carried whole.
-// The result is above 1 only for frames that no peer would accept whole: their segments are
-// shorter than MinSegment, or their number is above MaxSegments.
+// Segments returns the number of packets into which a frame must be cut, or 1 if it is carried
+// whole. Only a frame that no peer would accept whole is cut: its segments are shorter than
+// MinSegment, or their number is above MaxSegments.
 func Segments(in *Info, facts frame.Facts) int {
 	n := segments(in, facts)
 	if n > 1 && (facts.GSOSize < MinSegment || n > MaxSegments) {
@@ -47,9 +47,9 @@ func SegmentLen(in *Info, facts frame.Facts, i int) int {
 }
 
 // Segment writes packet i of the super-frame b into dst, which must have SegmentLen bytes. The
-// result equals that of the kernel's tcp_gso_segment and udp_gso_segment. The packet's checksum
-// remains partial, so of the facts only CSum applies to the packet. The index i must be below
-// the number of segments.
+// packet equals the one that the kernel's tcp_gso_segment or udp_gso_segment makes. The packet's
+// checksum remains partial, so only the fact CSum applies to the packet. The index i must be
+// below the number of segments.
 func Segment(dst, b []byte, in *Info, facts frame.Facts, i int) {
 	headers, size := in.HeaderLen+in.L4HeaderLen, int(facts.GSOSize)
 	copy(dst, b[:headers])
@@ -78,10 +78,11 @@ func Segment(dst, b []byte, in *Info, facts frame.Facts, i int) {
 }
 
 // DropLastSegment removes the last segment of a super-frame, and reports whether this was
-// possible. A frame of one packet remains unchanged. So a queue can drop a single packet to
-// signal congestion, instead of all packets of the frame. The flags FIN and PSH are removed too,
-// because the last segment carried them. The caller must be the only owner of f. The IPv4 header
-// checksum and the partial checksum are updated (RFC 1624).
+// possible. DropLastSegment does not change a frame of one packet. A queue can therefore drop a
+// single packet to signal congestion, instead of all packets of the frame. DropLastSegment also
+// clears the flags FIN and PSH, because the last segment carried them. The caller must be the
+// only owner of the frame f. DropLastSegment updates the IPv4 header checksum (RFC 1624) and the
+// partial checksum.
 func DropLastSegment(f *frame.Frame) bool {
 	if f.Facts.GSO == frame.GSONone || !f.Facts.CSum {
 		return false
@@ -117,7 +118,7 @@ func DropLastSegment(f *frame.Frame) bool {
 }
 
 // setLength writes the length of the packet into the IP and UDP headers, and updates the
-// pseudo-header sum. The IPv4 header checksum is not updated.
+// pseudo-header sum. setLength does not update the IPv4 header checksum.
 func setLength(b []byte, in *Info, length int) {
 	in.setTotal(b, length)
 	if in.Proto == ProtoUDP {

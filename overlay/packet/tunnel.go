@@ -2,7 +2,7 @@ package packet
 
 import "encoding/binary"
 
-// Known tunnels are identified by the IP protocol, or for UDP by the destination port. A packet
+// A known tunnel is identified by the IP protocol, or for UDP by the destination port. A packet
 // of any other tunnel is hashed and carried by its outer headers.
 const (
 	protoIPIP = 4  // RFC 2003
@@ -14,7 +14,7 @@ const (
 	portGeneve     = 6081 // RFC 8926
 )
 
-// Lengths and values in tunnel headers.
+// These constants are lengths and values in tunnel headers.
 const (
 	vxlanHeaderLen  = 8
 	vxlanValid      = 0x08 // the header has a network identifier
@@ -34,10 +34,10 @@ const (
 	etherBridge = 0x6558 // an Ethernet frame in GRE or Geneve
 )
 
-// findInner finds the inner packet of tunnel packet b, whose outer headers in describes, and
-// describes it in out. The result id is the tunnel's identifier. For other packets, and for
-// unknown tunnels, ok is false. The inner packet may end before b does, because a short Ethernet
-// frame is padded.
+// findInner finds the inner packet in the tunnel packet b, whose outer headers in describes, and
+// describes the inner packet in out. findInner also returns the tunnel's identifier. For other
+// packets, and for unknown tunnels, findInner returns false. The inner packet may end before the
+// end of b, because a short Ethernet frame is padded.
 func findInner(b []byte, in, out *Info) (id uint32, ok bool) {
 	if in.Fragment {
 		return 0, false
@@ -48,7 +48,7 @@ func findInner(b []byte, in, out *Info) (id uint32, ok bool) {
 }
 
 // tunnelled returns the inner packet in the payload b of an IP packet, from the inner IP header
-// on, and the tunnel's identifier. If b does not belong to a known tunnel, the inner packet is
+// on, and the tunnel's identifier. If b does not belong to a known tunnel, tunnelled returns
 // nil.
 func tunnelled(proto uint8, b []byte) (inner []byte, id uint32) {
 	switch {

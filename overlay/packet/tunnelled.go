@@ -11,19 +11,21 @@ import (
 //	| outer IP | UDP | tunnel header, Ethernet | inner IP | TCP or UDP | payload ...... |
 //	0                                          At                        \ GSOSize \ ..
 //
-// Each of its packets gets a copy of all these headers. The outer UDP length follows from the
-// frame's length, so until the frame is written that field contains At. If the outer packets
-// have no checksum, the outer checksum field is zero. The inner checksum is partial.
+// Each packet of such a super-frame gets a copy of all these headers. The outer UDP length
+// follows from the frame's length, so until the frame is written the outer length field contains
+// At. If the outer packets have no checksum, the outer checksum field is zero. The inner
+// checksum of the frame is partial.
 
 const (
 	// maxTunnelHeader bounds the bytes between the outer UDP header and the inner IP header. The
-	// largest are Geneve with all its options (RFC 8926 section 3.4) and a tagged Ethernet header.
+	// longest such headers are Geneve with all its options (RFC 8926 section 3.4) and a tagged
+	// Ethernet header.
 	maxTunnelHeader = geneveHeaderLen + 63*4 + etherHeaderLen + vlanTagLen
 
-	// tunAsEthernet is the length of an Ethernet header. Linux adds that length to the minimum
-	// offset of an outer UDP header (virtio_net_hdr_tnl_to_skb), even on devices without Ethernet
-	// headers. The kernel does not use the offset otherwise, because the receiving stack finds the
-	// header by itself.
+	// tunAsEthernet is the length of an Ethernet header. Linux adds the length of an Ethernet
+	// header to the minimum offset of an outer UDP header (virtio_net_hdr_tnl_to_skb), even on
+	// devices without Ethernet headers. The kernel does not otherwise use the offset in the virtio
+	// header, because the receiving stack finds the UDP header by itself.
 	tunAsEthernet = 14
 )
 
@@ -33,7 +35,7 @@ type Tunnel struct {
 	Inner Info
 }
 
-// parse describes the inner packet, which begins at offset at in b. The facts are checked
+// parse describes the inner packet, which begins at offset at in b. parse checks the facts
 // against the headers, except for the limits on segment size and count.
 func (t *Tunnel) parse(b []byte, in *Info, facts *frame.Facts, at int) Reason {
 	begin := in.HeaderLen + udpHeaderLen
@@ -64,7 +66,7 @@ func (t *Tunnel) facts(f frame.Facts) frame.Facts {
 }
 
 // Describe describes a super-frame of a UDP tunnel that VnetHeader.Facts has prepared or that a
-// peer sent. Parameter in is the result of Parse for b.
+// peer sent. The parameter in is the result of Parse for b.
 func (t *Tunnel) Describe(b []byte, in *Info, facts *frame.Facts) Reason {
 	at := 0
 	if in.Proto == ProtoUDP && in.L4HeaderLen > 0 {
@@ -74,13 +76,13 @@ func (t *Tunnel) Describe(b []byte, in *Info, facts *frame.Facts) Reason {
 }
 
 // Validate checks a super-frame of a UDP tunnel from a peer, and prepares it for the TUN device.
-// The function Validate does the same for other frames. Parameter in is the result of Parse for
-// b.
+// For other frames, the function Validate does the same. The parameter in is the result of Parse
+// for b.
 func (t *Tunnel) Validate(b []byte, in *Info, facts *frame.Facts) Reason {
 	return t.validate(b, in, facts, MinSegment)
 }
 
-// ValidateJoined validates a frame that Part.Join made, whose segments may have any size.
+// ValidateJoined is Validate for a frame that Part.Join made, whose segments may have any size.
 func (t *Tunnel) ValidateJoined(b []byte, in *Info, facts *frame.Facts) Reason {
 	return t.validate(b, in, facts, 1)
 }
@@ -130,24 +132,24 @@ func (t *Tunnel) complete(b []byte, in *Info) {
 	}
 }
 
-// Count returns the number of packets in the frame, at least 1.
+// Count returns the number of packets in the super-frame, at least 1.
 func (t *Tunnel) Count(facts frame.Facts) int { return segments(&t.Inner, t.facts(facts)) }
 
-// Carried reports whether a peer accepts the frame without segmentation.
+// Carried reports whether a peer accepts the super-frame without segmentation.
 func (t *Tunnel) Carried(facts frame.Facts) bool {
 	n := t.Count(facts)
 	return n > 1 && n <= MaxSegments && facts.GSOSize >= MinSegment
 }
 
-// SegmentLen returns the length in bytes of packet i of the frame.
+// SegmentLen returns the length of packet i of the super-frame, in bytes.
 func (t *Tunnel) SegmentLen(facts frame.Facts, i int) int {
 	return t.At + SegmentLen(&t.Inner, t.facts(facts), i)
 }
 
-// Segment writes packet i of the super-frame b into dst, equal to the result of the kernel's
-// skb_udp_tunnel_segment. Before the call, Describe or Validate must have described b. The slice
-// dst must have SegmentLen bytes. The packet's checksums are complete, so the packet needs no
-// facts.
+// Segment writes packet i of the super-frame b into dst, as the kernel's skb_udp_tunnel_segment
+// would make it. Before the call, Describe or Validate must have described b. The slice dst must
+// have as many bytes as SegmentLen returns. The packet's checksums are complete, so the packet
+// needs no facts.
 func (t *Tunnel) Segment(dst, b []byte, in *Info, facts frame.Facts, i int) {
 	copy(dst, b[:t.At])
 	Segment(dst[t.At:], b[t.At:], &t.Inner, t.facts(facts), i)
@@ -165,8 +167,8 @@ func (t *Tunnel) Segment(dst, b []byte, in *Info, facts frame.Facts, i int) {
 	t.complete(dst, in)
 }
 
-// dropLast removes the last segment of the frame, as DropLastSegment does. If a single packet is
-// left, the frame becomes an ordinary packet.
+// dropLast removes the last segment of the super-frame, as DropLastSegment does. If a single
+// packet is left, the super-frame becomes an ordinary packet.
 func (t *Tunnel) dropLast(f *frame.Frame, in *Info) bool {
 	if t.Describe(f.Data, in, &f.Facts) != OK {
 		return false
@@ -191,9 +193,9 @@ func (t *Tunnel) dropLast(f *frame.Frame, in *Info) bool {
 	return true
 }
 
-// VnetHeader returns the long virtio header for a frame that Validate accepted. If fits is
-// false, the kernel would refuse the frame, because the kernel requires room for an Ethernet
-// header.
+// VnetHeader returns the long virtio header for a frame that Validate accepted. If VnetHeader
+// returns false as fits, the kernel would refuse the frame, because it requires room for an
+// Ethernet header.
 func (t *Tunnel) VnetHeader(b []byte, in *Info, facts frame.Facts) (h VnetHeader, fits bool) {
 	h = BuildVnetHeader(b[t.At:], &t.Inner, t.facts(facts))
 	h.HdrLen += uint16(t.At)

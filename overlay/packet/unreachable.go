@@ -5,7 +5,7 @@ import (
 	"net/netip"
 )
 
-// This file builds the ICMP error for a packet with an unreachable destination:
+// This file builds the ICMP error for a packet whose destination is unreachable:
 //
 //	IPv4 header   20  source: the packet's destination; to its source
 //	type, code     2  3, 1: host unreachable (RFC 792); 1, 3: address unreachable (RFC 4443 section 3.1)
@@ -14,16 +14,16 @@ import (
 //	the packet        as much of it as fits
 //
 // The kernel's WireGuard uses the same ICMP types and codes. By RFC 1812 section 4.3.2.4, the
-// source of the error should be an address of this host. But the error arrives from the TUN
-// device, and Linux drops arriving packets whose source is one of its own addresses. So the
-// source of the error is the packet's destination, which Linux always accepts. The error arrives
-// on the same interface as real replies, so reverse-path filters and other tunnels' allowed IPs
-// accept the error.
+// source of an ICMP error should be an address of this host. The error arrives from the TUN
+// device, and Linux drops arriving packets whose source is one of its own addresses. The source
+// of the ICMP error is therefore the packet's destination, which Linux always accepts. The ICMP
+// error arrives on the same interface as real replies, so reverse-path filters and other
+// tunnels' allowed IPs accept it.
 const (
 	icmpHeaderLen = 8
 
-	// unreachable4Most bounds the length of the error, which quotes as much of the packet as fits
-	// into 576 bytes (RFC 1812 section 4.3.2.3).
+	// unreachable4Most bounds the length of the ICMP error, which quotes as much of the packet as
+	// fits into 576 bytes (RFC 1812 section 4.3.2.3).
 	unreachable4Most = 576
 	// unreachable6Most is the minimum MTU of IPv6, in bytes (RFC 4443 section 3.1).
 	unreachable6Most = 1280
@@ -42,11 +42,11 @@ const (
 )
 
 // UnreachableLen returns the length of the ICMP error for the packet b, or 0 if no error may be
-// sent. Parameter in is the result of Parse for b. RFC 1122 section 3.2.2 and RFC 4443 section
-// 2.4 (e) forbid errors about ICMP errors, multicasts, broadcasts and later fragments. The same
-// sections forbid errors to a source that is not a single host. A packet whose source equals its
-// destination is forged, and the error would have the same source and destination. The caller
-// must check for broadcast addresses of subnets.
+// sent. The parameter in is the result of Parse for b. RFC 1122 section 3.2.2 and RFC 4443
+// section 2.4 (e) forbid errors about ICMP errors, multicasts, broadcasts and later fragments.
+// Both RFCs also forbid errors to a source that is not a single host. A packet whose source
+// equals its destination is forged, and the error would have the same source and destination.
+// The caller must also check for broadcast addresses of subnets.
 func UnreachableLen(b []byte, in *Info) int {
 	switch {
 	case !singleHost(in.Src) || in.Src == in.Dst || in.Dst.IsMulticast() || in.Dst == broadcast || in.laterFragment(b) || in.isError(b):
@@ -73,8 +73,8 @@ func (in *Info) laterFragment(b []byte) bool {
 	case in.Version == 4:
 		return binary.BigEndian.Uint16(b[6:])&0x1fff != 0
 	}
-	// The offset is in the upper 13 bits of the fragment header's second word (RFC 8200 section
-	// 4.5).
+	// The fragment offset is in the upper 13 bits of the fragment header's second word (RFC 8200
+	// section 4.5).
 	return binary.BigEndian.Uint16(b[in.HeaderLen-extensionLen+2:])&^7 != 0
 }
 
@@ -88,7 +88,7 @@ func (in *Info) isError(b []byte) bool {
 	case in.Version == 6 && in.Proto == ProtoICMPv6:
 		return len(l4) == 0 || l4[0] < icmpv6Informational || l4[0] == icmpv6Redirect
 	}
-	// Further headers may follow a fragment header, at which Parse stops.
+	// Further headers may follow the fragment header at which Parse stops.
 	return in.Fragment && in.Version == 6 && isExtension(in.Proto)
 }
 

@@ -8,7 +8,7 @@ import (
 
 const (
 	// MaxLen is the largest length of an inner packet or super-frame, in bytes. The IPv4 total
-	// length and the UDP length have 16 bits, and the device's limit for super-frames is set lower.
+	// length and the UDP length have 16 bits, and the TUN device's limit for super-frames is lower.
 	MaxLen = 65535
 
 	// MaxSegments is the largest number of packets into which one frame may be cut. Linux cuts a
@@ -17,22 +17,22 @@ const (
 	MaxSegments = 128
 
 	// MinSegment is the smallest segment size of a frame with more than one segment, in bytes. The
-	// kernel accepts a segment size of 1, with which one small message would become thousands of
+	// kernel accepts a segment size of 1, with which one small message would make thousands of
 	// packets. An ordinary TCP sends no segments below 536 bytes (RFC 9293 section 3.7.1) less 40
-	// bytes of TCP options. If a frame has smaller segments, the sending end of the tunnel cuts it
-	// into packets.
+	// bytes of TCP options. If a frame has smaller segments, the sending end of the tunnel cuts the
+	// frame into packets.
 	MinSegment = 536 - 40
 )
 
-// Validate checks a frame from a peer against its facts, and prepares it for the TUN device. The
-// partial checksum is written into b, and a frame of one segment becomes a plain packet.
-// Parameter in is the result of Parse for b. Only a frame for which Validate returns OK may be
-// written.
+// Validate checks a frame from a peer against its facts, and prepares it for the TUN device.
+// Validate writes the partial checksum into b, and turns a frame of one segment into a plain
+// packet. The parameter in is the result of Parse for b. Only a frame for which Validate returns
+// OK may be written to the device.
 func Validate(b []byte, in *Info, facts *frame.Facts) Reason {
 	return validate(b, in, facts, MinSegment)
 }
 
-// ValidateJoined validates a frame that Join made, whose segments may have any size.
+// ValidateJoined is Validate for a frame that Join made, whose segments may have any size.
 func ValidateJoined(b []byte, in *Info, facts *frame.Facts) Reason {
 	return validate(b, in, facts, 1)
 }
@@ -66,7 +66,8 @@ func validate(b []byte, in *Info, facts *frame.Facts, least uint16) Reason {
 }
 
 // checkOffload checks facts with CSum set against the headers, except for the limits on segment
-// size and count. If the frame has a single segment, its kind of segmentation is cleared.
+// size and count. If the frame has a single segment, checkOffload clears its kind of
+// segmentation.
 func checkOffload(b []byte, in *Info, facts *frame.Facts) Reason {
 	switch {
 	case in.Fragment:
@@ -88,8 +89,8 @@ func checkOffload(b []byte, in *Info, facts *frame.Facts) Reason {
 	return OK
 }
 
-// matches reports whether the packet's protocols allow segmentation of kind g. For GSONone it
-// reports whether they allow a partial checksum.
+// matches reports whether the packet's protocols allow segmentation of kind g. For GSONone,
+// matches reports whether the protocols allow a partial checksum.
 func matches(in *Info, g frame.GSO) bool {
 	switch g {
 	case frame.GSONone:

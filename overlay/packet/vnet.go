@@ -10,18 +10,18 @@ import (
 // uses by default (linux/include/uapi/linux/virtio_net.h).
 const VnetHeaderLen = 10
 
-// VnetTunnelHeaderLen is the size of struct virtio_net_hdr_v1_hash_tunnel. If TUNSETVNETHDRSZ
-// sets this length, the TUN driver uses that header (Linux 6.17). Between the first ten bytes
-// and the two tunnel offsets, the driver leaves the fields zero.
+// VnetTunnelHeaderLen is the size of struct virtio_net_hdr_v1_hash_tunnel. After TUNSETVNETHDRSZ
+// with this length, the TUN driver uses that header (Linux 6.17). The TUN driver leaves the
+// fields between the first ten bytes and the two tunnel offsets zero.
 const VnetTunnelHeaderLen = 24
 
-// Positions of the two tunnel offsets in the long header, in bytes.
+// These constants are the positions of the two tunnel offsets in the long header, in bytes.
 const (
 	vnetOuterAt = 20
 	vnetInnerAt = 22
 )
 
-// Values of the header's fields, from the same kernel header.
+// These constants are values of the header's fields, from the same kernel header.
 const (
 	vnetNeedsCSum  = 1
 	vnetTunnelCSum = 8
@@ -36,13 +36,13 @@ const (
 	vnetTunnel6 = 0x40
 )
 
-// VnetHeader is the kernel's description of a frame's offloads. The first fields are, in the
-// byte order of the machine:
+// VnetHeader is the kernel's description of a frame's offloads. The first fields of the header
+// are, in the byte order of the machine:
 //
 //	flags 1, gso_type 1, hdr_len 2, gso_size 2, csum_start 2, csum_offset 2
 //
-// The long form has two more fields, in little endian: the offsets of the outer UDP header and
-// of the inner packet.
+// The long form of the header has two more fields, in little endian: the offsets of the outer
+// UDP header and of the inner packet.
 type VnetHeader struct {
 	Flags, GSOType                         uint8
 	HdrLen, GSOSize, CSumStart, CSumOffset uint16
@@ -84,8 +84,8 @@ func (h VnetHeader) Put(b []byte) {
 	}
 }
 
-// BuildVnetHeader returns the virtio header for a frame that Validate accepted. The header
-// depends only on the inner headers and the facts. The field hdr_len is the offset of the
+// BuildVnetHeader returns the virtio header for a frame that Validate accepted. The virtio
+// header depends only on the inner headers and the facts. The field hdr_len is the offset of the
 // payload.
 func BuildVnetHeader(b []byte, in *Info, facts frame.Facts) VnetHeader {
 	if !facts.CSum {
@@ -112,8 +112,8 @@ func gsoType(b []byte, in *Info, g frame.GSO) (t uint8) {
 	case frame.GSOUDP:
 		t = vnetGSOUDPL4
 	}
-	// Only the first segment carries CWR; this flag makes the kernel cut the frame so (RFC 3168
-	// section 6.1.2).
+	// Only the first segment carries CWR, and this flag makes the kernel cut the frame accordingly
+	// (RFC 3168 section 6.1.2).
 	if in.Proto == ProtoTCP && g != frame.GSONone && b[in.HeaderLen+tcpFlagsOffset]&tcpCWR != 0 {
 		t |= vnetGSOECN
 	}
@@ -121,11 +121,11 @@ func gsoType(b []byte, in *Info, g frame.GSO) (t uint8) {
 }
 
 // Facts translates the virtio header of packet b, whose headers in describes, to facts in out.
-// The fields GSO, GSOSize and CSum are set, and Ordered is unchanged. A partial checksum other
-// than the outermost TCP or UDP one is completed in b, because no peer could describe it. The
-// field hdr_len is ignored, because on forwarded frames the kernel stores the length of its
-// linear part there. In a super-frame of a UDP tunnel, the offset of the inner packet is written
-// into the outer UDP length field.
+// The fields GSO, GSOSize and CSum of out are set, and Ordered is unchanged. Facts completes in
+// b a partial checksum other than the outermost TCP or UDP one, because no peer could describe
+// it. Facts ignores the field hdr_len, because on forwarded frames the kernel stores the length
+// of its linear part there. In a super-frame of a UDP tunnel, Facts writes the offset of the
+// inner packet into the outer UDP length field.
 func (h VnetHeader) Facts(b []byte, in *Info, out *frame.Facts) Reason {
 	if h.GSOType&(vnetTunnel4|vnetTunnel6) != 0 {
 		return h.tunnelFacts(b, in, out)

@@ -18,7 +18,7 @@ func capabilities() (permitted uint64, err error) {
 }
 
 // setCapabilities reduces the capabilities of all threads to set. Executed programs may inherit
-// the capabilities in inherited.
+// the capabilities in the set inherited.
 func setCapabilities(set, inherited uint64) error {
 	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	data := [2]unix.CapUserData{

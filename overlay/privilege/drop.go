@@ -15,13 +15,13 @@ import (
 	"kernel.org/pub/linux/libs/security/libcap/psx"
 )
 
-// lastCap is the highest number that a capability can have: a set has 64 bits.
+// lastCap is the highest number that a capability can have, because a set has 64 bits.
 const lastCap = 63
 
-// Drop reduces the capabilities of the process, and its bounding set, to the given one. So a
-// program that the process executes gains no other capabilities. The process's memory contains
-// keys, so no other process may attach to it, and it writes no core file. The error names each
-// privilege that could not be given up.
+// Drop reduces the capabilities of the process, and its bounding set, to the given capability. A
+// program that the process executes therefore gains no other capabilities. The process's memory
+// contains keys, so no other process may attach to it, and it writes no core file. The returned
+// error names each privilege that could not be given up.
 //
 // User 0 remains user 0, but without privileges over other users' files. If dir belongs to
 // another user, such as a service's, the process becomes that user. User 0 without privileges
@@ -56,10 +56,10 @@ func Hide() error {
 	)
 }
 
-// wakeEvery bounds the delay of a system call on all threads. For such a call, the runtimes of
-// Go 1.26 and 1.27 stop all threads. A thread that enters a blocking system call at that moment
-// is overlooked until some timer of the program fires. In the daemon that delay may reach a
-// second.
+// wakeEvery bounds the delay of a system call on all threads. For a system call on all threads,
+// the runtimes of Go 1.26 and 1.27 stop all threads. If a thread enters a blocking system call
+// at that moment, it is overlooked until some timer of the program fires. The daemon's next
+// timer may be a second away.
 const wakeEvery = time.Millisecond
 
 // awake fires a timer repeatedly until the returned function stop is called.
@@ -76,9 +76,9 @@ func awake() (stop func()) {
 }
 
 // every makes a system call on all threads, because Linux keeps credentials for each thread.
-// Go's runtime can make such a call only if no C code is linked in. The command "go build" links
-// C code if a compiler is installed. In such programs package psx interrupts each thread to make
-// the call.
+// Go's runtime can make a system call on all threads only if no C code is linked in. The command
+// "go build" links C code if a compiler is installed. If C code is linked in, package psx
+// interrupts each thread to make the call.
 func every(call uintptr, args ...uintptr) error {
 	var a [6]uintptr
 	copy(a[:], args)

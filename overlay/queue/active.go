@@ -9,8 +9,8 @@ import (
 
 // active counts the flows among the frames that leave the queue, weighted by their bytes. A flow
 // with a thousandth of the bytes, such as acknowledgements, counts for almost nothing. The count
-// is (sum of bytes)^2 / sum of (bytes^2), the inverse of Simpson's index. This is the number of
-// equal flows with the same sums.
+// is (sum of bytes)^2 / sum of (bytes^2), the inverse of Simpson's index. For equal flows, this
+// is their number.
 type active struct {
 	since        mono.Time
 	period       uint32
@@ -18,7 +18,7 @@ type active struct {
 	count        float64 // of the last whole period
 }
 
-// add counts n bytes of a flow that leave the queue. A period is as long as the longest usual
+// add counts n bytes of a flow that leave the queue. A period lasts as long as the longest usual
 // round trip, so that a flow between two acknowledgements still counts.
 func (a *active) add(now mono.Time, fl *flow, n int, period time.Duration) {
 	if now.Sub(a.since) > period {

@@ -5,8 +5,8 @@ import "time"
 const (
 	// intervalRounds is the length of the CoDel interval in round trips of the tunnel. With a small
 	// window, the tunnel's congestion control may need two round trips to detect a queue at the end
-	// of slow start. If an inner connection loses a packet in that time, it leaves its own slow
-	// start far too early.
+	// of slow start. If an inner connection loses a packet in that time, the connection leaves its
+	// own slow start far too early.
 	intervalRounds = 4
 
 	// intervalPart is the CoDel interval divided by the target (RFC 8289 section 4.4).
@@ -14,18 +14,19 @@ const (
 
 	// failingTargets is the factor by which the target is multiplied just after a path has failed.
 	// After one of four paths fails, the network's capacity is lower by a quarter. Until the inner
-	// connections reduce their windows, the excess packets wait in the queue. This state is short,
-	// because the path returns or the time after the failure ends. A segment dropped in that time
-	// would cost the connection a third of its window after the path returns. With half of the rate
-	// left, the allowed backlog of a single flow takes twice as long, so the factor includes a 2. A
-	// sender that is too fast for the remaining paths soon exceeds this limit at any round trip.
+	// connections reduce their windows, the excess packets wait in this queue. The excess is
+	// short-lived, because the path returns or the time after the failure ends. A segment dropped
+	// just after the failure would cost the connection a third of its window after the path
+	// returns. With half of the rate left, the allowed backlog of a single flow takes twice as
+	// long, so the factor includes a 2. A sender that is too fast for the remaining paths soon
+	// exceeds the raised target at any round trip.
 	failingTargets = 2 * intervalPart / alonePart
 )
 
 // Aim returns the CoDel target and interval for a tunnel with the given smoothed round trip (0:
-// unknown). The interval must cover the inner connections' round trips (RFC 8289, section 4.3).
-// The target is a part of the interval. Parameter failing means that one of the tunnel's paths
-// has just stopped answering.
+// unknown). The CoDel interval must cover the inner connections' round trips (RFC 8289, section
+// 4.3). The target is a fixed part of the interval. The parameter failing means that one of the
+// tunnel's paths has just stopped answering.
 func Aim(rtt time.Duration, failing bool) (target, interval time.Duration) {
 	interval = max(DefaultInterval, intervalRounds*rtt)
 	target = interval / intervalPart

@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// minStanding is the length of one packet of Ethernet size, in bytes. A shorter backlog is
-	// never a standing queue (RFC 8289 section 5.6).
+	// minStanding is the length of one packet of Ethernet size, in bytes. A backlog of less than a
+	// packet is never a standing queue (RFC 8289 section 5.6).
 	minStanding = 1514
 
 	// alonePart limits the delay of a single flow to the interval divided by alonePart, which is at
@@ -59,8 +59,8 @@ func (q *Queue) dequeue(now mono.Time, fl *flow) *frame.Frame {
 	return f
 }
 
-// begin enters the signalling state. A flow that left this state a short time ago resumes its
-// old rate.
+// begin enters the signalling state of CoDel. A flow that left the signalling state a short time
+// ago resumes its old rate.
 func (q *Queue) begin(now mono.Time, c *codel) {
 	c.signalling = true
 	delta := c.count - c.lastCount
@@ -109,10 +109,11 @@ const (
 )
 
 // give signals congestion to the sender of f, a frame already removed from fl, in the mildest
-// possible way. If f had to be dropped, the result is nil. A single packet ahead of super-frames
-// is probably a retransmission after an earlier signal, because Linux retransmits lost segments
-// one by one. Dropping it would cost the receiver another round trip through this queue, and
-// would not slow the sender further. So the signal is delayed until the next super-frame.
+// possible way. If give had to drop f, it returns nil. A single packet ahead of super-frames is
+// probably a retransmission after an earlier signal, because Linux retransmits lost segments one
+// by one. Dropping such a packet would cost the receiver another round trip through this queue,
+// and would not slow the sender further. The signal is therefore delayed until the next
+// super-frame.
 func (q *Queue) give(fl *flow, f *frame.Frame) (*frame.Frame, signal) {
 	if packet.SetCE(f.Data) {
 		q.stats.Marked++
@@ -139,7 +140,7 @@ func (q *Queue) give(fl *flow, f *frame.Frame) (*frame.Frame, signal) {
 }
 
 // take removes the first frame of the flow, by the function dodequeue of RFC 8289 section 5.6.
-// The result above tells whether the delay exceeded the target for an interval. A backlog no
+// take returns true as above if the delay exceeded the target for an interval. A backlog no
 // longer than the removed frame is no standing queue, because on a slow path one super-frame
 // takes longer than the target. The limited backlog of a single flow is no standing queue
 // either, because it delays no other flow.

@@ -2,11 +2,11 @@ package queue
 
 import "github.com/srdtun/srdtun/overlay/frame"
 
-// keepFlows is the number of flow slots up to which no idle slot is reused. Up to that number,
+// keepFlows is the number of flow slots up to which idle slots are not reused. With fewer flows,
 // an idle flow keeps its CoDel state, and later resumes its drop rate.
 const keepFlows = 32
 
-// Lists that a flow may be in.
+// These constants are the lists that a flow may be in.
 const (
 	listIdle uint8 = iota
 	listFresh
@@ -14,8 +14,8 @@ const (
 )
 
 // ways is the number of buckets in a set, so up to eight flows of a set have buckets of their
-// own. A ninth busy flow shares the bucket of another flow. With 128 sets, the probability of
-// sharing is 1 in 70,000 for 100 busy flows, and 1 in 36 for 256 flows.
+// own. A ninth busy flow of a set shares the bucket of another flow. With 128 sets, the
+// probability of a shared bucket is 1 in 70,000 for 100 busy flows, and 1 in 36 for 256 flows.
 const ways = 8
 
 // flow is the state of one flow that has frames in the queue, or recently had some.
@@ -37,8 +37,8 @@ type flow struct {
 // list is a doubly linked list of flow slots; 0 means none.
 type list struct{ head, tail int32 }
 
-// table maps buckets to flow slots. Slot 0 is unused. The zero value is an empty table without
-// memory.
+// table maps buckets to flow slots. Slot 0 of the table is unused. The zero value is an empty
+// table without memory.
 type table struct {
 	slots []int32 // by bucket; 0 is none
 	flows []flow
@@ -47,9 +47,9 @@ type table struct {
 
 // flowOf returns the slot of the flow with the given hash, and assigns one if needed. The
 // buckets form sets of eight, and a flow may use any bucket of its set. CAKE uses the same 8-way
-// set-associative hash (Høiland-Jørgensen et al., LANMAN 2018, section III-C). With one bucket
-// for each hash, in one of nine transfers two of 16 flows shared one of 1,024 buckets. Both
-// flows then had half the rate of the others throughout the transfer.
+// set-associative hash (Høiland-Jørgensen et al., LANMAN 2018, section III-C). With a single
+// bucket for each hash, in one of nine transfers two of 16 flows shared one of 1,024 buckets.
+// Two flows in one bucket then had half the rate of the others throughout the transfer.
 func (q *Queue) flowOf(hash uint32) int32 {
 	t := &q.table
 	if t.slots == nil {
@@ -71,7 +71,7 @@ func (q *Queue) flowOf(hash uint32) int32 {
 		}
 	}
 	// A flow that found no free bucket may have frames in another flow's bucket. If the flow now
-	// got a bucket of its own, its new frames would overtake these.
+	// got a bucket of its own, its new frames would overtake those frames.
 	if slot := set[hash%uint32(len(set))]; slot != 0 && (way < 0 || t.flows[slot].foreign > 0) {
 		return slot
 	}
@@ -141,7 +141,7 @@ type node struct {
 	next int32
 }
 
-// nodes stores the FIFO entries of all flows. Its length grows to the largest number of entries
+// nodes stores the FIFO entries of all flows. The slice grows to the largest number of entries
 // ever needed at once, at most the queue's limit in frames. Node 0 is unused.
 type nodes struct {
 	all  []node

@@ -1,17 +1,18 @@
-// Package queue has the send queue of one peer, ahead of the transport. Frames wait in this
-// queue until the peer's congestion window admits them. The queue is FQ-CoDel (RFC 8290 with the
-// CoDel of RFC 8289) over frames, which may be super-frames of some 44 packets.
+// Package queue has the send queue of one peer, which is ahead of the transport. Frames wait in
+// this queue until the peer's congestion window admits them. The queue is FQ-CoDel (RFC 8290
+// with the CoDel of RFC 8289) over frames, which may be super-frames of some 44 packets.
 //
 //	Push -> one of the flow's buckets -> FIFO per flow -> deficit round robin,
 //	        flows that were idle first -> CoDel of that flow -> Pop
 //
-// A flow's hash selects a set of eight buckets. So two busy flows seldom share a bucket.
+// A flow's hash selects a set of eight buckets, so two busy flows seldom share a bucket.
 //
-// This queue differs from the RFCs in three points. First, a congestion signal without ECN
-// removes one segment from a TCP or UDP super-frame, and so drops only one packet. While
-// super-frames wait, single packets get no signals, because they may be retransmissions. Second,
-// a large frame may cost a flow several quanta, and the flow then misses that many rounds.
-// Third, a single flow may exceed the target up to a limit, because it delays no other flow.
+// This queue differs from RFC 8289 and RFC 8290 in three points. First, a congestion signal
+// without ECN removes one segment from a TCP or UDP super-frame, and so drops a single packet.
+// While super-frames wait, single packets get no signals, because they may be retransmissions.
+// Second, a large frame may cost a flow several quanta, and the flow then misses that many
+// rounds. Third, a single flow may exceed the target up to a limit, because it delays no other
+// flow.
 //
 // The package is pure: the time is an argument of each call and never goes back. A Queue is not
 // safe for concurrent use. Before its first frame, a queue has no tables in memory.
@@ -25,7 +26,7 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// Defaults of Config.
+// These constants are the defaults of Config.
 const (
 	DefaultFlows    = 1024                   // RFC 8290 section 5.2.5
 	DefaultTarget   = 5 * time.Millisecond   // RFC 8289 section 4.4
@@ -38,10 +39,10 @@ const (
 	DefaultQuantum = 8 << 10
 	// DefaultAlone is the backlog in bytes with which a single flow keeps the network full after
 	// CUBIC reduces its window by three tenths. The backlog suffices even for an inner round trip
-	// of twice the usual 10 ms, as on a link with losses. At 400 Mbit/s, 500 KB are in flight in 10
-	// ms. A backlog of 930 KB suffices, because 0.7 (930 KB + 500 KB) is twice 500 KB. Above 1.6
-	// Gbit/s this backlog's delay is below the target, and a larger backlog would not fit the
-	// processor's cache.
+	// of twice the usual 10 ms, as on a link with losses. At 400 Mbit/s, 500 KB are in flight
+	// within 10 ms. A backlog of 930 KB suffices, because 0.7 (930 KB + 500 KB) is twice 500 KB.
+	// Above 1.6 Gbit/s this backlog's delay is below the target, and a larger backlog would not fit
+	// the processor's cache.
 	DefaultAlone = 1 << 20
 )
 
@@ -66,7 +67,7 @@ const (
 	minLimitFrames = 64
 )
 
-// Config sets up a queue. For zero fields the defaults apply.
+// Config has the settings of a queue. For fields that are zero, the defaults apply.
 type Config struct {
 	Flows      int            // number of hash buckets, rounded down to whole sets of eight if above
 	Target     time.Duration  // accepted standing delay
@@ -113,7 +114,7 @@ func orDefault[T int | time.Duration](v, standard T) T {
 }
 
 // SetTarget sets the allowed standing delay and the interval, after a new estimate of the paths'
-// RTT. A zero argument selects the default.
+// RTT. For a zero argument, the default applies.
 func (q *Queue) SetTarget(target, interval time.Duration) {
 	q.cfg.Target = orDefault(target, DefaultTarget)
 	q.cfg.Interval = orDefault(interval, DefaultInterval)
@@ -125,8 +126,8 @@ func (q *Queue) Len() int { return q.frames }
 // Bytes returns the number of bytes in the queue.
 func (q *Queue) Bytes() int { return q.bytes }
 
-// Push takes ownership of f and sets Enqueued. Before the call, packet.Parse must have accepted
-// f.Data, and f.Flow must be the flow's hash. Above the queue's limit, frames are dropped at the
+// Push takes ownership of f and sets Enqueued. Before Push, packet.Parse must have accepted
+// f.Data, and f.Flow must be the flow's hash. Above the queue's limit, Push drops frames at the
 // head of the flow with the most bytes (RFC 8290 section 4.1).
 func (q *Queue) Push(now mono.Time, f *frame.Frame) {
 	f.Enqueued = now
@@ -212,8 +213,8 @@ func (q *Queue) Pop(now mono.Time) *frame.Frame {
 	}
 }
 
-// Flush drops and counts all frames of a peer that is being removed. If see is not nil, see is
-// called with each frame before the drop.
+// Flush drops and counts all frames of a peer that is being removed. If the function see is not
+// nil, Flush calls it with each frame before the drop.
 func (q *Queue) Flush(see func(*frame.Frame)) {
 	for slot := range q.table.flows {
 		for fl := &q.table.flows[slot]; fl.head != 0; {
@@ -227,16 +228,16 @@ func (q *Queue) Flush(see func(*frame.Frame)) {
 	}
 }
 
-// Rest frees the memory of an empty queue whose peer has long been idle. The CoDel state of all
-// flows is lost.
+// Rest frees the memory of an empty queue whose peer has long been idle. Rest also deletes the
+// CoDel state of all flows.
 func (q *Queue) Rest() {
 	if q.frames == 0 {
 		q.table, q.nodes, q.fresh, q.served = table{}, nodes{}, list{}, list{}
 	}
 }
 
-// dropFattest drops the first frame of the flow with the most bytes. All active flows are
-// compared, at most maxFlows and usually a few, and only when the limit is exceeded.
+// dropFattest drops the first frame of the flow with the most bytes. dropFattest compares all
+// active flows, at most maxFlows and usually a few, and only when the limit is exceeded.
 func (q *Queue) dropFattest() {
 	fattest := &q.table.flows[0]
 	for slot := range q.table.flows {

@@ -2,8 +2,8 @@ package queue
 
 import "time"
 
-// Stats has the counters since New. At any time PushedBytes = PoppedBytes + DroppedBytes +
-// Bytes().
+// Stats has the queue's counters since New. At any time PushedBytes = PoppedBytes + DroppedBytes
+// + Bytes().
 type Stats struct {
 	Pushed, Popped           uint64 // frames
 	PushedBytes, PoppedBytes uint64
@@ -13,7 +13,7 @@ type Stats struct {
 	Shortened uint64 // segments taken off super-frames
 	Dropped   uint64 // frames dropped because their delay was too long
 	// ShortenedUDP and DroppedUDP count those segments and frames above that are not TCP. No sender
-	// retransmits such a packet.
+	// retransmits a packet that is not TCP.
 	ShortenedUDP, DroppedUDP uint64
 	Overflow                 uint64 // frames dropped because the queue was over its limit
 	OverShare                uint64 // frames dropped because the queue was over this peer's share of the process's memory
@@ -23,5 +23,5 @@ type Stats struct {
 	Sojourn  time.Duration // delay of the last frame handed out
 }
 
-// Stats returns the counters.
+// Stats returns the queue's counters.
 func (q *Queue) Stats() Stats { return q.stats }

@@ -10,7 +10,7 @@ import (
 
 // Adopt returns a Device for the queues of a device that another process opened and passed on.
 // The device keeps its settings and the packets in its queues. Adopt takes ownership of the
-// descriptors, even if it fails. The options must specify len(fds) queues.
+// descriptors, even if it fails. The parameter opts must specify len(fds) queues.
 func Adopt(fds []int, name string, mtu int, opts Options) (*Device, error) {
 	var files []*os.File
 	var errs []error

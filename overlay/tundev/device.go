@@ -23,7 +23,7 @@ type Device struct {
 	pool     *Pool
 	header   int // bytes of the virtio header
 
-	// Every use of the descriptors requires a read lock of life. Close takes the write lock.
+	// Every use of the descriptors requires a read lock of life, and Close takes the write lock.
 	life   sync.RWMutex
 	closed bool
 	fd     int      // native's file owns it
@@ -34,8 +34,8 @@ type Device struct {
 
 // Open creates the TUN device with the given name and MTU in bytes. If the name contains %d, the
 // kernel inserts a number. Open requires CAP_NET_ADMIN, and creates the device in the network
-// namespace of the calling thread. If the kernel refuses an optional feature, this is no error;
-// Offloads lists the granted features.
+// namespace of the calling thread. If the kernel refuses an optional feature, Open still
+// succeeds, and Offloads lists the granted features.
 func Open(name string, mtu int, opts Options) (*Device, error) {
 	several := opts.Queues > 1
 	asked := name
@@ -132,8 +132,8 @@ func (d *Device) Close() error {
 	// The goroutines of package tun end only when their events are read.
 	for range d.native.Events() {
 	}
-	// The goroutine of package tun that reports link changes may end just before it is woken, and
-	// the pipe that would wake it is then closed. The device is closed in this case too.
+	// The goroutine of package tun that reports link changes may end just before Close wakes it,
+	// and the pipe for this is then closed. In this case too the device is closed.
 	if errors.Is(err, os.ErrClosed) || errors.Is(err, unix.EPIPE) {
 		return nil
 	}
@@ -166,6 +166,6 @@ func (d *Device) MTU() (int, error) {
 	return d.native.MTU()
 }
 
-// Events returns a channel of the device's events: up, down, and a changed MTU. Close closes the
-// channel.
+// Events returns a channel of the device's events: up, down, and a changed MTU. Close closes
+// that channel.
 func (d *Device) Events() <-chan tun.Event { return d.native.Events() }

@@ -9,11 +9,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Defaults of Options.
+// These constants are the defaults of Options.
 const (
 	// DefaultTxQueueLen is the default length of the device's queue in frames, equal to that of
-	// Ethernet devices. The queue holds 5 ms of small packets at 200,000 a second, while the
-	// reading thread waits for a processor. Packets of several flows do not wait in this queue: the
+	// Ethernet devices. At 200,000 small packets a second, the queue holds 5 ms while the reading
+	// thread waits for a processor. Packets of several flows do not wait in this queue, because the
 	// reading thread moves them at once to the peers' queues, which control their delay.
 	DefaultTxQueueLen = 1000
 
@@ -22,7 +22,7 @@ const (
 	DefaultGSOMaxSize = 62_000
 )
 
-// Options configures a device. For zero fields the defaults apply.
+// Options has the settings of a device. For fields that are zero, the defaults apply.
 type Options struct {
 	Pool         *Pool          // shared with the receiver; nil makes one
 	FlowKey      packet.FlowKey // of the flow hash
@@ -32,7 +32,8 @@ type Options struct {
 	Queues       int            // at most MaxQueues
 }
 
-// Offloads lists the features that the kernel granted. The device also works without them.
+// Offloads lists the features that the kernel granted. The device also works without these
+// features.
 type Offloads struct {
 	Tunnels        bool     // super-frames of UDP tunnels come and go whole (Linux 6.17)
 	USO            bool     // UDP super-frames come whole (Linux 6.2)
@@ -45,7 +46,7 @@ type Offloads struct {
 // DefaultTunnelMaxSize is the default limit for super-frames, in bytes, on kernels that deliver
 // super-frames of UDP tunnels whole. The kernel builds such super-frames on the tunnel's own
 // device, whose limit is 65,536 by default. With a lower limit on the TUN device, the kernel
-// would cut them.
+// would cut such super-frames.
 const DefaultTunnelMaxSize = 65_536
 
 // These flags of TUNSETOFFLOAD are the offloads of UDP tunnels and their outer checksums
@@ -57,10 +58,9 @@ const (
 
 const tunOffloads = unix.TUN_F_CSUM | unix.TUN_F_TSO4 | unix.TUN_F_TSO6 | unix.TUN_F_USO4 | unix.TUN_F_USO6
 
-// tune requests all optional features and records refusals. The offload TUN_F_TSO_ECN is not
-// requested, so the few frames with CWR arrive as single packets. Only the kernel can cut these
-// frames, because only the kernel has the information whether CWR belongs to one segment or to
-// all (AccECN).
+// tune requests all optional features and records refusals. tune does not request TUN_F_TSO_ECN,
+// so the few frames with CWR arrive as single packets. Only the kernel can cut frames with CWR,
+// because CWR may belong to one segment or to all (AccECN).
 func (d *Device) tune(link netlink.Link, opts Options) {
 	o := &d.offloads
 	note := func(what string, err error) bool {
@@ -70,7 +70,7 @@ func (d *Device) tune(link netlink.Link, opts Options) {
 		return err == nil
 	}
 	// Package tun has already requested these features, if the kernel supports them. A second
-	// request shows whether the kernel supports them.
+	// request shows whether the kernel supports the features.
 	o.Tunnels = note("UDP tunnel segmentation offload", d.takeTunnels())
 	o.USO = o.Tunnels || note("UDP segmentation offload", unix.IoctlSetInt(d.fd, unix.TUNSETOFFLOAD, tunOffloads))
 	if n := orDefault(opts.TxQueueLen, DefaultTxQueueLen); note("txqueuelen", netlink.LinkSetTxQLen(link, n)) {
@@ -89,8 +89,8 @@ func (d *Device) tune(link netlink.Link, opts Options) {
 }
 
 // takeTunnels requests super-frames of UDP tunnels, whose virtio header is longer. The setting
-// applies to all queues of the device. No goroutine reads yet, so the header's length can
-// change.
+// of takeTunnels applies to all queues of the device. No goroutine reads the device yet, so the
+// header's length can change.
 func (d *Device) takeTunnels() error {
 	if err := d.setHeader(packet.VnetTunnelHeaderLen); err != nil {
 		return err

@@ -5,8 +5,8 @@ import (
 	"github.com/srdtun/srdtun/overlay/packet"
 )
 
-// Piece returns packet i of a tunnelled super-frame as a frame of its own. Parameters in and t
-// describe the super-frame. The new frame has the flow, order and time of the super-frame.
+// Piece returns packet i of a tunnelled super-frame as a frame of its own. The parameters in and
+// t describe the super-frame. The new frame has the flow, order and time of the super-frame.
 func (p *Pool) Piece(whole *frame.Frame, in *packet.Info, t *packet.Tunnel, i int) *frame.Frame {
 	part := p.Get(t.SegmentLen(whole.Facts, i))
 	t.Segment(part.Data, whole.Data, in, whole.Facts, i)
@@ -16,7 +16,7 @@ func (p *Pool) Piece(whole *frame.Frame, in *packet.Info, t *packet.Tunnel, i in
 }
 
 // Pieces appends the packets of a tunnelled super-frame to dst, for a peer that cannot read it
-// whole, and releases the super-frame. Any other frame is appended unchanged.
+// whole, and releases the super-frame. Pieces appends any other frame unchanged.
 func (p *Pool) Pieces(dst []*frame.Frame, whole *frame.Frame) []*frame.Frame {
 	var in packet.Info
 	var t packet.Tunnel

@@ -41,17 +41,17 @@ var sizes = [...]int{256, smallSize, 4 << 10, 10 << 10, 20 << 10, 40 << 10, bigS
 // MaxData is the largest number of data bytes in a frame.
 const MaxData = packet.MaxLen
 
-// Pool allocates frames with headroom, in a few buffer sizes. The zero value is ready for use.
-// Methods of Pool are safe for concurrent use. The garbage collector frees unused buffers, so
-// the pool's memory follows the number of frames in use.
+// Pool allocates frames with headroom, in a few buffer sizes. The zero value of Pool is ready
+// for use. Methods of Pool are safe for concurrent use. The garbage collector frees unused
+// buffers, so the pool's memory follows the number of frames in use.
 type Pool struct {
 	classes [len(sizes)]sync.Pool
 	once    sync.Once
 	free    func(*frame.Frame)
 }
 
-// Get returns a frame with one reference and n bytes of undefined Data. If n is not between 0
-// and MaxData, Get panics, so a caller must check an n that a peer sent.
+// Get returns a frame with one reference and n bytes of undefined Data. Get panics if n is not
+// between 0 and MaxData, so a caller must check an n that a peer sent.
 func (p *Pool) Get(n int) *frame.Frame {
 	if n < 0 || n > MaxData {
 		panic(fmt.Sprintf("tundev: a frame of %d bytes", n))
@@ -83,7 +83,7 @@ func (p *Pool) put(f *frame.Frame) {
 }
 
 // withHeader returns the bytes of f from its virtio header on, or nil if Buf has no headroom
-// before Data. The virtio header has the given length in bytes.
+// before Data. The parameter header is the length of the virtio header in bytes.
 func withHeader(f *frame.Frame, header int) []byte {
 	if len(f.Data) == 0 || len(f.Buf) < Headroom+len(f.Data) || &f.Buf[Headroom] != &f.Data[0] {
 		return nil

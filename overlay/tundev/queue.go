@@ -28,7 +28,7 @@ func (q *Queue) FD() int { return q.fd }
 // Queue returns the queue with index i, which must be below Queues.
 func (d *Device) Queue(i int) *Queue { return d.queues[i] }
 
-// Queues returns the number of queues.
+// Queues returns the number of queues of the device.
 func (d *Device) Queues() int { return len(d.queues) }
 
 // cloneDevice is the device file through which TUN devices are created.
@@ -36,8 +36,8 @@ const cloneDevice = "/dev/net/tun"
 
 // attach opens a queue of the device with the given name. The first attached queue creates the
 // device. If the name contains %d, the kernel inserts a number. The descriptor is set
-// non-blocking only after it is wrapped in a file. Otherwise Go's own poller would watch the
-// descriptor too, and wake up for every packet.
+// non-blocking only after it is wrapped in a file. Otherwise Go's own poller would also watch
+// the descriptor, and wake up for every packet.
 func attach(name string, several bool) (f *os.File, actual string, err error) {
 	ifr, err := unix.NewIfreq(name)
 	if err != nil {
@@ -96,11 +96,11 @@ func (d *Device) addQueue(f *os.File) bool {
 	return true
 }
 
-// ReadBatch reads frames into dst and returns their number, without blocking. The batch ends
-// when the queue is empty, when dst is full, or when at least most bytes have been read. Each
-// frame is parsed, so that its Data, Facts, Flow and TCP are set. The caller owns the frames.
-// Packets that cannot be carried are dropped and counted. The error is os.ErrClosed after Close,
-// ErrGone, or an error of read(2).
+// ReadBatch reads frames into dst and returns their number, without blocking. ReadBatch ends
+// when the queue is empty, when dst is full, or when at least most bytes have been read.
+// ReadBatch parses each frame, and sets its Data, Facts, Flow and TCP. The caller owns the
+// returned frames. ReadBatch drops and counts packets that cannot be carried. ReadBatch returns
+// os.ErrClosed after Close, ErrGone, or an error of read(2).
 func (q *Queue) ReadBatch(dst []*frame.Frame, most int) (int, error) {
 	d := q.dev
 	d.life.RLock()

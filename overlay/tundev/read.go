@@ -19,7 +19,7 @@ type reader struct {
 	info  packet.Info   // of the last frame
 	inner packet.Tunnel // of the last frame, if it is a tunnelled super-frame
 
-	// These fields describe a frame that is being returned in pieces: see packet.Segments.
+	// The following fields describe a frame that is being returned in pieces: see packet.Segments.
 	split     *frame.Frame
 	splitNext int
 	splitAll  int
@@ -89,7 +89,7 @@ func (q *Queue) accept(b []byte) *frame.Frame {
 	return f
 }
 
-// describe sets the fields of f from the virtio header and the packet in b.
+// describe sets the fields of frame f from the virtio header and the packet in b.
 func (q *Queue) describe(f *frame.Frame, b []byte) packet.Reason {
 	d, in := q.dev, &q.reader.info
 	if len(b) < d.header {

@@ -6,8 +6,8 @@ import (
 	"github.com/srdtun/srdtun/overlay/packet"
 )
 
-// Stats has the counters since Open. Frames are counted, and their bytes without the virtio
-// header. A super-frame counts as one frame.
+// Stats has the device's counters since Open. The counters count frames, and bytes without the
+// virtio header. A super-frame counts as one frame in Stats.
 type Stats struct {
 	Read, ReadBytes       uint64 // all frames from the kernel
 	ReadSuper             uint64 // super-frames among them
@@ -45,8 +45,8 @@ func (c *counters) wrote(n int) {
 	c.writtenBytes.Add(uint64(n))
 }
 
-// Stats returns the counters. Each counter was exact at some moment during the call, but the
-// moments may differ.
+// Stats returns the device's counters. Each counter was exact at some moment during the call,
+// but the moments may differ.
 func (d *Device) Stats() Stats {
 	c := &d.counter
 	s := Stats{

@@ -11,13 +11,13 @@ import (
 )
 
 // Write passes a frame to the kernel as received on the device. The caller keeps the frame, and
-// must be its only owner, because Write changes its checksum field, facts and headroom. A frame
-// from Pool is written without a copy.
+// must be its only owner, because Write changes its checksum field, facts and headroom. Write
+// does not copy a frame from Pool.
 //
-// If a frame fails packet.Validate, it is dropped and counted under the reason. If the kernel
-// refuses a frame or has no memory for it, the frame is dropped and counted too. Such drops are
-// no errors, because a peer can cause them. The error is os.ErrClosed after Close, ErrGone, or
-// another error of write(2), such as EIO while the interface is down.
+// Write drops a frame that fails packet.Validate, and counts it under the reason. Write also
+// drops and counts a frame that the kernel refuses or for which it has no memory. Dropped frames
+// are no errors, because a peer can cause them. Write returns os.ErrClosed after Close, ErrGone,
+// or another error of write(2), such as EIO while the interface is down.
 func (d *Device) Write(f *frame.Frame) error { return d.put(f, false) }
 
 // WriteJoined is Write for a super-frame that a merge.Merger joined.
@@ -83,7 +83,7 @@ func (d *Device) putTunnelled(f *frame.Frame, in *packet.Info, joined bool) erro
 	return nil
 }
 
-// send writes a frame with its virtio header. A frame without headroom is copied first.
+// send writes a frame with its virtio header. send first copies a frame without headroom.
 func (d *Device) send(f *frame.Frame, in *packet.Info, header packet.VnetHeader) error {
 	b := withHeader(f, d.header)
 	if b == nil {
@@ -95,7 +95,7 @@ func (d *Device) send(f *frame.Frame, in *packet.Info, header packet.VnetHeader)
 	}
 	header.Put(b[:d.header])
 	// All packets of a flow are written to one queue. The kernel then uses the same queue for the
-	// flow's other direction.
+	// other direction of the flow.
 	fd := d.fd
 	if n := uint32(len(d.queues)); n > 1 {
 		fd = d.queues[packet.FlowHash(f.Data, in, d.opts.FlowKey)%n].fd

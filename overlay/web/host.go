@@ -10,8 +10,8 @@ import (
 
 // Literal accepts requests only for an address or for localhost, and refuses other host names. A
 // web site can let its own host name resolve to an address of this host (DNS rebinding). After
-// such an attack, the scripts of that site may read the responses. If the request names an
-// address, this attack is impossible. No browser reaches a unix socket; a proxy in front of it
+// such an attack, scripts of that site could read the responses. A request that names an address
+// cannot belong to this attack. No browser reaches a unix socket, but a proxy in front of it
 // must check the host names itself.
 func Literal(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -72,7 +72,7 @@ func ownerOf(c net.Conn) Owner {
 }
 
 // addrPort returns a TCP address without its IPv6 zone, because the zone is local to this host.
-// IPv4 addresses are returned in their 4-byte form.
+// An IPv4 address is returned in its 4-byte form.
 func addrPort(a net.Addr) netip.AddrPort {
 	t, ok := a.(*net.TCPAddr)
 	if !ok {
@@ -96,8 +96,8 @@ func userOf(c *net.UnixConn) (o Owner) {
 	return o
 }
 
-// These constants are lengths and offsets in the request and the reply of sock_diag(7): struct
-// inet_diag_req_v2 and inet_diag_msg of linux/inet_diag.h, after a netlink header.
+// These constants are lengths and offsets in the request and the reply of sock_diag(7), which
+// are inet_diag_req_v2 and inet_diag_msg of linux/inet_diag.h, after a netlink header.
 const (
 	diagRequest = unix.SizeofNlMsghdr + 56
 	diagAnswer  = unix.SizeofNlMsghdr + 72
@@ -130,7 +130,7 @@ func userAt(local, remote netip.AddrPort) (uid uint32, ok bool) {
 	return binary.NativeEndian.Uint32(b[diagUID:]), binary.NativeEndian.Uint32(b[diagInode:]) != 0
 }
 
-// diagQuestion returns the request for one socket.
+// diagQuestion returns the sock_diag request for one socket.
 func diagQuestion(local, remote netip.AddrPort) []byte {
 	family := byte(unix.AF_INET)
 	if local.Addr().Is6() {

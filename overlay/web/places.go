@@ -32,7 +32,7 @@ func newPlaces(l net.Listener, most int, gone func(Owner)) *places {
 	return p
 }
 
-// place is a connection that counts towards the limit.
+// place is a connection that counts towards the limit of places.
 type place struct {
 	net.Conn
 	of    *places
@@ -84,8 +84,8 @@ func (p *places) Accept() (net.Conn, error) {
 	}
 }
 
-// take admits the connection n to the limit. If n replaced the connection old, the caller must
-// close old. While all connections are busy, take waits for an idle one.
+// take admits the connection n to the limit. If connection n replaced the connection old, the
+// caller must close old. While all connections are busy, take waits for an idle one.
 func (p *places) take(n *place) (old *place, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -129,8 +129,8 @@ func (p *places) hasLeft(n *place) {
 }
 
 // idlest returns the connection that the owner's new connection replaces, or nil if all
-// connections are busy. The first criterion is the largest number of connections of an owner,
-// then the longest idle time.
+// connections are busy. idlest prefers the owner with the most connections, and among his the
+// longest idle one.
 func (p *places) idlest(owner Owner) (v *place) {
 	have := map[Owner]int{owner: 1}
 	for c := range p.taken {
@@ -145,7 +145,7 @@ func (p *places) idlest(owner Owner) (v *place) {
 }
 
 // GivesWay compares two connections that have been idle since a and b, and whose owners have m
-// and n connections. The result reports whether the first connection is replaced before the
+// and n connections. GivesWay reports whether the first connection is replaced before the
 // second.
 func GivesWay(m int, a time.Time, n int, b time.Time) bool {
 	return m > n || m == n && a.Before(b)
@@ -186,8 +186,8 @@ func (n *place) idle(is bool) {
 	}
 }
 
-// Write implements net.Conn. The client counts as idle while Write waits for it to read. It
-// remains idle until the next request, unless Stays was called.
+// Write implements net.Conn. The client of the connection counts as idle while Write waits for
+// it to read. The client remains idle until its next request, unless Stays was called.
 func (n *place) Write(b []byte) (int, error) {
 	n.idle(true)
 	defer n.written()

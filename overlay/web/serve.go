@@ -1,7 +1,7 @@
 // Package web serves HTTP to untrusted clients on this host and beyond. The server accepts only
-// requests without a body, on a limited number of connections. No request waits for a client
-// that does not read or sends nothing. When all connections are in use, a new one replaces the
-// longest idle one of the owner with the most connections.
+// requests without a body, on a limited number of connections. No request waits for another
+// client that does not read or sends nothing. When all connections are in use, a new one
+// replaces the longest idle one of the owner with the most connections.
 package web
 
 import (
@@ -17,10 +17,10 @@ import (
 
 const (
 	// maxConns bounds the open connections. A browser with some pages and two Prometheus servers
-	// need fewer.
+	// need fewer connections.
 	maxConns = 32
 	// maxHeaderBytes bounds the header of a request. A browser with cookies of other ports on this
-	// host sends less.
+	// host sends a shorter header.
 	maxHeaderBytes = 16 << 10
 	// headerWait bounds the time in which a request must arrive, and suits a slow link.
 	headerWait = 5 * time.Second
@@ -35,7 +35,8 @@ const (
 )
 
 // Serve handles requests until ctx ends, and closes l. When a connection is closed to make room
-// for another, its owner is passed to gone. Function gone may be nil, and must not block.
+// for another, Serve calls gone with its owner. The function gone may be nil, and must not
+// block.
 func Serve(ctx context.Context, l net.Listener, h http.Handler, gone func(Owner)) error {
 	seats := newPlaces(l, maxConns, gone)
 	s := &http.Server{

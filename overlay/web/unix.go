@@ -26,10 +26,10 @@ const (
 // unixListener is a unix socket that removes its name when it is closed.
 type unixListener struct{ *rundir.Listener }
 
-// ListenUnix creates a unix socket at path, which the given groups may also use. A socket
-// without a listening process is replaced. Any other file at path is left in place and is an
-// error, as is a directory that is a link. If the error is rundir.ErrGroups, the socket works
-// for all other users.
+// ListenUnix creates a unix socket at path, which the given groups may also use. ListenUnix
+// replaces a socket without a listening process. Any other file at path, or a directory that is
+// a link, is an error and remains in place. If ListenUnix returns rundir.ErrGroups, the socket
+// works for all other users.
 func ListenUnix(path string, groups ...uint32) (net.Listener, error) {
 	if err := checkDirectory(filepath.Dir(path)); err != nil {
 		return nil, err
@@ -47,7 +47,8 @@ func ListenUnix(path string, groups ...uint32) (net.Listener, error) {
 	return unixListener{l}, err
 }
 
-// Close implements net.Listener. The socket's name is removed unless another socket has it now.
+// Close implements net.Listener. Close removes the socket's name unless another socket has it
+// now.
 func (l unixListener) Close() error {
 	err := l.Listener.Close()
 	if errors.Is(err, net.ErrClosed) {
