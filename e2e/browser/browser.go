@@ -1,5 +1,5 @@
-// Package browser drives a headless Chromium inside a namespace, over its pipe. The pipe speaks
-// the Chrome DevTools Protocol: messages of JSON that end with a zero byte.
+// Package browser drives a headless Chromium inside a network namespace through a pipe. The pipe
+// carries the Chrome DevTools Protocol: JSON messages that each end with a zero byte.
 package browser
 
 import (
@@ -17,11 +17,11 @@ import (
 	"github.com/srdtun/srdtun/e2e/fabric"
 )
 
-// patience bounds the time of one step of Chromium. Its start takes 1 s on an idle machine, and
-// 10 s on a busy one.
+// patience bounds the time of one step of Chromium. Starting Chromium takes 1 s on an idle
+// machine, and 10 s on a busy one.
 const patience = 40 * time.Second
 
-// Browser is one Chromium with one page.
+// Browser is a Chromium process with one page.
 type Browser struct {
 	cmd     *exec.Cmd
 	log     fabric.Log
@@ -43,7 +43,7 @@ type answer struct {
 	} `json:"error"`
 }
 
-// Start runs a Chromium with a window of that size, which keeps its files in dir.
+// Start runs Chromium with a window of the given size, and with its files in dir.
 func Start(at *fabric.Namespace, dir string, width, height int) (*Browser, error) {
 	theirIn, in, err := os.Pipe()
 	if err != nil {
@@ -55,7 +55,7 @@ func Start(at *fabric.Namespace, dir string, width, height int) (*Browser, error
 		return nil, errors.Join(err, in.Close())
 	}
 	defer theirOut.Close()
-	// Chromium runs without a sandbox, because it refuses to make one for root.
+	// Chromium refuses to make a sandbox for root, so it runs without one.
 	b := &Browser{in: in, out: out, answers: make(chan answer, 64), cmd: at.Command("chromium", "--headless", "--no-sandbox",
 		"--disable-gpu", "--disable-dev-shm-usage", "--no-first-run", "--disable-background-networking", "--hide-scrollbars",
 		"--remote-debugging-pipe", "--user-data-dir="+dir, fmt.Sprintf("--window-size=%d,%d", width, height), "about:blank")}
@@ -70,7 +70,7 @@ func Start(at *fabric.Namespace, dir string, width, height int) (*Browser, error
 	return b, b.attach(width, height)
 }
 
-// listen reads messages until the pipe ends.
+// listen reads messages from Chromium until the pipe ends.
 func (b *Browser) listen() {
 	defer close(b.answers)
 	for r := bufio.NewReader(b.out); ; {
@@ -85,7 +85,7 @@ func (b *Browser) listen() {
 	}
 }
 
-// attach opens the page.
+// attach opens a page and attaches to it.
 func (b *Browser) attach(width, height int) error {
 	var page struct {
 		TargetID  string `json:"targetId"`
@@ -104,7 +104,8 @@ func (b *Browser) attach(width, height int) error {
 		b.call("Emulation.setDeviceMetricsOverride", size, nil))
 }
 
-// call sends a command and waits for the answer. It records errors that the page reports.
+// call sends a command to Chromium, and waits for the answer. Meanwhile, call records errors that
+// the page reports.
 func (b *Browser) call(method string, params, result any) error {
 	b.number++
 	if params == nil {
@@ -142,7 +143,7 @@ func (b *Browser) call(method string, params, result any) error {
 	}
 }
 
-// Open loads a page.
+// Open loads a URL into the page.
 func (b *Browser) Open(url string) error {
 	var went struct {
 		ErrorText string `json:"errorText"`
@@ -153,7 +154,7 @@ func (b *Browser) Open(url string) error {
 	return nil
 }
 
-// Eval returns a script's result as text.
+// Eval runs a script in the page, and returns its result as text.
 func (b *Browser) Eval(script string) (string, error) {
 	var got struct {
 		Result struct {
@@ -169,8 +170,8 @@ func (b *Browser) Eval(script string) (string, error) {
 	return text, err
 }
 
-// Await waits until a script returns true. The script may fail until then, for example while
-// the page loads.
+// Await waits until a script returns true, at most limit. Until then the script may fail, for
+// example while the page loads.
 func (b *Browser) Await(script string, limit time.Duration) error {
 	for end := time.Now().Add(limit); ; time.Sleep(50 * time.Millisecond) {
 		got, err := b.Eval(script)
@@ -183,7 +184,7 @@ func (b *Browser) Await(script string, limit time.Duration) error {
 	}
 }
 
-// Screenshot returns a picture of the window as PNG.
+// Screenshot returns a PNG picture of the window.
 func (b *Browser) Screenshot() ([]byte, error) {
 	var shot struct {
 		Data string `json:"data"`

@@ -1,6 +1,6 @@
-// Package drill disturbs the shipped daemon while it carries traffic, in ways that happen to
-// hosts and networks. It reports each recovery time beside its bound. Each drill builds a
-// network of its own. After each drill the daemons must work again.
+// Package drill disturbs running daemons in ways that happen to hosts and networks. Each drill
+// reports the recovery times beside their bounds. Each drill builds its own network. After the
+// disturbance, the daemons must carry traffic again.
 package drill
 
 import (
@@ -16,7 +16,7 @@ import (
 	"github.com/srdtun/srdtun/e2e/tunnel"
 )
 
-// Drill is one kind of disturbance.
+// Drill is a disturbance of a tunnel, with a name.
 type Drill struct {
 	Name  string
 	Says  string // one line on the drill
@@ -24,7 +24,7 @@ type Drill struct {
 	run   func(r *run) error
 }
 
-// All lists the drills, in their order.
+// All lists the drills in the order in which they run.
 var All = []Drill{
 	{"kill", "kill -9 of the end that knows no address, under load", true, kill},
 	{"nat", "the NAT in front of one end forgets every mapping, under load, idle, and with keepalive", false, rebind},
@@ -40,20 +40,21 @@ var All = []Drill{
 	{"liar", "a configured peer that lies, beside an honest one", false, liarRows},
 }
 
-// Row is one bound and the measured value.
+// Row is a measured value with its bound.
 type Row struct {
 	Drill, What, Bound, Got string
 	Missed                  bool
 }
 
-// Options are for all drills.
+// Options apply to all drills.
 type Options struct {
 	Bin   string // the srdtun to hurt
 	Short bool   // where time makes no other case: seconds, not minutes
 	Log   io.Writer
 }
 
-// Run runs one drill. An error counts as a missed bound.
+// Run runs one drill, and returns its measurements. An error of the drill counts as a missed
+// bound.
 func (d Drill) Run(o Options) []Row {
 	r := &run{Options: o, drill: d.Name}
 	begun := time.Now()
@@ -71,7 +72,7 @@ func firstLine(err error) string {
 	return s
 }
 
-// run is one drill in progress.
+// run is the state of a drill in progress.
 type run struct {
 	Options
 	drill string
@@ -79,7 +80,7 @@ type run struct {
 	undo  []func() error
 }
 
-// later registers f for the end of the drill, where the last one is called first.
+// later registers a function for the end of the drill; the functions run in reverse order.
 func (r *run) later(f func() error) { r.undo = append(r.undo, f) }
 
 func (r *run) end() (err error) {
@@ -89,7 +90,7 @@ func (r *run) end() (err error) {
 	return err
 }
 
-// within makes a row for a time.
+// within adds a row for a duration.
 func (r *run) within(what string, got, bound time.Duration) {
 	text := fmt.Sprintf("%.2f s", got.Seconds())
 	if got >= never {
@@ -98,10 +99,10 @@ func (r *run) within(what string, got, bound time.Duration) {
 	r.rows = append(r.rows, Row{r.drill, what, fmt.Sprintf("<= %.2g s", bound.Seconds()), text, got > bound})
 }
 
-// never stands for the time of an event that did not happen.
+// never is the duration until an event that did not happen.
 const never = time.Hour
 
-// most and least make rows for numbers.
+// most and least add rows for numbers with an upper or a lower bound.
 func (r *run) most(what string, got, bound float64, unit string) {
 	r.rows = append(r.rows, Row{r.drill, what, fmt.Sprintf("<= %.4g%s", bound, unit), fmt.Sprintf("%.4g%s", got, unit), got > bound})
 }
@@ -110,12 +111,12 @@ func (r *run) least(what string, got, bound float64, unit string) {
 	r.rows = append(r.rows, Row{r.drill, what, fmt.Sprintf(">= %.4g%s", bound, unit), fmt.Sprintf("%.4g%s", got, unit), got < bound})
 }
 
-// is makes a row for a fact.
+// is adds a row for a fact.
 func (r *run) is(what, want, got string) {
 	r.rows = append(r.rows, Row{r.drill, what, want, got, got != want})
 }
 
-// pick returns one of two times: for short or for whole drills.
+// pick returns the first duration for a short drill, and the second for a whole one.
 func (r *run) pick(short, whole time.Duration) time.Duration {
 	if r.Short {
 		return short
@@ -132,7 +133,7 @@ func (r *run) fabric(s fabric.Spec) (*fabric.Fabric, error) {
 	return f, err
 }
 
-// direct does the same as fabric for two hosts on a cable.
+// direct builds a network of two hosts and a cable, which the drill removes at its end.
 func (r *run) direct() (*fabric.Direct, error) {
 	d, err := fabric.NewDirect(fabric.DirectSpec{WireLike: true})
 	if err == nil {
@@ -141,8 +142,7 @@ func (r *run) direct() (*fabric.Direct, error) {
 	return d, err
 }
 
-// pair starts two nodes. The two nodes are each other's peers; if passive is set, B has no
-// endpoint of A.
+// pair starts a daemon on each of two hosts. The two daemons are each other's peers.
 func (r *run) pair(a, b *fabric.Host, c tunnel.Config) (*tunnel.Pair, error) {
 	p, err := tunnel.NewPair(r.Bin, a, b, c, false)
 	return p, r.keep(p, err)
@@ -163,7 +163,7 @@ func (r *run) keep(p *tunnel.Pair, err error) error {
 	return err
 }
 
-// cables connects the cut cables of a fabric by link emulators, all with the same impairment.
+// cables joins the cut cables of a fabric by link emulators with the same impairment.
 func (r *run) cables(f *fabric.Fabric, im linkemu.Impairment) error {
 	for i, line := range f.Lines {
 		ab, err := linkemu.NewLine(uint64(2*i+1), im)

@@ -18,21 +18,21 @@ import (
 )
 
 const (
-	// liarRate is a liar's rate in bytes a second. These are some Mbit/s, too few to slow down
-	// an honest peer's flow.
+	// liarRate is the rate of a lying peer in bytes per second. Some Mbit/s are too few to slow
+	// down an honest peer's flow.
 	liarRate = 4e6 / 8
-	// liarPacket is the size of a liar's packets in bytes.
+	// liarPacket is the size of a lying peer's packets in bytes.
 	liarPacket = 1200
-	// lieMost is more bytes than any lie adds to a packet, so that no packet number has to be
-	// skipped.
+	// lieMost is more bytes than one lie adds to a packet, so that the sender skips no packet
+	// number.
 	lieMost = 64
-	// honestShare is the share of its goodput that an honest peer must keep beside each liar.
+	// honestShare is the share of its goodput that an honest peer must keep beside a lying peer.
 	honestShare = 0.95
-	// liarMemory bounds the hub's memory for all state of a peer, in MiB.
+	// liarMemory bounds the memory of the hub for the state of one peer, in MiB.
 	liarMemory = 32
 )
 
-// lies are the frames of liars, which each sends in authentic packets.
+// lies are the kinds of false frames that a lying peer sends in authentic packets.
 var lies = []struct {
 	what string
 	say  func(l *liars, f liar.Frames) liar.Frames
@@ -43,7 +43,7 @@ var lies = []struct {
 	{"challenges", (*liars).challenge},
 }
 
-// liarRows runs a lying peer of a hub while another peer sends a TCP flow.
+// liarRows runs a lying peer of a hub while another peer of the hub sends a TCP flow.
 func liarRows(r *run) error {
 	f, err := r.fabric(fabric.Spec{HostsB: 2})
 	if err != nil {
@@ -78,8 +78,8 @@ func liarRows(r *run) error {
 	return nil
 }
 
-// hub starts node B as a hub with two peers. The peers are node A, and a liar on the second
-// host of A's side.
+// hub starts node B as a hub with two peers. The peers are node A, and a lying peer on the second
+// host of the hub's side.
 func (r *run) hub(f *fabric.Fabric) (*liars, *tunnel.Node, error) {
 	id, err := newIdentity()
 	if err != nil {
@@ -112,7 +112,7 @@ func newIdentity() (*handshake.Identity, error) {
 	return handshake.NewIdentity(private)
 }
 
-// liars is a configured peer with a session, and the frames that it sends next.
+// liars is the state of a lying peer with a session.
 type liars struct {
 	conn    *net.UDPConn
 	at      netip.AddrPort // the hub
@@ -124,7 +124,7 @@ type liars struct {
 	got     atomic.Int64
 }
 
-// liar completes a handshake with the hub, as any peer does, and proves its address.
+// liar completes a handshake with the hub as a configured peer, and proves its address.
 func (r *run) liar(from *fabric.Host, at netip.AddrPort, id *handshake.Identity, hub string) (*liars, error) {
 	key, err := base64.StdEncoding.DecodeString(hub)
 	if err != nil {
@@ -158,7 +158,7 @@ func (r *run) liar(from *fabric.Host, at netip.AddrPort, id *handshake.Identity,
 	return l, nil
 }
 
-// take handles the hub's first packets: its response, and its challenges.
+// take handles the response and the path challenges of the hub.
 func (l *liars) take(peer *liar.Peer, b []byte) {
 	if l.session == nil {
 		if l.session = peer.Respond(b); l.session != nil {
@@ -179,7 +179,7 @@ func (l *liars) write(f liar.Frames) {
 	_, _ = l.conn.WriteToUDPAddrPort(l.session.Seal(0, f), l.at) // nothing is promised
 }
 
-// count counts the bytes that the hub sends back.
+// count adds up the bytes that the hub sends back.
 func (l *liars) count() {
 	buf := make([]byte, 2000)
 	for {
@@ -191,7 +191,7 @@ func (l *liars) count() {
 	}
 }
 
-// lie sends the same frames repeatedly for some time.
+// lie sends frames of the same kind for some time.
 func (l *liars) lie(lasts time.Duration, say func(*liars, liar.Frames) liar.Frames) error {
 	begun, sent := time.Now(), 0
 	for time.Since(begun) < lasts {
@@ -212,7 +212,7 @@ func (l *liars) lie(lasts time.Duration, say func(*liars, liar.Frames) liar.Fram
 	return nil
 }
 
-// message appends a message with one byte of a frame (docs/wire.md, the immediate).
+// message appends a message that has one byte of a frame (docs/wire.md, the immediate).
 func (l *liars) message(f liar.Frames, slot uint16, seq uint32, length uint16) liar.Frames {
 	const ordered = 16
 	var imm liar.Imm
@@ -224,7 +224,7 @@ func (l *liars) message(f liar.Frames, slot uint16, seq uint32, length uint16) l
 	return f.Message(l.number-1, &imm, []byte{0x45})
 }
 
-// slots is the number of flow slots.
+// slots is the number of flow slots of a session.
 const slots = 4096
 
 func (l *liars) jump(f liar.Frames) liar.Frames {

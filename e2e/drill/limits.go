@@ -16,8 +16,8 @@ import (
 	"github.com/srdtun/srdtun/e2e/tunnel"
 )
 
-// descriptors takes all free file descriptors from a running daemon. It also starts daemons
-// with too few descriptors.
+// descriptors exhausts the file descriptors of a running daemon. Then descriptors starts daemons
+// that may open too few.
 func descriptors(r *run) error {
 	d, err := r.direct()
 	if err != nil {
@@ -38,7 +38,7 @@ func descriptors(r *run) error {
 		}
 	}
 	_, _ = p.B.Show() // may fail, and must do no harm
-	// The daemon looks for a route from this address, which needs a descriptor.
+	// After the new address, the daemon looks up a route, which needs a descriptor.
 	if _, err := d.B.Run("ip", "addr", "add", "10.1.1.99/24", "dev", "eth0"); err != nil {
 		return err
 	}
@@ -53,7 +53,7 @@ func descriptors(r *run) error {
 	return r.beginWithFew(p.A)
 }
 
-// exhaust leaves a process without free descriptors.
+// exhaust lowers a process's limit so that it has no free descriptor.
 func exhaust(pid int) error {
 	open, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", pid))
 	if err != nil {
@@ -63,7 +63,7 @@ func exhaust(pid int) error {
 	return unix.Prlimit(pid, unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: limit, Max: limit}, nil)
 }
 
-// beginWithFew starts daemons that cannot open as many descriptors as they need.
+// beginWithFew starts daemons with a limit below the descriptors that they need.
 func (r *run) beginWithFew(n *tunnel.Node) error {
 	if err := n.Stop(); err != nil {
 		return err
@@ -92,11 +92,11 @@ func (r *run) beginWithFew(n *tunnel.Node) error {
 	return nil
 }
 
-// memoryCap is the memory of a small virtual machine, or of a small container.
+// memoryCap is the memory of a small virtual machine or container, in bytes.
 const memoryCap = 256 << 20
 
-// memory lets a daemon carry the machine's full load with little memory. The kernel ends a
-// daemon that uses more.
+// memory makes a daemon with little memory carry as much traffic as the machine can. The kernel
+// kills a daemon that uses more memory.
 func memory(r *run) error {
 	f, err := r.fabric(fabric.Spec{RateMbit: -1})
 	if err != nil {
@@ -136,7 +136,7 @@ func memory(r *run) error {
 	return nil
 }
 
-// confine puts a process into a control group with the given memory.
+// confine puts a process into a new control group with the given memory in bytes.
 func confine(name string, pid int, bytes int) (undo func() error, err error) {
 	var all error
 	for _, v := range []struct{ root, limit string }{
@@ -150,7 +150,7 @@ func confine(name string, pid int, bytes int) (undo func() error, err error) {
 			continue
 		}
 		undo = func() error {
-			// The process may still be running; then it returns to its old group.
+			// If the process still runs, it returns to its previous control group.
 			_ = os.WriteFile(filepath.Join(v.root, "cgroup.procs"), []byte(strconv.Itoa(pid)), 0o644)
 			return os.Remove(dir)
 		}
@@ -166,8 +166,8 @@ func confine(name string, pid int, bytes int) (undo func() error, err error) {
 	return nil, all
 }
 
-// ownGroup returns this process's control group for one controller of version 1, or for "" its
-// group in version 2 (cgroups(7)).
+// ownGroup returns this process's control group for a controller of cgroups version 1, or for ""
+// its group in version 2 (cgroups(7)).
 func ownGroup(controller string) string {
 	b, _ := os.ReadFile("/proc/self/cgroup") // without it the root is tried
 	for line := range strings.Lines(string(b)) {

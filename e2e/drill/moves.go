@@ -11,7 +11,7 @@ import (
 	"github.com/srdtun/srdtun/e2e/tunnel"
 )
 
-// These are bounds of the drills in this file.
+// The constants bound the recovery times of the drills in this file.
 const (
 	maxRestart = 2 * time.Second        // WireGuard takes some 15 s
 	maxMove    = time.Second            // a person notices more
@@ -22,7 +22,7 @@ const (
 // longWait bounds the wait for a recovery.
 const longWait = 30 * time.Second
 
-// load starts a heartbeat, and a TCP flow from A to B that lasts for the given time.
+// load starts a heartbeat, and a TCP flow from A to B of the given duration.
 func (r *run) load(a, b *fabric.Host, lasts time.Duration) (*meter.Run, *meter.Heartbeat, error) {
 	beat, err := meter.StartHeartbeat(a, b, tunnel.Inner4(1), tunnel.Inner4(2))
 	if err != nil {
@@ -39,7 +39,7 @@ func (r *run) load(a, b *fabric.Host, lasts time.Duration) (*meter.Run, *meter.H
 	return flow, beat, err
 }
 
-// answer returns how long after the time from traffic passed in both directions again.
+// answer returns the time after from until traffic passes in both directions again.
 func answer(beat *meter.Heartbeat, from time.Time) time.Duration {
 	took, err := beat.AnswerAfter(from, longWait)
 	if err != nil {
@@ -48,7 +48,7 @@ func answer(beat *meter.Heartbeat, from time.Time) time.Duration {
 	return took
 }
 
-// survives makes a row that says whether a TCP connection survived.
+// survives adds a row that says whether a TCP connection survived.
 func (r *run) survives(flow *meter.Run) {
 	got := "lives"
 	if flow.Wait() != nil {
@@ -57,8 +57,8 @@ func (r *run) survives(flow *meter.Run) {
 	r.is("the TCP connection through the tunnel", "lives", got)
 }
 
-// kill kills the daemon that has no endpoint of its peer; the other daemon must call it
-// again.
+// kill kills the daemon that has no endpoint of its peer, so the other daemon must start the next
+// handshake.
 func kill(r *run) error {
 	f, err := r.fabric(fabric.Spec{})
 	if err != nil {
@@ -82,7 +82,7 @@ func kill(r *run) error {
 	return nil
 }
 
-// move changes the address of the passive end, and then of the calling end.
+// move changes the address of the end without endpoints, and then of the other end.
 func move(r *run) error {
 	d, err := r.direct()
 	if err != nil {
@@ -141,8 +141,8 @@ func dead(r *run) error {
 	return nil
 }
 
-// translate makes h change the source ports of its UDP packets to some of ports. Earlier
-// mappings are forgotten.
+// translate configures h as a NAT that changes the source ports of its UDP packets to a port in
+// ports. translate also deletes earlier mappings.
 func translate(h *fabric.Host, ports string) error {
 	rules := fmt.Sprintf(`table ip nat { chain out { type nat hook postrouting priority srcnat; meta l4proto udp oifname != "lo" masquerade to :%s random; }; }`, ports)
 	if _, err := h.Run("nft", "add table ip nat; delete table ip nat; "+rules); err != nil {
@@ -151,7 +151,7 @@ func translate(h *fabric.Host, ports string) error {
 	return h.Do(func() error { return netlink.ConntrackTableFlush(netlink.ConntrackTable) })
 }
 
-// rebind makes the NAT in front of one end change all its ports.
+// rebind makes the NAT in front of one end change all its source ports.
 func rebind(r *run) error {
 	f, err := r.fabric(fabric.Spec{})
 	if err != nil {
@@ -164,7 +164,7 @@ func rebind(r *run) error {
 	if err != nil {
 		return err
 	}
-	// The load comes last, because only a silent tunnel shows the idle behaviour.
+	// The load comes last, because only an idle tunnel shows the behaviour of idle daemons.
 	if err := r.rebindIdle(f); err != nil {
 		return err
 	}
@@ -182,7 +182,7 @@ func rebind(r *run) error {
 	return nil
 }
 
-// rebindIdle connects through an idle tunnel whose mappings were forgotten.
+// rebindIdle opens a connection through an idle tunnel after the NAT has lost its mappings.
 func (r *run) rebindIdle(f *fabric.Fabric) error {
 	l, err := f.B(1).Listen("tcp", tunnel.Inner4(2).String()+":0")
 	if err != nil {
@@ -202,13 +202,13 @@ func (r *run) rebindIdle(f *fabric.Fabric) error {
 	return c.Close()
 }
 
-// keepalive is the longest usual keepalive interval, except for the template's 25 s.
+// keepalive is the longest common keepalive interval, other than the template's 25 s.
 const keepalive = 5 * time.Second
 
 // idleAfter is the time after which a daemon no longer probes its paths.
 const idleAfter = 12 * time.Second
 
-// rebindKept connects to the end behind a NAT that sends only keepalives.
+// rebindKept opens a connection to the end behind the NAT while that end sends only keepalives.
 func (r *run) rebindKept(f *fabric.Fabric, p *tunnel.Pair) error {
 	if err := p.A.Stop(); err != nil {
 		return err

@@ -12,7 +12,7 @@ import (
 	"github.com/srdtun/srdtun/e2e/tunnel"
 )
 
-// streamEvery is the pause between the datagrams of a stream.
+// streamEvery is the interval between the datagrams of a stream.
 const streamEvery = 2 * time.Millisecond
 
 // stream starts a stream of datagrams from A to B.
@@ -24,7 +24,7 @@ func (r *run) stream(a, b *fabric.Host) (*meter.Stream, error) {
 	return s, err
 }
 
-// download fetches a file from B to A and adds rows for its hash and its rate.
+// download fetches a file from B to A, and adds rows for its hash and its rate.
 func (r *run) download(a, b *fabric.Host, size int64, leastMbit float64) error {
 	content, err := meter.Serve(b, tunnel.Inner4(2), size)
 	if err != nil {
@@ -44,11 +44,12 @@ func (r *run) download(a, b *fabric.Host, size int64, leastMbit float64) error {
 	return nil
 }
 
-// corruptMbit is half the rate of four paths of 100 Mbit/s that lose one packet in twenty. A
-// corrupted packet counts as lost.
+// corruptMbit is half the rate of four 100 Mbit/s paths that lose one packet in twenty. The
+// receiver drops a corrupted packet, so it counts as lost.
 const corruptMbit = 150
 
-// corrupt also corrects the checksums, so that only authentication can detect the corruption.
+// corrupt flips bits and corrects the checksums, so that only authentication can detect the
+// corruption.
 func corrupt(r *run) error {
 	f, err := r.fabric(fabric.Spec{Lines: true})
 	if err != nil {
@@ -67,7 +68,7 @@ func corrupt(r *run) error {
 	return r.download(f.A(1), f.B(1), size, corruptMbit)
 }
 
-// duplicate delivers each packet twice.
+// duplicate makes the network deliver each packet twice.
 func duplicate(r *run) error {
 	f, err := r.fabric(fabric.Spec{Lines: true})
 	if err != nil {
@@ -91,7 +92,7 @@ func duplicate(r *run) error {
 	return nil
 }
 
-// whole adds rows for a stream that must arrive undamaged.
+// whole adds rows for a stream that must arrive complete and unchanged.
 func (r *run) whole(s *meter.Stream) {
 	t := s.Tally()
 	r.most("datagrams that came out twice", float64(t.Twice), 0, "")
@@ -99,14 +100,14 @@ func (r *run) whole(s *meter.Stream) {
 	r.most("datagrams lost, of a thousand", 1000*float64(max(0, t.Sent-t.Arrived-inFlight))/float64(max(1, t.Sent)), 1, "")
 }
 
-// inFlight is the number of datagrams of a stream that may be in flight: 50 ms of them.
+// inFlight is the number of a stream's datagrams that may be in flight: those of 50 ms.
 const inFlight = int(50 * time.Millisecond / streamEvery)
 
-// maxAge bounds the age of a delivered datagram. It may wait for two seconds, and a little
-// longer for a repair.
+// maxAge bounds the age of a delivered datagram. A datagram may wait for two seconds, and a
+// little longer for a repair.
 const maxAge = 3 * time.Second
 
-// stop stops each daemon in turn, as a debugger or a container's freezer does.
+// stop suspends each daemon in turn, as a debugger or a container's freezer does.
 func stop(r *run) error {
 	f, err := r.fabric(fabric.Spec{})
 	if err != nil {

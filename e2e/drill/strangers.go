@@ -9,8 +9,8 @@ import (
 	"github.com/srdtun/srdtun/e2e/tunnel"
 )
 
-// replay records all packets of a session, including handshakes. It sends the recorded packets
-// repeatedly while the session continues.
+// replay records all packets of a session, including handshakes. Then replay sends the recorded
+// packets again and again while the session continues.
 func replay(r *run) error {
 	d, err := r.direct()
 	if err != nil {
@@ -28,7 +28,7 @@ func replay(r *run) error {
 	if err != nil {
 		return err
 	}
-	// The replay sends sixty times the packets that were recorded in a minute.
+	// A minute of replay sends sixty times the number of packets that were recorded.
 	time.Sleep(r.pick(5*time.Second, time.Minute))
 	tape.stop()
 	from, packets := time.Now(), 0
@@ -50,13 +50,15 @@ func replay(r *run) error {
 }
 
 const (
-	// garbageRate is in packets a second. A link of 100 Mbit/s can carry that many.
+	// garbageRate is the rate of random packets in packets per second. A link of 100 Mbit/s can
+	// carry 100,000 small packets per second.
 	garbageRate = 100_000
-	// garbageShare is the share of its goodput that the flow must keep beside garbage.
+	// garbageShare is the share of its goodput that a flow must keep beside random packets.
 	garbageShare = 0.9
 )
 
-// garbage comes from a stranger next to the receiver, over links that the flow does not use.
+// garbage sends random packets from a host next to the receiver, over links that the flow does
+// not use.
 func garbage(r *run) error {
 	f, err := r.fabric(fabric.Spec{HostsB: 2})
 	if err != nil {
@@ -80,10 +82,9 @@ func garbage(r *run) error {
 	return nil
 }
 
-// beside runs a TCP flow from A to B, and runs functions during the flow, one after the other.
-// Each function runs for some time. beside returns the goodput during each function as a share
-// of the mean before and after it. A machine's speed changes, so only neighbouring periods are
-// compared.
+// beside runs a TCP flow from A to B, and meanwhile calls functions one after another. Each share
+// in the result is the goodput during a function, divided by the mean before and after it. The
+// speed of a machine varies, so beside compares only neighbouring periods.
 func (r *run) beside(f *fabric.Fabric, each time.Duration, things ...func() error) (shares []float64, err error) {
 	const begin = 2 * time.Second // slow start
 	lasts := begin + time.Duration(2*len(things)+2)*each

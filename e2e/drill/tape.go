@@ -14,7 +14,7 @@ import (
 	"github.com/srdtun/srdtun/e2e/tunnel"
 )
 
-// tapeMost bounds the number of recorded frames: a minute has fewer.
+// tapeMost bounds the number of recorded frames; a minute has fewer.
 const tapeMost = 500_000
 
 // tape records the UDP packets of two hosts on a cable, and plays them back.
@@ -24,13 +24,13 @@ type tape struct {
 	over    atomic.Bool
 }
 
-// tapeEnd is a packet socket at one end of the cable, with the packets that this end sent.
+// tapeEnd is a packet socket at one end of the cable, with the recorded packets of this end.
 type tapeEnd struct {
 	fd     int
 	frames [][]byte
 }
 
-// record begins recording at both ends.
+// record starts the recording at both ends of the cable.
 func record(d *fabric.Direct) (*tape, error) {
 	t := &tape{}
 	for i, h := range []*fabric.Host{d.A, d.B} {
@@ -63,7 +63,7 @@ func openPacket(name string) (int, error) {
 
 func networkOrder(v uint16) uint16 { return v<<8 | v>>8 }
 
-// These are offsets in an Ethernet frame with an IPv4 header without options.
+// The constants are offsets in an Ethernet frame with an IPv4 header without options.
 const (
 	frameType  = 12
 	frameProto = 14 + 9
@@ -72,7 +72,7 @@ const (
 	frameLeast = frameUDP + 8
 )
 
-// record stores the packets that the end sends, until over is set.
+// record stores the packets that this end sends, until over is set.
 func (e *tapeEnd) record(over *atomic.Bool) {
 	buf := make([]byte, 64<<10)
 	for !over.Load() {
@@ -85,17 +85,17 @@ func (e *tapeEnd) record(over *atomic.Bool) {
 		if b[frameType] != 8 || b[frameType+1] != 0 || b[frameProto] != unix.IPPROTO_UDP {
 			continue
 		}
-		// A veth leaves checksums incomplete. A receiver accepts a packet without a checksum
-		// as well, so it is set to zero.
+		// A veth leaves the UDP checksum incomplete. A receiver also accepts packets without a
+		// checksum, so record sets it to zero.
 		b[frameSum], b[frameSum+1] = 0, 0
 		e.frames = append(e.frames, b)
 	}
 }
 
-// stop ends the recording.
+// stop ends the recording at both ends.
 func (t *tape) stop() { t.over.Store(true); t.running.Wait() }
 
-// play sends all recorded packets, each from its own end, and returns their number.
+// play sends all recorded packets, each from the end that sent it, and returns their number.
 func (t *tape) play() (n int, err error) {
 	var ends [2]int
 	var errs [2]error
@@ -107,8 +107,7 @@ func (t *tape) play() (n int, err error) {
 	return ends[0] + ends[1], errors.Join(errs[:]...)
 }
 
-// It pauses for a hundredth of a second after each hundred packets, because the session
-// continues at the same time.
+// play pauses for 10 ms after each hundred packets, because the session continues meanwhile.
 func (e *tapeEnd) play() (n int, err error) {
 	for i, b := range e.frames {
 		if _, err := unix.Write(e.fd, b); err != nil && !errors.Is(err, unix.ENOBUFS) {
@@ -133,8 +132,8 @@ func (t *tape) close() error {
 	return errors.Join(errs...)
 }
 
-// flood sends garbageRate random packets a second from h to the daemon's port at to. They have
-// all values of the first byte, and many sizes.
+// flood sends garbageRate random packets per second from h to the daemon's port at the address
+// to. The random packets have all values of the first byte, and many sizes.
 func flood(h *fabric.Host, to netip.Addr, lasts time.Duration) (sent int, err error) {
 	c, err := h.ListenPacket("udp4", ":0")
 	if err != nil {

@@ -9,13 +9,13 @@ import (
 	"strings"
 )
 
-// batch collects the lines for one run of "ip -batch" or "tc -batch". One process for each
-// line would make building several times slower.
+// batch collects commands for one run of "ip -batch" or "tc -batch". One process for each command
+// would make the build several times slower.
 type batch struct{ strings.Builder }
 
 func (b *batch) add(format string, args ...any) { fmt.Fprintf(b, format+"\n", args...) }
 
-// apply runs the lines with the tool inside the namespace, or on the host if ns is nil.
+// apply runs the commands with a tool, inside a namespace or, for a nil ns, on the host.
 func (b *batch) apply(tool string, ns *Namespace) error {
 	if b.Len() == 0 {
 		return nil
@@ -28,8 +28,8 @@ func (b *batch) apply(tool string, ns *Namespace) error {
 	return err
 }
 
-// build creates the boxes first, then the cables and addresses, and then the routes. A route
-// needs an interface that is up and has an address.
+// build creates first the namespaces, then the cables and addresses, and then the routes. The
+// kernel accepts a route only if its interface is up and has an address.
 func (f *Fabric) build() error {
 	for _, step := range []func() error{
 		f.makeBoxes, f.setSysctls, f.plugCables, f.setAddresses, f.setRoutes,
@@ -82,8 +82,7 @@ func (f *Fabric) routers() []*Namespace {
 
 func (f *Fabric) hosts() []*Host { return slices.Concat(f.hostsA, f.hostsB) }
 
-// setSysctls runs before the cables are created, so every interface starts with these
-// defaults.
+// setSysctls runs before the cables exist, so that every interface starts with these defaults.
 func (f *Fabric) setSysctls() error {
 	router := map[string]string{
 		"net.ipv4.ip_forward":                        "1",
@@ -118,7 +117,7 @@ func (f *Fabric) setSysctls() error {
 		}
 	}
 	for _, n := range f.Lines {
-		// The two ports of a cut cable have no address and send nothing by themselves.
+		// The two ports of a cut cable have no address, and must send nothing by themselves.
 		if err := n.setSysctl(map[string]string{"net.ipv6.conf.default.disable_ipv6": "1"}); err != nil {
 			return err
 		}
@@ -126,8 +125,8 @@ func (f *Fabric) setSysctls() error {
 	return nil
 }
 
-// hostSysctl sets congestion control and TCP's metrics cache, so that a run does not inherit
-// the machine's settings and earlier connections.
+// hostSysctl fixes congestion control and turns off TCP's metrics cache, so that neither the
+// machine's settings nor earlier connections change a run.
 var hostSysctl = map[string]string{
 	"net.ipv4.tcp_congestion_control":     "cubic",
 	"net.ipv4.tcp_no_metrics_save":        "1",
@@ -138,8 +137,8 @@ var hostSysctl = map[string]string{
 	"net.ipv6.conf.default.accept_ra":     "0",
 }
 
-// allowCubic adds cubic to the machine-wide list of algorithms that a namespace may choose. It
-// does not change the default.
+// allowCubic adds cubic to the algorithms that a namespace may choose. The machine's default
+// algorithm stays the same.
 func allowCubic() error {
 	const file = "/proc/sys/net/ipv4/tcp_allowed_congestion_control"
 	list, err := os.ReadFile(file)
@@ -152,8 +151,8 @@ func allowCubic() error {
 	return os.WriteFile(file, []byte(strings.TrimSpace(string(list))+" cubic"), 0o644)
 }
 
-// plugCables creates every veth pair. A host's end is "eth0", and the leaf's end is "h<i>". A
-// leaf's end towards a spine is "s<n>", and the spine's end is "lA" or "lB".
+// plugCables creates every veth pair. A host's end of a cable is "eth0", and the leaf's end is
+// "h<i>". A leaf's end of a cable to a spine is "s<n>", and the spine's end is "lA" or "lB".
 func (f *Fabric) plugCables() error {
 	var b batch
 	cable := func(a *Namespace, port string, z *Namespace, peer string) {
@@ -267,7 +266,7 @@ func (f *Fabric) setRoutes() error {
 	return nil
 }
 
-// shapeLinks limits both directions of every leaf-spine link.
+// shapeLinks limits the rate of every leaf-spine link in both directions.
 func (f *Fabric) shapeLinks() error {
 	boxes := map[*Namespace]*batch{}
 	shape := func(n *Namespace, dev string, mbit int) {
@@ -294,7 +293,7 @@ func (f *Fabric) shapeLinks() error {
 	return nil
 }
 
-// wireLike makes the hosts' cards behave like hardware.
+// wireLike makes the network cards of all hosts behave like hardware.
 func (f *Fabric) wireLike() error {
 	for _, h := range f.hosts() {
 		if err := h.wireLike("eth0"); err != nil {
@@ -304,8 +303,8 @@ func (f *Fabric) wireLike() error {
 	return nil
 }
 
-// wireLike makes a card send packets of MTU size and receive with GRO. A veth needs "gro on"
-// for that.
+// wireLike makes a card send packets of MTU size, and receive with GRO. On a veth, GRO needs the
+// setting "gro on".
 func (h *Host) wireLike(dev string) error {
 	_, err := h.Run("ethtool", "-K", dev, "tso", "off", "gso", "off", "tx-udp-segmentation", "off", "gro", "on")
 	return err

@@ -8,15 +8,16 @@ import (
 	"syscall"
 )
 
-// exitInterrupted is the exit code that shells report for a program that SIGINT ended: 128
-// plus the number of the signal.
+// exitInterrupted is the exit code that shells report for a program killed by SIGINT: 128 plus
+// the signal's number.
 const exitInterrupted = 128 + int(syscall.SIGINT)
 
-// Command wraps the main function of a program that builds fabrics, after its flags have been
-// read. It starts the guard (see Guard) and calls work. If work fails, Command prints the
-// error after the program's name and exits with 1. A signal that ends the program does not
-// wait for work to return. Command then prints that it was interrupted, and the text note, and
-// exits with 130. The guard then removes the network.
+// Command runs the work of a program that builds fabrics, after the program has parsed its flags.
+// Command starts the guard (see Guard), and calls work. If work fails, Command prints the
+// program's name and the error, and exits with 1. On a signal that ends the program, Command does
+// not wait for work to return. Command then prints that it was interrupted, and the text note,
+// and exits with
+// 130. The guard then removes the network.
 func Command(name, note string, work func() error) {
 	if err := Guard(); err != nil {
 		fail(name, err)
@@ -31,7 +32,7 @@ func Command(name, note string, work func() error) {
 			fail(name, err)
 		}
 	case <-ctx.Done():
-		// The guard sees the end of this process and removes the network.
+		// The guard notices the end of this process, and removes the network.
 		fmt.Println("\ninterrupted; the network is being removed" + note)
 		os.Exit(exitInterrupted)
 	}

@@ -8,30 +8,29 @@ import (
 	"sync"
 )
 
-// maxLinks bounds the number of cables of a Direct. The address plan has one octet for a cable,
-// and no comparison needs more cables.
+// maxLinks bounds the number of cables of a Direct. The address plan has one octet for the cable,
+// and no comparison needs more than 16 cables.
 const maxLinks = 16
 
 // DirectSpec describes the cables between two hosts.
 type DirectSpec struct {
 	Links int // veth pairs, each with a network of its own; 0 means 1
-	// With WireLike, packets of MTU size cross the cables, as a network card sends them.
-	// Otherwise a veth carries whole super-frames of 64 KB.
+	// With WireLike, packets of MTU size cross the cables, as with real network cards. Otherwise,
+	// a veth carries whole super-frames of 64 KB.
 	WireLike bool
-	// Switch puts a bridge into the only cable. Its ports are SwitchToA and SwitchToB, where a
-	// test can limit what passes.
+	// Switch puts a bridge into the middle of the only cable. The bridge has the ports SwitchToA
+	// and SwitchToB, where a test can limit traffic.
 	Switch bool
 }
 
-// SwitchToA and SwitchToB are the ports of a Direct's switch.
+// SwitchToA and SwitchToB are the ports of the bridge in a Direct.
 const (
 	SwitchToA = "toA"
 	SwitchToB = "toB"
 )
 
-// Direct consists of two hosts joined by cables without a rate limit, and at most a switch
-// between them. Cable k, from 0, is "eth<k>" at both ends, with 10.1.<k+1>.1/24 at A and
-// 10.1.<k+1>.2/24 at B.
+// Direct is a network of two hosts, cables without a rate limit, and at most one switch. Cable k,
+// counted from 0, is "eth<k>" at both ends, with 10.1.<k+1>.1/24 at A and 10.1.<k+1>.2/24 at B.
 type Direct struct {
 	Spec   DirectSpec
 	A, B   *Host
@@ -42,7 +41,8 @@ type Direct struct {
 	closeErr  error
 }
 
-// NewDirect builds a Direct in about half a second. If it fails, it removes all that it has built.
+// NewDirect builds a Direct in about half a second. If NewDirect fails, it removes everything
+// that it has built.
 func NewDirect(spec DirectSpec) (*Direct, error) {
 	if spec.Links == 0 {
 		spec.Links = 1
@@ -63,7 +63,8 @@ func NewDirect(spec DirectSpec) (*Direct, error) {
 	return d, nil
 }
 
-// Close ends every process inside the namespaces and removes both. It may be called twice.
+// Close ends all processes inside the two namespaces, and removes the namespaces. A second call
+// of Close does nothing.
 func (d *Direct) Close() error {
 	d.closeOnce.Do(func() { d.closeErr = removeAll(d.all) })
 	return d.closeErr
@@ -95,7 +96,7 @@ func (d *Direct) build(prefix string) (err error) {
 	return nil
 }
 
-// host makes one end. The last number of its addresses is last.
+// host makes one of the two hosts. The last octet of all the host's addresses is last.
 func (d *Direct) host(name string, last int) (*Host, error) {
 	n, err := d.namespace(name)
 	if err != nil {
@@ -108,7 +109,7 @@ func (d *Direct) host(name string, last int) (*Host, error) {
 	return h, n.setSysctl(hostSysctl)
 }
 
-// namespace makes a namespace that Close removes.
+// namespace makes a namespace that Close will remove.
 func (d *Direct) namespace(name string) (*Namespace, error) {
 	n, err := newNamespace(name)
 	if n != nil {
@@ -117,7 +118,7 @@ func (d *Direct) namespace(name string) (*Namespace, error) {
 	return n, err
 }
 
-// plug creates the cables and gives both ends their addresses.
+// plug creates the cables, and sets the addresses of both ends.
 func (d *Direct) plug() error {
 	if err := d.cables(); err != nil {
 		return err

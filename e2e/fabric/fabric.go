@@ -9,14 +9,14 @@ import (
 	"sync/atomic"
 )
 
-// Fabric is a running network. Several goroutines may call its methods at once. No method may
-// be called after Close.
+// Fabric is a running leaf-spine network. Several goroutines may call methods of a Fabric at the
+// same time. After Close, no method of the Fabric may be called.
 type Fabric struct {
 	Spec   Spec
 	LeafA  *Namespace
 	LeafB  *Namespace
 	Spines []*Namespace // spine n is Spines[n-1]
-	// Lines[n-1] is between leaf A and spine n; it is nil without Spec.Lines.
+	// Lines[n-1] is the cut in the cable between leaf A and spine n, or nil without Spec.Lines.
 	Lines []*Namespace
 
 	hostsA, hostsB []*Host
@@ -26,8 +26,8 @@ type Fabric struct {
 	closeErr       error
 }
 
-// Host is an end system. In a Fabric the host's one network card is "eth0". In a Direct the
-// host has a card for each address.
+// Host is an end system with its addresses. In a Fabric, the only network card of a host is
+// "eth0". In a Direct, a host has one network card for each address.
 type Host struct {
 	*Namespace
 	V4, V6 []netip.Addr
@@ -39,16 +39,16 @@ func (h *Host) Addr4() netip.Addr { return h.V4[0] }
 // Addr6 is the host's first IPv6 address.
 func (h *Host) Addr6() netip.Addr { return h.V6[0] }
 
-// A returns host hA<n>, n from 1.
+// A returns the host hA<n>; the first is A(1).
 func (f *Fabric) A(n int) *Host { return f.hostsA[n-1] }
 
-// B returns host hB<n>, n from 1.
+// B returns the host hB<n>; the first is B(1).
 func (f *Fabric) B(n int) *Host { return f.hostsB[n-1] }
 
-// built counts the fabrics of this process, so that each has its own names.
+// built counts the fabrics of this process, so that their names differ.
 var built atomic.Int64
 
-// New builds a fabric in about a second. After an error nothing remains.
+// New builds a fabric in about a second. If New fails, it removes everything that it has built.
 func New(spec Spec) (*Fabric, error) {
 	spec, err := spec.withDefaults()
 	if err != nil {
@@ -64,13 +64,14 @@ func New(spec Spec) (*Fabric, error) {
 	return f, nil
 }
 
-// Close ends every process inside the fabric and removes the fabric. It may be called twice.
+// Close ends every process inside the fabric, and removes the fabric. A second call of Close does
+// nothing.
 func (f *Fabric) Close() error {
 	f.closeOnce.Do(func() { f.closeErr = removeAll(f.all) })
 	return f.closeErr
 }
 
-// namespace makes one box of the fabric and remembers it for Close.
+// namespace makes a namespace for a host, leaf or spine, and stores it for Close.
 func (f *Fabric) namespace(name string) (*Namespace, error) {
 	n, err := newNamespace(f.prefix + name)
 	if n != nil {

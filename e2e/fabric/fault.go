@@ -9,25 +9,25 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// faultTable is the name of the nftables table with a spine's fault.
+// faultTable is the nftables table that implements the fault of a spine.
 const faultTable = "inet fault"
 
-// Break makes spine n (from 1) drop all packets silently. The spine keeps its links and answers
-// its neighbours, but forwards no packet.
+// Break makes spine n, counted from 1, drop all packets silently. The spine's links stay up and
+// the spine answers its neighbours, but it forwards no packet.
 func (f *Fabric) Break(n int) error { return f.fault(n, "drop", "") }
 
-// Lossy makes spine n (from 1) lose permille of 1000 packets, at random.
+// Lossy makes spine n, counted from 1, drop permille of 1000 packets at random.
 func (f *Fabric) Lossy(n, permille int) error {
 	return f.fault(n, "accept", fmt.Sprintf("add rule %s f numgen random mod 1000 < %d drop\n", faultTable, permille))
 }
 
-// Bleach makes spine n (from 1) clear the ECN field of forwarded IPv4 packets. RFC 3168 forbids
-// this, but some routers do it.
+// Bleach makes spine n, counted from 1, clear the ECN field of forwarded IPv4 packets. RFC 3168
+// forbids this, but some routers do it.
 func (f *Fabric) Bleach(n int) error {
 	return f.fault(n, "accept", fmt.Sprintf("add rule %s f ip ecn set not-ect\n", faultTable))
 }
 
-// Heal undoes Break, Lossy and Bleach on all spines.
+// Heal ends the effects of Break, Lossy and Bleach on all spines.
 func (f *Fabric) Heal() error {
 	var all error
 	for _, s := range f.Spines {
@@ -46,7 +46,7 @@ func (f *Fabric) fault(n int, policy, rule string) error {
 	return err
 }
 
-// nft applies the lines as one transaction.
+// nft applies nftables commands as one transaction.
 func (n *Namespace) nft(lines string) (string, error) {
 	cmd := n.Command("nft", "-f", "-")
 	cmd.Stdin = strings.NewReader(lines)
@@ -57,7 +57,7 @@ func (n *Namespace) nft(lines string) (string, error) {
 	return string(out), nil
 }
 
-// Report describes each spine's bytes and fault, for the log of a failed test.
+// Report describes the forwarded bytes and the fault of each spine, for the log of a failed test.
 func (f *Fabric) Report() string {
 	var b strings.Builder
 	sent, err := f.Counters()
@@ -71,11 +71,11 @@ func (f *Fabric) Report() string {
 	return b.String()
 }
 
-// Counters returns how many bytes leaf A has sent to each spine so far.
+// Counters returns the number of bytes that leaf A has sent to each spine.
 func (f *Fabric) Counters() ([]uint64, error) {
 	sent := make([]uint64, len(f.Spines))
 	err := f.LeafA.Do(func() error {
-		// A netlink handle opened by default belongs to the namespace of the thread.
+		// A new netlink handle belongs to the namespace of the calling thread.
 		h, err := netlink.NewHandle(unix.NETLINK_ROUTE)
 		if err != nil {
 			return err
@@ -93,8 +93,8 @@ func (f *Fabric) Counters() ([]uint64, error) {
 	return sent, err
 }
 
-// Busiest returns the number (from 1) of the spine that got most bytes from leaf A since the
-// given Counters. With nil it counts from the beginning.
+// Busiest returns the number of the spine, counted from 1, that received most bytes from leaf A
+// since the given Counters. If since is nil, Busiest counts from the beginning.
 func (f *Fabric) Busiest(since []uint64) (int, error) {
 	now, err := f.Counters()
 	if err != nil {

@@ -11,45 +11,47 @@ import (
 	"time"
 )
 
-// guardEnv is an environment variable. It makes a process a guard, and contains the prefix to
-// guard.
+// guardEnv is the environment variable that makes a process a guard. The variable contains the
+// prefix of the names to remove.
 const guardEnv = "SRDTUN_FABRIC_GUARD"
 
 // runDir is the directory in which srdtun keeps the sockets and state files of its interfaces.
 const runDir = "/run/srdtun"
 
-// Prefix is the beginning of all names of this process: namespaces, tunnel interfaces (see
-// TunnelName) and its scratch folder. It holds the process number, so simultaneous runs have
-// different names.
+// Prefix is the beginning of all names that this process gives to namespaces, tunnel interfaces
+// (see TunnelName) and its scratch folder. The prefix contains the process ID, so concurrent runs
+// have different names.
 func Prefix() string { return prefixOf(os.Getpid()) }
 
 func prefixOf(pid int) string { return fmt.Sprintf("srd%d-", pid) }
 
-// TunnelName returns the name of a tunnel interface that Guard will remove. The suffix may have
-// up to four letters, because an interface name has at most 15 bytes.
+// TunnelName returns a name for a tunnel interface that the guard will remove. The suffix may
+// have up to four letters, because the kernel limits an interface name to 15 bytes.
 func TunnelName(suffix string) string { return Prefix() + suffix }
 
-// Scratch returns a private folder for keys, configurations and logs, which Guard removes.
+// Scratch returns a private folder for keys, configurations and logs, which the guard will
+// remove.
 func Scratch() (string, error) {
 	dir := filepath.Join(os.TempDir(), Prefix()+"scratch")
 	return dir, os.MkdirAll(dir, 0o700)
 }
 
-// lifeline is a pipe. When it closes, the guard knows that this process has ended. No code
-// closes it, and no other child inherits it. A variable of the package keeps the garbage
-// collector from closing it.
+// lifeline is a pipe to the guard process. The end of the pipe shows the guard that this process
+// has ended. No code closes the pipe, and no other child inherits it. The package variable keeps
+// the garbage collector from closing the pipe.
 //
 //lint:ignore U1000 that nothing reads it is the point
 var lifeline io.WriteCloser
 
 // Guard must be called at the start of the main function of every program that builds fabrics.
-// It starts a second process of the same program, which waits for the end of the first process.
-// The first process may end by a return, a panic, a signal or kill -9. The second process then
-// removes the leftovers. In the second process Guard does not return.
+// Guard starts a second process of the same program, which waits for the end of the first
+// process. The first process may end by a return, a panic, a signal or kill -9. The second
+// process then removes what the first process left behind. In the second process, Guard does not
+// return.
 func Guard() error {
 	if prefix := os.Getenv(guardEnv); prefix != "" {
-		// Nothing is ever written to the pipe, so the end of input means the end of the other
-		// process.
+		// The first process never writes to the pipe, so the end of input means that it has
+		// ended.
 		_, _ = io.Copy(io.Discard, os.Stdin)
 		sweep(prefix)
 		os.Exit(0)
@@ -60,8 +62,8 @@ func Guard() error {
 	}
 	guard := exec.Command(self)
 	guard.Env = append(os.Environ(), guardEnv+"="+Prefix())
-	// The guard has a session of its own, so that an interrupt from the terminal does not reach
-	// it.
+	// The guard runs in a session of its own, so that an interrupt from the terminal does not
+	// reach it.
 	guard.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if lifeline, err = guard.StdinPipe(); err != nil {
 		return err
@@ -69,11 +71,11 @@ func Guard() error {
 	return guard.Start()
 }
 
-// sweepPause lets the last children of the ended process end too. Such a child may be an "ip"
-// that was about to create a namespace.
+// During sweepPause, the last children of the ended process also end. Such a child may be an "ip"
+// process that creates a namespace.
 const sweepPause = 200 * time.Millisecond
 
-// sweep removes everything whose name has the prefix.
+// sweep removes all namespaces, sockets and files whose names have the prefix.
 func sweep(prefix string) {
 	sweepOnce(prefix)
 	time.Sleep(sweepPause)
@@ -88,7 +90,7 @@ func sweepOnce(prefix string) {
 			boxes = append(boxes, &Namespace{Name: e.Name()})
 		}
 	}
-	// An error is ignored, because no process is left to report it to.
+	// The error is ignored, because no process is left to report it to.
 	_ = removeAll(boxes)
 	files, _ := filepath.Glob(filepath.Join(runDir, prefix+"*"))
 	for _, f := range files {

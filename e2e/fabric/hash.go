@@ -10,20 +10,19 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// hashProgram is "bpf_set_hash_invalid(skb); return -1" in BPF instructions (linux/bpf.h). The
-// packet continues, and its next user computes the hash afresh. -1 is TCX_NEXT and
-// TC_ACT_UNSPEC.
+// hashProgram is the BPF program "bpf_set_hash_invalid(skb); return -1" (linux/bpf.h). The packet
+// continues, and the kernel computes its hash again. The result -1 is TCX_NEXT and TC_ACT_UNSPEC.
 var hashProgram = [...]bpfInsn{
 	{code: 0x85, imm: 41}, // call helper 41, bpf_set_hash_invalid; r1 is the packet
 	{code: 0xb7, imm: -1}, // r0 = -1
 	{code: 0x95},          // exit
 }
 
-// hashLicense is the license that the BPF helper requires. The garbage collector must not move
-// it while the kernel reads it.
+// hashLicense is the licence that the BPF helper function requires. A package variable does not
+// move while the kernel reads it.
 var hashLicense = [...]byte{'G', 'P', 'L', 0}
 
-// bpfInsn is struct bpf_insn.
+// bpfInsn is the kernel's struct bpf_insn.
 type bpfInsn struct {
 	code, regs byte
 	off        int16
@@ -46,7 +45,7 @@ type bpfAttachAttr struct {
 	target, progFD, attachType, flags uint32
 }
 
-// forgetHashes makes every port of the leaves forget the sender's socket hash.
+// forgetHashes makes every port of the leaves remove the sender's socket hash.
 func (f *Fabric) forgetHashes() error {
 	for _, sd := range f.sides() {
 		var ports []string
@@ -63,7 +62,7 @@ func (f *Fabric) forgetHashes() error {
 	return nil
 }
 
-// forgetHash attaches the program to the ingress of devices in the thread's namespace.
+// forgetHash attaches hashProgram to the ingress of devices in the thread's namespace.
 func forgetHash(devices []string) error {
 	fd, err := loadHashProgram()
 	if err != nil {
@@ -78,7 +77,7 @@ func forgetHash(devices []string) error {
 		}
 		err = attachTCX(ifi.Index, fd)
 		if errors.Is(err, unix.EINVAL) {
-			// Kernels before 6.6 do not have tcx; on these clsact does the same.
+			// Kernels before 6.6 have no tcx, but their clsact does the same.
 			err = attachClsact(ifi.Index, fd)
 		}
 		if err != nil {
@@ -88,9 +87,9 @@ func forgetHash(devices []string) error {
 	return nil
 }
 
-// loadHashProgram loads the program on the calling thread, which must be locked. A pending
-// signal makes the kernel's verifier give up with EAGAIN, and Go's runtime interrupts threads
-// with SIGURG. So signals are blocked during the call.
+// loadHashProgram loads the BPF program on the calling thread, which must be locked. A pending
+// signal makes the kernel's verifier fail with EAGAIN, and Go's runtime interrupts threads with
+// SIGURG. So loadHashProgram blocks signals during the call.
 func loadHashProgram() (fd int, err error) {
 	var all, before unix.Sigset_t
 	for i := range all.Val {
@@ -134,7 +133,7 @@ func attachClsact(ifindex, fd int) error {
 	})
 }
 
-// bpf is the system call bpf(2).
+// bpf calls bpf(2).
 func bpf(cmd int, attr unsafe.Pointer, size uintptr) (int, error) {
 	r, _, errno := unix.Syscall(unix.SYS_BPF, uintptr(cmd), uintptr(attr), size)
 	if errno != 0 {

@@ -20,14 +20,14 @@ import (
 // netnsDir is the directory in which ip-netns(8) keeps its named namespaces.
 const netnsDir = "/run/netns"
 
-// killWait is the time between SIGTERM and SIGKILL for the processes in a namespace. It is long
-// enough for a daemon to remove its routes.
+// killWait is the time between SIGTERM and SIGKILL for the processes in a namespace. Two seconds
+// are long enough for a daemon to remove its routes.
 const killWait = 2 * time.Second
 
-// Namespace is one named network namespace.
+// Namespace is a named network namespace.
 type Namespace struct{ Name string }
 
-// newNamespace creates the namespace and brings its loopback device up.
+// newNamespace creates a network namespace, and brings its loopback device up.
 func newNamespace(name string) (*Namespace, error) {
 	if _, err := run("", "ip", "netns", "add", name); err != nil {
 		return nil, err
@@ -37,23 +37,23 @@ func newNamespace(name string) (*Namespace, error) {
 	return n, err
 }
 
-// Path returns the file that setns(2) opens for the namespace.
+// Path returns the file that setns(2) needs to enter the namespace.
 func (n *Namespace) Path() string { return filepath.Join(netnsDir, n.Name) }
 
-// Command prepares a command that will run inside the namespace. ip-netns replaces itself with
-// the command, so the started process is the command itself.
+// Command prepares a command to run inside the namespace. ip-netns(8) replaces itself by the
+// command, so the command has the process ID of the started process.
 func (n *Namespace) Command(name string, args ...string) *exec.Cmd {
 	return exec.Command("ip", append([]string{"netns", "exec", n.Name, name}, args...)...)
 }
 
 // Run runs a command inside the namespace, waits for its end, and returns its standard output.
-// The error contains the command's standard error.
+// The error contains the standard error output of the command.
 func (n *Namespace) Run(name string, args ...string) (string, error) {
 	return run("", "ip", append([]string{"netns", "exec", n.Name, name}, args...)...)
 }
 
-// Do calls fn on a thread inside the namespace. Sockets that fn makes stay in the namespace;
-// goroutines that fn starts do not run in it.
+// Do calls a function on a thread inside the namespace. Sockets of the function stay in the
+// namespace, but its new goroutines do not run there.
 func (n *Namespace) Do(fn func() error) error {
 	runtime.LockOSThread()
 	home, err := os.Open("/proc/thread-self/ns/net")
@@ -64,7 +64,7 @@ func (n *Namespace) Do(fn func() error) error {
 	defer home.Close()
 	err = n.enter(fn)
 	if back := unix.Setns(int(home.Fd()), unix.CLONE_NEWNET); back != nil {
-		// The thread stays locked, so no other goroutine runs in the namespace.
+		// The thread stays locked, so that no other goroutine runs in the namespace.
 		return errors.Join(err, fmt.Errorf("setns back from %s: %w", n.Name, back))
 	}
 	runtime.UnlockOSThread()
@@ -83,26 +83,27 @@ func (n *Namespace) enter(fn func() error) error {
 	return fn()
 }
 
-// Listen is net.Listen inside the namespace.
+// Listen calls net.Listen inside the namespace.
 func (n *Namespace) Listen(network, address string) (l net.Listener, err error) {
 	err = n.Do(func() (err error) { l, err = net.Listen(network, address); return err })
 	return l, err
 }
 
-// ListenPacket is net.ListenPacket inside the namespace.
+// ListenPacket calls net.ListenPacket inside the namespace.
 func (n *Namespace) ListenPacket(network, address string) (c net.PacketConn, err error) {
 	err = n.Do(func() (err error) { c, err = net.ListenPacket(network, address); return err })
 	return c, err
 }
 
-// Dial is net.DialTimeout inside the namespace. The address must be numeric, because a resolver
-// would look it up outside.
+// Dial calls net.DialTimeout inside the namespace. The address must be numeric, because a
+// resolver would look up a name outside the namespace.
 func (n *Namespace) Dial(network, address string, d time.Duration) (c net.Conn, err error) {
 	err = n.Do(func() (err error) { c, err = net.DialTimeout(network, address, d); return err })
 	return c, err
 }
 
-// setSysctl writes values. Their names are as in /proc/sys, with slashes or dots.
+// setSysctl sets kernel parameters of the namespace. The names are those in /proc/sys, with
+// slashes or dots.
 func (n *Namespace) setSysctl(values map[string]string) error {
 	return n.Do(func() error {
 		for k, v := range values {
@@ -115,7 +116,7 @@ func (n *Namespace) setSysctl(values map[string]string) error {
 	})
 }
 
-// Pids lists the processes that run in the namespace.
+// Pids returns the IDs of the processes in the namespace.
 func (n *Namespace) Pids() []int {
 	out, err := run("", "ip", "netns", "pids", n.Name)
 	if err != nil {
@@ -123,7 +124,7 @@ func (n *Namespace) Pids() []int {
 	}
 	var pids []int
 	for _, f := range strings.Fields(out) {
-		// A thread of this process itself may be inside for a moment.
+		// A thread of this process may be inside the namespace for a moment.
 		if pid, err := strconv.Atoi(f); err == nil && pid != os.Getpid() {
 			pids = append(pids, pid)
 		}
@@ -131,7 +132,7 @@ func (n *Namespace) Pids() []int {
 	return pids
 }
 
-// remove ends the namespace's processes and deletes the namespace.
+// remove ends the processes in the namespace, and deletes the namespace.
 func (n *Namespace) remove() error {
 	for sig, until := syscall.SIGTERM, time.Now().Add(killWait); ; {
 		pids := n.Pids()
@@ -139,7 +140,7 @@ func (n *Namespace) remove() error {
 			break
 		}
 		for _, pid := range pids {
-			// A process that has ended in the meantime needs no signal.
+			// A process that has meanwhile ended needs no signal.
 			_ = syscall.Kill(pid, sig)
 		}
 		if sig == syscall.SIGKILL && time.Now().After(until) {
@@ -154,7 +155,7 @@ func (n *Namespace) remove() error {
 	return err
 }
 
-// removeAll removes namespaces in parallel, because each may wait for a slow process.
+// removeAll removes namespaces concurrently, because each may wait for a slow process.
 func removeAll(boxes []*Namespace) error {
 	errs := make([]error, len(boxes))
 	var wg sync.WaitGroup
@@ -165,7 +166,7 @@ func removeAll(boxes []*Namespace) error {
 	return errors.Join(errs...)
 }
 
-// run runs a command of the host with the given standard input.
+// run runs a command on the host with the given standard input.
 func run(stdin, name string, args ...string) (string, error) {
 	cmd := exec.Command(name, args...)
 	cmd.Stdin = strings.NewReader(stdin)

@@ -5,15 +5,15 @@ import (
 	"net/netip"
 )
 
-// These are the bounds of a Spec. The address plan has one octet each for a host, an address of
-// a host, and a spine. A test network needs no more.
+// The constants bound the values of a Spec. The address plan has one octet for a host, one for an
+// address of a host, and one for a spine. Test networks are far smaller than these bounds.
 const (
 	maxHosts  = 128
 	maxSpines = 64
 	maxAddrs  = 16
 )
 
-// Spec describes the network to build. The zero value of a field stands for its default.
+// Spec describes a fabric. A zero field of a Spec means the default.
 type Spec struct {
 	HostsA, HostsB int // hosts on leaf lA and on leaf lB; 1 each
 	Spines         int // 4
@@ -22,21 +22,21 @@ type Spec struct {
 	RateMbit   int // rate of each leaf-spine link, each way; 100; negative: no limit
 	BurstBytes int // token bucket depth; 16 KiB
 	LimitBytes int // drop-tail queue in front of the bucket; 256 KiB (20 ms at 100 Mbit/s)
-	// SlowMbit gives single spines (numbered from 1) another rate.
+	// SlowMbit sets different link rates for single spines, counted from 1.
 	SlowMbit map[int]int
 
-	// HashSeed fixes the leaves' ECMP hash, so a run can be repeated. With 0 the kernel draws a
-	// random hash.
+	// HashSeed fixes the ECMP hash of the leaves, so that a run can be repeated. If HashSeed is
+	// 0, the kernel chooses a random hash.
 	HashSeed uint32
 
-	// Lines puts a namespace between leaf lA and every spine. The namespace is a cut in the
-	// cable, with two ports "left" and "right" that an emulator can connect. No packet passes a
-	// spine before an emulator joins them.
+	// Lines puts a namespace into each cable between leaf lA and a spine. The namespace cuts the
+	// cable, and has two ports "left" and "right" for an emulator. No packet reaches a spine
+	// before an emulator joins the ports.
 	Lines bool
 }
 
-// withDefaults returns s with its zero fields filled in. An error names the field that is out
-// of bounds.
+// withDefaults returns s with defaults in its zero fields. The error names a field that is out of
+// bounds.
 func (s Spec) withDefaults() (Spec, error) {
 	fill := func(v *int, def int) {
 		if *v == 0 {
@@ -61,8 +61,7 @@ func (s Spec) withDefaults() (Spec, error) {
 	return s, nil
 }
 
-// rateMbit returns the rate of spine n's links (n from 1), or a negative number if there is no
-// limit.
+// rateMbit returns the link rate of spine n, counted from 1, or a negative number for no limit.
 func (s Spec) rateMbit(n int) int {
 	if r, ok := s.SlowMbit[n]; ok {
 		return r
@@ -70,8 +69,8 @@ func (s Spec) rateMbit(n int) int {
 	return s.RateMbit
 }
 
-// This is the address plan. A side is 1 (leaf lA) or 2 (leaf lB); hosts and spines are numbered
-// from 1, the addresses of a host from 0.
+// The functions below are the address plan. A side is 1 (leaf lA) or 2 (leaf lB); hosts and
+// spines count from 1, and the addresses of a host from 0.
 //
 //	host      10.<side>.<host>.2+k/24     fd00:<side>:<host>::2+k/64
 //	its leaf  10.<side>.<host>.1          fd00:<side>:<host>::1
@@ -81,11 +80,11 @@ func addr4(net, box, last int) netip.Addr {
 	return netip.AddrFrom4([4]byte{10, byte(net), byte(box), byte(last)})
 }
 
-// addr6 writes the numbers in decimal digits: box 10 has fd00:1:10::, although the group is
-// hexadecimal.
+// addr6 writes numbers in decimal digits, although groups are hexadecimal: number 10 has
+// fd00:1:10::.
 func addr6(net, box, last int) netip.Addr {
 	return netip.MustParseAddr(fmt.Sprintf("fd00:%d:%d::%d", net, box, last))
 }
 
-// uplinkNet is the second number of the addresses between a leaf and its spines.
+// uplinkNet returns the second octet of the addresses between a leaf and its spines.
 func uplinkNet(side int) int { return 100 + side }

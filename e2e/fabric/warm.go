@@ -7,12 +7,12 @@ import (
 	"sync"
 )
 
-// warmTries bounds the pings to one neighbour. The first ping may be lost while a port comes
-// up.
+// warmTries bounds the number of pings to one neighbour. The first ping may get lost while a port
+// comes up.
 const warmTries = 5
 
-// warm fills the neighbour entries of all boxes before the first measurement, in both
-// families. Warm does the same for ports behind a cut cable.
+// warm fills the neighbour tables of all namespaces before the first measurement, for IPv4 and
+// IPv6. With Spec.Lines, only Warm can do this, because the cables are still cut.
 func (f *Fabric) warm() error {
 	if f.Spec.Lines {
 		return nil
@@ -20,8 +20,8 @@ func (f *Fabric) warm() error {
 	return f.Warm()
 }
 
-// Warm pings each neighbour of both leaves. With Spec.Lines the caller must call it after it
-// has connected the lines.
+// Warm pings each neighbour of both leaves, which fills the neighbour tables. With Spec.Lines,
+// the caller must call Warm after it has connected the cables.
 func (f *Fabric) Warm() error {
 	var wg sync.WaitGroup
 	errs := make(chan error, 4*(maxHosts+maxSpines))

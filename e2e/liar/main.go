@@ -1,5 +1,6 @@
-// Command liar is a test peer with a normal session that sends lies. Under the session's keys
-// it sends one of the kinds of packets in rows.go at a given rate. Tests use it.
+// Command liar is a test peer that opens a normal session and then sends false or hostile
+// packets. The peer encrypts one of the kinds of packets in rows.go with the session's keys, and
+// sends them at a given rate. The end-to-end tests use this command.
 package main
 
 import (
@@ -71,7 +72,7 @@ func key(text string) (k [32]byte, err error) {
 	return k, err
 }
 
-// liar holds a session and the counts of its packets.
+// liar holds a session, and counts its packets.
 type liar struct {
 	sender *udp.Sender
 	train  *srd.Train // it has the keys
@@ -81,7 +82,7 @@ type liar struct {
 	turn   uint32 // of frames
 }
 
-// app sends one empty message, whose packet reveals the session's parameters.
+// app sends one empty message, which reveals the session's parameters in its packet.
 type app struct {
 	srd.OneFlow
 	left int
@@ -161,9 +162,9 @@ func meet(private, public, local, to string) (*liar, error) {
 			a.left = 0
 		})
 		if ok {
-			// From here on the connection does not get the peer's packets. These packets
-			// acknowledge packets that the connection never sent. The connection's message has
-			// been sent under another number.
+			// From now on, the connection does not receive the peer's packets. The peer
+			// acknowledges packets that the connection never sent. The connection's message
+			// leaves under another packet number.
 			stop()
 			l.index, l.number = [4]byte(l.train.Buf[4:]), a.sent
 			end := len(l.train.Buf) - (srd.Overhead - srd.HeaderLen)
@@ -174,10 +175,10 @@ func meet(private, public, local, to string) (*liar, error) {
 	return nil, errors.New("no session")
 }
 
-// slot is a flow slot that the connection has not used.
+// slot is a flow slot that the connection does not use.
 const slot = 200
 
-// send seals frames as the next packet, sends the packet, and returns its size.
+// send encrypts frames into the next packet, sends the packet, and returns its size.
 func (l *liar) send(frames []byte) int {
 	b := append(l.train.Buf[:0], 0x24, 0, 0, slot)
 	b = append(b, l.index[:]...)

@@ -2,40 +2,41 @@ package main
 
 import "encoding/binary"
 
-// rows are the kinds of packets that a liar may send. Each function fills a packet with
+// rows are the kinds of packets that the liar can send. Each function in rows fills a packet with
 // frames.
 var rows = map[string]func(l *liar) []byte{
-	// Here each frame is as far ahead of the previous one as allowed.
+	// In a "sequence" packet, each frame is as far ahead of the previous frame as the protocol
+	// allows.
 	"sequence": func(l *liar) []byte {
 		return l.fill(60, func(b []byte) []byte {
 			l.turn++
 			return l.message(b, 0, l.turn*8191, 0, 20, 20)
 		})
 	},
-	// These frames are out of order, over all slots.
+	// "slots" packets contain frames out of order, in all flow slots.
 	"slots": func(l *liar) []byte {
 		return l.fill(1400, func(b []byte) []byte {
 			l.turn++
 			return l.message(b, l.turn%4096, 1+l.turn/4096, 0, 20, 20)
 		})
 	},
-	// These whole frames wait for an earlier frame, over all slots. The earlier frame
-	// never comes.
+	// "hoard" packets contain whole frames that wait for an earlier frame, in all flow slots. The
+	// earlier frame never comes.
 	"hoard": func(l *liar) []byte {
 		l.turn++
 		return l.message(nil, l.turn%4096, 1+l.turn/4096, 0, 1380, 1380)
 	},
-	// These messages have one byte of each frame.
+	// "unfinished" messages contain one byte of each frame.
 	"unfinished": func(l *liar) []byte {
 		return l.fill(100, func(b []byte) []byte {
 			l.turn++
 			return l.message(b, l.turn%4096, 1+l.turn/4096, 0, 10_300, 1)
 		})
 	},
-	// These messages touch each page of the largest frames, so that all of their memory
-	// is in use.
+	// "spread" messages touch each memory page of the largest frames, so that the receiver uses
+	// all their memory.
 	"spread": spread,
-	// These are the same messages, after half a second of honest traffic.
+	// "earned" packets are "spread" packets after half a second of honest traffic.
 	"earned": func(l *liar) []byte {
 		if l.number < 2000 {
 			return l.fill(1380, func(b []byte) []byte {
@@ -46,7 +47,7 @@ var rows = map[string]func(l *liar) []byte{
 		}
 		return spread(l)
 	},
-	// These frames are given up before any part has come.
+	// "tombstones" packets give up frames before any part of them has come.
 	"tombstones": func(l *liar) []byte {
 		return l.fill(1400, func(b []byte) []byte {
 			l.turn++
@@ -56,23 +57,23 @@ var rows = map[string]func(l *liar) []byte{
 			return immediate(b, l.turn%4096, 1+l.turn/4096, 0, 100)
 		})
 	},
-	// These numbers are far ahead of all others.
+	// "far" frames have sequence numbers far ahead of all others.
 	"far": func(l *liar) []byte {
 		return l.fill(60, func(b []byte) []byte {
 			l.turn++
 			return l.message(b, l.turn%7, l.turn<<20, 0, 20, 20)
 		})
 	},
-	// These are path challenges.
+	// "challenges" packets contain only path challenges.
 	"challenges": func(l *liar) []byte {
 		return l.fill(1400, func(b []byte) []byte {
 			l.turn++
 			return append(binary.BigEndian.AppendUint32(append(b, 3), l.turn), make([]byte, 12)...)
 		})
 	},
-	// These are small packets that all ask for an acknowledgement.
+	// "pings" are small packets that each request an acknowledgement.
 	"pings": func(l *liar) []byte { return []byte{6} },
-	// These are frames that an honest peer sends as well.
+	// "flood" packets contain the same frames as an honest peer's packets.
 	"flood": func(l *liar) []byte {
 		l.turn++
 		return l.message(nil, l.turn%64, l.turn/64, 0, 1380, 1380)
@@ -88,7 +89,7 @@ func spread(l *liar) []byte {
 	})
 }
 
-// fill appends frames until they have size bytes.
+// fill appends frames to a packet until it has size bytes.
 func (l *liar) fill(size int, frame func([]byte) []byte) (b []byte) {
 	for len(b) < size {
 		b = frame(b)
@@ -96,7 +97,7 @@ func (l *liar) fill(size int, frame func([]byte) []byte) (b []byte) {
 	return b
 }
 
-// message appends a MESSAGE frame; see docs/wire.md.
+// message appends a MESSAGE frame (docs/wire.md).
 func (l *liar) message(b []byte, slot, seq uint32, offset, length, n int) []byte {
 	b = append(b, 1)
 	b = binary.BigEndian.AppendUint16(b, uint16(n))

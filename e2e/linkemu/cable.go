@@ -10,10 +10,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// wakeEvery bounds the sleep of a direction, so that Close takes effect.
+// wakeEvery bounds the sleep of a goroutine, so that it notices Close.
 const wakeEvery = 50 * time.Millisecond
 
-// Cable joins two interfaces. Each direction has its own line and goroutine.
+// Cable joins two network interfaces. Each direction of a Cable has its own Line and goroutine.
 type Cable struct {
 	ports   [2]*port
 	dirs    [2]direction
@@ -21,7 +21,7 @@ type Cable struct {
 	running sync.WaitGroup
 }
 
-// direction moves frames from one port through a line to the other port.
+// direction moves frames from one port to the other through a Line.
 type direction struct {
 	from, to *port
 	mu       sync.Mutex // for Stats, which asks while frames move
@@ -31,15 +31,15 @@ type direction struct {
 	frames   [batchFrames][]byte
 }
 
-// Drops counts the frames that a cable itself has lost, by reason.
+// Drops counts the frames that a Cable lost by itself, by reason.
 type Drops struct {
 	Unusable uint64 // a super-frame, or a header from the kernel without sense
 	NotSent  uint64 // the sending interface took no more
 }
 
-// Join starts a cable between two interfaces of the calling thread's network namespace (see
-// fabric.Namespace.Do). Frames from left pass through ab, and frames from right through ba. No
-// other code may use the lines until Close has returned.
+// Join starts a Cable between two interfaces in the network namespace of the calling thread (see
+// fabric.Namespace.Do). Until Close has returned, no other code may use the two Lines. No other
+// code may use the lines until Close has returned.
 func Join(left, right string, ab, ba *Line) (*Cable, error) {
 	a, err := openPort(left)
 	if err != nil {
@@ -59,7 +59,7 @@ func Join(left, right string, ab, ba *Line) (*Cable, error) {
 	return c, nil
 }
 
-// Stats counts the frames from left to right, and in the other direction.
+// Stats returns the counts of both directions: from left to right, and from right to left.
 func (c *Cable) Stats() (ab, ba Stats) {
 	for i, s := range []*Stats{&ab, &ba} {
 		c.dirs[i].mu.Lock()
@@ -69,7 +69,7 @@ func (c *Cable) Stats() (ab, ba Stats) {
 	return ab, ba
 }
 
-// Drops counts losses other than the faults of the lines, in both directions together.
+// Drops counts losses other than the Lines' faults, for both directions together.
 func (c *Cable) Drops() (d Drops) {
 	for i := range c.dirs {
 		c.dirs[i].mu.Lock()
@@ -80,7 +80,8 @@ func (c *Cable) Drops() (d Drops) {
 	return d
 }
 
-// Close cuts the cable. It returns the error that had stopped the cable, if any.
+// Close stops the Cable, and joins its goroutines. Close returns the error that had already
+// stopped the Cable, if any.
 func (c *Cable) Close() error {
 	c.closing.Store(true)
 	c.running.Wait()
@@ -99,15 +100,15 @@ func (d *direction) run(closing *atomic.Bool) {
 	}
 }
 
-// turn sends the due frames, then receives the waiting ones, then sleeps until the next event.
+// turn sends the due frames, receives the waiting frames, and sleeps until the next event.
 func (d *direction) turn() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.sendDue(clock())
 	n, bad, err := d.from.receive(func(frame []byte) {
-		// The time is read when the frame has been received. Sending may have taken long, and
-		// must not shorten the delay of frames that arrived in the meantime. The line counts a
-		// frame that is too long.
+		// The time is read after the frame has been received. Sending may take long, and must not
+		// shorten the delay of frames that arrive meanwhile. The Line itself counts a frame that
+		// is too long, so the error is ignored.
 		_ = d.line.Push(clock(), frame)
 	})
 	d.drops.Unusable += uint64(bad)
@@ -146,8 +147,7 @@ func (d *direction) sendDue(now int64) {
 		for out := d.frames[:n]; len(out) > 0; {
 			k, err := d.to.send(out)
 			if err != nil {
-				// The kernel refused the first of the remaining frames, for instance because
-				// its queue is full.
+				// The kernel refused this frame, for instance because a queue is full.
 				d.drops.NotSent++
 				k = 1
 			}
@@ -159,7 +159,7 @@ func (d *direction) sendDue(now int64) {
 	}
 }
 
-// wait sleeps until a frame waits at the port or the time is over.
+// wait sleeps until a frame arrives at the port, at most d.
 func (p *port) wait(d time.Duration) error {
 	ts := unix.NsecToTimespec(int64(d))
 	_, err := unix.Ppoll([]unix.PollFd{{Fd: int32(p.fd), Events: unix.POLLIN}}, &ts, nil)

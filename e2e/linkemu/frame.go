@@ -2,8 +2,8 @@ package linkemu
 
 import "encoding/binary"
 
-// These are offsets and numbers in Ethernet II, IPv4 (RFC 791), IPv6 (RFC 8200), UDP (RFC 768)
-// and TCP (RFC 9293) headers.
+// The constants are offsets and values in Ethernet II, IPv4 (RFC 791), IPv6 (RFC 8200), UDP (RFC
+// 768) and TCP (RFC 9293) headers.
 const (
 	etherLen   = 14
 	etherIPv4  = 0x0800
@@ -18,7 +18,7 @@ const (
 	tcpWordsAt = 12
 )
 
-// transport is the position of the UDP or TCP part of a frame.
+// transport is the position of the UDP or TCP segment in a frame.
 type transport struct {
 	proto byte
 	start int // of the transport header
@@ -29,9 +29,9 @@ type transport struct {
 	v6    bool
 }
 
-// parse finds the transport header of an Ethernet frame. It returns false for fragments, for
-// IPv6 extension headers, and for protocols other than UDP and TCP. A line carries and delays
-// those frames too, but they have no flow and are never corrupted.
+// parse finds the transport header of an Ethernet frame. For fragments, IPv6 extension headers,
+// and other protocols than UDP and TCP, parse returns false. A Line also carries and delays such
+// frames, but does not corrupt them or assign them to a flow.
 func parse(frame []byte) (t transport, ok bool) {
 	if len(frame) < etherLen {
 		return t, false
@@ -74,13 +74,13 @@ func (t *transport) findBody(frame []byte) bool {
 	return t.body <= t.end
 }
 
-// ports returns the flow key of the frame: the sum of both ports, which is equal in both
+// ports returns the flow key of a frame: the sum of both ports, which is equal in both
 // directions.
 func (t transport) ports(frame []byte) uint16 {
 	return binary.BigEndian.Uint16(frame[t.start:]) + binary.BigEndian.Uint16(frame[t.start+2:])
 }
 
-// setChecksum recomputes the checksum over pseudo header and segment.
+// setChecksum recomputes the UDP or TCP checksum of a frame.
 func (t transport) setChecksum(frame []byte) {
 	frame[t.sumAt], frame[t.sumAt+1] = 0, 0
 	addrs := frame[t.ip+12 : t.ip+20]
@@ -95,9 +95,10 @@ func (t transport) setChecksum(frame []byte) {
 	binary.BigEndian.PutUint16(frame[t.sumAt:], c)
 }
 
-// completeChecksum finishes a checksum that covers only the pseudo header so far. The kernel
-// leaves such incomplete checksums. The sum covers the bytes from start to the end of the
-// frame, and is stored at start+offset (virtio_net_hdr, VIRTIO_NET_HDR_F_NEEDS_CSUM).
+// completeChecksum completes a checksum that covers only the pseudo header. The kernel leaves
+// checksums incomplete where a network card would complete them. The checksum covers the bytes
+// from start to the end of the frame, and is stored at start+offset (virtio_net_hdr,
+// VIRTIO_NET_HDR_F_NEEDS_CSUM).
 func completeChecksum(frame []byte, start, offset int) bool {
 	at := start + offset
 	if start < etherLen || offset < 0 || at+2 > len(frame) {
@@ -111,8 +112,8 @@ func completeChecksum(frame []byte, start, offset int) bool {
 	return true
 }
 
-// addWords adds the big-endian 16-bit words of b to sum (RFC 1071). Adding 32
-// bits at a time gives the same folded sum.
+// addWords adds the big-endian 16-bit words of b to a checksum (RFC 1071). addWords adds 32 bits
+// at a time, which gives the same folded sum.
 func addWords(sum uint64, b []byte) uint64 {
 	for ; len(b) >= 4; b = b[4:] {
 		sum += uint64(binary.BigEndian.Uint32(b))

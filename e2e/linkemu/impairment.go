@@ -5,42 +5,42 @@ import (
 	"time"
 )
 
-// Impairment holds the faults of one class. The zero value changes nothing. Probabilities are
-// from 0 to 1 and independent of each other.
+// Impairment holds the faults of one class. The zero value of an Impairment changes nothing.
+// Probabilities are from 0 to 1, and independent of each other.
 type Impairment struct {
 	Delay  time.Duration // added to every frame
 	Jitter time.Duration // more delay, uniform from 0 to this; it keeps the order
-	// Deviation makes the delay normally distributed with this standard deviation. The delay is
-	// never negative, and frames keep their order.
+	// Deviation makes the delay normally distributed with this standard deviation. The delay
+	// never becomes negative, and frames keep their order.
 	Deviation time.Duration
 
-	// RateBytesPerSec is the rate of the class; 0 means no limit. Frames count with their size
-	// on the wire, without preamble and checksum. LimitBytes is the size of the drop-tail queue
-	// at that rate; 0 means defaultLimitBytes.
+	// RateBytesPerSec is the rate of the class; 0 means no limit. The size of a frame is that on
+	// the wire, without preamble and checksum. LimitBytes is the size of the drop-tail queue at
+	// that rate; 0 means defaultLimitBytes.
 	RateBytesPerSec int64
 	LimitBytes      int
 
 	Loss      float64
 	Duplicate float64 // the copy follows at once
-	// Reorder is the share of frames that are delayed by a further ReorderBy, so that later
-	// ones overtake them. A ReorderBy of 0 means defaultReorderBy.
+	// Reorder is the share of frames with an additional delay of ReorderBy, so that later frames
+	// overtake them. If ReorderBy is 0, the delay is defaultReorderBy.
 	Reorder   float64
 	ReorderBy time.Duration
 	// Corrupt is the share of frames in which one bit after the UDP or TCP header is flipped.
 	Corrupt float64
-	// FixChecksum corrects the UDP or TCP checksum of a corrupted frame. Then only the layers
-	// above can detect the fault, as after a fault inside a router. Without FixChecksum the
-	// receiving kernel drops the frame.
+	// FixChecksum recomputes the UDP or TCP checksum of a corrupted frame. Then only the
+	// application can detect the corruption, as after a fault inside a router. Without
+	// FixChecksum, the receiving kernel drops the corrupted frame.
 	FixChecksum bool
 }
 
-// defaultLimitBytes is the queue of a usual switch port, for each 100 Mbit/s.
+// defaultLimitBytes is the usual queue of a switch port for each 100 Mbit/s, in bytes.
 const defaultLimitBytes = 256 << 10
 
-// defaultReorderBy is long enough that tens of full frames at 100 Mbit/s overtake.
+// At 100 Mbit/s, tens of full frames overtake a frame with this additional delay.
 const defaultReorderBy = 3 * time.Millisecond
 
-// check names the first invalid field of im.
+// check returns an error that names the first invalid field of im.
 func (im Impairment) check() error {
 	for _, p := range []struct {
 		name string
@@ -56,8 +56,8 @@ func (im Impairment) check() error {
 	return nil
 }
 
-// Stats counts the frames of a line. In + Duplicated always equals Out + Lost + Overflow +
-// TooMany + Oversize + the waiting frames.
+// Stats counts the frames of a Line by their fate. The sum In + Duplicated always equals Out +
+// Lost + Overflow + TooMany + Oversize + the waiting frames.
 type Stats struct {
 	In, Out    uint64
 	Lost       uint64 // by Impairment.Loss

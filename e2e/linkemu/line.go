@@ -6,14 +6,14 @@ import (
 	"time"
 )
 
-// maxFrame is the longest frame: Ethernet header, VLAN tag and an MTU of 9000.
+// maxFrame is the maximum size of a frame in bytes: Ethernet header, VLAN tag and an MTU of 9000.
 const maxFrame = 9000 + 18
 
-// maxWaiting bounds the number of frames in one line: 0.3 s at 100 000 frames a second. No
-// profile here needs more. At worst these frames take 300 MB.
+// maxWaiting bounds the number of frames in a Line: those of 0.3 s at 100 000 frames per second.
+// No test needs a longer queue. At worst, the waiting frames take 300 MB.
 const maxWaiting = 1 << 15
 
-// Line is one direction of a cable. It must not be used concurrently.
+// Line is one direction of a cable. A Line must not be used concurrently.
 type Line struct {
 	Stats   Stats
 	classes []class
@@ -24,7 +24,7 @@ type Line struct {
 	free    [][]byte
 }
 
-// class is an Impairment with its state. Times are nanoseconds of the caller's
+// class is an Impairment with the state of its link. All times are nanoseconds of the caller's
 // clock.
 type class struct {
 	Impairment
@@ -32,10 +32,10 @@ type class struct {
 	lastAt int64 // the departure of the latest frame that kept its order
 }
 
-// NewLine makes a line with one class for each impairment. A hash of the ports assigns a flow
-// to a class. A line with the same seed for the other direction assigns the flow to the same
-// class. Frames without ports belong to the first class. Without any impairment there is one
-// class that changes nothing.
+// NewLine makes a Line with one class for each impairment. A hash of the ports assigns a flow to
+// a class. If two Lines have the same seed, a flow has the same class in both directions. Frames
+// without ports have the first class. Without any impairment, the Line has one class that changes
+// nothing.
 func NewLine(seed uint64, impairments ...Impairment) (*Line, error) {
 	if len(impairments) == 0 {
 		impairments = []Impairment{{}}
@@ -58,8 +58,8 @@ func NewLine(seed uint64, impairments ...Impairment) (*Line, error) {
 
 var errOversize = errors.New("linkemu: frame is longer than maxFrame")
 
-// Push copies a frame that arrives at time now into the line. Times must not go back. The only
-// error is a frame that no line can carry.
+// Push copies a frame that arrives at the time now into the Line. The time now must not decrease
+// from call to call. Push returns an error only for a frame that is too long for any Line.
 func (l *Line) Push(now int64, frame []byte) error {
 	l.Stats.In++
 	if len(frame) > maxFrame {
@@ -84,7 +84,7 @@ func (l *Line) Push(now int64, frame []byte) error {
 	return nil
 }
 
-// schedule schedules the frame with its faults, and possibly a copy of it.
+// schedule schedules a frame with its faults, and perhaps a copy of the frame.
 func (l *Line) schedule(c *class, at int64, frame []byte, t transport, isFlow bool) {
 	if len(l.waiting) >= maxWaiting {
 		l.Stats.TooMany++
@@ -110,8 +110,8 @@ func (l *Line) add(at int64, frame []byte) {
 	l.waiting.push(slot{at: at, order: l.pushed, frame: frame})
 }
 
-// Pop removes and returns the next frame whose time has come, or nil. The frame belongs to the
-// caller. Recycle may take it back.
+// Pop removes and returns the next frame that is due, or returns nil. The frame then belongs to
+// the caller. The caller may return the frame with Recycle.
 func (l *Line) Pop(now int64) []byte {
 	if len(l.waiting) == 0 || l.waiting[0].at > now {
 		return nil
@@ -120,10 +120,10 @@ func (l *Line) Pop(now int64) []byte {
 	return l.waiting.pop().frame
 }
 
-// Recycle gives a popped frame's memory back to the line.
+// Recycle returns the memory of a frame from Pop to the Line.
 func (l *Line) Recycle(frame []byte) { l.free = append(l.free, frame[:0]) }
 
-// Deadline returns the time of the next frame, and false if there is none.
+// Deadline returns the time at which the next frame is due, and false without a frame.
 func (l *Line) Deadline() (int64, bool) {
 	if len(l.waiting) == 0 {
 		return 0, false
@@ -140,8 +140,7 @@ func (l *Line) buffer() []byte {
 	return make([]byte, 0, 2048)
 }
 
-// classOf hashes a flow's key with the finalizer of splitmix64, salted by the
-// line's seed.
+// classOf hashes a flow's key by the finalizer of splitmix64, with the Line's seed as salt.
 func (l *Line) classOf(key uint16) int {
 	x := uint64(key) + l.seed*0x9e3779b97f4a7c15
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
@@ -149,13 +148,14 @@ func (l *Line) classOf(key uint16) int {
 	return int((x ^ x>>31) % uint64(len(l.classes)))
 }
 
-// draw returns true with the given probability. For a certain outcome it uses no randomness.
+// draw returns true with the given probability. If the outcome is certain, draw uses no
+// randomness.
 func (l *Line) draw(probability float64) bool {
 	return probability > 0 && l.rand.Float64() < probability
 }
 
-// departure returns the time at which the class has sent the frame at its rate. It returns
-// false if the queue of the class is full.
+// departure returns the time at which the class finishes sending the frame at its rate. If the
+// queue of the class is full, departure returns false.
 func (c *class) departure(now int64, size int) (int64, bool) {
 	if c.RateBytesPerSec == 0 {
 		return now, true
@@ -169,8 +169,8 @@ func (c *class) departure(now int64, size int) (int64, bool) {
 	return c.idleAt, true
 }
 
-// delayed adds delay and jitter. It keeps the order of the class, except for frames chosen to
-// be overtaken.
+// delayed adds the delay and the jitter to a departure time. Frames of a class keep their order,
+// except for frames chosen for reordering.
 func (l *Line) delayed(c *class, at int64) int64 {
 	sent := at
 	at += int64(c.Delay)

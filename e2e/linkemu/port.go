@@ -10,28 +10,29 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// batchFrames is the number of frames in one system call.
+// batchFrames is the maximum number of frames in one system call.
 const batchFrames = 64
 
-// socketBytes is the size of the socket's receive buffer: 50 ms at 100 000 full frames a
-// second. The kernel counts about 2.3 KB for each frame.
+// socketBytes is the size of the socket's receive buffer in bytes: 50 ms at 100 000 full frames
+// per second. The kernel charges about 2.3 KB for each frame.
 const socketBytes = 12 << 20
 
-// virtioLen is the length of struct virtio_net_hdr. The kernel puts this header in front of
-// each received frame.
+// virtioLen is the length of struct virtio_net_hdr in bytes. The kernel puts the virtio header in
+// front of each received frame.
 const virtioLen = 10
 
-// needsChecksum is VIRTIO_NET_HDR_F_NEEDS_CSUM.
+// needsChecksum has the value of VIRTIO_NET_HDR_F_NEEDS_CSUM.
 const needsChecksum = 1
 
-// mmsghdr is struct mmsghdr of recvmmsg(2).
+// mmsghdr is the struct mmsghdr of recvmmsg(2).
 type mmsghdr struct {
 	hdr unix.Msghdr
 	n   uint32
 	_   [4]byte
 }
 
-// port is a packet socket on one interface. One goroutine may receive while another one sends.
+// port is a packet socket on one network interface. One goroutine may receive while another
+// goroutine sends.
 type port struct {
 	fd    int
 	name  string
@@ -40,11 +41,11 @@ type port struct {
 	rxBuf [batchFrames][virtioLen + maxFrame + 1]byte
 	tx    [batchFrames]mmsghdr
 	txIov [batchFrames][2]unix.Iovec
-	// txHead is the empty virtio header in front of every sent frame.
+	// txHead is the empty virtio header in front of each sent frame.
 	txHead [virtioLen]byte
 }
 
-// openPort opens a packet socket on an interface of the thread's namespace.
+// openPort opens a packet socket on an interface in the thread's namespace.
 func openPort(name string) (*port, error) {
 	ifi, err := net.InterfaceByName(name)
 	if err != nil {
@@ -64,9 +65,10 @@ func openPort(name string) (*port, error) {
 
 func (p *port) setUp(ifindex int) error {
 	for _, o := range []struct{ level, name, value int }{
-		// The socket must not receive the frames that it sends itself.
+		// The socket must not receive its own sent frames.
 		{unix.SOL_PACKET, unix.PACKET_IGNORE_OUTGOING, 1},
-		// Frames on a veth often have an incomplete checksum; only this header shows that.
+		// Frames on a veth often have an incomplete checksum, and only the virtio header shows
+		// it.
 		{unix.SOL_PACKET, unix.PACKET_VNET_HDR, 1},
 		{unix.SOL_SOCKET, unix.SO_RCVBUFFORCE, socketBytes},
 		{unix.SOL_SOCKET, unix.SO_SNDBUFFORCE, socketBytes},
@@ -93,8 +95,8 @@ func networkOrder(v uint16) uint16 {
 	return binary.NativeEndian.Uint16(b[:])
 }
 
-// receive calls take for each waiting frame, up to a batch, with completed checksums. The
-// slices are valid until the next call. bad is the number of frames with an unusable virtio
+// receive calls take for each waiting frame, up to a batch, after completing its checksum. Each
+// slice is valid until the next call. The result bad counts frames with an unusable virtio
 // header.
 func (p *port) receive(take func(frame []byte)) (n, bad int, err error) {
 	r, _, errno := unix.Syscall6(unix.SYS_RECVMMSG, uintptr(p.fd), uintptr(unsafe.Pointer(&p.rx[0])), batchFrames, unix.MSG_DONTWAIT, 0, 0)
@@ -111,8 +113,8 @@ func (p *port) receive(take func(frame []byte)) (n, bad int, err error) {
 			continue
 		}
 		if b[1] != 0 {
-			// A frame with a gso_type is a super-frame, which exists only inside machines. A
-			// cable carries only packets.
+			// A frame with a gso_type is a super-frame, which exists only inside a machine. A
+			// real cable carries only single packets.
 			bad++
 			continue
 		}
@@ -129,7 +131,7 @@ func (p *port) receive(take func(frame []byte)) (n, bad int, err error) {
 	return int(r), bad, nil
 }
 
-// send sends frames, at most a batch, and returns how many the kernel accepted.
+// send sends at most a batch of frames, and returns the number that the kernel accepted.
 func (p *port) send(frames [][]byte) (int, error) {
 	for i, f := range frames {
 		p.txIov[i][1].Base = &f[0]

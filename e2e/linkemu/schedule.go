@@ -1,7 +1,7 @@
 package linkemu
 
-// slot is a frame with its time. order decides between equal times: first come, first
-// served.
+// slot is a frame with its departure time. If two times are equal, order decides: first come,
+// first served.
 type slot struct {
 	at    int64
 	order uint64
@@ -12,8 +12,8 @@ func (s slot) before(o slot) bool {
 	return s.at < o.at || s.at == o.at && s.order < o.order
 }
 
-// schedule is a binary heap of slots, the earliest first. Unlike
-// container/heap it makes no garbage for each frame.
+// schedule is a binary heap of slots, with the earliest slot first. Unlike container/heap,
+// schedule allocates no memory for each frame.
 type schedule []slot
 
 func (h *schedule) push(s slot) {
@@ -38,7 +38,7 @@ func (h *schedule) pop() slot {
 	return first
 }
 
-// sink moves the root down to its position in the heap.
+// sink moves the root of the heap down to its position.
 func (h *schedule) sink() {
 	q := *h
 	for i := 0; ; {

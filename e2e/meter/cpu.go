@@ -7,21 +7,22 @@ import (
 	"strings"
 )
 
-// CPUTime is the time of all processors since the start of the machine, in seconds: the first
-// line of /proc/stat, proc_stat(5).
+// CPUTime is the time of all processors since the boot of the machine, in seconds: the first line
+// of /proc/stat (proc_stat(5)).
 type CPUTime struct {
-	// Busy is the sum of user, nice, system, irq and softirq time. It includes the measured
-	// and the measuring programs. It also includes the kernel's work for packets, which
-	// belongs to no process.
+	// Busy is the sum of user, nice, system, irq and softirq time. Busy includes the measured and
+	// the measuring programs. Busy also includes the kernel's work for packets, which belongs to
+	// no process.
 	Busy  float64
 	Nice  float64
 	Steal float64 // time that the hypervisor gave to others
 }
 
-// userHz is the unit of /proc/stat. It is the same on all architectures that Go supports.
+// userHz is the number of /proc/stat's time units in a second. The unit is the same on all
+// architectures that Go supports.
 const userHz = 100
 
-// ReadCPU reads the machine's processor time.
+// ReadCPU reads the machine's processor times.
 func ReadCPU() (CPUTime, error) {
 	text, err := os.ReadFile("/proc/stat")
 	if err != nil {
@@ -30,7 +31,7 @@ func ReadCPU() (CPUTime, error) {
 	return parseCPU(string(text))
 }
 
-// parseCPU reads the line "cpu user nice system idle iowait irq softirq steal ..".
+// parseCPU parses the line "cpu user nice system idle iowait irq softirq steal ..".
 func parseCPU(text string) (c CPUTime, err error) {
 	line, _, _ := strings.Cut(text, "\n")
 	f := strings.Fields(line)
@@ -47,7 +48,7 @@ func parseCPU(text string) (c CPUTime, err error) {
 	return CPUTime{(user + nice + system + irq + softirq) / userHz, nice / userHz, steal / userHz}, nil
 }
 
-// Since returns the time between an earlier reading and c.
+// Since returns the processor times from an earlier reading to c.
 func (c CPUTime) Since(earlier CPUTime) CPUTime {
 	return CPUTime{c.Busy - earlier.Busy, c.Nice - earlier.Nice, c.Steal - earlier.Steal}
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/srdtun/srdtun/e2e/fabric"
 )
 
-// Content is a web server for one file of random bytes.
+// Content is a web server with one file of random bytes.
 type Content struct {
 	Size   int64
 	SHA256 string // hex
@@ -24,13 +24,13 @@ type Content struct {
 	addr   netip.AddrPort
 }
 
-// contentSeed makes the file the same in every run.
+// contentSeed makes the file equal in every run.
 var contentSeed = [32]byte{'s', 'r', 'd'}
 
-// random produces the endless bytes of the file.
+// random returns the endless bytes of the file.
 func random() io.Reader { return rand.NewChaCha8(contentSeed) }
 
-// Serve offers a file of size bytes on a free port in the host's namespace.
+// Serve serves a file of size bytes on a free port in the host's namespace.
 func Serve(h *fabric.Host, at netip.Addr, size int64) (*Content, error) {
 	sum := sha256.New()
 	if _, err := io.CopyN(sum, random(), size); err != nil {
@@ -50,25 +50,25 @@ func Serve(h *fabric.Host, at netip.Addr, size int64) (*Content, error) {
 // URL returns the address of the file.
 func (c *Content) URL() string { return "http://" + c.addr.String() + "/" }
 
-// Close ends the server.
+// Close ends the web server.
 func (c *Content) Close() { _ = c.srv.Close() }
 
-// ServeHTTP sends the file.
+// ServeHTTP sends the file as its response.
 func (c *Content) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Length", fmt.Sprint(c.Size))
-	// A failed write is ignored, because the client notices a broken transfer.
+	// A failed write is ignored, because the client detects an incomplete transfer.
 	_, _ = io.CopyN(w, random(), c.Size)
 }
 
-// Download is the result of a curl run.
+// Download is the result of a download by curl.
 type Download struct {
 	Took   time.Duration
 	Bytes  int64
 	SHA256 string // hex, of curl's output
 }
 
-// Curl fetches a URL inside the host's namespace, without retries, within the limit. The
-// error contains curl's own message, such as a reset connection.
+// Curl downloads a URL inside the host's namespace, without retries, within the time limit. The
+// error contains curl's own message, for example about a reset connection.
 func Curl(h *fabric.Host, url string, limit time.Duration) (Download, error) {
 	sum := &counter{Hash: sha256.New()}
 	start := time.Now()
@@ -90,7 +90,7 @@ type counter struct {
 	n int64
 }
 
-// Write never fails.
+// Write adds p to the hash and the size, and never fails.
 func (c *counter) Write(p []byte) (int, error) {
 	c.n += int64(len(p))
 	return c.Hash.Write(p)

@@ -13,15 +13,15 @@ import (
 )
 
 const (
-	// garbageTick is the time between bursts. It is as long as possible without a significant
-	// queue at the receiver.
+	// garbageTick is the interval between bursts of random datagrams. A longer interval would
+	// cause a significant queue at the receiver.
 	garbageTick = 200 * time.Microsecond
-	// garbageBatch is the largest number of datagrams that one sendmmsg(2) takes.
+	// garbageBatch is the maximum number of datagrams in one call of sendmmsg(2).
 	garbageBatch = 64
 )
 
-// Garbage is a stranger who sends random datagrams at a rate. Each datagram is a packet of its
-// own, and no segment of a larger packet.
+// Garbage sends random datagrams at a given rate from an address that is no peer's. Each datagram
+// is a separate packet, and not a segment of a super-frame.
 type Garbage struct {
 	From *fabric.Host
 	To   netip.AddrPort
@@ -30,13 +30,13 @@ type Garbage struct {
 	Fill func(b []byte, n int) // writes datagram n
 }
 
-// mmsghdr is struct mmsghdr of sendmmsg(2).
+// mmsghdr is the struct mmsghdr of sendmmsg(2).
 type mmsghdr struct {
 	hdr unix.Msghdr
 	len uint32
 }
 
-// Send sends for the given time and returns the number of datagrams.
+// Send sends datagrams for the given time, and returns their number.
 func (g Garbage) Send(during time.Duration) (sent int, err error) {
 	var fd int
 	if err := g.From.Do(func() (err error) { fd, err = g.socket(); return err }); err != nil {
@@ -46,9 +46,8 @@ func (g Garbage) Send(during time.Duration) (sent int, err error) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		// The thread is never unlocked, so it ends with the goroutine, and its priority with
-		// it. With real-time priority it gets a processor at once, as packets from another
-		// machine do.
+		// The locked thread ends with the goroutine, and so does its priority. With real-time
+		// priority, the sender gets a processor at once, as packets from another machine do.
 		runtime.LockOSThread()
 		_ = unix.SchedSetAttr(0, &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_FIFO, Priority: 1}, 0)
 		sent, err = g.send(fd, during)

@@ -17,28 +17,28 @@ import (
 	"github.com/srdtun/srdtun/e2e/fabric"
 )
 
-// sampleEvery is the length of an interval: the shortest that iperf3 supports.
+// sampleEvery is the length of an iperf3 interval, the shortest that iperf3 supports.
 const sampleEvery = 100 * time.Millisecond
 
-// endSlack is how long iperf3 may take to connect and to end, in addition to its set time.
+// endSlack is the time that iperf3 may need in addition to its set duration, to connect and to
+// end.
 const endSlack = 20 * time.Second
 
-// iperfPort is the port of an iperf3 server; most servers run in a namespace of their own.
+// iperfPort is the port of an iperf3 server; most servers run in separate namespaces.
 const iperfPort = "5201"
 
-// Flow describes an iperf3 run.
+// Flow describes a run of iperf3.
 type Flow struct {
 	Server, Client *fabric.Host
 	To             netip.Addr // the server's address, plain or inside the tunnel
 	Streams        int        // 0 means 1
 	For            time.Duration
 	Port           string // of the server; "": iperfPort
-	// OnInterval is called with each interval as it is reported, for all streams together; it
-	// may be nil.
+	// OnInterval, unless nil, is called with each new interval for the sum of all streams.
 	OnInterval func(Interval)
 }
 
-// Run is an iperf3 run, in progress or finished.
+// Run is a running or finished iperf3 measurement.
 type Run struct {
 	flow           Flow
 	server, client *fabric.Process
@@ -50,8 +50,8 @@ type Run struct {
 	began   time.Time // estimate: the earliest of (arrival of a report - its end)
 }
 
-// Start starts server and client and returns once the client runs. The run counts the bytes
-// that arrive at the server.
+// Start starts an iperf3 server and client, and returns once the client runs. A Run counts the
+// bytes that arrive at the server.
 func Start(f Flow) (*Run, error) {
 	f.Streams, f.Port = max(f.Streams, 1), cmp.Or(f.Port, iperfPort)
 	r := &Run{flow: f, streams: map[string]Series{}, parsed: make(chan struct{})}
@@ -79,8 +79,8 @@ func awaitListener(n *fabric.Namespace, p *fabric.Process) error {
 	return AwaitListener(n, p, iperfPort)
 }
 
-// AwaitListener waits until a process in the namespace listens on the TCP port. If p, the
-// process that should listen, ends before that, AwaitListener returns an error.
+// AwaitListener waits until a process in the namespace listens on the TCP port. If the process p
+// ends before it listens, AwaitListener returns an error.
 func AwaitListener(n *fabric.Namespace, p *fabric.Process, port string) error {
 	for deadline := time.Now().Add(5 * time.Second); ; {
 		out, err := n.Run("ss", "-Hltn", "sport = :"+port)
@@ -98,9 +98,9 @@ func AwaitListener(n *fabric.Namespace, p *fabric.Process, port string) error {
 	}
 }
 
-// Wait waits for the end of the run. The error is the client's, for example a reset connection.
-// The intervals measured so far are kept. If a run does not end by itself, Wait ends it, and
-// its error contains the connections of both ends.
+// Wait waits for the end of the run, and returns the client's error, for example a reset
+// connection. Intervals measured before an error are kept. If a run does not end in time, Wait
+// kills it, and returns an error with the connections of both ends.
 func (r *Run) Wait() error {
 	var err error
 	select {
@@ -114,7 +114,7 @@ func (r *Run) Wait() error {
 	if err != nil {
 		err = fmt.Errorf("iperf3: %w: %s", err, strings.TrimSpace(r.client.Log.String()))
 	}
-	// A server whose client is gone may wait for ever, so it is killed.
+	// An iperf3 server without its client may wait for ever, so it is killed.
 	select {
 	case <-r.server.Done():
 	case <-time.After(time.Second):
@@ -124,7 +124,7 @@ func (r *Run) Wait() error {
 	return err
 }
 
-// connections describes the TCP connections and the programs of both ends.
+// connections describes the TCP connections and programs of both ends.
 func (r *Run) connections() string {
 	var b strings.Builder
 	for _, end := range []struct {
@@ -138,7 +138,7 @@ func (r *Run) connections() string {
 	return b.String()
 }
 
-// Stop ends the run early.
+// Stop ends the run before its set duration.
 func (r *Run) Stop() {
 	if r.client != nil {
 		r.client.Kill()
@@ -147,8 +147,8 @@ func (r *Run) Stop() {
 	<-r.parsed
 }
 
-// Elapsed returns the time since the run began, on the time axis of its series. Before the
-// first report it is zero.
+// Elapsed returns the time since the start of the run, on the time axis of its Series. Before the
+// first report, Elapsed returns 0.
 func (r *Run) Elapsed() time.Duration {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -158,14 +158,14 @@ func (r *Run) Elapsed() time.Duration {
 	return time.Since(r.began)
 }
 
-// Sum returns the series so far, for all streams together.
+// Sum returns the intervals so far, for the sum of all streams.
 func (r *Run) Sum() Series {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return append(Series(nil), r.sum...)
 }
 
-// Streams returns the series of each stream so far.
+// Streams returns the intervals so far for each stream.
 func (r *Run) Streams() []Series {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -176,7 +176,7 @@ func (r *Run) Streams() []Series {
 	return all
 }
 
-// read reads the server's report, line by line.
+// read parses the iperf3 server's report line by line.
 func (r *Run) read(report io.Reader) {
 	defer close(r.parsed)
 	lines := bufio.NewScanner(report)
@@ -204,11 +204,11 @@ func (r *Run) read(report io.Reader) {
 	_, _ = io.Copy(io.Discard, report)
 }
 
-// parseInterval parses a line like
+// parseInterval parses a line of an iperf3 report such as
 //
 //	[  5]   0.10-0.20   sec  1.12 MBytes  94371 Kbits/sec
 //
-// and returns false for any other line. The lines with totals of the whole run do not match.
+// and returns false for any other line. Lines with totals of the whole run do not match.
 func parseInterval(line string) (id string, v Interval, ok bool) {
 	name, rest, found := strings.Cut(strings.TrimPrefix(line, "["), "]")
 	f := strings.Fields(rest)
@@ -229,14 +229,13 @@ func parseInterval(line string) (id string, v Interval, ok bool) {
 	return strings.TrimSpace(name), Interval{seconds(a), seconds(b), rate}, true
 }
 
-// Totals is the end of an iperf3 client's report, in bit/s at the receivers.
+// Totals is the end of an iperf3 client's report, as bit rates at the receivers.
 type Totals struct {
 	Forward, Reverse float64
 	LostPercent      float64 // of UDP
 }
 
-// Iperf runs iperf3 with extra options (--bidir, -u, ...) to its end and
-// returns its totals.
+// Iperf runs iperf3 with extra options (--bidir, -u, ...), and returns the totals after its end.
 func Iperf(server, client *fabric.Host, to netip.Addr, extra ...string) (t Totals, err error) {
 	s, err := server.Start("iperf3", "-s", "-1", "-p", iperfPort)
 	if err != nil {
@@ -265,7 +264,7 @@ func Iperf(server, client *fabric.Host, to netip.Addr, extra ...string) (t Total
 	}
 	t = Totals{report.End.SumReceived.BitsPerSecond, report.End.SumReceivedBidirReverse.BitsPerSecond, report.End.Sum.LostPercent}
 	if t.Forward == 0 && report.End.Sum.Bytes > 0 {
-		// UDP reports of older versions contain only the sender's sum, and the share of lost
+		// UDP reports of older versions have only the sender's sum and the share of lost
 		// datagrams.
 		t.Forward = report.End.Sum.BitsPerSecond * (1 - t.LostPercent/100)
 	}

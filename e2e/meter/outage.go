@@ -8,14 +8,13 @@ import (
 	"github.com/srdtun/srdtun/e2e/fabric"
 )
 
-// Schedule has the times of an outage: a healthy time, a blackhole, and time to recover.
+// Schedule has the durations of an outage: healthy time, blackhole, and time to recover.
 type Schedule struct{ Before, During, After time.Duration }
 
-// settle is the time at the start that does not count in the goodput before the outage, because
-// the flow begins with slow start.
+// settle is the time of slow start, which does not count in the goodput before the outage.
 const settle = time.Second
 
-// Outage is the result of a run with a blackhole.
+// Outage is the result of a run in which the network drops all packets of a path for some time.
 type Outage struct {
 	Spine            int           // the one that was broken
 	BrokenAt, Healed time.Duration // on the axis of the series
@@ -27,8 +26,8 @@ type Outage struct {
 	WorstFlowStall   time.Duration
 }
 
-// Blackhole starts the flow, makes the busiest spine drop everything silently
-// after s.Before, and heals it s.During later. flow.For is set from s.
+// Blackhole starts the flow, makes the busiest spine drop everything after s.Before, and heals
+// the spine s.During later. Blackhole sets flow.For from s.
 func Blackhole(f *fabric.Fabric, flow Flow, s Schedule) (*Outage, error) {
 	flow.For = s.Before + s.During + s.After
 	since, err := f.Counters()
@@ -44,7 +43,7 @@ func Blackhole(f *fabric.Fabric, flow Flow, s Schedule) (*Outage, error) {
 		r.Stop()
 		return nil, err
 	}
-	// A flow that ended during a blackhole is a result too, and counts as a stall.
+	// A flow that ended during a blackhole is a valid result, and counts as a stall.
 	endErr := r.Wait()
 	if len(r.Sum()) == 0 {
 		return nil, fmt.Errorf("nothing was measured: %w", errors.Join(endErr, errors.New(r.server.Log.String())))
@@ -69,7 +68,7 @@ func (o *Outage) breakAndHeal(f *fabric.Fabric, r *Run, s Schedule, since []uint
 	return f.Heal()
 }
 
-// sleepUntil waits until the run has lasted for d, from its first report.
+// sleepUntil waits until the run has lasted for d, counted from its first report.
 func (r *Run) sleepUntil(d time.Duration) error {
 	for deadline := time.Now().Add(d + endSlack); r.Elapsed() < d; time.Sleep(20 * time.Millisecond) {
 		select {
@@ -97,7 +96,7 @@ func (o *Outage) judge(r *Run, end time.Duration) {
 	}
 }
 
-// String returns one line for a test log.
+// String returns the outage as one line for a test log.
 func (o *Outage) String() string {
 	return fmt.Sprintf("before %.0f Mbit/s, during %.0f %%, after %.0f Mbit/s, stall %.1f s, worst flow's stall %.1f s (spine %d dead from %.1f s to %.1f s)",
 		o.Before/1e6, o.Share*100, o.After/1e6, o.Stall.Seconds(), o.WorstFlowStall.Seconds(), o.Spine, o.BrokenAt.Seconds(), o.Healed.Seconds())

@@ -14,23 +14,23 @@ import (
 	"github.com/srdtun/srdtun/e2e/fabric"
 )
 
-// requestBytes is the size of a small request and of its answer.
+// requestBytes is the size of a request and of its answer in bytes.
 const requestBytes = 64
 
-// Latency is the distribution of the times of small requests.
+// Latency is the distribution of the response times of small requests.
 type Latency struct {
 	N             int
 	P50, P99, Max time.Duration
 }
 
-// String returns one line for a test log.
+// String returns the latencies as one line for a test log.
 func (l Latency) String() string {
 	ms := func(d time.Duration) float64 { return float64(d) / 1e6 }
 	return fmt.Sprintf("%d requests: p50 %.2f ms, p99 %.2f ms, max %.1f ms", l.N, ms(l.P50), ms(l.P99), ms(l.Max))
 }
 
-// Requests sends requests of 64 bytes over one TCP connection for the given time. Each request
-// is sent a pause after the answer to the previous one.
+// Requests sends requests of 64 bytes over a TCP connection for the given time. Each request
+// follows the previous answer after a pause.
 func Requests(server, client *fabric.Host, at netip.Addr, pause, during time.Duration) (Latency, error) {
 	l, err := server.Listen("tcp", netip.AddrPortFrom(at, 0).String())
 	if err != nil {
@@ -69,12 +69,12 @@ func Requests(server, client *fabric.Host, at netip.Addr, pause, during time.Dur
 	return Latency{len(took), took[len(took)/2], took[len(took)*99/100], took[len(took)-1]}, nil
 }
 
-// beatEvery is the pause between the datagrams of a Heartbeat, and so the precision of its
+// beatEvery is the interval between the datagrams of a Heartbeat, and so the precision of its
 // times.
 const beatEvery = 10 * time.Millisecond
 
-// Heartbeat sends numbered datagrams to an echo server and records when the answers arrive. It
-// continues even if its addresses and routes disappear.
+// Heartbeat sends numbered datagrams to an echo server, and records when the answers arrive. A
+// Heartbeat continues even if its addresses and routes disappear.
 type Heartbeat struct {
 	to    netip.AddrPort
 	out   net.PacketConn
@@ -102,7 +102,7 @@ func StartHeartbeat(client, server *fabric.Host, from, to netip.Addr) (*Heartbea
 	return h, nil
 }
 
-// Answer echoes datagrams until the socket is closed. Other errors are ignored, because they
+// Answer echoes datagrams until the socket is closed. Answer ignores other errors, because they
 // come from a route that is missing for a moment.
 func Answer(c net.PacketConn) {
 	buf := make([]byte, 64)
@@ -124,7 +124,7 @@ func (h *Heartbeat) listen() {
 		if errors.Is(err, net.ErrClosed) {
 			return
 		}
-		// The newest sending time counts, because an old answer may still arrive.
+		// Only the newest sending time counts, because an old answer may arrive late.
 		if err == nil && n >= 8 {
 			h.last.Store(max(h.last.Load(), int64(binary.BigEndian.Uint64(buf))))
 		}
@@ -146,9 +146,9 @@ func (h *Heartbeat) send() {
 	}
 }
 
-// AnswerAfter waits, at most limit, for the answer to a datagram that was sent after the given
-// time. It returns how long after that time the answered datagram was sent: the time without
-// traffic in both directions.
+// AnswerAfter waits, at most limit, for the answer to a datagram that was sent after t. The
+// result is the time from t until that datagram was sent: the time without traffic in both
+// directions.
 func (h *Heartbeat) AnswerAfter(t time.Time, limit time.Duration) (time.Duration, error) {
 	after := int64(t.Sub(h.begun))
 	for deadline := time.Now().Add(limit); time.Now().Before(deadline); time.Sleep(beatEvery) {
@@ -159,7 +159,7 @@ func (h *Heartbeat) AnswerAfter(t time.Time, limit time.Duration) (time.Duration
 	return limit, fmt.Errorf("no answer within %v", limit)
 }
 
-// Close ends the Heartbeat.
+// Close stops the Heartbeat, and closes its sockets.
 func (h *Heartbeat) Close() {
 	close(h.stop)
 	h.out.Close()

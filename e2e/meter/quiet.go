@@ -7,19 +7,19 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// QuietSpan is the shortest time for which Settle watches the machine.
+// QuietSpan is the minimum time for which Settle observes the machine.
 const QuietSpan = 500 * time.Millisecond
 
-// These are the bounds of a quiet machine and of an undisturbed measurement, in processors.
-// The smallest step of /proc/stat is a hundredth of a second.
+// The constants are the bounds of a quiet machine and of an undisturbed measurement, in
+// processors. The smallest step of /proc/stat is 10 ms.
 const (
 	quietMost = 0.12 // an idle tunnel and a timer here and there
 	stealMost = 0.05
 	niceMost  = 0.05 // nothing here is niced, unless all of it is
 )
 
-// Settle waits until the machine is idle, at most limit. If the machine stays busy, it
-// returns the reason, otherwise "".
+// Settle waits until the machine is idle, at most limit. If the machine stays busy, Settle
+// returns the reason, and otherwise "".
 func Settle(limit time.Duration) (string, error) {
 	for end := time.Now().Add(limit); ; {
 		before, err := ReadCPU()
@@ -38,8 +38,7 @@ func Settle(limit time.Duration) (string, error) {
 	}
 }
 
-// unrest describes how busy the machine was in a time d although it should have been idle, or
-// returns "".
+// unrest describes the load of a machine that should have been idle for d, or returns "".
 func (c CPUTime) unrest(d time.Duration) string {
 	if load := c.Busy / d.Seconds(); load >= quietMost {
 		return fmt.Sprintf("%.1f processors were busy before it began", load)
@@ -47,7 +46,8 @@ func (c CPUTime) unrest(d time.Duration) string {
 	return ""
 }
 
-// Disturbance describes other work in a time d whose processor time is c, or returns "".
+// Disturbance describes other work on the machine during d, from the processor times c, or
+// returns "".
 func (c CPUTime) Disturbance(d time.Duration, niced bool) string {
 	switch {
 	case c.Steal > stealMost*d.Seconds():
@@ -58,15 +58,15 @@ func (c CPUTime) Disturbance(d time.Duration, niced bool) string {
 	return ""
 }
 
-// Niced reports whether this process runs at a lower priority than usual.
+// Niced reports whether this process runs at a lower priority than normal.
 func Niced() bool {
-	// The system call, unlike the C library, returns 20 minus the nice value.
+	// The system call returns 20 minus the nice value, unlike the function of the C library.
 	prio, err := unix.Getpriority(unix.PRIO_PROCESS, 0)
 	return err == nil && prio < 20
 }
 
-// Watched waits for a quiet machine, at most limit, and calls work. It describes other work
-// of the machine before or during that call, or returns "".
+// Watched waits until the machine is idle, at most limit, and calls work. The note describes
+// other work on the machine before or during that call, or is "".
 func Watched(limit time.Duration, work func() error) (note string, err error) {
 	if note, err = Settle(limit); err != nil {
 		return "", err

@@ -1,25 +1,25 @@
-// Package meter measures the results that applications get: iperf3's goodput over time,
-// stalls, curl's downloads, and the time of small requests. All its programs are unmodified
-// and know nothing of tunnels.
+// Package meter measures what applications get from a network: iperf3's goodput over time,
+// stalls, curl's downloads, and response times. All measuring programs are unmodified, and need
+// no support for tunnels.
 package meter
 
 import "time"
 
-// Interval is the goodput of one part of a run; times count from the beginning of the run.
+// Interval is the goodput in one part of a run; times count from the start of the run.
 type Interval struct {
 	Start, End time.Duration
 	BitsPerSec float64
 }
 
-// Series contains the intervals of a run, in order.
+// Series contains the intervals of a run in order.
 type Series []Interval
 
-// stallShare is a share of the goodput before a fault. An interval with less than this share
-// counts as stalled.
+// stallShare is the share of the goodput before a fault below which an interval counts as
+// stalled.
 const stallShare = 0.1
 
-// Mean returns the mean goodput, in bit/s, of the time from..to. A time without an interval
-// counts as zero: nothing was reported, so nothing arrived.
+// Mean returns the mean goodput between two times, in bit/s. A time without a report counts as
+// zero goodput, because nothing arrived.
 func (s Series) Mean(from, to time.Duration) float64 {
 	if to <= from {
 		return 0
@@ -33,8 +33,8 @@ func (s Series) Mean(from, to time.Duration) float64 {
 	return bits / (to - from).Seconds()
 }
 
-// Stall returns the longest time within from..to in which every interval was below a tenth of
-// base, in bit/s. The time after the last report counts as a stall until to.
+// Stall returns the longest time between from and to in which every interval was below a tenth of
+// base, in bit/s. A time without reports before to counts as a stall.
 func (s Series) Stall(from, to time.Duration, base float64) time.Duration {
 	var longest, current, last time.Duration
 	for _, v := range s {
@@ -49,17 +49,17 @@ func (s Series) Stall(from, to time.Duration, base float64) time.Duration {
 			current = 0
 		}
 	}
-	// A report that ends one interval early is no fault.
+	// iperf3 may leave out the last interval, which is not a stall.
 	if silence := to - max(last, from); silence > reportSlack {
 		longest = max(longest, current+silence)
 	}
 	return longest
 }
 
-// reportSlack is the time that iperf3 may leave out at the end of a run.
+// reportSlack is the time at the end of a run that iperf3 may leave out of its reports.
 const reportSlack = 500 * time.Millisecond
 
-// End returns the time at which the last interval ends.
+// End returns the end of the last interval.
 func (s Series) End() time.Duration {
 	if len(s) == 0 {
 		return 0

@@ -11,8 +11,8 @@ import (
 	"github.com/srdtun/srdtun/e2e/fabric"
 )
 
-// Stream sends numbered datagrams one way, each with its sending time, and notes their ages at
-// arrival. Both ends use the same clock.
+// Stream sends numbered datagrams one way, with their sending times, and records their ages at
+// arrival. Both ends of a Stream use the same clock.
 type Stream struct {
 	out, in net.PacketConn
 	to      net.Addr
@@ -29,7 +29,7 @@ type Stream struct {
 	came  [][2]time.Duration // when datagrams were written and when they arrived, after begun
 }
 
-// Tally holds the counts of a Stream so far.
+// Tally holds the counts of a Stream.
 type Tally struct {
 	Sent, Arrived, Twice, Disordered int
 	Oldest                           time.Duration // age at arrival
@@ -52,7 +52,7 @@ func StartStream(client, server *fabric.Host, from, to netip.Addr, every time.Du
 	return s, nil
 }
 
-// streamBytes is the size of a datagram.
+// streamBytes is the size of a datagram in bytes.
 const streamBytes = 200
 
 func (s *Stream) send(every time.Duration) {
@@ -103,7 +103,7 @@ func (s *Stream) listen() {
 	}
 }
 
-// Tally returns the counts of the Stream so far.
+// Tally returns the current counts of the Stream.
 func (s *Stream) Tally() Tally {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -112,8 +112,8 @@ func (s *Stream) Tally() Tally {
 	return t
 }
 
-// FirstAfter returns how long after t the first datagram arrived that was also written after t.
-// If none arrived, it returns a very long time.
+// FirstAfter returns the time from t until the arrival of the first datagram that was also sent
+// after t. If no such datagram arrived, FirstAfter returns a very long time.
 func (s *Stream) FirstAfter(t time.Time) time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -126,7 +126,7 @@ func (s *Stream) FirstAfter(t time.Time) time.Duration {
 	return time.Hour
 }
 
-// LongestGap returns the longest time between two arrivals within from..to.
+// LongestGap returns the longest time between two arrivals from from to to.
 func (s *Stream) LongestGap(from, to time.Time) (most time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -143,8 +143,8 @@ func (s *Stream) LongestGap(from, to time.Time) (most time.Duration) {
 	return max(most, end-last)
 }
 
-// Rest stops sending, and returns the counts. It waits until all datagrams have arrived, or
-// until none has arrived for the given time.
+// Rest stops the sender, and returns the counts. Before that, Rest waits until all datagrams have
+// arrived, or none has arrived for the time patience.
 func (s *Stream) Rest(patience time.Duration) Tally {
 	s.quiet.Do(func() { close(s.stop) })
 	s.sending.Wait()
@@ -160,7 +160,7 @@ func (s *Stream) Rest(patience time.Duration) Tally {
 
 const restPoll = 10 * time.Millisecond
 
-// Close ends the Stream.
+// Close stops the Stream, and closes its sockets.
 func (s *Stream) Close() {
 	s.quiet.Do(func() { close(s.stop) })
 	s.sending.Wait()

@@ -10,11 +10,11 @@ import (
 	"github.com/srdtun/srdtun/e2e/fabric"
 )
 
-// transferLimit bounds the time of one transfer, including the connection set-up.
+// transferLimit bounds the time of one transfer, including the connection setup.
 const transferLimit = 30 * time.Second
 
-// Transfers sends size bytes from client to server, count times. Each transfer has a TCP
-// connection of its own, after a pause. Its time lasts from the first write on the open
+// Transfers sends size bytes from client to server, count times. Each transfer follows a pause,
+// and has its own TCP connection. The time of a transfer is from the first write on the open
 // connection until the server has read the last byte.
 func Transfers(server, client *fabric.Host, at netip.Addr, size, count int, pause time.Duration) (Latency, error) {
 	l, err := server.Listen("tcp", netip.AddrPortFrom(at, 0).String())
@@ -37,8 +37,8 @@ func Transfers(server, client *fabric.Host, at netip.Addr, size, count int, paus
 	return Latency{len(took), took[len(took)/2], took[len(took)*99/100], took[len(took)-1]}, nil
 }
 
-// receive accepts connections, reads size bytes from each, and reports the time of the last
-// byte. A zero time means that fewer bytes arrived.
+// receive accepts connections, reads size bytes from each, and reports the time of the last byte.
+// A zero time means that fewer than size bytes arrived.
 func receive(l net.Listener, size int64, ended chan<- time.Time) {
 	for {
 		c, err := l.Accept()

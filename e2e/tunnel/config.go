@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// Config is the part of the configuration file that tests set. Zero values are left out of the
-// file, so that the daemon uses its defaults.
+// Config holds the configuration keys that tests set. The file leaves out zero values, so that
+// the daemon uses its defaults.
 type Config struct {
-	// Tag distinguishes the interfaces of a Pair from others at the same time. It has up to
-	// three letters, and is not part of the file.
+	// Tag distinguishes the interfaces of a Pair from concurrent ones. The tag has up to three
+	// letters, and is not part of the file.
 	Tag         string
 	PrivateKey  string
 	Address     []netip.Prefix
@@ -19,19 +19,20 @@ type Config struct {
 	MTU         int
 	SourcePorts int
 	Local       []netip.Addr
-	// Interfaces are the interfaces in paths.local, which precede the addresses in Local.
+	// Interfaces are the interfaces in paths.local, in front of the addresses in Local.
 	Interfaces []string
-	// FlowletTimeout is for policies with flowlets; 0: the policy's default.
+	// FlowletTimeout is for policies with flowlets; 0 means the policy's default.
 	FlowletTimeout time.Duration
 	Cipher         string
 	Peers          []Peer
-	// Extra is appended to the [interface] section unchanged.
+	// Extra is text that is appended to the [interface] section.
 	Extra string
-	// Profiles makes the daemon serve profiles at Node.ProfileSocket. It is not in the file.
+	// Profiles makes the daemon serve profiles on the socket Node.ProfileSocket. The value of
+	// Profiles is not part of the file.
 	Profiles bool
 }
 
-// Peer is one [[peer]] section.
+// Peer is a [[peer]] section of the configuration.
 type Peer struct {
 	Name         string
 	PublicKey    string
@@ -41,7 +42,7 @@ type Peer struct {
 	Keepalive    time.Duration // whole seconds; 0: none
 }
 
-// TOML returns the text of the file.
+// TOML returns the text of the configuration file.
 func (c Config) TOML() []byte {
 	var b strings.Builder
 	set := func(key string, value any) { fmt.Fprintf(&b, "%s = %v\n", key, value) }

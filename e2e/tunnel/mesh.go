@@ -6,9 +6,9 @@ import (
 	"github.com/srdtun/srdtun/e2e/fabric"
 )
 
-// NewMesh starts a daemon on each host; node i runs on host i, from 1. It waits until all
-// nodes reach each other. If NewMesh returns nodes together with an error, the caller must
-// close them too.
+// NewMesh starts a daemon on each host; node i, counted from 1, runs on host i. NewMesh waits
+// until all nodes reach each other. If NewMesh returns nodes and an error, the caller must close
+// the nodes too.
 func NewMesh(bin string, hosts ...*fabric.Host) ([]*Node, error) {
 	nodes, err := newNodes(bin, hosts)
 	if err != nil {

@@ -1,6 +1,6 @@
-// Package tunnel runs shipped srdtun daemons inside a fabric. The command makes the keys, and a
-// TOML file the configuration. "srdtun up FILE" starts a daemon. The package also does the part
-// of a service manager.
+// Package tunnel runs shipped srdtun daemons inside a test network. The srdtun command makes the
+// keys, and a TOML file contains the configuration. The command "srdtun up FILE" starts a daemon.
+// The package also acts as a service manager.
 package tunnel
 
 import (
@@ -22,7 +22,7 @@ import (
 	"github.com/srdtun/srdtun/overlay/control/rundir"
 )
 
-// Bounds for a healthy daemon: to report that it is ready, to end, and to pass the first
+// The bounds are for a healthy daemon: to report that it is ready, to end, and to pass the first
 // packet.
 const (
 	readyWait   = 10 * time.Second
@@ -30,19 +30,19 @@ const (
 	trafficWait = 10 * time.Second
 )
 
-// DefaultPort is the port that a node listens on.
+// DefaultPort is the UDP port on which a node listens.
 const DefaultPort = 51820
 
-// Node is one daemon and its configuration.
+// Node is a daemon with its configuration.
 type Node struct {
 	Bin    string // the srdtun to run
 	Host   *fabric.Host
 	Name   string // of its interface
 	File   string // its TOML file
 	Config Config
-	// RunDir is the folder of the daemon's socket; "": the folder that all daemons share. Commands
-	// for other interfaces ask every daemon in the shared folder, and a daemon that answers is not
-	// idle.
+	// RunDir is the folder of the daemon's socket; "" means the folder that all daemons share.
+	// Commands for all interfaces ask every daemon in the shared folder, and a daemon that
+	// answers is not idle.
 	RunDir string
 
 	PublicKey string
@@ -50,14 +50,14 @@ type Node struct {
 	restarts  []*fabric.Process
 }
 
-// names are the names of nodes that are not closed yet.
+// names has the names of nodes that are still open.
 var names = struct {
 	sync.Mutex
 	taken map[string]bool
 }{taken: map[string]bool{}}
 
-// takeName returns a name for an interface that no other node of this process has. Several
-// tests may run at once, and the sockets of all daemons are in one folder.
+// takeName returns an interface name that no other open node of this process has. Several tests
+// may run concurrently, and the sockets of all daemons are in one folder.
 func takeName(suffix string) string {
 	names.Lock()
 	defer names.Unlock()
@@ -75,9 +75,9 @@ func freeName(name string) {
 	delete(names.taken, name)
 }
 
-// NewNode makes keys for a node on the host. The suffix, of up to three letters, distinguishes
-// its interface from the other nodes' interfaces. If another test has the name, a digit is
-// added.
+// NewNode makes a node with new keys on the host. The suffix, of up to three letters,
+// distinguishes the node's interface from those of other nodes. If another node has the same
+// name, NewNode adds a digit.
 func NewNode(bin string, host *fabric.Host, suffix string, c Config) (*Node, error) {
 	dir, err := fabric.Scratch()
 	if err != nil {
@@ -92,7 +92,7 @@ func NewNode(bin string, host *fabric.Host, suffix string, c Config) (*Node, err
 	return n, err
 }
 
-// command runs srdtun outside the fabric and returns its output, trimmed.
+// command runs srdtun on the host itself, and returns its trimmed output.
 func (n *Node) command(stdin string, args ...string) (string, error) {
 	cmd := exec.Command(n.Bin, args...)
 	cmd.Stdin, cmd.Env = strings.NewReader(stdin), append(os.Environ(), n.env()...)
@@ -104,8 +104,8 @@ func (n *Node) command(stdin string, args ...string) (string, error) {
 	return strings.TrimSpace(string(out)), err
 }
 
-// Start writes the configuration and starts the daemon. It waits until the daemon reports, as
-// to a service manager, that it is ready.
+// Start writes the configuration file, and starts the daemon. Start waits until the daemon
+// notifies the service manager that it is ready.
 func (n *Node) Start() error {
 	if err := os.WriteFile(n.File, n.Config.TOML(), 0o600); err != nil {
 		return err
@@ -125,7 +125,7 @@ func (n *Node) Start() error {
 	return n.awaitReady(ready)
 }
 
-// env returns the additional environment of the node's programs.
+// env returns the additional environment variables of the node's programs.
 func (n *Node) env() []string {
 	if n.RunDir == "" {
 		return nil
@@ -141,18 +141,18 @@ func (n *Node) up() []string {
 	return []string{"up", n.File}
 }
 
-// ProfileSocket is the path of the socket on which the daemon serves profiles, if they are
-// configured.
+// ProfileSocket is the path of the socket on which the daemon serves profiles, if Config.Profiles
+// is set.
 func (n *Node) ProfileSocket() string { return n.File + ".pprof" }
 
-// listenReady opens the socket to which sd_notify(3) writes.
+// listenReady opens the socket that receives sd_notify(3) messages.
 func listenReady(path string) (*net.UnixConn, error) {
 	_ = os.Remove(path)
 	c, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: path, Net: "unixgram"})
 	if err != nil {
 		return nil, err
 	}
-	// A service writes as any user.
+	// A service may write to the socket as any user.
 	return c, os.Chmod(path, 0o777)
 }
 
@@ -178,7 +178,7 @@ func (n *Node) awaitReady(ready *net.UnixConn) error {
 	}
 }
 
-// Await waits until pings to an address inside the tunnel are answered.
+// Await sends pings until an address inside the tunnel answers.
 func (n *Node) Await(to netip.Addr) error {
 	var err error
 	for deadline := time.Now().Add(trafficWait); time.Now().Before(deadline); {
@@ -190,10 +190,10 @@ func (n *Node) Await(to netip.Addr) error {
 	return fmt.Errorf("%s does not reach %s: %w", n.Name, to, err)
 }
 
-// Kill is kill -9. The daemon cannot clean up.
+// Kill sends SIGKILL to the daemon, which then cannot clean up.
 func (n *Node) Kill() { n.process.Kill() }
 
-// Stop is SIGTERM. The error is of a daemon that does not exit with 0.
+// Stop sends SIGTERM to the daemon. Stop returns an error if the daemon does not exit with 0.
 func (n *Node) Stop() error {
 	if err := n.process.Stop(stopWait); err != nil {
 		return fmt.Errorf("%s: %w\n%s", n.Name, err, n.process.Log.String())
@@ -201,7 +201,7 @@ func (n *Node) Stop() error {
 	return nil
 }
 
-// Down is "srdtun down", and waits for the daemon to end.
+// Down runs "srdtun down", and waits for the daemon to end.
 func (n *Node) Down() error {
 	if _, err := n.command("", "down", n.Name); err != nil {
 		return err
@@ -212,7 +212,7 @@ func (n *Node) Down() error {
 	return nil
 }
 
-// Running reports whether the daemon has been started and has not ended.
+// Running reports whether the daemon was started and has not ended.
 func (n *Node) Running() bool {
 	if n.process == nil {
 		return false
@@ -225,19 +225,19 @@ func (n *Node) Running() bool {
 	}
 }
 
-// Set is "srdtun set".
+// Set runs "srdtun set" with one setting.
 func (n *Node) Set(setting string) error {
 	_, err := n.command("", "set", n.Name, setting)
 	return err
 }
 
-// Pid is the number of the daemon's process. The daemon must have been started.
+// Pid returns the process ID of the daemon, which must have been started.
 func (n *Node) Pid() int { return n.process.Pid() }
 
-// Log is the running daemon's output.
+// Log returns the output of the running daemon.
 func (n *Node) Log() string { return n.process.Log.String() }
 
-// Show is "srdtun show --json", on one line.
+// Show returns the output of "srdtun show --json" on one line.
 func (n *Node) Show() (json.RawMessage, error) {
 	out, err := n.command("", "show", n.Name, "--json")
 	if err != nil {
@@ -248,7 +248,7 @@ func (n *Node) Show() (json.RawMessage, error) {
 	return line.Bytes(), err
 }
 
-// Report collects all facts for a failure: the configuration without its keys, the status, and
+// Report returns the facts about a failure: the configuration without its keys, the status, and
 // the logs.
 func (n *Node) Report() string {
 	var b strings.Builder
@@ -273,7 +273,7 @@ func (n *Node) Report() string {
 	return b.String()
 }
 
-// Close ends the daemon, if it runs, and removes its files.
+// Close ends the daemon, if it runs, and removes the node's files.
 func (n *Node) Close() error {
 	var err error
 	if n.Running() {

@@ -8,15 +8,15 @@ import (
 	"github.com/srdtun/srdtun/e2e/fabric"
 )
 
-// These are the addresses inside the tunnels: node i (from 1) has 10.9.0.<i> and fd09::<i>.
+// Inner4 returns the IPv4 address of node i inside the tunnel, counted from 1: 10.9.0.<i>.
 func Inner4(i int) netip.Addr { return netip.AddrFrom4([4]byte{10, 9, 0, byte(i)}) }
 
-// Inner6 returns the IPv6 address of node i (from 1).
+// Inner6 returns the IPv6 address of node i inside the tunnel, counted from 1: fd09::<i>.
 func Inner6(i int) netip.Addr {
 	return netip.AddrFrom16([16]byte{0: 0xfd, 1: 0x09, 15: byte(i)})
 }
 
-// innerConfig adds the inner addresses of node i to c.
+// innerConfig adds the tunnel addresses of node i to c.
 func innerConfig(c Config, i int) Config {
 	c.Address = []netip.Prefix{netip.PrefixFrom(Inner4(i), 24), netip.PrefixFrom(Inner6(i), 64)}
 	return c
@@ -27,19 +27,20 @@ func allowed(i int) []netip.Prefix {
 	return []netip.Prefix{netip.PrefixFrom(Inner4(i), 32), netip.PrefixFrom(Inner6(i), 128)}
 }
 
-// Pair consists of two nodes that are each other's peers.
+// Pair holds two nodes that are each other's peers.
 type Pair struct {
 	A, B *Node // node 1 and node 2
 }
 
-// NewPair starts a daemon on host A and one on host B and waits until they reach each other.
-// Settings in c are used for both. With outer6, outer packets use the hosts' IPv6 addresses.
+// NewPair starts daemons on the hosts A and B, and waits until they reach each other. The
+// settings in c apply to both daemons. If outer6 is true, the outer packets use the IPv6
+// addresses of the hosts.
 func NewPair(bin string, a, b *fabric.Host, c Config, outer6 bool) (*Pair, error) {
 	return newPair(bin, a, b, c, endpoints(a, outer6), endpoints(b, outer6))
 }
 
-// NewPassivePair is NewPair with a node B that has no endpoint of A and waits for A's call. Node A
-// sends keepalives if keepalive is not 0.
+// NewPassivePair is like NewPair, but node B has no endpoint of A, and waits for A's handshake.
+// If keepalive is not 0, node A sends keepalives.
 func NewPassivePair(bin string, a, b *fabric.Host, keepalive time.Duration) (*Pair, error) {
 	p, err := pairOf(bin, a, b, Config{}, nil, endpoints(b, false))
 	if err != nil {
@@ -57,7 +58,7 @@ func newPair(bin string, a, b *fabric.Host, c Config, atA, atB []netip.AddrPort)
 	return p, p.start()
 }
 
-// pairOf returns a pair whose daemons do not run yet.
+// pairOf returns a Pair whose daemons do not run yet.
 func pairOf(bin string, a, b *fabric.Host, c Config, atA, atB []netip.AddrPort) (*Pair, error) {
 	p := &Pair{}
 	var err error
@@ -81,7 +82,7 @@ func (p *Pair) start() error {
 	return errors.Join(p.A.Await(Inner4(2)), p.B.Await(Inner6(1)))
 }
 
-// endpoints returns every address of the host in the chosen family.
+// endpoints returns all addresses of the host in the chosen family.
 func endpoints(h *fabric.Host, v6 bool) []netip.AddrPort {
 	addrs := h.V4
 	if v6 {
@@ -97,10 +98,10 @@ func endpoints(h *fabric.Host, v6 bool) []netip.AddrPort {
 // Report returns the reports of both nodes.
 func (p *Pair) Report() string { return p.A.Report() + p.B.Report() }
 
-// Close ends both nodes.
+// Close ends both nodes of the pair.
 func (p *Pair) Close() error { return errors.Join(p.A.Close(), p.B.Close()) }
 
-// newNodes makes a node for each host, numbered from 1. They have no peers yet.
+// newNodes makes a node for each host, numbered from 1. The new nodes have no peers yet.
 func newNodes(bin string, hosts []*fabric.Host) (nodes []*Node, err error) {
 	for i, h := range hosts {
 		n, err := NewNode(bin, h, string(rune('a'+i)), innerConfig(Config{}, i+1))
@@ -112,8 +113,8 @@ func newNodes(bin string, hosts []*fabric.Host) (nodes []*Node, err error) {
 	return nodes, nil
 }
 
-// NewStar starts a hub on the first host (node 1) and a spoke on each other host (nodes 2 and
-// up). Spokes send all inner traffic to the hub.
+// NewStar starts a hub on the first host (node 1), and a spoke on each other host (nodes 2 and
+// up). The spokes send all inner traffic to the hub.
 func NewStar(bin string, hub *fabric.Host, spokes ...*fabric.Host) ([]*Node, error) {
 	nodes, err := newNodes(bin, append([]*fabric.Host{hub}, spokes...))
 	if err != nil {

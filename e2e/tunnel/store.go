@@ -13,8 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Manager is the part of a service manager that a restart by systemd needs. It keeps
-// descriptors from one process to the next (sd_pid_notify_with_fds(3)), answers barriers, and
+// Manager implements the part of a service manager that a restart by systemd needs. A Manager
+// stores descriptors between two processes (sd_pid_notify_with_fds(3)), answers barriers, and
 // reports that the service is restarting.
 type Manager struct {
 	socket *net.UnixConn
@@ -27,10 +27,10 @@ type Manager struct {
 	fds   []int
 }
 
-// unit is the name of the service.
+// unit is the name of the test service.
 const unit = "srdtun@test.service"
 
-// NewManager returns a manager for node n.
+// NewManager returns a Manager for node n.
 func NewManager(n *Node) (*Manager, error) {
 	m := &Manager{path: n.File + ".manager", dir: filepath.Dir(n.File) + "/" + n.Name + ".bin", ready: make(chan struct{}, 1)}
 	err := os.MkdirAll(m.dir, 0o755)
@@ -47,7 +47,7 @@ func NewManager(n *Node) (*Manager, error) {
 	return m, nil
 }
 
-// Close closes the stored descriptors.
+// Close closes the stored descriptors, and the manager's socket.
 func (m *Manager) Close() {
 	m.socket.Close()
 	m.mu.Lock()
@@ -94,7 +94,7 @@ func (m *Manager) take(text string, fds []int) {
 	}
 }
 
-// remove closes the descriptors with a name; "" stands for any name.
+// remove closes the stored descriptors with a name; "" stands for any name.
 func (m *Manager) remove(name string) {
 	var names []string
 	var fds []int
@@ -122,8 +122,8 @@ func (m *Manager) kept() (names []string, files []*os.File, err error) {
 	return names, files, nil
 }
 
-// StartUnder starts the daemon as a service of m, with the descriptors that the last process
-// left in m. It waits until the daemon is ready.
+// StartUnder starts the daemon as a service of m, with the descriptors that the previous process
+// stored in m. StartUnder waits until the daemon is ready.
 func (n *Node) StartUnder(m *Manager) error {
 	if err := os.WriteFile(n.File, n.Config.TOML(), 0o600); err != nil {
 		return err

@@ -16,8 +16,8 @@ type Usage struct {
 	CPU  time.Duration // of all its threads, since it was started
 }
 
-// tick is the unit of CPU times in proc(5): USER_HZ is 100 on all Linux architectures
-// that matter here.
+// tick is the unit of CPU times in proc(5), because USER_HZ is 100 on all relevant Linux
+// architectures.
 const tick = 10 * time.Millisecond
 
 // Usage reads the memory and processor time of the running daemon.
@@ -30,8 +30,8 @@ func (n *Node) Usage() (u Usage, err error) {
 	if err != nil {
 		return u, err
 	}
-	// The process name, in parentheses, may contain any character. After the name, fields
-	// 12 and 13 are the times in user mode and in the kernel.
+	// The process name is in parentheses, and may contain any character. The fields 12 and 13
+	// after the name are the times in user mode and in the kernel.
 	fields := strings.Fields(string(b[strings.LastIndexByte(string(b), ')')+1:]))
 	if len(fields) < 13 {
 		return u, fmt.Errorf("%sstat has %d fields", dir, len(fields))
@@ -46,7 +46,7 @@ func (n *Node) Usage() (u Usage, err error) {
 	return u, nil
 }
 
-// resident reads VmRSS and VmHWM. Their unit is KiB.
+// resident reads VmRSS and VmHWM in KiB.
 func resident(file string) (now, peak int, err error) {
 	f, err := os.Open(file)
 	if err != nil {

@@ -1,6 +1,6 @@
-// Package wireguard connects hosts of a fabric by wireguard-go, or by a fork that has the same
-// command line and sockets. Benchmarks compare srdtun with both. The package needs root, and wg
-// in PATH.
+// Package wireguard connects the hosts of a test network by wireguard-go, or by a fork with the
+// same command line and sockets. Benchmarks compare srdtun with wireguard-go and its fork. The
+// package needs root, and wg in PATH.
 package wireguard
 
 import (
@@ -22,16 +22,16 @@ import (
 const (
 	port = 51820
 	mtu  = 1420 // wg-quick's value for a tunnel over Ethernet
-	// run is the folder that contains the programs' sockets. The sockets are named after the
-	// interfaces, and are in one folder for all namespaces.
+	// run is the folder of the programs' sockets. Each socket has the name of its interface, and
+	// all namespaces share the folder.
 	run = "/var/run/wireguard"
-	// startWait bounds the time until the socket exists, and stopWait bounds the end of a
-	// program.
+	// startWait bounds the time until the program's socket exists, and stopWait bounds the time
+	// until the program ends.
 	startWait = 20 * time.Second
 	stopWait  = 10 * time.Second
 )
 
-// Node is a running program with its interface.
+// Node is a running wireguard-go program with its interface.
 type Node struct {
 	Host      *fabric.Host
 	Interface string
@@ -42,9 +42,10 @@ type Node struct {
 	daemon      *fabric.Process
 }
 
-// Star starts the program on a hub and its spokes, and keeps their keys in dir. Each spoke is
-// the hub's peer. Node i (from 1, the hub) has the address tunnel.Inner4(i). If Star fails, it
-// also returns the nodes that it has started. The caller must close them.
+// Star starts the program on a hub and its spokes, and stores their keys in dir. Each spoke is a
+// peer of the hub. Node i, counted from 1, has the address tunnel.Inner4(i); the hub is node 1.
+// If Star fails, it returns the nodes that it has already started. The caller must close the
+// returned nodes.
 func Star(program, dir string, hub *fabric.Host, spokes ...*fabric.Host) ([]*Node, error) {
 	var nodes []*Node
 	for i, h := range append([]*fabric.Host{hub}, spokes...) {
@@ -65,7 +66,7 @@ func Star(program, dir string, hub *fabric.Host, spokes ...*fabric.Host) ([]*Nod
 	return nodes, nil
 }
 
-// Close ends the nodes, and removes their files.
+// Close ends the programs of all nodes, and removes their files.
 func Close(nodes []*Node) error {
 	var all []error
 	for _, n := range nodes {
@@ -81,13 +82,13 @@ func Close(nodes []*Node) error {
 	return errors.Join(all...)
 }
 
-// Pid returns the program's process number.
+// Pid returns the process ID of the program.
 func (n *Node) Pid() int { return n.daemon.Pid() }
 
-// Log returns the program's output.
+// Log returns the output of the program.
 func (n *Node) Log() string { return n.daemon.Log.String() }
 
-// start makes a key and runs the program. The program creates the interface.
+// start makes a key, and runs the program. The running program creates the network interface.
 func (n *Node) start(program, dir string) error {
 	key, err := ecdh.X25519().GenerateKey(rand.Reader)
 	if err != nil {
@@ -118,7 +119,7 @@ func (n *Node) awaitSocket() error {
 	return fmt.Errorf("%s does not appear: %s", n.socket, n.Log())
 }
 
-// configure gives the node its key, its peers and its address.
+// configure sets the key, the peers and the address of a node.
 func (n *Node) configure(peers ...*Node) error {
 	set := []string{"wg", "set", n.Interface, "listen-port", strconv.Itoa(port), "private-key", n.key}
 	for _, p := range peers {
