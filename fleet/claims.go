@@ -6,16 +6,16 @@ import (
 	"sort"
 )
 
-// claims holds the keys and prefixes of admitted members. No two of them overlap. The zero
-// value is empty.
+// claims holds the keys and prefixes of the members that the roster has admitted. No two admitted
+// members have the same key or overlapping prefixes. The zero value of claims is empty.
 type claims struct {
-	// The list is sorted by address. No two prefixes overlap, so both their first and last
-	// addresses are in order.
+	// The field ranges is sorted by address. No two prefixes overlap, so their first and their
+	// last addresses have the same order.
 	ranges []claim
 	keys   map[Key]*member
 }
 
-// claim is one prefix with its member.
+// claim is a prefix with the member that has it.
 type claim struct {
 	prefix netip.Prefix
 	m      *member
@@ -29,8 +29,8 @@ func (c *claims) first(p netip.Prefix) int {
 	})
 }
 
-// conflict returns an admitted member that has a key or prefix of m, and a text that names the
-// conflict.
+// conflict returns an admitted member that has a key or prefix of m, and a text that describes
+// the conflict.
 func (c *claims) conflict(m *member) (other *member, what string) {
 	for other, what := range c.conflicts(m) {
 		return other, what
@@ -38,7 +38,8 @@ func (c *claims) conflict(m *member) (other *member, what string) {
 	return nil, ""
 }
 
-// conflicts iterates over all such members. It may return a member several times.
+// conflicts iterates over all admitted members that have a key or prefix of m. The iterator may
+// return a member several times.
 func (c *claims) conflicts(m *member) func(func(*member, string) bool) {
 	return func(yield func(*member, string) bool) {
 		if other := c.keys[m.rec.PublicKey]; other != nil && !yield(other, "its key") {
@@ -63,7 +64,7 @@ func (c *claims) holder(a netip.Addr) *member {
 	return nil
 }
 
-// add admits m, which must not conflict with another member.
+// add records the key and prefixes of m, which must not conflict with another member.
 func (c *claims) add(m *member) {
 	if c.keys == nil {
 		c.keys = map[Key]*member{}
@@ -74,7 +75,7 @@ func (c *claims) add(m *member) {
 	}
 }
 
-// remove undoes add.
+// remove deletes the key and prefixes of m.
 func (c *claims) remove(m *member) {
 	if c.keys[m.rec.PublicKey] == m {
 		delete(c.keys, m.rec.PublicKey)

@@ -8,12 +8,12 @@ import (
 	"strings"
 )
 
-// recordMark begins the line of a file that contains the record for the next process. This
-// process can judge the record again by its own policy while the discovery cannot be reached.
+// recordMark begins the line of a member's file that contains the member's record. A later
+// process can check the record against its own policy while the store is unreachable.
 const recordMark = "# record "
 
-// file is the daemon's drop-in file for a member. Names, keys, addresses and prefixes need no
-// escapes in TOML. The record is one line of JSON, in which line ends are escaped.
+// file returns the daemon's drop-in file for a member. Names, keys, addresses and prefixes need
+// no escapes in TOML. The record is one line of JSON, with line ends escaped.
 func (m *member) file() []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "# Written by the fleet's agent, which undoes changes.\n%s%d %s\n[[peer]]\n", recordMark, m.born, m.rec.Format())
@@ -25,16 +25,16 @@ func (m *member) file() []byte {
 		fmt.Fprintf(&b, "allowed_ips = %s\n", quoted(m.rec.AllowedIPs))
 	}
 	if !m.right.expires.IsZero() {
-		// At this time the daemon removes the peer, even if the agent is dead.
+		// At this time the daemon removes the peer, even if the agent no longer runs.
 		fmt.Fprintf(&b, "expires = %q\n", stamp(m.right.expires))
 	}
 	return b.Bytes()
 }
 
-// errNotOurs means that a file was not written by an agent.
+// errNotOurs means that no agent has written the file.
 var errNotOurs = errors.New("not a file of the fleet's agent")
 
-// ParseFile returns the entry in a file.
+// ParseFile returns the entry in the text of a drop-in file.
 func ParseFile(name string, data []byte) (Entry, error) {
 	for line := range strings.Lines(string(data[:min(len(data), 2*MaxRecord)])) {
 		rest, ok := strings.CutPrefix(strings.TrimSuffix(line, "\n"), recordMark)

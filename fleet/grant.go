@@ -10,31 +10,31 @@ import (
 	"time"
 )
 
-// Grant is the text that the fleet's key signs. It says that a key may be a member under a
-// name, with these prefixes and no other ones. A grant is no secret: a copy of it is as good
-// as the original.
+// Grant is a right to membership, signed by the fleet's key. The signature allows a key to be a
+// member under a name, with the grant's prefixes and no others. A grant is not secret, because a
+// copy of it gives no further rights.
 type Grant struct {
 	Fleet      string
 	Name       string
 	PublicKey  Key
 	AllowedIPs []netip.Prefix // sorted
-	// Within are the networks for the member's endpoints; empty: any.
+	// Within are the networks for the member's endpoints; an empty list allows any endpoint.
 	Within []netip.Prefix
-	// Issued is the time when this member first got its right. A renewal keeps this time,
-	// because the older of two rights to one prefix counts.
+	// Issued is the time at which the member first received its right. A renewal keeps Issued,
+	// because the older of two rights to the same prefix wins.
 	Issued time.Time
-	// Signed is the time when this text was signed. A deny list may end all grants that were
-	// signed before a certain time.
+	// Signed is the time of the signature. A deny list may end all grants that were signed before
+	// a given time.
 	Signed  time.Time
 	Expires time.Time // zero: never
 
 	Signature [ed25519.SignatureSize]byte
 }
 
-// stampLayout is the only valid spelling of a time: UTC, milliseconds.
+// stampLayout is the only valid spelling of a time: UTC, in milliseconds.
 const stampLayout = "2006-01-02T15:04:05.000Z"
 
-// never is the spelling for the absence of a time.
+// never is the spelling of a missing time.
 const never = "never"
 
 func stamp(t time.Time) string {
@@ -52,9 +52,9 @@ func parseStamp(s string) (time.Time, error) {
 	return t, nil
 }
 
-// Text returns the text that is signed: one line for each field, in this order. No field can
-// contain a line end or a blank, so no two grants have the same text. Because of the first
-// line, a signature for another purpose or of another version is not valid here.
+// Text returns the text to sign: one line for each field of the grant, in a fixed order. No field
+// can contain a line end or a space, so two different grants never have the same text. Because of
+// the first line, signatures for other purposes or other versions are invalid here.
 //
 //	srdtun fleet grant v1
 //	fleet prod
@@ -80,7 +80,7 @@ func (g *Grant) Text() []byte {
 	return []byte(b.String())
 }
 
-// Sign adds the signature of the fleet's key to g, after a check that g can be parsed again.
+// Sign sets the signature of g, after a check that g can be parsed.
 func (g *Grant) Sign(key ed25519.PrivateKey) error {
 	g.Issued, g.Signed, g.Expires = g.Issued.UTC().Truncate(time.Millisecond), g.Signed.UTC().Truncate(time.Millisecond), g.Expires.UTC().Truncate(time.Millisecond)
 	g.Signature = [ed25519.SignatureSize]byte(ed25519.Sign(key, g.Text()))
@@ -88,7 +88,7 @@ func (g *Grant) Sign(key ed25519.PrivateKey) error {
 	return err
 }
 
-// signedBy reports whether one of the keys has signed g.
+// signedBy reports whether one of the keys made the signature of g.
 func (g *Grant) signedBy(keys []ed25519.PublicKey) bool {
 	text := g.Text()
 	for _, k := range keys {
@@ -99,7 +99,7 @@ func (g *Grant) signedBy(keys []ed25519.PublicKey) bool {
 	return false
 }
 
-// wireGrant is a grant in JSON.
+// wireGrant is the JSON form of a grant.
 type wireGrant struct {
 	Version    int      `json:"version"`
 	Fleet      string   `json:"fleet"`
@@ -122,7 +122,8 @@ func (g *Grant) wire() *wireGrant {
 	}
 }
 
-// grant checks every field of the JSON form. The policy checks the signature later.
+// grant checks every field of the JSON form, but not the signature. The policy later checks the
+// signature.
 func (w *wireGrant) grant() (*Grant, error) {
 	g := &Grant{Fleet: w.Fleet, Name: w.Name}
 	if w.Version != version {
@@ -154,7 +155,7 @@ func (w *wireGrant) grant() (*Grant, error) {
 	return g, nil
 }
 
-// ParseGrant reads a file that "sign" has written.
+// ParseGrant parses a file from the command sign.
 func ParseGrant(data []byte) (*Grant, error) {
 	var w wireGrant
 	if err := decode(data, &w); err != nil {
@@ -163,5 +164,5 @@ func ParseGrant(data []byte) (*Grant, error) {
 	return w.grant()
 }
 
-// Format writes a grant for ParseGrant, on one line with an end.
+// Format returns the grant as one line that ParseGrant accepts.
 func (g *Grant) Format() []byte { return append(encode(g.wire()), '\n') }

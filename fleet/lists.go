@@ -12,10 +12,10 @@ import (
 	"github.com/srdtun/srdtun/internal/keytext"
 )
 
-// MaxList bounds a list of the operator in bytes; 4,096 members with long lines fit.
+// MaxList bounds an operator's list in bytes; 4,096 members with long lines fit.
 const MaxList = 4 << 20
 
-// Allowed is one line of an allow list.
+// Allowed is a line of an allow list.
 type Allowed struct {
 	Name       string
 	PublicKey  Key
@@ -24,16 +24,16 @@ type Allowed struct {
 	line       int
 }
 
-// AllowList says who may be a member, and with which prefixes. Nil allows nobody.
+// AllowList contains the permitted members and their prefixes. A nil AllowList permits no member.
 type AllowList struct{ byName map[string]*Allowed }
 
-// ParseAllowList parses lines of
+// ParseAllowList parses lines of this form:
 //
 //	NAME PUBLIC_KEY PREFIX[,PREFIX...] [within NETWORK[,NETWORK...]]
 //
-// with "-" for no prefix. It allows empty lines, and comments after '#'. Lines of different
-// members must not overlap, in keys or prefixes, because that would be a mistake of the
-// operator.
+// A "-" stands for no prefix. ParseAllowList skips empty lines, and comments after '#'. Lines of
+// different members must not share keys or overlap in prefixes, because that would be the
+// operator's mistake.
 func ParseAllowList(data []byte) (*AllowList, error) {
 	l := &AllowList{byName: map[string]*Allowed{}}
 	var held claims
@@ -82,10 +82,10 @@ func parseAllowed(words []string) (a *Allowed, err error) {
 	return a, err
 }
 
-// ParsePrefixes reads prefixes with commas between them.
+// ParsePrefixes parses a list of prefixes with commas between them.
 func ParsePrefixes(s string) ([]netip.Prefix, error) { return parsePrefixes(strings.Split(s, ",")) }
 
-// Find returns the line of a member, or nil.
+// Find returns the list's line for a member, or nil.
 func (l *AllowList) Find(name string) *Allowed {
 	if l == nil {
 		return nil
@@ -93,25 +93,25 @@ func (l *AllowList) Find(name string) *Allowed {
 	return l.byName[name]
 }
 
-// Claimed returns a record for a listed member, with everything that its line allows.
+// Claimed returns a record of a listed member with everything that its line allows.
 func (a *Allowed) Claimed(endpoints []netip.AddrPort) *Record {
 	return &Record{Name: a.Name, PublicKey: a.PublicKey, Endpoints: slices.Clone(endpoints), AllowedIPs: a.AllowedIPs}
 }
 
-// DenyList ends rights that the lists or signatures give. It denies a key for good, or grants
-// signed before a time. The zero value denies nobody.
+// DenyList ends rights that an allow list or a grant gives. A DenyList denies a key for good, or
+// grants signed before a given time. The zero value of DenyList denies no member.
 type DenyList struct {
 	keys   map[Key]time.Time // grants signed before this count no more; zero: nothing does
 	before time.Time         // of all keys
 }
 
-// ParseDenyList parses lines of
+// ParseDenyList parses lines of these forms:
 //
 //	PUBLIC_KEY [before TIME]
 //	* before TIME
 //
-// The first form without a time denies the key for good. With a time, and with '*', it denies
-// only grants that were signed before that time.
+// A key without a time is denied for good. With a time or with '*', only grants signed before
+// that time are denied.
 func ParseDenyList(data []byte) (*DenyList, error) {
 	l := &DenyList{keys: map[Key]time.Time{}}
 	err := eachLine(data, func(_ int, words []string) (err error) {
@@ -146,7 +146,7 @@ func ParseDenyList(data []byte) (*DenyList, error) {
 	return l, nil
 }
 
-// denies reports whether the list denies key k for good, or grant g if g is not nil.
+// denies reports whether the list denies the key k for good, or the grant g, unless g is nil.
 func (l *DenyList) denies(k Key, g *Grant) bool {
 	if l == nil {
 		return false
@@ -161,8 +161,8 @@ func (l *DenyList) denies(k Key, g *Grant) bool {
 	return listed && g.Signed.Before(before) || g.Signed.Before(l.before)
 }
 
-// ParseFleetKeys parses public keys of the fleet, one a line, in base64. During a change of
-// the fleet's key, several keys count.
+// ParseFleetKeys parses the fleet's public keys, one on each line, in base64. While an operator
+// replaces the fleet's key, several keys are valid.
 func ParseFleetKeys(data []byte) (keys []ed25519.PublicKey, err error) {
 	err = eachLine(data, func(_ int, words []string) error {
 		if len(words) != 1 {
@@ -178,8 +178,8 @@ func ParseFleetKeys(data []byte) (keys []ed25519.PublicKey, err error) {
 	return keys, err
 }
 
-// eachLine calls do with the words of each line that is not empty. It adds the line's number
-// to an error of do.
+// eachLine calls do with the words of each line that has any. If do fails, eachLine adds the
+// line's number to the error.
 func eachLine(data []byte, do func(n int, words []string) error) error {
 	if len(data) > MaxList {
 		return fmt.Errorf("%d bytes; at most %d are allowed", len(data), MaxList)

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Policy holds the operator's decision on who is a member. Its zero value admits nobody.
+// Policy holds the operator's rules of membership. The zero value of Policy admits no member.
 type Policy struct {
 	Fleet string              // the name that grants must be for
 	Keys  []ed25519.PublicKey // that sign grants
@@ -17,16 +17,16 @@ type Policy struct {
 	Deny  *DenyList
 }
 
-// right is a record's right under the policy.
+// right is the right that a record has under the policy.
 type right struct {
 	listed  bool      // by the allow list: before all that are signed
 	order   int64     // the line, or when it was issued in milliseconds since 1970
 	expires time.Time // zero: never
 }
 
-// older compares two rights by age. The value born is chosen by the discovery, so a writer
-// to it can influence the value. Therefore born decides only between grants of the same
-// millisecond. Key and name are compared last, so that no two rights are equal.
+// older compares the ages of two members' rights. The store provides the value born, so a user
+// with write access to the store can influence it. So born decides only between grants of the
+// same millisecond. Key and name decide last, so that two rights are never equal.
 func (a *member) older(b *member) int {
 	switch {
 	case a.right.listed && !b.right.listed:
@@ -38,16 +38,17 @@ func (a *member) older(b *member) int {
 		cmp.Compare(string(a.rec.PublicKey[:]), string(b.rec.PublicKey[:])), cmp.Compare(a.rec.Name, b.rec.Name))
 }
 
-// errNoPolicy means that a member is neither listed nor signed.
+// errNoPolicy means that the member is neither on the allow list nor has a grant.
 var errNoPolicy = errors.New("neither the allow list nor a grant of the fleet's key admits it")
 
-// Judge returns nil if the policy admits a record now, or the reason of its refusal.
+// Judge returns nil if the policy admits the record at the time now, or the reason of the
+// refusal.
 func (p *Policy) Judge(r *Record, now time.Time) error {
 	_, err := p.judge(r, now)
 	return err
 }
 
-// judge returns the right of a record.
+// judge returns the right of a record, or the reason of its refusal.
 func (p *Policy) judge(r *Record, now time.Time) (right, error) {
 	if a := p.Allow.Find(r.Name); a != nil && a.PublicKey == r.PublicKey {
 		if p.Deny.denies(r.PublicKey, nil) {
@@ -72,14 +73,14 @@ func (p *Policy) judge(r *Record, now time.Time) (right, error) {
 	if err := bounds(r, g.AllowedIPs, g.Within); err != nil {
 		return right{}, err
 	}
-	// The signature is checked last, because this costs most.
+	// The signature comes last, because its check is the slowest.
 	if !g.signedBy(p.Keys) {
 		return right{}, errors.New("the signature is not of the fleet's key")
 	}
 	return right{order: g.Issued.UnixMilli(), expires: g.Expires}, nil
 }
 
-// bounds checks the claims of a record against its right.
+// bounds checks that a record claims no more than its right allows.
 func bounds(r *Record, allowed, nets []netip.Prefix) error {
 	for _, p := range r.AllowedIPs {
 		if !within(allowed, p) {

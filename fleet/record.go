@@ -10,14 +10,14 @@ import (
 	"slices"
 )
 
-// This is the version of records and grants.
+// version is the version of the formats of records and grants.
 const version = 1
 
-// MaxRecord bounds a record in the discovery, in bytes. The largest valid record, with all its
-// lists full, is shorter.
+// MaxRecord bounds the size of a record in the store, in bytes. The largest valid record, with
+// full lists, is shorter than MaxRecord.
 const MaxRecord = 16 << 10
 
-// Record is a member's description of itself.
+// Record is a member's description of itself in the store.
 type Record struct {
 	Name       string
 	PublicKey  Key
@@ -26,7 +26,7 @@ type Record struct {
 	Grant      *Grant           // nil: members go by their allow lists
 }
 
-// wireRecord is a record in JSON.
+// wireRecord is the JSON form of a record.
 type wireRecord struct {
 	Version    int        `json:"version"`
 	Name       string     `json:"name"`
@@ -36,8 +36,8 @@ type wireRecord struct {
 	Grant      *wireGrant `json:"grant,omitempty"`
 }
 
-// ParseRecord parses a record from any bytes. MaxRecord bounds the time for this. An accepted
-// record is valid in itself; the policy decides whether it counts.
+// ParseRecord parses a record from arbitrary bytes. MaxRecord bounds the time for parsing. An
+// accepted record is well formed, but only the policy decides about membership.
 func ParseRecord(data []byte) (*Record, error) {
 	var w wireRecord
 	if err := decode(data, &w); err != nil {
@@ -66,8 +66,8 @@ func ParseRecord(data []byte) (*Record, error) {
 	return r, r.goesOutside()
 }
 
-// goesOutside refuses endpoints within the member's own prefixes. Packets to such an endpoint
-// would enter the tunnel itself, without end.
+// goesOutside refuses endpoints that lie within the member's own prefixes. Packets to such an
+// endpoint would enter the tunnel again and again.
 func (r *Record) goesOutside() error {
 	for _, e := range r.Endpoints {
 		if within(r.AllowedIPs, netip.PrefixFrom(e.Addr(), e.Addr().BitLen())) {
@@ -77,7 +77,7 @@ func (r *Record) goesOutside() error {
 	return nil
 }
 
-// Format writes a record for ParseRecord, on one line without an end.
+// Format returns the record as text for ParseRecord, without a line end.
 func (r *Record) Format() []byte {
 	w := wireRecord{
 		Version: version, Name: r.Name, PublicKey: r.PublicKey.String(),
@@ -89,10 +89,10 @@ func (r *Record) Format() []byte {
 	return encode(w)
 }
 
-// same reports whether two records describe the same peer, so that their files are equal.
+// same reports whether two records describe the same peer, and so give the same file.
 func (r *Record) same(o *Record) bool { return bytes.Equal(r.Format(), o.Format()) }
 
-// decode reads one JSON value with known keys only, and nothing after it.
+// decode parses a single JSON value, and refuses unknown keys and trailing text.
 func decode(data []byte, v any) error {
 	if len(data) > MaxRecord {
 		return fmt.Errorf("%d bytes; at most %d are allowed", len(data), MaxRecord)
@@ -108,10 +108,10 @@ func decode(data []byte, v any) error {
 	return nil
 }
 
-// maxShown bounds how much of a foreign text an error contains.
+// maxShown bounds the length of foreign text in an error.
 const maxShown = 120
 
-// shown returns a text in a form that is safe in one line of a log.
+// shown converts a text so that one log line can safely contain it.
 func shown(s string) string {
 	s = s[:min(len(s), maxShown)]
 	return string(bytes.Map(func(r rune) rune {
@@ -131,7 +131,7 @@ func encode(v any) []byte {
 	return data
 }
 
-// Claimed returns a record for a grant's member, with everything that the grant allows.
+// Claimed returns a record of a grant's member with everything that the grant allows.
 func (g *Grant) Claimed(endpoints []netip.AddrPort) *Record {
 	return &Record{Name: g.Name, PublicKey: g.PublicKey, Endpoints: slices.Clone(endpoints), AllowedIPs: g.AllowedIPs, Grant: g}
 }

@@ -9,50 +9,50 @@ import (
 	"time"
 )
 
-// MaxMembers bounds the members that a host keeps; the daemon accepts as many peers.
+// MaxMembers bounds the number of members on a host, because the daemon accepts no more peers.
 const MaxMembers = 4096
 
-// Linger is how long a member stays after its record was removed or spoilt. Within this time
-// the member's host restores the record, and no peer notices. Linger admits nobody: a member
-// that the policy does not admit is removed at once.
+// Linger is how long a member stays after the removal or damage of its record. Within this time
+// the member's host restores the record, and its peers stay connected. Linger does not apply to a
+// member that the policy refuses, which is removed at once.
 const Linger = time.Second
 
-// errFull means that there is no room for another member.
+// errFull means that the roster has MaxMembers members already.
 var errFull = fmt.Errorf("there are %d members already", MaxMembers)
 
-// Entry is the value that the discovery has for a name.
+// Entry is a name in the store with its value.
 type Entry struct {
 	Name  string
 	Value []byte // borrowed until the call returns
-	// Born orders entries by their arrival at the discovery, such as etcd's create revision.
+	// Born orders entries by their creation in the store, such as etcd's create revision.
 	Born uint64
 }
 
-// Change is a file to write or to remove.
+// Change is a file that the agent must write or remove.
 type Change struct {
 	Name string
 	File []byte // nil: remove it
 }
 
-// member is an entry that the policy admits.
+// member is a stored entry that the policy admits.
 type member struct {
 	rec   *Record
 	right right
 	born  uint64
-	// waits means that an older member has a key or prefix that this one claims.
+	// waits means that an older member has the same key or an overlapping prefix.
 	waits bool
-	// absent is the time since which the discovery has not had the record, as far as is known.
+	// absent is the time since which the store is known to lack the record.
 	absent bool
 	since  time.Time
 	seen   uint64 // the listing that had it last
-	// inner has a bit for each endpoint that leads into the tunnel and is therefore left out.
+	// inner has a bit for each endpoint that would lead into the tunnel and is left out.
 	inner uint16
 }
 
 const _ = uint16(1) << (MaxEndpoints - 1) // there is a bit for each
 
-// Roster is the state machine of a host: it turns records into files. It must not be used
-// concurrently.
+// Roster is the state machine that converts the fleet's records into drop-in files. A Roster must
+// not be used concurrently.
 type Roster struct {
 	policy Policy
 	own    Key
@@ -64,10 +64,10 @@ type Roster struct {
 	dirty   map[string]bool    // names of files that may have to change
 	listing uint64             // counts them
 
-	// down means that the discovery cannot be reached, so no member is known to have left.
+	// down means that the store is unreachable, so no member is known to have left.
 	down bool
-	// calm is the time before which no member counts as absent. Other members must also
-	// reconnect to the discovery before they can renew their records.
+	// Before the time calm, no member counts as absent. Other members must also reconnect to the
+	// store before they can renew their records.
 	calm time.Time
 
 	now     time.Time // of the last call that had one
@@ -75,9 +75,9 @@ type Roster struct {
 	refused uint64
 }
 
-// NewRoster returns a Roster that has no discovery yet. This host's public key is own; a zero
-// key means that the host is no member. Missing members stay for the time grace after the
-// discovery can be reached again.
+// NewRoster returns a Roster without any entries. The argument own is this host's public key, or
+// zero if the host is no member. Members without a record stay for the time grace after the store
+// is reachable again.
 func NewRoster(p Policy, own Key, grace time.Duration) *Roster {
 	return &Roster{
 		policy: p, own: own, grace: grace, down: true,
@@ -85,8 +85,8 @@ func NewRoster(p Policy, own Key, grace time.Duration) *Roster {
 	}
 }
 
-// Restore adds an entry from a file that an earlier process has written. It is not known
-// whether such a member has left.
+// Restore adds an entry from a file that an earlier process wrote. Until the store is reachable,
+// nobody can tell whether such a member has left.
 func (r *Roster) Restore(e Entry, now time.Time) {
 	r.Put(e, now)
 	if m := r.members[e.Name]; m != nil {
@@ -96,20 +96,21 @@ func (r *Roster) Restore(e Entry, now time.Time) {
 	}
 }
 
-// Lost reports that the discovery cannot be reached. From now on all members stay.
+// Lost tells the Roster that the store is unreachable. While the store is unreachable, all
+// members stay.
 func (r *Roster) Lost() { r.down = true }
 
-// Found reports that the discovery can be reached again.
+// Found tells the Roster that the store is reachable again.
 func (r *Roster) Found(now time.Time) {
 	if r.down {
 		r.down, r.calm = false, now.Add(r.grace)
 	}
 }
 
-// List begins a listing of all entries: call Put for each entry, then Listed.
+// List begins a listing: the caller then calls Put for each entry, and Listed at the end.
 func (r *Roster) List() { r.listing++ }
 
-// Listed ends a listing. A member that was not in the listing has left.
+// Listed ends a listing. A member without an entry in the listing has left the fleet.
 func (r *Roster) Listed(now time.Time) {
 	for _, m := range r.members {
 		if !m.absent && m.seen != r.listing {
@@ -119,7 +120,7 @@ func (r *Roster) Listed(now time.Time) {
 	r.Advance(now)
 }
 
-// Put handles a present, new or changed record. A refused record counts as missing, as if the
+// Put adds or replaces an entry of the store. A refused record counts as missing, as if its
 // member had left.
 func (r *Roster) Put(e Entry, now time.Time) {
 	old := r.members[e.Name]
@@ -148,7 +149,7 @@ func (r *Roster) Put(e Entry, now time.Time) {
 	r.settle(now)
 }
 
-// read parses an entry. The record must have the entry's name.
+// read parses the record of an entry. The name in the record must be the name of the entry.
 func read(e Entry) (*Record, error) {
 	rec, err := ParseRecord(e.Value)
 	if err == nil && rec.Name != e.Name {
@@ -157,7 +158,7 @@ func read(e Entry) (*Record, error) {
 	return rec, err
 }
 
-// Delete reports that the discovery no longer has a name.
+// Delete tells the Roster that the store no longer has an entry of this name.
 func (r *Roster) Delete(name string, now time.Time) {
 	r.told.forget(name)
 	if m := r.members[name]; m != nil && !m.absent {
@@ -165,8 +166,8 @@ func (r *Roster) Delete(name string, now time.Time) {
 	}
 }
 
-// SetPolicy judges all members again by a new policy. Records that were refused before are not
-// stored; the next listing contains them again.
+// SetPolicy replaces the policy, and checks all members against it. The Roster does not store
+// refused records, so only the next listing can admit them.
 func (r *Roster) SetPolicy(p Policy, now time.Time) {
 	r.policy, r.held = p, claims{}
 	for _, name := range sorted(r.members) {
@@ -201,7 +202,7 @@ func (r *Roster) Advance(now time.Time) {
 	r.settle(now)
 }
 
-// leaves returns the time at which an absent member is removed.
+// leaves returns the time at which the Roster removes an absent member.
 func (r *Roster) leaves(m *member) time.Time {
 	at := m.since.Add(Linger)
 	if at.Before(r.calm) {
@@ -210,7 +211,7 @@ func (r *Roster) leaves(m *member) time.Time {
 	return at
 }
 
-// Deadline returns the time of the next call of Advance; zero means never.
+// Deadline returns the time at which Advance must be called next, or zero for never.
 func (r *Roster) Deadline() (at time.Time) {
 	sooner := func(t time.Time) {
 		if !t.IsZero() && (at.IsZero() || t.Before(at)) {
@@ -226,14 +227,14 @@ func (r *Roster) Deadline() (at time.Time) {
 	return at
 }
 
-// wait marks m as not admitted.
+// wait makes an admitted member m wait.
 func (r *Roster) wait(m *member) {
 	m.waits = true
 	r.waiting[m.rec.Name] = m
 	r.dirty[m.rec.Name] = true
 }
 
-// drop removes a member. The caller must call settle afterwards.
+// drop removes a member. After drop, the caller must call settle.
 func (r *Roster) drop(name string) {
 	m := r.members[name]
 	if m == nil {
@@ -247,8 +248,8 @@ func (r *Roster) drop(name string) {
 	r.dirty[name] = true
 }
 
-// settle admits the waiting members in the order of age, unless an older member conflicts. A
-// younger member with a conflict is displaced, and waits.
+// settle admits waiting members from the oldest to the youngest, unless they conflict with an
+// older member. An admitted member that conflicts with an older one must wait again.
 func (r *Roster) settle(now time.Time) {
 	r.now = now
 	queue := slices.SortedFunc(maps.Values(r.waiting), (*member).older)
@@ -272,7 +273,8 @@ func (r *Roster) settle(now time.Time) {
 	}
 }
 
-// room returns the younger members that must wait for m, or false if m itself must wait.
+// room returns the younger members that must wait so that m can be admitted, or false if m must
+// wait.
 func (r *Roster) room(m *member, now time.Time) (younger []*member, ok bool) {
 	for other, what := range r.held.conflicts(m) {
 		if other.older(m) < 0 {
@@ -290,8 +292,8 @@ func (r *Roster) room(m *member, now time.Time) (younger []*member, ok bool) {
 	return younger, true
 }
 
-// Changes returns the files that may have to change since the last call, by name. This host's
-// own record causes no file.
+// Changes returns the files that may have changed since the last call, sorted by name. The Roster
+// makes no file for this host's own record.
 func (r *Roster) Changes() []Change {
 	if len(r.dirty) > 0 {
 		r.leaveOutInner()
@@ -308,9 +310,10 @@ func (r *Roster) Changes() []Change {
 	return v
 }
 
-// leaveOutInner finds the endpoints within another member's prefixes. Packets to such an
-// endpoint enter the tunnel to that member, whose own packets may in turn be sent through the
-// first member. This host's own prefixes do not lead into the tunnel.
+// leaveOutInner finds endpoints that lie within the prefixes of another member. Packets to such
+// an endpoint would enter the tunnel to the other member, and the other member's outer packets
+// might enter the first tunnel. The kernel delivers packets to this host's own prefixes without
+// the tunnel.
 func (r *Roster) leaveOutInner() {
 	for _, name := range sorted(r.members) {
 		m := r.members[name]
@@ -344,14 +347,14 @@ func (m *member) outer() (v []netip.AddrPort) {
 	return v
 }
 
-// Standing is this host's judgement of a member.
+// Standing is the state of a member on this host.
 type Standing struct {
 	Name    string
 	Record  *Record // nil: refused, and not kept
 	Refused string  // why it is no peer; "": it is one
 }
 
-// Standings lists all members by name, including the refused ones that are still remembered.
+// Standings lists all members by name, including refused ones whose refusal is still stored.
 func (r *Roster) Standings() (v []Standing) {
 	names := map[string]string{}
 	maps.Copy(names, r.told.said)
@@ -368,10 +371,11 @@ func (r *Roster) Standings() (v []Standing) {
 	return v
 }
 
-// Refused is how many records the policy has refused so far.
+// Refused returns the number of records that the policy has refused.
 func (r *Roster) Refused() uint64 { return r.refused }
 
-// Admitted is how many members are peers. It includes this host if it is a member.
+// Admitted returns the number of admitted members. The number includes this host if it is a
+// member.
 func (r *Roster) Admitted() int { return len(r.held.keys) }
 
 func sorted[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -5,19 +5,20 @@ import (
 	"time"
 )
 
-// A writer to the discovery can cause any number of refusals. So log lines about them are
-// limited in rate, and the others are counted.
+// A user with write access to the store can cause any number of refusals. So the rate of log
+// lines about refusals is limited, and suppressed lines are counted.
 const (
-	// noticeBurst is the number of lines that may come at once, for example when a new list
-	// lacks many members.
+	// noticeBurst is the number of lines without a pause, for example when a new list lacks many
+	// members.
 	noticeBurst = 32
-	// noticeEvery is the time until another line is allowed.
+	// noticeEvery is the interval after which one more line is allowed.
 	noticeEvery = 2 * time.Second
-	// maxSaid bounds the number of names whose last line is remembered.
+	// maxSaid bounds the number of names whose last line is stored.
 	maxSaid = MaxMembers
 )
 
-// telling holds the log lines about refused records. Its zero value is ready.
+// telling limits and stores the log lines about refused records. The zero value of telling is
+// ready to use.
 type telling struct {
 	said    map[string]string // by name: why it was refused last
 	notices []string
@@ -26,7 +27,8 @@ type telling struct {
 	silent  uint64    // refusals since the last line that got none
 }
 
-// refuse records the reason why a record does not count. The same reason is logged once.
+// refuse records the reason why a record was refused. The log shows the same reason for the same
+// name only once.
 func (t *telling) refuse(name string, why error, now time.Time) {
 	name = shown(name)
 	text := why.Error()
@@ -42,7 +44,7 @@ func (t *telling) refuse(name string, why error, now time.Time) {
 	t.say(fmt.Sprintf("%s is refused: %s", name, text), now)
 }
 
-// say logs a line, unless the limit is reached.
+// say adds a line to the log, unless the rate limit is reached.
 func (t *telling) say(line string, now time.Time) {
 	if n := int(now.Sub(t.at) / noticeEvery); n > 0 {
 		t.spent, t.at = max(0, t.spent-n), now
@@ -59,10 +61,10 @@ func (t *telling) say(line string, now time.Time) {
 	t.notices = append(t.notices, line)
 }
 
-// forget clears the last line for a name that is valid again, or gone.
+// forget deletes the last line about a name whose record is valid again or gone.
 func (t *telling) forget(name string) { delete(t.said, shown(name)) }
 
-// Notices returns the lines for the log since the last call.
+// Notices returns the log lines since the last call.
 func (r *Roster) Notices() []string {
 	v := r.told.notices
 	r.told.notices = nil

@@ -13,20 +13,20 @@ import (
 )
 
 const (
-	// maxName is the longest name in bytes: one DNS label, as for the daemon's peers.
+	// maxName is the maximum length of a name in bytes: one DNS label, as for the daemon's peers.
 	maxName = 63
-	// MaxPrefixes bounds the allowed IPs of a member, and the networks of its endpoints. Each
-	// is a route on every other member.
+	// MaxPrefixes bounds a member's allowed IPs, and the networks of its endpoints. Each allowed
+	// IP becomes a route on every other member.
 	MaxPrefixes = 64
-	// MaxEndpoints is the largest number of endpoints that the daemon accepts for a peer.
+	// MaxEndpoints is the daemon's maximum number of endpoints for a peer.
 	MaxEndpoints = 16
 )
 
 // Key is an X25519 public key (RFC 7748).
 type Key [32]byte
 
-// ParseKey parses a key in its only valid spelling. Otherwise a denied key could return in
-// another spelling.
+// ParseKey parses a key, and accepts only one spelling of each key. A second spelling would let a
+// denied key return.
 func ParseKey(s string) (Key, error) {
 	raw, err := keytext.ParsePublic(s)
 	if err == nil && raw == (Key{}) {
@@ -41,9 +41,9 @@ func ParseKey(s string) (Key, error) {
 // String returns the key in base64.
 func (k Key) String() string { return keytext.Format(k) }
 
-// CheckName accepts 1 to 63 of a-z, 0-9, '-', '.' and '_', with a letter or digit first. The
-// name is part of a file's name, of a key in etcd, and of lines in logs. It cannot be confused
-// with an address, a prefix or a key.
+// CheckName accepts a name of 1 to 63 characters a-z, 0-9, '-', '.' and '_' that begins with a
+// letter or digit. The name becomes part of a file name, of a key in etcd, and of log lines. A
+// name cannot be mistaken for an address, a prefix or a key.
 func CheckName(s string) error {
 	if s == "" || len(s) > maxName {
 		return fmt.Errorf("a name has 1 to %d bytes, not %d", maxName, len(s))
@@ -58,8 +58,8 @@ func CheckName(s string) error {
 	return peerid.CheckName(s)
 }
 
-// parsePrefixes parses prefixes in the only valid spelling of their network, in any order, and
-// sorts them. No two may overlap.
+// parsePrefixes parses prefixes in any order, accepts only one spelling of each, and sorts them.
+// The prefixes must not overlap.
 func parsePrefixes(list []string) ([]netip.Prefix, error) {
 	if len(list) > MaxPrefixes {
 		return nil, fmt.Errorf("%d prefixes; at most %d are allowed", len(list), MaxPrefixes)
@@ -101,8 +101,8 @@ func comparePrefixes(a, b netip.Prefix) int {
 	return cmp.Or(a.Addr().Compare(b.Addr()), cmp.Compare(a.Bits(), b.Bits()))
 }
 
-// parseEndpoints parses addresses with ports. A host name is refused: a writer to the
-// discovery must not choose names that every member asks resolvers for.
+// parseEndpoints parses addresses with ports. A host name is refused, because a user with write
+// access to the store could make every member look up names.
 func parseEndpoints(list []string) ([]netip.AddrPort, error) {
 	if len(list) > MaxEndpoints {
 		return nil, fmt.Errorf("%d endpoints; at most %d are allowed", len(list), MaxEndpoints)
@@ -121,7 +121,7 @@ func parseEndpoints(list []string) ([]netip.AddrPort, error) {
 	return v, nil
 }
 
-// ParseEndpoint parses an address with a port to which another host could send.
+// ParseEndpoint parses an address and port to which another host can send.
 func ParseEndpoint(s string) (netip.AddrPort, error) {
 	if len(s) > len("[ffff:ffff:ffff:ffff:ffff:ffff:255.255.255.255]:65535") {
 		return netip.AddrPort{}, errors.New("not an address with a port")
@@ -140,7 +140,7 @@ func ParseEndpoint(s string) (netip.AddrPort, error) {
 	return e, nil
 }
 
-// within reports whether p is contained in one of the networks.
+// within reports whether one of the networks contains p.
 func within(nets []netip.Prefix, p netip.Prefix) bool {
 	return slices.ContainsFunc(nets, func(n netip.Prefix) bool { return n.Bits() <= p.Bits() && n.Contains(p.Addr()) })
 }
@@ -153,7 +153,7 @@ func texts[T fmt.Stringer](list []T) []string {
 	return v
 }
 
-// quoted returns a TOML list of values that need no escapes.
+// quoted formats a TOML list of values that need no escapes.
 func quoted[T fmt.Stringer](list []T) string {
 	return `["` + strings.Join(texts(list), `", "`) + `"]`
 }

@@ -14,10 +14,9 @@ const exitInterrupted = 128 + int(syscall.SIGINT)
 
 // Command runs the work of a program that builds fabrics, after the program has parsed its flags.
 // Command starts the guard (see Guard), and calls work. If work fails, Command prints the
-// program's name and the error, and exits with 1. On a signal that ends the program, Command does
-// not wait for work to return. Command then prints that it was interrupted, and the text note,
-// and exits with
-// 130. The guard then removes the network.
+// program's name and the error, and exits with 1. On a signal that ends the program, Command
+// prints that the program was interrupted, and the text note, and exits with 130 at once. The
+// guard then removes the network.
 func Command(name, note string, work func() error) {
 	if err := Guard(); err != nil {
 		fail(name, err)

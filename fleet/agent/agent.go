@@ -10,13 +10,13 @@ import (
 )
 
 const (
-	// policyEvery is the interval of checks of the policy's files, three system calls each. So
-	// a member that is removed from a list stops being a peer a second later.
+	// policyEvery is the interval at which the agent checks the policy's files, with three system
+	// calls each. So a member removed from a list stops being a peer within a second.
 	policyEvery = time.Second
-	// retryEvery is the pause after a failure to write a file, for example on a full disk.
+	// retryEvery is the pause after a failed write of a file, for example on a full disk.
 	retryEvery = time.Second
-	// DefaultGrace is how long missing members stay after the discovery can be reached again.
-	// It is as long as the lease of a member that reconnects at the same time.
+	// DefaultGrace is how long members without a record stay after the store is reachable again.
+	// DefaultGrace is the lease time of a member that reconnects at the same time.
 	DefaultGrace = 8 * time.Second
 )
 
@@ -24,38 +24,39 @@ const (
 type Kind int
 
 const (
-	// Lost means that the discovery cannot be reached.
+	// Lost means that the store is unreachable.
 	Lost Kind = iota
-	// Found means that it can be reached. At the start a discovery counts as lost.
+	// Found means that the store is reachable. At the start, the store counts as unreachable.
 	Found
-	// List means that a Put for each entry follows, and then Listed. Another List before Listed
-	// restarts the listing.
+	// List means that a Put for each entry follows, and then a Listed. A second List before the
+	// Listed restarts the listing.
 	List
 	Listed
 	Put  // the entry is there, has come or has changed
 	Gone // the name is there no more
 )
 
-// Event is news from a discovery.
+// Event is a message from the store to the agent.
 type Event struct {
 	Kind  Kind
 	Entry fleet.Entry // of Put; of Gone the name. The agent's own from then on.
 }
 
-// These are the options of Run.
+// Options are the options of Run.
 type Options struct {
 	Policy Files
 	Dir    string // the daemon's directory of drop-in peers
 	Own    fleet.Key
 	Log    *slog.Logger
-	// Events is read until the context ends.
+	// Run reads Events until the context ends.
 	Events <-chan Event
-	// Relist asks for a new listing, because the policy or the clock has changed. It does not block.
+	// Relist requests a new listing, because the policy or the clock has changed. Relist must not
+	// block.
 	Relist func()
 	Grace  time.Duration
 }
 
-// runner is a running agent.
+// runner is the state of a running agent.
 type runner struct {
 	Options
 	roster *fleet.Roster
@@ -68,8 +69,8 @@ type runner struct {
 	looked time.Time // when the policy and the clock were looked at last
 }
 
-// Run keeps the files consistent with discovery and policy until ctx ends. After that the files
-// stay.
+// Run updates the files from the store and the policy until ctx ends. The files stay after the
+// end of Run.
 func Run(ctx context.Context, o Options) error {
 	r := &runner{Options: o, stamps: o.Policy.stamps(), left: map[string]fleet.Change{}}
 	policy, err := o.Policy.Load()
@@ -104,7 +105,7 @@ func Run(ctx context.Context, o Options) error {
 	}
 }
 
-// restore reads the files of an earlier process.
+// restore reads the files that an earlier process wrote.
 func (r *runner) restore() {
 	now := time.Now()
 	for name, data := range r.dir.Files() {
@@ -116,11 +117,11 @@ func (r *runner) restore() {
 	}
 }
 
-// drainMost is the number of events that are handled before files are written. So a long
-// listing changes the daemon's directory only a few times.
+// drainMost is the maximum number of events that the agent handles before it writes files. So a
+// long listing changes the daemon's directory only a few times.
 const drainMost = 256
 
-// drain handles the events that are already waiting.
+// drain handles events that already wait in the channel.
 func (r *runner) drain() {
 	for range drainMost {
 		select {
@@ -151,7 +152,7 @@ func (r *runner) handle(e Event) {
 	}
 }
 
-// pause returns how long the runner may sleep if no event comes.
+// pause returns how long the runner may sleep without an event.
 func (r *runner) pause(now time.Time) time.Duration {
 	at := r.roster.Deadline()
 	if !r.again.IsZero() && (at.IsZero() || r.again.Before(at)) {
@@ -163,8 +164,8 @@ func (r *runner) pause(now time.Time) time.Duration {
 	return max(0, at.Sub(now))
 }
 
-// reread applies a changed policy. An unreadable policy changes nothing: a half-edited list
-// must neither admit a stranger nor remove all members.
+// reread loads the policy again if its files have changed. An unreadable policy changes nothing,
+// because a half-edited list must neither admit a stranger nor remove all members.
 func (r *runner) reread() {
 	now := r.Policy.stamps()
 	if sameStamps(now, r.stamps) {
@@ -181,7 +182,8 @@ func (r *runner) reread() {
 	r.Relist()
 }
 
-// lookAtClock has the records listed anew after the clock was set back: grants may be valid again.
+// lookAtClock requests a new listing after the clock was set back, because expired grants may be
+// valid again.
 func (r *runner) lookAtClock() {
 	now := time.Now()
 	if r.clock.setBack(now, now.Sub(r.looked)) {
@@ -191,7 +193,7 @@ func (r *runner) lookAtClock() {
 	r.looked = now
 }
 
-// write brings the files up to date, and logs.
+// write updates the files, and writes the log.
 func (r *runner) write() {
 	for _, text := range r.roster.Notices() {
 		r.Log.Warn(text)
@@ -221,7 +223,7 @@ func (r *runner) write() {
 	}
 }
 
-// complain logs a text, unless the last call logged the same text.
+// complain logs a text, unless its last text was the same.
 func (r *runner) complain(text string) {
 	if r.fault != text {
 		r.fault = text

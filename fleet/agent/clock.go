@@ -2,15 +2,16 @@ package agent
 
 import "time"
 
-// setBackLeast is the least step of the clock that counts: slewing moves it by far less in a second.
+// setBackLeast is the smallest step of the clock that counts; clock slewing moves the time by far
+// less in a second.
 const setBackLeast = time.Second
 
-// clock notices that the host's clock was set back. While it was ahead, grants expired, and their
-// records were not kept.
+// clock detects that the host's clock was set back. While the clock was ahead, grants expired,
+// and the roster dropped their records.
 type clock struct{ wall time.Time }
 
-// setBack reports whether the clock was set back since the last call, which was so long ago by a
-// clock that cannot be set.
+// setBack reports whether the clock was set back since the last call. The argument ago is the
+// time since that call by a monotonic clock.
 func (c *clock) setBack(now time.Time, ago time.Duration) bool {
 	before := c.wall
 	c.wall = now.Round(0)

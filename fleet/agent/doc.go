@@ -1,4 +1,4 @@
-// Package agent is the program that runs on a member of a fleet, without the store. It
-// drives a [fleet.Roster] with the clock and the entries of a [Store], and writes the
-// files. It also keeps the record of its host in the store.
+// Package agent implements the agent on each member of a fleet, except for the store's client.
+// The agent drives a [fleet.Roster] with the clock and the entries of a [Store], and writes
+// drop-in files. The agent also maintains its host's own record in the store.
 package agent

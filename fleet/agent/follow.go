@@ -13,16 +13,17 @@ import (
 )
 
 const (
-	// retryFirst is the pause after the first failed listing. It doubles up to the store's
-	// RetryMost.
+	// retryFirst is the pause after the first failed listing. Each further failure doubles the
+	// pause, up to the store's RetryMost.
 	retryFirst = 500 * time.Millisecond
-	// claimPause is the pause after a failed claim. It is shorter than a lease.
+	// claimPause is the pause after a failed write of the own record. The pause is shorter than a
+	// lease.
 	claimPause = time.Second
-	// faultAgain is how long a watch must last before the same fault is logged again.
+	// faultAgain is how long a watch must last before the agent logs the same fault again.
 	faultAgain = time.Minute
 )
 
-// follower passes a store's entries to an agent, and keeps this host's record in the store.
+// follower sends a store's entries to an agent, and maintains this host's record in the store.
 type follower struct {
 	store  Store
 	events chan Event
@@ -46,8 +47,8 @@ type follower struct {
 	known bool       // the log has that it is there
 }
 
-// run lists and watches until ctx ends, and keeps the record from the first listing on. It
-// returns an error if the name belongs to another member.
+// run lists and watches the store until ctx ends, and maintains the record after the first
+// listing. If the name belongs to another member, run returns an error.
 func (f *follower) run(ctx context.Context) error {
 	var keeping sync.WaitGroup
 	defer keeping.Wait()
@@ -81,7 +82,7 @@ func (f *follower) run(ctx context.Context) error {
 	return nil
 }
 
-// list passes on all entries.
+// list sends all entries of the store to the agent.
 func (f *follower) list(ctx context.Context) (version string, err error) {
 	f.right, f.other = false, nil
 	f.send(ctx, Event{Kind: List})
@@ -97,8 +98,8 @@ func (f *follower) list(ctx context.Context) (version string, err error) {
 	return version, ctx.Err()
 }
 
-// watch passes on changes until the watch fails, or until the agent asks for a new listing
-// (nil).
+// watch sends changes to the agent until the watch fails, or until the agent requests a new
+// listing (nil).
 func (f *follower) watch(ctx context.Context, version string) (err error) {
 	var asked sync.WaitGroup
 	defer asked.Wait()
@@ -134,7 +135,8 @@ func (f *follower) change(ctx context.Context, e fleet.Entry, gone bool) {
 	}
 }
 
-// put passes an entry on, and compares it with this host's record if it has the host's name.
+// put sends an entry to the agent, and compares an entry of this host's name with this host's
+// record.
 func (f *follower) put(ctx context.Context, e fleet.Entry) {
 	if e.Name == f.record.Name {
 		f.right = bytes.Equal(e.Value, f.text)
@@ -143,7 +145,7 @@ func (f *follower) put(ctx context.Context, e fleet.Entry) {
 	f.send(ctx, Event{Kind: Put, Entry: e})
 }
 
-// stranger returns the record if its key is not this host's key.
+// stranger returns the record in an entry if its key is not this host's key.
 func (f *follower) stranger(value []byte) *fleet.Record {
 	r, err := fleet.ParseRecord(value)
 	if err != nil || r.PublicKey == f.record.PublicKey || f.policy.Judge(r, time.Now()) != nil {
@@ -152,10 +154,10 @@ func (f *follower) stranger(value []byte) *fleet.Record {
 	return r
 }
 
-// spoil reports to the claim that the store lacks the record, or has another one.
+// spoil tells the Claim that the store lacks the record, or has a different one.
 func (f *follower) spoil() { ask(f.spoilt) }
 
-// ask leaves a request in a channel, unless one is there.
+// ask puts a request into a channel, unless the channel already has one.
 func ask(c chan struct{}) {
 	select {
 	case c <- struct{}{}:
@@ -163,7 +165,7 @@ func ask(c chan struct{}) {
 	}
 }
 
-// keep keeps the record in the store until ctx ends.
+// keep maintains the record in the store until ctx ends.
 func (f *follower) keep(ctx context.Context) {
 	c := &Claim{Name: f.record.Name, Record: f.text, Spoilt: f.spoilt, Log: f.log}
 	c.Reached = func(err error) {
@@ -180,7 +182,8 @@ func (f *follower) keep(ctx context.Context) {
 	}
 }
 
-// reached reports to the agent when the store is lost and found, and logs each fault once.
+// reached tells the agent when the store becomes unreachable or reachable, and logs each fault
+// once.
 func (f *follower) reached(ctx context.Context, said *string, err error) {
 	if ctx.Err() != nil {
 		return

@@ -10,7 +10,7 @@ import (
 	"github.com/srdtun/srdtun/fleet"
 )
 
-// queued is the number of events that may wait for the agent.
+// queued is the maximum number of events that wait for the agent.
 const queued = 256
 
 // Member holds the settings of Join.
@@ -22,13 +22,13 @@ type Member struct {
 	Log    *slog.Logger
 	// RetryMost bounds the pause after a failed listing.
 	RetryMost time.Duration
-	// Exclusive means that a name that another member has at the start is refused. If records
-	// disappear with their hosts, such a name is a mistake. If records persist, the record may
-	// be this host's own, with an older key.
+	// Exclusive refuses a name that another member already has at the start. If a store deletes
+	// the records of dead hosts, such a name is a mistake. If a store keeps records, the record
+	// may be this host's own, with an older key.
 	Exclusive bool
 }
 
-// Join keeps this host's record in the store, and the other members' files in the directory,
+// Join maintains this host's record in the store, and the other members' files in the directory,
 // until ctx ends.
 func Join(ctx context.Context, m Member) error {
 	policy, err := m.Policy.Load()
@@ -59,17 +59,18 @@ func Join(ctx context.Context, m Member) error {
 	return err
 }
 
-// Standings judges the present records of the store.
+// Standings applies the policy to the current records of the store.
 func Standings(ctx context.Context, s Store, policy fleet.Policy) ([]fleet.Standing, error) {
 	roster := fleet.NewRoster(policy, fleet.Key{}, 0)
 	_, err := s.List(ctx, func(e fleet.Entry) { roster.Put(e, time.Now()) })
 	return roster.Standings(), err
 }
 
-// leaveLook is the interval of checks whether the agent has restored its record.
+// leaveLook is the interval at which Leave checks whether an agent has restored the record.
 const leaveLook = 200 * time.Millisecond
 
-// Leave removes the record of a member. If the member's agent is running, the error says so.
+// Leave removes the record of a member. If the member's agent still runs, Leave returns an error
+// that says so.
 func Leave(ctx context.Context, s Store, name string) error {
 	r, err := s.Release(ctx, name)
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/srdtun/srdtun/internal/bounded"
 )
 
-// Files name the files of the operator's policy. An empty name means no file. At least one of
-// Keys or Allow must be set.
+// Files contains the names of the operator's policy files. An empty name means no file. At least
+// one of the fields Keys and Allow must be set.
 type Files struct {
 	Fleet string // the name of the fleet, for grants
 	Keys  string // public keys that sign grants
@@ -19,7 +19,7 @@ type Files struct {
 	Deny  string // deny list
 }
 
-// Load reads the policy.
+// Load reads the policy from the files.
 func (f Files) Load() (p fleet.Policy, err error) {
 	if f.Keys == "" && f.Allow == "" {
 		return p, errors.New("nothing says who is a member: give --fleet-key or --allow")
@@ -53,19 +53,19 @@ func load[T any](file string, to *T, parse func([]byte) (T, error)) error {
 	return nil
 }
 
-// ReadFile reads a file of the operator, fleet.MaxList bytes at most.
+// ReadFile reads an operator's file of at most fleet.MaxList bytes.
 func ReadFile(file string) ([]byte, error) {
 	return bounded.File(file, fleet.MaxList)
 }
 
-// look is the state that a file had when it was read.
+// look is the state of a file at the time of reading.
 type look struct {
 	size int64
 	at   time.Time
 	file os.FileInfo
 }
 
-// stamps returns the state of each file. A difference in state means that the content may have
+// stamps returns the state of each file. If the state differs, the content of the file may have
 // changed.
 func (f Files) stamps() (v [3]look) {
 	for i, name := range []string{f.Keys, f.Allow, f.Deny} {

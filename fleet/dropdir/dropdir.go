@@ -1,5 +1,5 @@
-// Package dropdir manages an agent's files in the daemon's directory of drop-in peers. It
-// touches only files whose names begin with "fleet-".
+// Package dropdir manages an agent's files in the daemon's directory of drop-in peers. The
+// package changes only files whose names begin with "fleet-".
 package dropdir
 
 import (
@@ -16,30 +16,30 @@ import (
 )
 
 const (
-	// mark is the beginning of the names of an agent's files.
+	// mark is the prefix of the names of an agent's files.
 	mark = "fleet-"
-	// ext is the extension that the daemon requires.
+	// ext is the file name extension that the daemon requires.
 	ext = ".toml"
-	// scratch is the name of a file that is being written. The daemon ignores names that begin
-	// with a dot. One such name is enough, because an agent writes one file at a time.
+	// scratch is the name of an unfinished file. The daemon ignores file names that begin with a
+	// dot. One scratch name is enough, because an agent writes one file at a time.
 	scratch = ".fleet-agent.tmp"
-	// maxFile bounds the number of bytes read from a file. The daemon has the same bound.
+	// maxFile bounds the size of a file in bytes, as in the daemon.
 	maxFile = 64 << 10
-	// othersWrite are the permissions of group and others to write.
+	// othersWrite has the write permissions of group and others.
 	othersWrite = 0o022
-	// fileMode lets everybody read the files, because the daemon is another user, and the files
-	// contain no secret.
+	// fileMode lets all users read the files, because the daemon runs as another user, and the
+	// files contain no secret.
 	fileMode = 0o644
 )
 
-// Dir is the directory. It must not be used concurrently.
+// Dir is an open directory of drop-in files. A Dir must not be used concurrently.
 type Dir struct {
 	root *os.Root
 	have map[string][]byte // content by the member's name
 }
 
-// Open checks the directory and reads the files of an earlier agent. The directory must belong
-// to root or to this user, and no other user may write to it.
+// Open checks a directory, and reads the files of an earlier agent. The directory must belong to
+// root or to this user, and no other user may write to it.
 func Open(path string) (*Dir, error) {
 	root, err := os.OpenRoot(path)
 	if err != nil {
@@ -57,7 +57,7 @@ func Open(path string) (*Dir, error) {
 	return d, nil
 }
 
-// Close closes the directory. The files remain.
+// Close closes the directory, and leaves the files.
 func (d *Dir) Close() error { return d.root.Close() }
 
 func (d *Dir) check() error {
@@ -92,8 +92,8 @@ func (d *Dir) read() error {
 		if !ours {
 			continue
 		}
-		// A file that cannot be read contains no record. The agent removes it when it judges
-		// the records.
+		// An unreadable file counts as a file without a record. The agent later removes such a
+		// file.
 		data, _ := d.content(e.Name())
 		d.have[name] = data
 	}
@@ -109,7 +109,7 @@ func (d *Dir) content(file string) ([]byte, error) {
 	return bounded.Content(f, maxFile)
 }
 
-// memberOf returns the member to which a file belongs, if the file is an agent's.
+// memberOf returns the member of a file, and whether the file is an agent's.
 func memberOf(file string) (name string, ours bool) {
 	name, ours = strings.CutPrefix(filepath.Base(file), mark)
 	if !ours {
@@ -119,12 +119,12 @@ func memberOf(file string) (name string, ours bool) {
 	return name, ours && fleet.CheckName(name) == nil
 }
 
-// Files returns the files' contents by member, as far as this Dir knows them.
+// Files returns the known contents of the files by member.
 func (d *Dir) Files() map[string][]byte { return d.have }
 
-// Apply carries out a change. It replaces the file in one step, with mode 0644, or removes it.
-// It does not wait for the disk. After a loss of power a file may be missing or empty; the next
-// process repairs that.
+// Apply writes or removes one file. Apply replaces a file atomically, with mode 0644. Apply does
+// not wait for the disk. After a loss of power, a file may be missing or empty, and the next
+// process repairs it.
 func (d *Dir) Apply(c fleet.Change) (changed bool, err error) {
 	if err := fleet.CheckName(c.Name); err != nil {
 		return false, err

@@ -12,16 +12,16 @@ import (
 )
 
 const (
-	// defaultLease is how long a silent member stays a member. The agent renews the lease every
-	// third of this time. etcd looks for expired leases twice a second.
+	// defaultLease is how long a member stays in etcd without a sign of life. The agent renews
+	// the lease three times in this period. etcd looks for expired leases twice a second.
 	defaultLease = 8 * time.Second
-	// maxLease ensures that a member that has left disappears within 10 s.
+	// maxLease ensures that a dead member disappears within 10 s.
 	maxLease = 10 * time.Second
 	// minLease is above etcd's own minimum, which is 2 s with the usual election timeout.
 	minLease = 3 * time.Second
-	// mendMost bounds the pause before the agent restores a record that another program
-	// changed. The pause begins with mendFirst and doubles, because two programs must not keep
-	// etcd busy. mendFirst is shorter than the other members wait (fleet.Linger).
+	// mendMost bounds the pause before the agent restores a record that another program has
+	// changed. The pause starts at mendFirst and doubles, because two programs must not keep etcd
+	// busy. mendFirst is shorter than the time for which other members wait (fleet.Linger).
 	mendFirst = 20 * time.Millisecond
 	mendMost  = 30 * time.Second
 )
@@ -29,20 +29,20 @@ const (
 // errSilent means that etcd does not answer.
 var errSilent = errors.New("it does not answer")
 
-// mending limits how often the agent restores a record.
+// mending limits the rate at which the agent restores a record.
 type mending struct {
 	pause time.Duration // before the next time
 	last  time.Time
 }
 
-// Claim keeps the record until ctx ends. After that the record stays until its lease expires,
-// so that a restarting process remains a member.
+// Claim maintains the record in etcd until ctx ends. The record then stays until its lease
+// expires, so that a restarted process remains a member.
 func (s *store) Claim(ctx context.Context, c *agent.Claim) error {
 	return s.withToken(ctx, func(ctx context.Context) error { return s.hold(ctx, c) })
 }
 
-// hold gets a lease, writes the record under it, and renews it on one stream. With a password
-// each stream costs etcd as much as a login. hold returns when the lease is lost.
+// hold gets a lease, writes the record under the lease, and renews the lease on one stream. With
+// a password, each new stream costs etcd as much as a login. hold returns when the lease is lost.
 func (s *store) hold(ctx context.Context, c *agent.Claim) error {
 	id, err := s.grant(ctx, c)
 	if err != nil {
@@ -73,8 +73,8 @@ func (s *store) hold(ctx context.Context, c *agent.Claim) error {
 	}
 }
 
-// grant writes the record under a new lease. It directly replaces an older record, so no other
-// member sees this one disappear.
+// grant writes the record under a new lease. The new record replaces an older one in one step, so
+// that other members never miss it.
 func (s *store) grant(ctx context.Context, c *agent.Claim) (clientv3.LeaseID, error) {
 	ctx, cancel := context.WithTimeout(ctx, askFor)
 	defer cancel()
@@ -90,8 +90,8 @@ func (s *store) grant(ctx context.Context, c *agent.Claim) (clientv3.LeaseID, er
 	return lease.ID, err
 }
 
-// restore writes the record again. A writer to etcd may have changed the record. Another host
-// with the same name changes it too.
+// restore writes the record again after another program has changed it. The other program may be
+// any user with write access to etcd. A second host with the same name also changes the record.
 func (s *store) restore(ctx context.Context, c *agent.Claim, id clientv3.LeaseID) error {
 	m := &s.mend
 	if time.Since(m.last) > mendMost {

@@ -19,21 +19,23 @@ import (
 )
 
 const (
-	// askFor bounds one request. It allows for an etcd election, and a margin.
+	// askFor bounds the time of one request. Five seconds allow for an election in etcd, and a
+	// margin.
 	askFor = 5 * time.Second
-	// reconnectMost is the longest pause between attempts to connect to etcd. It is shorter
-	// than a lease, because the agent must renew its lease in time when etcd returns.
+	// reconnectMost is the maximum pause between two attempts to connect to etcd. The pause is
+	// shorter than a lease, because the agent must renew its lease in time when etcd returns.
 	reconnectMost = time.Second
-	// probeEvery and probeFor detect a dead connection. etcd refuses a client that probes more
-	// often than every 5 s.
+	// probeEvery and probeFor are the interval and timeout of probes that detect a dead
+	// connection. etcd refuses a client that probes more often than every 5 s.
 	probeEvery = 10 * time.Second
 	probeFor   = 3 * time.Second
-	// maxAnswer bounds an answer from etcd, in bytes. A full page of the largest records takes
-	// a quarter of it. One value of etcd's default maximum, 1.5 MB, also fits with its key.
+	// maxAnswer bounds an answer from etcd in bytes. A full page of the largest records takes a
+	// quarter of maxAnswer. The largest value that etcd accepts by default, 1.5 MB, also fits
+	// with its key.
 	maxAnswer = 4 << 20
 )
 
-// connection holds the address of etcd, and the client's identity.
+// connection holds the address of etcd, and the client's credentials.
 type connection struct {
 	endpoints    []string
 	cacert       string
@@ -55,12 +57,12 @@ func (c *connection) flags(cmd *cobra.Command) {
 	f.StringVar(&c.prefix, "prefix", "/srdtun/fleet/", "beginning of all keys; a member's key ends with its name")
 }
 
-// joinFlags are the flags of join only.
+// joinFlags adds the flags that only join has.
 func (c *connection) joinFlags(cmd *cobra.Command) {
 	cmd.Flags().DurationVar(&c.lease, "lease", defaultLease, "time after which a silent member is removed, 3s to 10s")
 }
 
-// dial creates a client. It does not wait for a connection, because etcd may be down.
+// dial creates an etcd client. dial does not wait for a connection, because etcd may be down.
 func (c *connection) dial() (agent.Store, error) {
 	if c.lease != 0 && (c.lease < minLease || c.lease > maxLease || c.lease%time.Second != 0) {
 		return nil, member.Usagef("--lease %v: want whole seconds, %v to %v", c.lease, minLease, maxLease)
@@ -79,7 +81,7 @@ func (c *connection) dial() (agent.Store, error) {
 	return s, nil
 }
 
-// config reads the files named by the flags.
+// config reads the files that the flags name.
 func (c *connection) config() (clientv3.Config, error) {
 	if !strings.HasSuffix(c.prefix, "/") {
 		return clientv3.Config{}, member.Usagef("--prefix %q does not end with a slash", c.prefix)
@@ -89,8 +91,8 @@ func (c *connection) config() (clientv3.Config, error) {
 		DialKeepAliveTime:    probeEvery,
 		DialKeepAliveTimeout: probeFor,
 		MaxCallRecvMsgSize:   maxAnswer,
-		// The client library logs every attempt, so its log is off. The agent logs each fault
-		// once.
+		// The client library would log every attempt, so its log is off. The agent logs each
+		// fault once.
 		Logger: zap.NewNop(),
 		DialOptions: []grpc.DialOption{grpc.WithConnectParams(grpc.ConnectParams{
 			Backoff:           backoff.Config{BaseDelay: 100 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: reconnectMost},
@@ -104,8 +106,8 @@ func (c *connection) config() (clientv3.Config, error) {
 	return config, nil
 }
 
-// password reads the first line of the file. A password is never an argument, because other
-// users can see arguments.
+// password returns the first line of the password file. A password is never a command-line
+// argument, because other users can see arguments.
 func (c *connection) password() (string, error) {
 	switch {
 	case c.user == "" && c.passwordFile == "":
@@ -124,7 +126,7 @@ func (c *connection) password() (string, error) {
 	return line, nil
 }
 
-// tls returns nil if no endpoint requires TLS.
+// tls returns the TLS configuration, or nil if no endpoint requires TLS.
 func (c *connection) tls() (*tls.Config, error) {
 	secure := false
 	for _, e := range c.endpoints {

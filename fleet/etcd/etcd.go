@@ -1,5 +1,5 @@
-// Package etcd is the store of a fleet in etcd. Each member has a key in it, under a lease that
-// its agent renews.
+// Package etcd implements a fleet's store in etcd. Each member has a key in etcd, under a lease
+// that the member's agent renews.
 package etcd
 
 import (
@@ -14,10 +14,11 @@ import (
 	"github.com/srdtun/srdtun/fleet/internal/member"
 )
 
-// retryMost bounds the pause after a failed listing. The client library pauses for as long.
+// retryMost bounds the pause after a failed listing. The client library has the same maximum
+// pause.
 const retryMost = time.Second
 
-// Program describes srdtun-etcd.
+// Program describes the command srdtun-etcd.
 func Program(version string) *member.Program {
 	var c connection
 	return &member.Program{
@@ -41,7 +42,7 @@ as long as an agent is silent, some seconds, to be sure that none runs.`,
 	}
 }
 
-// store is a fleet's store in etcd.
+// store implements a fleet's store in etcd.
 type store struct {
 	login
 	prefix string
@@ -53,7 +54,7 @@ func (s *store) String() string { return "etcd" }
 
 func (s *store) Close() error { return s.client.Close() }
 
-// withToken runs requests with a token, and drops the token if etcd no longer accepts it.
+// withToken makes requests with a token, and drops the token if etcd no longer accepts it.
 func (s *store) withToken(ctx context.Context, requests func(context.Context) error) error {
 	with, err := s.with(ctx)
 	if err == nil {
@@ -63,13 +64,13 @@ func (s *store) withToken(ctx context.Context, requests func(context.Context) er
 	return err
 }
 
-// entry is a key with a copy of its value. The original is a part of etcd's whole answer, which
-// can be freed after the copy.
+// entry returns the key with a copy of its value. The original value is part of a whole answer
+// from etcd, whose memory can be freed after the copy.
 func (s *store) entry(kv *mvccpb.KeyValue) fleet.Entry {
 	return fleet.Entry{Name: s.name(kv), Value: agent.Cut(kv.Value), Born: uint64(kv.CreateRevision)}
 }
 
-// maxKey bounds the stored part of a key, in bytes. Members' names are shorter.
+// maxKey bounds the stored part of a key in bytes. The names of members are shorter.
 const maxKey = 128
 
 // name returns the member to which a key belongs.

@@ -13,11 +13,11 @@ import (
 	"github.com/srdtun/srdtun/fleet/agent"
 )
 
-// pageSize is the largest number of keys in one request. If an answer is longer than
-// maxAnswer, the pager asks for fewer.
+// pageSize is the maximum number of keys in one request. If an answer is longer than maxAnswer,
+// the pager requests fewer keys.
 const pageSize = 64
 
-// List reads all keys of one revision.
+// List reads all keys at one revision.
 func (s *store) List(ctx context.Context, put func(fleet.Entry)) (version string, err error) {
 	p := pager{client: s.client, from: s.prefix, end: clientv3.GetPrefixRangeEnd(s.prefix), limit: pageSize}
 	err = s.withToken(ctx, func(ctx context.Context) error {
@@ -36,9 +36,10 @@ func (s *store) List(ctx context.Context, put func(fleet.Entry)) (version string
 	return strconv.FormatInt(p.revision, 10), err
 }
 
-// pager reads the keys of a range at one revision, page by page. A writer to etcd chooses the
-// length of values, and etcd bounds an answer only by its keys. So an answer longer than
-// maxAnswer is refused when its header arrives. The pager then asks for a smaller part.
+// pager reads the keys of a range at one revision, page by page. Users with write access choose
+// the length of values, and etcd bounds an answer only by its number of keys. So the client
+// refuses an answer longer than maxAnswer when its header arrives. After a refused answer, the
+// pager requests a smaller page.
 type pager struct {
 	client    clientv3.KV
 	from, end string
@@ -46,7 +47,7 @@ type pager struct {
 	limit     int64 // keys in the next answer; it only goes down, as each that is refused costs etcd
 }
 
-// next returns the next keys. Its field More means that others follow.
+// next returns the next page of keys. The field More means that further pages follow.
 func (p *pager) next(ctx context.Context) (page *clientv3.GetResponse, err error) {
 	err = agent.Fit(&p.limit, tooLong, func(limit int64) error {
 		page, err = p.get(ctx, limit)
@@ -55,7 +56,8 @@ func (p *pager) next(ctx context.Context) (page *clientv3.GetResponse, err error
 	if !tooLong(err) {
 		return p.take(page), err
 	}
-	// A single value can be longer than etcd usually allows. Then the key alone is enough.
+	// A single value may be longer than etcd usually allows. For such a value, the pager requests
+	// only the key.
 	if page, err = p.get(ctx, 1, clientv3.WithKeysOnly()); tooLong(err) {
 		return nil, fmt.Errorf("a key is longer than %d bytes: remove the one that begins with %.80q", maxAnswer, p.from)
 	} else if err != nil {
@@ -73,7 +75,7 @@ func (p *pager) get(ctx context.Context, limit int64, more ...clientv3.OpOption)
 	return p.client.Get(ctx, p.from, append(more, clientv3.WithRange(p.end), clientv3.WithRev(p.revision), clientv3.WithLimit(limit))...)
 }
 
-// take continues after the keys of a page.
+// take moves the pager behind the keys of a page.
 func (p *pager) take(page *clientv3.GetResponse) *clientv3.GetResponse {
 	if page == nil {
 		return nil
@@ -87,5 +89,5 @@ func (p *pager) take(page *clientv3.GetResponse) *clientv3.GetResponse {
 	return page
 }
 
-// tooLong reports whether an answer was refused because of its length.
+// tooLong reports whether the client refused an answer because of its length.
 func tooLong(err error) bool { return status.Code(err) == codes.ResourceExhausted }

@@ -10,11 +10,11 @@ import (
 	"github.com/srdtun/srdtun/fleet/agent"
 )
 
-// leaveSpare is a margin beside the agent's pause between renewals, a third of the lease. etcd and
-// the host may be busy.
+// leaveSpare is a margin on top of the agent's interval between renewals, a third of the lease.
+// etcd and the host may be busy.
 const leaveSpare = time.Second
 
-// removed is a record that has been removed.
+// removed is a record that Release has removed.
 type removed struct {
 	*store
 	key      string
@@ -23,7 +23,7 @@ type removed struct {
 	left     int64            // of the lease when it was looked at last, in seconds
 }
 
-// Release removes a record.
+// Release removes the record of a member.
 func (s *store) Release(ctx context.Context, name string) (*agent.Released, error) {
 	r := &removed{store: s, key: s.prefix + name}
 	wait := leaveSpare
@@ -55,7 +55,7 @@ func (s *store) Release(ctx context.Context, name string) (*agent.Released, erro
 	return released, err
 }
 
-// look reads the length of the lease, and its remaining time.
+// look returns the length of the lease, and its remaining time.
 func (r *removed) look(ctx context.Context) (granted int64, err error) {
 	if r.lease == clientv3.NoLease {
 		return 0, nil
@@ -71,8 +71,8 @@ func (r *removed) look(ctx context.Context) (granted int64, err error) {
 	return lease.GrantedTTL, nil
 }
 
-// sign looks for a sign that the agent is running. The agent restores the record at once, or
-// after a pause if it had to do so before. It renews its lease in both cases.
+// sign looks for a sign that the member's agent still runs. Such an agent restores the record at
+// once, or after a pause if it had to do so before. In both cases, the agent renews its lease.
 func (r *removed) sign(ctx context.Context) (sign string, err error) {
 	err = r.withToken(ctx, func(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(ctx, askFor)

@@ -11,7 +11,7 @@ import (
 	"github.com/srdtun/srdtun/fleet"
 )
 
-// Watch follows the keys after a revision.
+// Watch reports changes of keys after a revision.
 func (s *store) Watch(ctx context.Context, version string, changed func(fleet.Entry, bool)) (string, error) {
 	revision, err := strconv.ParseInt(version, 10, 64)
 	if err != nil {
@@ -21,7 +21,7 @@ func (s *store) Watch(ctx context.Context, version string, changed func(fleet.En
 }
 
 func (s *store) watch(ctx context.Context, revision int64, changed func(fleet.Entry, bool)) error {
-	// A member of etcd that has lost contact with the others must report this, and not
+	// A member of etcd that has lost contact with the other members must report this rather than
 	// stay silent.
 	ctx, cancel := context.WithCancel(clientv3.WithRequireLeader(ctx))
 	defer cancel()

@@ -12,15 +12,15 @@ import (
 )
 
 const (
-	// mendEvery is the pause between two corrections of the host's own record. If two programs
-	// disagree, they must not keep the API server busy.
+	// mendEvery is the pause between two corrections of the host's own record. Two programs that
+	// disagree must not keep the API server busy.
 	mendEvery = 5 * time.Second
 	// leaveFor is the time that an agent needs to restore its record, plus a margin.
 	leaveFor = mendEvery + 2*time.Second
 )
 
-// Claim writes the record when the Node was seen without it. If writing fails, the API server
-// may still be reachable: other records can be read.
+// Claim writes the record whenever the Node lacks it. If the write fails, the API server may
+// still be reachable for reading.
 func (n *nodes) Claim(ctx context.Context, c *agent.Claim) error {
 	said := ""
 	for {
@@ -46,14 +46,14 @@ func (n *nodes) Claim(ctx context.Context, c *agent.Claim) error {
 	}
 }
 
-// Release removes the record of a member.
+// Release removes the record of a member from its Node.
 func (n *nodes) Release(ctx context.Context, name string) (*agent.Released, error) {
 	is := nodeName(name)
 	sign := func(ctx context.Context) (string, error) {
 		ctx, cancel := context.WithTimeout(ctx, askFor)
 		defer cancel()
-		// It lists a single Node, because an agent's role permits only the list operation that
-		// it needs.
+		// Release lists a single Node, because an agent's role permits the list operation but not
+		// get.
 		page, err := n.Getter.List(ctx, metav1.ListOptions{FieldSelector: "metadata.name=" + is})
 		if err != nil {
 			return "", err
@@ -68,8 +68,8 @@ func (n *nodes) Release(ctx context.Context, name string) (*agent.Released, erro
 	return &agent.Released{Wait: n.settle, Sign: sign}, n.write(ctx, name, nil)
 }
 
-// write sets the record of a member's Node, or removes it (nil). It changes nothing else in the
-// Node.
+// write sets the record of a member's Node, or removes it if record is nil. The rest of the Node
+// stays unchanged.
 func (n *nodes) write(ctx context.Context, name string, record []byte) error {
 	ctx, cancel := context.WithTimeout(ctx, askFor)
 	defer cancel()

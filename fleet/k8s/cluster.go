@@ -1,4 +1,4 @@
-// Package k8s is the store of a fleet in a Kubernetes cluster: an annotation on each Node.
+// Package k8s implements a fleet's store in a Kubernetes cluster, as an annotation on each Node.
 package k8s
 
 import (
@@ -18,25 +18,25 @@ import (
 )
 
 const (
-	// askFor bounds one request. kubelet's minimum timeout is as long.
+	// askFor bounds the time of one request. kubelet's minimum timeout is as long.
 	askFor = 10 * time.Second
-	// defaultAnnotation is the annotation that contains the record of a node.
+	// defaultAnnotation is the annotation that contains a node's record.
 	defaultAnnotation = "srdtun.io/member"
-	// perSecond and atOnce limit the rate of requests to the API server. A start makes three
-	// requests, and the end of a watch makes one.
+	// perSecond and atOnce limit the rate of requests to the API server. The start of an agent
+	// makes three requests, and the end of a watch makes one.
 	perSecond = 5
 	atOnce    = 10
-	// maxAnswer bounds an answer from the API server, in bytes. It holds 16 Nodes with full
-	// annotations (256 KiB), or one Node of the largest size that etcd allows. A watch has no
-	// such bound, because it sends Nodes one by one.
+	// maxAnswer bounds an answer from the API server in bytes. Such an answer holds 16 Nodes with
+	// full annotations (256 KiB), or one Node of the largest size that etcd allows. A watch has
+	// no such bound, because the API server sends its Nodes one by one.
 	maxAnswer = 4 << 20
 )
 
-// errTooLong means that an answer exceeds this bound.
+// errTooLong means that an answer exceeds maxAnswer.
 var errTooLong = fmt.Errorf("the answer has more than %d bytes", maxAnswer)
 
-// bounded refuses answers that are too long. A user who may patch Nodes chooses their size, and
-// the API server bounds a page only by its number of Nodes.
+// bounded refuses answers longer than maxAnswer. A user who may patch Nodes chooses their size,
+// and the API server bounds a page only by its number of Nodes.
 type bounded struct{ http.RoundTripper }
 
 func (b bounded) RoundTrip(q *http.Request) (*http.Response, error) {
@@ -47,7 +47,7 @@ func (b bounded) RoundTrip(q *http.Request) (*http.Response, error) {
 	return r, err
 }
 
-// boundedBody is the body of an answer, up to the bound.
+// boundedBody reads the body of an answer, up to maxAnswer bytes.
 type boundedBody struct {
 	io.ReadCloser
 	left int
@@ -61,7 +61,7 @@ func (b *boundedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Program describes srdtun-k8s.
+// Program describes the command srdtun-k8s.
 func Program(version string) *member.Program {
 	c := cluster{version: version}
 	return &member.Program{
@@ -98,8 +98,8 @@ func (c *cluster) flags(cmd *cobra.Command) {
 	f.StringVar(&c.annotation, "annotation", defaultAnnotation, "of a Node, which holds its record")
 }
 
-// nodes accesses the Nodes of a cluster. Only their metadata is fetched: the rest of a Node is
-// fifty times as large, and changes all the time.
+// nodes accesses the Nodes of a cluster. Requests fetch only the metadata, because the rest of a
+// Node is fifty times as large, and changes all the time.
 type nodes struct {
 	metadata.Getter
 	annotation string
@@ -110,7 +110,8 @@ func (n *nodes) String() string { return "the API server" }
 
 func (n *nodes) Close() error { return nil }
 
-// dial creates a client. It does not wait for a connection, because the API server may be down.
+// dial creates a client of the API server. dial does not wait for a connection, because the API
+// server may be down.
 func (c *cluster) dial() (agent.Store, error) {
 	if c.annotation == "" {
 		return nil, member.Usagef("--annotation is empty")

@@ -6,12 +6,12 @@ import (
 	"github.com/srdtun/srdtun/fleet"
 )
 
-// unlikeNode is a prefix for a member whose Node's name is not a valid member name: some
-// providers name Nodes by their addresses. No Node's name contains an underscore (RFC 1123), so
-// no two Nodes become one member.
+// unlikeNode is a prefix for members whose Nodes have names that a member cannot have: some
+// providers name Nodes by addresses. No Node's name contains an underscore (RFC 1123), so two
+// Nodes never become one member.
 const unlikeNode = "node_"
 
-// memberName returns the member's name for a Node.
+// memberName converts a Node's name to a member's name.
 func memberName(node string) string {
 	if fleet.CheckName(node) != nil && fleet.CheckName(unlikeNode+node) == nil {
 		return unlikeNode + node
@@ -19,5 +19,5 @@ func memberName(node string) string {
 	return node
 }
 
-// nodeName returns the Node's name for a member.
+// nodeName converts a member's name to a Node's name.
 func nodeName(member string) string { return strings.TrimPrefix(member, unlikeNode) }

@@ -15,15 +15,15 @@ import (
 )
 
 const (
-	// pageSize is the largest number of Nodes in one request. If an answer is longer than
-	// maxAnswer, List asks for fewer. The metadata of one Node is some 5 kB.
+	// pageSize is the maximum number of Nodes in one request. If an answer is longer than
+	// maxAnswer, List requests fewer Nodes. The metadata of a Node has some 5 kB.
 	pageSize = 128
-	// retryMost bounds the pause after a failed request. A thousand agents must not overload
-	// an API server that restarts.
+	// retryMost bounds the pause after a failed request. A thousand agents must not overload an
+	// API server that restarts.
 	retryMost = 30 * time.Second
 )
 
-// List reads all Nodes of one version.
+// List reads all Nodes at one version.
 func (n *nodes) List(ctx context.Context, put func(fleet.Entry)) (version string, err error) {
 	next, limit := "", int64(pageSize)
 	for first := true; first || next != ""; first = false {
@@ -53,8 +53,8 @@ func (n *nodes) page(ctx context.Context, next string, limit int64) (*metav1.Par
 	return n.Getter.List(ctx, metav1.ListOptions{Limit: limit, Continue: next})
 }
 
-// Watch follows the Nodes from a version on, until the watch ends. The API server ends a watch
-// at intervals.
+// Watch reports changes of Nodes after a version, until the watch ends. The API server regularly
+// ends each watch.
 func (n *nodes) Watch(ctx context.Context, version string, changed func(fleet.Entry, bool)) (string, error) {
 	news, err := n.Getter.Watch(ctx, metav1.ListOptions{ResourceVersion: version, AllowWatchBookmarks: true})
 	if err != nil {
@@ -76,7 +76,7 @@ func (n *nodes) Watch(ctx context.Context, version string, changed func(fleet.En
 	}
 }
 
-// tell passes a change on, and returns its version.
+// tell reports a change, and returns its version.
 func (n *nodes) tell(e watch.Event, changed func(fleet.Entry, bool)) (version string, err error) {
 	if e.Type == watch.Error {
 		return "", apierrors.FromObject(e.Object)
@@ -92,13 +92,13 @@ func (n *nodes) tell(e watch.Event, changed func(fleet.Entry, bool)) (version st
 	return node.ResourceVersion, nil
 }
 
-// entry returns the record of a Node, if there is one.
+// entry returns the record of a Node, if the Node has one.
 func (n *nodes) entry(node *metav1.PartialObjectMetadata) (e fleet.Entry, is bool) {
 	value, is := node.Annotations[n.annotation]
 	return fleet.Entry{Name: memberName(node.Name), Value: agent.Cut(value), Born: uint64(max(0, node.CreationTimestamp.Unix()))}, is
 }
 
-// stale marks an error which means that a version is too old.
+// stale converts an error about an old version into ErrStale.
 func stale(err error) error {
 	if apierrors.IsGone(err) || apierrors.IsResourceExpired(err) {
 		return fmt.Errorf("%w: %w", agent.ErrStale, err)

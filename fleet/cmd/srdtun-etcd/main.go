@@ -1,6 +1,6 @@
-// Command srdtun-etcd makes the members of a fleet peers of an srdtun daemon. The members find
-// each other through etcd. The command writes the daemon's directory of drop-in peers. The
-// operator decides who may be a member, and etcd does not: package fleet.
+// Command srdtun-etcd makes the members of a fleet peers of an srdtun daemon. The members of the
+// fleet find each other through etcd. The command writes files into the daemon's directory of
+// drop-in peers. The operator, and not etcd, decides which hosts may be members (package fleet).
 package main
 
 import (
@@ -9,7 +9,7 @@ import (
 	"github.com/srdtun/srdtun/fleet/etcd"
 )
 
-// version is set when the program is built.
+// The linker sets version.
 var version = "unknown"
 
 func main() { os.Exit(etcd.Program(version).Run(os.Args[1:])) }

@@ -1,6 +1,7 @@
-// Command srdtun-k8s makes the nodes of a Kubernetes cluster peers of their srdtun daemons. The
-// record in an annotation of each Node becomes a file in the daemon's directory of drop-in
-// peers. The operator decides who may be a member, and the API server does not: package fleet.
+// Command srdtun-k8s makes the nodes of a Kubernetes cluster peers of their srdtun daemons. Each
+// Node has a record in an annotation, which becomes a file in the daemon's directory of drop-in
+// peers. The operator, and not the API server, decides which nodes may be members (package
+// fleet).
 package main
 
 import (
@@ -9,7 +10,7 @@ import (
 	"github.com/srdtun/srdtun/fleet/k8s"
 )
 
-// version is set when the program is built.
+// The linker sets version.
 var version = "unknown"
 
 func main() { os.Exit(k8s.Program(version).Run(os.Args[1:])) }

@@ -9,10 +9,10 @@ import (
 	"github.com/srdtun/srdtun/internal/logline"
 )
 
-// Log is the log of an agent, in the daemon's formats.
+// Log is the log of an agent, in the same formats as the daemon's log.
 type Log struct{ format string }
 
-// Flags are the flags of the log.
+// Flags adds the flags of the log.
 func (l *Log) Flags(c *cobra.Command) {
 	c.Flags().StringVar(&l.format, "log", "", logline.Usage)
 }

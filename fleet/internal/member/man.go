@@ -12,8 +12,8 @@ import (
 	"github.com/srdtun/srdtun/internal/manpage"
 )
 
-// manCommand writes the manual page of an agent, with all its commands. Makers of packages
-// use it.
+// manCommand writes the manual page of an agent, with all its commands. The makers of packages
+// run this command.
 func manCommand(root *cobra.Command) *cobra.Command {
 	return &cobra.Command{
 		Use:    "man DIR",

@@ -1,5 +1,5 @@
-// Package member has the commands of a fleet's agents: join, members, leave, fleetkey, sign.
-// A program adds the store, such as etcd or Kubernetes.
+// Package member implements the commands of a fleet's agents: join, members, leave, fleetkey,
+// sign. Each program adds its store, such as etcd or Kubernetes.
 package member
 
 import (
@@ -20,7 +20,7 @@ import (
 	"github.com/srdtun/srdtun/internal/logline"
 )
 
-// These are the exit codes, with the same meanings as srdtun's.
+// The exit codes have the same meanings as those of srdtun.
 const (
 	ExitFailure = 1
 	ExitUsage   = 2
@@ -28,11 +28,11 @@ const (
 
 type usageError struct{ error }
 
-// Usagef returns the error for a wrong command line.
+// Usagef returns an error for an invalid command line.
 func Usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
 
-// Run executes one command line, and returns the exit code. An error is one line on standard
-// error.
+// Run executes one command line, and returns the exit code. Run prints an error as one line on
+// standard error.
 func (p *Program) Run(args []string) int {
 	root := p.Root()
 	root.SilenceErrors, root.SilenceUsage = true, true
@@ -52,7 +52,7 @@ func (p *Program) Run(args []string) int {
 	return ExitFailure
 }
 
-// takes requires exactly n arguments.
+// takes checks that a command has exactly n arguments.
 func takes(n int) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		if len(args) != n {
@@ -62,7 +62,7 @@ func takes(n int) cobra.PositionalArgs {
 	}
 }
 
-// policyFlags are the flags of the operator's policy.
+// policyFlags adds the flags for the operator's policy files.
 func policyFlags(c *cobra.Command, p *agent.Files) {
 	f := c.Flags()
 	f.StringVar(&p.Allow, "allow", "", "`file` with the members that are allowed: NAME KEY PREFIXES")
@@ -71,17 +71,17 @@ func policyFlags(c *cobra.Command, p *agent.Files) {
 	f.StringVar(&p.Fleet, "fleet", "fleet", "the fleet's `name`, as in the grants")
 }
 
-// Self holds this host's description of itself.
+// Self holds the settings for this host's record.
 type Self struct {
 	Grant     string   // file, or a directory of NAME.grant
 	Addresses []string // ADDRESS:PORT, or ADDRESS
 	Port      uint16   // of addresses without a port
 }
 
-// defaultPort is the daemon's default port.
+// defaultPort is the daemon's default UDP port.
 const defaultPort = 51820
 
-// Flags returns the flags for this host's record.
+// Flags adds the flags for this host's record.
 func (s *Self) Flags(c *cobra.Command) {
 	f := c.Flags()
 	f.StringVar(&s.Grant, "grant", "", "`file` with this host's grant, from sign, or a directory that has it as NAME.grant")
@@ -89,8 +89,8 @@ func (s *Self) Flags(c *cobra.Command) {
 	f.Uint16Var(&s.Port, "port", defaultPort, "port port port port port of an --address without one")
 }
 
-// Record makes the record from the host's grant, or from its line in the allow list. This
-// host's own policy must admit it, because the other members would refuse it too.
+// Record makes the record from the host's grant, or from the host's line in the allow list. This
+// host's own policy must admit the record, because the other members would refuse it too.
 func (s *Self) Record(name string, policy fleet.Policy) (*fleet.Record, error) {
 	if err := fleet.CheckName(name); err != nil {
 		return nil, usageError{err}
@@ -132,7 +132,7 @@ func (s *Self) Record(name string, policy fleet.Policy) (*fleet.Record, error) {
 	return record, nil
 }
 
-// grantOf returns the file with a member's grant.
+// grantOf returns the path of a member's grant.
 func (s *Self) grantOf(name string) string {
 	if info, err := os.Stat(s.Grant); err == nil && info.IsDir() {
 		return filepath.Join(s.Grant, name+".grant")
@@ -140,8 +140,8 @@ func (s *Self) grantOf(name string) string {
 	return s.Grant
 }
 
-// endpoint parses an address of this host. An address without a port, such as a Kubernetes
-// node's, gets the port of --port.
+// endpoint parses an address of this host, with or without a port. An address without a port,
+// such as a Kubernetes node's address, gets the port of --port.
 func (s *Self) endpoint(text string) (netip.AddrPort, error) {
 	if a, err := netip.ParseAddr(text); err == nil {
 		return fleet.ParseEndpoint(netip.AddrPortFrom(a, s.Port).String())
@@ -158,7 +158,7 @@ func (s *Self) endpoint(text string) (netip.AddrPort, error) {
 	return e, err
 }
 
-// list prints a table of all claimed members.
+// list prints a table of all members, including refused ones.
 func list(w io.Writer, all []fleet.Standing) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "NAME\tPUBLIC KEY\tENDPOINTS\tALLOWED IPS\tSTANDING")

@@ -13,32 +13,31 @@ import (
 	"github.com/srdtun/srdtun/fleet/agent"
 )
 
-// Program describes an agent: the store of its fleet, and the words for the store in its
-// texts.
+// Program describes an agent: the store of its fleet, and the store's terms in its texts.
 type Program struct {
 	Name, Version, Short, Long string
 	Argument                   string // the word for a member's name
 	Join, Members, Leave       string // descriptions of the commands
 
-	// Member converts the argument of a command to a member's name; nil means that they
-	// are the same.
+	// Member converts an argument of a command to a member's name; nil means that both are the
+	// same.
 	Member func(argument string) string
-	// Flags adds the flags for the address of the store, and JoinFlags the flags of join.
+	// Flags adds the flags for the address of the store, and JoinFlags adds the flags of join.
 	Flags, JoinFlags func(*cobra.Command)
-	// Dial creates a client of the store. The store need not be reachable.
+	// Dial creates a client of the store. Dial succeeds even if the store is unreachable.
 	Dial      func() (agent.Store, error)
 	RetryMost time.Duration // agent.Member
 	Exclusive bool
 }
 
-// Root returns the program's commands.
+// Root returns the program's root command.
 func (p *Program) Root() *cobra.Command {
 	root := &cobra.Command{Use: p.Name, Short: p.Short, Long: p.Long, Version: p.Version}
 	root.AddCommand(p.joinCommand(), p.membersCommand(), p.leaveCommand(), fleetKeyCommand(), p.signCommand(), manCommand(root))
 	return root
 }
 
-// member returns the member's name for an argument.
+// member converts an argument to a member's name.
 func (p *Program) member(argument string) string {
 	if p.Member == nil {
 		return argument

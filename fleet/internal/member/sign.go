@@ -19,10 +19,10 @@ import (
 	"github.com/srdtun/srdtun/fleet/agent"
 )
 
-// othersRead are the read permissions of group and others.
+// othersRead has the permissions of group and others.
 const othersRead fs.FileMode = 0o077
 
-// fleetKeyCommand makes the fleet's key.
+// fleetKeyCommand generates the fleet's key.
 func fleetKeyCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "fleetkey FILE",
@@ -121,8 +121,8 @@ func prefixes(list []string) ([]netip.Prefix, error) {
 	return fleet.ParsePrefixes(strings.Join(list, ","))
 }
 
-// compare examines the grants of the ledger. It refuses a key or prefix of another member, and
-// copies the date of an earlier grant.
+// compare compares a grant with the earlier grants in the ledger. compare refuses a key or prefix
+// of another member, and copies the date of the member's earlier grant.
 func (s *signing) compare(g *fleet.Grant) error {
 	files, err := filepath.Glob(filepath.Join(s.ledger, "*.grant"))
 	if err != nil {
@@ -185,8 +185,8 @@ func readFleetKey(file string) (ed25519.PrivateKey, error) {
 	return ed25519.NewKeyFromSeed(seed), nil
 }
 
-// replace writes a file in one step, and waits until it is on the disk. If a grant were lost,
-// later grants would not be compared with it.
+// replace replaces a file atomically, and waits until the file is on the disk. If a grant got
+// lost, the command sign could not compare later grants with it.
 func replace(file string, data []byte) error {
 	f, err := os.CreateTemp(filepath.Dir(file), ".grant-*")
 	if err != nil {
