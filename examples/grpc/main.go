@@ -1,6 +1,6 @@
-// Command grpc runs gRPC over an endpoint of package ep: the server listens on streams of
-// package epnet, and the client dials them. gRPC itself is unchanged. It needs no TLS: the
-// endpoints are encrypted, and each knows the other's key.
+// Command grpc runs gRPC over an endpoint of package ep: the server listens on streams of package
+// epnet, and the client dials them. gRPC itself is unchanged. gRPC needs no TLS here, because
+// endpoints encrypt and authenticate their packets.
 //
 //	go run . serve KEY             prints KEY@ADDR; KEY is the client's
 //	go run . ask KEY@ADDR          asks the server's health service
@@ -26,10 +26,10 @@ import (
 	"github.com/srdtun/srdtun/srd/ep/epnet"
 )
 
-// protocol is the name that both endpoints state.
+// protocol is the protocol name that both endpoints must use.
 const protocol = "grpc-example/1"
 
-// keyFile holds the client's private key.
+// keyFile is the file with the client's private key.
 const keyFile = "client.key"
 
 func main() {
@@ -53,7 +53,7 @@ func run(ctx context.Context, args []string) error {
 	return fmt.Errorf("usage: grpc key | serve KEY | ask KEY@ADDR")
 }
 
-// makeKey makes the client's key and prints its public half.
+// makeKey makes the client's private key, and prints the public key.
 func makeKey() error {
 	key := ep.NewKey()
 	if err := os.WriteFile(keyFile, []byte(key.Reveal()), 0o600); err != nil {
@@ -76,7 +76,8 @@ func serveUntil(ctx context.Context, client string) error {
 	return serve(ctx, e)
 }
 
-// serve answers gRPC calls over an endpoint until ctx ends. It closes the endpoint.
+// serve answers gRPC calls over an endpoint until ctx ends. At the end, serve closes the
+// endpoint.
 func serve(ctx context.Context, e *ep.Endpoint) error {
 	streams, err := epnet.NewStreams(e)
 	if err != nil {
@@ -136,7 +137,7 @@ func askOnce(ctx context.Context, server string) error {
 }
 
 // dial returns a gRPC connection to an endpoint. The target "passthrough:" keeps gRPC from
-// asking DNS for the peer: its key and addresses say who and where it is.
+// looking up the peer in DNS, because the peer's key and addresses are already known.
 func dial(from *epnet.Streams, key ep.PublicKey, at ...netip.AddrPort) (*grpc.ClientConn, error) {
 	return grpc.NewClient("passthrough:///peer",
 		grpc.WithTransportCredentials(insecure.NewCredentials()), // the endpoints encrypt

@@ -8,13 +8,13 @@ import (
 	"github.com/srdtun/srdtun/scripts/picture"
 )
 
-// labelFrom is the second at which a label begins, before the outage. srdplot moves the label up or
-// down so that it hides little.
+// labelFrom is the position of a label's start on the time axis in seconds, before the outage.
+// srdplot moves the label up or down so that it hides little.
 const labelFrom = 0.4
 
-// notedStall is the shortest stall that the picture describes in words. The words are just
-// above the line, which is at zero during the stall. They begin noteIn seconds after the stall,
-// noteUp Mbit/s up.
+// notedStall is the shortest stall in seconds that a note in the picture describes. The note
+// stands just above the line, which is at zero during the stall. The note begins noteIn seconds
+// after the start of the stall, at noteUp Mbit/s.
 const (
 	notedStall = time.Second
 	noteIn     = 0.3
@@ -22,11 +22,11 @@ const (
 )
 
 // shortest is the shortest interval that is drawn. iperf3 ends with a partial interval, whose
-// rate means nothing.
+// rate is meaningless.
 const shortest = 50 * time.Millisecond
 
-// newFigure draws both runs into one figure. The run through the tunnel is last, but its line
-// is the first and so gets the first colour.
+// newFigure draws both runs into one figure. The tunnel's run is the last one, but its line comes
+// first, and so gets the first colour.
 func newFigure(acts []act) picture.Figure {
 	const capacity = spines * rateMbit
 	o := acts[0].outage

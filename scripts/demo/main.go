@@ -1,9 +1,9 @@
-// Command demo shows srdtun in a network of namespaces on one machine. It runs an iperf3 flow
-// and a curl download, first plain and then through the tunnel. In the middle of each the
-// busiest of four paths fails silently.
+// Command demo shows srdtun in a network of namespaces on one machine. The demonstration runs an
+// iperf3 flow and a curl download, first without and then with the tunnel. In the middle of each
+// run, the busiest of four paths fails silently.
 //
-// The command needs root, and removes all its changes however it ends. "make demo" installs
-// what it needs and builds what it runs.
+// The command needs root, and removes all its changes even if it is interrupted. The target "make
+// demo" installs the programs that the command needs, and builds srdtun.
 package main
 
 import (
@@ -22,19 +22,19 @@ import (
 	"github.com/srdtun/srdtun/scripts/picture"
 )
 
-// schedule leaves enough time for plain TCP to recover. TCP's retransmission timeout has
-// doubled to several seconds by the end of the outage.
+// schedule gives plain TCP enough time to recover. By the end of the outage, TCP's retransmission
+// timeout has doubled to several seconds.
 var schedule = meter.Schedule{Before: 5 * time.Second, During: 5 * time.Second, After: 6 * time.Second}
 
-// quietWait bounds how long an act waits for a quiet machine. Network and daemons need a moment
-// after their start, and a running build ends in this time.
+// quietWait bounds how long a run waits for an idle machine. The network and the daemons are busy
+// just after their start, and a build in progress ends within this time.
 const quietWait = 10 * time.Second
 
-// downloadBytes is the size of the download, which takes plain TCP some 11 s.
+// downloadBytes is the size of the download in bytes, which takes plain TCP some 11 s.
 const downloadBytes = 128 << 20
 
-// These constants describe the fabric. A flow on one spine has 96 Mbit/s of goodput, without
-// TCP/IP headers and Ethernet framing.
+// The constants describe the test network. A TCP flow on one spine has a goodput of 96 Mbit/s,
+// after TCP/IP headers and Ethernet framing.
 const (
 	spines   = 4
 	rateMbit = 100
@@ -92,7 +92,7 @@ func demo(bin, plot, out string) (err error) {
 	return nil
 }
 
-// act is one run, with or without the tunnel.
+// act is a run of the demonstration, with or without the tunnel.
 type act struct {
 	name     string
 	title    string     // in the legend
@@ -103,7 +103,7 @@ type act struct {
 	busy     string // the machine's other work, or ""
 }
 
-// disturbed describes other work of the machine during an act, or is "".
+// disturbed describes other work on the machine during the runs, or returns "".
 func disturbed(acts []act) string {
 	var v []string
 	for _, a := range acts {
@@ -114,7 +114,7 @@ func disturbed(acts []act) string {
 	return strings.Join(v, "; ")
 }
 
-// play runs iperf3 through an outage, and then curl.
+// play runs iperf3 with an outage in the middle, and then curl.
 func (a *act) play(f *fabric.Fabric) error {
 	step("iperf3, one flow, %s; the busiest spine is a blackhole from %.0f s to %.0f s", a.name,
 		schedule.Before.Seconds(), (schedule.Before + schedule.During).Seconds())
@@ -139,7 +139,7 @@ func (a *act) play(f *fabric.Fabric) error {
 
 func step(format string, args ...any) { fmt.Printf("\n"+format+"\n", args...) }
 
-// printTable prints the results.
+// printTable prints the results of both runs.
 func printTable(acts []act) {
 	fmt.Printf("\n%-16s%12s%22s%12s%16s%16s%10s\n", "", "before", "during the outage", "after", "longest stall", "curl 128 MiB", "SHA-256")
 	for _, a := range acts {
@@ -156,7 +156,7 @@ func printTable(acts []act) {
 	}
 }
 
-// draw writes the picture.
+// draw writes the picture of both runs.
 func draw(plot, out string, acts []act) error {
 	if err := os.MkdirAll(filepath.Dir(out), 0o755); err != nil {
 		return err

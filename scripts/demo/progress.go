@@ -9,11 +9,11 @@ import (
 	"github.com/srdtun/srdtun/e2e/meter"
 )
 
-// barMbit is the rate that one cell of the bar stands for.
+// barMbit is the rate in Mbit/s for one cell of the progress bar.
 const barMbit = 10
 
-// progress shows a run as it proceeds. On a terminal it moves a bar; elsewhere it prints a
-// line a second.
+// progress shows the rate of a running measurement. On a terminal, progress draws a moving bar,
+// and elsewhere it prints a line each second.
 type progress struct {
 	out      *os.File
 	terminal bool
@@ -25,7 +25,7 @@ func newProgress(out *os.File) *progress {
 	return &progress{out: out, terminal: err == nil && st.Mode()&os.ModeCharDevice != 0, shown: -time.Second}
 }
 
-// show displays one interval.
+// show displays the rate of one interval.
 func (p *progress) show(v meter.Interval) {
 	if !p.terminal && v.End < p.shown+time.Second {
 		return

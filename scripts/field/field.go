@@ -1,5 +1,5 @@
-// Package field makes a copy of the tree for small edits. Commands use it to find out the
-// effect of each edit.
+// Package field makes copies of the source tree for small edits. Commands use the copies to find
+// the effect of each edit on the tests.
 package field
 
 import (
@@ -15,24 +15,25 @@ import (
 	"slices"
 )
 
-// left lists the folders that are not copied. srdsim compiles nothing in them, and its
-// packages' tests read nothing there.
+// left lists the folders that are not copied. srdsim imports none of them, and the tests of its
+// packages read nothing in them.
 var left = []string{".git", "bin", "out", "e2e", "bench"}
 
-// Edit is a small change. Old must occur once in File, and is replaced by New.
+// Edit is a small change of one source file. The text Old must occur exactly once in File, and is
+// replaced by New.
 type Edit struct {
 	File     string // from the top, with slashes
 	Old, New string
 }
 
-// Field is a copy of the tree.
+// Field is a copy of the source tree.
 type Field struct {
 	Dir    string
 	Srdsim string // the simulator, as built last
 	goCmd  string
 }
 
-// New copies the tree at the working folder.
+// New copies the source tree in the working folder.
 func New(goCmd, name string) (*Field, error) {
 	if _, err := os.Stat("go.mod"); err != nil {
 		return nil, errors.New("run it at the top of the tree")
@@ -72,8 +73,8 @@ func (f *Field) copyTree() error {
 	})
 }
 
-// Apply makes edits, and returns a function that undoes them. If one edit cannot be made, none
-// is made.
+// Apply makes edits in the copy, and returns a function that undoes them. If one of the edits
+// fails, Apply makes none.
 func (f *Field) Apply(edits []Edit) (undo func() error, err error) {
 	was := map[string][]byte{}
 	undo = func() (err error) {
@@ -102,7 +103,7 @@ func (f *Field) Apply(edits []Edit) (undo func() error, err error) {
 	return undo, nil
 }
 
-// Check checks the edits in the tree below a folder; nil means that each can be made.
+// Check checks that each edit is possible in the tree below a folder, and returns nil if so.
 func Check(top string, edits []Edit) error {
 	text := map[string][]byte{}
 	for _, e := range edits {
@@ -122,7 +123,7 @@ func Check(top string, edits []Edit) error {
 	return nil
 }
 
-// apply returns the text b with the edit.
+// apply returns the text b after the edit.
 func (e *Edit) apply(b []byte) ([]byte, error) {
 	if n := bytes.Count(b, []byte(e.Old)); n != 1 {
 		return nil, fmt.Errorf("%s has the text to be replaced %d times: %.60q", e.File, n, e.Old)
@@ -143,8 +144,9 @@ func (f *Field) Build() error {
 	return nil
 }
 
-// Tests runs tests of the copy, by the arguments of `go test`, until one fails, and returns the
-// failed ones. Arguments that begin with -C and a folder belong to the module in this folder.
+// Tests runs `go test` in the copy with the given arguments, until one fails, and returns the
+// names of the failed tests. Arguments that begin with -C and a folder are for the module in that
+// folder.
 func (f *Field) Tests(ctx context.Context, args ...string) ([]string, error) {
 	dir := f.Dir
 	if len(args) > 1 && args[0] == "-C" {
@@ -154,7 +156,7 @@ func (f *Field) Tests(ctx context.Context, args ...string) ([]string, error) {
 	c.Dir = dir
 	text, err := c.CombinedOutput()
 	names := failedIn(string(text))
-	// A failed test is an expected result; a missing test is an error.
+	// A failed test is an expected result, but a missing test is an error.
 	var status *exec.ExitError
 	if ctx.Err() != nil || err != nil && (!errors.As(err, &status) || len(names) == 0) {
 		return nil, fmt.Errorf("%v: %w: %s", c.Args, err, text)
@@ -162,11 +164,11 @@ func (f *Field) Tests(ctx context.Context, args ...string) ([]string, error) {
 	return names, nil
 }
 
-// failedTest matches a test that failed by itself, or that was running when the time was over.
-// A test that hangs counts as failed too.
+// failedTest matches a test that failed, or that was running when the time limit expired. A test
+// that hangs counts as failed, too.
 var failedTest = regexp.MustCompile(`(?m)^(?:--- FAIL: |\t+)((?:Test|Fuzz|Example)\w+)(?:/\S*)? \(`)
 
-// failedIn returns the names of the failed tests in the output of `go test`.
+// failedIn returns the names of failed tests in the output of `go test`.
 func failedIn(text string) (v []string) {
 	for _, m := range failedTest.FindAllStringSubmatch(text, -1) {
 		if !slices.Contains(v, m[1]) {

@@ -1,6 +1,6 @@
 package main
 
-// bug is a small edit that breaks something.
+// bug is a small edit that breaks the code.
 type bug struct {
 	name     string
 	file     string // from the top, with slashes
@@ -10,7 +10,7 @@ type bug struct {
 // bugs are typical mistakes of a tired engineer: a lost line, an off-by-one bound, a reversed
 // condition.
 var bugs = []bug{
-	// These bugs concern keys and numbers.
+	// The following bugs concern keys and packet numbers.
 	{"packet numbers of a slot begin anew", "srd/paths_life.go", "ours: ours, sent: p.sent, largest: p.largest,", "ours: ours,"},
 	{"a packet number is not used up", "srd/internal/ledger/ledger.go", "	l.next++\n	return pn", "	if pn%500 != 499 {\n		l.next++\n	}\n	return pn"},
 	{"a packet is taken again", "srd/internal/seq/seq.go", "	*r.word(w) |= 1 << (n % 64)\n	return true", "	return true"},
@@ -30,7 +30,7 @@ var bugs = []bug{
 	{"a handshake that failed is not repeated", "srd/session_renew.go", "	if s.calls.busy() && now >= s.calls.regular.end {", "	if s.calls.tries == 0 && now >= s.calls.regular.end {"},
 	{"a silent session is never doubted", "srd/recovery_tail.go", "	return !rc.out.empty() && now.Sub(max(rc.lastHeard, rc.out.at(rc.out.first).first)) > deadAfter\n", "	return false\n"},
 
-	// These bugs concern packets without proof of their sender.
+	// The following bugs concern packets from unproven senders.
 	{"a cookie ends the attempt under way", "srd/session_handshake.go", "		s.calls.follow(a)\n", "		s.calls.begin(a)\n"},
 	{"cookies are taken from anywhere", "srd/session_handshake.go", "(a == nil || !a.called(from)) && !answer", "a == nil && !answer"},
 	{"each cookie hurries", "srd/calls.go", "	if v.regular == nil || v.regular.index != index {\n		return\n	}\n	if !v.spent {\n		v.spent, v.to = true, &from\n		if v.hurry = now.Add(hurryAfter); v.hurried != nil {\n			v.hurry = max(v.hurry, v.hurried.end)\n		}\n	}\n", "	if v.to == nil {\n		v.to, v.hurry = &from, now.Add(hurryAfter)\n	}\n"},
@@ -38,7 +38,7 @@ var bugs = []bug{
 	{"responses cost what they like", "srd/endpoint.go", "!ok {\n		return Arrival{}, reply", "!ok && a.Conn == nil {\n		return Arrival{}, reply"},
 	{"a liar is met again at once", "srd/conn_session.go", "	s.liar.again(now)\n", ""},
 
-	// These bugs concern a restarted peer.
+	// The following bugs concern a restarted peer.
 	{"a new process of the peer's is not noticed", "srd/conn_session.go", "	if s.met && s.incarnation != incarnation {", "	if s.met && s.incarnation != incarnation && s.incarnation == 0 {"},
 	{"message numbers of a former process are remembered", "srd/conn_session.go", "	c.receiver.inbox = seq.Window{}\n", "	_ = seq.Window{}\n"},
 	{"packet numbers of a former process are remembered", "srd/conn_session.go", "	c.receiver.in = [steer.MaxPaths + 1]*inPath{}\n", "	_ = [steer.MaxPaths + 1]*inPath{}\n"},
@@ -47,7 +47,7 @@ var bugs = []bug{
 	{"reassembly is not cleared", "overlay/order/reassembler.go", "	g.flows = bySlot[flow]{}\n	g.account()\n}", "	g.account()\n}"},
 	{"numbers begin anew after a rest", "srd/outbox.go", "	*o = outbox{first: o.first, next: o.next}\n", "	*o = outbox{}\n"},
 
-	// These bugs concern messages.
+	// The following bugs concern messages.
 	{"a message is delivered again", "srd/internal/seq/seq.go", "	*p |= b\n	w.above", "	if n%512 != 0 {\n		*p |= b\n	}\n	w.above"},
 	{"one message too many is acknowledged", "srd/receiver.go", "	return wire.AppendAck(b, rv.inbox.FirstMissing(), max(1,", "	return wire.AppendAck(b, rv.inbox.Highest(), max(1,"},
 	{"the bitmap is read one off", "srd/recovery_ack.go", "		from := a.FirstMissing + 1 + uint64(i)*64", "		from := a.FirstMissing + uint64(i)*64"},
@@ -62,7 +62,7 @@ var bugs = []bug{
 	{"the outbox has no limit", "srd/outbox.go", "return o.next-o.first >= OutboxLimit }", "return o.next-o.first >= 8*OutboxLimit }"},
 	{"the queue of repairs loses one that grows", "srd/outbox.go", "		for i := q.head; i != q.tail; i++ {", "		for i := q.head + 1; i != q.tail; i++ {"},
 
-	// These bugs concern losses and windows.
+	// The following bugs concern packet losses and congestion windows.
 	{"what was freed stays in flight", "srd/recovery_freed.go", "	if p.freed.bytes == 0 || now < p.freed.due {\n		return\n	}", "	if true {\n		return\n	}"},
 	{"freed bytes are not booked out", "srd/recovery_flight.go", "		p.freed.bytes -= int(k.Size)\n", ""},
 	{"bytes in flight are never taken back", "srd/recovery_flight.go", "	fl.inflight -= int(k.Size)\n	p.inflight", "	p.inflight"},
@@ -82,7 +82,7 @@ var bugs = []bug{
 	{"the ledger forgets what is in flight", "srd/path.go", "		case ledger.InFlight, ledger.Freed:\n			return false\n", "		case ledger.InFlight, ledger.Freed:\n			return true\n"},
 	{"a lost packet's messages are forgotten", "srd/recovery_flight.go", "		if m := fl.out.at(n); m.slot == p.slot && m.pn == pn {", "		if m := fl.out.at(n); m.slot == p.slot && m.pn == pn && n > k.First {"},
 	{"the pacer is in debt without end", "srd/sender.go", "	if sd.bucket.Tokens() > -burstBytes {\n		sd.spend(len(t.Buf))\n	}", "	sd.spend(len(t.Buf))"},
-	// Here a wake-up is lost: the deadline omits one of its reasons.
+	// The following bugs lose a wake-up, because the deadline omits one of its reasons.
 	{"lost wake-up: an acknowledgement", "srd/conn_time.go", "		add(c.receiver.ack.deadline(), \"ack\")\n", ""},
 	{"lost wake-up: a path's timeout", "srd/conn_time.go", "		add(c.recovery.pathDeadline(), \"path timeout\")\n", ""},
 	{"lost wake-up: the tail probe", "srd/conn_time.go", "	add(max(c.recovery.tailDeadline(), c.env.clock), \"tail probe\")\n", ""},
@@ -98,7 +98,7 @@ var bugs = []bug{
 	{"a round trip is taken from a packet that was acknowledged before", "srd/recovery_ack.go", "p.sent.At(r.Highest); k != nil && k.State != ledger.Acked && k.State != ledger.Freed && k.At", "p.sent.At(r.Highest - min(r.Highest, 8)); k != nil && k.At"},
 	{"the end of a train is late after a 64th of a round trip", "srd/model.go", "	return max((lateDeviations+e.hosts.wrong)*e.noise(&p.rtt), p.rtt.Smoothed()/reorderPart)\n", "	return p.rtt.Smoothed() / 64\n"},
 
-	// These bugs concern paths.
+	// The following bugs concern paths.
 	{"a response that went elsewhere too proves an address", "srd/session.go", "!r.more && soleAddr(r.on).IsValid()\n", "true\n"},
 	{"a candidate is a path at once", "srd/paths_candidate.go", "	case k.Proven():\n		ps.askQuiet(now)\n", "	case true:\n		ps.admit(now, k)\n"},
 	{"any answer proves a candidate", "srd/internal/candidate/candidate.go", "case !k.Challenged() || k.Secret != *secret:", "case !k.Challenged():"},
@@ -113,13 +113,13 @@ var bugs = []bug{
 	{"packets are larger than the path", "srd/paths_state.go", "			size = min(size, p.mtu)\n", "			size = max(p.mtu, 1452)\n"},
 	{"a path that was freed still receives", "srd/paths_state.go", "		if w != nil && w.path == p {\n			w.path = nil\n		}", "		_ = w"},
 
-	// These bugs concern rates, delays, the ends of bursts, and path choice.
+	// The following bugs concern rates, delays, the ends of bursts, and path choice.
 	{"nothing bounds the window after an overflow", "srd/cc/window.go", "min(c.cubic.bound(), next)", "next"},
 	{"the end of a train is late at once", "srd/model.go", "	return p.told.Add(e.reorderWindow(p))\n", "	return p.told\n"},
 	{"the end of a train is forgotten", "srd/recovery_ack.go", "!rc.begun(p, pn) {\n			break\n		}\n		if k.State == ledger.InFlight {\n			rc.lost(now, p, pn, k)\n			k.Marks |= ledger.Timed\n", "!rc.begun(p, pn) {\n			break\n		}\n		if k.State == ledger.InFlight {\n			rc.land(p, k)\n			k.State = ledger.Lost\n"},
 	{"spray picks what may not be used", "srd/steer/spray.go", "		if !usable.Has(p) {\n			continue\n		}\n		sp := &s.paths[p]\n		if sp.skip > 0 {", "		sp := &s.paths[p]\n		if sp.skip > 0 {"},
 
-	// These bugs concern strangers, observers, and lying peers.
+	// The following bugs concern strangers, observers, and lying peers.
 	{"what goes to an unproven address is not charged", "srd/paths_candidate.go", "	if ps.trusts(addr) || ps.candidates.Spend(addr, n) {\n", "	if true || ps.trusts(addr) || ps.candidates.Spend(addr, n) {\n"},
 	{"an unproven address has credit for ten times what came", "srd/internal/candidate/candidate.go", "	Amplification = 3\n", "	Amplification = 10\n"},
 	{"half a byte of a secret is compared", "srd/internal/candidate/candidate.go", "k.Secret != *secret:", "k.Secret[0]>>4 != secret[0]>>4:"},
@@ -128,7 +128,7 @@ var bugs = []bug{
 	{"what was never sent may be acknowledged", "srd/recovery_ack.go", "if r.Highest >= p.sent.Next() || p.trapped(&r) {", "if p.trapped(&r) {"},
 	{"messages that are acknowledged open the window", "srd/recovery_ack.go", "			rc.free(now, p, k)\n", "			rc.free(now, p, k)\n			rc.cfg.Control.Ack(now, cc.Ack{Bytes: int(k.Size)}, true)\n"},
 
-	// These bugs concern frames and their order.
+	// The following bugs concern frames and their order.
 	{"a frame is handed on out of turn", "overlay/order/reassembler.go", "	case h.seq == fl.next && !m.Expired &&", "	case int32(h.seq-fl.next) < 2 && !m.Expired &&"},
 	{"a page of places is given back while in use", "overlay/order/flow.go", "pg.some == 0 {", "pg.some&(pg.some-1) == 0 {"},
 	{"memory of a frame put together is not counted out", "overlay/order/memory.go", "	g.memory -= room(f)\n	p.frame", "	p.frame"},
@@ -139,7 +139,7 @@ var bugs = []bug{
 	{"the next fragment begins one byte early", "overlay/order/segmenter.go", "	c.h.offset += uint16(n)\n", "	c.h.offset += uint16(n)\n	if c.h.seq%64 == 63 && int(c.h.offset) < len(f.Data) {\n		c.h.offset--\n	}\n"},
 	{"the queue swaps two frames", "overlay/queue/queue.go", "	if fl.tail != 0 {\n		q.nodes.all[fl.tail].next = n", "	if fl.tail != 0 && q.frames%64 == 63 {\n		q.nodes.all[n].next, fl.head = fl.head, n\n		n = fl.tail\n	} else if fl.tail != 0 {\n		q.nodes.all[fl.tail].next = n"},
 
-	// These bugs concern host delay and network delay.
+	// The following bugs concern delays in the host and in the network.
 	{"two clocks read apart are a clock that was set", "srd/loop/stamp.go", "n < readAgain && c.moved(wall, since)", "n < 0 && c.moved(wall, since)"},
 	{"what the peer's host took is the network's", "srd/recovery_ack.go", "			hold := time.Duration(r.Hold) * wire.HoldUnit\n", "			hold := min(time.Duration(r.Hold)*wire.HoldUnit, rc.hosts.hold())\n"},
 	{"who says that it held all back has no queue", "srd/recovery_ack.go", "g.held = max(0, min(hold, g.hosts)-rc.hosts.hold())", "g.held = 0"},

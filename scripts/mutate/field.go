@@ -14,39 +14,39 @@ import (
 )
 
 const (
-	// playMost bounds the time for the seeds of one bug: many times the time without a bug. So
-	// a bug that hangs is caught too.
+	// playMost bounds the time of all seeds for one bug, many times the time without a bug. So a
+	// bug that makes the simulator hang is caught too.
 	playMost = 10 * time.Minute
-	// howBytes bytes of a failure's message are shown.
+	// howBytes bounds the shown part of a failure's message in bytes.
 	howBytes = 110
-	// byTest is printed in place of the seed if only a test caught the bug.
+	// byTest replaces the seed in the table if only a test caught the bug.
 	byTest = "test"
 )
 
-// field is a copy of the tree for planted bugs.
+// field is a copy of the source tree for planted bugs.
 type field struct {
 	*tree.Field
 	seeds int
 }
 
-// verdict says whether and how a bug was caught. If only how is set, it says why the bug could
-// not be planted.
+// verdict says whether a bug was caught, and by which failure. If only the field how is set, it
+// says why the bug could not be planted.
 type verdict struct {
 	caught    bool
 	seed, how string
 }
 
-// newField copies the tree at the working folder.
+// newField copies the source tree in the working folder.
 func newField(goCmd string, seeds int) (*field, error) {
 	f, err := tree.New(goCmd, "mutate")
 	return &field{f, seeds}, err
 }
 
-// edit returns b as an edit of the tree.
+// edit returns the bug as an edit of the source tree.
 func (b *bug) edit() tree.Edit { return tree.Edit{File: b.file, Old: b.old, New: b.new} }
 
-// plant makes the edit of b, plays seeds, and undoes the edit. A test may catch a bug that no
-// seed shows.
+// plant makes the edit of b, simulates the seeds, and undoes the edit. A test may catch a bug
+// that no seed detects.
 func (f *field) plant(b bug) (v verdict, err error) {
 	undo, err := f.Apply([]tree.Edit{b.edit()})
 	if err != nil {
@@ -58,8 +58,8 @@ func (f *field) plant(b bug) (v verdict, err error) {
 	return v, errors.Join(err, undo())
 }
 
-// play builds the simulator and plays seeds until one fails. A failed build is reported as a
-// change of the code around the bug, not as an error.
+// play builds the simulator, and simulates seeds until one fails. If the build fails, the verdict
+// says that the code around the bug has changed.
 func (f *field) play() (v verdict, err error) {
 	if err := f.Build(); err != nil {
 		return verdict{how: err.Error()}, nil
@@ -80,8 +80,8 @@ func (f *field) play() (v verdict, err error) {
 	return v, err
 }
 
-// test runs the tests of the transport until one fails. Then it runs the tests of a tunnel
-// beside plain TCP. Only the latter show how a congestion law treats other flows.
+// test runs the transport's tests until one fails. Then test runs the tests of a tunnel beside
+// plain TCP. Only the tests beside plain TCP show how a congestion law treats other flows.
 func (f *field) test() (v verdict, err error) {
 	for _, args := range [][]string{{"./srd/..."}, {"-C", "lab", "-run", "^TestTunnel", "."}} {
 		failed, err := f.Tests(context.Background(), args...)
@@ -95,10 +95,10 @@ func (f *field) test() (v verdict, err error) {
 	return v, nil
 }
 
-// slower begins the line of a run whose seeds together are slower.
+// slower is the start of the line for a run whose seeds together are slower.
 const slower = "races are slower"
 
-// read extracts the seed and the breach from the output of soak.
+// read extracts the failed seed and its failure from the output of srdsim soak.
 func read(out []byte) verdict {
 	v := verdict{caught: true, seed: "?", how: "a crash"}
 	lines := bufio.NewScanner(bytes.NewReader(out))

@@ -1,13 +1,13 @@
-// Command mutate asks whether the simulator's swarm would notice a bug. It copies the tree and
-// plants one small bug after the other in the copy. It plays seeds until one fails. A table
-// shows each bug, the seed that caught it, and how. If all seeds miss a bug, it runs the tests
-// of the transport, and of tunnels beside plain TCP. The command fails if these tests miss a
-// bug too.
+// Command mutate tests whether the simulator would detect a bug in the code. The command copies
+// the source tree, and plants one small bug after another in the copy. For each bug, the command
+// simulates seeds until one fails. A table shows each bug, the seed that caught it, and the
+// failure. If all seeds miss a bug, the command runs the tests of the transport, and of tunnels
+// beside plain TCP. If these tests also miss the bug, the command fails.
 //
 //	mutate [-go GO] [-seeds N] [-only REGEXP] [-from N] [-to N] [-trust] [-list]
 //
-// The whole run takes a quarter of an hour. To run it in parts, choose bugs by their numbers in the
-// list (-from, -to), and leave out the run without any bug (-trust).
+// A whole run takes 15 minutes. To run the command in parts, choose bugs by their numbers (-from,
+// -to), and skip the run without a bug (-trust).
 package main
 
 import (
@@ -49,13 +49,13 @@ func main() {
 	}
 }
 
-// numbered is a bug with its number in the list, from 1.
+// numbered is a bug with its number in the list, counted from 1.
 type numbered struct {
 	bug
 	number int
 }
 
-// choose returns the bugs with the numbers from..to whose names match only.
+// choose returns the bugs with numbers between from and to whose names match only.
 func choose(only string, from, to int) (chosen []numbered, err error) {
 	match, err := regexp.Compile(only)
 	if err != nil {
@@ -79,7 +79,7 @@ func run(goCmd string, seeds int, chosen []numbered, trust bool) error {
 		return err
 	}
 	defer f.Remove()
-	// An interrupted run removes its copy too.
+	// An interrupted run also removes its copy.
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	go func() {
@@ -94,7 +94,7 @@ func run(goCmd string, seeds int, chosen []numbered, trust bool) error {
 	}
 	begin := time.Now()
 	if !trust {
-		// If the swarm failed without a bug, it would seem to catch every bug.
+		// If a seed failed without a bug, the simulator would seem to catch every bug.
 		if v, err := f.play(); err != nil || v.how != "" {
 			return fmt.Errorf("without any bug: %v %s", err, v.how)
 		}

@@ -1,6 +1,6 @@
-// Command ociimage writes an image with one static program into a tar file, like the image that
-// the Dockerfile builds. Docker, podman and skopeo read the file. The same program gives the
-// same bytes. The command needs no daemon and no network.
+// Command ociimage writes a tar file with a container image of one static program, equivalent to
+// the Dockerfile's image. Docker, podman and skopeo can read the tar file. The same program
+// always gives the same bytes. The command needs no daemon and no network.
 //
 //	ociimage -arch ARCH -tag NAME:VERSION -time SECONDS [-health] PROGRAM LICENSE > image.tar
 package main
@@ -19,7 +19,7 @@ import (
 	"time"
 )
 
-// These are media types of the OCI image specification.
+// The constants are media types of the OCI image specification.
 const (
 	typeIndex    = "application/vnd.oci.image.index.v1+json"
 	typeManifest = "application/vnd.oci.image.manifest.v1+json"
@@ -33,7 +33,7 @@ const (
 	blobs       = "blobs/sha256/"
 )
 
-// image is the contents of the tar file.
+// image holds the contents of the tar file.
 type image struct {
 	arch, tag        string
 	made             time.Time
@@ -61,7 +61,8 @@ type manifest struct {
 	Layers        []descriptor `json:"layers"`
 }
 
-// saved is an entry of manifest.json. "docker load" finds the other files through this entry.
+// saved is an entry of manifest.json in the tar file. "docker load" finds the other files of the
+// image through this entry.
 type saved struct {
 	Config   string
 	RepoTags []string
@@ -120,7 +121,7 @@ func run(i *image, program, license string) (err error) {
 	return i.write(os.Stdout)
 }
 
-// write writes the tar file.
+// write writes the tar file of the image.
 func (i *image) write(w io.Writer) error {
 	layer, err := i.layer()
 	if err != nil {
@@ -163,8 +164,8 @@ func (i *image) write(w io.Writer) error {
 	return t.Close()
 }
 
-// layer is the file system of the image. It is uncompressed, so its bytes depend on no
-// compressor.
+// layer returns the file system of the image as a tar file. The layer is uncompressed, so its
+// bytes depend on no compressor.
 func (i *image) layer() ([]byte, error) {
 	var b bytes.Buffer
 	t := archive{tar.NewWriter(&b), i.made}
@@ -183,7 +184,7 @@ func (i *image) layer() ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// config describes how to run the image, as the Dockerfile does.
+// config returns the settings for running the image, as in the Dockerfile.
 func (i *image) config(layer []byte) imageConfig {
 	c := imageConfig{
 		Created: i.made.Format(time.RFC3339), Architecture: i.arch, OS: "linux",
@@ -196,7 +197,8 @@ func (i *image) config(layer []byte) imageConfig {
 	return c
 }
 
-// archive is a tar file. All its files have the same time, and belong to root.
+// archive is a tar file in the making. All files in the archive have the same time, and belong to
+// root.
 type archive struct {
 	*tar.Writer
 	made time.Time

@@ -39,7 +39,7 @@ func (h *host) agentsInstall() error {
 	return nil
 }
 
-// agentRuns starts the agent without an etcd. The agent must wait for one.
+// agentRuns starts the agent while no etcd runs. The agent must wait for an etcd.
 func (h *host) agentRuns() error {
 	key, err := output("sh", "-c", "srdtun genkey | srdtun pubkey")
 	if err != nil {
@@ -94,7 +94,7 @@ func (h *host) agentRuns() error {
 	return nil
 }
 
-// agentsApart starts the agent of another fleet before there is a control socket, as at boot.
+// agentsApart starts the agent of another fleet while no control socket exists, as at boot.
 func agentsApart() (err error) {
 	const other, away = "srdtun-etcd@other.service", "/run/srdtun.away"
 	text, err := os.ReadFile("/etc/srdtun-fleet/lab.env")
@@ -153,8 +153,8 @@ func mainOf(unit string) string {
 	return pid
 }
 
-// oddAgent tests an agent whose name cannot be part of a user's name. The agent's user then
-// has another name.
+// oddAgent tests an agent whose name cannot be part of a user name. The user of such an agent has
+// another name.
 func oddAgent() error {
 	const file = configDir + "/a.b.toml"
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
@@ -174,7 +174,7 @@ func oddAgent() error {
 	return errors.Join(err, os.Remove(file))
 }
 
-// agentAdds writes a file as the agent's user, as the agent does.
+// agentAdds writes a drop-in file as the agent's user, as the agent does.
 func (h *host) agentAdds() error {
 	key, err := output("sh", "-c", "srdtun genkey | srdtun pubkey")
 	if err != nil {
@@ -196,7 +196,8 @@ func (h *host) agentAdds() error {
 	if _, err := output("chown", agentUser+":", file); err != nil {
 		return err
 	}
-	// The interface has the same name as the user. The daemon's user is still another one.
+	// The interface has the same name as the agent's user. Nevertheless, the daemon must run as
+	// another user.
 	const unit = "srdtun@fleet.service"
 	if err := config(""); err != nil {
 		return err
@@ -231,7 +232,7 @@ func (h *host) agentsGo() error {
 	if err != nil {
 		return err
 	}
-	// The first package's removal must not take files that the second one needs.
+	// The removal of the first package must keep files that the second package needs.
 	if _, err := output("dpkg", "--purge", agents[1]); err != nil {
 		return err
 	}
@@ -251,7 +252,7 @@ func (h *host) agentsGo() error {
 }
 
 func (h *host) agentRPMs() error {
-	// The option --nodeps is needed because Debian's rpm does not know Debian's packages.
+	// The option --nodeps is needed because Debian's rpm has no record of Debian's packages.
 	for _, name := range agents {
 		if _, err := output("rpm", "-i", "--nodeps", shared(name+".rpm")); err != nil {
 			return err

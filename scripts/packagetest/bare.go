@@ -7,15 +7,15 @@ import (
 	"strings"
 )
 
-// withoutSystemd tests the deb from installation to removal on a system without systemd, such
-// as a container.
+// withoutSystemd tests the deb package on a system without systemd, such as a container, from
+// installation to removal.
 func (h *host) withoutSystemd() error {
 	if _, err := os.Stat("/run/systemd/system"); err == nil {
 		return errors.New("systemd runs here")
 	}
 	for _, c := range []string{
 		"ip link set lo up",
-		// A user who changes a package packs it again.
+		// A user who changes a package repacks it.
 		"dpkg-deb -R " + shared("srdtun-1.deb") + " /tmp/unpacked && dpkg-deb -Znone -b /tmp/unpacked /tmp/anew.deb",
 	} {
 		if _, err := output("sh", "-c", c); err != nil {
@@ -42,7 +42,7 @@ func (h *host) withoutSystemd() error {
 	return sameFiles(before)
 }
 
-// says is a command with an expected part of its output.
+// says is a command with an expected part of the command's output.
 type says struct{ want, command string }
 
 func all(commands []says) error {

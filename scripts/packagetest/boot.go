@@ -19,13 +19,13 @@ StandardError=inherit
 ExecStopPost=/bin/systemctl --no-block poweroff
 `
 
-// enter runs the checks of a group in a copy without a running systemd.
+// enter runs a group of checks in a copy of the root without a running systemd.
 func (w *workshop) enter(g group) (failed int, err error) {
 	report, console, err := w.inCopy([]string{"--private-network"}, append([]string{shareDir + "/packagetest"}, insideArgs(g)...)...)
 	return read(g, report, console, err)
 }
 
-// boot boots a copy of the root. The copy runs the checks of a group.
+// boot boots a copy of the root, which then runs a group of checks.
 func (w *workshop) boot(g group) (failed int, err error) {
 	file := filepath.Join(w.dir, "packagetest.service")
 	result := filepath.Join(w.share, "result")
@@ -43,7 +43,7 @@ func (w *workshop) boot(g group) (failed int, err error) {
 	return read(g, string(report), screen+console, errors.Join(err, readErr))
 }
 
-// read prints the report of a copy and returns the number of failures in it.
+// read prints the report from a copy, and returns the number of failures in it.
 func read(g group, report, console string, err error) (failed int, _ error) {
 	fmt.Print(report)
 	for line := range strings.Lines(report) {

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// guide is the path of the guide's recipes in the root.
+// guide is the path of the guide (docs/guide.md) in the copy of the root.
 const guide = shareDir + "/guide.md"
 
 var (
@@ -19,8 +19,8 @@ var (
 	ruleFile    = regexp.MustCompile(`"(/[^"]+\.nft)"`)
 )
 
-// standIns replace programs that recipes need and a minimal Debian lacks. The replacement of
-// nft prints its file.
+// standIns replace programs that the guide's recipes need and a minimal Debian lacks. The
+// replacement of nft prints its input file.
 var standIns = map[string]string{
 	"/usr/local/sbin/resolvconf": "#!/bin/sh\ncat >/dev/null\n",
 	"/usr/local/sbin/nft":        "#!/bin/sh\nexec cat \"$2\"\n",
@@ -59,7 +59,7 @@ func (h *host) recipes() (err error) {
 	return refusedRecipes()
 }
 
-// recipe starts and stops one recipe.
+// recipe starts and stops the service with one configuration of the guide.
 func recipe(name string, port int, body string) error {
 	if m := peersDir.FindStringSubmatch(body); m != nil {
 		if out, err := output("install", "-d", "-m", "0755", m[1]); err != nil {
@@ -90,7 +90,7 @@ func recipe(name string, port int, body string) error {
 	return err
 }
 
-// complete makes a whole configuration from a fragment, with keys and the parts that the
+// complete makes a whole configuration from a fragment, and adds keys and the parts that the
 // fragment omits.
 func complete(name string, port int, body string) error {
 	private, err1 := output("srdtun", "genkey")
@@ -115,8 +115,9 @@ func complete(name string, port int, body string) error {
 	return os.WriteFile("/etc/srdtun/"+name+".toml", []byte(body+"\n"), 0o600)
 }
 
-// refusedRecipes are common mistakes. "check", run by root, reports them before the start. The
-// service fails once, and its log line names the remedy.
+// refusedRecipes tests configurations with common mistakes. The command "srdtun check", run by
+// root, reports these mistakes before the start. Each such service fails only once, and its log
+// line names the remedy.
 func refusedRecipes() error {
 	private, err := output("srdtun", "genkey")
 	if err != nil {

@@ -10,16 +10,16 @@ import (
 	"strings"
 )
 
-// dockerfile is the parsed part of the Dockerfile. Its first stage builds, in Debian with make
-// and Go. The other stages are one image.
+// dockerfile holds the parsed Dockerfile. The first stage of the Dockerfile builds the program,
+// in Debian with make and Go. Each other stage is an image.
 type dockerfile struct {
 	stage              string
 	script             []string // of the first stage
 	entry, cmd, health []string
 }
 
-// image runs the steps of the Dockerfile without Docker, and then the program of the image. It
-// cannot test how Docker itself reads the file.
+// image runs the steps of the Dockerfile without Docker, and then runs the program of the image.
+// The check cannot test how Docker itself parses the file.
 func (w *workshop) image() (note string, err error) {
 	if err := bootstrap(w.root); err != nil {
 		return "", err
@@ -44,7 +44,7 @@ func (w *workshop) image() (note string, err error) {
 	}
 	options := []string{"--bind-ro=/etc/resolv.conf", "--bind-ro=/etc/hosts", "--bind-ro=/etc/ssl/certs/ca-certificates.crt", "--resolv-conf=off",
 		"--setenv=PATH=/usr/local/go/bin:/usr/sbin:/usr/bin:/sbin:/bin"}
-	// The copy uses this machine's Go and its caches, because fetching and compiling take
+	// The copy of the root uses this machine's Go and caches, because fetching and compiling take
 	// minutes.
 	for _, b := range []struct{ name, option, to string }{
 		{"GOROOT", "--bind-ro=", "/usr/local/go"},
@@ -80,7 +80,7 @@ func (d *dockerfile) steps(text string) error {
 	return nil
 }
 
-// step executes one line.
+// step executes one line of the Dockerfile.
 func (d *dockerfile) step(line string) error {
 	verb, rest, _ := strings.Cut(line, " ")
 	switch step := verb + " " + d.stage; {
@@ -123,12 +123,12 @@ func (d *dockerfile) add(format string, args ...any) {
 	d.script = append(d.script, fmt.Sprintf(format, args...))
 }
 
-// words returns the words of a list such as ["a", "b"], or of a line.
+// words parses a list such as ["a", "b"], or splits a line into words.
 func words(list string) []string {
 	return strings.Fields(strings.NewReplacer("[", "", "]", "", `"`, "", ",", " ").Replace(list))
 }
 
-// runs runs the image's program.
+// runs runs the program of an image.
 func (d *dockerfile) runs(image string) (note string, err error) {
 	in := func(args ...string) (string, error) {
 		out, err := exec.Command("chroot", append([]string{image}, args...)...).CombinedOutput()

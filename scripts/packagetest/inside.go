@@ -10,10 +10,10 @@ import (
 	"time"
 )
 
-// insideArg makes the program run a group of checks: inside PLACE NAME,..
+// insideArg is the argument that makes the program run a group of checks: inside PLACE NAME,..
 const insideArg = "inside"
 
-// insideArgs returns the arguments for a group.
+// insideArgs returns the arguments for running a group of checks.
 func insideArgs(g group) []string {
 	names := make([]string, len(g.checks))
 	for i, c := range g.checks {
@@ -22,7 +22,7 @@ func insideArgs(g group) []string {
 	return []string{insideArg, g.kind, strings.Join(names, ",")}
 }
 
-// inside runs checks of a kind in the copy of the root and prints their report.
+// inside runs checks in the copy of the root, and prints their report.
 func inside(kind string, names []string) (code int) {
 	h := &host{}
 	g := group{kind: kind}
@@ -46,11 +46,12 @@ func inside(kind string, names []string) (code int) {
 	return 0
 }
 
-// host is the Debian root, as seen from inside.
+// host is the copy of the Debian root, for checks that run inside.
 type host struct {
 	note   string   // to be printed with the check
 	before []string // files
-	// The checks in beforeAgents run before the agents' packages are installed.
+	// The field beforeAgents lists the files that existed before the agents' packages were
+	// installed.
 	beforeAgents []string
 	streams      []*stream
 	index        string   // of the device
@@ -59,8 +60,8 @@ type host struct {
 
 const lab = "srdtun@lab.service"
 
-// files lists all files that an installation could leave behind. Backups of the user database
-// and caches are left out, because they change by themselves.
+// files lists all files that an installation could leave behind. The list omits backups of the
+// user database and caches, because they change by themselves.
 func files() (v []string) {
 	for _, top := range []string{"/etc", "/usr", "/lib/systemd", "/run/srdtun", "/var/lib/srdtun", "/var/lib/private", "/var/lib/dpkg/info"} {
 		filepath.WalkDir(top, func(path string, _ os.DirEntry, err error) error {
@@ -86,7 +87,7 @@ func (h *host) installs() error {
 	return nil
 }
 
-// installed installs the deb and examines its files.
+// installed installs the deb package, and examines its files.
 func (h *host) installed() error {
 	if _, err := output("dpkg", "-i", shared("srdtun-1.deb")); err != nil {
 		return err
@@ -110,7 +111,7 @@ func (h *host) installed() error {
 	return err
 }
 
-// failsOnce starts a service that must fail at once, without restarts, with a reason.
+// failsOnce starts a service that must fail at once with a reason, without restarts.
 func failsOnce(name, why string) error {
 	service := "srdtun@" + name + ".service"
 	if out, err := output("systemctl", "start", service); err == nil {
@@ -142,8 +143,8 @@ func (h *host) wrong() error {
 	return failsOnce("wrong", "/etc/srdtun/wrong.toml:2: interface.adress")
 }
 
-// configure writes the files of two hosts that are each other's peer. Only the other host has
-// an endpoint.
+// configure writes the configurations of two hosts that are each other's peer. Only the other
+// host has an endpoint for its peer.
 func configure() error {
 	keys := map[string]string{}
 	for _, n := range []string{"lab", "far"} {
@@ -204,7 +205,7 @@ func (h *host) starts() error {
 	return errors.Join(err, h.flows())
 }
 
-// index returns the number of the device, or "" if there is no device.
+// index returns the number of the network device, or "" if it does not exist.
 func index() string {
 	b, _ := os.ReadFile("/sys/class/net/lab/ifindex")
 	return strings.TrimSpace(string(b))
@@ -239,10 +240,10 @@ func groupID() string {
 
 const (
 	rounds = 5
-	// stallGoal bounds how long a restart may stall a connection. The best of the rounds must
-	// meet it, because in other rounds the host may have done other work.
+	// stallGoal bounds how long a restart of the service may stall a connection. Only the best of
+	// several rounds must meet the goal, because the host may be busy in other rounds.
 	stallGoal = 200 * time.Millisecond
-	// A constantly busy host starts no service that fast. On such a host a stall may last
+	// A constantly busy host cannot start a service that fast. On such a host, a stall may last
 	// stallStarts times as long as the start of a service that ends at once.
 	stallStarts = 3
 )
@@ -278,7 +279,7 @@ func (h *host) restarts() error {
 	return nil
 }
 
-// brief prints the smallest, middle and largest value.
+// brief prints the smallest, the middle and the largest value.
 func brief(v []time.Duration) string {
 	v = slices.Sorted(slices.Values(v))
 	ms := func(i int) int64 { return v[i].Milliseconds() }

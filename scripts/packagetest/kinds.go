@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// place is the place where checks run.
+// place is the environment in which checks run.
 type place int
 
 const (
@@ -16,7 +16,7 @@ const (
 	managed              // the same, where udev runs, and the network managers can be started
 )
 
-// check is one line of the report.
+// check is a test with a line in the report.
 type check struct {
 	name, says string
 	needs      []string // other checks of its group, which stand before it
@@ -24,8 +24,8 @@ type check struct {
 	here       func(*workshop) (note string, err error)
 }
 
-// group is the checks that run in one place. Each check continues from the state that the last
-// one left.
+// group is a series of checks that run in one place. Each check continues from the state that the
+// previous check left.
 type group struct {
 	kind     string
 	place    place
@@ -97,8 +97,8 @@ func printKinds(w io.Writer) {
 	}
 }
 
-// with returns the checks of these names and the checks that they need. Without names it
-// returns all. It marks the names that it found.
+// with returns the checks with these names, and all checks that they need. Without names, with
+// returns all checks. The map found marks the names of existing checks.
 func (g group) with(names []string, found map[string]bool) (v []check) {
 	if len(names) == 0 {
 		return g.checks

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// until waits for a condition.
+// until waits for a condition, and returns an error after a time limit.
 func until(what string, ok func() bool) error {
 	for range 300 {
 		if ok() {
@@ -39,11 +39,12 @@ func (h *host) killed() error {
 	return h.flows()
 }
 
-// fullTable is the routing table of the first tunnel with a default route (netconf's
-// firstTable).
+// fullTable is the routing table of the first tunnel with a default route (firstTable in package
+// netconf).
 const fullTable = "51564"
 
-// full writes a file with a default route. Its port differs from the first interface's.
+// full writes a configuration with a default route. The configuration's port differs from that of
+// the first interface.
 func full(name string) error {
 	private, err := output("srdtun", "genkey")
 	if err != nil {
@@ -60,7 +61,8 @@ func full(name string) error {
 	return err
 }
 
-// fullTunnel has a default route, and so needs rules. No rule disappears with the device.
+// fullTunnel tests a tunnel with a default route, which needs policy rules. The removal of the
+// device does not remove any rule.
 func (h *host) fullTunnel() error {
 	if err := full("full"); err != nil {
 		return err
@@ -85,8 +87,8 @@ func (h *host) fullTunnel() error {
 	if out, _ := output("ip", "route", "show", "table", fullTable); !strings.HasPrefix(out, "default dev full") {
 		return fmt.Errorf("the route is gone: %s", out)
 	}
-	// The file is made invalid here. The next process cannot run, and must leave no state
-	// behind.
+	// At this point, the configuration file becomes invalid. The next process cannot run, and
+	// must leave no state behind.
 	if _, err := output("sed", "-i", "s/^address/adress/", "/etc/srdtun/full.toml"); err != nil {
 		return err
 	}
@@ -150,7 +152,7 @@ func (h *host) stopped() error {
 		return err
 	}
 	for _, f := range left {
-		// The peers' endpoints stay, so that the next process can call them.
+		// The file with the peers' endpoints stays, so that the next process can reach the peers.
 		if !strings.HasPrefix(f.Name(), "far.") && !strings.HasSuffix(f.Name(), ".lock") && !strings.HasSuffix(f.Name(), ".peers") {
 			return fmt.Errorf("%s is left", f.Name())
 		}
@@ -162,7 +164,7 @@ func (h *host) purged() error {
 	if _, err := output("sh", "-c", "ip netns exec far srdtun down far; systemctl enable --now srdtun@lab"); err != nil {
 		return err
 	}
-	// These files belong to an agent that ran as the daemons' user.
+	// The files belong to an agent that ran as the daemons' user.
 	const fleet = "/var/lib/srdtun-fleet"
 	if _, err := output("sh", "-c", "mkdir -p "+fleet+"/old && touch "+fleet+"/old/x.toml && { ! id srdtun >/dev/null 2>&1 || chown -R srdtun "+fleet+"; }"); err != nil {
 		return err
@@ -196,7 +198,7 @@ func sameFiles(before []string) error {
 }
 
 func (h *host) rpm() error {
-	// The option --nodeps is needed because Debian's rpm does not know Debian's packages.
+	// The option --nodeps is needed because Debian's rpm has no record of Debian's packages.
 	if _, err := output("rpm", "-i", "--nodeps", shared("srdtun-1.rpm")); err != nil {
 		return err
 	}

@@ -12,14 +12,14 @@ import (
 )
 
 const (
-	// One chunk per pause makes 20 Mbit/s, which leaves enough processor time to systemd.
+	// One chunk in each pause makes 20 Mbit/s, and leaves enough processor time for systemd.
 	chunk = 5000
 	pause = 2 * time.Millisecond
-	// dialMost bounds the time to connect through the tunnel.
+	// dialMost bounds the time for a connection through the tunnel.
 	dialMost = 20 * time.Second
 )
 
-// far runs f in the other host's network namespace.
+// far calls f in the network namespace of the other host.
 func far(f func() error) error {
 	done := make(chan error)
 	go func() {
@@ -37,7 +37,7 @@ func far(f func() error) error {
 	return <-done
 }
 
-// stream is a TCP connection through the tunnel. One of its ends sends all the time.
+// stream is a TCP connection through the tunnel with constant traffic in one direction.
 type stream struct {
 	name     string
 	from, to net.Conn
@@ -46,7 +46,7 @@ type stream struct {
 	failed   atomic.Pointer[error]
 }
 
-// connect opens a connection from the other host to addr, an address of this host.
+// connect opens a connection from the other host to an address of this host.
 func connect(addr string) (there, here net.Conn, err error) {
 	l, err := net.Listen("tcp", addr)
 	if err != nil {
@@ -92,10 +92,10 @@ func (s *stream) start() {
 	}()
 }
 
-// stall returns the longest time without received bytes since its last call.
+// stall returns the longest time between received bytes since the last call of stall.
 func (s *stream) stall() time.Duration { return time.Duration(s.longest.Swap(0)) }
 
-// flows waits until s has received new bytes, or returns its error. If the device was
+// flows waits until the stream receives new bytes, or returns its error. If the device was
 // missing for seconds, TCP waits for about as long before its next attempt.
 func (s *stream) flows() error {
 	before := s.received.Load()
@@ -111,7 +111,7 @@ func (s *stream) flows() error {
 	return fmt.Errorf("%s: nothing comes", s.name)
 }
 
-// load starts a stream in each direction.
+// load starts a TCP stream in each direction.
 func load() ([]*stream, error) {
 	var all []*stream
 	for _, name := range []string{"towards the restarted host", "from the restarted host"} {

@@ -1,11 +1,12 @@
-// Command packagetest tests what users install: the source, deb and rpm packages, and the
-// image.
+// Command packagetest tests everything that users install: the source, the deb and rpm packages,
+// and the image.
 //
 //	packagetest [-root DIR] [-only NAME,..] [KIND]...      from the top of the tree, as root
 //
-// A kind is source, deb, rpm or image; without one all are tested. Packages run in disposable
-// copies of one bare Debian 12 (root.go). With -only NAME the command runs this check and the
-// checks that it needs. With -list the command prints all names (kinds.go).
+// The arguments choose the kinds source, deb, rpm and image, and without arguments all kinds are
+// tested. The packages run in disposable copies of a minimal Debian 12 (root.go). With -only
+// NAME, the command runs one check and the checks that it needs. With -list, the command prints
+// the names of all checks (kinds.go).
 package main
 
 import (
@@ -44,7 +45,7 @@ func main() {
 	}
 }
 
-// outside runs the checks of the given kinds, each group in its place.
+// outside runs the checks of the given kinds, each group in its environment.
 func outside(root, only string, kinds []string) (err error) {
 	groups, err := choose(kinds, only)
 	if err != nil {
@@ -53,8 +54,8 @@ func outside(root, only string, kinds []string) (err error) {
 	if os.Getuid() != 0 {
 		return errors.New("a Debian root cannot be made: root is needed")
 	}
-	// An interrupted run removes its files too: the commands that it started also get the
-	// signal, and end.
+	// An interrupted run also removes its files, because its child commands get the signal and
+	// end.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGINT)
 	work, err := os.MkdirTemp("/var/tmp", "srdtun-package.")
 	if err != nil {
@@ -82,14 +83,14 @@ func outside(root, only string, kinds []string) (err error) {
 	return nil
 }
 
-// workshop holds the folders and settings of a run.
+// workshop holds the folders and settings of a test run.
 type workshop struct {
 	dir, root, share string // share is seen in copies of the root as shareDir
 	packed, rooted   bool
 	sysWritable      bool // for udev, which does not run beside a read-only /sys
 }
 
-// run runs a group and returns the number of its failures.
+// run runs a group of checks, and returns the number of its failures.
 func (w *workshop) run(g group) (failed int, err error) {
 	if g.packages && !w.packed {
 		if err := w.pack(); err != nil {
@@ -112,8 +113,7 @@ func (w *workshop) run(g group) (failed int, err error) {
 	return runChecks(g, func(c check) (string, error) { return c.here(w) }), nil
 }
 
-// choose returns the groups of the kinds, with the checks in only and the checks that these
-// need.
+// choose returns the groups of the kinds, with the checks in only and all checks that these need.
 func choose(kinds []string, only string) (chosen []group, err error) {
 	for _, k := range kinds {
 		if !slices.ContainsFunc(groups, func(g group) bool { return g.kind == k }) {

@@ -8,30 +8,30 @@ import (
 	"time"
 )
 
-// neighbourPackages are other programs that manage interfaces. systemd-networkd is part of
-// systemd.
+// neighbourPackages are packages of other programs that manage network interfaces.
+// systemd-networkd is part of systemd.
 const neighbourPackages = "udev,network-manager,libpam-systemd"
 
-// quiet prevents the neighbours from running in checks that do not start them. Otherwise
-// udev's trigger would ask the host's kernel to announce all its devices again.
+// quiet keeps the other network managers from running in checks that do not need them. Otherwise,
+// udev would make the host's kernel announce all its devices again.
 func quiet(root string) error {
 	_, err := output("systemctl", "--root="+root, "mask", "systemd-udev-trigger.service", "NetworkManager-wait-online.service", "systemd-networkd-wait-online.service")
 	_, other := output("systemctl", "--root="+root, "disable", "NetworkManager.service", "systemd-networkd.service")
 	return errors.Join(err, other)
 }
 
-// greedy is an administrator's network file that matches every TUN.
+// greedy is a systemd-networkd file that matches every TUN device.
 const greedy = "[Match]\nKind=tun\n[Network]\nAddress=198.51.100.9/32\n"
 
-// given is the address of an interface that systemd-networkd manages.
+// given is the address that systemd-networkd gives to the devices it manages.
 const given = "198.51.100.9/32"
 
-// A neighbour notices a new interface within the time neighbourMost.
+// neighbourMost bounds the time in which a network manager notices a new interface.
 const neighbourMost = 20 * time.Second
 
-// neighbours runs NetworkManager and systemd-networkd, the latter with a file that matches
-// every TUN. Interfaces are created in all ways: by a service, under another name than their
-// file's, and by hand. The last one is the TUN of another program.
+// neighbours runs NetworkManager, and systemd-networkd with a file that matches every TUN device.
+// The check creates interfaces by a service, by a service with another device name, and by hand.
+// The last TUN device belongs to another program.
 func (h *host) neighbours() error {
 	if _, err := os.Stat("/usr/sbin/NetworkManager"); err != nil {
 		return fmt.Errorf("this root is of an earlier version, make it anew: %w", err)
@@ -60,8 +60,8 @@ func (h *host) neighbours() error {
 	if err := leftAlone("lab", "other", "hand"); err != nil {
 		return err
 	}
-	// A restart keeps the device. Neither another announcement nor a restart of the neighbours
-	// may change anything.
+	// A restart of the service keeps the device. Neither another announcement of the device nor a
+	// restart of the network managers may change anything.
 	if err := all([]says{
 		{"", "systemctl restart srdtun@lab"},
 		{"", "udevadm trigger -c change /sys/class/net/lab && udevadm settle"},
@@ -72,8 +72,8 @@ func (h *host) neighbours() error {
 	if err := leftAlone("lab", "other", "hand"); err != nil {
 		return err
 	}
-	// The interface's name is free again. If another program creates a TUN with this name, it
-	// does not belong to srdtun.
+	// Now no interface has this name any more. A TUN device that another program creates with
+	// this name is not srdtun's.
 	if err := all([]says{
 		{"", "systemctl stop srdtun@lab"},
 		{"", "ip tuntap add dev lab mode tun && ip link set lab up"},
@@ -90,8 +90,9 @@ func (h *host) neighbours() error {
 	})
 }
 
-// leftAlone waits until systemd-networkd has configured the foreign TUN. By then it has seen
-// the other interfaces. Neither neighbour may manage these.
+// leftAlone waits until systemd-networkd has configured the other program's TUN device. By then,
+// systemd-networkd has also noticed srdtun's interfaces. Neither network manager may manage
+// srdtun's interfaces.
 func leftAlone(names ...string) error {
 	if err := taken("foreign"); err != nil {
 		return err

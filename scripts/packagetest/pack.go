@@ -10,16 +10,16 @@ import (
 	"strings"
 )
 
-// These are the versions of the packages: the second is an upgrade of the first.
+// The packages have two versions, and the second is an upgrade of the first.
 var versions = []string{"0.9.0", "0.9.1"}
 
-// agents are programs with packages of their own, of the first version.
+// agents are programs with their own packages, all of the first version.
 var agents = []string{"srdtun-etcd", "srdtun-k8s"}
 
-// dist is the folder in which a version's packages are made.
+// dist returns the folder in which the packages of a version are made.
 func dist(version string) string { return filepath.Join("out", "package-"+version) }
 
-// pack makes the packages of both versions. It puts them, this program and the guide into the
+// pack makes the packages of both versions. The packages, this program and the guide go into the
 // shared folder.
 func (w *workshop) pack() error {
 	if err := packages(".", versions[0], append([]string{"srdtun"}, agents...)...); err != nil {
@@ -47,7 +47,7 @@ func (w *workshop) pack() error {
 		copyFile("docs/guide.md", filepath.Join(w.share, filepath.Base(guide)), 0o644))
 }
 
-// packages makes the packages of a version in the tree at dir.
+// packages makes the packages of one version from the source tree at dir.
 func packages(dir, version string, programs ...string) error {
 	stamp, err := output("git", "-c", "safe.directory=*", "log", "-1", "--format=%ct")
 	if err != nil {
@@ -57,7 +57,7 @@ func packages(dir, version string, programs ...string) error {
 		"ARCHS="+runtime.GOARCH, "VERSION="+version, "DIST="+dist(version), "PROGRAMS="+strings.Join(programs, " "))
 }
 
-// give puts the packages of a program into the shared folder, under another name.
+// give copies the packages of a program into the shared folder, under a different name.
 func (w *workshop) give(version, program, as string) error {
 	for _, kind := range []string{program + "_*.deb", program + "-[0-9]*.rpm"} {
 		found, err := filepath.Glob(filepath.Join(dist(version), kind))
@@ -71,11 +71,11 @@ func (w *workshop) give(version, program, as string) error {
 	return nil
 }
 
-// shared is the path of a package inside a copy.
+// shared returns the path of a package inside a copy of the root.
 func shared(name string) string { return filepath.Join(shareDir, name) }
 
-// reproduces makes the packages in two folders, and requires the same bytes. It leaves out the
-// agent of Kubernetes, because a second build of client-go takes minutes.
+// reproduces makes the packages in two folders, and requires identical bytes. The check leaves
+// out the Kubernetes agent, because a second build of client-go takes minutes.
 func (w *workshop) reproduces() (note string, err error) {
 	programs := []string{"srdtun", agents[0]}
 	copied := filepath.Join(w.dir, "elsewhere", "srdtun")

@@ -7,16 +7,18 @@ import (
 	"time"
 )
 
-// plantArg makes the program listen on a socket in place of a daemon: plant SOCKET FILE.
+// plantArg is the argument that makes the program listen on a socket like a daemon: plant SOCKET
+// FILE.
 const plantArg = "plant"
 
-// hostile is the answer that this program gives. It claims the file of another interface,
-// and contains escape sequences for a terminal.
+// hostile is the answer of the false daemon. The answer claims another interface's file, and
+// contains escape sequences for a terminal.
 const hostile = `{"version":"\u001b[31m","changed":[{"text":"\u001b]0;owned\u0007"}],"config":"\u001b[2J",` +
 	`"happened":{"run":"1","last":1,"events":[{"number":1,"text":"\u001b[2J"}]},` +
 	`"status":{"schema":1,"interface":"third","file":"/etc/srdtun/lab.toml","version":"\u001b[2J","peers":[{"name":"\u001b[2J"}]}}` + "\n"
 
-// plant records all requests, and whether they carried descriptors, until it is killed.
+// plant records all requests to the socket, and whether they carried descriptors, until it is
+// killed.
 func plant(socket, file string) error {
 	_ = os.Remove(socket)
 	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: socket, Net: "unix"})

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// runChecks runs the checks of a group and prints a line for each.
+// runChecks runs the checks of a group, and prints a line for each.
 func runChecks(g group, do func(check) (note string, err error)) (failed int) {
 	for _, c := range g.checks {
 		begun := time.Now()

@@ -14,9 +14,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// included is added to Debian's minimal set: an init process and its bus, and the commands of
-// the checks. It also has the contents of golang:*-bookworm for the image, and the neighbours
-// of the interface.
+// included lists additions to Debian's minimal set: an init process with its bus, and the
+// commands of the checks. Further additions are the contents of golang:*-bookworm for the image,
+// and the other network managers.
 const included = "systemd-sysv,dbus,iproute2,rpm,passwd,make,ca-certificates," + neighbourPackages
 
 const defaultMirror = "http://deb.debian.org/debian"
@@ -24,17 +24,17 @@ const defaultMirror = "http://deb.debian.org/debian"
 // shareDir is the path of the shared folder in a copy of the root.
 const shareDir = "/packages"
 
-// copyMost bounds the time of a command in a copy, in case it hangs. The longest command, an
-// image's build, takes minutes.
+// copyMost bounds the time of a command in a copy of the root, in case it hangs. The longest
+// command, the build of an image, takes minutes.
 const copyMost = 15 * time.Minute
 
-// tunMajor and tunMinor are the numbers of /dev/net/tun, linux/miscdevice.h.
+// tunMajor and tunMinor are the device numbers of /dev/net/tun (linux/miscdevice.h).
 const (
 	tunMajor = 10
 	tunMinor = 200
 )
 
-// bootstrap installs a Debian 12, unless there is one.
+// bootstrap installs a minimal Debian 12 at root, unless one exists.
 func bootstrap(root string) error {
 	if err := need("debootstrap:debootstrap", "systemd-nspawn:systemd-container"); err != nil {
 		return err
@@ -53,7 +53,7 @@ func bootstrap(root string) error {
 	return quiet(root)
 }
 
-// need installs the Debian packages of programs that are missing.
+// need installs the Debian packages of missing programs.
 func need(programs ...string) error {
 	for _, p := range programs {
 		program, pkg, _ := strings.Cut(p, ":")
@@ -69,11 +69,11 @@ func need(programs ...string) error {
 	return nil
 }
 
-// inCopy runs a command in a copy of the root, or boots the copy if the options say so. The
-// copy's changes are in memory and end with it, except in the share. It returns the command's
-// two outputs.
+// inCopy runs a command in a copy of the root, or boots the copy if the options say so. Changes
+// in the copy are in memory and vanish at its end, except in the shared folder. The results are
+// the command's standard output and the console's text.
 func (w *workshop) inCopy(options []string, args ...string) (out, console string, _ error) {
-	// On some hosts only root may use the device; on others all users may.
+	// On some hosts only root may use the TUN device, and on others all users may.
 	tun := filepath.Join(w.dir, "tun")
 	if _, err := os.Stat(tun); err != nil {
 		if err := errors.Join(unix.Mknod(tun, unix.S_IFCHR|0o666, int(unix.Mkdev(tunMajor, tunMinor))), os.Chmod(tun, 0o666)); err != nil {

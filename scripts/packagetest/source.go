@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// installsAndUninstalls installs into a folder and uninstalls again. No file may remain.
+// installsAndUninstalls installs srdtun into a folder, and uninstalls it again. After the
+// uninstallation, the folder must have no files.
 func (w *workshop) installsAndUninstalls() (note string, err error) {
 	dest := filepath.Join(w.dir, "dest")
 	for _, target := range []string{"install", "uninstall"} {
@@ -40,8 +41,8 @@ func count(dir string) (n int, err error) {
 
 const modulePath = "github.com/srdtun/srdtun"
 
-// goInstalls serves the tree like a module proxy, and installs the command from there as any
-// user may. Folders with a go.mod of their own do not belong to this module.
+// goInstalls serves the source tree as a module proxy, and runs "go install" with it, as any user
+// may. A folder with its own go.mod does not belong to this module.
 func (w *workshop) goInstalls() (note string, err error) {
 	at := filepath.Join(w.dir, "proxy", modulePath, "@v")
 	if err := os.MkdirAll(at, 0o755); err != nil {
@@ -72,7 +73,7 @@ func (w *workshop) goInstalls() (note string, err error) {
 	if err != nil {
 		return "", err
 	}
-	// The test must not use a copy of an earlier run.
+	// The test must not use a cached copy from an earlier run.
 	forget := func() error {
 		return errors.Join(os.RemoveAll(filepath.Join(cache, modulePath+"@"+published)),
 			os.RemoveAll(filepath.Join(cache, "cache/download", modulePath)))
@@ -92,11 +93,11 @@ func (w *workshop) goInstalls() (note string, err error) {
 	return "", nil
 }
 
-// published returns a new version number. Go assumes that a version of a module never changes,
-// and caches its files.
+// published is a version number that no earlier run has used. Go assumes that a version of a
+// module never changes, and caches its files.
 var published = fmt.Sprintf("v0.9.%d", time.Now().Unix())
 
-// goproxy is the source of the modules that srdtun needs.
+// goproxy returns the source of the modules that srdtun needs.
 func goproxy() string {
 	v, err := output("go", "env", "GOPROXY")
 	if err != nil {

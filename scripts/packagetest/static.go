@@ -7,11 +7,11 @@ import (
 	"path/filepath"
 )
 
-// machines are the processor architectures of the released binaries, by Go's names.
+// machines are the processor architectures of the released binaries, with Go's names.
 var machines = map[string]elf.Machine{"amd64": elf.EM_X86_64, "arm64": elf.EM_AARCH64}
 
-// statics makes the binaries of a release. Each binary must be for its architecture, and
-// must need no loader and no library.
+// statics builds the binaries of a release. Each binary must be for its architecture, and must
+// need no dynamic loader or library.
 func (w *workshop) statics() (note string, err error) {
 	dir := filepath.Join(w.dir, "release")
 	if err := run(".", "make", "--no-print-directory", "dist", "DIST="+dir); err != nil {

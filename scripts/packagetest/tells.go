@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// These are priorities of the journal, from syslog(3).
+// The constants are priorities in the journal (syslog(3)).
 const (
 	warning = "4"
 	notice  = "5"
 )
 
-// told searches the journal of the service for a message with this priority.
+// told searches the journal of the service for a message with the given priority.
 func told(priority, text string) bool {
 	out, err := output("journalctl", "--quiet", "--no-pager", "-u", lab, "-o", "json")
 	if err != nil {
@@ -31,7 +31,8 @@ func told(priority, text string) bool {
 	return false
 }
 
-// tells lets the network between the hosts fail for some time. The journal must report it.
+// tells interrupts the network between the two hosts for some time. The service must report the
+// interruption in its journal.
 func (h *host) tells() error {
 	link := func(to string) error {
 		_, err := output("ip", "-n", "far", "link", "set", "v1", to)
@@ -52,8 +53,8 @@ func (h *host) tells() error {
 	return h.flows()
 }
 
-// reloads changes the file of a running service. A valid change must be applied and
-// reported, an invalid one must be neither.
+// reloads changes the configuration file of a running service. The service must apply and report
+// a valid change, and must not apply or report an invalid change.
 func (h *host) reloads() error {
 	const file = "/etc/srdtun/lab.toml"
 	right, err := os.ReadFile(file)

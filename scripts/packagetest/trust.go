@@ -11,19 +11,20 @@ import (
 	"syscall"
 )
 
-// These checks show how far a compromised service can harm another service, or root. The
-// attacker's program then runs as the service's user, outside its sandbox and without any
-// capability.
+// The checks in this file show how far a compromised service can harm another service, or root.
+// The attacker's program runs as the service's user, outside the service's sandbox and without
+// any capability.
 
 const (
 	runDir    = "/run/srdtun"
 	configDir = "/etc/srdtun"
 )
 
-// agent is a user that belongs to no service, in place of the agents' user.
+// agent is a user ID that belongs to no service, and replaces the agents' user.
 const agent = 64999
 
-// setTrust starts a second service. It writes a third file, for an interface that does not run.
+// setTrust starts a second service. setTrust also writes a third configuration file, for an
+// interface that does not run.
 func setTrust() (keys []string, err error) {
 	for i, name := range []string{"other", "third"} {
 		private, err := output("srdtun", "genkey")
@@ -56,14 +57,14 @@ func userOf(service string) (int, error) {
 	return int(st.Sys().(*syscall.Stat_t).Uid), nil
 }
 
-// asUser runs a command as a user without groups and capabilities.
+// asUser returns a command that runs as a user without groups and capabilities.
 func asUser(uid int, args ...string) *exec.Cmd {
 	id := strconv.Itoa(uid)
 	return exec.Command("setpriv", append([]string{"--reuid=" + id, "--regid=" + id, "--clear-groups", "--no-new-privs", "--inh-caps=-all", "--bounding-set=-all"}, args...)...)
 }
 
-// The check apart shows that each service has a user of its own. The services' directories are
-// in a directory of root.
+// The check apart tests that each service has its own user. Root must own the directory that
+// contains the services' directories.
 func (h *host) apart() error {
 	keys, err := setTrust()
 	if err != nil {
@@ -120,7 +121,7 @@ func (h *host) apart() error {
 
 func unitOf(name string) string { return "srdtun@" + name + ".service" }
 
-// keyOf returns the private key in a file.
+// keyOf returns the private key in a configuration file.
 func keyOf(name string) (string, error) {
 	text, err := os.ReadFile(filepath.Join(configDir, name+".toml"))
 	if err != nil {
@@ -134,8 +135,8 @@ func keyOf(name string) (string, error) {
 	return key, nil
 }
 
-// The check planted lets a service's user put sockets into places where root looks for other
-// daemons. Root's commands must send no secret to them.
+// The check planted makes a service's user put sockets where root looks for other daemons. Root's
+// commands must send no secret to such sockets.
 func (h *host) planted() error {
 	other, err := userOf("other")
 	if err != nil {
@@ -146,7 +147,7 @@ func (h *host) planted() error {
 		return err
 	}
 	defer os.Remove(self)
-	// These names may be given only by root, or belong to another service.
+	// Only root may give out these names, or they belong to another service.
 	for _, path := range []string{runDir + "/lab.sock", runDir + "/third.sock", runDir + "/lab/lab.sock", runDir + "/lab/third.sock"} {
 		if out, err := asUser(other, self, plantArg, path, "/dev/null").CombinedOutput(); err == nil || !strings.Contains(string(out), "permission denied") && !strings.Contains(string(out), "already in use") {
 			return fmt.Errorf("planted %s: %v %s", path, err, out)
@@ -185,8 +186,8 @@ func (h *host) planted() error {
 	return errors.Join(err, os.Remove(configDir+"/other.toml"), os.Remove(configDir+"/third.toml"), h.flows())
 }
 
-// tempt plants a socket as a user, and runs all commands with a secret or an order as root. It then
-// reads what the socket received.
+// tempt plants a socket as a user, and as root runs all commands that send a secret or an order.
+// Then tempt reads the requests that the socket received.
 func (h *host) tempt(self string, uid int, at, name string) error {
 	told := "/tmp/told"
 	if err := os.WriteFile(told, nil, 0o666); err != nil {
@@ -241,8 +242,8 @@ func (h *host) tempt(self string, uid int, at, name string) error {
 	return nil
 }
 
-// oddName starts a service with a dot in its name, such as a VLAN interface's. No user's name
-// can contain that name.
+// oddName starts a service whose name contains a dot, such as that of a VLAN interface. A user's
+// name cannot contain a dot.
 func (h *host) oddName() error {
 	if err := full("eth0-a.5"); err != nil {
 		return err

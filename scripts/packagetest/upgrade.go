@@ -13,13 +13,13 @@ import (
 	"time"
 )
 
-// oneUser is the unit of versions before v1.0. All services ran as the user srdtun, and that
-// user owned the run directory.
+// oneUser is the systemd unit of versions before v1.0. In these versions, all services ran as the
+// user srdtun, who owned the run directory.
 //
 //go:embed testdata/one-user.service
 var oneUser []byte
 
-// datagrams is a series of numbered datagrams to the restarted host, one every pause.
+// datagrams is a series of numbered datagrams to the restarted host, one in each pause.
 type datagrams struct {
 	there, here net.Conn
 	sent, came  atomic.Int64
@@ -62,7 +62,7 @@ func sendDatagrams() (*datagrams, error) {
 	return d, nil
 }
 
-// lost ends the series. It returns the number of sent datagrams, and of lost ones.
+// lost ends the series, and returns the number of sent datagrams and of lost datagrams.
 func (d *datagrams) lost() (sent, lost int64) {
 	d.end.Store(true)
 	time.Sleep(time.Second) // for datagrams in flight
@@ -71,9 +71,9 @@ func (d *datagrams) lost() (sent, lost int64) {
 	return d.sent.Load(), d.sent.Load() - d.came.Load()
 }
 
-// divided upgrades from a version in which all services ran as one user. Tunnels must keep
-// working. The new service must know the rules that outlive the device. No file may belong to
-// the old user afterwards.
+// divided upgrades from a version in which all services ran as one user. The tunnels must keep
+// working during the upgrade. The new service must find the policy rules that outlived the
+// device. After the upgrade, no file may belong to the old user.
 func (h *host) divided() (err error) {
 	const unitFile = "/lib/systemd/system/srdtun@.service"
 	if _, err := output("dpkg", "-i", shared("srdtun-1.deb")); err != nil {
@@ -149,8 +149,8 @@ func (h *host) divided() (err error) {
 	return errors.Join(moved(rules), untouched(), clean(rules))
 }
 
-// These are paths that the upgrade reads and writes. The old user, or a service's user, may
-// have planted files there.
+// The constants are paths that the upgrade reads and writes. The old user or a service's user may
+// have planted files at these paths.
 const (
 	trapDir    = "/var/lib/private/srdtun/trap" // a service's; root must write nothing for its owner
 	trapVictim = "/root/victim"                 // root's file, which must stay as it is
@@ -158,7 +158,8 @@ const (
 	trapMost   = 64 << 20
 )
 
-// traps starts a third service. It plants links for the service's user, and for the old user.
+// traps starts a third service. traps also plants links for the service's user and for the old
+// user.
 func traps() error {
 	key, err := output("srdtun", "genkey")
 	if err != nil {
@@ -186,7 +187,7 @@ func traps() error {
 	return nil
 }
 
-// untouched checks that root has followed none of the links.
+// untouched checks that root followed none of the planted links.
 func untouched() error {
 	if out, err := output("sh", "-c", "stat -c '%U %a' "+trapVictim+"; cat "+trapVictim); err != nil || out != "root 600\nkept" {
 		return fmt.Errorf("root wrote for a service's user: %s, %v", out, err)
@@ -224,7 +225,7 @@ func moved(rules string) error {
 	return nil
 }
 
-// clean stops the services and purges the package.
+// clean stops the services, and purges the package.
 func clean(rules string) error {
 	if _, err := output("systemctl", "stop", "srdtun@full", "srdtun@lab"); err != nil {
 		return err

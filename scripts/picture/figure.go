@@ -1,7 +1,7 @@
 package picture
 
-// Figure is srdplot's input: lines over an axis, panels of bars, or a table. Labels hold the
-// names of units.
+// Figure is the input of srdplot: lines over an axis, panels of bars, or a table. The labels of a
+// Figure contain its units.
 type Figure struct {
 	Title    string  `json:"title"`
 	Subtitle string  `json:"subtitle"`
@@ -16,40 +16,40 @@ type Figure struct {
 	Panels   []Panel `json:"panels,omitempty"` // instead of lines and their parts
 }
 
-// Line is one series. Its colour comes from its place in the figure.
+// Line is one series of values. The colour of a line comes from its position in the figure.
 type Line struct {
 	Name   string       `json:"name"`
 	Points [][2]float64 `json:"points"`
-	// Label is written beside the line at LabelAt. srdplot moves it to where it hides less and
-	// is clear of other words. An empty one leaves the name to the legend.
+	// Label is written beside the line at LabelAt. srdplot moves the label to where it hides less
+	// and overlaps no other text. If Label is empty, only the legend has the line's name.
 	Label   string     `json:"label,omitempty"`
 	LabelAt [2]float64 `json:"label_at,omitzero"`
-	// Note is a remark on the line, at NoteAt or near it; "" for none.
+	// Note is a remark at NoteAt on the line or near it; "" means no remark.
 	Note   string     `json:"note,omitempty"`
 	NoteAt [2]float64 `json:"note_at,omitzero"`
 }
 
-// Span shades the figure between two places on the X axis.
+// Span shades the figure between two values on the X axis.
 type Span struct {
 	From    float64 `json:"from"`
 	To      float64 `json:"to"`
 	Caption string  `json:"caption"`
 }
 
-// Mark is a thin line across the figure at one value of Y.
+// Mark is a thin line across the figure at one Y value.
 type Mark struct {
 	Y       float64 `json:"y,omitempty"`
 	Caption string  `json:"caption"`
 }
 
-// Panel is one group of bars with a scale of its own, from zero on.
+// Panel is a group of bars with its own scale, which starts at zero.
 type Panel struct {
 	Title string `json:"title"`
 	Unit  string `json:"unit"` // and which end of it is good
 	Bars  []Bar  `json:"bars"`
 }
 
-// Bar is a value, drawn as a bar, and the range around it, drawn as a line.
+// Bar is a value, drawn as a bar, with a range around it, drawn as a line.
 type Bar struct {
 	Name  string  `json:"name"`
 	Value float64 `json:"value"`
@@ -58,10 +58,9 @@ type Bar struct {
 	Tone  Tone    `json:"tone"`
 }
 
-// Tone is the role of a bar.
+// Tone is the role of a bar in its panel, which determines the colour.
 type Tone int
 
-// The tones.
 const (
 	Own    Tone = iota // the subject of the picture
 	Other              // a rival of the subject

@@ -1,4 +1,4 @@
-// Package picture lets srdplot draw a command's results.
+// Package picture draws the results of commands with srdplot.
 package picture
 
 import (
@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Draw runs plot, which is srdplot, to draw a Figure, or the JSON of one, into file.
+// Draw runs the program plot (srdplot) to draw a Figure, or a Figure in JSON, into a file.
 func Draw(plot, file string, figure any) error {
 	text, err := json.Marshal(figure)
 	if err != nil {

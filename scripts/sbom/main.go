@@ -1,6 +1,6 @@
-// Command sbom writes the bill of materials of a Go program, CycloneDX 1.5 in JSON. It lists
-// the modules that the linker has recorded, with their checksums. The same program gives the
-// same bytes.
+// Command sbom writes the bill of materials of a Go program as CycloneDX 1.5 in JSON. The bill
+// lists the modules that the linker has recorded in the program, with their checksums. The same
+// program always gives the same bytes.
 //
 //	sbom PROGRAM VERSION > sbom.cdx.json
 package main
@@ -65,7 +65,7 @@ func write(file, version string) error {
 	if err != nil {
 		return err
 	}
-	// A program that was built in its own source tree does not know its version.
+	// A program built in its own source tree does not record its version.
 	info.Main.Version = version
 	e := json.NewEncoder(os.Stdout)
 	e.SetIndent("", "  ")
@@ -73,8 +73,7 @@ func write(file, version string) error {
 	return e.Encode(describe(info, sha256.Sum256(data)))
 }
 
-// describe returns the bill of materials of a program with this build information and
-// checksum.
+// describe returns the bill of materials for a program's build information and checksum.
 func describe(info *buildinfo.BuildInfo, sum [32]byte) bom {
 	b := bom{Format: "CycloneDX", SpecVersion: "1.5", Version: 1}
 	main := module("application", &info.Main)
@@ -83,7 +82,7 @@ func describe(info *buildinfo.BuildInfo, sum [32]byte) bom {
 		main.Properties = append(main.Properties, property{"go:" + s.Key, s.Value})
 	}
 	b.Metadata.Component = main
-	// The standard library is listed too, because it may have vulnerabilities of its own.
+	// The bill also lists the standard library, because it may have vulnerabilities of its own.
 	b.Components = append(b.Components, component{
 		Type: "library", Ref: "pkg:golang/std@" + info.GoVersion, Name: "std", Version: info.GoVersion, PURL: "pkg:golang/std@" + info.GoVersion,
 	})

@@ -1,9 +1,9 @@
-// Command testsum runs "go test" and shows its progress: a line for each package and for each
-// failure. With -details it shows the measurements of each test. It ends with a summary. The
-// command fails if a test failed or was skipped, or if there was no test.
+// Command testsum runs "go test", and prints a line for each package and for each failure. With
+// -details, testsum prints the measurements of each test. At the end, testsum prints a summary.
+// The command fails if a test failed or was skipped, or if no test ran.
 //
-// With TESTSUM_ALARM=N in the environment, each failure is also written to descriptor N at
-// once. This is for a run in the background.
+// If the environment has TESTSUM_ALARM=N, testsum also writes each failure to descriptor N at
+// once. The descriptor is for runs in the background.
 //
 //	testsum [-go GO] [-details] -- arguments of go test
 package main
@@ -38,11 +38,11 @@ func main() {
 	os.Exit(run(*goCmd, *details, alarm, flag.Args()))
 }
 
-// alarmEnv names the descriptor for failures.
+// alarmEnv is the variable with the number of the descriptor for failures.
 const alarmEnv = "TESTSUM_ALARM"
 
-// openAlarm opens the descriptor with the number. Without a number it returns a writer that
-// discards all output. Tests do not inherit the descriptor.
+// openAlarm opens the descriptor with the given number. Without a number, openAlarm returns a
+// writer that discards all output. Tests do not inherit the descriptor.
 func openAlarm(number string) (io.Writer, error) {
 	if number == "" {
 		return io.Discard, nil
@@ -65,8 +65,7 @@ func run(goCmd string, details bool, alarm io.Writer, args []string) int {
 		fmt.Fprintln(os.Stderr, "testsum:", err)
 		return 1
 	}
-	// Signals are caught rather than ignored, because the tests would inherit ignored
-	// signals.
+	// Signals are caught rather than ignored, because the tests would inherit ignored signals.
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	if err := cmd.Start(); err != nil {
@@ -75,7 +74,7 @@ func run(goCmd string, details bool, alarm io.Writer, args []string) int {
 	}
 	go func() {
 		for s := range signals {
-			// A terminal sends the signal to go test as well; a second signal does no harm.
+			// A terminal also sends the signal to go test, and a second signal does no harm.
 			_ = cmd.Process.Signal(s)
 		}
 	}()
@@ -84,7 +83,7 @@ func run(goCmd string, details bool, alarm io.Writer, args []string) int {
 	return s.finish(cmd.Wait())
 }
 
-// event is one line of go test -json (go doc test2json).
+// event is one line from go test -json (go doc test2json).
 type event struct {
 	Action, Package, Test, Output string
 	Elapsed                       float64 // s
@@ -103,7 +102,7 @@ type summary struct {
 	start                   time.Time
 }
 
-// logLines bounds the kept output of one test or package.
+// logLines bounds the stored output of one test or package, in lines.
 const logLines = 2000
 
 func newSummary(out, alarm io.Writer, details bool) *summary {
@@ -144,7 +143,7 @@ func (s *summary) take(e event) {
 	}
 }
 
-// end handles the end of a test, or of a package if there is no name.
+// end handles the end of a test, or of a package if the event names no test.
 func (s *summary) end(e event, log []string) {
 	name := e.Package + " " + e.Test
 	switch {
@@ -175,7 +174,7 @@ func (s *summary) end(e event, log []string) {
 	}
 }
 
-// raise reports a failure at once, in one piece.
+// raise writes a failure to the alarm descriptor in a single write.
 func (s *summary) raise(name string, log []string) {
 	var b strings.Builder
 	fmt.Fprintln(&b, "FAIL ", name)
@@ -183,7 +182,7 @@ func (s *summary) raise(name string, log []string) {
 	io.WriteString(s.alarm, b.String())
 }
 
-// print prints a log, without the lines that every test prints.
+// print prints the output of a test, without the lines that every test prints.
 func print(out io.Writer, log []string) {
 	for _, l := range log {
 		if len(l) >= 7 && l[:7] == "=== RUN" {
@@ -193,7 +192,7 @@ func print(out io.Writer, log []string) {
 	}
 }
 
-// finish prints the summary and returns the exit code.
+// finish prints the summary, and returns the exit code.
 func (s *summary) finish(err error) int {
 	for key, l := range s.logs { // of tests cut short by a panic or a timeout
 		print(s.out, l)
