@@ -1,15 +1,16 @@
 // Package inspect gives tests and the simulator access to the state of a connection. Users of
-// package srd have no such access. Package srd sets the variables of this package. Their
-// argument conn is a *srd.Conn.
+// package srd have no such access. Package srd sets the variables of this package. The argument
+// conn of each function is a *srd.Conn.
 package inspect
 
 var (
 	// Sound reports the first contradiction in the connection's state, or the first exceeded
-	// bound. A nil result means that there is none. Sound checks the whole state, so its time
-	// grows with the amount of unacknowledged data.
+	// bound. A nil error means that the state is sound. Sound checks the whole state, so its
+	// time grows with the amount of unacknowledged data.
 	Sound func(conn any) error
-	// Within reports the first table or queue that exceeds its bound. A nil result means that
-	// there is none. Within only reads sizes, so a simulation may call it after every step.
+	// Within reports the first table or queue that exceeds its bound. A nil error means that all
+	// sizes are within their bounds. Within only reads sizes, so a simulation may call it after
+	// every step.
 	Within func(conn any) error
 	// TailProbes returns how many copies of the oldest message may be sent even if the window is
 	// full.

@@ -23,8 +23,8 @@ const (
 	// leastRun is the least length of a part of a key without gaps. Such a part is shorter than
 	// longRun, so the whole part must also look random.
 	leastRun = 22
-	// leastDrawn is the least length of a key in groups. It is shorter than longRun, because
-	// groups at both ends may look like words.
+	// leastDrawn is the least length of a key in groups. leastDrawn is shorter than longRun,
+	// because groups at both ends may look like words.
 	leastDrawn = 28
 	// leastColons replaces leastDrawn for small groups with colons between them. An IPv6 address
 	// has at most 32 digits, in groups of four.
@@ -132,9 +132,9 @@ func hideBytes(text string) string {
 	return out.String() + text[shown:]
 }
 
-// byteRow returns how many tokens, from the first, are bytes with the same separator. It also
-// returns how many of these bytes are smaller than the byte before. Half of random bytes are
-// smaller, and none in a list of processors.
+// byteRow returns how many tokens, from the first, are bytes with the same separator. The second
+// result is the number of these bytes that are smaller than the byte before. Half of random
+// bytes are smaller than the byte before, but no number in a list of processors is.
 func byteRow(text string, all [][]int) (n, falls int) {
 	gap, last := "", uint64(0)
 	for i, w := range all {
@@ -158,8 +158,8 @@ func byteRow(text string, all [][]int) (n, falls int) {
 	return len(all), falls
 }
 
-// hideRun hides a long run, unless the run is a path or a name of several words. A key within
-// such a path or name is hidden.
+// hideRun hides a long run, unless the run is a path or a name of several words. A key within a
+// path or name is hidden, too.
 func hideRun(run string) string {
 	if len(run) < longRun {
 		return run

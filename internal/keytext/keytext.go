@@ -25,7 +25,7 @@ var (
 // Parse parses any key. As in wg, the bits behind the last byte must be zero, so 32 bytes have
 // exactly one spelling.
 func Parse(s string) (key [Bytes]byte, err error) {
-	// The decoder skips line ends. The check of the decoded length catches them, because 44
+	// The decoder skips line ends. The check of the decoded length catches line ends, because 44
 	// characters with a line end are too few for 32 bytes.
 	if len(s) != Chars {
 		return key, ErrText

@@ -33,8 +33,8 @@ var formats = []string{Text, JSON, Journal}
 // Usage is the help text of an option for the log's format.
 const Usage = "`FORMAT` of the log: text, json or journal (default: journal if systemd reads it, else text)"
 
-// Format returns the requested format. The default depends on the reader of standard error:
-// Journal for the journal, and Text otherwise.
+// Format returns the requested format. By default, the format is Journal if the journal reads
+// standard error, and Text otherwise.
 func Format(asked string) (string, error) {
 	switch {
 	case asked == "" && toJournal():

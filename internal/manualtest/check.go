@@ -12,7 +12,7 @@ import (
 func past(doc string) bool { return doc == "CHANGELOG.md" }
 
 // Check checks every call of a program, in the documents and examples below the folder top,
-// against the program's commands. There must be at least atLeast such calls.
+// against the program's commands. Check fails if there are fewer than atLeast calls.
 func Check(t *testing.T, top, program string, atLeast int, root func() *cobra.Command) {
 	t.Helper()
 	docs, err := Documents(top)

@@ -32,9 +32,8 @@ func checkLook(s string) error {
 // Invisible reports whether a character has no visible form. A blank is visible by its width.
 func Invisible(r rune) bool { return unicode.In(r, invisible...) }
 
-// invisible are the characters without a visible form that are no control characters. The
-// property covers the fillers of Hangul and the selectors of variants (Unicode,
-// DerivedCoreProperties).
+// invisible has the characters without a visible form, and control characters. The properties of
+// Unicode include the fillers of Hangul and the variation selectors (DerivedCoreProperties).
 var invisible = []*unicode.RangeTable{
 	unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector, unicode.C, unicode.Zl, unicode.Zp,
 	{R16: []unicode.Range16{

@@ -1,6 +1,6 @@
-// Package peerid finds a peer by its name, its public key or an address. It also checks that a
-// name looks like neither a key nor an address. All programs find peers with this package, so
-// that the same word always names the same peer.
+// Package peerid finds a peer by its name, its public key or an address. The package also checks
+// that a name looks like neither a key nor an address. All programs find peers with this
+// package, so that the same word always names the same peer.
 package peerid
 
 import (

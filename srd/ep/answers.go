@@ -6,9 +6,9 @@ import (
 	"github.com/srdtun/srdtun/srd"
 )
 
-// answers holds the answers to one peer's requests that are not sent yet. It also counts the
-// sent answers that the peer has not acknowledged. An answers value is not safe for concurrent
-// use.
+// answers holds the answers to one peer's requests that are not sent yet. The type also counts
+// the sent answers that the peer has not acknowledged. An answers value is not safe for
+// concurrent use.
 type answers struct {
 	queue  []byte // answers to be sent, of answerLen bytes each
 	sent   int    // bytes of answers that the peer has not acknowledged
@@ -17,7 +17,7 @@ type answers struct {
 	spare  []*answerMessage
 }
 
-// spareMost bounds the messages kept for reuse. More messages than a few are in flight only if
+// spareMost bounds the messages kept for reuse. More than eight messages are in flight only if
 // the network loses packets.
 const spareMost = 8
 
@@ -46,7 +46,8 @@ func (a *answers) unheard() int { return (len(a.queue) + a.sent) / answerLen }
 
 func (a *answers) waiting() bool { return len(a.queue) > 0 || a.ready > 0 }
 
-// pull returns the next message, of at most most bytes. Call pull only if waiting returns true.
+// pull returns the next message of answers, with up to most bytes. Call pull only if waiting
+// returns true.
 func (a *answers) pull(most int) srd.Message {
 	var m *answerMessage
 	if n := len(a.spare); n > 0 {

@@ -15,10 +15,11 @@ import (
 	"github.com/srdtun/srdtun/srd/steer"
 )
 
-// carrier is this package's view of a transport to one peer. The methods of a carrier are reach,
-// call, kick, state and leave. The transport calls the link above: Pull for a message to send,
-// Deliver for an arrived message, Advance and Deadline for time, Restarted after the peer's
-// process restarts. The transport reports the fate of a sent message to its srd.Owner.
+// carrier is the transport to one peer, with the methods that this package uses. The methods of
+// a carrier are reach, call, kick, state and leave. The transport calls methods of the link.
+// Pull returns a message to send, and Deliver handles an arrived message. Advance and Deadline
+// handle time. Restarted reports a new process of the peer. The transport reports the fate of a
+// sent message to its srd.Owner.
 type carrier struct {
 	loop *loop.Loop
 	open *sync.RWMutex // read-locked while sockets are used outside the loop; locked to close them
@@ -27,8 +28,8 @@ type carrier struct {
 	peer *loop.Peer
 }
 
-// packet4 and packet6 are the UDP payload sizes to probe for. They fill an Ethernet packet of
-// 1,500 bytes.
+// packet4 and packet6 are the UDP payload sizes to probe for. UDP payloads of these sizes fill
+// an Ethernet packet of 1,500 bytes.
 const (
 	packet4 = 1472
 	packet6 = 1452
@@ -65,7 +66,7 @@ func (c *carrier) unlock()         { c.peer.Unlock() }
 // reach sets the addresses at which the peer may be. The caller has locked the carrier.
 func (c *carrier) reach(now mono.Time, tuples []srd.Tuple) { c.core.SetTuples(now, tuples) }
 
-// call makes a session if there is none. The caller has locked the carrier.
+// call begins a session with the peer if there is none. The caller has locked the carrier.
 func (c *carrier) call(now mono.Time) { c.core.Connect(now) }
 
 // kick sends all messages that Pull returns. The caller has not locked the carrier. The sockets
@@ -76,8 +77,8 @@ func (c *carrier) kick() {
 	c.open.RUnlock()
 }
 
-// leave sends a goodbye and ends the transport. All pieces get their status. The caller has not
-// locked the carrier.
+// leave sends a goodbye and ends the transport. All pieces in the transport get their final
+// status. The caller has not locked the carrier.
 func (c *carrier) leave() {
 	c.open.RLock()
 	c.loop.Remove(c.peer)
@@ -112,8 +113,8 @@ func (c *carrier) measured(now mono.Time, v *HandleStats) {
 	}
 }
 
-// tuples returns the paths from the endpoint to some addresses. All pairs of addresses with one
-// source port come before the next port. So the bound on paths removes ports before addresses.
+// tuples returns the paths from the endpoint to some addresses. The paths are sorted by source
+// port first. So the bound on the number of paths removes source ports before addresses.
 func (e *Endpoint) tuples(addrs []netip.AddrPort) (v []srd.Tuple) {
 	for i := range e.ports {
 		for _, to := range addrs {

@@ -18,17 +18,17 @@ const (
 	// and its immediate data in three bytes.
 	MaxMessage = 8 << 20
 	// EagerMost is how many bytes of a message are sent before its receiver reserves a receive.
-	// EFA's largest packet has the same size. So a refused message costs the network no more
-	// than with EFA.
+	// The largest packet of AWS's Elastic Fabric Adapter (EFA) has the same size. So a refused
+	// message costs the network no more than with EFA.
 	EagerMost = 8 << 10
 	// immediateLen is the length of immediate data, which comes first in a message on the wire.
 	immediateLen = 4
 	totalMost    = MaxMessage + immediateLen
-	// reliablePiece is the longest piece of a message without a deadline. Every path can carry
-	// such a piece, even if the path MTU shrank after the piece was first sent.
+	// reliablePiece is the longest piece of a message without a deadline. Every path can carry a
+	// piece of this length, even if the path MTU shrank after the first transmission.
 	reliablePiece = srd.BasePacket - wire.Overhead - wire.MessageOverhead
-	// requestsMost bounds the unanswered requests to one peer. The responder keeps about 100 bytes
-	// for each such request.
+	// requestsMost bounds the unanswered requests to one peer. The responder keeps about 100
+	// bytes for each unanswered request.
 	requestsMost = 1024
 	// answersMost bounds the answers that a peer has not acknowledged. An honest peer has at
 	// most requestsMost open requests. So each round trip adds at most requestsMost answers.
@@ -41,47 +41,51 @@ const (
 	defaultPorts        = 16
 	defaultSendDepth    = 256
 	defaultReceiveDepth = 1024
-	// defaultUnresponsive is long enough to survive the failure of two paths in turn. A user can
-	// still wait that long.
+	// defaultUnresponsive is long enough to survive the failure of two paths in turn, and short
+	// enough for a user to wait.
 	defaultUnresponsive = 10 * time.Second
 )
 
 // depthMost bounds SendDepth and ReceiveDepth.
 const depthMost = 1 << 20
 
-// Config configures an endpoint. Key and Protocol are required.
+// Config configures an endpoint. The fields Key and Protocol are required.
 type Config struct {
 	Key PrivateKey // Key is this program's private key. NewKey makes a new key.
 	// Protocol names the program's protocol. Both ends must have the same Protocol.
 	Protocol string
 	// Allow lists the public keys of peers that may send without a Handle to them.
 	Allow []PublicKey
-	// Port is the UDP port at which peers reach this program. Zero means any free port.
+	// Port is the UDP port at which peers reach this program. A Port of zero means any free
+	// port.
 	Port uint16
 	// Local lists addresses of this host. Paths begin at each of these addresses, and packets
 	// leave through the address's interface. If Local is empty, the kernel chooses the source
 	// address.
 	Local []netip.Addr
 	// Ports is the number of UDP source ports. In a network with ECMP, Ports is the number of
-	// paths between two addresses. Zero means 16 ports. A session takes about 50 KB with 16
-	// ports, and 40 KB with four ports.
+	// paths between two addresses. If Ports is zero, there are 16 ports. A session takes about
+	// 50 KB with 16 ports, and 40 KB with four ports.
 	Ports int
-	// SendDepth bounds a handle's requests without a polled completion. Zero means 256 requests.
+	// SendDepth bounds a handle's requests without a polled completion. If SendDepth is zero,
+	// the bound is 256 requests.
 	SendDepth int
-	// ReceiveDepth bounds the receives that are posted, or completed and not polled. Zero means
-	// 1,024 receives.
+	// ReceiveDepth bounds the receives that are posted, or completed and not polled. If
+	// ReceiveDepth is zero, the bound is 1,024 receives.
 	ReceiveDepth int
 	// PeerReceives bounds the received messages of one peer before the program calls
 	// Completion.Release. The endpoint refuses further messages as if no receive were posted.
-	// PeerReceives does not count messages with immediate data. Zero means no bound.
+	// PeerReceives does not count messages with immediate data. A PeerReceives of zero means no
+	// bound.
 	PeerReceives int
-	// Unresponsive is how long a peer may be silent while it has requests to answer. Zero means
-	// 10 seconds.
+	// Unresponsive is how long a peer may be silent while it has requests to answer. If
+	// Unresponsive is zero, this time is 10 seconds.
 	Unresponsive time.Duration
 	// IdleTimeout is the time without a message after which the endpoint ends a session. The
-	// next message makes a new session. Zero means that sessions never end for idleness.
+	// next message makes a new session. If IdleTimeout is zero, sessions never end for idleness.
 	IdleTimeout time.Duration
-	// Workers is the number of threads that send and receive packets. Zero means one thread.
+	// Workers is the number of threads that send and receive packets. If Workers is zero, there
+	// is one thread.
 	Workers int
 }
 

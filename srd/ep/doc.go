@@ -12,23 +12,25 @@
 // ends only the requests of that Handle, with StatusFlushed.
 //
 // Send queues a request. Each request gets exactly one Completion in the queue of
-// Endpoint.Sends. A quiet request that succeeds gets no Completion. Completion.Status says
-// whether the peer accepted the message into a posted receive. Messages arrive whole, at most
-// once, and in any order. A long message does not delay short messages. A dead peer does not
-// delay messages to other peers.
+// Endpoint.Sends. A request with SendOptions.Quiet that succeeds gets no Completion.
+// Completion.Status says whether the peer accepted the message into a posted receive. Messages
+// arrive whole, at most once, and in any order. A long message does not delay short messages. A
+// dead peer does not delay messages to other peers.
 //
 // PostReceive gives the endpoint a buffer for one message from any peer. The endpoint
 // reassembles the message in that buffer, so peers cannot make the program use other memory. If
-// a message finds no buffer, the endpoint refuses it. The sender then stops, and resumes after a
-// receive is posted. So no message is lost, unless the sender sets SendOptions.NotReady or a
-// deadline. Config.PeerReceives gives each peer a share of the buffers. Refused messages do not
-// delay writes, reads, or messages with immediate data.
+// no buffer is posted for a message, the endpoint refuses the message. The sender of a refused
+// message stops, and resumes after the receiver posts a buffer. So no message is lost, unless
+// the sender sets SendOptions.NotReady or a deadline. Config.PeerReceives gives each peer a
+// share of the buffers. Refused messages do not delay writes, reads, or messages with immediate
+// data.
 //
-// Register lets one peer access a buffer of the program. Write copies bytes into such a buffer,
-// and Read copies bytes from it. One write or read may have up to MaxMessage bytes. Writes and
-// reads need no posted receive and no work of the peer's program. The bytes of a request arrive
-// out of order, and its completion comes after all of them. The endpoint checks bounds and
-// rights before the first byte is copied. Region.Close ends the peer's access at any time.
+// Register lets one peer access a buffer of the program. Write copies bytes into a peer's
+// registered buffer, and Read copies bytes from it. One write or read may have up to MaxMessage
+// bytes. Writes and reads need no posted receive and no work of the peer's program. The bytes of
+// a request arrive out of order, and its completion comes after all of them. The endpoint checks
+// bounds and rights before the first byte is copied. Region.Close ends the peer's access at any
+// time.
 //
 // A Queue returns completions in batches. Queue.Poll neither waits nor allocates. Queue.Event
 // returns a channel for a select statement. Queue.Wait waits and then polls. After
@@ -71,8 +73,8 @@
 //	6  the sender's key was revoked
 //	7  there is no such region
 //
-// Each verdict but 2 ends the request. A responder answers after the whole message, after all of
-// its first 8,192 bytes, or after a piece of kind 3. A sender that gives up a begun message
-// sends a piece of kind 3. A sender that has just sent the first 8,192 bytes waits for the
-// answer instead. A sender has at most 1,024 unanswered requests.
+// Each verdict except 2 ends the request. A responder answers after the whole message, after all
+// of its first 8,192 bytes, or after a piece of kind 3. A sender that gives up a begun message
+// sends a piece of kind 3. A sender that has sent exactly the first 8,192 bytes sends no such
+// piece, and waits for the answer. A sender has at most 1,024 unanswered requests.
 package ep

@@ -18,7 +18,7 @@ import (
 // Endpoint holds a program's sockets and threads, its posted receives and its completion queues.
 // An Endpoint is safe for concurrent use.
 //
-// The lock order is: mu, a link's lock, and then one of the leaf locks of receives, regions,
+// Locks are taken in this order: mu, a link's lock, and then one leaf lock of receives, regions,
 // queues or tell.
 type Endpoint struct {
 	cfg    Config
@@ -63,7 +63,8 @@ type peer struct {
 
 func (p *peer) needed() bool { return p.allowed || len(p.handles) > 0 }
 
-// Open opens an endpoint. The peers in cfg.Allow may send to this endpoint.
+// Open opens the sockets of an endpoint and starts its threads. The peers in cfg.Allow may send
+// to this endpoint.
 func Open(cfg Config) (*Endpoint, error) {
 	cfg, err := cfg.settled()
 	if err != nil {
@@ -247,7 +248,7 @@ func (e *Endpoint) Handle(key PublicKey, addrs ...netip.AddrPort) (*Handle, erro
 	return h, nil
 }
 
-// peer returns the record of a public key. The caller holds mu.
+// peer returns the record of a public key. The caller holds Endpoint.mu.
 func (e *Endpoint) peer(key PublicKey) *peer {
 	p := e.peers[key]
 	if p == nil {
@@ -261,7 +262,7 @@ func (e *Endpoint) peer(key PublicKey) *peer {
 }
 
 // reach makes the peer's link if there is none, and sets the peer's possible addresses. The
-// caller of reach holds mu.
+// caller of reach holds Endpoint.mu.
 func (e *Endpoint) reach(key PublicKey, p *peer) {
 	if p.link == nil {
 		p.link = e.newLink(key, p.revoked, p.quota)
@@ -294,7 +295,8 @@ func (e *Endpoint) drop(h *Handle) {
 	e.forget(h.key, p)
 }
 
-// forget removes the record of a key without handles and rights. The caller holds mu.
+// forget removes the record of a key that has neither handles nor rights. The caller holds
+// Endpoint.mu.
 func (e *Endpoint) forget(key PublicKey, p *peer) {
 	if !p.needed() && !p.revoked {
 		delete(e.peers, key)
@@ -325,9 +327,9 @@ func (e *Endpoint) allow(key PublicKey) error {
 	return nil
 }
 
-// Revoke undoes Allow. The peer's session ends, with all requests in both directions. The peer
-// gets no more answers. If this end has handles to the peer, this end may still send. Messages
-// of the peer then get StatusBadDestination.
+// Revoke undoes Allow. Revoke ends the peer's session, with all requests in both directions.
+// After Revoke, the endpoint sends the peer no more answers. If this end has handles to the
+// peer, this end may still send, and the peer's messages complete with StatusBadDestination.
 func (e *Endpoint) Revoke(key PublicKey) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -352,7 +354,7 @@ func (e *Endpoint) renew(l *link) {
 }
 
 // replace ends the peer's link. If the peer still needs a link, a new link takes over the
-// requests that have not begun. The caller of replace holds mu.
+// requests that have not begun. The caller of replace holds Endpoint.mu.
 func (e *Endpoint) replace(key PublicKey, p *peer) {
 	waiting := e.detach(p.link, StatusReset)
 	p.link = nil
@@ -375,8 +377,8 @@ func (e *Endpoint) replace(key PublicKey, p *peer) {
 	p.link.kick()
 }
 
-// detach ends a link. It completes the requests that have begun, and returns the others. The
-// caller of detach holds mu.
+// detach ends a link. The requests that have begun complete with the status s. The other
+// requests are returned. The caller of detach holds Endpoint.mu.
 func (e *Endpoint) detach(l *link, s Status) []*request {
 	l.lock()
 	l.dead = true
@@ -393,8 +395,8 @@ func (e *Endpoint) detach(l *link, s Status) []*request {
 	return held
 }
 
-// Close ends the endpoint. All peers get a goodbye. All requests and receives complete with
-// StatusFlushed. Their completions can still be polled after Close.
+// Close ends the endpoint. Close sends a goodbye to all peers. All requests and receives
+// complete with StatusFlushed. Completions can still be polled after Close.
 func (e *Endpoint) Close() error {
 	e.mu.Lock()
 	if e.closed {

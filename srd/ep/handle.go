@@ -11,8 +11,8 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// Handle is an address handle: a destination of messages. A Handle is no connection. Closing a
-// Handle ends only its own requests, even if other handles lead to the same peer. A Handle is
+// Handle is an address handle: a destination of messages. A Handle is not a connection. Closing
+// a Handle ends only its own requests, even if other handles lead to the same peer. A Handle is
 // safe for concurrent use.
 type Handle struct {
 	ep    *Endpoint
@@ -35,8 +35,8 @@ func (h *Handle) Close() error {
 	return nil
 }
 
-// Push sends the messages that SendOptions.More has held back. Send pushes them before it waits.
-// Each call that fails pushes them, too.
+// Push sends the messages that SendOptions.More has held back. Send calls Push before it waits.
+// A send that fails also calls Push.
 func (h *Handle) Push() { h.link.Load().kick() }
 
 func (h *Handle) closed() bool {
@@ -56,11 +56,12 @@ type SendOptions struct {
 	// Timeout is how long after Send the message is worth sending, at most 71 minutes. If
 	// Timeout is 0, the message is worth sending as long as the peer responds.
 	Timeout time.Duration
-	// Deadline is the time until which the message is worth sending. If Timeout is set as well,
-	// the earlier of the two applies. The zero Deadline means none.
+	// Deadline is the time until which the message is worth sending. If Timeout and Deadline are
+	// both set, the earlier time applies. The zero Deadline means no deadline.
 	Deadline time.Time
 	// NotReady is how often the message is repeated after the peer refused it for lack of a
-	// posted receive. Zero means without a bound, and a negative value means never.
+	// posted receive. A NotReady of zero means no bound, and a negative NotReady means no
+	// repetition.
 	NotReady int
 	// Immediate is a number for the receiver's completion, sent if HasImmediate is true.
 	Immediate    uint32
@@ -71,8 +72,8 @@ type SendOptions struct {
 	Quiet bool
 	// More says that another message to the same peer follows at once. The endpoint may hold
 	// this message back, so that both leave in one train of packets. A program that sends many
-	// short messages sets More for all but the last message. It may instead call Handle.Push
-	// after the last message. A message sent alone costs a system call.
+	// short messages sets More for all but the last message. Alternatively, the program calls
+	// Handle.Push after the last message. A message sent alone costs a system call.
 	More bool
 }
 
@@ -106,7 +107,8 @@ func (o *SendOptions) until(now mono.Time) (t mono.Time, err error) {
 // Send queues a message for a handle's peer. Send copies data, so the caller may change data
 // afterwards. Send waits while the handle has SendDepth requests without a polled completion.
 // The errors of Send are ErrTooLarge, ErrDeadline, ErrClosed, and the error of ctx. The end of
-// ctx has no effect after the message is queued. The result of the request comes to Sends.
+// ctx has no effect after the message is queued. The completion of the request comes to the
+// queue of Sends.
 //
 // A goroutine that both sends and polls should use TrySend.
 func (e *Endpoint) Send(ctx context.Context, h *Handle, data []byte, o SendOptions) error {
@@ -116,7 +118,7 @@ func (e *Endpoint) Send(ctx context.Context, h *Handle, data []byte, o SendOptio
 	return e.submit(h, work{OpSend, data, Remote{}}, &o, nil)
 }
 
-// acquire waits for a slot.
+// acquire waits until the handle has a free slot for a request, and takes the slot.
 func (h *Handle) acquire(ctx context.Context) error {
 	if h.tryOrPush() {
 		return nil
@@ -131,8 +133,8 @@ func (h *Handle) acquire(ctx context.Context) error {
 	}
 }
 
-// tryOrPush takes a slot. Without a free slot, tryOrPush sends the messages held back, because
-// the program will next wait for completions.
+// tryOrPush takes a free slot of the handle. Without a free slot, tryOrPush sends the messages
+// held back, because the program will next wait for completions.
 func (h *Handle) tryOrPush() bool {
 	select {
 	case h.slots <- struct{}{}:
@@ -178,7 +180,7 @@ type work struct {
 	at   Remote
 }
 
-// submit queues a request. The caller has taken a slot for it.
+// submit queues a request, for which the caller has taken a slot.
 func (e *Endpoint) submit(h *Handle, w work, o *SendOptions, told chan Status) error {
 	r, err := e.request(h, w, o)
 	if err != nil {
@@ -264,7 +266,7 @@ func (e *Endpoint) finish(r *request, s Status) {
 	}
 }
 
-// addresses returns the addresses of all handles, each once.
+// addresses returns the addresses of all handles, without repetitions.
 func addresses(all map[*Handle]bool) (v []netip.AddrPort) {
 	for h := range all {
 		for _, a := range h.addrs {

@@ -6,7 +6,7 @@ import (
 	"github.com/srdtun/srdtun/srd"
 )
 
-// The kind of an immediate is one of these.
+// The low four bits of an immediate's first byte are one of these kinds.
 const (
 	kindPiece  = 1
 	kindAnswer = 2
@@ -24,7 +24,7 @@ const (
 	flagMask      = flagImmediate | flagSolicited | flagWrite
 )
 
-// header is the immediate of a message of the transport.
+// header has the fields of the immediate of one srd message.
 type header struct {
 	kind   byte
 	flags  byte
@@ -35,7 +35,7 @@ type header struct {
 	ready  int    // receives that an answer announces
 }
 
-// pieceMost is the largest piece whose size fits in a header.
+// pieceMost is the size in bytes of the largest piece that a header can describe.
 const pieceMost = 1<<16 - 1
 
 func (h *header) put(b *srd.Imm) {
@@ -52,8 +52,8 @@ func (h *header) put(b *srd.Imm) {
 	}
 }
 
-// prefix returns the number of a payload's bytes that hold a Remote. The eager pieces of a write
-// carry the Remote, because any of them may arrive first.
+// prefix returns the length of the Remote at the beginning of a payload, or zero. The eager
+// pieces of a write carry the Remote, because any of them may arrive first.
 func (h *header) prefix() int {
 	if h.kind == kindPiece && h.flags&flagWrite != 0 && h.at < EagerMost {
 		return remoteLen

@@ -8,11 +8,11 @@ import (
 )
 
 // incoming reassembles the requests of one peer in posted receives, and answers each request
-// once. An incoming is not safe for concurrent use.
+// once. The type incoming is not safe for concurrent use.
 //
-// The peer may be hostile. A peer can occupy memory only by parts, at most requestsMost, and by
-// answers, at most answersMost. Its messages reserve at most holdMost receives. A message
-// without progress loses its receive.
+// The peer may be hostile. A peer can occupy memory by at most requestsMost parts and at most
+// answersMost answers. The peer's messages reserve at most holdMost receives. A message without
+// progress loses its receive.
 type incoming struct {
 	from     sink
 	holdMost int // bound of the receives that incomplete messages of this peer reserve
@@ -58,7 +58,8 @@ type part struct {
 // eager returns the number of a message's bytes that are sent before a receive is reserved.
 func eager(total int) int { return min(total, EagerMost) }
 
-// add adds a piece or a rest. If no honest peer sends this piece, add returns false.
+// add handles a piece of a message, or the notice that the rest is missing. If the piece breaks
+// the protocol, add returns false.
 func (in *incoming) add(now mono.Time, h *header, data []byte, expired bool) bool {
 	var to *Remote
 	if n := h.prefix(); n > 0 && !expired {
@@ -149,7 +150,8 @@ func (in *incoming) reserve(now mono.Time, p *part, size int) (v verdict) {
 	return v
 }
 
-// read begins to serve a read. If no honest peer sends this read, read returns false.
+// read begins to serve a peer's read request. If the request breaks the protocol, read returns
+// false.
 func (in *incoming) read(h *header, data []byte) bool {
 	if in.parts[h.number] != nil || in.reads.open[h.number] != nil || in.answers.unheard() >= answersMost {
 		return false
@@ -161,8 +163,7 @@ func (in *incoming) read(h *header, data []byte) bool {
 	case region == nil:
 		in.answers.add(h.number, denied)
 	case len(in.reads.open) >= requestsMost:
-		// An honest peer has so many reads open if acknowledgements of replies are still in
-		// flight.
+		// An honest peer exceeds the bound only while acknowledgements of replies are in flight.
 		in.answers.add(h.number, notReady)
 	default:
 		in.reads.denied = in.deny
@@ -200,10 +201,10 @@ func (p *part) place(at int, data []byte) bool {
 	return true
 }
 
-// cover records which bytes of a message a piece covers. Pieces that follow each other cover the
-// message exactly. In their sum, all edges but the outer two cancel out. Without the secret
-// seed, a peer cannot make other edges cancel out. Without this check, a hole in a message could
-// show the program bytes of an older message.
+// cover records which bytes of a message a piece covers. If pieces cover a message exactly, all
+// edges in their sum cancel out except the outer two. Without the secret seed, a peer cannot
+// make other edges cancel out. Without the check in covered, a hole in a message could show the
+// program bytes of an older message.
 func (in *incoming) cover(p *part, h *header) {
 	if h.size < h.total {
 		p.edges += in.edge(h.at) - in.edge(h.at+h.size)
@@ -239,7 +240,7 @@ func (in *incoming) unreserve(p *part) {
 	}
 }
 
-// settle answers a request if enough of it has arrived.
+// settle answers a request if enough of the request has arrived.
 func (in *incoming) settle(number uint32, p *part) bool {
 	whole := p.seen == p.total
 	if !whole && (p.granted || p.ends || p.seen < eager(p.total)) {

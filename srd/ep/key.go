@@ -43,8 +43,8 @@ func (k *PublicKey) UnmarshalText(text []byte) (err error) {
 type PrivateKey struct {
 	_ [0]func() // == would compare pointers
 
-	// Package fmt calls no method of an unexported field. It follows one pointer, but never a
-	// second one.
+	// Package fmt calls no method of an unexported field. Package fmt follows one pointer, but
+	// never a second one.
 	key **[32]byte
 }
 

@@ -9,8 +9,8 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// assemblyMost is how long a message may make no progress before it loses its receive. Any
-// repair on a live path takes less time.
+// assemblyMost is how long a message may make no progress before it loses its receive. A repair
+// on a live path takes less than assemblyMost.
 const assemblyMost = 10 * time.Second
 
 // link holds the requests between an endpoint and one peer, in both directions, and their
@@ -25,7 +25,7 @@ type link struct {
 	quota  *quota      // nil: no bound
 	hungry bool        // the link is in receives.hungry, whose lock protects this field
 
-	// The carrier's lock protects these fields.
+	// The carrier's lock protects the following fields.
 	out      outgoing
 	in       incoming
 	dead     bool // another link has replaced this link
@@ -54,7 +54,7 @@ func (l *link) Pull(now mono.Time, most int) (srd.Message, bool) {
 	case l.in.answers.waiting() && most >= answerLen:
 		return l.in.answers.pull(most), true
 	}
-	// Requests and replies take turns.
+	// Requests and replies alternate.
 	if l.serve = !l.serve; l.serve {
 		if m, ok := l.in.reads.pull(most); ok {
 			return m, true
@@ -112,8 +112,8 @@ func (l *link) end(s Status) {
 // Restarted implements loop.App.
 func (l *link) Restarted(mono.Time) { l.begun() }
 
-// begun ends the requests that began in a session that has ended. The other requests continue in
-// the next session.
+// begun ends the requests that began in a session that has ended. Requests that have not begun
+// continue in the next session.
 func (l *link) begun() {
 	l.in.reset()
 	l.out.reset()
@@ -191,9 +191,9 @@ func (l *link) Deadline() mono.Time {
 	return at
 }
 
-// Flush implements loop.App. After the outlet, Flush lets the program run on this processor.
-// Without that, the worker would keep the processor even while it sleeps, and the program would
-// wait for another one.
+// Flush implements loop.App. After passing on data, Flush lets the program run on this
+// processor. Otherwise the worker would keep the processor even while it sleeps, and the program
+// would wait for another processor.
 func (l *link) Flush() bool {
 	did := l.outlet.Run(false, l.flush)
 	if l.ep.woken.Swap(false) {

@@ -11,20 +11,20 @@ import (
 )
 
 // notReadyFirst and notReadyLast bound how long a refused sender waits before it tries again on
-// its own. A responder announces a new receive. The timer serves responders that announce none,
-// and the caller's limit of refusals.
+// its own. A responder of this package announces new receives. The retry timer is for other
+// responders, and for the caller's limit of refusals.
 const (
 	notReadyFirst = time.Millisecond
 	notReadyLast  = 500 * time.Millisecond
 )
 
-// outgoing is the send queue to one peer. An outgoing is not safe for concurrent use.
+// outgoing is the send queue to one peer. The type outgoing is not safe for concurrent use.
 //
 // The eager part of a request is sent first. The rest of the request follows after the responder
 // has reserved a receive. A request stays open until the responder's last answer. After a
 // refusal the sender may begin one message for each announced receive, and two for each accepted
-// message. This limit ends when no message is refused any more. Reads, writes and messages with
-// immediate data have no such limit (see waiting).
+// message. The limit on a refused sender ends when no message is refused any more. Reads, writes
+// and messages with immediate data have no such limit (see waiting).
 type outgoing struct {
 	finish func(*request, Status) // reports a completion
 	refuse func()                 // counts a refusal
@@ -73,7 +73,7 @@ func (o *outgoing) credits() bool { return !o.limited || o.allow > 0 }
 // backlog reports whether pull would return a piece.
 func (o *outgoing) backlog() bool { return o.active.len() > 0 || o.mayBegin() }
 
-// pull returns the next piece, of at most most bytes. Begun and new requests alternate, so a
+// pull returns the next piece, with up to most bytes. Begun and new requests alternate, so a
 // long message delays no short message.
 func (o *outgoing) pull(now mono.Time, most int) (m srd.Message, ok bool) {
 	o.expire(now)
@@ -150,7 +150,7 @@ func (o *outgoing) cut(r *request, now mono.Time, most int) (m srd.Message) {
 	return m
 }
 
-// carve cuts a piece of at most most bytes.
+// carve cuts a piece with up to most bytes.
 func (o *outgoing) carve(r *request, h *header, m *srd.Message, most int) {
 	n := h.prefix()
 	if r.until == 0 {
@@ -164,7 +164,7 @@ func (o *outgoing) carve(r *request, h *header, m *srd.Message, most int) {
 	r.at += h.size
 }
 
-// reply handles a piece of the bytes that a read requested. If no honest peer sends this piece,
+// reply handles a piece of the bytes that a read requested. If the piece breaks the protocol,
 // reply returns false.
 func (o *outgoing) reply(h *header, data []byte) bool {
 	r := o.open[h.number]
@@ -194,7 +194,7 @@ func (o *outgoing) reply(h *header, data []byte) bool {
 	return true
 }
 
-// answer handles a message of answers. If one of the answers is impossible, answer returns
+// answer handles a message of answers. If one of the answers breaks the protocol, answer returns
 // false.
 func (o *outgoing) answer(now mono.Time, b []byte, ready int) bool {
 	for ; len(b) > 0; b = b[answerLen:] {
@@ -210,14 +210,14 @@ func (o *outgoing) answer(now mono.Time, b []byte, ready int) bool {
 	return true
 }
 
-// judge applies a verdict to a request. If no honest peer gives this verdict, judge returns
-// false.
+// judge applies a verdict to a request. If the verdict breaks the protocol, judge returns false.
 func (o *outgoing) judge(now mono.Time, r *request, v verdict) bool {
 	told := r.at == len(r.buf)                           // the peer has been sent every byte, or notice of it
 	asked := r.at == eager(len(r.buf)) && r.upto == r.at // the peer was asked to reserve a receive
 	switch {
 	case r.op == OpRead:
-		// Replies accept a read. After the first reply, only a final refusal can end the read.
+		// A read needs no verdict of acceptance, because the replies serve as the answer. After
+		// the first reply, only a final refusal can end the read.
 		if !told || v != denied && v != barred && (v != notReady || r.seen > 0) {
 			return false
 		}
@@ -276,7 +276,7 @@ func (o *outgoing) refused(now mono.Time, r *request) {
 	}
 }
 
-// relax notes an answer other than a refusal for lack of a receive.
+// relax loosens the sender's limit after an answer other than a refusal for lack of a receive.
 func (o *outgoing) relax() {
 	o.pause = 0
 	if o.limited {
@@ -286,7 +286,7 @@ func (o *outgoing) relax() {
 	}
 }
 
-// restrain notes a refusal for lack of a receive.
+// restrain limits the sender after a refusal for lack of a receive.
 func (o *outgoing) restrain(now mono.Time) {
 	o.limited, o.allow = true, 0
 	if o.again == 0 {
@@ -376,7 +376,7 @@ func (o *outgoing) resetTo(s Status) {
 	o.broken, o.limited, o.allow, o.pause, o.again = false, false, 0, 0, 0
 }
 
-// end completes all requests.
+// end completes all requests with the status s.
 func (o *outgoing) end(s Status) {
 	for _, r := range o.all(func(*request) bool { return true }) {
 		o.close(r)

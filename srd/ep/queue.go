@@ -15,8 +15,9 @@ const (
 	OpReceive
 	OpWrite
 	OpRead
-	// OpWritten comes to Receives: a peer has written to a region and sent immediate data. An
-	// OpWritten uses up a posted receive, but leaves its buffer unchanged.
+	// A completion with OpWritten, in the queue of Receives, means that a peer has written to a
+	// region and sent immediate data. OpWritten uses up a posted receive, but leaves the buffer
+	// of the receive unchanged.
 	OpWritten
 )
 
@@ -95,7 +96,7 @@ func free(v []Completion) {
 func (q *Queue) Event() <-chan struct{} { return q.q.Event() }
 
 // Solicited selects the completions that make an event. If only is true, solicited messages and
-// failures make events. If only is false, all completions do.
+// failures make events. If only is false, all completions make events.
 func (q *Queue) Solicited(only bool) {
 	q.solicited.Store(only)
 	if !only && q.len() > 0 {
@@ -111,7 +112,7 @@ func (q *Queue) Wait(ctx context.Context, v []Completion) (int, error) {
 	return n, err
 }
 
-// add appends a completion. The slot of a completion guarantees room for it.
+// add appends a completion. A completion's slot guarantees room for the completion.
 func (q *Queue) add(c Completion) {
 	q.q.Add(c)
 	if !q.solicited.Load() || c.Solicited || c.Status != StatusOK {

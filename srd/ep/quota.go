@@ -3,7 +3,7 @@ package ep
 import "sync"
 
 // quota counts one peer's messages that occupy receives or the program's memory. A quota
-// outlives the peer's sessions, so a new session does not help a peer. A quota is safe for
+// outlives the peer's sessions, so a peer gains nothing by a new session. A quota is safe for
 // concurrent use, and its lock is a leaf.
 type quota struct {
 	most int
@@ -26,7 +26,7 @@ func (q *quota) take(l *link) bool {
 	return true
 }
 
-// give removes a message from the count. It returns the link that the last refused take
+// give removes a message from the count. The result is the link that the last refused take
 // recorded, or nil.
 func (q *quota) give() (tell *link) {
 	q.mu.Lock()

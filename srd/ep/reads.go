@@ -56,7 +56,8 @@ func (s *replies) add(number uint32, region *Region, from uint64, total int) {
 	s.active.push(r)
 }
 
-// pull returns the next piece. Replies alternate, so a long reply delays no short reply.
+// pull returns the next piece of a reply. Replies alternate, so a long reply delays no short
+// reply.
 func (s *replies) pull(most int) (m srd.Message, ok bool) {
 	for s.active.len() > 0 {
 		r := s.active.pop()
@@ -92,8 +93,8 @@ func (p *replyPiece) Done(st srd.Status) {
 }
 
 // settle ends a reply without pieces in the transport. After the region was closed, the reader
-// gets its verdict only when the transport holds no more pieces. So no piece follows the
-// verdict.
+// gets its verdict only when the transport holds no more pieces of the reply. So no piece
+// follows the verdict.
 func (r *reply) settle() {
 	if r.pieces > 0 || !r.revoked && r.at < r.total || r.of.open[r.number] != r {
 		return

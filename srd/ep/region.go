@@ -53,12 +53,12 @@ type Region struct {
 }
 
 // Register lets one peer access buf. The peer needs the region's key, and the program must send
-// the key to the peer. The key is a random number of 64 bits, and only this peer can use it. So
-// nobody reaches the memory by a guess, and no other peer reaches it with the key. The errors of
-// Register are ErrClosed, handshake.ErrSpelling, and an error for an invalid access.
+// the key to the peer. The key is a random number of 64 bits, so nobody can guess it. Only this
+// peer can use the key. The errors of Register are ErrClosed, handshake.ErrSpelling, and an
+// error for an invalid access.
 //
 // The peer's bytes arrive in any order and at any time. The program should read buf only after a
-// completion, its own or a message of the peer.
+// completion of its own or a message of the peer.
 func (e *Endpoint) Register(peer PublicKey, buf []byte, access Access) (*Region, error) {
 	if err := handshake.CheckPublic(handshake.PublicKey(peer)); err != nil {
 		return nil, err

@@ -2,12 +2,12 @@ package ep
 
 import "context"
 
-// Write copies data to a position in a region of a handle's peer. Write uses no receive of the
-// peer. The peer's program gets a completion only if the write has immediate data (see
-// OpWritten). Write waits and fails like Send, and the completion of the write comes to Sends.
-// The status is StatusRemoteInvalid if the peer has no such region for this endpoint, or if data
-// does not fit in the region. In both cases nothing is written. After another failure a part of
-// data may have been written.
+// Write copies data to a position in a region of a handle's peer. A write without immediate data
+// uses no receive of the peer. The peer's program gets a completion only if the write has
+// immediate data (see OpWritten). Write waits and fails like Send, and the completion of the
+// write comes to Sends. The status is StatusRemoteInvalid if the peer has no such region for
+// this endpoint, or if data does not fit in the region. A write to a missing or too short region
+// writes nothing. After another failure a part of data may have been written.
 func (e *Endpoint) Write(ctx context.Context, h *Handle, to Remote, data []byte, o SendOptions) error {
 	if err := h.acquire(ctx); err != nil {
 		return err

@@ -37,7 +37,7 @@ type request struct {
 	pieces   int  // pieces that the transport holds
 	complete bool
 
-	// Only a read uses these fields.
+	// Only a read uses the following fields.
 	total int
 	seen  int    // bytes that have arrived
 	edges uint64 // see incoming.cover
@@ -123,8 +123,8 @@ func (r *request) prefixed(piece []byte) []byte {
 	return r.heads[at:]
 }
 
-// class returns the class of pieces sent now. The class says how long their repair is
-// worthwhile.
+// class returns the transport's class for pieces sent now. A class says how long the repair of a
+// lost piece is worthwhile.
 func (r *request) class(now mono.Time) srd.Class {
 	if r.until == 0 || r.op == OpRead {
 		return srd.Reliable
@@ -135,7 +135,8 @@ func (r *request) class(now mono.Time) srd.Class {
 // sendable reports whether Pull can send a piece of r.
 func (r *request) sendable() bool {
 	if r.over {
-		// After the whole eager part, the peer's answer decides whether the peer needs a rest.
+		// After the whole eager part was sent, the peer's answer decides whether the peer needs
+		// notice of the missing rest.
 		return r.at < len(r.buf) && r.at > 0 && (r.at < eager(len(r.buf)) || r.upto == len(r.buf))
 	}
 	return r.at < r.upto

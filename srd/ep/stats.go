@@ -58,7 +58,7 @@ func (e *Endpoint) Stats() (v Stats) {
 }
 
 // HandleStats describes the connection to a handle's peer: session, window, counters, paths. All
-// handles to a peer share this connection.
+// handles to one peer share one connection.
 type HandleStats struct {
 	Connected     bool          // there is a session
 	RTT           time.Duration // smoothed, over all paths; 0: unknown

@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// Calls return these errors.
+// Methods of this package return these errors.
 var (
 	// ErrClosed means that the endpoint or the handle is closed.
 	ErrClosed = errors.New("ep: closed")
@@ -18,7 +18,7 @@ var (
 	ErrDeadline = errors.New("ep: the deadline has passed")
 )
 
-// Status is the result of a work request. Each status but StatusOK is an error.
+// Status is the result of a work request. Each status except StatusOK is an error.
 type Status uint8
 
 // Only StatusOK says that the message arrived. After StatusReset, StatusTimedOut,
@@ -33,8 +33,8 @@ const (
 	// the caller allows.
 	StatusNotReady
 	// StatusRemoteInvalid: the message is longer than the peer's posted receive, or the peer has
-	// no such region for this endpoint. The status also follows if the peer breaks the rules of
-	// this package.
+	// no such region for this endpoint. A peer that breaks the rules of this package also causes
+	// StatusRemoteInvalid.
 	StatusRemoteInvalid
 	// StatusUnresponsive: the peer was silent for Config.Unresponsive.
 	StatusUnresponsive

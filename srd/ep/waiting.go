@@ -4,7 +4,7 @@ import "slices"
 
 // waiting holds the requests that have not begun. A message without immediate data needs a
 // receive of the peer, so it depends on credits. Reads and writes need no credits. Messages with
-// immediate data need none either, because a peer with Config.PeerReceives always has receives
+// immediate data need no credits, because a peer with Config.PeerReceives always has receives
 // for them. A waiting value is not safe for concurrent use.
 type waiting struct {
 	bound fifo[*request] // requests that need credits
@@ -34,11 +34,12 @@ func (w *waiting) len() int { return w.bound.len() + w.free.len() }
 
 func (w *waiting) all() []*request { return slices.Concat(w.free.rest(), w.bound.rest()) }
 
-// may reports whether a request may begin, with or without credits.
+// may reports whether a request may begin. The parameter credits is true if requests that need
+// credits may begin.
 func (w *waiting) may(credits bool) bool { return w.free.len() > 0 || credits && w.bound.len() > 0 }
 
-// pop returns the next request that may begin. Call pop only if may returns true. Requests of
-// both kinds alternate.
+// pop returns the next request that may begin. Call pop only if may returns true. Requests that
+// need credits alternate with requests that need none.
 func (w *waiting) pop(credits bool) *request {
 	w.turn = !w.turn
 	if w.free.len() > 0 && (w.turn || !credits || w.bound.len() == 0) {

@@ -20,7 +20,8 @@ type Attempt struct {
 	offers     Offers
 
 	// The fields ephemeral, header and hello are the inputs of the initiation. A bad response
-	// spoils the Noise state. Method begin rebuilds the state from these inputs.
+	// spoils the Noise state. Method begin rebuilds the Noise state from the inputs of the
+	// initiation.
 	ephemeral PrivateKey
 	header    []byte
 	hello     []byte
@@ -29,12 +30,12 @@ type Attempt struct {
 	consumed bool
 }
 
-// Initiate starts a handshake with remote and returns the initiation to send, InitiationSize
-// bytes. The initiation has mac1 and, if stamp has a cookie, mac2. Responses carry localIndex as
-// receiver index. The caller draws localIndex at random, and no other attempt or session may use
-// it. If h.Token is set from Stamper.Token, the hello has no timestamp. For a peer to which
-// nothing was sent before, stamp may be nil. Initiate returns ErrRemoteKey, ErrSpelling, or the
-// errors of rng.
+// Initiate starts a handshake with remote and returns the initiation to send, which has
+// InitiationSize bytes. The initiation has mac1 and, if stamp has a cookie, mac2. Responses
+// carry localIndex as receiver index. The caller draws localIndex at random, and no other
+// attempt or session may use it. If h.Token is set from Stamper.Token, the hello has no
+// timestamp. For a peer to which nothing was sent before, stamp may be nil. Initiate returns
+// ErrRemoteKey, ErrSpelling, or the errors of rng.
 func (id *Identity) Initiate(rng io.Reader, remote PublicKey, psk PSK, localIndex uint32, h Hello, stamp *Stamper) (*Attempt, []byte, error) {
 	if err := CheckPublic(remote); err != nil {
 		return nil, nil, err
@@ -62,8 +63,8 @@ func (id *Identity) Initiate(rng io.Reader, remote PublicKey, psk PSK, localInde
 }
 
 // begin builds the Noise state that waits for the response, and appends the initiation's Noise
-// message to out. The ephemeral key is the same each time, so the state and the message are the
-// same each time.
+// message to out. Each call uses the same ephemeral key, and so makes the same state and
+// message.
 func (a *Attempt) begin(out []byte) ([]byte, error) {
 	p := party{
 		initiator: true,
@@ -88,10 +89,10 @@ func (a *Attempt) begin(out []byte) ([]byte, error) {
 // LocalIndex returns the receiver index that responses to this attempt carry.
 func (a *Attempt) LocalIndex() uint32 { return a.localIndex }
 
-// Consume finishes the handshake with the response msg. It succeeds at most once. After a
-// success Consume returns ErrConsumed, and the attempt's secrets are deleted. After any other
-// error (ErrMalformed, ErrIndex, ErrAuth, ErrCipher) the attempt is unchanged. The reason is
-// that anyone can send a response that does not open.
+// Consume finishes the handshake with the response msg. Consume succeeds at most once. After a
+// success, the attempt's secrets are deleted, and Consume returns ErrConsumed. After any other
+// error (ErrMalformed, ErrIndex, ErrAuth, ErrCipher) the attempt is unchanged. Otherwise anyone
+// could end an attempt with a response that does not open.
 func (a *Attempt) Consume(msg []byte) (Result, error) {
 	switch {
 	case a.consumed:

@@ -58,8 +58,8 @@ func (c *Checker) CheckMAC2(now mono.Time, msg []byte, source netip.AddrPort) bo
 }
 
 // CheckToken reports whether the token proves that the hello of in is fresh. The package comment
-// explains the proof. The initiation msg brought in from source. The caller passes the result to
-// Replay.Accept, which also needs the value that CheckToken writes into in.Hello.
+// explains the proof. The hello came in the initiation msg from source. The caller passes the
+// result to Replay.Accept, which also needs the value that CheckToken writes into in.Hello.
 func (c *Checker) CheckToken(now mono.Time, in *Incoming, msg []byte, source netip.AddrPort) bool {
 	in.Hello.secret = 0
 	if in.Hello.Token == ([macSize]byte{}) || !c.CheckMAC2(now, msg, source) {
@@ -75,10 +75,10 @@ func (c *Checker) CheckToken(now mono.Time, in *Incoming, msg []byte, source net
 
 // CookieReply returns the answer to msg, an initiation or response that passed CheckMAC1. The
 // answer has CookieSize bytes and the cookie for source. Only a host that saw msg and has our
-// public key can open the answer. There are two cases for a cookie reply: this host is under
-// load and msg lacks a valid mac2, or Replay refused the hello in msg. The caller limits the
-// rate of cookie replies. If msg is of another type, or if the source of randomness fails,
-// CookieReply returns nil.
+// public key can open the answer. The caller sends the answer if this host is under load and msg
+// lacks a valid mac2, or if Replay refused the hello in msg. The caller limits the rate of
+// cookie replies. If msg is of another type, or if the source of randomness fails, CookieReply
+// returns nil.
 func (c *Checker) CookieReply(rng io.Reader, now mono.Time, msg []byte, source netip.AddrPort) []byte {
 	if !stamped(msg) || !c.renew(now) {
 		return nil
@@ -105,8 +105,8 @@ func (c *Checker) secretLives(now mono.Time) bool {
 	return c.hasSecret && now.Sub(c.born) < cookieLife
 }
 
-// renew draws a new secret if the current one is too old. CookieReply calls renew, and the
-// checks do not. So a responder that is idle or without load draws no secret.
+// renew draws a new secret if the current one is too old. Only CookieReply calls renew. So a
+// responder that is idle or without load draws no secret.
 func (c *Checker) renew(now mono.Time) bool {
 	if c.secretLives(now) {
 		return true

@@ -12,7 +12,8 @@ import (
 // on the wire.
 type Cipher uint8
 
-// Version 2 has these ciphers. Each cipher has a 12-byte nonce and a 16-byte tag.
+// Version 2 of the protocol has three ciphers. Each cipher has a 12-byte nonce and a 16-byte
+// tag.
 const (
 	AES256GCM        Cipher = 1
 	ChaCha20Poly1305 Cipher = 2
@@ -67,8 +68,7 @@ func newGCM(key []byte) (cipher.AEAD, error) {
 	return cipher.NewGCM(block)
 }
 
-// Offers is a set of ciphers: bit c-1 stands for cipher c. Bits of ciphers that this version
-// does not have are ignored.
+// Offers is a set of ciphers: bit c-1 stands for cipher c. Bits of unknown ciphers are ignored.
 type Offers uint8
 
 // OffersOf returns the set of the given ciphers.
@@ -85,7 +85,7 @@ func OffersOf(ciphers ...Cipher) Offers {
 // Has reports whether the set o contains c.
 func (o Offers) Has(c Cipher) bool { return c.valid() && o&(1<<(c-1)) != 0 }
 
-// Choose returns the preferred cipher of both sets: AES-256-GCM, then AES-128-GCM, then
+// Choose returns the first cipher that both sets have, in the order AES-256-GCM, AES-128-GCM,
 // ChaCha20-Poly1305. A host without AES in hardware does not offer AES, so a common cipher is
 // fast on both hosts. If the sets have no common cipher, Choose returns false.
 func Choose(mine, theirs Offers) (Cipher, bool) {

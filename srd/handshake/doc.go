@@ -1,11 +1,10 @@
 // Package handshake agrees on the keys of one epoch between two peers. The handshake is
 // Noise_IKpsk2_25519_ChaChaPoly_BLAKE2s, guarded by the two MACs and the cookies of WireGuard
-// (Donenfeld, "WireGuard: Next Generation Kernel Network Tunnel", sections 5.3, 5.4.4 and
-// 5.4.7).
+// (Donenfeld, NDSS 2017, sections 5.3, 5.4.4 and 5.4.7).
 //
-// The package is pure. Time and randomness are arguments. The package starts no goroutines. No
-// type is safe for concurrent use, so the caller holds a lock. A peer's attempts run under that
-// peer's lock.
+// The package is pure: time and randomness are arguments, and the package starts no goroutines.
+// No type is safe for concurrent use, so the caller holds a lock. A peer's attempts run under
+// that peer's lock.
 //
 // # Wire
 //
@@ -69,8 +68,8 @@
 // # Keys
 //
 // Noise's Split yields one secret for each direction. HKDF expands each secret. The first 32
-// bytes of the result are the direction's AEAD key. The next 12 bytes are the IV that is XORed
-// into nonces:
+// bytes of HKDF's output are the direction's AEAD key, and the next 12 bytes are the IV that is
+// XORed into nonces:
 //
 //	HKDF-BLAKE2s(secret, salt = handshake hash, info = "srdtun v2 data" | cipher | direction)
 //
@@ -82,16 +81,16 @@
 // The caller must ensure three properties. First, a key has exactly one packet counter per path
 // slot, and a slot is not reused while the key lives. Second, a Result becomes one session and
 // is not copied into another session. Third, the responder must not send data under the new keys
-// before a packet of the initiator has opened under these keys. Until then there is no proof
+// before a packet of the initiator has opened under these keys. Such a packet is the first proof
 // that the initiator has the keys.
 //
 // # Replay and wrong clocks
 //
 // An attacker can record the first message of Noise IK and replay it. Each replay would replace
 // the responder's handshake state. WireGuard therefore requires a timestamp that is later than
-// all earlier ones. This rule locks out a peer whose clock went back, such as a restored virtual
-// machine, or a board without a battery. So in srdtun a hello contains either a timestamp or a
-// token, never both. A token is computed as
+// all earlier ones. WireGuard's rule locks out a peer whose clock went back, such as a restored
+// virtual machine, or a board without a battery. So in srdtun a hello contains either a
+// timestamp or a token, never both. The following formula gives the token:
 //
 //	MAC(MAC(cookie, "srdtun token"), e)      cookie = MAC(secret, source)
 //
@@ -104,25 +103,22 @@
 //     private static key of the initiator or of the responder. Nobody else can put a new token
 //     into an old initiation.
 //  3. An initiation made before the secret was drawn holds a token that is independent of
-//     the secret. Such a token passes with probability 2^-128. So the peer itself made any
-//     initiation that passes, within the life of the secret, with the cookie for that source.
-//     It does not matter who delivered the initiation.
+//     the secret, and passes with probability 2^-128. So the peer itself made any initiation
+//     that passes, within the life of the secret, with the cookie for that source. The
+//     initiation may have been delivered by anyone.
 //  4. Within the life of one secret Replay remembers every accepted token, so the same
 //     initiation passes once. The memory is bounded: after tokensPerSecret tokens, token hellos
 //     are refused until the next secret.
 //
-// The highest accepted timestamp of a peer never decreases. If a token lowered this timestamp,
-// every recorded initiation between the new and the old time would be acceptable again without a
-// token. A peer with a slow clock uses a token at each handshake, and needs one more round trip
-// for each handshake.
-// recorded initiation between the new and the old time would be acceptable again without a
-// token. A peer with a slow clock uses a token at each handshake, and needs one more round
-// trip for it.
+// The highest accepted timestamp of a peer never decreases. If a token lowered the accepted
+// timestamp, every recorded initiation between the new and the old time would be acceptable
+// again without a token. A peer with a slow clock uses a token at each handshake, and needs one
+// more round trip for each handshake.
 //
 // A sender can get a cookie even if the responder is not under load. If an initiation opens but
 // has a stale timestamp, the responder answers with CookieReply, at a limited rate. The sender
-// soon makes one more attempt in parallel with the current one. For the next 120 s, the token of
-// that attempt is nonzero:
+// soon makes one more attempt in parallel with the current one. For the next 120 s, the stamper
+// returns a nonzero token:
 //
 //	h.Token = stamper.Token(now)
 //
@@ -131,13 +127,14 @@
 // responder that has restarted.
 //
 // A cookie belongs to the address and port to which it was delivered. If copies of one
-// initiation go on many paths, only those from that address and port are accepted. So the
-// attempt with the token uses only that path, which has just carried a round trip.
+// initiation go on many paths, only the copies from the cookie's address and port are accepted.
+// So the attempt with the token uses only the path of the cookie reply, which has just carried a
+// round trip.
 //
 // An attacker who sees our packets and has the responder's public key can forge cookie replies,
-// as in WireGuard. So a sender only stores the cookie. The attempt that the reply answers
-// continues until its own timeout, with its timestamp and on all of its paths. At most one more
-// attempt runs in parallel.
+// as in WireGuard. So a sender stores the cookie and changes nothing else. The attempt that the
+// reply answers continues until its own timeout, with its timestamp and on all of its paths. At
+// most one more attempt runs in parallel.
 //
 // A responder that restarts has lost the timestamps, again as in WireGuard. So the responder
 // accepts a recorded initiation once more. The attacker cannot use the response. The attacker

@@ -8,8 +8,8 @@ var (
 	// ErrMalformed means that the length, version, type or reserved bytes are wrong for the
 	// call.
 	ErrMalformed = errors.New("handshake: malformed packet")
-	// ErrIndex means that a response belongs to another attempt. It also means that the sender
-	// index in clear differs from the sealed sender index.
+	// ErrIndex means that a response belongs to another attempt. ErrIndex also means that the
+	// clear and the sealed sender index of a response differ.
 	ErrIndex = errors.New("handshake: wrong index")
 	// ErrAuth means that the Noise message does not open. The reason may be a wrong static or
 	// preshared key, a changed message, or a Diffie-Hellman result of all zeros.

@@ -14,8 +14,8 @@ type Hello struct {
 	Incarnation uint64
 	// Offers is the set of ciphers that the sender accepts.
 	Offers Offers
-	// Protocol is the sender's protocol above the transport. Zero stands for the packets of a
-	// tunnel. The caller decides whether two protocols match.
+	// Protocol is the sender's protocol above the transport. A Protocol of zero stands for the
+	// packets of a tunnel. The caller decides whether two protocols match.
 	Protocol uint32
 	// Features are the sender's abilities in addition to the first form of version 2, one bit
 	// each, for the layer above. A receiver ignores unknown bits. A peer without such features
@@ -39,7 +39,7 @@ func (h *Hello) appendTo(b []byte) []byte {
 }
 
 // parseHello parses the wire form of a hello; b has helloSize bytes. A hello with both a
-// timestamp and a token gives ErrHello. Such a hello could be accepted by its timestamp and
+// timestamp and a token gives ErrHello. A hello with both could be accepted by its timestamp and
 // replayed by its token, or the reverse.
 func parseHello(b []byte) (Hello, error) {
 	var h Hello

@@ -11,8 +11,8 @@ import (
 // PublicKey is an X25519 public key.
 type PublicKey = [32]byte
 
-// CheckPublic returns ErrSpelling if the bytes of k are a number not below 2^255-19. Such a key
-// would be a second name of the same peer.
+// CheckPublic returns ErrSpelling if the bytes of k are a number not below 2^255-19. A key of
+// that form would be a second name of the same peer.
 func CheckPublic(k PublicKey) error {
 	if !keytext.Reduced(&k) {
 		return ErrSpelling
@@ -23,7 +23,7 @@ func CheckPublic(k PublicKey) error {
 // PrivateKey is an X25519 private key, clamped or not.
 type PrivateKey = [32]byte
 
-// PSK is a preshared key. All zeros stand for no key.
+// PSK is a preshared key. A PSK of all zeros means no preshared key.
 type PSK = [32]byte
 
 // Identity is the static key pair of this host.

@@ -9,8 +9,8 @@ import (
 )
 
 // Incoming is the responder's side of one handshake: an initiation that opened, and at most one
-// response to it. An initiation that opens proves who made it, but not when. So call
-// Replay.Accept before Respond.
+// response to it. An initiation that opens proves its sender, but not the time at which it was
+// made. So call Replay.Accept before Respond.
 type Incoming struct {
 	Remote      PublicKey // the initiator's static key, authenticated
 	Hello       Hello
@@ -25,12 +25,12 @@ type Incoming struct {
 	ephemeral PublicKey
 }
 
-// lateRandom is the randomness of a Noise state. The state is made before the caller provides
-// the randomness.
+// lateRandom is the randomness of a Noise state that is made before the caller provides
+// randomness.
 type lateRandom struct{ io.Reader }
 
-// Receive opens the initiation msg, and keeps no reference to msg. It returns ErrMalformed,
-// ErrAuth (also for a static key that CheckPublic refuses), or ErrHello.
+// Receive opens the initiation msg, and keeps no reference to msg. Receive returns ErrMalformed,
+// ErrAuth or ErrHello. ErrAuth also stands for a static key that CheckPublic refuses.
 func (id *Identity) Receive(msg []byte) (*Incoming, error) {
 	if Kind(msg) != TypeInitiation {
 		return nil, ErrMalformed
@@ -64,8 +64,8 @@ func (id *Identity) Receive(msg []byte) (*Incoming, error) {
 	}, nil
 }
 
-// Respond accepts the handshake. It returns the result and the response to send, ResponseSize
-// bytes. The cipher is prefer(allowed, the initiator's offers); nil stands for Choose. Copies of
+// Respond accepts the handshake. The response to send has ResponseSize bytes. The cipher is the
+// result of prefer for allowed and the initiator's offers. A nil prefer means Choose. Copies of
 // one response may be sent on many paths. Only the first call of Respond can succeed. Later
 // calls return ErrConsumed. The other errors of Respond are ErrCipher and the errors of rng.
 func (in *Incoming) Respond(rng io.Reader, psk PSK, localIndex uint32, incarnation uint64, allowed Offers,

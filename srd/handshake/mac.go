@@ -11,8 +11,8 @@ import (
 	"golang.org/x/crypto/chacha20poly1305"
 )
 
-// The labels separate the keys made from a public key from those made from a cookie. They differ
-// from WireGuard's labels, because both protocols may use the same static key.
+// The labels separate the keys made from a public key from those made from a cookie. The labels
+// differ from WireGuard's, because both protocols may use the same static key.
 const (
 	mac1Label   = "srdtun mac1"
 	cookieLabel = "srdtun cookie"
@@ -77,7 +77,7 @@ func parts(msg []byte) (body1, mac1, body2, mac2 []byte) {
 	return msg[:at1], msg[at1:at2], msg[:at2], msg[at2:]
 }
 
-// MAC1 returns the first MAC of an initiation or response, which identifies it.
+// MAC1 returns the first MAC of an initiation or response. This MAC identifies the packet.
 func MAC1(msg []byte) [macSize]byte {
 	_, mac1, _, _ := parts(msg)
 	return [macSize]byte(mac1)

@@ -19,7 +19,7 @@ const pskPlacement = 2
 var suite = noise.NewCipherSuite(noise.DH25519, noise.CipherChaChaPoly, noise.HashBLAKE2s)
 
 // party is one side of a Noise_IKpsk2_25519_ChaChaPoly_BLAKE2s handshake. The initiator has
-// remote and psk from the start. The responder learns both later.
+// remote and psk from the start. The responder gets remote and psk later.
 type party struct {
 	initiator bool
 	prologue  []byte

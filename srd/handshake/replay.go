@@ -46,8 +46,8 @@ func (r *Replay) acceptToken(h Hello) bool {
 
 // NeedsCookie reports whether h, just refused by Accept, deserves a CookieReply, because its
 // sender may have a wrong clock or an old cookie. A copy of an accepted hello deserves no
-// CookieReply. When one initiation comes over many paths, all packets but the first are such
-// copies.
+// CookieReply. When one initiation comes over many paths, all packets except the first are
+// copies of an accepted hello.
 func (r *Replay) NeedsCookie(h Hello) bool {
 	if h.Token != ([macSize]byte{}) {
 		return !slices.Contains(r.used, h.Token)

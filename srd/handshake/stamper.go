@@ -9,7 +9,7 @@ import (
 )
 
 // Stamper adds the MACs to the packets for one remote public key. A Stamper keeps the last
-// cookie from that host.
+// cookie from the remote host.
 type Stamper struct {
 	remote PublicKey
 	mac1   *mac
@@ -40,8 +40,8 @@ func NewStamper(remote PublicKey) *Stamper {
 }
 
 // ConsumeCookie takes the cookie from the cookie reply msg. A reply opens only if it answers one
-// of the last stamped packets. If two of these packets have the reply's index, the newest
-// counts. The errors are ErrMalformed and ErrCookie.
+// of the last stamped packets. If two stamped packets have the reply's index, the newer packet
+// counts. ConsumeCookie returns ErrMalformed or ErrCookie.
 func (s *Stamper) ConsumeCookie(now mono.Time, msg []byte) error {
 	if Kind(msg) != TypeCookie {
 		return ErrMalformed
@@ -77,8 +77,8 @@ func (s *Stamper) Expire(now mono.Time) {
 	}
 }
 
-// Token returns the value of Hello.Token for the next Initiate. Without a fresh cookie the value
-// is zero, and the hello contains its timestamp. Token calls Expire.
+// Token returns the value of Hello.Token for the next Initiate. Without a fresh cookie, Token
+// returns zero, and the hello contains its timestamp. Token calls Expire.
 func (s *Stamper) Token(now mono.Time) [16]byte {
 	s.Expire(now)
 	if !s.hasCookie {

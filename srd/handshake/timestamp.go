@@ -9,8 +9,8 @@ import (
 // TimestampSize is the length of a timestamp in bytes.
 const TimestampSize = 12
 
-// tai64Epoch is the label of 1970-01-01 00:00:10 TAI, the Unix epoch (D. J. Bernstein, "TAI64,
-// TAI64N, and TAI64NA").
+// tai64Epoch is the label of 1970-01-01 00:00:10 TAI, the Unix epoch (Bernstein, "TAI64, TAI64N,
+// and TAI64NA").
 const tai64Epoch = 1<<62 + 10
 
 // Timestamp is a TAI64N label without leap seconds: eight bytes of seconds and four of

@@ -27,8 +27,8 @@ const (
 	helloSize  = TimestampSize + macSize + 8 + 1 + protoSize + 1 + spareSize
 	answerSize = 8 + 1 + indexSize + protoSize + 1 + spareSize
 
-	// A Noise initiation has e, sealed s and sealed payload. A Noise response has e and sealed
-	// payload.
+	// The Noise message of an initiation has the ephemeral key e, the sealed static key s and
+	// the sealed payload. The Noise message of a response has e and the sealed payload.
 	initiationNoiseSize = keySize + keySize + tagSize + helloSize + tagSize
 	responseNoiseSize   = keySize + answerSize + tagSize
 
@@ -46,8 +46,8 @@ const (
 	CookieSize     = cookieSealedAt + macSize + tagSize
 )
 
-// With an answer longer than its question, this host would amplify traffic towards a forged
-// source address. In that case these lines would not compile.
+// These lines do not compile if an answer is longer than the packet that it answers. A longer
+// answer would amplify traffic towards a forged source address.
 const (
 	_ uint = InitiationSize - ResponseSize
 	_ uint = ResponseSize - CookieSize
@@ -55,7 +55,7 @@ const (
 
 // Kind returns TypeInitiation, TypeResponse or TypeCookie if msg has that type's version, length
 // and zero reserved bytes. Otherwise Kind returns 0, also for data packets, which do not belong
-// to this package. The other functions do not check lengths.
+// to this package. Other functions of this package do not check lengths.
 func Kind(msg []byte) int {
 	if len(msg) < headerSize || msg[0]>>4 != Version || msg[1]|msg[2]|msg[3] != 0 {
 		return 0
@@ -69,8 +69,8 @@ func Kind(msg []byte) int {
 	return 0
 }
 
-// HasCookie reports whether an initiation or response has a mac2, which is zero without a
-// cookie.
+// HasCookie reports whether the mac2 of an initiation or response is set. Without a cookie, mac2
+// is zero.
 func HasCookie(msg []byte) bool {
 	return len(msg) >= macSize && [macSize]byte(msg[len(msg)-macSize:]) != [macSize]byte{}
 }
@@ -86,8 +86,8 @@ func SenderIndex(msg []byte) (uint32, bool) {
 }
 
 // ReceiverIndex returns the receiver index of a response or cookie reply, and false for any
-// other packet. The index belongs to an attempt of this host. In a cookie reply to a response,
-// the index belongs to a responder's session.
+// other packet. The index usually belongs to an attempt of this host. In a cookie reply to a
+// response, the index belongs to a responder's session.
 func ReceiverIndex(msg []byte) (uint32, bool) {
 	switch Kind(msg) {
 	case TypeResponse:

@@ -26,8 +26,8 @@ type arrivals struct {
 // leftOutKept bounds the skipped packet numbers stored for a slot.
 const leftOutKept = 8
 
-// Packet records a packet. The network must keep order and lose no packets. A missing number
-// then means that the sender skipped the number on purpose.
+// Packet records a packet. On a network without reordering and loss, a missing number means that
+// the sender skipped the number on purpose.
 func (b *Book) Packet(h *Header, size int) {
 	b.Packets++
 	b.Bytes += size

@@ -27,7 +27,7 @@ const (
 	MetricLen = wire.MetricLen
 )
 
-// Frames is the plaintext of a packet. Each method appends a frame to it.
+// Frames is the plaintext of a packet. Each method except Pad appends a frame.
 type Frames []byte
 
 // Message appends a message with its 32-bit number, immediate and payload.
@@ -45,7 +45,7 @@ func (f Frames) Ack(firstMissing uint64, limit uint32, records []Record, words [
 	return wire.AppendAck(f, firstMissing, limit, records, words)
 }
 
-// Challenge appends a challenge.
+// Challenge appends a path challenge with the secret s.
 func (f Frames) Challenge(s Secret) Frames { return wire.AppendSecret(f, wire.KindChallenge, &s) }
 
 // Response appends the response to a challenge.

@@ -40,8 +40,8 @@ func (p *Peer) Restart() {
 	p.attempt = nil
 }
 
-// Call returns an initiation, with mac2 if the peer has a cookie. The previous attempt is
-// dropped.
+// Call returns an initiation, with mac2 if the peer has a cookie. Call drops the previous
+// attempt.
 func (p *Peer) Call(now mono.Time, at handshake.Timestamp) []byte {
 	p.stamp.Expire(now)
 	h := handshake.Hello{Timestamp: at, Incarnation: p.Incarnation, Offers: p.Offers}

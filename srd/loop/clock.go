@@ -14,16 +14,16 @@ const (
 	// clockEvery is the interval between checks for a suspension of the machine. A check makes a
 	// system call and costs ten times as much as reading the monotonic clock.
 	clockEvery = 100 * time.Millisecond
-	// clockLeast is the shortest suspension that counts. The two clocks are read one after the
-	// other, so they differ a little even without a suspension.
+	// clockLeast is the shortest suspension that counts. The boot clock and the monotonic clock
+	// are read one after the other, so they differ a little even without a suspension.
 	clockLeast = 10 * time.Millisecond
-	// clockFirst is a clock's first time. It is not zero, because zero means "no time".
+	// clockFirst is a clock's first time. clockFirst is not zero, because zero means "no time".
 	clockFirst = mono.Time(1)
 )
 
 // clock is monotonic and, unlike Go's monotonic clock, counts suspended time. The peers' clocks
-// run on during a suspension of this host, and keys must not live longer because of it. After a
-// suspension the clock may lag for clockEvery.
+// run on while this host is suspended. So a suspension must not prolong the life of keys. After
+// a suspension the clock may lag for clockEvery.
 type clock struct {
 	start  time.Time
 	boot   func() int64 // nanoseconds of CLOCK_BOOTTIME

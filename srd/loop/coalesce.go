@@ -14,8 +14,8 @@ const (
 	// program that alternates requests and answers stays far below this load, however fast the
 	// program is.
 	coalesceLeast = 16 << 10
-	// coalesceEnough is the average number of bytes in a round above which no wait is needed.
-	// The value is half a long burst.
+	// coalesceEnough, half a long burst, is the average number of bytes in a round above which
+	// no wait is needed.
 	coalesceEnough = 32 << 10
 	// coalesceFor is the length of the wait. The kernel adds its timer slack of 50 us. A link of
 	// 100 Mbit/s takes 120 us for one packet.

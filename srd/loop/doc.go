@@ -7,10 +7,10 @@
 //     ready input once.
 //  2. Find the keys by the receiver index, under a read lock. Check cheaply for replays
 //     under the peer's lock. Open the packets without a lock.
-//  3. Under the peer's lock: Handle the packets and Deliver the new messages.
+//  3. Handle the packets and Deliver the new messages, under the peer's lock.
 //  4. Serve the shelves of peers that used up their turns (turns.go).
-//  5. Once for each touched peer: Flush delivered data, send due packets
-//     (acknowledgements, retransmissions, data), set the timer.
+//  5. Flush delivered data, send due packets (acknowledgements, retransmissions, data), and
+//     set the timer, once for each touched peer.
 //
 // A train is a burst of packets for one path. A thread holds the peer's lock while it builds a
 // train, and no lock while it seals and sends the train. So several threads can seal and send

@@ -15,32 +15,32 @@ const (
 	// floodSpan is the time over which strangers' packets are counted during a flood.
 	floodSpan = 250 * time.Millisecond
 	// floodMost is the number of initiations that a socket accepts in a span: 4,000 a second.
-	// Initiations come one by one. In a virtual machine, a single packet costs a wake-up and
-	// three system calls: 12 to 25 us. So 4,000 initiations a second take up to a tenth of a
-	// processor.
+	// Initiations arrive one by one, not in trains. In a virtual machine, a single packet costs
+	// a wake-up and three system calls: 12 to 25 us. So 4,000 initiations a second take up to a
+	// tenth of a processor.
 	//
-	// If all peers of a hub send initiations at once, each of its sockets gets fewer than that.
-	// If 100,000 initiations a second arrive, one in 32 passes. A peer sends eight copies of an
-	// initiation. At least one copy passes in two of nine attempts. The reply contains a cookie,
-	// and all initiations with that cookie pass.
+	// If all peers of a hub send initiations at once, each of its sockets gets fewer than 4,000
+	// a second. If 100,000 initiations a second arrive, one in 32 passes. A peer sends eight
+	// copies of an initiation. At least one of the eight copies passes in two of nine attempts.
+	// The reply to an initiation contains a cookie, and all initiations with that cookie pass.
 	//
-	// Besides, floodMost other packets in merged trains are accepted in a span. Below that
-	// number the kernel's filter does not judge trains.
+	// In addition, a socket accepts floodMost other packets in merged trains in a span. Below
+	// floodMost packets, the kernel's filter does not judge trains.
 	floodMost = 1000
 	// thinnest bounds the share of dropped packets: at least one in thinnest packets passes.
 	thinnest = 1 << 12
 	// floodPause is a wait after a round with only strangers' packets, during a flood. The
-	// worker waits only if no peer had work for floodQuiet. The next round then takes several of
-	// the packets at once, which halves their cost on an idle host. A peer's first packet waits
-	// at most floodPause longer.
+	// worker waits only if no peer had work for floodQuiet. After the wait, a round takes
+	// several of the packets at once, which halves their cost on an idle host. A peer's first
+	// packet waits at most floodPause longer.
 	floodPause = time.Millisecond
 	floodQuiet = 10 * time.Millisecond
 )
 
 // floods limits the packets that the kernel's filter cannot distinguish from peers' packets. If
 // a socket gets too many such packets, floods makes the kernel drop a part of them. Handling all
-// of them would take the time that peers with sessions need. The kernel drops nothing at other
-// sockets, and no packets of sessions.
+// strangers' packets would take the time that peers with sessions need. The kernel drops no
+// packets of sessions, and no packets at other sockets.
 type floods struct {
 	bank   *udp.Bank
 	of     []flood // one for each socket
@@ -98,8 +98,8 @@ func (f *floods) watch(ctx context.Context) {
 	}
 }
 
-// adapt sets every socket's shares according to the packets that passed since the last call. It
-// reports whether all packets pass at all sockets.
+// adapt sets every socket's shares according to the packets that passed since the last call. The
+// result is true if all packets pass at all sockets.
 func (f *floods) adapt() (calm bool) {
 	span := max(time.Since(f.looked), time.Millisecond)
 	f.looked = time.Now()
@@ -128,8 +128,8 @@ func thin(came, share uint32, span time.Duration) uint32 {
 	for offered > float64(next)*floodMost && next < thinnest {
 		next *= 2
 	}
-	// The rate of passing packets at most doubles. So an attacker who pauses cannot begin
-	// without limits each time.
+	// The rate of passing packets at most doubles. So an attacker who pauses does not begin
+	// again without a limit.
 	return max(next, share/2)
 }
 
@@ -142,8 +142,8 @@ func (w *worker) stranger(t srd.Tuple, b []byte, train bool) {
 		w.none(t.Sock, 1, train)
 		return
 	case handshake.TypeInitiation:
-		// Senders with a cookie have a separate counter. So they do not compete with senders
-		// without a cookie.
+		// Senders with a cookie have a separate counter, so that they do not compete with
+		// senders without a cookie.
 		f := w.loop.floods
 		n := &f.of[t.Sock].initiations
 		if handshake.HasCookie(b) {

@@ -9,8 +9,8 @@ import (
 )
 
 // trainAge is the age above which a train is dropped. Even a busy machine keeps a thread from
-// its processor for a much shorter time. So a train of that age was built before the process was
-// stopped. Most applications have repeated their requests since then.
+// its processor for a much shorter time. So a train older than trainAge was built before a stop
+// of the process. Most applications have repeated their requests since the stop.
 const trainAge = 2 * time.Second
 
 // outgoing is a train that is being sealed and sent.
@@ -24,7 +24,7 @@ type outgoing struct {
 
 // lane sends the trains of one socket in the order in which they were built, whichever threads
 // seal them. The other end would take packets that overtake each other on a path for loss. A
-// thread does not wait for another thread's train. It leaves its own sealed train for the other
+// thread does not wait for another thread's train, but leaves its own sealed train for the other
 // thread to send.
 type lane struct {
 	built uint64 // number of trains so far; the peer's lock guards it
@@ -37,7 +37,7 @@ type lane struct {
 }
 
 // laneLimit bounds the trains that wait in a lane to a few for each possible worker. A thread
-// with one more train waits until there is room. Without this bound, the threads would fill all
+// with one more train waits until there is room. Without laneLimit, the threads would fill all
 // memory with trains while one thread is stopped in a send.
 const laneLimit = 16
 

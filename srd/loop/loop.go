@@ -30,8 +30,9 @@ type App interface {
 	// of Advance.
 	Advance(now mono.Time)
 	Deadline() mono.Time
-	// Flush passes on the data that Deliver and Advance have prepared. It reports whether there
-	// was any data. Several goroutines call Flush at once, without the peer's lock (see Outlet).
+	// Flush passes on the data that Deliver and Advance have prepared. Flush reports whether
+	// there was any data. Several goroutines call Flush at once, without the peer's lock (see
+	// Outlet).
 	Flush() bool
 }
 
@@ -40,7 +41,7 @@ type App interface {
 type Input interface {
 	// FD returns a descriptor that is readable while there is data.
 	FD() int
-	// Serve reads a bounded amount of data without waiting. It calls touch for each peer to
+	// Serve reads a bounded amount of data without waiting. Serve calls touch for each peer to
 	// which it gave work. The argument urgent is true for data so small that a program may be
 	// waiting for the answer. An error ends the loop, and Serve is not called again.
 	Serve(touch func(p *Peer, urgent bool)) error
@@ -169,7 +170,7 @@ func (l *Loop) Indexes() srd.Indexes { return &l.table }
 // Addresses returns the registry of peers' addresses for srd.Config.
 func (l *Loop) Addresses() srd.Addresses { return book{&l.table} }
 
-// Run serves until ctx ends or an input fails. It returns when all workers have stopped.
+// Run serves until ctx ends or an input fails. Run returns when all workers have stopped.
 func (l *Loop) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -226,14 +227,14 @@ func (l *Loop) Remove(p *Peer) {
 }
 
 // Leave notifies a peer that the session ends. The connection still receives the packets that
-// the peer sent before the notification arrived. The next process answers the peer's handshakes.
-// Call Remove after Leave.
+// the peer sent before the notification arrived. The next process of this host answers the
+// peer's handshakes. Call Remove after Leave.
 func (l *Loop) Leave(p *Peer) {
 	l.part(p, func() { p.left = true }, (*srd.Conn).Farewell)
 }
 
 // part removes a connection from the endpoint and sends the closing packet that bye makes. A
-// second call sends no second packet. The peer is locked while note runs.
+// second call of part sends no packet. The peer is locked while note runs.
 func (l *Loop) part(p *Peer, note func(), bye func(*srd.Conn, mono.Time, *srd.Train) bool) {
 	l.endLock.Lock()
 	l.endpoint.Remove(p.conn)

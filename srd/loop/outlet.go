@@ -6,7 +6,7 @@ import (
 )
 
 // Outlet passes on data that is ready, by one goroutine at a time. A second goroutine does not
-// wait, but requests one more round of the first (flat combining: Hendler et al., SPAA 2010).
+// wait, but requests one more round of the first (flat combining, Hendler et al., SPAA 2010).
 // The first goroutine also has its own peers to serve. So after roundsMost rounds the next
 // goroutine waits and takes over. The zero value of an Outlet is ready for use.
 type Outlet struct {
@@ -21,7 +21,8 @@ type Outlet struct {
 const roundsMost = 4
 
 // Run calls f to pass on all data, or makes the goroutine at work call its own f once more. If
-// full is true, Run always calls f itself. Run returns true if one of its own calls of f did.
+// full is true, Run always calls f itself. Run returns true if one of its own calls of f
+// returned true.
 func (o *Outlet) Run(full bool, f func() bool) (did bool) {
 	o.want.Store(true)
 	for n := int32(1); o.want.Load(); n++ {

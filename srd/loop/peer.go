@@ -48,7 +48,7 @@ func (p *Peer) Lock() mono.Time { p.mu.Lock(); return p.loop.Now() }
 // Unlock unlocks the connection after Lock.
 func (p *Peer) Unlock() { p.mu.Unlock() }
 
-// Conn returns the connection. Call Lock before you use the result.
+// Conn returns the connection. Call Lock before you use the connection.
 func (p *Peer) Conn() *srd.Conn { return p.conn }
 
 // Recall stops trains that were built and not sent, if their path was closed. Call Recall after
@@ -86,8 +86,8 @@ func (p *Peer) Carried() Carried {
 // Kick sends all data that may be sent now, and sets the timer for the rest.
 func (p *Peer) Kick() { p.send(math.MaxInt) }
 
-// send sends up to most trains and sets the timer for the rest. It returns the number of trains,
-// and whether more trains could be sent at once.
+// send sends up to most trains and sets the timer for the rest. The results are the number of
+// sent trains, and whether more trains could be sent at once.
 func (p *Peer) send(most int) (sent int, more bool) {
 	for ; sent < most; sent++ {
 		o := p.loop.outs.Get().(*outgoing)
@@ -159,8 +159,8 @@ func (l *Loop) withholds(from srd.Uplink, packets int) bool {
 	return true
 }
 
-// arm sets the timer for the earliest deadline. The peer stays locked during both steps, so that
-// an older deadline cannot replace a newer one.
+// arm sets the timer for the earliest deadline. The peer stays locked while the deadline is
+// computed and set, so that an older deadline cannot replace a newer one.
 func (p *Peer) arm(now mono.Time) { p.worker.timers.set(now, p, p.deadline(now)) }
 
 func (p *Peer) deadline(now mono.Time) mono.Time {

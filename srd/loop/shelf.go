@@ -5,8 +5,8 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// shelfBytes bounds the bytes of one peer's backlog at one worker. So many bytes hold eight of
-// the longest trains, or some 350 single packets.
+// shelfBytes bounds the bytes of one peer's backlog at one worker. A shelf of that size holds
+// eight of the longest trains, or some 350 single packets.
 const shelfBytes = 512 << 10
 
 // shelf is one peer's backlog: a queue of datagrams whose bytes are stored in a ring. The zero

@@ -8,15 +8,15 @@ import (
 )
 
 // slice is a worker's scheduler slice in nanoseconds, the smallest that Linux accepts. The slice
-// bounds how long a worker keeps a processor from threads that it has woken. It also bounds how
-// long a woken worker waits for a processor. A worker under load never sleeps. Without a short
-// slice, threads that wait for the worker's data would wait 1.4 to 3 ms longer. The worker's
-// share of the processor stays the same (Stoica and Abdel-Wahab, 1995, "Earliest eligible
-// virtual deadline first"; custom slices since Linux 6.12).
+// bounds how long a worker keeps a processor from threads that it has woken. The slice also
+// bounds how long a woken worker waits for a processor. A worker under load never sleeps.
+// Without a short slice, threads that wait for the worker's data would wait 1.4 to 3 ms longer.
+// The worker's share of the processor stays the same (Stoica and Abdel-Wahab, 1995, "Earliest
+// eligible virtual deadline first"; custom slices since Linux 6.12).
 const slice = 100_000
 
 // shortSlices sets the slice of all threads of the process. Later threads inherit the slice. All
-// threads need it, because Go chooses the thread on which a worker runs.
+// threads need the short slice, because Go chooses the thread on which a worker runs.
 func shortSlices(nanoseconds uint64) {
 	tasks, err := os.ReadDir("/proc/self/task")
 	if err != nil {

@@ -13,21 +13,21 @@ const (
 	// most 500 ppm (RFC 5905, section 11.3).
 	stepLeast = 100 * time.Microsecond
 	slewMost  = 1e-3
-	// For the time stepDoubt after a step, receive stamps are ignored. A packet waits at most
-	// that long in a socket, so no older stamp is used.
+	// For the time stepDoubt after a step, receive stamps are ignored. A stamp older than
+	// stepDoubt is never used, because no packet waits longer in a socket.
 	stepDoubt = time.Second
 	// readAgain is how often both clocks are read again when one of them seems to have jumped.
-	// If a worker lost its processor between the two readings, repeated readings show no jump. A
-	// real step remains. A busy host sees such a false jump a few times a second.
+	// If a worker lost its processor between the two readings, repeated readings show no jump,
+	// but they still show a real step. On a busy host, false jumps occur a few times a second.
 	readAgain = 3
 )
 
 // wallClock converts the kernel's receive stamps to the transport's clock. The wall clock of the
-// stamps may be set at any time, but the transport's clock cannot. Both clocks are read
-// together. So the stamp's age by the wall clock gives its time by the transport's clock. If the
-// difference of the two clocks jumps, the wall clock was set. For some time it is then unknown
-// whether a stamp was made before the step. The zero value of a wallClock is ready for use. A
-// wallClock is safe for concurrent use.
+// stamps may be set at any time, but the transport's clock cannot. The wall clock and the
+// transport's clock are read together. So the stamp's age by the wall clock gives its time by
+// the transport's clock. If the difference of the two clocks jumps, the wall clock was set.
+// After a step, it is unknown for some time whether a stamp was made before the step. The zero
+// value of a wallClock is ready for use. A wallClock is safe for concurrent use.
 type wallClock struct {
 	apart atomic.Int64 // wall clock less monotonic clock at the last look
 	at    atomic.Int64 // last look, by the monotonic clock; 0: never

@@ -18,8 +18,8 @@ type timers struct {
 }
 
 // set sets the deadline of p to at. For an earlier deadline, set moves the worker's timer at
-// once. To a later time, set moves the timer only shortly before the timer goes off. So most
-// changes of a deadline need no system call.
+// once. For a later deadline, set moves the timer only shortly before the timer goes off. So
+// most changes of a deadline need no system call.
 func (t *timers) set(now mono.Time, p *Peer, at mono.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

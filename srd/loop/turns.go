@@ -11,14 +11,14 @@ import (
 // more packets than the worker can handle, or by packets that take long. All other peers would
 // wait behind this peer, and the kernel would drop their packets too.
 //
-// So a peer has a share of time in a round. Its packets beyond that share go to the peer's own
+// So a peer has a share of time in a round. Packets beyond the peer's share go to the peer's own
 // shelf, a backlog, while the worker empties the sockets for the others. At the end of the round
-// the worker serves the shelves, peer by peer (deficit round robin by time: Shreedhar and
+// the worker serves the shelves, peer by peer (deficit round robin by time, Shreedhar and
 // Varghese, SIGCOMM 1995). If a shelf is full, only that peer's packets are dropped. With a
 // single peer no time is measured.
 const (
-	// turnTime is a peer's time in a round, and again at the end of the round. The roundPackets
-	// packets of an honest peer take that long, so they hardly ever reach a shelf.
+	// turnTime is a peer's time in a round, and again at the end of the round. An honest peer's
+	// roundPackets packets take about turnTime, so they hardly ever reach a shelf.
 	turnTime = 400 * time.Microsecond
 	// turnsMost bounds the time for shelves in a round, because the sockets' buffers must not
 	// fill up in that time.
@@ -32,7 +32,7 @@ const (
 	keepRounds = 10_000
 )
 
-// turn is a worker's record of one peer.
+// turn records the time that one peer has used at a worker.
 type turn struct {
 	round uint64 // round of spent
 	spent time.Duration
@@ -51,7 +51,7 @@ func (t *turn) charge(round uint64, d time.Duration) {
 	t.spent += d
 }
 
-// turns is a worker's record of its peers.
+// turns holds a worker's current round, and its peers with packets on shelves.
 type turns struct {
 	round   uint64
 	since   mono.Time // start of the current datagram; 0: not measured
@@ -98,8 +98,8 @@ func (t *turns) clear(s *shelf) {
 	*s = shelf{items: s.items[:0]}
 }
 
-// shelved puts a datagram on its peer's shelf if that peer has used its time. It reports whether
-// it put the datagram there.
+// shelved puts a datagram on its peer's shelf if that peer has used its time. The result is true
+// if the datagram went to the shelf, or was dropped because the shelf was full.
 func (w *worker) shelved(t srd.Tuple, b []byte, size, packets int, ecn srd.ECN, at mono.Time) bool {
 	index, ok := srd.DataIndex(b[:min(size, len(b))])
 	if !ok {

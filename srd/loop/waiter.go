@@ -15,8 +15,8 @@ import (
 // restAfter bounds a sleep in the kernel that Go's scheduler does not see. If Go's monitor
 // thread is awake, it ends such a sleep after 10 ms, to make the goroutine yield. A sleep in
 // Go's poller needs another thread twice: for its start and its end. A hundred senders to one
-// host get a packet every 25 ms each. A bound below 25 ms would make each of these packets cost
-// those two threads.
+// host get a packet every 25 ms each. With a bound below 25 ms, each of these packets would need
+// another thread twice.
 const restAfter = 40 * time.Millisecond
 
 // waiter is an epoll descriptor for one goroutine that sleeps and wakes often.
@@ -27,17 +27,16 @@ const restAfter = 40 * time.Millisecond
 // for at least a millisecond, whether to take the processor away again. With a few daemons on
 // two processors these checks took an eighth of all processor time in bursts. Each wake-up of
 // the monitor also delayed other threads. So the waiter does not announce short sleeps to the
-// scheduler. A signal ends such a sleep, so a garbage collection does not wait for it.
+// scheduler. A signal ends a short sleep, so a garbage collection does not wait for it.
 //
 // A goroutine in a short sleep occupies one of Go's processors (GOMAXPROCS). All other
 // goroutines need at least one more processor. If the process has no more processors than
 // waiters of all loops, the waiters announce all sleeps to the scheduler.
 //
-// Long sleeps use Go's own poller. The end of a sleep there does not wake the monitor, unlike
-// the end of a system call. The poller watches gate, an epoll descriptor that contains the
-// waiter's own epoll descriptor. During a long sleep gate watches for input. At other times gate
-// watches for no event, because otherwise Go's poller would wake for each packet.
-// watches for no event, because otherwise Go's poller would wake for each packet.
+// Long sleeps use Go's own poller. The end of a sleep in the poller does not wake the monitor,
+// unlike the end of a system call. The poller watches gate, an epoll descriptor that contains
+// the waiter's own epoll descriptor. During a long sleep gate watches for input. At other times
+// gate watches for no event, because otherwise Go's poller would wake for each packet.
 type waiter struct {
 	epoll   int
 	gate    *os.File

@@ -26,17 +26,17 @@ const (
 	// long trains. The worker then reads and sends the answers to these packets.
 	roundPackets = 128
 	// urgentTrains is the largest number of trains to one peer in a round while a program may be
-	// waiting for an answer. At other times the bound is bulkTrains. The kernel takes some 70 us
-	// for a long train, and a small packet waits as long. Eight trains in a row save a tenth of
-	// a bulk transfer's processor time. The number of sockets is a further bound, because the
-	// far end reads one train a round from each socket. On one socket, eight trains in a row
-	// cost a third of the rate.
+	// waiting for an answer. At other times bulkTrains is the largest number of trains. The
+	// kernel takes some 70 us for a long train, and a small packet waits as long. Eight trains
+	// in a row save a tenth of a bulk transfer's processor time. The number of sockets is a
+	// further bound, because the far end reads one train a round from each socket. On one
+	// socket, eight trains in a row cost a third of the rate.
 	urgentTrains = 1
 	bulkTrains   = 8
 )
 
-// catchUpPackets exceeds the number of trains or single packets in a full socket buffer. Each
-// of them takes at least a page of the 8 MB.
+// catchUpPackets exceeds the number of trains or single packets in a full socket buffer of 8 MB,
+// each of which takes at least a page.
 const catchUpPackets = 1 << 12
 
 // urgentLast is how long an urgent packet has an effect. Within a data centre, a program that
@@ -44,12 +44,12 @@ const catchUpPackets = 1 << 12
 const urgentLast = 20 * time.Millisecond
 
 // worker is one goroutine that serves its share of the sockets, of the inputs, and of the peers'
-// timers. It is a single goroutine, because passing a train to another thread costs more than
-// handling the train. The worker sleeps in a waiter. Its timer is a timerfd, because Go's own
-// timers round up to a millisecond when idle.
+// timers. A worker is a single goroutine, because passing a train to another thread costs more
+// than handling the train. The worker sleeps in a waiter. The worker's timer is a timerfd,
+// because Go's own timers round up to a millisecond when idle.
 //
-// The goroutine is not locked to its thread. With such a lock, each wake-up from Go's poller
-// would need another thread.
+// The goroutine is not locked to its thread. If the goroutine were locked to a thread, each
+// wake-up from Go's poller would need another thread.
 type worker struct {
 	loop   *Loop
 	bit    uint32 // in Peer.touched
@@ -173,7 +173,7 @@ func (w *worker) close() {
 func (w *worker) stop() {
 	var b [8]byte
 	binary.NativeEndian.PutUint64(b[:], 1)
-	// The write fails only if the counter is full. In that case the worker wakes anyway.
+	// The write fails only if the counter is full, and then the worker wakes anyway.
 	_, _ = unix.Write(w.event, b[:])
 }
 
@@ -267,7 +267,7 @@ func (w *worker) waited(d time.Duration) {
 }
 
 // arrived returns the time of the kernel's stamp on a packet received just now, or 0 if that
-// time is unknown. It also records how long the packet waited.
+// time is unknown. arrived also records how long the packet waited.
 func (w *worker) arrived(stamp int64) mono.Time {
 	at, waited := w.loop.clock.arrived(stamp)
 	if at != 0 && !w.stale {
@@ -276,7 +276,7 @@ func (w *worker) arrived(stamp int64) mono.Time {
 	return at
 }
 
-// given is the function touch of Input.Serve: an input gave work to p.
+// given is the function touch of Input.Serve. An input calls it after giving work to p.
 func (w *worker) given(p *Peer, urgent bool) {
 	if urgent {
 		w.urgent = w.loop.Now()
@@ -292,7 +292,7 @@ func (w *worker) trains(now mono.Time) int {
 	return min(bulkTrains, w.sockets)
 }
 
-// touch marks p for finish.
+// touch marks peer p for the next call of finish.
 func (w *worker) touch(p *Peer) {
 	w.useful = true
 	if p.touched.Or(w.bit)&w.bit == 0 {
@@ -310,7 +310,7 @@ func (w *worker) finish() error {
 		flushed = p.app.Flush() || flushed
 	}
 	// Applications often answer data at once, for example by a TCP acknowledgement. An answer
-	// sent now carries our own acknowledgement.
+	// that is sent in this round carries our own acknowledgement.
 	if flushed {
 		for _, in := range w.inputs {
 			if err := in.Serve(w.mark); err != nil {
@@ -359,8 +359,8 @@ func (w *worker) catchUp() {
 }
 
 // drain reads one train from a socket, or a few packets that were not merged into one. A socket
-// with more packets is ready again in the next round. Packets that go to shelves do not count,
-// up to a bound.
+// with more packets is ready again in the next round. Up to a bound, packets that go to shelves
+// do not count.
 func (w *worker) drain(fd int, sock uint16) {
 	shelved := 0
 	for n := 0; n < socketPackets && shelved < shelfLoops*socketPackets; {
@@ -376,7 +376,7 @@ func (w *worker) drain(fd int, sock uint16) {
 }
 
 // readMost returns how many datagrams to take from a socket at once. The result is ReadMost if
-// the last packets came one by one. Otherwise the result is one, because a train ends the
+// the last packets came one by one. After a train, the result is one, because a train ends the
 // socket's part of the round.
 func (w *worker) readMost(sock uint16) int {
 	if w.singles[sock] < socketPackets {
@@ -411,8 +411,8 @@ func (w *worker) receive(fd int, sock uint16, most int) (c came) {
 	return c
 }
 
-// accept handles a datagram. It returns the number of packets in the datagram, 0 for an empty
-// datagram. It also returns whether the datagram went to a shelf.
+// accept handles a datagram. The results are the number of packets in the datagram, 0 for an
+// empty datagram, and whether the datagram went to a shelf.
 func (w *worker) accept(d *udp.Datagram, sock uint16) (packets int, later bool) {
 	w.turns.since = 0
 	if w.loop.table.several.Load() {
@@ -439,7 +439,7 @@ func (w *worker) accept(d *udp.Datagram, sock uint16) (packets int, later bool) 
 	n := (len(d.Data) + size - 1) / size
 	w.did.packets.Add(uint64(n))
 	// Packets that waited while the process was stopped are handled at once, because a shelf
-	// does not keep this fact.
+	// does not record that they waited.
 	at := w.arrived(d.Stamp)
 	if w.turns.since != 0 && !w.stale && w.shelved(t, d.Data, size, n, d.ECN, at) {
 		return n, true
@@ -527,8 +527,8 @@ func (w *worker) next(now mono.Time, c *srd.Conn) (ok bool) {
 	return ok
 }
 
-// decrypt opens the packets in b that may be new, into w.packets. It takes the lock only if a
-// packet number is not above all numbers seen before.
+// decrypt opens the packets in b that may be new, into w.packets. decrypt takes the peer's lock
+// only if a packet number is not above all numbers seen before.
 func (w *worker) decrypt(p *Peer, k *srd.RecvKeys, t srd.Tuple, b []byte, size int, ecn srd.ECN, at mono.Time) int {
 	var old [len(w.packets)]bool
 	for c := b; len(c) > 0; c = c[min(size, len(c)):] {

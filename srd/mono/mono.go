@@ -9,9 +9,9 @@ import "time"
 // zero value means "no time".
 type Time int64
 
-// Granularity is the timer accuracy of an ordinary process. Timers of such a process may be late
-// by that much. The process itself may wait as long for a processor. RFC 9002 section 6.1.2 has
-// the same value. Hardware timers are more accurate.
+// Granularity is the timer accuracy of an ordinary process. Timers of an ordinary process may be
+// late by one Granularity, and the process may wait as long for a processor. RFC 9002 section
+// 6.1.2 has the same value. Hardware timers are more accurate.
 const Granularity = time.Millisecond
 
 // Never is a deadline that is never reached.

@@ -15,7 +15,7 @@ const (
 	// package srd/loop.
 	frames = 256
 	// defaultUnexpected is the depth of common network adapters' match queues. With the longest
-	// frames, so many messages take 2 MiB for each peer.
+	// frames, 256 messages take 2 MiB for each peer.
 	defaultUnexpected = 256
 	unexpectedMost    = 1 << 16
 	// defaultSendDepth and defaultReceiveDepth have the same values as in package ep.
@@ -41,12 +41,13 @@ type Config struct {
 	// without a polled completion. Endpoint.ReceiveDepth bounds the receives that are posted, or
 	// completed and not polled. Endpoint.PeerReceives has no effect.
 	Endpoint ep.Config
-	// Unexpected bounds the messages of one peer that arrived before their receives. Zero means
-	// 256 messages. Further messages of the peer wait at their sender.
+	// Unexpected bounds the messages of one peer that arrived before their receives. If
+	// Unexpected is zero, the bound is 256 messages. Further messages of the peer wait at their
+	// sender.
 	Unexpected int
 	// Eager is the longest message in bytes that is sent at once. The receiver of a longer
-	// message reads its bytes after a receive matches. Zero means the payload of one frame, some
-	// 8 KiB.
+	// message reads its bytes after a receive matches. If Eager is zero, that length is the
+	// payload of one frame, some 8 KiB.
 	Eager int
 }
 

@@ -80,10 +80,10 @@
 //	3 1  the offer is unknown here
 //	4 0  is the offer still known?
 //
-// The frame 5 0 has an epoch after the two bytes. It announces that ordered messages with
-// numbers below the immediate data will not be sent any more.
+// The frame 5 0 has an epoch after the two bytes. Frame 5 0 announces that ordered messages with
+// numbers below its immediate data will not be sent any more.
 //
 // A process draws a random epoch for each peer. A message has a result after the peer accepted
 // it or after it failed. The receiver does not wait for numbers below the lowest number without
-// a result. All numbers are less than 256 above that lowest number.
+// a result. All message numbers are less than 256 above the lowest number without a result.
 package msg

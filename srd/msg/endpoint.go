@@ -42,8 +42,8 @@ type Endpoint struct {
 	started []*ep.Handle // handles with requests that wait for unlock
 }
 
-// unlock unlocks mu. Before that, unlock sends all requests begun under the lock, so that they
-// leave in one train.
+// unlock sends all requests begun under the lock, so that they leave in one train, and then
+// unlocks mu.
 func (m *Endpoint) unlock() {
 	for _, h := range m.started {
 		h.Push()
@@ -52,7 +52,7 @@ func (m *Endpoint) unlock() {
 	m.mu.Unlock()
 }
 
-// hold notes that a handle has requests for unlock to send. The caller holds the lock.
+// hold notes that a handle has requests for unlock to send. The caller holds Endpoint.mu.
 func (m *Endpoint) hold(h *ep.Handle) {
 	if !slices.Contains(m.started, h) {
 		m.started = append(m.started, h)
@@ -137,7 +137,7 @@ func (m *Endpoint) Handle(key ep.PublicKey, addrs ...netip.AddrPort) (*Handle, e
 	return &Handle{of: m, pair: m.pair(key), below: below, slots: make(chan struct{}, m.cfg.Endpoint.SendDepth), gone: make(chan struct{})}, nil
 }
 
-// pair returns the record of a peer. The caller holds the lock.
+// pair returns the record of a peer. The caller holds Endpoint.mu.
 func (m *Endpoint) pair(key ep.PublicKey) *pair {
 	p := m.pairs[key]
 	if p == nil {
@@ -149,8 +149,8 @@ func (m *Endpoint) pair(key ep.PublicKey) *pair {
 	return p
 }
 
-// Close ends the endpoint. All unfinished sends and receives get ep.StatusFlushed. Their
-// completions can still be polled after Close.
+// Close ends the endpoint. All unfinished sends and receives get ep.StatusFlushed. Completions
+// can still be polled after Close.
 func (m *Endpoint) Close() error {
 	m.mu.Lock()
 	if m.closed {
@@ -210,7 +210,7 @@ func (m *Endpoint) arrivals() {
 	}
 }
 
-// frame handles one frame. The caller holds the lock.
+// frame handles one frame. The caller holds Endpoint.mu.
 func (m *Endpoint) frame(c *ep.Completion) {
 	p := m.pair(c.From)
 	if c.HasImmediate {
@@ -253,7 +253,7 @@ func (m *Endpoint) frame(c *ep.Completion) {
 }
 
 // loosen removes a held message from the count of package ep, so that the missing earlier
-// messages find a receive. Each peer may have orderWindow messages that this count leaves out.
+// messages find a receive. The count leaves out at most orderWindow messages of each peer.
 func (p *pair) loosen(x *message) {
 	if p.loose < orderWindow {
 		p.loose++
@@ -262,7 +262,7 @@ func (p *pair) loosen(x *message) {
 	}
 }
 
-// message returns a message for use, from spare if possible. The caller holds the lock.
+// message returns an empty message, from spare if possible. The caller holds Endpoint.mu.
 func (m *Endpoint) message() *message {
 	if n := len(m.spare); n > 0 {
 		x := m.spare[n-1]
@@ -272,7 +272,7 @@ func (m *Endpoint) message() *message {
 	return new(message)
 }
 
-// forget frees a message that is no longer needed. The caller holds the lock.
+// forget frees a message that is no longer needed. The caller holds Endpoint.mu.
 func (m *Endpoint) forget(x *message) {
 	if x.loose {
 		x.pair.loose--

@@ -95,8 +95,8 @@ type matcher struct {
 }
 
 // arrive returns the receive that takes a message. Without a matching receive, arrive returns
-// nil and keeps the message as unexpected. Some matching receives for several messages may lack
-// room for this message. arrive removes them and passes them to over.
+// nil and keeps the message as unexpected. A matching receive for several messages may lack room
+// for the message. Method arrive removes such a receive and passes it to over.
 func (m *matcher) arrive(x *message, over func(*receive)) *receive {
 	for i := 0; i < len(m.posted); {
 		r := m.posted[i]

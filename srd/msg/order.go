@@ -1,11 +1,12 @@
 package msg
 
-// orderWindow bounds the distance between ordered messages to a peer and the first one without a
-// result. So orderWindow also bounds the messages that the peer holds back for an earlier
-// message.
+// orderWindow bounds the distance from the lowest number of an ordered message without a result
+// to the highest number. So orderWindow also bounds the messages that the peer holds back for an
+// earlier message.
 const orderWindow = 256
 
-// orderOut numbers the ordered messages to a peer. An orderOut is not safe for concurrent use.
+// orderOut numbers the ordered messages to a peer. The type orderOut is not safe for concurrent
+// use.
 type orderOut struct {
 	epoch      uint64 // random, so each process has a different one
 	next, base uint32 // next number, and lowest number without a result
@@ -20,7 +21,7 @@ func (o *orderOut) take() (seq uint32, behind byte) {
 	return o.next - 1, byte(o.next - 1 - o.base)
 }
 
-// done records that a message has a result. It reports whether there is more room for new
+// done records that a message has a result. The result is true if there is more room for new
 // messages.
 func (o *orderOut) done(seq uint32) (more bool) {
 	o.over[seq%orderWindow] = true
@@ -32,8 +33,8 @@ func (o *orderOut) done(seq uint32) (more bool) {
 	return more
 }
 
-// orderIn puts the ordered messages of a peer in order. An orderIn is not safe for concurrent
-// use.
+// orderIn puts the ordered messages of a peer in order. The type orderIn is not safe for
+// concurrent use.
 type orderIn struct {
 	known       bool
 	epoch, last uint64 // present epoch, and the one before
@@ -45,8 +46,8 @@ type orderIn struct {
 // admit takes an arrived message, and returns the messages that are now in order. Messages with
 // numbers below base are not awaited: they have failed, or another process of this end has
 // received them. If a message below base arrives after all, admit returns it at once. The
-// returned slice is valid until the next call. If no honest peer sends the message, admit
-// returns false.
+// returned slice is valid until the next call. If the message breaks the protocol, admit returns
+// false.
 func (o *orderIn) admit(epoch uint64, seq, base uint32, m *message) (run []*message, ok bool) {
 	o.run = o.run[:0]
 	switch {
@@ -79,7 +80,7 @@ func (o *orderIn) admit(epoch uint64, seq, base uint32, m *message) (run []*mess
 	return o.run, true
 }
 
-// skip stops waiting for messages below base. It returns the messages that are now in order.
+// skip stops waiting for messages below base. The result has the messages that are now in order.
 func (o *orderIn) skip(epoch uint64, base uint32) []*message {
 	o.run = o.run[:0]
 	if o.known && epoch == o.epoch {

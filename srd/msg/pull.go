@@ -14,11 +14,12 @@ const (
 	// bandwidth-delay product of 3 Gbit/s and 10 ms.
 	readsMost = 16
 	// readForMost bounds the time of a read. So a peer that offers bytes and does not send them
-	// occupies a receive no longer than this. A peer with less than 0.6 Mbit/s is too slow for
-	// this bound.
+	// occupies a receive no longer than readForMost. A peer with less than 0.6 Mbit/s is too
+	// slow for this bound.
 	readForMost = time.Minute
-	// controlsMost bounds the answers that wait for a slot of the underlying handle. So many
-	// answers wait only if the peer does not accept them. The peer will send its probes again.
+	// controlsMost bounds the answers that wait for a slot of the underlying handle. More
+	// answers wait only if the peer does not accept its answers. A peer without an answer sends
+	// its probe again.
 	controlsMost = 1024
 	// probeAfter is how often the sender of a long message sends a probe to its receiver.
 	probeAfter = 5 * time.Second
@@ -34,14 +35,14 @@ type pull struct {
 	err     error
 }
 
-// pull begins to read a message. The caller holds the lock.
+// pull begins to read a message. The caller holds Endpoint.mu.
 func (m *Endpoint) pull(p *pull) {
 	pr := p.message.pair
 	pr.pulls = append(pr.pulls, p)
 	m.pump(pr)
 }
 
-// pump sends the answers and reads that wait for a peer. The caller holds the lock.
+// pump sends the answers and reads that wait for a peer. The caller holds Endpoint.mu.
 func (m *Endpoint) pump(p *pair) {
 	if m.closed {
 		return
@@ -75,7 +76,7 @@ func (m *Endpoint) pump(p *pair) {
 	}
 }
 
-// read requests the next bytes of a message. The caller holds the lock.
+// read requests the next bytes of a message. The caller holds Endpoint.mu.
 func (m *Endpoint) read(p *pair, x *pull) bool {
 	n := min(readMost, len(x.dest)-x.at)
 	i := m.begin(op{kind: opRead, pull: x, pair: p})
@@ -97,7 +98,7 @@ func (m *Endpoint) read(p *pair, x *pull) bool {
 	}
 }
 
-// readSome handles the result of a read. The caller holds the lock.
+// readSome handles the result of a read. The caller holds Endpoint.mu.
 func (m *Endpoint) readSome(x *pull, c *ep.Completion) {
 	p := x.message.pair
 	p.reading--
@@ -115,7 +116,7 @@ func (m *Endpoint) readSome(x *pull, c *ep.Completion) {
 	m.pump(p)
 }
 
-// abandon completes the messages whose bytes will not be read. The caller holds the lock.
+// abandon completes the messages whose bytes will not be read. The caller holds Endpoint.mu.
 func (m *Endpoint) abandon(p *pair) {
 	for _, x := range p.pulls {
 		x.err = ep.StatusFlushed
@@ -126,7 +127,7 @@ func (m *Endpoint) abandon(p *pair) {
 	p.pulls = nil
 }
 
-// pulled completes a long message and notifies its sender. The caller holds the lock.
+// pulled completes a long message and notifies its sender. The caller holds Endpoint.mu.
 func (m *Endpoint) pulled(x *pull) {
 	p, number := x.message.pair, x.message.head.number
 	m.received(x.message, x.receive, x.dest, x.err)
@@ -135,7 +136,7 @@ func (m *Endpoint) pulled(x *pull) {
 	}
 }
 
-// answer sends a control frame, or queues it if there is no slot. The caller holds the lock.
+// answer sends a control frame, or queues it if there is no slot. The caller holds Endpoint.mu.
 func (m *Endpoint) answer(p *pair, c control) {
 	if len(p.controls) < controlsMost {
 		p.controls = append(p.controls, c)
@@ -145,8 +146,8 @@ func (m *Endpoint) answer(p *pair, c control) {
 	}
 }
 
-// tell sends a control frame. If there is no slot, tell returns false. The caller holds the
-// lock.
+// tell sends a control frame. If there is no slot, tell returns false. The caller holds
+// Endpoint.mu.
 func (m *Endpoint) tell(p *pair, c control) bool {
 	var b [skipLen]byte
 	i := m.begin(op{kind: c.kind, pair: p, number: c.number})
@@ -160,8 +161,8 @@ func (m *Endpoint) tell(p *pair, c control) bool {
 	return err != ep.ErrFull
 }
 
-// control handles a control frame of a peer. If no honest peer sends this frame, control returns
-// false. The caller holds the lock.
+// control handles a control frame of a peer. If the frame breaks the protocol, control returns
+// false. The caller holds Endpoint.mu.
 func (m *Endpoint) control(p *pair, c control) bool {
 	switch c.kind {
 	case kindProbe:
@@ -191,7 +192,7 @@ func (m *Endpoint) control(p *pair, c control) bool {
 	return true
 }
 
-// watch starts the timer of probe if there is only one offer. The caller holds the lock.
+// watch starts the timer of probe if there is only one offer. The caller holds Endpoint.mu.
 func (m *Endpoint) watch() {
 	if m.timer == nil {
 		m.timer = time.AfterFunc(probeAfter, m.probe)

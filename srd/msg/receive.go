@@ -48,7 +48,7 @@ func (m *Endpoint) post(r receive) error {
 	}
 }
 
-// receive returns a receive for use, from idle if possible. The caller holds the lock.
+// receive returns an empty receive, from idle if possible. The caller holds Endpoint.mu.
 func (m *Endpoint) receive() *receive {
 	if n := len(m.idle); n > 0 {
 		r := m.idle[n-1]
@@ -58,15 +58,15 @@ func (m *Endpoint) receive() *receive {
 	return new(receive)
 }
 
-// arrive passes a message to the receive that matches. The caller holds the lock.
+// arrive passes a message to the receive that matches. The caller holds Endpoint.mu.
 func (m *Endpoint) arrive(x *message) {
 	if r := m.match.arrive(x, m.release); r != nil {
 		m.deliver(x, r)
 	}
 }
 
-// deliver puts a message into a receive. It reports whether the receive takes no more messages.
-// The caller holds the lock.
+// deliver puts a message into a receive. The result is true if the receive takes no more
+// messages. The caller holds Endpoint.mu.
 func (m *Endpoint) deliver(x *message, r *receive) (over bool) {
 	n := x.size()
 	dest := r.room(n)
@@ -84,7 +84,7 @@ func (m *Endpoint) deliver(x *message, r *receive) (over bool) {
 	return over
 }
 
-// received completes a message in a receive, and frees both. The caller holds the lock.
+// received completes a message in a receive, and frees both. The caller holds Endpoint.mu.
 func (m *Endpoint) received(x *message, r *receive, data []byte, err error) {
 	c := Completion{
 		Op: OpReceive, Err: err, Context: r.context, From: x.pair.key, Tag: x.head.tag, Data: data, Size: x.size(),
@@ -107,8 +107,8 @@ func (m *Endpoint) received(x *message, r *receive, data []byte, err error) {
 	}
 }
 
-// release completes a receive for several messages. A receive with messages still being read
-// completes later. The caller holds the lock.
+// release completes a receive for several messages. While messages of the receive are still
+// being read, release completes nothing. The caller holds Endpoint.mu.
 func (m *Endpoint) release(r *receive) {
 	r.retired = true
 	if r.open > 0 {
@@ -118,7 +118,7 @@ func (m *Endpoint) release(r *receive) {
 	m.recycle(r)
 }
 
-// giveUp completes a posted receive without a message. The caller holds the lock.
+// giveUp completes a posted receive without a message. The caller holds Endpoint.mu.
 func (m *Endpoint) giveUp(r *receive, err error) {
 	if r.multi {
 		m.release(r)
@@ -193,8 +193,9 @@ func (m *Endpoint) Claim(match Match) (*Claimed, bool) {
 	return &Claimed{Envelope: x.envelope(), of: m, x: x}, true
 }
 
-// Receive puts the message into a buffer, and completes like Endpoint.Receive. The errors are
-// ep.ErrFull and ep.ErrClosed. A second call for the same message returns ep.ErrClosed, too.
+// Receive puts the message into a buffer, and completes like Endpoint.Receive. The errors of
+// Receive are ep.ErrFull and ep.ErrClosed. A second call of Receive for the same message returns
+// ep.ErrClosed, too.
 func (c *Claimed) Receive(buf []byte, context uint64) error {
 	m := c.of
 	select {

@@ -126,8 +126,8 @@ func (h *Handle) tryAcquire() bool {
 	}
 }
 
-// Push sends the messages that Options.More has held back. Send pushes them before it waits. A
-// call of Send or TrySend that fails pushes them, too.
+// Push sends the messages that Options.More has held back. Send calls Push before it waits. A
+// call of Send or TrySend that fails also calls Push.
 func (h *Handle) Push() { h.below.Push() }
 
 // op is a request of the underlying endpoint.
@@ -156,7 +156,7 @@ type offer struct {
 	err      error // the receiver's error, if read
 }
 
-// begin stores a new op and returns its index. The caller holds the lock.
+// begin stores a new op and returns its index. The caller holds Endpoint.mu.
 func (m *Endpoint) begin(o op) uint32 {
 	if n := len(m.free); n > 0 {
 		i := m.free[n-1]
@@ -168,7 +168,7 @@ func (m *Endpoint) begin(o op) uint32 {
 	return uint32(len(m.ops) - 1)
 }
 
-// end frees an op and returns it. The caller holds the lock.
+// end frees an op and returns it. The caller holds Endpoint.mu.
 func (m *Endpoint) end(i uint32) op {
 	o := m.ops[i]
 	m.ops[i] = op{}
@@ -176,7 +176,7 @@ func (m *Endpoint) end(i uint32) op {
 	return o
 }
 
-// submit sends the frame of a message. The caller has taken a slot for it.
+// submit sends the frame of a message, for which the caller has taken a slot.
 func (h *Handle) submit(tag uint64, data []byte, o *Options) error {
 	if len(data) > MaxMessage {
 		return ErrTooLarge
@@ -237,8 +237,8 @@ func (h *Handle) prepare(f *head, data []byte, o *Options) (i uint32, err error)
 	return m.begin(x), nil
 }
 
-// open wakes a Send that waits for room in the order, if there is room. The caller holds the
-// lock.
+// open wakes a Send that waits for room in the order, if there is room. The caller holds
+// Endpoint.mu.
 func (p *pair) open() {
 	if p.out.full() {
 		return
@@ -249,7 +249,7 @@ func (p *pair) open() {
 	}
 }
 
-// offer makes a long message readable for its receiver. The caller holds the lock.
+// offer makes a long message readable for its receiver. The caller holds Endpoint.mu.
 func (m *Endpoint) offer(h *Handle, data []byte, context uint64) (*offer, error) {
 	region, err := m.e.Register(h.pair.key, data, ep.AccessRead)
 	if err != nil {
@@ -279,7 +279,7 @@ func (m *Endpoint) departures() {
 	}
 }
 
-// departed handles the result of an op. The caller holds the lock.
+// departed handles the result of an op. The caller holds Endpoint.mu.
 func (m *Endpoint) departed(o op, c *ep.Completion) {
 	m.ordered(o, c.Status == ep.StatusOK)
 	switch o.kind {
@@ -305,8 +305,8 @@ func (m *Endpoint) departed(o op, c *ep.Completion) {
 	case kindDone:
 		m.pump(o.pair)
 	case kindSkip:
-		// After a reset, the next session has a receiver for the frame. If the peer is absent,
-		// the next ordered message has the base, too.
+		// After a reset, the skip frame is sent again in the next session. If the peer is
+		// unreachable, it gets the base with the next ordered message.
 		o.pair.skips = o.pair.skips || c.Status == ep.StatusReset
 		m.pump(o.pair)
 	}
@@ -322,7 +322,7 @@ func (h *Handle) closed() bool {
 }
 
 // ordered records the result of an ordered message. If the message failed, the peer may be
-// waiting for it. The caller holds the lock.
+// waiting for it. The caller holds Endpoint.mu.
 func (m *Endpoint) ordered(o op, ok bool) {
 	if !o.ordered {
 		return
@@ -336,7 +336,7 @@ func (m *Endpoint) ordered(o op, ok bool) {
 	}
 }
 
-// settle completes the send of an offered message. The caller holds the lock.
+// settle completes the send of an offered message. The caller holds Endpoint.mu.
 func (m *Endpoint) settle(o *offer, err error) {
 	if m.offers[o.number] != o {
 		return

@@ -19,8 +19,8 @@ func (m *Endpoint) Stats() Stats {
 	return Stats{Below: m.e.Stats(), Posted: len(m.match.posted), Unexpected: m.match.unexpected(), Held: m.held(), Offers: len(m.offers), Bad: m.bad}
 }
 
-// held returns the number of messages that wait for an earlier message. The caller holds the
-// lock.
+// held returns the number of messages that wait for an earlier message. The caller holds
+// Endpoint.mu.
 func (m *Endpoint) held() (n int) {
 	for _, p := range m.pairs {
 		n += len(p.in.held)

@@ -55,7 +55,7 @@ func (a *ActiveBackup) Loss(mono.Time, int) {}
 // Reset implements Policy.
 func (a *ActiveBackup) Reset(int) {}
 
-// Weight implements Policy: 1 for the path in use.
+// Weight implements Policy. The weight of the path in use is 1, and 0 otherwise.
 func (a *ActiveBackup) Weight(p int) float64 {
 	if p == a.active {
 		return 1

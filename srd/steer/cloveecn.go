@@ -10,16 +10,16 @@ import (
 const (
 	// cloveCut is the part of a path's weight that remains after a mark.
 	cloveCut = 2.0 / 3
-	// cloveLeast is the smallest weight. It keeps some traffic on every path, so that marks, or
-	// their absence, are still observed. The mean of all weights is 1.
+	// cloveLeast is the smallest weight. The bound keeps some traffic on every path, so that
+	// marks, or their absence, are still observed. The mean of all weights is 1.
 	cloveLeast = 1.0 / 64
 )
 
 // CloveECN assigns flowlets to paths in turn, by weights that it learns from ECN marks (Katta et
 // al., CoNEXT 2017, "Clove-ECN"). A path on which the other end received packets with Congestion
-// Experienced loses a third of its weight. Paths without recent marks share that third. A path
-// loses weight at most once per round trip. In a network that does not mark packets, all paths
-// get equally many flowlets.
+// Experienced loses a third of its weight. Paths without recent marks share the lost weight. A
+// path loses weight at most once per round trip. In a network that does not mark packets, all
+// paths get equally many flowlets.
 type CloveECN struct {
 	turns
 	rng   *rand.Rand

@@ -11,10 +11,10 @@ import (
 // 3). A path's congestion is the larger of two metrics. The local metric comes from this host's
 // sending rate on the path. The other end measures the remote metric and sends it back.
 //
-// The paper's switches write the load of every link into passing packets. Ordinary switches
-// write no load. So in srdtun the other end measures one-way queueing delay and ECN marks as the
-// remote metric (see Gauge). Unlike a switch, a host has no information about the rates of its
-// paths. Without a configured rate, a path counts as full at the highest recent rate of any path.
+// CONGA's switches write the load of every link into passing packets. Ordinary switches write no
+// load. So in srdtun the other end measures one-way queueing delay and ECN marks as the remote
+// metric (see Gauge). Unlike a switch, a host has no information about the rates of its paths.
+// Without a configured rate, a path counts as full at the highest recent rate of any path.
 type Conga struct {
 	rng    *rand.Rand
 	table  flowlets
@@ -39,8 +39,8 @@ type CongaConfig struct {
 const (
 	// fullLeast, in bytes, prevents a single packet from making a path count as full.
 	fullLeast = 2 * 1500
-	// fullLife is the time after which the highest rate is forgotten. This time is long compared
-	// with pauses of traffic and short compared with changes of paths.
+	// fullLife is the time after which the highest rate is forgotten. The time fullLife is long
+	// compared with pauses of traffic and short compared with changes of paths.
 	fullLife = 10 * time.Second
 )
 
@@ -131,7 +131,7 @@ func (c *Conga) Loss(mono.Time, int) {}
 // Reset implements Policy.
 func (c *Conga) Reset(p int) { c.local[p], c.remote[p] = dre{}, aged{} }
 
-// Weight implements Policy: 1 for an idle path, 0 for a full path.
+// Weight implements Policy. The weight of an idle path is 1, and that of a full path is 0.
 func (c *Conga) Weight(p int) float64 {
 	return 1 - float64(c.metric(c.clock, p))/MetricMost
 }

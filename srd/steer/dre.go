@@ -29,8 +29,8 @@ type dreShape struct {
 // tau returns the time constant of the estimators, in seconds.
 func (s *dreShape) tau() float64 { return s.period.Seconds() / s.alpha }
 
-// dre is one Discounting Rate Estimator (CONGA, section 3.2). It is a register that grows with
-// each byte sent and is multiplied by 1-alpha every period. At a steady rate R the register
+// dre is one Discounting Rate Estimator (CONGA, section 3.2). A dre is a register that grows
+// with each byte sent and is multiplied by 1-alpha every period. At a steady rate R the register
 // holds about R times tau. The register needs no timer: each reading applies all periods since
 // the last reading.
 type dre struct {

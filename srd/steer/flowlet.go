@@ -11,14 +11,14 @@ const (
 	// section 3.4).
 	DefaultFlowletTimeout = 500 * time.Microsecond
 	// FlowTimeout, the timeout of CONGA-Flow, is longer than any packet stayed in CONGA's
-	// testbed. So no flow was ever reordered there (CONGA, section 5).
+	// testbed. So no flow was ever reordered in the testbed (CONGA, section 5).
 	FlowTimeout = 13 * time.Millisecond
 )
 
 // flowSlots is the number of flows that can be distinguished. The overlay restores order for as
-// many flows, by the same hash. So flows that share an entry here also share their order there.
-// CONGA's switch has 65,536 entries for a rack of servers (section 3.4), but this table serves
-// only one peer.
+// many flows, by the same hash. So flows that share an entry of this table also share their
+// order in the overlay. CONGA's switch has 65,536 entries for a rack of servers (section 3.4),
+// but this table serves only one peer.
 const flowSlots = 4096
 
 // flowlet is an entry of the flowlet table.
@@ -31,18 +31,18 @@ type flowlet struct {
 func (e *flowlet) last() int { return int(e.path) - 1 }
 
 // flowlets is CONGA's flowlet table (section 3.4). In the paper each entry has a valid bit and
-// an age bit. A packet of the flow clears the age bit. A timer fires every timeout. It sets age
-// bits that are clear, and invalidates entries whose age bit is already set. So a gap between
-// one and two timeouts ends a flowlet. In srdtun an entry holds the period of its last packet,
-// and both bits follow from this period without a timer. The entry counts as aged in the next
-// period, and as invalid in the period after that.
+// an age bit. A packet of the flow clears the age bit. Every timeout, a timer sets the age bits
+// that are clear, and invalidates entries whose age bit is already set. So a gap between one and
+// two timeouts ends a flowlet. In srdtun an entry holds the period of its last packet, and both
+// bits follow from this period without a timer. The entry counts as aged in the next period, and
+// as invalid in the period after that.
 type flowlets struct {
 	timeout time.Duration
 	entries []flowlet
 }
 
-// touch records a packet of flow. It returns the flow's entry, and whether its flowlet
-// continues.
+// touch records a packet of flow. The results are the flow's entry, and whether the flow's
+// flowlet continues.
 func (t *flowlets) touch(now mono.Time, flow uint32) (e *flowlet, active bool) {
 	if t.entries == nil {
 		t.entries = make([]flowlet, flowSlots)

@@ -99,7 +99,7 @@ func (g *Gauge) note(p int) {
 	}
 }
 
-// Wanted reports whether the sender uses metrics. Such a sender stamps its packets.
+// Wanted reports whether the sender uses metrics. A sender that uses metrics stamps its packets.
 func (g *Gauge) Wanted(now mono.Time) bool {
 	return g.stamped != 0 && now.Sub(g.stamped) <= wantedFor
 }

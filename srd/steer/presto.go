@@ -6,7 +6,7 @@ import "github.com/srdtun/srdtun/srd/mono"
 // segmentation offload.
 const DefaultFlowcell = 64 << 10
 
-// Presto cuts flows into flowcells of 64 KB (He et al., SIGCOMM 2015, section 3). It assigns
+// Presto cuts flows into flowcells of 64 KB (He et al., SIGCOMM 2015, section 3). Presto assigns
 // flowcells to the paths in turn, by weight. Weights are for asymmetric networks. Presto makes
 // no measurements. In the paper each flow visits the paths by itself. In srdtun all flows to a
 // peer share one sequence of paths, so the flowcells of two flows never get into step.

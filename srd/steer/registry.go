@@ -13,8 +13,8 @@ import (
 // ignores the fields that it does not use.
 type Options struct {
 	Seed uint64
-	// Granularity is the accuracy of the two ends' timers, as in srd.Config. Zero means
-	// mono.Granularity. Policy spray uses Granularity.
+	// Granularity is the accuracy of the two ends' timers, as in srd.Config. A Granularity of
+	// zero means mono.Granularity. Policy spray uses Granularity.
 	Granularity time.Duration
 	// FlowletTimeout sets the length of a pause that ends a flowlet: between one and two
 	// timeouts. Policies letflow, conga, conga-flow and clove-ecn use FlowletTimeout.
@@ -22,8 +22,8 @@ type Options struct {
 	// Weights are the weights of paths by class, each 1 to MaxWeight. Classes beyond the list
 	// have weight 1. Policies wcmp and presto use Weights.
 	Weights []int
-	// Primary is the number of the preferred class, from 1. Zero means no such class. Policy
-	// active-backup uses Primary.
+	// Primary is the number of the preferred class, from 1. A Primary of zero means no such
+	// class. Policy active-backup uses Primary.
 	Primary int
 	// Flowcell is a flowcell's size in bytes. Policy presto uses Flowcell.
 	Flowcell int

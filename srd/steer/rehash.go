@@ -14,19 +14,19 @@ type RehashConfig struct {
 	// Rounds is the number of congested rounds in a row after which a flow changes its path.
 	Rounds int
 	// IdleRounds is the number of congested rounds for a flow that has paused for a round trip.
-	// Zero means the same as Rounds.
+	// An IdleRounds of zero means the same number as Rounds.
 	IdleRounds int
 }
 
 // Rehash keeps each flow on one path until the path was congested for some round trips. The flow
 // then moves to a random other path. PLB and FlowBender are two settings of Rehash.
 //
-// Both papers count marks for each connection, which has its own acknowledgements. In srdtun all
-// flows on a path share its acknowledgements. So Rehash counts rounds for each path, and a flow
-// counts the rounds since it moved to the path. In each bad round only one flow leaves.
-// Otherwise all flows would leave at once and meet again on another path. A sample is marked by
-// Congestion Experienced or by a queue above the target, because many networks do not mark
-// packets.
+// The papers on PLB and FlowBender count marks for each connection, which has its own
+// acknowledgements. In srdtun all flows on a path share its acknowledgements. So Rehash counts
+// rounds for each path, and a flow counts the rounds since it moved to the path. In each bad
+// round only one flow leaves. Otherwise all flows would leave at once and meet again on another
+// path. A sample is marked by Congestion Experienced or by a queue above the target, because
+// many networks do not mark packets.
 type Rehash struct {
 	cfg    RehashConfig
 	rng    *rand.Rand
@@ -123,7 +123,7 @@ func (r *Rehash) Loss(mono.Time, int) {}
 // Reset implements Policy.
 func (r *Rehash) Reset(p int) { r.paths[p] = rounds{all: r.paths[p].all} }
 
-// Weight implements Policy: the share of rounds left until flows leave the path.
+// Weight implements Policy. The weight is the share of rounds left until flows leave the path.
 func (r *Rehash) Weight(p int) float64 {
 	return 1 - min(1, float64(r.paths[p].bad)/float64(r.cfg.Rounds))
 }

@@ -14,9 +14,9 @@ const (
 	minWeight = 1.0 / 64
 	// A path's turns are halved when its queue exceeds the mean by 1/halfPart of a round trip.
 	// The excess must be at least halfGranules times Options.Granularity. A queue is measured
-	// only a round trip later, so this control loop has a gain of halfPart/2. Beyond pi/2 the
-	// loop oscillates for ever. A smaller excess than halfGranules granules comes from the
-	// hosts' timers instead of the path.
+	// only a round trip later, so this control loop has a gain of halfPart/2. With a gain beyond
+	// pi/2 the loop oscillates for ever. A smaller excess than halfGranules granules comes from
+	// the hosts' timers instead of the path.
 	halfPart     = 4
 	halfGranules = 2
 	// learn is how fast a path's standing weight follows the difference of its queue from the
@@ -47,8 +47,8 @@ const (
 // random order each round. The cursor skips a path in proportion to its queue.
 //
 // Two terms keep the queues of all paths equal, as in a proportional-integral controller. The
-// first term skips a path by how much its queue exceeds the mean now. This term responds to a
-// collision within a round trip (SRD, "Multipath Load Balancing": overloaded paths are avoided
+// first term skips a path by how much its queue exceeds the mean now. The first term responds to
+// a collision within a round trip (SRD, "Multipath Load Balancing": overloaded paths are avoided
 // by the RTT of each). The second term is a standing weight that learns how much traffic a path
 // can carry. Links get uneven numbers of source ports: of 32 ports, one of four links may get 4
 // and another 11. Paths may also have unequal rates. Skipping alone would leave the links with

@@ -252,8 +252,8 @@ func (b *Bank) socket(family int, port uint16, mark uint32) (fd int, err error) 
 // them (RFC 3168). The transport itself reacts to the marks.
 const ect0 = 2
 
-// ecnMask covers the ECN field in the type of service. Both bits set mean Congestion
-// Experienced.
+// ecnMask covers the ECN field in the type of service. An ECN field with both bits set means
+// Congestion Experienced.
 const ecnMask = 3
 
 // prepare sets the options of a socket.

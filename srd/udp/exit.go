@@ -35,8 +35,8 @@ func (b *Bank) Exits() []Exit {
 }
 
 // Uplink returns the uplink that u belongs to. Link 0 stands for any interface. If only one exit
-// has the address, packets at any interface belong to that exit. The reason is that a router may
-// send answers on another path than the requests. If several exits have the address, a packet at
+// has the address, packets at any interface belong to that exit, because a router may send
+// answers on another path than the requests. If several exits have the address, a packet at
 // another interface belongs to no exit. A link-local address is valid only at its interface (RFC
 // 4291 section 2.5.6).
 func (b *Bank) Uplink(u srd.Uplink) srd.Uplink { return uplinkOf(b.Exits(), u) }

@@ -23,8 +23,8 @@ const (
 
 	// One in doubtShare of the packets that seem foreign passes. So `show` still reports
 	// strangers' packets. The kernel may merge a forged small packet with small packets behind
-	// it. The filter then drops most of these trains, but not all. The value of doubtShare must
-	// be a power of two.
+	// it. The filter drops most trains that begin with a forged packet, but not all. The value
+	// of doubtShare must be a power of two.
 	doubtShare = 64
 )
 
@@ -42,7 +42,7 @@ func (b *Bank) Refuse(prefix uint16) error {
 	return nil
 }
 
-// Shares sets how many of the packets that a filter cannot judge pass. A value of n, a power of
+// Shares sets how many of the packets that a filter cannot judge pass. A share of n, a power of
 // two, means one in n packets.
 type Shares struct {
 	Initiations uint32 // without a cookie's MAC: the filter cannot tell senders apart

@@ -65,8 +65,7 @@ func NewReceiver(b *Bank, stats *RecvStats) *Receiver {
 
 // Read returns the next datagrams from fd, at most most and at most ReadMost. The datagrams are
 // valid until the next Read. If the socket is empty, more is false. The result more is also
-// false if the kernel reports an error of an earlier send. The transport detects such an error
-// itself.
+// false if the kernel reports an error of an earlier send, which the transport detects itself.
 func (r *Receiver) Read(fd, most int) (got []Datagram, more bool) {
 	most = min(most, ReadMost)
 	for i := range r.headers[:most] {
@@ -128,9 +127,9 @@ const retrySegments = 4096
 // NewSender returns a sender on b that counts in stats.
 func NewSender(b *Bank, stats *SendStats) *Sender { return &Sender{bank: b, stats: stats} }
 
-// Send sends a sealed train. It drops and counts packets that cannot be sent. The transport
-// repairs them like any other loss. The result noWay means that the host lost the source
-// address, or that there is no route from it.
+// Send sends a sealed train. Send drops and counts packets that cannot be sent. The transport
+// repairs dropped packets like any other loss. The result noWay means that the host lost the
+// source address, or that there is no route from it.
 func (s *Sender) Send(t *srd.Train) (noWay bool) {
 	fd, n := s.fd(t), t.Packets()
 	if fd < 0 || n == 0 {
@@ -160,9 +159,8 @@ func (s *Sender) Send(t *srd.Train) (noWay bool) {
 }
 
 // each sends a train packet by packet. The result fault means that the packets failed, not
-// UDP_SEGMENT: a packet was too large, or no packet could be sent. The kernel may refuse the
-// first packet, for example because its source address is gone. Then it would refuse all others,
-// too.
+// UDP_SEGMENT: a packet was too large, or no packet could be sent. If the kernel refuses the
+// first packet, for example because its source address is gone, it would refuse all others, too.
 func (s *Sender) each(fd int, t *srd.Train) (fault, noWay bool) {
 	var tooBig, sent bool
 	for b := t.Buf; len(b) > 0; {
@@ -182,8 +180,8 @@ func (s *Sender) each(fd int, t *srd.Train) (fault, noWay bool) {
 
 // refused reports whether err is Linux's refusal of a single packet because of its source
 // address. IPv6 refuses the address itself (EINVAL). IPv4 refuses the route from it
-// (ENETUNREACH, EINVAL before 4.19). Both refuse an interface that does not exist any more
-// (ENODEV).
+// (ENETUNREACH, EINVAL before 4.19). IPv4 and IPv6 refuse an interface that does not exist any
+// more (ENODEV).
 func refused(err error) bool {
 	return errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENODEV) || errors.Is(err, unix.EADDRNOTAVAIL) ||
 		errors.Is(err, unix.ENETUNREACH) || errors.Is(err, unix.EHOSTUNREACH)

@@ -9,8 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// oobSize is the size in bytes of one datagram's aligned control messages. These messages are
-// packet info (up to 36 bytes), traffic class (20), segment size (20) and receive stamp (32).
+// oobSize is the size in bytes of one datagram's aligned control messages. The control messages
+// are packet info (up to 36 bytes), traffic class (20), segment size (20) and receive stamp
+// (32).
 const oobSize = 128
 
 // header is a msghdr with its buffers. A header is allocated once and used for every call.
@@ -71,8 +72,8 @@ const stampKind = unix.SO_TIMESTAMPNS
 
 const cmsgHeader = unix.SizeofCmsghdr
 
-// put appends a control message of n data bytes at offset at. It returns the data and the offset
-// after the message.
+// put appends a control message of n data bytes at offset at. The results are the data and the
+// offset after the message.
 func (h *header) put(at, level, kind, n int) (data []byte, next int) {
 	oob := h.oob()
 	c := (*unix.Cmsghdr)(unsafe.Pointer(&oob[at]))

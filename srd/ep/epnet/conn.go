@@ -123,7 +123,7 @@ func (c *conn) Write(b []byte) (n int, err error) {
 	}
 }
 
-// CloseWrite ends the stream for the peer's reader. This end can still read.
+// CloseWrite ends the stream for the peer's reader. After CloseWrite, this end can still read.
 func (c *conn) CloseWrite() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -154,8 +154,8 @@ func (c *conn) Close() error {
 	return nil
 }
 
-// await calls try until try returns true or the deadline has passed. await holds the lock during
-// try.
+// await calls try until try returns true or the deadline has passed. During try, await holds
+// conn.mu.
 func (c *conn) await(d *deadline, try func() (bool, error)) error {
 	for {
 		ctx := d.ctx()
@@ -184,7 +184,7 @@ func (c *conn) await(d *deadline, try func() (bool, error)) error {
 	}
 }
 
-// wake makes all waiting calls try again. The caller holds the lock.
+// wake makes all waiting calls try again. The caller holds conn.mu.
 func (c *conn) wake() {
 	if c.changed != nil {
 		close(c.changed)
@@ -192,11 +192,11 @@ func (c *conn) wake() {
 	}
 }
 
-// over reports whether the stream has ended at this end. The caller holds the lock.
+// over reports whether the stream has ended at this end. The caller holds conn.mu.
 func (c *conn) over() bool { return c.closed && (c.err != nil || c.gone && c.flight == 0) }
 
-// send sends a frame. The handle has enough slots for all unanswered frames. The caller holds
-// the lock.
+// send sends a frame of the stream to the peer. The handle has enough slots for all unanswered
+// frames. The caller holds conn.mu.
 func (c *conn) send(kind byte, value uint64, data []byte) { c.sendFrame(kind, value, data, false) }
 
 // sendFrame is like send, but a frame with more set may wait for the next frame.
@@ -207,7 +207,7 @@ func (c *conn) sendFrame(kind byte, value uint64, data []byte, more bool) {
 	}
 }
 
-// fail breaks the stream. The caller holds the lock.
+// fail ends the stream with an error. The caller holds conn.mu.
 func (c *conn) fail(err error) {
 	if c.err == nil {
 		c.err, c.out = err, outbound{}
@@ -215,7 +215,7 @@ func (c *conn) fail(err error) {
 	}
 }
 
-// pump sends all frames that may be sent, in one train. The caller holds the lock.
+// pump sends all frames that may be sent, in one train. The caller holds conn.mu.
 func (c *conn) pump() {
 	from := c.at
 	for c.err == nil && c.out.len() > 0 && c.flight < flightMost && c.at < c.allowed {
@@ -242,7 +242,7 @@ func (c *conn) pump() {
 }
 
 // tell sends the peer a larger window, with one unanswered window frame at a time. The caller
-// holds the lock.
+// holds conn.mu.
 func (c *conn) tell() {
 	if upto, worth := c.in.open(); worth && !c.telling && c.err == nil {
 		c.in.told, c.telling = upto, true
@@ -276,7 +276,7 @@ func (c *conn) more() {
 	c.pump()
 }
 
-// got handles a frame of the peer. If no honest peer sends this frame, got returns false.
+// got handles a frame of the peer. If the frame breaks the protocol, got returns false.
 func (c *conn) got(f *frame) (ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

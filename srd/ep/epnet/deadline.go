@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// deadline is a time that may change while calls wait for it. These calls get a context from
+// deadline is a time that may change while calls wait for it. A waiting call gets a context from
 // ctx. The zero value of a deadline never passes.
 type deadline struct {
 	mu    sync.Mutex
@@ -15,7 +15,7 @@ type deadline struct {
 	done  chan struct{} // closed after the time has passed
 }
 
-// set changes the time of the deadline. The zero time means never.
+// set changes the time of the deadline. With the zero time, the deadline never passes.
 func (d *deadline) set(t time.Time) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -37,7 +37,7 @@ func (d *deadline) set(t time.Time) {
 	close(done)
 }
 
-// wait returns the channel done. The caller has locked mu.
+// wait returns the channel done. The caller has locked deadline.mu.
 func (d *deadline) wait() chan struct{} {
 	if d.done == nil {
 		d.done = make(chan struct{})

@@ -19,7 +19,7 @@
 //	9 8  data: offset of the first byte; end: bytes of all; window: how far the peer may send
 //
 // Only a data frame has bytes after its header. The peer answers an open frame with a window
-// frame or a reset. Before that answer, the opener sends no other frame. Each end may send 512
-// KiB before it receives the first window frame. Each end has at most 64 unanswered data frames.
-// The answer to a frame of an unknown stream is a reset.
+// frame or a reset. The opener sends no other frame before the peer's answer. Each end may send
+// 512 KiB before it receives the first window frame. Each end has at most 64 unanswered data
+// frames. The answer to a frame of an unknown stream is a reset.
 package epnet

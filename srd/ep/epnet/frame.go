@@ -19,11 +19,11 @@ const (
 
 const (
 	headLen = 17
-	// segmentMost is the largest number of data bytes in a frame. Up to this size, a frame is
-	// sent before the peer has reserved a receive.
+	// segmentMost is the largest number of data bytes in a frame. A frame of up to ep.EagerMost
+	// bytes is sent before the peer has reserved a receive.
 	segmentMost = ep.EagerMost - headLen
-	// window is the number of bytes that a stream's receiver buffers for its program. The
-	// bandwidth-delay product of 200 Mbit/s and 20 ms is as large.
+	// window is the number of bytes that a stream's receiver buffers for its program. The value
+	// is about the bandwidth-delay product of 200 Mbit/s and 20 ms.
 	window = 512 << 10
 	// flightMost bounds the unanswered data frames: a window of full frames.
 	flightMost = 64

@@ -2,8 +2,8 @@ package epnet
 
 import "slices"
 
-// inbound puts the received bytes of a stream in order, in a ring of at most window bytes. An
-// inbound is not safe for concurrent use.
+// inbound puts the received bytes of a stream in order, in a ring of at most window bytes. The
+// type inbound is not safe for concurrent use.
 type inbound struct {
 	ring  []byte // its length is a power of two
 	read  uint64 // offset up to which the program has taken bytes
@@ -20,8 +20,8 @@ type span struct{ from, to uint64 }
 // ringFirst is the initial length of a ring, in bytes. Most streams carry few bytes.
 const ringFirst = 4 << 10
 
-// add adds bytes at an offset. It returns false for bytes beyond the window or the end, for
-// bytes received before, and if there are too many gaps. No honest peer causes any of these.
+// add adds bytes at an offset. The result is false for bytes that an honest peer never sends:
+// beyond the window or the end, received before, or with too many gaps.
 func (in *inbound) add(at uint64, data []byte) bool {
 	to := at + uint64(len(data))
 	if to < at || to > max(in.told, window) || in.ended && to > in.end {

@@ -8,9 +8,9 @@ type listener struct {
 	done chan struct{}
 }
 
-// Listen makes a listener for the streams that peers open. The endpoint must allow these peers.
-// Closing the listener refuses new streams and keeps accepted streams. A Streams value has at
-// most one listener at a time.
+// Listen makes a listener for the streams that peers open. The endpoint must allow the peers
+// that may open streams. Closing the listener refuses new streams and keeps accepted streams. A
+// Streams value has at most one listener at a time.
 func (s *Streams) Listen() (net.Listener, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

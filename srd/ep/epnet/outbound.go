@@ -1,7 +1,7 @@
 package epnet
 
 // outbound holds the bytes that Write has taken and that are not sent yet, at most bufferMost.
-// The zero value of outbound is empty. An outbound is not safe for concurrent use.
+// The zero value of outbound is empty. The type outbound is not safe for concurrent use.
 type outbound struct {
 	b    []byte
 	head int // bytes of b that were sent
@@ -18,7 +18,8 @@ func (o *outbound) add(data []byte) {
 	o.b = append(o.b, data...)
 }
 
-// first returns the oldest n bytes. The bytes are valid until the next call of any method.
+// first returns the oldest n bytes. The returned bytes are valid until the next call of any
+// method.
 func (o *outbound) first(n int) []byte { return o.b[o.head : o.head+n] }
 
 // drop removes the oldest n bytes.

@@ -20,8 +20,8 @@ const (
 	receives = 256
 	// backlogMost bounds the streams that wait for Accept.
 	backlogMost = 128
-	// streamsMost bounds the streams that one peer has opened. Their windows take at most 64
-	// MiB.
+	// streamsMost bounds the streams that one peer has opened. The windows of so many streams
+	// take 64 MiB.
 	streamsMost = 128
 	// defaultKeepAlive equals the keep-alive interval of TCP connections in package net.
 	defaultKeepAlive = 15 * time.Second
@@ -79,7 +79,7 @@ func NewStreams(e *ep.Endpoint) (*Streams, error) {
 func (s *Streams) Addr() net.Addr { return Addr{Key: s.e.PublicKey()} }
 
 // Bad returns the number of dropped frames of peers: frames that broke the rules, or whose
-// stream was unknown. A few such frames are normal after streams end.
+// stream was unknown. A few dropped frames are normal after streams end.
 func (s *Streams) Bad() uint64 { return s.bad.Load() }
 
 // Close breaks all streams and closes the endpoint.
@@ -157,7 +157,7 @@ func (c *conn) dial(ctx context.Context) error {
 	}
 }
 
-// add adds a stream to the tables. The caller holds the lock.
+// add adds a stream to the tables. The caller holds Streams.mu.
 func (s *Streams) add(c *conn) {
 	s.streams[c.key], s.handles[c.handle] = c, c
 	if !c.key.ours {
@@ -248,7 +248,7 @@ func (s *Streams) settle(c *conn) {
 }
 
 // accept makes a stream that a peer opens. If no listener accepts the stream, accept returns
-// false. The caller holds the lock.
+// false. The caller holds Streams.mu.
 func (s *Streams) accept(key streamKey) bool {
 	if s.listener == nil || s.opened[key.peer] >= streamsMost || len(s.backlog) == backlogMost {
 		return false
@@ -266,7 +266,7 @@ func (s *Streams) accept(key streamKey) bool {
 	return true
 }
 
-// refuse answers a frame of an unknown stream with a reset. The caller holds the lock.
+// refuse answers a frame of an unknown stream with a reset. The caller holds Streams.mu.
 func (s *Streams) refuse(f *frame, from ep.PublicKey) {
 	h := s.keep(from, nil)
 	if h == nil {
@@ -278,7 +278,7 @@ func (s *Streams) refuse(f *frame, from ep.PublicKey) {
 }
 
 // keep returns a handle that keeps the session with a peer alive after its last stream ends. If
-// the endpoint is closed, keep returns nil. The caller holds the lock.
+// the endpoint is closed, keep returns nil. The caller holds Streams.mu.
 func (s *Streams) keep(key ep.PublicKey, addrs []netip.AddrPort) *ep.Handle {
 	h := s.answers[key]
 	if h == nil {
