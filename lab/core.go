@@ -7,10 +7,10 @@ import (
 	"github.com/srdtun/srdtun/srd/cc"
 )
 
-// This file selects the implementation of the transport that experiments use. The file lists all
-// types and functions of the transport whose implementation matters. Others, such as srd.Message
-// and srd.Tuple, are used directly. To test a second core, write a file with the build tag newcore
-// that defines the same names for that core:
+// This file selects the implementation of the transport that experiments use. The file lists the
+// types and functions that depend on this implementation. Other types, such as srd.Message and
+// srd.Tuple, are used directly. A file with the build tag newcore can define the
+// same names for a second core:
 //
 //	make acceptance TAGS=newcore
 type (

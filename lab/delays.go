@@ -13,8 +13,8 @@ import (
 
 // HostModel models the machine on which the transport runs. An ideal host reacts without delay.
 // Ideal hosts have open connections and probed paths before time zero. Other hosts model the
-// daemon: a process that wakes late and needs processor time for each packet. On these hosts no
-// path is open at time zero.
+// daemon: a process that wakes late and needs processor time for each packet. On hosts that model
+// the daemon, no path is open at time zero.
 type HostModel struct {
 	Name string
 	// delays holds the delays of the process, or nil for an ideal host.
@@ -59,12 +59,12 @@ func HostNamed(name string) (*HostModel, error) {
 // delays holds the wake-up delays and the costs of a process.
 type delays struct {
 	timer, arrival inverse
-	// These fields are the processor times for a train, and for each packet of a train.
+	// The four fields are the processor times for a train, and for each packet of a train.
 	sendTrain, sendPacket, receiveTrain, receivePacket time.Duration
 }
 
-// inverse is an inverse distribution function. It maps the share of samples that are no longer than
-// a time to that time. The shares of its entries ascend from 0 to 1, with linear interpolation in
+// inverse is an inverse distribution function. The function maps the share of samples that are no
+// longer than a time to that time. The shares ascend from 0 to 1, with linear interpolation in
 // between.
 type inverse []quantile
 

@@ -69,7 +69,7 @@ func (x *Fault) plant(n *Network) error {
 }
 
 // cut is a permanent fault that routing takes into account from the start, so that no route uses
-// the cables. The fault "dead" differs, because routing never detects it.
+// the cables. In contrast, routing never detects the fault "dead".
 const cut = "cut"
 
 func (x *Fault) cut(n *Network) error {
@@ -85,9 +85,10 @@ func (x *Fault) cut(n *Network) error {
 }
 
 // deathOrder returns the cables above leaves in the order in which a fault plan fails them. In the
-// paper's artifact, the first cable to fail is the one that the next packet takes. Here the first
-// flow that leaves its leaf is sprayed over all cables of that leaf. The first cable to fail is
-// therefore a random cable of that leaf, and the order of the others is random too.
+// paper's artifact, the first cable to fail is the one that the next packet takes. In this
+// simulation, the first flow that leaves its leaf is sprayed over all cables of that leaf. The
+// first cable to fail is therefore a random cable of that leaf, and the order of the others is
+// random too.
 func (n *Network) deathOrder(flows []*Flow, rng *rand.Rand) []int {
 	order := rng.Perm(len(n.Cables[1]))
 	each := n.Topology.Tiers[0].Down

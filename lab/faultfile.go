@@ -31,8 +31,8 @@ type filePlan struct {
 }
 
 // fromFile converts a fault plan of package workload to faults of this network. The argument most
-// bounds the number of failing cables, and 0 means as many as the plan says. flows holds the flows
-// of the case, sorted by start time.
+// bounds the number of failing cables, and 0 means as many as the plan says. The argument flows
+// holds the case's flows, sorted by start time.
 func fromFile(f *workload.Faults, most int, n *Network, flows []*Flow, rng *rand.Rand) []Fault {
 	p := &filePlan{Network: n, stop: f.Stop, most: most, rng: rng}
 	p.cables(&f.Cable, flows)

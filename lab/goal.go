@@ -20,10 +20,10 @@ func (s *Summary) Speed() float64 {
 func SummaryName(name, host string) string { return name + " on " + host }
 
 // Slower compares the case's speed on a host model with the fastest case in BestOf. The text is
-// empty if the case is fast enough, or if none of the cases in BestOf was run. The map others
-// contains these cases' summaries, keyed by SummaryName. If a case was not run on this host model,
-// its summary for ideal hosts is used. The result known is true if the case is no slower than its
-// known miss.
+// empty if the case is fast enough, or if none of the cases in BestOf was run. The map others holds
+// the summaries of the cases in BestOf, keyed by SummaryName. If a case was not run on this host
+// model, its summary for ideal hosts is used. The result known is true if the case is no slower
+// than its known miss.
 func (c *Case) Slower(s *Summary, host string, others map[string]*Summary) (text string, known bool) {
 	best, name := 0.0, ""
 	for _, other := range c.BestOf {
@@ -104,8 +104,8 @@ const openFlows = "open"
 // shareGoal is the name under which lists of known misses refer to Case.Share.
 const shareGoal = "share"
 
-// worseMean and worseMax are the names under which lists of known misses refer to Case.NoWorse.
-// Their values are multiples of the best case.
+// worseMean and worseMax are the names under which lists of known misses refer to Case.NoWorse. The
+// values of worseMean and worseMax are multiples of the best case.
 const (
 	worseMean = "mean_of_best"
 	worseMax  = "max_of_best"

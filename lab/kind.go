@@ -24,8 +24,8 @@ var makers = map[string]maker{
 	"datagrams": func(n *Network, p *TransportPlan, on *HostModel) (Transport, error) {
 		return NewDatagrams(n, srdOf(p, on), DatagramConfig{Packet: p.Packet, Every: p.Every.Duration, From: p.From.Duration})
 	},
-	// The kind "edge" is TCP inside tunnels between leaf switches. The servers of this kind use
-	// plain TCP.
+	// The kind "edge" is TCP inside tunnels between leaf switches. With the kind "edge", servers
+	// use plain TCP.
 	"edge": func(n *Network, p *TransportPlan, on *HostModel) (Transport, error) {
 		return NewEdge(n, srdOf(p, on), tcpOf(p))
 	},
@@ -53,8 +53,8 @@ func srdOf(p *TransportPlan, on *HostModel) SRDConfig {
 	return c
 }
 
-// These constants bound a transport's settings in a plan. leastMTU carries srd's smallest packet,
-// and mostMTU is a jumbo frame.
+// These constants bound a transport's settings in a plan. The value leastMTU carries srd's smallest
+// packet, and mostMTU is a jumbo frame.
 const (
 	leastMTU = 1280
 	mostMTU  = 9000

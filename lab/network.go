@@ -10,8 +10,8 @@ import (
 	"github.com/srdtun/srdtun/sim/net"
 )
 
-// nicQueue is the queue space in bytes of a sending interface. It suffices for any transport,
-// because a host blocks senders rather than drop their packets.
+// nicQueue is the queue space in bytes of a sending interface. The queue suffices for any
+// transport, because a host blocks senders rather than drop their packets.
 const nicQueue = 1 << 30
 
 // Cable is a pair of links, one in each direction, between a switch or host and a switch above it.
@@ -47,7 +47,8 @@ type Ports struct {
 	Queue int // bytes that may wait
 	Mark  int // bytes above which ECN-capable packets are marked; 0: never
 	// Shared is the size in bytes of a switch's shared buffer. Each port may use up to Queue bytes
-	// of it while other ports leave space (net.Pool). 0 means that each port has its own queue.
+	// of the shared buffer while other ports leave space (net.Pool). If Shared is 0, each port has
+	// its own queue.
 	Shared int
 	// Tell lets links between switches write their load into packets (net.Quality).
 	Tell bool
@@ -116,8 +117,8 @@ func (n *Network) share(from *net.Switch, l *net.Link) {
 	n.pools[from].Add(l)
 }
 
-// With this value of sharedAlpha, a single port may use half of a shared buffer, and two ports a
-// third each. The value is common (Choudhury and Hahne, section IV).
+// With an alpha of 1, a single port may use half of a shared buffer, and two ports a third each. An
+// alpha of 1 is common (Choudhury and Hahne, section IV).
 const sharedAlpha = 1
 
 // quality returns the properties of a link between a switch of the tier and the tier below.
@@ -138,7 +139,8 @@ func (n *Network) above(tier, lower int) (v []int) {
 		pod := lower / (t.Switches(0) / t.Pods())
 		first = pod * t.Switches(1) / t.Pods()
 	case tier == 2:
-		// In the highest tier, the switches are those with the same position in every pod.
+		// A second-tier switch is connected to the highest-tier switches at one position, which is
+		// the same for every pod.
 		first = lower % (t.Switches(1) / t.Pods()) * links / bundle
 	}
 	for i := range links {
@@ -198,8 +200,8 @@ func (n *Network) Path(src, dst, size int) (delay time.Duration, rate float64) {
 }
 
 // Cut takes a cable between two switches of a two-tier fabric out of service, and updates all
-// routes. After the call no route leads over this cable. No route leads to an upper switch that
-// lacks another cable to the destination.
+// routes. After Cut no route leads over the removed cable. After Cut no route leads to an upper
+// switch that lacks another cable to the destination.
 func (n *Network) Cut(i int) error {
 	if len(n.tiers) != 2 || i < 0 || i >= len(n.Cables[1]) {
 		return fmt.Errorf("cable %d cannot be cut in %d tiers", i, len(n.tiers))

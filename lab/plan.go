@@ -67,7 +67,7 @@ type TransportPlan struct {
 	Ports       int      `toml:"ports"`
 	Granularity Duration `toml:"granularity"`
 	Policy      string   `toml:"policy"`
-	// FlowletTimeout is the timeout of flowlet policies. Zero selects the policy's default.
+	// FlowletTimeout is the timeout of flowlet policies, or zero for the policy's default.
 	FlowletTimeout Duration `toml:"flowlet_timeout"`
 	LinkGbit       float64  `toml:"link_gbit"` // of every path, for policies; 0: unknown to them
 	AtOnce         bool     `toml:"at_once"`   // connections are made all at the same time
@@ -75,7 +75,8 @@ type TransportPlan struct {
 	MinRTO         Duration `toml:"min_rto"`
 	Subflows       int      `toml:"subflows"`
 	// Packet, Every and From belong to the kind "datagrams". Packet is a datagram's size in bytes,
-	// and Every the time between two datagrams of a flow. Datagrams before From are not counted.
+	// and Every the time between two datagrams of a flow. Datagrams sent before From are not
+	// counted.
 	Packet  int      `toml:"packet"`
 	Every   Duration `toml:"every"`
 	From    Duration `toml:"from"`
@@ -101,7 +102,7 @@ type Case struct {
 	Flows     []FlowPlan   `toml:"flow"`
 	Poisson   *PoissonPlan `toml:"poisson"`
 	Faults    []FaultPlan  `toml:"fault"`
-	// Uplinks connect two hosts directly, in place of the plan's topology.
+	// Uplinks connect two hosts directly, in place of the topology that the plan names.
 	Uplinks []UplinkPlan `toml:"uplink"`
 	// Addresses describes the addresses of two hosts that uplinks connect.
 	Addresses AddressPlan `toml:"addresses"`
@@ -117,23 +118,24 @@ type Case struct {
 	// On contains the case's differences for some host models, by name: [case.on.daemon].
 	On map[string]HostGoals `toml:"on"`
 	// BestOf names cases that precede this case in the plan. The case's speed (Summary.Speed) must
-	// be at least the fraction Share of the fastest of those cases.
+	// be at least the fraction Share of the fastest case in BestOf.
 	BestOf []string `toml:"best_of"`
 	Share  float64  `toml:"share"`
 	// NoWorse names other cases to compare with. The case's mean and longest completion time must
 	// not exceed the lowest of the cases in NoWorse. A known miss of NoWorse is a ratio, under the
 	// name worseMean or worseMax.
 	NoWorse []string `toml:"no_worse"`
-	// Figure names the picture that shows the case. Cases with the same name share a picture.
+	// Figure names the picture that shows the case. Cases with the same figure name share a
+	// picture.
 	Figure string `toml:"figure"`
-	// Line names a line in a picture of longest completion times. The case is the line's point at
-	// X.
+	// Line names a line in a picture of longest completion times. The case is a point of this line
+	// at the value X.
 	Line string  `toml:"line"`
 	X    float64 `toml:"x"`
-	// Skip is the number of leading samples to ignore.
+	// Skip is the number of samples to ignore at the start.
 	Skip int `toml:"skip"`
-	// Group is the group of flows that the summary covers. "" selects all flows except endless
-	// ones.
+	// Group is the group of flows that the summary covers. An empty group name selects all flows
+	// except endless ones.
 	Group string `toml:"group"`
 
 	order  int // in the plan
@@ -142,13 +144,13 @@ type Case struct {
 	faults *workload.Faults
 }
 
-// HostGoals holds a case's goals on one host model.
+// HostGoals holds a case's goals for one host model.
 type HostGoals struct {
 	// AtMost and AtLeast replace bounds of the case that have the same names.
 	AtMost  map[string]float64 `toml:"at_most"`
 	AtLeast map[string]float64 `toml:"at_least"`
-	// Known lists the values of metrics that miss their goals today. A run with worse values fails,
-	// as Case.Missed reports.
+	// Known lists the values of metrics that miss their goals today. A run with worse values than
+	// the known ones fails, as Case.Missed reports.
 	Known map[string]float64 `toml:"known"`
 }
 

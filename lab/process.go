@@ -17,13 +17,13 @@ const (
 	roundTrains  = 8       // sent for one peer before others get their turn
 	socketRoom   = 8 << 20 // bytes that may wait in the socket of a port
 	// nicRoom bounds the bytes in the interface's queue, like fq_codel's memory_limit. The
-	// interface drops packets beyond this bound. (Send buffers hold 4 MB for each port, and more
-	// than that in total.)
+	// interface drops packets beyond nicRoom. (Socket send buffers hold 4 MB for each port, and in
+	// total more than nicRoom.)
 	nicRoom = 32 << 20
 	// lineShare is the share of its time that a process works when its link is fully used. A
 	// process that cannot fill its link would make every experiment measure only the processor. A
-	// real host would then use more threads. Therefore the cost of each packet is divided by the
-	// number of threads that would be needed.
+	// real host with such a fast link would use more threads. Therefore the model divides the cost
+	// of each packet by the number of threads that would be needed.
 	lineShare = 0.5
 	// socketEach is the kernel's overhead for a packet in a socket, in bytes beside the payload.
 	socketEach = 512
@@ -34,7 +34,7 @@ const (
 
 // process models the daemon on a host: one worker that sleeps, and wakes up late. The worker
 // handles received packets, lets its connections send, and sleeps again (srd/loop). Each packet
-// costs processor time.
+// costs the worker processor time.
 type process struct {
 	host   *srdHost
 	delays *delays

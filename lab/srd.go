@@ -20,7 +20,7 @@ type SRDConfig struct {
 	MTU         int           // bytes of the largest IP packet
 	Granularity time.Duration // of clock and scheduling (srd.Config)
 	Policy      string        // path policy, a name of package steer; "" is spray
-	// FlowletTimeout is the timeout of flowlet policies. Zero selects the policy's default.
+	// FlowletTimeout is the timeout of flowlet policies, or zero for the policy's default.
 	FlowletTimeout time.Duration
 	// LinkRate is the path rate given to policies, in bytes per second. Zero means unknown.
 	LinkRate float64
@@ -52,9 +52,9 @@ func (c *SRDConfig) policy(seed uint64) (steer.Policy, error) {
 const srdHeaders = 28
 
 // SRD is this project's transport, with the unchanged state machines of package srd. Each pair of
-// hosts has one connection, whose flows send in turn. The simulation omits two steps for speed.
-// First, packets are not encrypted, but have the same sizes as encrypted packets. Second,
-// application data consists of zeros.
+// hosts has one connection, whose flows send in turn. The simulation of the transport omits two
+// steps for speed. First, simulated packets are not encrypted, but have the same sizes as encrypted
+// packets. Second, simulated application data consists of zeros.
 type SRD struct {
 	cfg   SRDConfig
 	net   *Network
@@ -204,8 +204,8 @@ const (
 	// connectEvery is about twice the time to send the probes of 32 paths at 10 Gbit/s.
 	connectEvery = 500 * time.Microsecond
 	// connectPath is the interval between the first challenges of a connection's paths (openEvery
-	// of package srd). connectRest is the time for the handshake, and for the size probes of the
-	// last path on a fabric.
+	// of package srd), and connectRest is the time for the handshake and for the size probes of the
+	// last path.
 	connectPath = 300 * time.Microsecond
 	connectRest = time.Millisecond
 )
@@ -223,8 +223,8 @@ func (e *srdEnd) call() {
 // Settled implements Transport, and reports whether every path is in use with its full packet size.
 func (t *SRD) Settled() bool { return t.settled((*srdEnd).settled) }
 
-// settled reports whether the function is holds for all ends. For cold connections it always
-// returns true.
+// settled reports whether the condition is(end) holds for all ends of connections. For cold
+// connections settled always returns true.
 func (t *SRD) settled(is func(*srdEnd) bool) bool {
 	if t.cold() {
 		return true
@@ -326,8 +326,8 @@ func (h *srdHost) Receive(p *net.Packet) {
 	h.engine.Free(p)
 }
 
-// take passes a packet to its connection, and returns this host's end of the connection. at is the
-// kernel's timestamp, or 0 without one.
+// take passes a packet to its connection, and returns this host's end of the connection. The
+// argument at is the kernel's timestamp, or 0 without one.
 func (h *srdHost) take(p *net.Packet, at mono.Time) *srdEnd {
 	t := srd.Tuple{Sock: p.Dst.Port() - h.base, Local: srd.UplinkOf(p.Dst.Addr(), 0), Remote: p.Src}
 	index, ok := srd.DataIndex(p.Data)

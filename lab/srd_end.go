@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	// timerTick is the granularity of simulated timers. For comparison, a packet of 4,000 bytes
-	// takes 80 ns at 400 Gbit/s.
+	// timerTick is the granularity of simulated timers. At 400 Gbit/s, by comparison, a packet of
+	// 4,000 bytes takes 80 ns.
 	timerTick = 10 * time.Nanosecond
 	// zeroBytes is the size in bytes of the largest message.
 	zeroBytes = srd.MaxPacket
@@ -118,8 +118,8 @@ func (e *srdEnd) turnOf() *srdFlow {
 // Computer Programming, volume 3, section 6.4).
 func (f *srdFlow) hash() uint32 { return uint32(f.flow.ID+1) * 2654435761 }
 
-// Waiting implements srd.Source. It returns 0, because programs that use the transport directly do
-// not report waiting data.
+// Waiting implements srd.Source. The result is always 0, because programs that use the transport
+// directly do not report waiting data.
 func (e *srdEnd) Waiting() int { return 0 }
 
 // Peek implements srd.Source.
@@ -171,7 +171,7 @@ func (e *srdEnd) drain() {
 func (e *srdEnd) deliver(_ mono.Time, m *srd.Message) {
 	f := e.peer.flow(int(binary.BigEndian.Uint32(m.Imm[:])))
 	if m.Expired {
-		// The application sends the bytes of this message again.
+		// The application sends the bytes of this given-up message again.
 		f.again(int64(binary.BigEndian.Uint32(m.Imm[4:])))
 		return
 	}
@@ -259,8 +259,8 @@ func (e *srdEnd) onTimer() {
 	}
 }
 
-// next sends one train. next builds the train in the buffer of a packet. If the train has one
-// packet, the packet keeps this buffer.
+// next sends one train, which it builds in the buffer of a packet. If the train has only one
+// packet, this packet keeps the buffer.
 func (e *srdEnd) next(now mono.Time) bool {
 	h, t := e.host, e.train
 	p := h.engine.NewPacket()

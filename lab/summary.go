@@ -34,7 +34,7 @@ type Summary struct {
 	samples int // in Goodput
 }
 
-// Value returns the metric that a goal names. ok is false if there is no such metric.
+// Value returns the metric that a goal names. The result ok is false if there is no such metric.
 func (s *Summary) Value(name string) (v float64, ok bool) {
 	switch name {
 	case "mean_us":
@@ -70,7 +70,7 @@ func (s *Summary) Value(name string) (v float64, ok bool) {
 }
 
 // Summarize summarizes the runs of a case. Only flows of the group are included. The empty group
-// stands for all flows that have an end. The first skip samples are ignored.
+// stands for all flows that have an end. The first skip samples of each run are ignored.
 func Summarize(runs []*Result, group string, skip int) Summary {
 	s := Summary{Runs: len(runs), Jain: 1, Least: 1}
 	var times, ratios []float64

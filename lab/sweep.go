@@ -25,7 +25,7 @@ type Point struct {
 	Short  bool  // part of the short sweep
 	// Series names a series of points that differ only in the value of one parameter. From one
 	// point of a series to the next, completion times may grow in proportion to the round trip. A
-	// larger increase is a cliff.
+	// larger increase between two points is a cliff.
 	Series string
 
 	// Known holds ratios that are too high today, by the host model's name. Known ratios are faults
@@ -34,10 +34,11 @@ type Point struct {
 }
 
 // Ratio compares completion times with those of TCP on the same network with the same seed, as the
-// median over all seeds. Mean compares the mean times of a run, and Max compares the longest flows.
-// The longest flow over all seeds would depend on chance, such as a host's pause of a millisecond
-// or a TCP timeout of 200 ms. Cliff is the mean time in round trips, divided by the mean time at
-// the previous point of the series. A Cliff of zero means that there is no previous point.
+// median over all seeds. Mean is the ratio of the mean times of a run, and Max is the ratio of the
+// longest flows. The longest flow over all seeds would depend on chance, such as a host's pause of
+// a millisecond or a TCP timeout of 200 ms. Cliff is the mean time in round trips, divided by the
+// mean time at the previous point of the series. A Cliff of zero means that there is no previous
+// point.
 type Ratio struct{ Mean, Max, Cliff float64 }
 
 // ordinary returns a point that differs in one property from the base, a small fabric of 100
@@ -106,7 +107,7 @@ const (
 	sweepTCP = "tcp"
 )
 
-// sweepLimit bounds the virtual time of a run. A flow that is still open at the limit counts as
+// sweepLimit bounds the virtual time of a run. A flow that is still open at sweepLimit counts as
 // completed at that time.
 const sweepLimit = 20 * time.Second
 
@@ -224,7 +225,7 @@ func ratioOf(srd, tcp []*Result) Ratio {
 }
 
 // playSweep simulates one case with all seeds. Flows that did not complete in time count as
-// completed at the limit. open is the number of these flows.
+// completed at the limit. The result open is the number of these flows.
 func playSweep(p *Plan, i int, on *HostModel, seeds []uint64) (runs []*Result, open int, err error) {
 	for _, seed := range seeds {
 		r, err := Run(p, &p.Cases[i], on, seed, nil)
@@ -246,12 +247,12 @@ func playSweep(p *Plan, i int, on *HostModel, seeds []uint64) (runs []*Result, o
 // unrelated changes of the transport, change a point's ratios by up to this factor.
 const sweepSlack = 1.1
 
-// cliffMost is the largest allowed value of Cliff. The ideal value is one, because a larger window
-// needs as many round trips.
+// cliffMost is the largest allowed value of Cliff. The ideal value of Cliff is one, because a
+// larger window needs as many round trips.
 const cliffMost = 1.5
 
-// Worse names the ratios in which the point exceeds TCP or its known miss. "" means that no ratio
-// does.
+// Worse names the ratios in which the point exceeds TCP or its known miss. An empty result means
+// that no ratio does.
 func (r *SweepResult) Worse() string {
 	var text string
 	for _, c := range []struct {

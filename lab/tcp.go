@@ -15,14 +15,14 @@ type TCPConfig struct {
 	Subflows int
 }
 
-// tcpHeaders is the size in bytes of the headers of IPv4 and TCP with the timestamp option.
+// tcpHeaders is the size in bytes of the headers of IPv4 and TCP with the timestamp option, and
 // mptcpHeaders is the size of MPTCP's data sequence option.
 const (
 	tcpHeaders   = 52
 	mptcpHeaders = 20
 )
 
-// ackBytes is the approximate size in bytes of an acknowledgement with its framing. ackBytes
+// ackBytes is the approximate size in bytes of an acknowledgement with its framing. This size
 // determines the RTT that a connection gets in place of a handshake's measurement.
 const ackBytes = 100
 
@@ -142,7 +142,7 @@ var algorithms = map[string]func(*tcp.Config){
 	"dctcp": func(c *tcp.Config) { c.Algorithm, c.ECN = tcp.DCTCP, true },
 }
 
-// mostSubflows bounds the number of MPTCP subflows, of which kernels allow 8.
+// mostSubflows bounds the number of MPTCP subflows in a plan. Kernels allow 8.
 const mostSubflows = 64
 
 // leastRTO is the smallest minimum RTO in a plan, above any round trip of the experiments.

@@ -100,8 +100,8 @@ type Flow struct {
 	Size     int64         // bytes of payload; 0: endless
 	At       time.Duration // when it starts, after time zero
 	Group    string        // name of flows that are counted together
-	// Transport is the name of the transport that carries the flow. "" selects the plan's
-	// transport.
+	// Transport is the name of the transport that carries the flow. An empty name selects the
+	// plan's transport.
 	Transport string
 
 	// State is private data of the transport.

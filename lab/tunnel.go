@@ -14,9 +14,9 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// Tunnel is a transport that carries TCP inside srdtun. On top of the transport SRD it runs the
-// overlay with its queue and its reordering buffer. Inside the tunnel, each flow has a connection
-// of the model in lab/tcp. The tunnel carries no super-frames.
+// Tunnel is a transport that carries TCP inside srdtun. The tunnel runs the overlay, with its queue
+// and its reordering buffer, on top of the transport SRD. Inside the tunnel, each flow has a
+// connection of the model in lab/tcp. The tunnel carries no super-frames.
 type Tunnel struct {
 	*SRD
 	tcp   TCPConfig
@@ -24,10 +24,10 @@ type Tunnel struct {
 	conns []*tcp.Conn
 }
 
-// innerLess is the difference in bytes between the network's MTU and the inner MTU, so that an
-// inner packet fits into one message. A real tunnel may use one MTU for both, because cutting a
-// super-frame leaves only one small remainder. Here each packet of that size would leave a
-// remainder, because the model has no super-frames.
+// innerLess is the number of bytes by which the inner MTU is smaller than the network's MTU, so
+// that an inner packet fits into one message. A real tunnel may use one MTU for both, because
+// cutting a super-frame leaves only one small remainder. In this model each packet of that size
+// would leave a remainder, because there are no super-frames.
 const innerLess = 100
 
 // innerWindow bounds the bytes in flight of an inner connection. The value is Linux's default
@@ -65,8 +65,8 @@ func (t *Tunnel) join(f *Flow, x, y *tcp.Conn) {
 	f.State = x
 }
 
-// config returns the configuration of a flow's connection. Its RTT is that of an empty network, as
-// if a handshake had measured it.
+// config returns the configuration of a flow's connection. The configured RTT is that of an empty
+// network, as if a handshake had measured it.
 func (t *Tunnel) config(f *Flow) tcp.Config {
 	there, _ := t.net.Path(f.Src, f.Dst, ackBytes)
 	cfg := t.tcp.Config
@@ -165,7 +165,7 @@ func (o *overlay) Receive(p *net.Packet) {
 	o.end.service()
 }
 
-// flowOf returns a hash of an inner connection's addresses. This hash is good enough for the few
+// flowOf returns a hash of an inner connection's addresses. The hash is good enough for the few
 // connections of an experiment.
 func flowOf(src, dst netip.AddrPort) uint32 {
 	return uint32(src.Port())*0x9e3779b1 ^ uint32(dst.Port())*0x85ebca6b
@@ -188,8 +188,8 @@ func (o *overlay) advance(now mono.Time) {
 
 func (o *overlay) deadline() mono.Time { return o.gather.Deadline() }
 
-// restarted implements endApp. It drops the rest of a partly sent frame, which is useless to a new
-// process.
+// restarted implements endApp. The tunnel drops the rest of a partly sent frame, which is useless
+// to a new process.
 func (o *overlay) restarted(now mono.Time) {
 	o.gather.Reset(now)
 	o.Cut.Reset()
@@ -203,8 +203,8 @@ func (o *overlay) ended(mono.Time) {
 	o.gather = newGather()
 }
 
-// take delivers the inner packets that are next in order. The connection's state machine must not
-// be in a call at that time, because inner TCP replies at once.
+// take delivers the inner packets that are next in order. Inner TCP replies at once, so the
+// connection's state machine must not be in a call when take is called.
 func (o *overlay) take(now mono.Time) {
 	e := o.end
 	from := e.peer.app.(*overlay).packets

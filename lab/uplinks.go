@@ -24,7 +24,7 @@ type UplinkPlan struct {
 	Credit int     `toml:"credit"`
 	// Back is the rate in the other direction in Mbit/s, if it differs.
 	Back float64 `toml:"back"`
-	// Queue is the queue size of this path in bytes, in each direction. 0 selects the network's
+	// Queue is the queue size of this path in bytes, in each direction, or 0 for the network's
 	// value.
 	Queue int `toml:"queue"`
 	// MTU is the size in bytes of the largest IP packet that passes, and 0 means no limit.
@@ -37,8 +37,8 @@ type AddressPlan struct {
 	From int `toml:"from"` // of host 0
 	To   int `toml:"to"`   // of host 1
 	// With Own set, each address of host 0 belongs to the uplink with the same number, as on a host
-	// with several interfaces. Otherwise switches select the uplink by a hash of the five-tuple, as
-	// with ECMP.
+	// with several interfaces. Without Own, switches select the uplink by a hash of the five-tuple,
+	// as with ECMP.
 	Own bool `toml:"own"`
 }
 
@@ -50,13 +50,13 @@ func (a *AddressPlan) of(host int) int {
 	return max(1, a.To)
 }
 
-// hostRate is the rate of the cable between a host and its uplinks, in bytes per second. This rate
-// is higher than the rate of any uplink.
+// hostRate is the rate of the cable between a host and its uplinks, in bytes per second. The rate
+// hostRate is higher than the rate of any uplink.
 const hostRate = 10e9 / 8
 
 // NewUplinks connects two hosts by paths that share no link. A packet's UDP or TCP ports select the
-// path, and both directions use the same path. With this rule each uplink acts as if it had its own
-// address. Ports are distributed evenly over the uplinks.
+// path, and both directions use the same path. Because ports select paths, each uplink acts as if
+// it had its own address. Ports are distributed evenly over the uplinks.
 func NewUplinks(e *net.Engine, plans []UplinkPlan, a AddressPlan, p Ports) *Network {
 	n := &Network{Engine: e, ports: p, uplinks: plans, addresses: a, Cables: make([][]*Cable, 1)}
 	fan := net.Quality{Rate: hostRate, Queue: nicQueue}

@@ -104,7 +104,7 @@ func startPlain(_ *run, c *cluster) error {
 	return nil
 }
 
-// mptcpSubflows is larger than the number of spines.
+// mptcpSubflows is the limit of subflows for each MPTCP connection, above the number of spines.
 const mptcpSubflows = "8"
 
 // startMPTCP configures all addresses of each host in the kernel's MPTCP. Each address makes a

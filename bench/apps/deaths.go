@@ -6,14 +6,14 @@ import (
 )
 
 const (
-	// dead is how long a failed spine drops all packets silently. This time is several
+	// dead is how long a failed spine drops all packets silently. The time dead is several
 	// retransmission timeouts of plain TCP, which begin at 200 ms.
 	dead = 2 * time.Second
-	// calm is the time before a spine fails. In this time the benchmark finds the busiest spine,
-	// and the application's stalls without a failure.
+	// calm is the time before a spine fails. During calm the benchmark finds the busiest spine, and
+	// measures the application's stalls without a failure.
 	calm = time.Second
-	// heal is the time after a failed spine has recovered. The time is long because srdtun probes
-	// failed paths up to a second apart.
+	// heal is the time that the network has to recover after a spine's failure. The time heal is
+	// long because srdtun probes failed paths up to a second apart.
 	heal = 1500 * time.Millisecond
 )
 

@@ -39,16 +39,16 @@ const (
 	// of a small machine. At 1 Gbit/s a round of 64 KB would take 26 ms, much of it scheduling
 	// delay. The results table shows the processor time beside the completion times.
 	mpiMbit = 100
-	// mpiQueue and mpiBurst have the values of the fabric's other links. The first windows of 48
-	// flows are almost three times as large as the queue.
+	// mpiQueue and mpiBurst equal the queue size and the burst size of the fabric's links, in
+	// bytes. The first windows of 48 flows are almost three times as large as the queue.
 	mpiQueue, mpiBurst = 256 << 10, 16 << 10
 	// mpiPause lets queues drain between two rounds.
 	mpiPause = 500 * time.Millisecond
 	// mpiWarm is the number of uncounted rounds of each size, in which ranks connect and touch
 	// their memory.
 	mpiWarm = 1
-	// mpiWait bounds the duration of an MPI run. This bound is twice the duration of a run whose
-	// port is always full.
+	// mpiWait bounds the duration of an MPI run. The bound mpiWait is twice the duration of a run
+	// whose port is always full.
 	mpiWait = 4 * time.Minute
 )
 
@@ -90,8 +90,8 @@ func (r *run) mpi(c *cluster) ([]value, error) {
 	return values, err
 }
 
-// limitPort limits the rate of the receiver's port, which all flows share. The spines have no
-// limit.
+// limitPort limits the rate of the receiver's port, which all flows share. Links to spines have no
+// rate limit.
 func limitPort(f *fabric.Fabric) error {
 	_, err := f.LeafB.Run("tc", "qdisc", "replace", "dev", mpiPort, "root", "tbf", "rate", fmt.Sprintf("%dmbit", mpiMbit),
 		"burst", strconv.Itoa(mpiBurst), "limit", strconv.Itoa(mpiQueue))
@@ -99,8 +99,8 @@ func limitPort(f *fabric.Fabric) error {
 }
 
 // hideAddresses moves all addresses but the first from the network card to the loopback device.
-// MPTCP can still use an address of the loopback device. Without the move Open MPI would expect
-// connections from the card's last address, and refuse the others.
+// MPTCP can still use an address of the loopback device. If the addresses stayed on the card, Open
+// MPI would expect connections from the last address, and refuse all others.
 func hideAddresses(h *fabric.Host) error {
 	for _, a := range h.V4[1:] {
 		if _, err := h.Run("ip", "addr", "del", a.String()+"/24", "dev", "eth0"); err != nil {
@@ -113,8 +113,8 @@ func hideAddresses(h *fabric.Host) error {
 	return nil
 }
 
-// layOut writes the files for Open MPI to the cluster's folder. These files are the MPI program, a
-// script that enters a host's namespace, and the list of hosts.
+// layOut writes the files for Open MPI to the cluster's folder. The files for Open MPI are the
+// program, a script that enters a host's namespace, and the list of hosts.
 func layOut(c *cluster) (program, remote string, err error) {
 	names := "127.0.0.1 localhost\n"
 	for i, h := range c.hosts {

@@ -25,7 +25,8 @@ const (
 	pgDir  = "/usr/lib/postgresql/15/bin" // Debian 12's
 	pgUser = "postgres"
 	pgPort = "5432"
-	// pgScale is pgbench's scale factor. Each unit adds 15 MB, so a base backup takes seconds.
+	// pgScale is pgbench's scale factor. Each unit of pgbench's scale factor adds 15 MB, so a base
+	// backup takes seconds.
 	pgScale = 20
 	// The pgClients clients commit pgRate times a second in all. The duration of a commit begins at
 	// its due time, so a stall is visible even if the clients wait.
@@ -106,7 +107,8 @@ func (d *database) own(dir string) error {
 	return err
 }
 
-// startPrimary starts the primary without a standby. The first call also fills the database.
+// startPrimary starts the primary without a standby. The first call of startPrimary also fills the
+// database.
 func (d *database) startPrimary() error {
 	for i := range d.c.hosts {
 		if err := d.own(d.socket + strconv.Itoa(i)); err != nil {

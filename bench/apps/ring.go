@@ -24,7 +24,8 @@ var ring = app{"ring", "ring of four, 16 sockets each", fabric.Spec{HostsA: 2, H
 const (
 	ringSockets = 16
 	ringPort    = 5201
-	// ringSlice is the number of bytes that each socket sends in a step. A host sends 4 MB in all.
+	// ringSlice is the number of bytes that each socket sends in a step. In each step a host sends
+	// 4 MB in all.
 	ringSlice = 256 << 10
 	ringSteps = 30
 	// ringFlow is how long the sockets send without steps, to compare their rates.
@@ -161,7 +162,7 @@ func steps(edges []*edge) (took []time.Duration, err error) {
 	return took, nil
 }
 
-// stream lets all sockets send continuously for ringFlow. stream returns the slowest socket's rate
+// stream lets all sockets send continuously for ringFlow. The result is the slowest socket's rate
 // as a share of the mean rate.
 func stream(edges []*edge) (float64, error) {
 	var wg sync.WaitGroup
@@ -172,7 +173,7 @@ func stream(edges []*edge) (float64, error) {
 				return 0, err
 			}
 			wg.Go(func() {
-				// The deadline ends both the writer and the reader.
+				// The connection's deadline ends both the writer and the reader.
 				for buf := make([]byte, 64<<10); ; {
 					if _, err := e.out[k].Write(buf); err != nil {
 						return

@@ -21,8 +21,8 @@ type toll struct {
 	// The fields began and took hold the start of the running round.
 	began time.Time
 	took  time.Duration
-	// For each message size, used holds the processor time of the cluster's processes, and of holds
-	// that of the whole machine.
+	// The maps used and of hold, for each message size, the processor time of the cluster's
+	// processes and of the whole machine.
 	used, of map[int]time.Duration
 }
 
@@ -74,13 +74,13 @@ func processorTime(pids []int) (sum time.Duration) {
 	return sum
 }
 
-// userTick is the unit of times in /proc/PID/stat. The unit is the same on all Linux architectures
-// that Go supports.
+// userTick is the unit of times in /proc/PID/stat. The unit userTick is the same on all Linux
+// architectures that Go supports.
 const userTick = 10 * time.Millisecond
 
-// parseStat returns the sum of utime and stime in /proc/PID/stat, see proc_pid_stat(5). The process
-// name is in parentheses and may contain any character. If the first field after the name has index
-// 0, then utime and stime are fields 11 and 12.
+// parseStat returns the sum of utime and stime in /proc/PID/stat, see proc_pid_stat(5). In
+// /proc/PID/stat the process name is in parentheses and may contain any character. If the first
+// field after the name has index 0, then utime and stime are fields 11 and 12.
 func parseStat(text string) (sum time.Duration) {
 	f := strings.Fields(text[strings.LastIndexByte(text, ')')+1:])
 	if len(f) < 13 {

@@ -15,8 +15,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// traceEvery is the interval between two readings of a trace. The interval is shorter than the
-// tunnel's round trip under load, and costs a few thousandths of a processor.
+// traceEvery is the interval between two readings of a trace. The interval traceEvery is shorter
+// than the tunnel's round trip under load, and its readings cost a few thousandths of a processor.
 const traceEvery = 10 * time.Millisecond
 
 // around is the number of readings that are printed before and after each reading with a loss.
@@ -202,8 +202,8 @@ func grown(now, was map[string]uint64) (s string) {
 }
 
 // sumUp reports which window limited a connection during a time span. If the queue in front of the
-// tunnel is empty, the inner connection's own window is the limit. sumUp prints the share of such
-// readings, and the share of readings with a full tunnel window.
+// tunnel is empty, the inner connection's own window is the limit. The result has the share of
+// readings with an empty queue, and the share with a full tunnel window.
 func sumUp(v []look) string {
 	if len(v) < 2 {
 		return "no looks"

@@ -1,5 +1,5 @@
 // Package cloud recreates the rate limits of cloud instances, and generates the traffic that is
-// measured under them. Generating this traffic needs no other program, so namespaces and real cloud
+// measured under them. The traffic generator needs no other program, so namespaces and real cloud
 // instances get the same load.
 package cloud
 
@@ -20,8 +20,8 @@ type Caps struct {
 	HostMbit  int // of a host's network card
 	Packets   int // a second, of a host
 	NewTuples int // a second, of a host
-	// With Police set, packets of a 5-tuple above its rate are dropped at once. Otherwise such
-	// packets are queued for up to tupleBurst, and then dropped, as EC2 does.
+	// With Police set, packets of a 5-tuple above its rate are dropped at once. Without Police,
+	// packets above the rate are queued for up to tupleBurst, and then dropped, as EC2 does.
 	Police bool
 }
 
@@ -42,8 +42,8 @@ const (
 	hostQueue = 20 * time.Millisecond
 	hostBurst = 256 << 10
 	// classes is the number of a port's token buckets. A hash of the 5-tuple selects the bucket.
-	// With 63 5-tuples, one pair shares a bucket on average. More buckets would take too long to
-	// create.
+	// With 63 5-tuples, one pair shares a bucket on average. More token buckets for a port would
+	// take too long to create.
 	classes = 2048
 	// fullFrame is the size in bytes of a packet of 1,500 bytes with its Ethernet header.
 	fullFrame = 1514
@@ -102,8 +102,8 @@ func (n *Network) limitHosts() error {
 
 func bytesOf(mbit int, d time.Duration) int { return int(float64(mbit) * 1e6 / 8 * d.Seconds()) }
 
-// limitTuples installs the switch's limits for 5-tuples. A port is down while its classes are
-// created, because the kernel takes much longer otherwise.
+// limitTuples installs the switch's limits for 5-tuples. A port is down while its tc classes are
+// created, because creation on an active port takes much longer.
 func (n *Network) limitTuples() error {
 	dir, err := fabric.Scratch()
 	if err != nil {

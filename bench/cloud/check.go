@@ -25,7 +25,7 @@ const (
 	mostPackets = 100_000
 	// overhead is the size in bytes of a datagram's headers on the wire.
 	overhead = 42
-	// most is the largest ratio of arrived traffic to a limit that passes the check.
+	// most is the largest ratio of arrived traffic to a limit at which the limit still holds.
 	most = 1.1
 )
 
@@ -54,8 +54,8 @@ func (n *Network) Check() error {
 	)
 }
 
-// fillHost sends over many TCP connections, which adapt to the speed of this machine. Together
-// these connections may exceed the host's limit.
+// fillHost sends over many TCP connections, which adapt to the speed of this machine. All
+// connections of fillHost together may exceed the host's limit.
 func (n *Network) fillHost() error {
 	l, err := n.B.Listen("tcp", fmt.Sprintf(":%d", checkPort))
 	if err != nil {
@@ -69,7 +69,7 @@ func (n *Network) fillHost() error {
 }
 
 // compare calls offer, which sends for checkTime or longer, and compares the arrived traffic with a
-// limit per second. Each packet or byte counts weight times.
+// limit per second. compare multiplies the number of arrived packets or bytes by weight.
 func (n *Network) compare(what, counter string, limit, weight float64, offer func() error) error {
 	time.Sleep(checkTime) // buckets are full again
 	before, err := n.arrived(counter)

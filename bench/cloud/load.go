@@ -17,8 +17,8 @@ const Port = 5210
 
 // A connection begins with a request of 16 bytes, which describes the load. With a positive answer
 // size, the client sends requests of requestSize bytes and the server answers each with that many
-// bytes. With an answer size of zero, the client sends continuously for the given time. After that
-// time the server reports the received bytes and the duration.
+// bytes. With an answer size of zero, the client sends continuously for the given time. At the end
+// of a continuous load the server reports the received bytes and the duration.
 const (
 	orderSize   = 16
 	requestSize = 64
@@ -103,8 +103,8 @@ func swallow(c net.Conn, during time.Duration) error {
 	if _, err := c.Write(reply[:]); err != nil {
 		return err
 	}
-	// The client closes the connection. If the server closed the connection with unread data, the
-	// reset could overtake the report.
+	// The server waits until the client has closed the connection. If the server closed the
+	// connection with unread data, the reset could overtake the report.
 	if err := c.SetReadDeadline(time.Now().Add(patience)); err != nil {
 		return err
 	}

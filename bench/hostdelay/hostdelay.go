@@ -8,7 +8,8 @@
 // timerfd, unseen by Go's scheduler. The process runs in a namespace at one end of a veth pair. The
 // command measures two delays and several costs. A timer's delay runs from its due time to its
 // handling. An arrival's delay runs from the kernel's stamp on a packet (SO_TIMESTAMPNS) to its
-// handling. The costs are the processor time to send a train, to receive one, and of AES-256-GCM.
+// handling. The recorded costs are the processor times of sending a train, of receiving a train,
+// and of AES-256-GCM.
 //
 // With -busy N, N busy-looping processes run beside the measurement. On a shared machine, a high
 // scheduling priority keeps other processes from disturbing the measurement. "chrt -f 10 hostdelay"

@@ -13,13 +13,14 @@ import (
 )
 
 const (
-	// meanPause is the mean time between two packets. Timers fire twice as often. With this pause
-	// most events find the process asleep, and on a quiet machine the processor too.
+	// meanPause is the mean time between two packets. Timers fire twice as often as packets arrive.
+	// With a mean pause of 2 ms most events find the process asleep, and on a quiet machine the
+	// processor too.
 	meanPause = 2 * time.Millisecond
 	// trainPackets and packetBytes describe a long train over links with an MTU of 1,500 bytes.
 	trainPackets = 44
 	packetBytes  = 1440
-	// rounds is the number of measurements of each cost. The median is recorded.
+	// rounds is the number of measurements of each cost. The median of all rounds is recorded.
 	rounds = 400
 	// waitMost ends a recording if no event arrives.
 	waitMost = time.Second

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// userHz is the unit of times in /proc. This unit is the same on all architectures that Go
-// supports.
+// userHz is the number of clock ticks per second in which /proc counts times. The value of userHz
+// is the same on all architectures that Go supports.
 const userHz = 100
 
 // kthreadd is the process ID of the parent of all kernel threads. Kernel threads are not counted as
@@ -74,7 +74,8 @@ func parse(text []byte) (p process, ok bool) {
 		return p, false
 	}
 	f := bytes.Fields(text[end+1:])
-	// The fields after the name are the state, the parent, and from index 11 on the four times.
+	// The fields after the name are the state, the parent, and from index 11 on the four processor
+	// times.
 	const parent, times = 1, 11
 	if len(f) < times+4 {
 		return p, false

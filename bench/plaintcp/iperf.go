@@ -16,7 +16,7 @@ import (
 const (
 	interval = "0.25"
 	// segment is the payload in bytes of a full TCP segment on Ethernet. Inside a tunnel the
-	// payload is a little smaller.
+	// payload of a full segment is a little smaller.
 	segment = 1448
 )
 

@@ -9,9 +9,9 @@ import (
 	"github.com/srdtun/srdtun/e2e/tunnel"
 )
 
-// beside measures TCP through the tunnel beside plain CUBIC TCP on one link. The scene's result is
-// the fairness of their shares. Fairness is 1 if both sides get the same rate, and less if either
-// side gets more.
+// beside measures how TCP through the tunnel shares one link with plain CUBIC TCP. The scene's
+// result is the fairness of the two shares of the link. Fairness is 1 if both sides get the same
+// rate, and less if either side gets more.
 type beside struct {
 	flows        int // of each side
 	fair, inside figure

@@ -4,6 +4,7 @@
 // version, measures, removes the network, and repeats this with the other version. In some scenes
 // networks of both versions exist at once, and are measured in short alternating intervals.
 //
-// A metric is worse if the median ratio of all pairs is beyond 5 % and every pair agrees. Pairs are
-// shown but not judged if foreign processes used more than a fifth of a processor meanwhile.
+// A metric counts as worse if the median ratio of its pairs is beyond 5 % and all pairs agree. A
+// pair of measurements is shown but not judged if foreign processes used more than a fifth of a
+// processor during it.
 package regress

@@ -25,8 +25,8 @@ const (
 	worseBy = 0.05
 	// foreignMost is the number of processors that foreign processes may use during a judged pair.
 	foreignMost = 0.2
-	// judgedLeast is the number of pairs that a verdict needs. Three pairs agree by chance in
-	// one of eight cases.
+	// judgedLeast is the number of pairs that a verdict needs. Three pairs change in the same
+	// direction by chance in one of eight cases.
 	judgedLeast = 3
 )
 
@@ -122,8 +122,8 @@ func median(v []float64) float64 {
 	return v[len(v)/2]
 }
 
-// quantile returns the smallest of the values that a share q of them does not exceed. quantile
-// sorts the values in place.
+// quantile returns the smallest of the values that a share q of them does not exceed. The values
+// are sorted in place.
 func quantile(v []float64, q float64) float64 {
 	if len(v) == 0 {
 		return math.NaN()

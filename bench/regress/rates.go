@@ -21,7 +21,7 @@ type rateOf struct {
 	rate, cpu figure
 }
 
-// measureRates measures each number of flows, and sets both metrics of each measurement.
+// measureRates runs each measurement with its number of flows, and sets both metrics.
 func measureRates(r *run, a, b *fabric.Host, all []rateOf, during time.Duration) error {
 	for _, x := range all {
 		got, err := sendAll([]*fabric.Host{a}, b, netip.AddrPortFrom(tunnel.Inner4(2), ratePort), x.flows, during)

@@ -177,7 +177,7 @@ func order(swapped bool) [2]int {
 	return [2]int{0, 1}
 }
 
-// progress prints the progress. On a terminal it rewrites one line.
+// progress prints the progress. On a terminal, progress rewrites one line.
 func progress(text string) {
 	if st, err := os.Stderr.Stat(); err == nil && st.Mode()&os.ModeCharDevice != 0 {
 		fmt.Fprintf(os.Stderr, "\r\033[K%s", text)

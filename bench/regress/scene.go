@@ -17,9 +17,9 @@ type scene struct {
 	aside   bool // both versions at once: it counts bytes, and takes no processor
 	figures []figure
 	measure func(r *run) error
-	// stand replaces measure in some scenes. It sets up a network, and returns a function that
-	// measures the network for a short time. All networks of a pair exist at the same time and are
-	// measured in this many rounds.
+	// stand replaces measure in some scenes. The function stand sets up a network, and returns a
+	// function that measures this network for a short time. All networks of a pair exist at the
+	// same time, and rounds is the number of their measurements.
 	stand  func(r *run) (turn func() error, err error)
 	rounds int
 }
@@ -34,8 +34,8 @@ type run struct {
 	ending []func() error
 }
 
-// play measures one version once. foreign is the number of processors that foreign processes used
-// during the measurement.
+// play measures one version once. The result foreign is the number of processors that foreign
+// processes used during the measurement.
 func (s scene) play(v version) (got map[string]float64, foreign float64, err error) {
 	before, err := others.Now()
 	if err != nil {

@@ -13,7 +13,7 @@ const (
 	// networks of one version differ by up to a third, because the scheduler keeps processes on
 	// their processors.
 	standingCopies = 2
-	// standingPairs is the number of judged pairs. A pair has several networks and many rounds, so
+	// standingPairs is the number of judged pairs. A pair of standing networks has many rounds, so
 	// fewer pairs are needed than in other scenes.
 	standingPairs = 3
 	// undisturbedLeast is the share of undisturbed rounds below which the pair counts as disturbed.

@@ -22,7 +22,7 @@ const (
 	uplinkGoes  = 4 * time.Second
 	uplinkComes = 12 * time.Second
 	uplinkEnds  = 20 * time.Second
-	// uplinkGrace is the time after each failure or recovery that the mean rates leave out.
+	// uplinkGrace is the time after each failure or recovery that is left out of the mean rates.
 	uplinkGrace = 2 * time.Second
 )
 

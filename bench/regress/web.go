@@ -74,7 +74,7 @@ func serve(l net.Listener) {
 	}
 }
 
-// fetch lets webClients clients open connections, each one after another. fetch returns the number
+// fetch lets webClients clients open connections, each one after another. The result is the number
 // of complete answers.
 func fetch(from *fabric.Host, to string, size int) (float64, error) {
 	var done atomic.Int64

@@ -69,7 +69,7 @@ func takeApps(file string) (*table, error) {
 		}
 		t.Rows = append(t.Rows, cells)
 	}
-	// The note gives the applications' stalls without a failure, and the failed requests.
+	// The table's note gives the applications' stalls without a failure, and the failed requests.
 	for _, k := range appKinds {
 		get := func(name string) string { return counted(values["postgres "+k.name+" "+name]) }
 		t.Note += fmt.Sprintf("PostgreSQL over %s had %s failures of a spine, and %s of %s transactions failed. In seconds without a failure, its longest commit took %s ms (p50). ",

@@ -54,7 +54,7 @@ func takePolicies(file string) (*table, error) {
 }
 
 // overLoads returns a system's mean and 99th percentile in a scenario, relative to the best system.
-// Both results are geometric means over the loads.
+// Both results of overLoads are geometric means over the loads.
 func overLoads(groups []*compare.Group, scenario, system string) (string, error) {
 	mean, p99, n, open := 0.0, 0.0, 0, 0
 	for _, g := range groups {

@@ -34,9 +34,9 @@ type value struct {
 // idleTime is how long a tunnel is idle before its memory is read.
 const idleTime = time.Second
 
-// visit sets up one tunnel or transport, measures its rows and removes it again. visit records and
-// prints a failure, and the run continues. A failing tunnel therefore does not lose the values of
-// other tunnels.
+// visit sets up one tunnel or transport, measures its rows and removes it again. A failure is
+// recorded and printed, and the run continues. A failing tunnel therefore does not lose the values
+// of other tunnels.
 func (b *bench) visit(v visit) (err error) {
 	failed := func(row string, err error) error {
 		b.screen.failed(v, row, err)
@@ -162,8 +162,8 @@ func (b *bench) row(s *site, l *link, row string) ([]value, error) {
 
 func percentiles(p sockperf.Percentiles) []value { return []value{{p50us, p.P50}, {p99us, p.P99}} }
 
-// blastShare divides the measuring time to give the time of one rate in a search. A search tries
-// about twelve rates.
+// In a search, each rate is tried for 1/blastShare of the measuring time. A search tries about
+// twelve rates.
 const blastShare = 5
 
 // leastBlast is the shortest time that still holds a thousand bursts of datagrams.

@@ -21,7 +21,7 @@ const (
 	blastPort  = 7001
 	blastTick  = 200 * time.Microsecond
 	// blastCatchUp bounds the burst of a sender that has waited for a processor. Datagrams beyond
-	// this bound are not sent, which lowers the rate.
+	// blastCatchUp are not sent, which lowers the rate.
 	blastCatchUp = time.Millisecond
 	// blastBuffer is the size in bytes of the receiver's socket buffer. The buffer is large, so
 	// that no datagram is lost while another process runs.
@@ -33,8 +33,8 @@ const (
 	receiveWake = 50 * time.Millisecond
 )
 
-// blast sends numbered datagrams of 64 bytes from A to B for the given time. The rate is in
-// packets a second.
+// blast sends numbered datagrams of 64 bytes from A to B for the given time. The argument rate is
+// in packets per second.
 func blast(s *site, l *link, rate float64, during time.Duration) (trial, error) {
 	var in, out int
 	if err := errors.Join(
@@ -90,9 +90,9 @@ func blastSender(to netip.Addr) (fd int, err error) {
 	return fd, err
 }
 
-// promptly runs fn on a thread with real-time priority. This priority lets datagrams arrive as if
-// from another machine. A sender of normal priority would compete with the tunnel's processes, and
-// so limit the rate itself.
+// promptly runs fn on a thread with real-time priority. Real-time priority lets datagrams arrive as
+// if from another machine. A sender of normal priority would compete with the tunnel's processes,
+// and so limit the rate itself.
 func promptly(fn func()) {
 	done := make(chan struct{})
 	go func() {

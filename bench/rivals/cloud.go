@@ -73,7 +73,7 @@ func newCloudSite(n network, police bool) (*site, error) {
 const ipsecPort = 4500
 
 // oneTuple imitates IPsec with NAT traversal: all packets have one 5-tuple, and the kernel forwards
-// them. oneTuple is a VXLAN with a single source port, so nothing is encrypted.
+// them. The imitation is a VXLAN with a single source port, without encryption.
 var oneTuple = kind{"ipsec-shape", "IPsec's shape", func(_ *bench, s *site) (*link, error) {
 	l := &link{to: vxlanB, dev: vxlanDevice}
 	ports := fmt.Sprintf("dstport %d srcport %d %d", ipsecPort, ipsecPort, ipsecPort+1)

@@ -15,9 +15,9 @@ var (
 	messageLinks = network{"four-links", fourLinks.title, fourLinks.links, fourLinks.wireLike}
 )
 
-// These constants are the rows of "bench messages". UDP sockets and the tunnel use the most similar
-// row of srdperf: TCP requests appear in row "pingpong", one TCP flow in "bandwidth", and 64-byte
-// datagrams in "rate".
+// These constants are the rows of "bench messages". Results of UDP sockets and of the tunnel appear
+// in the most similar row of srdperf. TCP requests appear in row "pingpong", one TCP flow in
+// "bandwidth", and 64-byte datagrams in "rate".
 const (
 	rowPingpong  = "pingpong"
 	rowBandwidth = "bandwidth" // messages of 64 KiB

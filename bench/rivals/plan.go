@@ -110,7 +110,7 @@ func byNetwork(entries []entry) (groups [][]entry) {
 
 // choose keeps the entries that match a comma-separated list of names. A name in the list may be a
 // network, a transport or a row. If the list names no network, the entries of all networks are
-// kept. The same rule applies to transports and rows.
+// kept. If the list names no transport, or no row, all transports or rows are kept.
 func choose(entries []entry, only string) (chosen []entry, err error) {
 	if only == "" {
 		return entries, nil

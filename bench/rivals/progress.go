@@ -31,8 +31,8 @@ func newProgress(out *os.File, visits []visit, rounds, seconds int) *progress {
 	return p
 }
 
-// setUpTime estimates how many seconds a transport takes to start and to end. blastTrials estimates
-// how many rates a search tries.
+// setUpTime is the estimated time in seconds to start and end a transport, and blastTrials is the
+// estimated number of rates in a search.
 const (
 	setUpTime   = 4.0
 	blastTrials = 12

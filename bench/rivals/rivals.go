@@ -105,8 +105,8 @@ func (o options) run() error {
 	return nil
 }
 
-// prepare builds the compared programs and opens the output file. prepare leaves out the tunnels
-// whose programs cannot be built, and prints their names.
+// prepare builds the compared programs and opens the output file. Tunnels whose programs cannot be
+// built are left out and printed.
 func (o options) prepare(entries []entry) (b *bench, a about, able []entry, err error) {
 	if os.Geteuid() != 0 && !o.real {
 		return nil, a, nil, errors.New("namespaces can be made by root only")

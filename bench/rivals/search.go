@@ -25,12 +25,12 @@ type trial struct {
 // mostLoss is the loss up to which a rate counts as lossless.
 const mostLoss = 0.001
 
-// reachedShare is the least share of the intended rate that a sender must reach. A sender below
-// this share was too slow itself. In that case the reached rate is the result, and no higher rate
-// is tried.
+// reachedShare is the least share of the intended rate that a sender must reach. If a sender stays
+// below this share, the sender itself is the bottleneck. If the sender is the bottleneck, the
+// reached rate is the result and no higher rate is tried.
 const reachedShare = 0.95
 
-// lossless searches for the highest rate without loss. lossless returns 0 if even leastRate loses
+// lossless searches for the highest rate without loss. The result is 0 if even leastRate loses
 // packets.
 func lossless(try func(offer float64) (trial, error)) (best float64, err error) {
 	passes := func(offer float64) (bool, error) {

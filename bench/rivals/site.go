@@ -4,8 +4,8 @@ import (
 	"github.com/srdtun/srdtun/e2e/fabric"
 )
 
-// spines and rateMbit describe the fabric of network fourLinks. pathCount is the number of cables
-// in comparisons of paths.
+// spines and rateMbit describe the fabric of network fourLinks, and pathCount is the number of
+// cables in comparisons of paths.
 const (
 	pathCount = 4
 	spines    = 4

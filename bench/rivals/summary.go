@@ -23,8 +23,8 @@ func summarize(values []float64) spread {
 	return s
 }
 
-// String formats the values as "median [least..most]". It returns a single value alone, and a dash
-// for no values.
+// String formats the values as "median [least..most]". A single value is formatted alone, and no
+// values as a dash.
 func (s spread) String() string {
 	switch s.n {
 	case 0:

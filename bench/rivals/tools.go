@@ -37,8 +37,8 @@ type tools struct {
 }
 
 // install builds the programs of the given kinds into dir. If nebulaSource is set, Nebula is built
-// from that folder. Otherwise Nebula's newest release is built. If a program cannot be built here,
-// the program in PATH is used.
+// from that folder. Without nebulaSource, Nebula's newest release is built. If a program cannot be
+// built here, the program in PATH is used.
 func install(dir, nebulaSource string, kinds []string) (*tools, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -78,8 +78,8 @@ func install(dir, nebulaSource string, kinds []string) (*tools, error) {
 	return t, nil
 }
 
-// fromPath uses the programs in PATH after a build has failed with buildErr. fromPath returns
-// buildErr if PATH lacks one of the programs.
+// fromPath uses the programs in PATH after a build has failed with buildErr. If PATH lacks a
+// program, the result is buildErr.
 func (t *tools) fromPath(k kind, buildErr error, paths map[string]*string) error {
 	if len(paths) == 0 {
 		return buildErr
@@ -137,13 +137,13 @@ func findGo() (string, error) {
 	return "", err
 }
 
-// builder runs go install.
+// builder builds Go programs with the command go install.
 type builder struct{ goCommand, dir string }
 
 // newest installs the packages of a module in the newest release. The newest release may require a
-// newer Go, or the proxy may lack a part of it. In that case the newest release that can be built
-// here is installed. Without a network, the program of an earlier run is used. Each of these
-// replacements is recorded in a note.
+// newer Go version, or the module proxy may lack a part of the release. If the newest release
+// cannot be built here, the newest release that can be built is installed. Without a network, the
+// program of an earlier run is used. A note records each use of an older program.
 func (b builder) newest(t *tools, title, module string, packages ...string) error {
 	fmt.Printf("building %s\n", title)
 	err := b.install(module, packages, "latest")

@@ -80,7 +80,7 @@ func wanted(all []*scene, only string) (v []*scene) {
 	return v
 }
 
-// play plays each scene with each seed. The number of jobs is the number of parallel runs.
+// play simulates each scene with each seed. At most o.jobs simulations run in parallel.
 func play(all []*scene, o *options) ([]*round, error) {
 	var rounds []*round
 	for _, s := range all {

@@ -35,8 +35,8 @@ type load struct {
 	from        time.Duration // when packets begin to count, from time zero
 }
 
-// trial returns the experiment. One packet opens the tunnel, which then stays idle until the load
-// begins.
+// trial returns the experiment that sends this load. One packet opens the tunnel, which then stays
+// idle until the load begins.
 func (l *load) trial() trial {
 	every := time.Second * time.Duration(l.flows) / time.Duration(l.rate)
 	size := int64(l.lasts/every) * loadPacket

@@ -10,7 +10,8 @@ import (
 type scene struct {
 	name    string
 	figures []figure
-	// host names the host model. An empty name selects the model of the command line.
+	// host is the name of the scene's host model. An empty host name selects the model of the
+	// command line.
 	host string
 	// cost estimates the processor time of one seed in seconds, because the most expensive scenes
 	// start first.
@@ -18,9 +19,9 @@ type scene struct {
 	measure func(r *round) error
 }
 
-// busy returns the scene with hosts whose processors are busy with other processes. On such a host
+// busy returns the scene with hosts whose processors are busy with other processes. On a busy host
 // a daemon wakes milliseconds late, as on a small machine under load. Most faults that users report
-// appear only there.
+// appear only on busy hosts.
 func busy(s *scene) *scene {
 	c := *s
 	c.name, c.host = s.name+", busy hosts", "daemon-busy"

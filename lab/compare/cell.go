@@ -62,8 +62,8 @@ type Scale struct {
 	Most  int64 // bytes of the largest; larger ones are cut to it; 0: any
 	MTU   int
 	Ports int
-	// Timeout is the flowlet timeout of systems without one of their own. Zero selects the policy's
-	// default.
+	// Timeout is the flowlet timeout of systems without one of their own. A Timeout of zero selects
+	// the policy's default.
 	Timeout time.Duration
 	// Granularity is the timer granularity of the tunnel ends (srd.Config). The papers implement
 	// policies in a network interface or a switch, which reacts within a microsecond. A user-space
@@ -82,15 +82,15 @@ type Cell struct {
 	Scale    Scale
 }
 
-// These constants hold for all cells.
+// These constants are the same for all cells.
 const (
-	// portQueue is the capacity of a switch port's queue in bytes, which is 800 us at 10 Gbit/s.
-	// Switches at the time of the paper shared 10 to 20 MB among all ports.
+	// portQueue is the capacity of a switch port's queue in bytes, which is 800 us at 10 Gbit/s. At
+	// the time of CONGA's paper, switches shared 10 to 20 MB of buffer among all ports.
 	portQueue = 1_000_000
 	// fileBytes is the size of the file that an incast transfers (CONGA, section 5.4).
 	fileBytes = 10_000_000
 	// patience is the time that flows have to complete after the last arrival. A flow that is still
-	// open after this time counts as ended, and is marked.
+	// open after patience counts as ended, and is marked.
 	patience = 2 * time.Second
 	// groupLoad is the group of the workload's flows, and groupIncast is the group of incast
 	// requests.

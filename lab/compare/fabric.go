@@ -20,7 +20,7 @@ type Fabric struct {
 	// Broken lists the cables that scenarios with a broken cable affect.
 	Broken []int
 	// Clients lists the servers that request files. Each client gets its answers from Fan servers.
-	// Step is the difference between the numbers of two such servers.
+	// Step is the difference between the numbers of two servers that answer one client.
 	Clients   []int
 	Fan, Step int
 }

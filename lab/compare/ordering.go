@@ -8,7 +8,8 @@ import (
 )
 
 // OrderTable prints the cost of restoring the order of inner flows. Each system that restores order
-// has a row, which covers all its runs. The shares in the table are shares of inner packets.
+// has a row, which covers all its runs. The shares in the ordering table are shares of inner
+// packets.
 func OrderTable(w io.Writer, all []Record) {
 	systems := bySystem(all, func(r *Record) bool { return r.Order != nil && r.Order.Delivered > 0 })
 	if len(systems) == 0 {

@@ -14,8 +14,8 @@ type Overall struct {
 	Fabric  string
 	Systems []string
 	Columns []Column
-	// Ratios has one row for each system. A value is the mean completion time divided by the best
-	// system's, as the geometric mean over all loads. 0 means not measured.
+	// Ratios has one row for each system. A ratio is the mean completion time divided by the best
+	// system's, as the geometric mean over all loads. It is 0 if not measured.
 	Ratios [][]float64
 }
 
@@ -84,7 +84,7 @@ func (h *Overall) sort() {
 	}
 }
 
-// chosen returns the elements of all at the indexes in order.
+// chosen returns the elements of the slice all whose indexes are in order.
 func chosen[T any](all []T, order []int) (v []T) {
 	for _, k := range order {
 		v = append(v, all[k])

@@ -95,7 +95,7 @@ type Took struct {
 	Client  int
 }
 
-// read fills in the counters of a run.
+// read copies the counters of a run into the record.
 func (x *Record) read(r *lab.Result) {
 	var flows []Took
 	for _, f := range r.Flows {
@@ -145,7 +145,8 @@ func (x *Record) Sum(flows []Took) {
 	}
 }
 
-// request is a file transfer from many servers. The slowest part determines its completion time.
+// request is a file transfer from many servers. The slowest part determines the completion time of
+// the file.
 type request struct {
 	client int
 	at     float64

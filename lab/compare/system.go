@@ -34,15 +34,16 @@ type System struct {
 }
 
 // cloveMark is the queue length in bytes above which switches mark packets for clove-ecn: 65
-// packets of 1500 bytes. The authors of Clove and of DCTCP use the same value at 10 Gbit/s.
+// packets of 1500 bytes. The authors of Clove and of DCTCP use the same threshold at 10 Gbit/s.
 const cloveMark = 65 * 1500
 
 // perPacket is a flowlet timeout so short that each train becomes a flowlet.
 const perPacket = time.Nanosecond
 
-// shortTimeout is a flowlet timeout of several round trips in these networks, whose base round trip
-// is 10 us. The papers use 500 us, which was several round trips in their networks, with kernels of
-// 2014. In these networks few flows ever pause for as long as 500 us.
+// shortTimeout is a flowlet timeout of several round trips in the simulated networks, whose base
+// round trip is 10 us. CONGA and LetFlow use a timeout of 500 us, which was several round trips in
+// their networks, with kernels of 2014. In the simulated networks few flows ever pause for as long
+// as 500 us.
 const shortTimeout = 100 * time.Microsecond
 
 // shortRTO is the minimum retransmission timeout of TCP in data centres (Vasudevan et al., SIGCOMM

@@ -60,7 +60,7 @@ func (g *Group) add(r *Record) {
 }
 
 // best returns the lowest mean and 99th percentile of all systems except the reference, in
-// microseconds. If only the reference was measured, best returns the reference's values.
+// microseconds. If only the reference was measured, best returns the values of the reference.
 func (g *Group) best() (mean, p99 float64) {
 	mean, p99 = math.Inf(1), math.Inf(1)
 	for i, x := range g.Ratios {
@@ -119,8 +119,8 @@ func names(s []*Group) (v []string) {
 
 // Table writes the ratios as Markdown tables. The table of each scenario and workload has a row for
 // each load and a column for each system. A cell of the table has the mean and the 99th percentile
-// of completion times, each divided by the best system's. ">" marks systems with flows that did not
-// complete.
+// of completion times, each divided by the best system's. The sign ">" marks systems with flows
+// that did not complete.
 func Table(w io.Writer, all []*Group) {
 	for _, s := range sections(all) {
 		systems := names(s)
@@ -150,7 +150,7 @@ func (g *Group) row(w io.Writer, systems []string) {
 	fmt.Fprintln(w)
 }
 
-// incast writes the goodput of the requests, if there are any.
+// incast writes the goodput of incast requests, if there are any.
 func incast(w io.Writer, s []*Group, systems []string) {
 	if s[0].Ratios[0].Incast == 0 {
 		return

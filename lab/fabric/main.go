@@ -4,8 +4,8 @@
 // virtual time, at the testbed's rates.
 //
 // The command needs root, uses the whole machine, and removes all its changes however it ends. The
-// command writes each result at once, and does not repeat a stored measurement. Therefore a run may
-// be interrupted, or split into parts with -for.
+// command writes each result at once, and does not repeat a stored measurement. Therefore a
+// measurement run may be interrupted, or split into parts with -for.
 package main
 
 import (
@@ -107,8 +107,8 @@ func (o options) cells() ([]compare.Cell, error) {
 	return m.Cells(), errors.Join(err[:]...)
 }
 
-// possible reports whether a system can run with real kernels and the daemon. Such a system needs
-// no special switches, and only settings of a path policy.
+// possible reports whether a system can run with real kernels and the daemon. A possible system
+// needs no special switches, and no settings beyond those of a path policy.
 func possible(s *compare.System) bool {
 	return !s.Tell && !s.Unordered && !s.Rated && s.Timeout == 0 && s.MinRTO == 0
 }

@@ -108,16 +108,16 @@ func limit(n *fabric.Namespace, dev string, mbit int) error {
 }
 
 // A link marks the packets that would be queued if the link had only the share markShare of its
-// rate. This marking rule is the phantom queue of HULL (Alizadeh et al., NSDI 2012, section 3.1).
+// rate. The rule of marking is the phantom queue of HULL (Alizadeh et al., NSDI 2012, section 3.1).
 // With phantom queues, the kernels' queues need not mark packets. The threshold markBytes is 5 ms
-// at 100 Mbit/s. This threshold is below the capacity of a port's queue and above the bursts of a
-// few senders.
+// at 100 Mbit/s. The threshold markBytes is below the capacity of a port's queue and above the
+// bursts of a few senders.
 const (
 	markShare = 0.95
 	markBytes = 60_000
 )
 
-// mark turns ECN marking on a link on or off.
+// mark enables or disables ECN marking on a link.
 func (s *site) mark(n *fabric.Namespace, dev string, mbit int) error {
 	table := "ip phantom_" + dev
 	rules := fmt.Sprintf("add table %[1]s; delete table %[1]s", table)

@@ -74,8 +74,8 @@ func (f Figure) leastY() float64 {
 	return y
 }
 
-// bounds returns the ranges of the axes that show all data. Both axes begin at zero or below. A
-// logarithmic axis begins at its smallest value.
+// bounds returns the ranges of the axes that show all data. Both linear axes begin at zero or
+// below. A logarithmic axis begins at its smallest value.
 func (f Figure) bounds() (xMin, xMax, yMax float64) {
 	xMax = math.Inf(-1)
 	if f.XLog {

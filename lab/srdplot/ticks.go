@@ -15,9 +15,10 @@ const (
 )
 
 // logTicks labels a logarithmic axis from lo, which must be above 0, to hi. By default the labels
-// are 1, 2 and 5 times each power of ten. If those labels are too many, logTicks labels only powers
-// of ten, or every second or third power. If the labels are too few, logTicks labels all multiples
-// of each power of ten. On a short, almost linear axis the labels have equal steps.
+// of a logarithmic axis are 1, 2 and 5 times each power of ten. If the default labels are too many,
+// logTicks labels only powers of ten, or every second or third power. If the default labels are too
+// few, logTicks labels all multiples of each power of ten. On a short, almost linear axis the
+// labels have equal steps.
 func logTicks(lo, hi float64) []plot.Tick {
 	steps := logSteps(lo, hi, 1, 2, 5)
 	if len(steps) > mostLabels {

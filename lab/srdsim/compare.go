@@ -88,9 +88,9 @@ func compareCommand() *cobra.Command {
 // network interface responds sooner, and a user-space process much later.
 const edgeGranularity = 20 * time.Microsecond
 
-// These scales do not limit flow sizes. If large flows of the data-mining workload were cut to 30
-// MB, all large flows would have the same size. With equal sizes, a system that shares a link less
-// evenly would have the smaller mean completion time.
+// The experiments do not limit flow sizes. If large flows of the data-mining workload were cut to
+// 30 MB, all large flows would have the same size. With equal sizes, a system that shares a link
+// less evenly would have the smaller mean completion time.
 var (
 	quickLoads = []float64{0.3, 0.5, 0.7}
 	fullLoads  = []float64{0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9}
@@ -196,8 +196,8 @@ func (o *compareOptions) requests(m *compare.Matrix) error {
 	return nil
 }
 
-// flowlets prints the sizes of flowlets when one link has a quarter of its rate. Each table
-// combines all seeds of one cell.
+// flowlets prints the sizes of flowlets when one link has a quarter of its rate. Each table of
+// flowlet sizes combines all seeds of one cell.
 func (o *compareOptions) flowlets(m *compare.Matrix) error {
 	systems, err := compare.Systems([]string{"letflow"})
 	if err != nil {
@@ -235,7 +235,7 @@ type job struct {
 }
 
 // all returns the records of all jobs: first the stored records, then the computed ones. The
-// computed records are also appended to the file.
+// computed records are also appended to the file of records.
 func (o *compareOptions) all(jobs []job, name string) ([]compare.Record, error) {
 	file := filepath.Join(o.dir, name)
 	have, err := readRecords(file)

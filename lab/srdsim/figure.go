@@ -17,7 +17,7 @@ type figure struct {
 	file string
 }
 
-// figures returns all pictures of a plan. The pictures of each figure name show completion times
+// figures returns all pictures of a plan. For each figure name, the pictures show completion times
 // and goodput of its cases, and the longest completion times over X.
 func (p *planResults) figures() (v []*figure) {
 	var names []string
@@ -47,8 +47,8 @@ func (p *planResults) figures() (v []*figure) {
 	return slices.DeleteFunc(v, func(f *figure) bool { return len(f.Lines) == 0 })
 }
 
-// drawn reports whether the picture shows the distribution of a case for this host model. Only the
-// first host model is drawn.
+// drawn reports whether the picture shows the distribution of a case for this host model.
+// Distributions are drawn only for the first host model.
 func (p *planResults) drawn(c *caseResults) bool {
 	i := slices.IndexFunc(p.cases, func(x *caseResults) bool { return x.name == c.name })
 	return p.cases[i] == c
@@ -107,7 +107,7 @@ func (f *figure) addSamples(c *caseResults) {
 }
 
 // line returns the name of the line on which the case is a point, or "". Each further host model
-// has its own line.
+// has its own line in the figure.
 func (p *planResults) line(c *caseResults) string {
 	n := c.runs[0].Line
 	if n != "" && !p.drawn(c) {

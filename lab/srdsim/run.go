@@ -110,7 +110,7 @@ func runPlan(p *lab.Plan, o *runOptions) (met bool, err error) {
 }
 
 // runOn prints a case's row of results for one host model. If necessary, runOn first runs the case
-// and the cases in its NoWorse.
+// and the cases that its field NoWorse names.
 func runOn(p *lab.Plan, c *lab.Case, on *lab.HostModel, done map[string]*lab.Summary, w io.Writer, o *runOptions) (met bool, err error) {
 	s, err := summarize(p, c, on, done, o)
 	if err != nil {
@@ -139,8 +139,8 @@ func runOn(p *lab.Plan, c *lab.Case, on *lab.HostModel, done map[string]*lab.Sum
 	return len(missed) == 0, nil
 }
 
-// summarize returns a case's summary for one host model. On first use it runs the case and writes
-// the results.
+// summarize returns a case's summary for one host model. On first use summarize runs the case and
+// writes the results.
 func summarize(p *lab.Plan, c *lab.Case, on *lab.HostModel, done map[string]*lab.Summary, o *runOptions) (*lab.Summary, error) {
 	name := lab.SummaryName(c.Name, on.Name)
 	if s := done[name]; s != nil {

@@ -5,8 +5,8 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// alarm is a timer that is postponed far more often than it expires. Postponing is cheap: the
-// queued event fires too early, and schedules another event.
+// alarm is a timer that is postponed far more often than it expires. Postponing an alarm is cheap:
+// the queued event fires too early, and schedules another event.
 type alarm struct {
 	engine *net.Engine
 	at     mono.Time // 0: off

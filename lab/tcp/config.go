@@ -24,17 +24,17 @@ var algorithmNames = [numAlgorithms]string{"cubic", "reno", "dctcp", "lia"}
 // String returns the algorithm's name.
 func (a Algorithm) String() string { return algorithmNames[a] }
 
-// Config holds the parameters of one end of a connection. Start from the result of Linux and change
-// single fields.
+// Config holds the parameters of one end of a connection. Callers start from the result of Linux
+// and change single fields.
 type Config struct {
 	Algorithm Algorithm
-	// MSS is the payload of a full segment in bytes. If MSS is 0, a segment fills an IP packet of
-	// MTU bytes, less its options.
+	// MSS is the payload of a full segment in bytes. If MSS is 0, the payload fills an IP packet of
+	// MTU bytes, less the TCP options.
 	MSS, MTU int
 	// InitialWindow is the initial congestion window in segments (RFC 6928).
 	InitialWindow int
-	// Window is the receiver's window in bytes. The application reads at once, so this window
-	// bounds only the bytes in flight.
+	// Window is the receiver's window in bytes. The receiving application reads at once, so its
+	// window bounds only the bytes in flight.
 	Window int64
 
 	// MinRTO and MaxRTO bound the retransmission timeout.
@@ -52,35 +52,35 @@ type Config struct {
 	// RACK detects losses by time instead of by three segments above a gap. TLP probes for a lost
 	// tail before the timeout (RFC 8985).
 	RACK, TLP bool
-	// With ECN set, switches mark data segments. The sender treats a mark like a loss without a
-	// lost packet.
+	// With ECN set, switches mark data segments. With ECN, the sender treats a mark like a loss,
+	// but retransmits nothing.
 	ECN bool
 	// With HyStart set, slow start ends when the round trip grows (RFC 9406).
 	HyStart bool
 	// With Kernel set, the model follows Linux 6.18 where Linux differs from the RFCs, see
 	// kernel.go.
 	Kernel bool
-	// With KeepWindow set, the congestion window stays the same over an idle time. Otherwise the
-	// window falls to the initial window after a timeout without traffic (RFC 5681, section 4.1).
+	// With KeepWindow set, the congestion window stays the same over an idle time. Without
+	// KeepWindow, the window falls to the initial window after a timeout without traffic (RFC 5681,
+	// section 4.1).
 	KeepWindow bool
 
 	// With Handshake set, the end that writes first sends a SYN and waits for the reply. Without
-	// Handshake, the connection is open from the start. RTT is then the round trip that a handshake
+	// Handshake, the connection is open from the start. RTT is the round trip that a handshake
 	// would have measured. With an RTT of 0 the first timeout is 1 s.
 	Handshake bool
 	RTT       time.Duration
 
-	// Jitter is the largest random delay of a segment in the host, without reordering, because real
-	// hosts need varying time. Without jitter, packets of several hosts meet a full queue in the
-	// same order repeatedly. In that case some hosts always find space in the queue and others
-	// never do (Floyd and Jacobson, "On Traffic Phase Effects in Packet-Switched Gateways", 1992).
+	// Jitter is the largest random delay of a segment in the sending host, which keeps the order of
+	// segments. Without jitter, packets of several hosts meet a full queue in the same order
+	// repeatedly. Some hosts then always find space in the queue and others never do (Floyd and
+	// Jacobson, "On Traffic Phase Effects in Packet-Switched Gateways", 1992).
 	Jitter time.Duration
 
 	// Uncoupled and LateJoins belong to MPTCP. With Uncoupled, each subflow follows Algorithm, as
 	// in upstream Linux, which has no coupled control. With LateJoins, all subflows but the first
-	// open by their own handshakes, after the first data were acknowledged. Only after that
-	// acknowledgement does each end have proof that the connection uses MPTCP (RFC 8684, section
-	// 3.2).
+	// open by their own handshakes, after the first data were acknowledged. Only an acknowledgement
+	// of data proves to each end that the connection uses MPTCP (RFC 8684, section 3.2).
 	Uncoupled, LateJoins bool
 
 	// NIC schedules the connections of a host in turn. Without a NIC, a connection sends its
@@ -101,8 +101,9 @@ const (
 	leastWindow = 2
 )
 
-// Linux returns the configuration of a Linux host with default settings: CUBIC, RACK and TLP, and a
-// minimum RTO of 200 ms. Linux acknowledges every second segment, or after 40 ms.
+// Linux returns the configuration of a Linux host with default settings. The defaults are CUBIC,
+// RACK and TLP, and a minimum RTO of 200 ms. A Linux receiver acknowledges every second segment, or
+// after 40 ms.
 func Linux() Config {
 	return Config{
 		MTU:           1500,

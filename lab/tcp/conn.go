@@ -26,12 +26,12 @@ type Stats struct {
 }
 
 // Conn is one end of a TCP connection. The state of a Conn changes in Write, in Receive and when an
-// alarm expires. Callbacks run at the end of each of these calls, when the state is consistent, so
-// a callback may call Write.
+// alarm expires. Callbacks run at the end of Write, Receive and alarms, when the state is
+// consistent, so a callback may call Write.
 type Conn struct {
 	Stats Stats
 	// Acked is called when written bytes are acknowledged, and Received when bytes have arrived in
-	// order. Both callbacks get the total number so far, and both may be nil.
+	// order. The callbacks Acked and Received get the total number of bytes so far, and may be nil.
 	Acked    func(total int64)
 	Received func(total int64)
 
@@ -47,11 +47,11 @@ type Conn struct {
 	synTries      int
 	answered      bool // a SYN, and nothing has come since
 
-	// The following fields hold the state of incoming data.
+	// The following fields of Conn hold the state of incoming data.
 	in     receiver
 	ackDue *alarm
 
-	// The following fields hold the state of outgoing data.
+	// The following fields of Conn hold the state of outgoing data.
 	written int64
 	board   scoreboard
 	win     window
@@ -60,7 +60,7 @@ type Conn struct {
 	queued  bool // at the NIC
 	sentAt  mono.Time
 
-	// The following fields hold the state of round trips, losses and the window.
+	// The following fields of Conn hold the state of round trips, losses and the window.
 	rtt     rtt
 	rack    rack
 	phase   phase
@@ -79,7 +79,7 @@ type Conn struct {
 	kernel  kernel // of Config.Kernel
 }
 
-// opening is the state of the handshake.
+// opening is the state of the TCP handshake.
 type opening uint8
 
 const (
@@ -88,7 +88,7 @@ const (
 	open
 )
 
-// phase is the sender's state in its reaction to losses.
+// phase is the sender's state with respect to loss recovery.
 type phase uint8
 
 const (
@@ -133,13 +133,13 @@ func newConn(e *net.Engine, cfg Config, out net.Node, local, remote netip.AddrPo
 
 func (c *Conn) initialWindow() float64 { return float64(c.cfg.InitialWindow) * c.win.mss }
 
-// Write adds n bytes to send.
+// Write adds n bytes to the data to send.
 func (c *Conn) Write(n int64) {
 	c.written += n
 	c.begin()
 }
 
-// begin sends the written data, but first completes the handshake.
+// begin starts to send the written data. If necessary, the connection first performs its handshake.
 func (c *Conn) begin() {
 	switch c.opening {
 	case idle:

@@ -6,11 +6,13 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// maxBackoff bounds the exponent of the timeout's backoff. Config.MaxRTO is reached long before.
+// maxBackoff bounds the exponent of the timeout's backoff. The timeout reaches Config.MaxRTO long
+// before this bound.
 const maxBackoff = 16
 
 // prr implements proportional rate reduction (RFC 9937): in fast recovery the window follows
-// arrivals. With this rule the sender neither stops for half a round trip nor sends a burst.
+// arrivals. With proportional rate reduction the sender neither stops for half a round trip nor
+// sends a burst.
 type prr struct {
 	flight  int64 // bytes outstanding when recovery began; with Config.Kernel the window
 	arrived int64
@@ -19,8 +21,8 @@ type prr struct {
 
 func (p *prr) sent(n int64) { p.out += n }
 
-// window returns the window after the arrival of bytes. clean means that these bytes filled a gap
-// and that no other gap was found.
+// window returns the window after the arrival of bytes. The argument clean means that these bytes
+// filled a gap and that no other gap was found.
 func (p *prr) window(b *scoreboard, w *window, bytes int64, clean bool) float64 {
 	p.arrived += bytes
 	pipe := b.pipe()
@@ -41,8 +43,8 @@ func (p *prr) window(b *scoreboard, w *window, bytes int64, clean bool) float64 
 }
 
 // regret holds the state to undo a spurious reduction, which happens if the retransmitted segment
-// was not lost. In that case the acknowledgement echoes a timestamp from before the retransmission
-// (RFC 3522; RFC 4015).
+// was not lost. After a spurious reduction, the acknowledgement echoes a timestamp from before the
+// retransmission (RFC 3522; RFC 4015).
 type regret struct {
 	cwnd, ssthresh float64
 	at             mono.Time // of the first repetition; 0: none yet
@@ -59,7 +61,7 @@ func (r *regret) proven(echo mono.Time) bool {
 	return r.armed && r.at != 0 && echo != 0 && echo < r.at
 }
 
-// detect marks lost segments, and begins recovery. detect reports whether it found a new loss.
+// detect marks lost segments, and begins recovery. The result is true if it found a new loss.
 func (c *Conn) detect() (news bool) {
 	now := c.engine.Now()
 	c.reorder = 0

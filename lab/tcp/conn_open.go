@@ -45,8 +45,9 @@ func (c *Conn) opened(h *header) {
 	c.pump()
 }
 
-// answers handles the first segment after the handshake. This segment echoes the timestamp of the
-// reply to the SYN. A peer that sends data has an open connection, so this end may also send.
+// answers handles the first segment after the handshake. The first segment after the handshake
+// echoes the timestamp of the reply to the SYN. A peer that sends data has an open connection, so
+// this end may also send.
 func (c *Conn) answers(h *header) {
 	if c.opening != open {
 		c.establish()

@@ -7,8 +7,8 @@ import (
 )
 
 // The arithmetic below explicitly converts each product before an addition, which prevents fused
-// multiply-add instructions. With fused instructions on some processors, runs would differ between
-// machines.
+// multiply-add instructions. With fused instructions on some processors only, results would differ
+// between machines.
 
 // window is the congestion window and the slow start threshold, in bytes.
 type window struct {

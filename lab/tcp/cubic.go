@@ -11,14 +11,14 @@ import (
 const (
 	cubicC    = 0.4 // segments per second cubed
 	cubicBeta = 0.7
-	// cubicAlpha is the additive increase of the estimated Reno window per round trip. The value
-	// matches the multiplicative decrease cubicBeta.
+	// cubicAlpha is the additive increase of the estimated Reno window per round trip. The increase
+	// cubicAlpha matches the multiplicative decrease cubicBeta.
 	cubicAlpha = 3 * (1 - cubicBeta) / (1 + cubicBeta)
 	// cubicAhead bounds the window's growth per round trip.
 	cubicAhead = 1.5
 )
 
-// cubic implements CUBIC (RFC 9438). All windows in this type are in segments.
+// cubic implements CUBIC (RFC 9438). All windows in the type cubic are in segments.
 type cubic struct {
 	cubicState
 	saved cubicState
@@ -36,7 +36,8 @@ type cubicState struct {
 func (c *cubic) begin(now mono.Time, segs float64) {
 	c.epoch, c.wEst = now, segs
 	if segs >= c.wMax {
-		// Either slow start exceeded the last maximum, or there was no maximum.
+		// The window is not below wMax if slow start exceeded the last maximum, or if there was no
+		// maximum.
 		c.wMax, c.k = segs, 0
 		return
 	}
@@ -66,12 +67,12 @@ func (c *cubic) avoid(w *window, bytes int64, now mono.Time, srtt time.Duration)
 		w.cwnd = max(w.cwnd, c.wEst*w.mss)
 		return
 	}
-	// The window grows as sections 4.4 and 4.5 specify.
+	// The window grows as sections 4.4 and 4.5 of RFC 9438 specify.
 	target := min(max(c.curve(t+srtt), segs), cubicAhead*segs)
 	w.cwnd += float64((target - segs) / segs * acked * w.mss)
 }
 
-// lost implements sections 4.6 and 4.7.
+// lost implements sections 4.6 and 4.7 of RFC 9438.
 func (c *cubic) lost(w *window) float64 {
 	segs := w.cwnd / w.mss
 	c.wPrior = segs

@@ -4,7 +4,8 @@
 //
 // A Conn is one end of a connection. A Conn counts bytes instead of carrying them, and its sequence
 // numbers do not wrap. A segment is a net.Packet with the TCP header in Meta, so links and switches
-// treat it like other packets. The parts of the model are listed with their documents:
+// treat it like other packets. The following list names the parts of the model and their
+// specifications:
 //
 //	scoreboard.go  segments in flight: RFC 2018, RFC 6675
 //	receiver.go    received data, SACK blocks; acknowledgements in conn_recv.go: RFC 5681
@@ -20,9 +21,10 @@
 //	multi.go       MPTCP: RFC 8684; lia.go: RFC 6356
 //
 // The model omits connection termination, urgent data, silly window avoidance, Nagle's rule,
-// pacing, and reneging. Only Config.Kernel has segmentation offload. The receiver's application
-// reads data at once. Every acknowledgement echoes congestion marks as a count of bytes, as in
-// AccECN (RFC 9768). So the same receiver works with classic senders and with DCTCP.
+// pacing, and reneging. Segmentation offload is modelled only with Config.Kernel. The receiver's
+// application reads data at once. Every acknowledgement echoes congestion marks as a count of
+// bytes, as in AccECN (RFC 9768). The same receiver therefore works with classic senders and with
+// DCTCP.
 //
 // Like the whole simulator, a Conn is driven by one goroutine and is deterministic. The only
 // randomness of a Conn is Config.Jitter, which uses the engine's seed.

@@ -23,12 +23,12 @@ const (
 	// timestamps.
 	optionSyn = 20
 	// optionMap and optionDataAck are sizes of MPTCP's data sequence signal, with 4-byte numbers
-	// (RFC 8684, section 3.3). The option of size optionMap has a mapping and an acknowledgement,
-	// and that of size optionDataAck only an acknowledgement.
+	// (RFC 8684, section 3.3). The larger option has a mapping and an acknowledgement, and the
+	// smaller option has only an acknowledgement.
 	optionMap     = 20
 	optionDataAck = 8
 	// framing is the number of bytes that Ethernet adds to an IP packet: header, check sequence,
-	// preamble and gap. The transmission time on a link includes these bytes.
+	// preamble and gap. The transmission time on a link includes the bytes of Ethernet framing.
 	framing = 38
 )
 
@@ -66,9 +66,9 @@ type header struct {
 
 // segment is a packet with its TCP header. A segment returns to the sending connection's free list
 // after the other end has read it. The garbage collector frees a segment that the network drops.
-// Therefore the network must not keep a packet after delivering it. The network may deliver a copy
-// of a packet, even late. A late copy then has the contents of a later segment, which the other end
-// accepts like any other segment.
+// Therefore a simulated network must not keep a packet after delivering it. The network may deliver
+// a copy of a packet, even late. A late copy then has the contents of a later segment, which the
+// other end accepts like any other segment.
 type segment struct {
 	packet net.Packet
 	header header
@@ -90,15 +90,16 @@ func (c *Conn) segment() *segment {
 	return s
 }
 
-// free returns s to the free list. p is the segment's packet, or a copy that a link has made.
+// free returns s to the free list. The argument p is the segment's packet, or a copy that a link
+// has made.
 func (s *segment) free(p *net.Packet) {
 	if p == &s.packet {
 		s.home.spare = append(s.home.spare, s)
 	}
 }
 
-// send completes the segment s and passes it to the network. send returns the size of the IP packet
-// in bytes.
+// send completes the segment s and passes it to the network. The result is the size of the IP
+// packet in bytes.
 func (c *Conn) send(s *segment) int {
 	size := c.length(&s.header)
 	s.packet.Size = size

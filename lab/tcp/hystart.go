@@ -12,7 +12,7 @@ const (
 	hystartRounds  = 5 // rounds of it before congestion avoidance
 )
 
-// hystart implements HyStart++ (RFC 9406). In this implementation HyStart++ acts only in the first
+// hystart implements HyStart++ (RFC 9406). This implementation of HyStart++ acts only in the first
 // slow start.
 type hystart struct {
 	last, now time.Duration // least round trip of the last round and of this one; 0: none
@@ -48,7 +48,8 @@ func (s *hystart) slow(bytes float64) float64 {
 	return bytes
 }
 
-// round ends a round of HyStart++. After enough conservative rounds, round also ends slow start.
+// round ends a round of HyStart++. After enough conservative rounds of HyStart++, round also ends
+// slow start.
 func (s *hystart) round(w *window) {
 	if s.base != 0 && !s.done {
 		if s.rounds++; s.rounds >= hystartRounds {

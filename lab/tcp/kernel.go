@@ -6,7 +6,7 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// Where Linux 6.18 differs from the RFCs, Config.Kernel follows Linux:
+// Where Linux 6.18 differs from the RFCs, Config.Kernel selects the behaviour of Linux:
 //
 //	kernel_cubic.go    CUBIC in whole segments and ticks
 //	kernel_hystart.go  HyStart with trains of acknowledgements, not HyStart++
@@ -15,8 +15,9 @@ import (
 //
 // kernel_test.go compares this model with measurements of the real kernel.
 
-// These constants are settings of a Debian kernel: CONFIG_HZ=250, and tcp_wmem's maximum, which
-// bounds the bytes in flight. The receiver's window grows faster than the sender's.
+// These constants are settings of a Debian kernel. The settings are CONFIG_HZ=250, and tcp_wmem's
+// maximum, which bounds the bytes in flight. The bound is the sender's, because the receiver's
+// window grows faster.
 const (
 	kernelTick   = 4 * time.Millisecond
 	kernelWindow = 4 << 20
@@ -72,8 +73,8 @@ func (u *use) sent(limited bool, b *scoreboard) {
 	}
 }
 
-// usesWindow reports whether the window may grow, because it has limited the sender. In slow start,
-// Linux lets the window grow to twice the bytes in flight, out (tcp_is_cwnd_limited).
+// usesWindow reports whether the window may grow, because the window has limited the sender. In
+// slow start, Linux lets the window grow to twice the bytes in flight (tcp_is_cwnd_limited).
 func (c *Conn) usesWindow(out int64) bool {
 	if !c.cfg.Kernel {
 		return c.limited
@@ -83,8 +84,8 @@ func (c *Conn) usesWindow(out int64) bool {
 }
 
 // kernelProbe returns the time of the next tail loss probe. Linux assumes that a receiver delays
-// the acknowledgement of a single segment by up to the minimum RTO. The probe is then sent in place
-// of the timeout.
+// the acknowledgement of a single segment by up to the minimum RTO. The tail loss probe is then
+// sent in place of the timeout.
 func (c *Conn) kernelProbe() mono.Time {
 	wait := 2*c.rtt.smoothed + 2*c.cfg.Granularity
 	if c.board.next-c.board.base == 1 {
@@ -93,8 +94,8 @@ func (c *Conn) kernelProbe() mono.Time {
 	return min(c.engine.Now().Add(wait), c.rtoAt)
 }
 
-// holds reports whether new data must wait. If not, holds begins a new super-segment where
-// necessary.
+// holds reports whether new data must wait. If new data need not wait, holds begins a new
+// super-segment where necessary.
 func (c *Conn) holds() bool {
 	k, b, w := &c.kernel, &c.board, &c.win
 	if !c.cfg.Kernel || k.super > 0 {

@@ -13,14 +13,15 @@ const (
 	kernelC    = 410.0 / 1024 // segments per second cubed (bic_scale)
 	kernelBeta = 717.0 / 1024
 	// kernelAlpha is the growth rate of the estimated Reno window that matches the decrease
-	// kernelBeta. Linux uses this rate also above the window before the reduction. There section
-	// 4.3 specifies a rate of 1.
+	// kernelBeta. Linux uses the rate kernelAlpha also above the window before the reduction. Above
+	// that window, section 4.3 specifies a rate of 1.
 	kernelAlpha = 8.0 / 15
 	// kernelLeast is the smallest number of acknowledged segments per additional segment of window.
-	// With this bound the window grows by at most half in a round trip (section 4.4).
+	// The value 2 lets the window grow by at most half in a round trip (section 4.4).
 	kernelLeast = 2
-	// kernelSearch is the largest such number before a loss has shown a maximum. When the window is
-	// at or above the curve, the number is kernelPlateau times the window.
+	// kernelSearch is the largest number of segments per additional segment before a loss has shown
+	// a maximum. If the window has reached the curve, this number is kernelPlateau times the
+	// window.
 	kernelSearch  = 20
 	kernelPlateau = 100
 	// kernelEvery is how long a growth rate stays valid while the window stays the same.
@@ -68,24 +69,25 @@ func (c *kernelCubic) sample(d time.Duration, now mono.Time) {
 // ticks rounds a time down to whole ticks.
 func (c *kernelCubic) ticks(t int64) int64 { return t / int64(max(c.tick, 1)) }
 
-// begin starts an epoch with a window of segs segments (section 4.2).
+// begin starts a CUBIC epoch with a window of segs segments (section 4.2).
 func (c *kernelCubic) begin(now mono.Time, segs float64) {
 	c.epoch, c.wEst, c.origin, c.k = now, segs, segs, 0
 	if segs < c.wMax {
-		// Otherwise slow start exceeded the last maximum, or there was no maximum.
+		// If the window is not below wMax, slow start exceeded the last maximum, or there was no
+		// maximum.
 		c.origin = c.wMax
 		c.k = time.Duration(math.Cbrt((c.wMax-segs)/kernelC) * 1e9).Truncate(kernelUnit)
 	}
 }
 
-// curve returns W_cubic at time t of the epoch (equation 1). Linux rounds the distance of W_cubic
-// from the origin down.
+// curve returns W_cubic at time t of the epoch (equation 1). Linux rounds down the distance of
+// W_cubic from the origin.
 func (c *kernelCubic) curve(t time.Duration) float64 {
 	d := (t.Truncate(kernelUnit) - c.k).Seconds()
 	return c.origin + math.Trunc(float64(kernelC*float64(d*d)*d))
 }
 
-// avoid implements sections 4.3 to 4.5.
+// avoid implements sections 4.3 to 4.5 of RFC 9438.
 func (c *kernelCubic) avoid(w *window, bytes int64, now mono.Time, _ time.Duration) {
 	segs, acked := math.Floor(w.cwnd/w.mss), math.Ceil(float64(bytes)/w.mss)
 	c.update(segs, acked, now)
@@ -101,8 +103,8 @@ func (c *kernelCubic) avoid(w *window, bytes int64, now mono.Time, _ time.Durati
 }
 
 // update computes how many acknowledged segments increase the window by one segment. Linux
-// evaluates the curve one minimum RTT ahead, and reaches that value, or Reno's window, within a
-// round trip. Within one tick, Linux does not evaluate the curve again.
+// evaluates the cubic curve one minimum RTT ahead, and reaches that value, or Reno's window, within
+// a round trip. Within one tick, Linux does not evaluate the cubic curve again.
 func (c *kernelCubic) update(segs, acked float64, now mono.Time) {
 	at := c.ticks(int64(now))
 	c.acked += acked
@@ -134,7 +136,7 @@ func (c *kernelCubic) update(segs, acked float64, now mono.Time) {
 	c.each = max(c.each, kernelLeast)
 }
 
-// lost implements sections 4.6 and 4.7.
+// lost implements sections 4.6 and 4.7 of RFC 9438.
 func (c *kernelCubic) lost(w *window) float64 {
 	segs := math.Floor(w.cwnd / w.mss)
 	if segs < c.wMax {
@@ -146,13 +148,13 @@ func (c *kernelCubic) lost(w *window) float64 {
 	return w.least(math.Floor(segs*kernelBeta) * w.mss)
 }
 
-// expired resets the curve, as Linux does after a retransmission timeout.
+// expired resets the cubic curve, as Linux does after a retransmission timeout.
 func (c *kernelCubic) expired() { c.kernelCubicState = kernelCubicState{} }
 
 func (c *kernelCubic) marked(w *window) float64 { return c.lost(w) }
 func (c *kernelCubic) round(int64, int64)       {}
 
-// idle shifts the curve by the idle time (section 5.8).
+// idle shifts the cubic curve by the idle time (RFC 9438, section 5.8).
 func (c *kernelCubic) idle(d time.Duration) {
 	if c.epoch != 0 {
 		c.epoch = c.epoch.Add(d)

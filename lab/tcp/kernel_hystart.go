@@ -15,7 +15,8 @@ const (
 	trainMost    = 16 * time.Millisecond
 	trainDivisor = 8
 	trainSamples = 8
-	// trainStretch bounds the part of a train's duration that the receiver and the offload add.
+	// trainStretch bounds the part of a train's duration that the receiver and segmentation offload
+	// add.
 	trainStretch = time.Millisecond
 )
 
@@ -33,8 +34,9 @@ type trains struct {
 }
 
 // sample processes the RTT sample of the newest acknowledged segment, and reports whether slow
-// start must end. All bytes below una are acknowledged, and all bytes below nxt are sent. large
-// means slow start with a window of at least trainWindow. train is the result of offloads.
+// start must end. All bytes below una are acknowledged, and all bytes below nxt are sent. The
+// argument large means slow start with a window of at least trainWindow, and train is the result of
+// offloads.
 func (s *trains) sample(d time.Duration, now mono.Time, una, nxt int64, large bool, train time.Duration) bool {
 	if s.least == 0 || d < s.least {
 		s.least = d
@@ -69,5 +71,5 @@ func offloads(rate float64) time.Duration {
 	return min(trainStretch, time.Duration(4*superMost/rate*1e9))
 }
 
-// again restarts the detection for a new slow start.
+// again restarts HyStart's detection for a new slow start.
 func (s *trains) again() { s.found = false }

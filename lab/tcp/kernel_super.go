@@ -24,8 +24,8 @@ const (
 )
 
 // These constants are gains of the pacing rate over a window per round trip (tcp_pacing_ss_ratio,
-// tcp_pacing_ca_ratio). Linux does not pace CUBIC with this rate. The rate only determines the size
-// of super-segments.
+// tcp_pacing_ca_ratio). With CUBIC, Linux does not pace packets at this rate. The pacing rate only
+// determines the size of super-segments.
 const (
 	rateStarting = 2.0
 	rateAvoiding = 1.2
@@ -52,8 +52,8 @@ func superSize(rate float64, least time.Duration, mss float64) int {
 	return max(int(min(bytes, superMost)/mss), superLeast)
 }
 
-// held reports whether data wait for the next acknowledgement, which is due soon. room is the free
-// window in bytes. most is the size of a super-segment.
+// held reports whether data wait for the next acknowledgement, which is due soon. The argument room
+// is the free window, and most the size of a super-segment, in bytes.
 func held(now, sent, oldest mono.Time, smoothed time.Duration, room, most, window float64) bool {
 	switch {
 	case now.Sub(sent) > superWait:

@@ -14,7 +14,7 @@ type coupled struct {
 	of *Multi
 }
 
-// avoid implements section 3, equation 1.
+// avoid implements section 3, equation 1, of RFC 6356.
 func (l *coupled) avoid(w *window, bytes int64, _ mono.Time, _ time.Duration) {
 	alpha, total := l.of.aggressiveness()
 	alone := float64(bytes) * w.mss / w.cwnd
@@ -24,7 +24,7 @@ func (l *coupled) avoid(w *window, bytes int64, _ mono.Time, _ time.Duration) {
 func (l *coupled) marked(w *window) float64 { return l.lost(w) }
 
 // aggressiveness returns alpha (RFC 6356, equation 2) and the sum of all windows in bytes. Subflows
-// without an RTT sample do not count.
+// without an RTT sample are left out.
 func (m *Multi) aggressiveness() (alpha, total float64) {
 	var best, sum float64
 	for _, c := range m.subflows {

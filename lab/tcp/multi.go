@@ -6,14 +6,14 @@ import (
 	"github.com/srdtun/srdtun/sim/net"
 )
 
-// Multi is one end of an MPTCP connection (RFC 8684). The subflows carry one byte stream, and have
-// their own ports, so that ECMP spreads them. New data are sent on the subflow with the shortest
-// round trip that has free window. If a subflow has timed out, its data are sent on the other
-// subflows as well.
+// Multi is one end of an MPTCP connection (RFC 8684). The subflows of a connection carry one byte
+// stream, and have their own ports, so that ECMP spreads them. New data are sent on the subflow
+// with the shortest round trip that has free window. If a subflow has timed out, its data are sent
+// on the other subflows as well.
 //
-// The model differs from MPTCP in two respects. First, the receiver adds data to the stream at
-// once, even if the subflow has a gap before them. Second, a subflow is never closed, however long
-// it receives nothing.
+// The model differs from real MPTCP in two respects. First, the model's receiver adds data to the
+// stream at once, even if the subflow has a gap before them. Second, a subflow is never closed,
+// however long it receives nothing.
 type Multi struct {
 	// Acked and Received are callbacks like those of Conn, for the byte stream.
 	Acked    func(total int64)
@@ -44,8 +44,8 @@ type stream struct {
 }
 
 // NewMulti returns one end of an MPTCP connection with a subflow for each pair of addresses. LIA
-// couples the subflows and ignores cfg.Algorithm, unless cfg.Uncoupled is set. The other end must
-// be created with the addresses exchanged.
+// couples the subflows and ignores cfg.Algorithm, unless cfg.Uncoupled is set. The other end of the
+// connection must be created with the addresses exchanged.
 func NewMulti(e *net.Engine, cfg Config, out net.Node, local, remote []netip.AddrPort) *Multi {
 	if !cfg.Uncoupled {
 		cfg.Algorithm = lia
@@ -71,7 +71,7 @@ func NewMulti(e *net.Engine, cfg Config, out net.Node, local, remote []netip.Add
 // Subflows returns the subflows, whose counters the caller may read.
 func (m *Multi) Subflows() []*Conn { return m.subflows }
 
-// Write adds n bytes to send.
+// Write adds n bytes to the data to send.
 func (m *Multi) Write(n int64) {
 	m.written += n
 	m.begin()
@@ -88,7 +88,8 @@ func (m *Multi) begin() {
 	m.pump(m.subflows[0])
 }
 
-// join starts or resumes the subflows, unless it is too early for them to join.
+// join starts or resumes the subflows. Before the first acknowledgement it may be too early for a
+// subflow to join.
 func (m *Multi) join() {
 	for _, c := range m.subflows {
 		switch {
@@ -100,8 +101,8 @@ func (m *Multi) join() {
 	}
 }
 
-// pump sends data after an event on subflow c. pump sends c's retransmissions, and then new data on
-// the subflows in the order of round trips.
+// pump sends data after an event on subflow c. The order is: c's retransmissions, and then new data
+// on the subflows, sorted by round trip.
 func (m *Multi) pump(c *Conn) {
 	if c.board.waiting > 0 {
 		c.push()

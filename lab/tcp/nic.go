@@ -8,10 +8,10 @@ import (
 )
 
 // NIC is the network interface of a host, which schedules the host's connections. The connections
-// take turns, and each sends one segment after the previous segment has left. With this schedule no
-// queue builds up in the host, as with fair queueing and small queues in a kernel. A connection's
-// window then grows only as far as the network needs. Acknowledgements without data do not wait for
-// a turn.
+// take turns, and each sends one segment after the previous segment has left. If connections take
+// turns, no queue builds up in the host, as with fair queueing and small queues in a kernel.
+// Without a queue in the host, a connection's window grows only as far as the network needs.
+// Acknowledgements without data do not wait for a turn.
 type NIC struct {
 	engine  *net.Engine
 	rate    float64 // bytes per second
@@ -23,8 +23,8 @@ type NIC struct {
 
 // The pause after a segment is at most 1/nicPause of the segment's transmission time. Real
 // interfaces do not send without gaps. An interface without gaps could keep the queue of an equally
-// fast port exactly full. Then all packets of this interface would find space in that queue, and no
-// packet of another host would.
+// fast port exactly full. All packets of that interface would then find space in the queue, and
+// packets of other hosts would not.
 const nicPause = 100
 
 // NewNIC returns an interface that sends rate bytes per second, including Ethernet's framing,

@@ -37,8 +37,8 @@ func (r *rack) transmitted(record uint64, at mono.Time) {
 	r.sent = append(r.sent, sending{record, at})
 }
 
-// arrived records that a segment has arrived (RFC 8985, section 6.2, steps 2 and 3). least is the
-// minimum round trip.
+// arrived records that a segment has arrived (RFC 8985, section 6.2, steps 2 and 3). The argument
+// least is the minimum round trip.
 func (r *rack) arrived(s *record, now mono.Time, least time.Duration) {
 	if s.end() > r.highest {
 		r.highest = s.end()
@@ -64,8 +64,8 @@ func (r *rack) reorderWindow(t *rtt, proven bool) time.Duration {
 	return min(t.least/4, t.smoothed)
 }
 
-// detect declares overdue segments lost (section 6.2, step 5). detect returns whether it declared a
-// loss, and the time of the next check. 0 means no check before the next arrival.
+// detect declares overdue segments lost (section 6.2, step 5). The results are whether there was a
+// loss, and the time of the next check, or 0 for none before the next arrival.
 func (r *rack) detect(b *scoreboard, now mono.Time, wait time.Duration) (news bool, again mono.Time) {
 	for ; r.head < len(r.sent); r.head++ {
 		s := r.sent[r.head]
@@ -90,7 +90,8 @@ func (r *rack) detect(b *scoreboard, now mono.Time, wait time.Duration) (news bo
 	return news, 0
 }
 
-// again tracks all unacknowledged segments again, because some were wrongly declared lost.
+// again adds all unacknowledged segments to the list again, because some were wrongly declared
+// lost.
 func (r *rack) again(b *scoreboard) {
 	r.sent, r.head = r.sent[:0], 0
 	for i := b.base; i < b.next; i++ {

@@ -25,8 +25,9 @@ func (r *rtt) sample(d time.Duration) {
 	r.least = min(r.least, d)
 }
 
-// timeout returns the retransmission timeout without backoff: SRTT + max(G, 4 RTTVAR), at least
-// c.MinRTO (RFC 6298, rules 2.1 to 2.4). In Linux, MinRTO bounds the variance term, not the sum.
+// timeout returns the retransmission timeout without backoff. The timeout is SRTT + max(G, 4
+// RTTVAR), and at least c.MinRTO (RFC 6298, rules 2.1 to 2.4). In Linux, by contrast, MinRTO bounds
+// the variance term, not the sum.
 func (r *rtt) timeout(c *Config) time.Duration {
 	if r.smoothed == 0 {
 		return max(initialRTO, c.MinRTO)

@@ -24,8 +24,8 @@ func Poisson(rng *rand.Rand, from, to []int, s *Sizes, load, capacity float64, o
 }
 
 // Barrier returns the flows of m, repeated in batches. Each batch starts after all flows of the
-// previous batch have ended. A flow's Start is relative to the start of its batch. batch contains
-// the batch number of each flow.
+// previous batch have ended. A flow's Start is relative to the start of its batch. The result batch
+// contains the batch number of each flow.
 func Barrier(m []Flow, batches int) (v []Flow, batch []int) {
 	for b := range batches {
 		for _, f := range m {

@@ -7,6 +7,6 @@
 //	.cdf   flow sizes                          sizes.go
 //	faults cables that die or corrupt (REPS)   fault.go
 //
-// Poisson arrivals and barriers between batches are in arrival.go. Every error names the file and
-// the line.
+// Poisson arrivals and barriers between batches are in arrival.go. Every parse error names the file
+// and the line.
 package workload

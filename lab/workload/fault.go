@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Faults is a fault plan of the REPS artifact, in either of its versions (Bonato et al., "REPS:
-// Recycled Entropy Packet Spraying", EuroSys 2025).
+// Faults is a fault plan of the REPS artifact, in either of its versions (Bonato et al., EuroSys
+// 2025).
 type Faults struct {
 	Cable, Switch, NIC Faulty
 	// Drop is the probability with which the network drops each packet.
@@ -46,7 +46,8 @@ type Element struct {
 	timed bool // For counts
 }
 
-// ParseFaults parses a fault plan with lines of the form "KEY: VALUE" and times in picoseconds.
+// ParseFaults parses a fault plan, whose lines have a key, a colon and a value, with times in
+// picoseconds.
 func ParseFaults(file, text string) (*Faults, error) {
 	f := &Faults{}
 	drop := false

@@ -20,7 +20,8 @@ type Matrix struct {
 	Flows []Flow
 }
 
-// ParseMatrix parses a .cm file with "Nodes N", "Connections N", and lines of the form
+// ParseMatrix parses a .cm file, which has the lines "Nodes N", "Connections N", and lines of this
+// form:
 //
 //	SRC->DST [id N] start PICOSECONDS size BYTES
 func ParseMatrix(file, text string) (*Matrix, error) {

@@ -1,4 +1,5 @@
-// Package foe implements the adversaries of the simulator. No adversary breaks cryptography.
+// Package foe implements the adversaries of the simulator. No simulated adversary can break
+// cryptography.
 //
 //	strangers.go the attacks of strangers and observers in a run
 //	tap.go       an observer before a host: it replays, races, spoils, and never drops

@@ -11,8 +11,8 @@ import (
 )
 
 // doubt is the application of an honest host on its connection to a lying peer. The application
-// sends a stream of messages. It also reassembles the liar's messages into frames as the overlay
-// does, and discards the frames.
+// sends a stream of messages. The application also reassembles the liar's messages into frames as
+// the overlay does, and discards the frames.
 type doubt struct {
 	*host.Stream
 	host   *host.Host
@@ -43,8 +43,8 @@ const (
 	liesFree    = 3
 	liesFirst   = time.Second
 	liesLongest = 100 * time.Second
-	// blankGrowth bounds the congestion window for a peer that acknowledges no packets. This bound
-	// is a multiple of the largest window within the first blankAfter.
+	// blankGrowth bounds the congestion window for a peer that acknowledges no packets. The bound
+	// on the window is a multiple of the largest window within the first blankAfter.
 	blankGrowth = 2
 	blankAfter  = 200 * time.Millisecond
 	// doubtSlack is the number of bytes by which live buffers may exceed the limit of held bytes.
@@ -158,8 +158,8 @@ func (d *doubt) lookAtWindow(c *srd.Conn) {
 	}
 }
 
-// lookAtLies checks the rate of invalid acknowledgements. Each one beyond liesFree doubles the
-// minimum time.
+// lookAtLies checks that invalid acknowledgements take time. Each invalid acknowledgement beyond
+// liesFree doubles the minimum time.
 func (d *doubt) lookAtLies(n uint64) {
 	now := d.host.Engine().Now()
 	switch {
@@ -171,5 +171,6 @@ func (d *doubt) lookAtLies(n uint64) {
 	}
 }
 
-// Account implements App. It checks nothing, because no message to a liar must arrive.
+// Account implements App. This application checks nothing, because no message to a liar must
+// arrive.
 func (d *doubt) Account(*srd.Conn) {}

@@ -41,8 +41,8 @@ func forged(src, dst netip.AddrPort, data []byte) *net.Packet {
 	return q
 }
 
-// answer sends a forged response to an outgoing initiation before the peer can respond. answer also
-// starts a flood that waits for an initiation.
+// answer sends a forged response to an outgoing initiation before the peer can respond. In
+// addition, the initiation starts a flood that waits for it.
 func (t *Tap) answer(p *net.Packet) {
 	if v := t.waits; v != nil {
 		t.waits = nil

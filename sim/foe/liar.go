@@ -22,8 +22,7 @@ const (
 	secretsKept  = 16
 	// ackAfter is the usual delay of the liar's acknowledgements.
 	ackAfter = time.Millisecond
-	// ackLater is a longer delay of acknowledgements that leaves more packets in flight, because a
-	// trap is a skipped packet number between two packets in flight.
+	// ackLater is a longer delay of acknowledgements, which leaves more packets in flight.
 	ackLater = 10 * time.Millisecond
 )
 

@@ -83,8 +83,8 @@ func (v *end) callFrom(from netip.AddrPort, copies int) {
 	}
 }
 
-// lures sends an initiation from the liar's own address and a copy from V, a mute address. Then it
-// uses the session keys from V.
+// lures sends an initiation from the liar's own address, and a copy from a mute address V. After
+// this handshake the liar uses the session keys from the mute address V.
 func (v *end) lures(*liar.Session) {
 	now := v.l.engine.Now()
 	b := v.p.Call(now, handshake.TimestampOf(time.Unix(2e9, 0).Add(now.Sub(0))))
@@ -94,7 +94,7 @@ func (v *end) lures(*liar.Session) {
 	v.send(v.lured, to, b)
 }
 
-// restarts makes the liar's next handshake that of a new process.
+// restarts makes the liar appear as a new process in its next handshake.
 func (v *end) restarts(*liar.Session) {
 	v.p.Restart()
 	v.book, v.number = liar.Book{}, 0
@@ -134,8 +134,8 @@ func (v *end) guesses(s *liar.Session) {
 	v.send(v.others(), v.to(), s.Seal(0, f))
 }
 
-// borrows sends responses from V with challenge secrets that the host sent to the liar's own
-// addresses.
+// borrows sends responses from a mute address V with challenge secrets that the host sent to the
+// liar's own addresses.
 func (v *end) borrows(s *liar.Session) {
 	f := liar.Frames{}
 	for _, x := range v.secrets {
@@ -181,8 +181,8 @@ func (v *end) acksBlindly(s *liar.Session) {
 	v.send(v.own(), v.to(), s.Seal(0, liar.Frames{}.Ack(first, v.l.rng.Uint32(), nil, words)))
 }
 
-// imm returns the immediate of a message, as the overlay writes it, or as a stream between other
-// hosts does.
+// imm returns the immediate of a message, in the format of the overlay, or in that of a stream
+// between other hosts.
 func (v *end) imm(seq uint32, offset, length uint16) *liar.Imm {
 	var b liar.Imm
 	if v.l.rng.IntN(8) == 0 {

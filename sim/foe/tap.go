@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// capturesKept bounds the number of packets that a tap stores. callsKept bounds the number of
+	// capturesKept bounds the number of packets that a tap stores, and callsKept the number of
 	// stored handshake packets, which may belong to former processes and keys.
 	capturesKept = 128
 	callsKept    = 64
@@ -75,7 +75,8 @@ type lure struct {
 // relay is an address of the tap from which the tap relays packets to another address.
 type relay struct{ at, to netip.AddrPort }
 
-// captures stores packets that the tap has observed. A new packet replaces the oldest one.
+// captures stores packets that the tap has observed. A newly captured packet replaces the oldest
+// one.
 type captures struct {
 	packets []*net.Packet
 	seen    int

@@ -16,12 +16,13 @@ type App interface {
 	Deliver(now mono.Time, m *srd.Message)
 	// Restarted is called when the peer is a new process.
 	Restarted(now mono.Time)
-	// Advance handles the passing of time on connection c. Deadline returns the time of the next
-	// call.
+	// Advance processes timers of the application at time now. Deadline returns the time at which
+	// Advance must be called next.
 	Advance(now mono.Time, c *srd.Conn)
 	Deadline() mono.Time
 
-	// Offer adds a batch to send. Withdraw removes the part of the batches that was not pulled yet.
+	// Offer adds a batch to send. Withdraw removes the messages of all batches that were not pulled
+	// yet.
 	Offer(Batch)
 	Withdraw()
 	// Begun returns how many items (messages or inner packets) have been numbered so far.
@@ -31,7 +32,7 @@ type App interface {
 	Undelivered(first int) (n, example int)
 	// Dropped returns how many items were dropped on purpose before they were pulled.
 	Dropped() int
-	// Open returns how many items the transport or the application still stores.
+	// Open returns how many sent items the transport or the application still stores.
 	Open() int
 	// Sending returns how many of the open items this end still has to send or to repair.
 	Sending() int

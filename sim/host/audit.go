@@ -42,7 +42,7 @@ func NewAudit(e *net.Engine) *Audit {
 	return &Audit{engine: e, nonces: map[nonce]uint64{}, keys: map[nonce]*key{}, taken: map[nonce]map[uint64]bool{}}
 }
 
-// Err returns the first violated invariant, or nil.
+// Err returns the error of the first violated invariant, or nil.
 func (a *Audit) Err() error { return a.err }
 
 // Fail records a violated invariant, which ends the run.

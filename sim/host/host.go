@@ -18,8 +18,8 @@ import (
 const (
 	// FirstPort is the UDP port of socket 0. Socket n has the port FirstPort + n.
 	FirstPort = 4000
-	// socketBuffer is the number of bytes that a socket can queue while the program does not run:
-	// Linux's default of net.core.rmem_max.
+	// socketBuffer is the number of bytes that a socket can queue while the program does not run.
+	// The value is Linux's default of net.core.rmem_max.
 	socketBuffer = 212992
 	// timerTick is the granularity of a host's timers.
 	timerTick = time.Microsecond
@@ -176,7 +176,7 @@ func (h *Host) Stop() {
 	h.Kill()
 }
 
-// Pause suspends the program until Resume is called. Each Pause needs its own Resume.
+// Pause suspends the program until Resume is called. Each call of Pause needs its own Resume.
 func (h *Host) Pause() {
 	h.paused++
 	h.engine.Note(h.noun, "is paused", 0, 0, 0)

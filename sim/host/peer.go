@@ -14,7 +14,8 @@ import (
 
 const (
 	// trainsPerTurn exceeds the number of trains of any loop iteration: a full outbox, a full queue
-	// of acknowledgements, all replies and probes. More trains than this indicate an endless loop.
+	// of acknowledgements, all replies and probes. More trains than trainsPerTurn indicate an
+	// endless loop.
 	trainsPerTurn = 2 * srd.OutboxLimit
 	// closeLookEvery is the number of loop iterations between two checks of a connection's complete
 	// state, which are slow.
@@ -50,8 +51,9 @@ type calls struct {
 	n     int
 }
 
-// callsMost bounds the number of initiations in one second. The regular interval between attempts
-// is 250 ms, then 500 ms and so on. A cookie may cause one additional attempt for each regular one.
+// callsMost bounds the number of initiations in one second. The regular interval between handshake
+// attempts is 250 ms, then 500 ms and so on. A cookie may cause one additional handshake attempt
+// for each regular one.
 const callsMost = 2 * 4
 
 func newPeer(p *Process, r Remote, incarnation uint64) *Peer {
@@ -145,7 +147,7 @@ func (p *Peer) drain() {
 	}
 }
 
-// service lets the connection do all due work. service returns the time of the next wake-up.
+// service lets the connection do all due work. The result is the time of the next wake-up.
 func (p *Peer) service() mono.Time {
 	h := p.process.host
 	now := h.Clock()
@@ -280,8 +282,8 @@ func (p *Peer) lookClosely() {
 	}
 }
 
-// indexesEach is the number of receiver indices that a connection may use. Two indices are for the
-// current and the former keys, two for the last unconfirmed handshakes as responder, and two for
+// indexesEach is the number of receiver indices that a connection may use. A connection uses two
+// indices for its current and former keys, two for unconfirmed handshakes as responder, and two for
 // open attempts.
 const indexesEach = 6
 

@@ -54,7 +54,7 @@ type Stream struct {
 }
 
 // HeldMost is the longest time for which the transport may store a payload. The transport sends 22
-// initiations, up to 6.25 s apart, to a peer that does not respond. The remaining time allows for
+// initiations, up to 6.25 s apart, to a peer that does not respond. The rest of HeldMost allows for
 // paused programs.
 const HeldMost = 150 * time.Second
 
@@ -239,8 +239,8 @@ func (s *Stream) Undelivered(first int) (n, example int) {
 	return missing(s.fates, first, delivered)
 }
 
-// missing counts the messages without any of the given outcomes, beginning with number first.
-// missing also returns the number of the first such message, or -1.
+// missing counts the messages without any of the given outcomes, beginning with number first. The
+// result example is the number of the first such message, or -1.
 func missing(fates []fate, first int, of fate) (n, example int) {
 	example = -1
 	for i := first; i < len(fates); i++ {

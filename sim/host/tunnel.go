@@ -101,7 +101,7 @@ func (t *Tunnel) inner(size, serial int) []byte {
 // Withdraw implements App. A frame that was already cut in part is still sent.
 func (t *Tunnel) Withdraw() { t.Queue.Flush(nil) }
 
-// Backlog implements srd.Source. Without Tells it always returns true.
+// Backlog implements srd.Source. If Tells is not set, Backlog always returns true.
 func (t *Tunnel) Backlog() bool { return !t.host.Tells || t.Pending() }
 
 // Pending implements App.
@@ -145,7 +145,7 @@ func (t *Tunnel) take() {
 	}
 }
 
-// inner checks an inner packet that left a tunnel between two hosts. inner reports whether a later
+// inner checks an inner packet that left a tunnel between two hosts. The result is true if a later
 // packet of the flow arrived first although order was required.
 func (a *Audit) inner(from, at int, b []byte) (swapped bool) {
 	if len(b) < innerHeader {
@@ -194,8 +194,8 @@ func (t *Tunnel) Undelivered(first int) (n, example int) {
 	return missing(t.fates, first, delivered)
 }
 
-// Dropped implements App. The ingress queue may drop packets to limit its delay. The other end
-// drops a frame if one of its messages was given up or arrived late.
+// Dropped implements App. Dropped counts packets that the ingress queue dropped to limit its delay.
+// Dropped also counts frames of which a message was given up or arrived late.
 func (t *Tunnel) Dropped() int {
 	q := t.Queue.Stats()
 	n := q.Dropped + q.Overflow + q.Flushed

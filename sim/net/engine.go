@@ -101,7 +101,7 @@ func (e *Engine) push(ev event) {
 func (e *Engine) After(d time.Duration, f func()) { e.At(e.now.Add(d), f) }
 
 // Run advances virtual time until done returns true or the duration d has passed. Run calls done
-// after each event, and reports whether done returned true. done may be nil.
+// after each event, and reports whether done returned true. The argument done may be nil.
 func (e *Engine) Run(d time.Duration, done func() bool) bool {
 	end := e.now.Add(d)
 	for len(e.queue) > 0 && e.queue[0].at <= end {

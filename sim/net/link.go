@@ -34,9 +34,9 @@ type Quality struct {
 	Corrupt   float64       // chance of a flipped bit
 }
 
-// Burst is the loss model of Gilbert and Elliott (E. N. Gilbert, "Capacity of a Burst-Noise
-// Channel", BSTJ 1960). The link has a good and a bad state, and may change its state at each
-// packet with a given probability.
+// Burst is the Gilbert-Elliott loss model (Gilbert, "Capacity of a Burst-Noise Channel", BSTJ 1960). The
+// link has a good and a bad state, and may change its state at each packet with a given
+// probability.
 type Burst struct {
 	Begin float64 // good to bad
 	End   float64 // bad to good
@@ -50,8 +50,8 @@ type Policer struct {
 	Credit int     // bytes that may pass above it at once
 }
 
-// Cycle drops packets by count: Pass packets pass, then Drop packets are dropped, and so on. If
-// Drop is 0, no packet is dropped.
+// Cycle drops packets by count: after Pass packets that pass, Drop packets are dropped. If Drop is
+// 0, no packet is dropped.
 type Cycle struct{ Pass, Drop int }
 
 // LinkDrop is a reason for which a link drops a packet.
@@ -175,7 +175,7 @@ func (l *Link) cycle() bool {
 	return l.turn == 0 || l.turn > l.Cycle.Pass
 }
 
-// conforms reports whether a packet passes the policer, and if so consumes credit. The algorithm is
+// conforms reports whether a packet passes the policer, and if so consumes credit. The policer uses
 // the virtual scheduling algorithm of ITU-T I.371.
 func (l *Link) conforms(size int) bool {
 	if l.Police == 0 {
@@ -190,9 +190,9 @@ func (l *Link) conforms(size int) bool {
 	return true
 }
 
-// carry adds p to the queue and schedules its arrival at the other end. The time at which the queue
-// will be empty represents the queue. While the rate stays the same, this time is equivalent to the
-// number of queued bytes.
+// carry adds p to the queue and schedules its arrival at the other end. The model represents a
+// queue by the time at which it will be empty. While the rate stays the same, that time is
+// equivalent to the number of queued bytes.
 func (l *Link) carry(p *Packet) {
 	now := l.engine.now
 	at := now

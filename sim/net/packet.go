@@ -25,8 +25,8 @@ const (
 )
 
 // Packet is one IP packet. The owner of a packet is the last node that received it. A node may keep
-// a packet that it passes on, as a tap does. In that case neither this node nor any later node may
-// change or free the packet. No node may write to Data.
+// a packet that it passes on, as a tap does. If a node keeps a packet, neither this node nor any
+// later node may change or free the packet. No node may write to the Data of a packet.
 type Packet struct {
 	Src, Dst netip.AddrPort
 	Proto    uint8

@@ -3,7 +3,7 @@ package net
 import "math"
 
 // Pool is the shared buffer of a switch. The ports share the buffer with dynamic thresholds: each
-// port may hold Alpha times the free bytes. The source is Choudhury and Hahne, "Dynamic Queue
+// port may hold Alpha times the free bytes. The rule is from Choudhury and Hahne, "Dynamic Queue
 // Length Thresholds for Shared-Memory Packet Switches", IEEE/ACM Transactions on Networking 1998.
 type Pool struct {
 	Size  int // bytes
@@ -18,8 +18,8 @@ func (p *Pool) Add(l *Link) {
 	p.links = append(p.links, l)
 }
 
-// most returns how many bytes may wait in the queue of one link. Without a pool, only the link's
-// own limit applies.
+// most returns how many bytes may wait in the queue of one link. For a link without a pool, only
+// the link's own limit applies.
 func (p *Pool) most() int {
 	if p == nil {
 		return math.MaxInt

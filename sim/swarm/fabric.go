@@ -42,7 +42,7 @@ type Fabric struct {
 	ground foe.Ground
 }
 
-// NewFabric builds the network. No program runs on the hosts yet.
+// NewFabric builds the network. No program runs on the new hosts yet.
 func NewFabric(e *net.Engine, spec FabricSpec) *Fabric {
 	f := &Fabric{Engine: e, Audit: host.NewAudit(e), spec: spec}
 	f.ground = foe.Ground{Engine: e, Addr: f.addr}
@@ -77,7 +77,7 @@ func tapAddr(host int) netip.Addr { return netip.AddrFrom4([4]byte{198, 51, 100,
 // nowhereAddr returns an unreachable address of a host.
 func nowhereAddr(host int) netip.Addr { return netip.AddrFrom4([4]byte{203, 0, 113, byte(host)}) }
 
-// addr maps an IPv4 address to an address of the network. The result is the same address, or in an
+// addr maps an IPv4 address to an address of the network. The mapped address is the same, or in an
 // IPv6 network an address below the documentation prefix (RFC 3849).
 func (f *Fabric) addr(a netip.Addr) netip.Addr {
 	if !f.spec.V6 {

@@ -63,11 +63,11 @@ type Fault struct {
 	Value int // see below
 
 	// For OneWayDown and Brownout, Value is a direction: 0 outwards, 1 back. For Flap and
-	// CrashLoop, Value is the period in ms. For ShrinkMTU, Value is the MTU in bytes outwards, or
-	// if negative, in the other direction. For Rebind, a Value of 1 means a move to another
-	// address. For Restart and ClockStep, Value is the error of the wall clock in ms. For Detour,
-	// Value is the additional delay in us. For Policy, Value is the number of the path policy. For
-	// Readdress, one port in Value remains, or none if Value is 0.
+	// CrashLoop, Value is the period in ms. For ShrinkMTU, the absolute Value is the MTU in bytes,
+	// and a negative Value selects the inward direction. For Rebind, a Value of 1 means a move to
+	// another address. For Restart and ClockStep, Value is the error of the wall clock in ms. For
+	// Detour, Value is the additional delay in us. For Policy, Value is the number of the path
+	// policy. For Readdress, one port in Value remains, or none if Value is 0.
 }
 
 // String formats the fault as one line.

@@ -9,15 +9,15 @@ import (
 
 // kindFiltered is a network without faults that drops only handshake packets. A firewall or an
 // attacker on every path may filter packets in this way. First the whole network fails briefly, so
-// that the hosts get no acknowledgements and initiate handshakes. After this failure the existing
-// session works all the time. Therefore no message may be given up, however many handshake attempts
-// fail.
+// that the hosts get no acknowledgements and initiate handshakes. After this brief failure the
+// existing session works all the time. Therefore no message may be given up, however many handshake
+// attempts fail.
 const kindFiltered = "filtered"
 
 const (
-	// filteredFor is how long the network drops handshake packets. This time is longer than all
-	// attempts of a handshake, which take some 105 s. This time is also short enough to replace
-	// keys afterwards, because keys expire after 180 s.
+	// filteredFor is how long the network drops handshake packets. The duration filteredFor is
+	// longer than all attempts of a handshake, which take some 105 s. The duration filteredFor is
+	// short enough to replace keys afterwards, because keys expire after 180 s.
 	filteredFor = 125 * time.Second
 	// filteredDeath is how long the whole network fails. After half a second without
 	// acknowledgements a host begins a handshake.

@@ -42,8 +42,8 @@ func (p *plan) drawHostility() {
 	}
 }
 
-// liarShare is the share of plans with a lying peer. siegeShare is the share of ordinary plans that
-// become a siege.
+// liarShare is the share of plans with a lying peer, and siegeShare is the share of ordinary plans
+// that become a siege.
 const (
 	liarShare  = 0.2
 	siegeShare = 0.15

@@ -56,7 +56,8 @@ type burst struct {
 
 // In one of tellSeeds seeds, those with the remainder tellSeed, applications report to the
 // connection whether they have data to send. Only with such reports does a connection act as when
-// idle: for example, it reinjects late messages. The applications of races do not report this.
+// idle: for example, it reinjects late messages. The applications of races do not report whether
+// they have data to send.
 const tellSeeds, tellSeed = 2, 1
 
 // In one of earlySeeds seeds, those with the remainder earlySeed, programs are also woken before
@@ -111,7 +112,7 @@ func (p *plan) duration(a, b time.Duration) time.Duration {
 }
 
 // kinds is the number of equally likely values from which drawKind selects the kind of plan. Most
-// of these values select an ordinary plan.
+// values below kinds select an ordinary plan.
 const kinds = 16
 
 func (p *plan) drawKind() {
@@ -183,7 +184,7 @@ func (p *plan) drawHosts() {
 }
 
 // drawNowhere adds an unreachable address to the hosts. Every port then also has a path to this
-// address, so the number of ports is halved.
+// address, so the hosts have at most half as many ports.
 func (p *plan) drawNowhere() {
 	s := &p.spec
 	if s.Nowhere = !s.Rails && !p.strict() && p.chance(0.2); !s.Nowhere {
@@ -204,8 +205,8 @@ func (p *plan) cables(host int) (rate float64) {
 	return rate
 }
 
-// drawLimits draws low limits that a run would otherwise hardly reach. These limits are the
-// lifetime of keys, and the memory for frames. They are the same on all hosts.
+// drawLimits draws low limits that a run would otherwise hardly reach. The drawn limits are the
+// lifetime of keys, and the memory for frames. All hosts have the same limits.
 func (p *plan) drawLimits() {
 	life, packets, room := time.Duration(0), uint64(0), 0
 	if p.chance(0.3) {
@@ -223,9 +224,9 @@ func (p *plan) drawLimits() {
 	}
 }
 
-// shortestLife is the shortest key lifetime that srd allows. leastRoom is enough memory, in bytes,
-// for a few of the largest frames. The challenges on all paths take some hundred packets, and
-// leastPackets allows more packets per key than that.
+// shortestLife is the shortest key lifetime that srd allows, and leastRoom is enough memory, in
+// bytes, for a few of the largest frames. leastPackets allows more packets per key than the
+// challenges on all paths, which take some hundred packets.
 const (
 	leastPackets  = 500
 	longestJitter = 20 * time.Millisecond
@@ -375,7 +376,8 @@ func (p *plan) drawTraffic() {
 }
 
 // drawClass draws a message class, which determines how long messages are repaired. In networks
-// without faults this time is long, because a datagram is seldom worth a second repair.
+// without faults messages are repaired for long, because a datagram is seldom worth a second
+// repair.
 func (p *plan) drawClass() srd.Class {
 	switch p.rng.IntN(4) {
 	case 0:

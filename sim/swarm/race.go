@@ -18,7 +18,7 @@ import (
 // sender has the rates of all links as input and loses no packet. Beside the transmission time, the
 // ideal sender needs only the round trips of slow start.
 //
-// No single race counts as too slow: Speeds judges the times of all seeds together. Each race has a
+// No single race counts as too slow. Speeds judges the times of all seeds together. Each race has a
 // budget for spurious repairs, for drops by full queues, and for given-up messages.
 //
 // Each race has its own engine and its own random generator. The rest of a seed is therefore the
@@ -36,10 +36,10 @@ type race struct {
 type raceKind uint8
 
 const (
-	// With raceUnlike, paths have long and different delays, and lose packets. Measurements of one
-	// path then say little about another path.
+	// With raceUnlike, paths have long and different delays, and lose packets. With raceUnlike,
+	// measurements of one path say little about another path.
 	raceUnlike raceKind = iota
-	// With raceNarrow, the only link is slow and has a short queue. On this link only losses
+	// With raceNarrow, the only link is slow and has a short queue. With raceNarrow, only losses
 	// indicate congestion, because the queue is shorter than any delay target.
 	raceNarrow
 	// With raceFabric, paths are short and fast, and lose packets.
@@ -74,10 +74,10 @@ type raceBounds struct {
 	late float64
 }
 
-// These bounds are at least one and a half times the worst of eighty measured races. For drops and
-// given-up messages on a narrow link, the bounds are the worst of 315 races. On a narrow link the
-// first window overflows the queue before any sender can detect it. A sender that does not reduce
-// its rate after losses would drop each packet six times.
+// The bounds of raceAllows are at least one and a half times the worst of eighty measured races.
+// For drops and given-up messages on a narrow link, the bounds are the worst of 315 races. On a
+// narrow link the first window overflows the queue before any sender can detect it. A sender that
+// does not reduce its rate after losses would drop each packet six times.
 var raceAllows = [numRaceKinds]raceBounds{
 	raceUnlike: {needless: 0.25, over: 0.02, late: 0.01},
 	raceNarrow: {needless: 0.40, over: 0.55, late: 0.045},
@@ -124,8 +124,8 @@ func drawRace(rng *rand.Rand) *race {
 }
 
 // ideal returns the time that the ideal sender needs. The ideal sender begins with ten packets and
-// doubles its window in each round trip until it fills the links. From then on all links are fully
-// used.
+// doubles its window in each round trip until it fills the links. After its slow start, the ideal
+// sender fully uses all links.
 func (r *race) ideal() time.Duration {
 	bytes := float64(r.n) * (raceBytes + srd.Overhead + net.HeaderIPv4 + net.HeaderUDP)
 	full := r.rate * r.rtt.Seconds()

@@ -11,15 +11,15 @@ const (
 	// All repairs must end within silence plus roundTrips round trips after the last message.
 	silence = 15 * time.Second
 	// quiet is the time without packets after which an idle network counts as silent. The
-	// simulation makes at most quietTries such checks. Many checks are needed, because the path
-	// that was opened last probes seven sizes twice, with three round trips each. After a long
+	// simulation makes at most quietTries checks for silence. Many checks are needed, because the
+	// path that was opened last probes seven sizes twice, with three round trips each. After a long
 	// queue, one round trip takes seconds.
 	quiet      = 5 * time.Second
 	quietTries = 24
 )
 
-// settle waits until all repairs have ended. Then the application must account for all messages,
-// and the network must be silent.
+// settle waits until all repairs have ended. After all repairs, the application must account for
+// all messages, and the network must be silent.
 func (s *swarm) settle() {
 	if s.run(silence+roundTrips*s.plan.rtt, nil) {
 		return
@@ -32,8 +32,8 @@ func (s *swarm) settle() {
 	s.fallSilent()
 }
 
-// fallSilent checks that an idle network sends nothing after its paths have been measured. Hosts
-// with keepalives are exempt from this check.
+// fallSilent checks that an idle network sends nothing after its paths have been measured. If a
+// host has keepalives, fallSilent checks nothing.
 func (s *swarm) fallSilent() {
 	for _, h := range s.Hosts {
 		if h.Keepalive > 0 {
@@ -76,8 +76,8 @@ func (s *swarm) account(p *host.Peer) {
 }
 
 // agree checks that both ends of a connection use the same session, of which one end is the
-// initiator. If each end used its own session, its keys would be keys that the other end has
-// replaced. Such keys would expire in the next pause of the traffic.
+// initiator. If each end used its own session, the other end would have replaced the keys of that
+// session. Replaced keys would expire in the next pause of the traffic.
 func (s *swarm) agree(p *host.Peer) {
 	for _, q := range s.Peers() {
 		if q.Host() != p.Remote() || q.Remote() != p.Host() || p.Host().Index > q.Host().Index {

@@ -28,8 +28,8 @@ const (
 	coarseSlackTail = 0.25
 )
 
-// Speeds holds the races of many seeds. The distribution determines the verdict on the transport's
-// speed, and no single seed does.
+// Speeds holds the races of many seeds. The distribution of all races determines the verdict on the
+// transport's speed, and no single seed does.
 type Speeds struct{ races map[uint64]speed }
 
 // speed is the result of one race.

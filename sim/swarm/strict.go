@@ -10,7 +10,7 @@ import (
 	"github.com/srdtun/srdtun/srd"
 )
 
-// These constants are kinds of plans whose network has no faults, or only mild ones. In such a
+// These constants are kinds of plans whose network has no faults, or only mild ones. In a good
 // network a seed also fails if repairs are slow or spurious.
 const (
 	kindClean   = "clean"   // every link is perfect
@@ -95,17 +95,17 @@ func (p *plan) drawDeath() {
 const (
 	// goneLeast is the shortest duration of a plan with kindGone. A host removes a path that its
 	// peer opened after 30 s of silence. Three quarters of the plan's duration must be longer than
-	// these 30 s.
+	// 30 s.
 	goneLeast = 60 * time.Second
-	// seldom is the interval between messages while the spine is down, if hosts send any. This
-	// interval is short enough to keep the connection active, because path probing ends after 10 s
-	// of idleness.
+	// seldom is the interval between messages while the spine is down, if hosts send any. The
+	// interval seldom is short enough to keep the connection active, because path probing ends
+	// after 10 s of idleness.
 	seldom = 5 * time.Second
 )
 
 // drawGone draws the traffic of a plan in which a spine fails while no host sends. Some traffic is
 // sent before the failure. A traffic burst soon after the failure lets the hosts detect it. After
-// this burst there is little traffic, or none.
+// the burst that follows the failure, there is little traffic, or none.
 func (p *plan) drawGone() {
 	death := p.faults[0].At
 	soon := death + p.duration(10*time.Millisecond, time.Second)
@@ -162,9 +162,10 @@ func (s *swarm) flaw(p *host.Peer) error {
 		return fmt.Errorf("dropped %v", *drops)
 	}
 	if s.overflowed() || p.Host().KeyPackets > 0 || (s.plan.kind == kindGone && p.Host().KeyLife > 0) {
-		// On these plans packets in flight may be lost for one of three reasons. Either the sockets
-		// are too small for the links, or keys are replaced more than once per round trip. The
-		// third reason is that one end's unused keys expire before those of the other end.
+		// Packets in flight may be lost on these plans for one of three reasons. The first two
+		// reasons are sockets too small for the links, and keys that are replaced more than once
+		// per round trip. The third reason is that one end's unused keys expire before those of the
+		// other end.
 		return nil
 	}
 	if t, ok := p.App.(*host.Tunnel); ok && s.repairable() && s.roomy(p.Host()) {

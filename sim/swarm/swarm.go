@@ -15,9 +15,9 @@ import (
 // These constants are the requirements after all faults are healed.
 const (
 	// grace is the time after the last fault within which all connections must work again. The
-	// value is twice the sum of one handshake interval (5 s and a quarter of jitter) and two rounds
-	// of probes, one second each. The lifetime of keys, 180 s, is not included, because hosts
-	// detect silence earlier.
+	// value of grace is twice the sum of one handshake interval (5 s and a quarter of jitter) and
+	// two rounds of probes, one second each. The lifetime of keys, 180 s, is not included, because
+	// hosts detect silence earlier.
 	grace = 16 * time.Second
 	// bound is the time within which messages sent after the grace period must arrive.
 	bound = 8 * time.Second
@@ -28,15 +28,15 @@ const (
 	// At most trickleMost of the trickled messages may be in flight, because more messages would
 	// form a burst later.
 	trickleMost = 10
-	// In each direction lastRounds rounds of lastEach messages must arrive. The interval between
-	// these rounds is roundEvery. On the slowest links, queueing must not take longer than the time
-	// for which a message is repaired.
+	// In each direction lastRounds rounds of lastEach messages must arrive. roundEvery is the
+	// interval between two rounds of last messages. On the slowest links, queueing must not take
+	// longer than the time for which a message is repaired.
 	lastRounds   = 6
 	lastEach     = 10
 	roundEvery   = 250 * time.Millisecond
 	lastMessages = lastRounds * lastEach
-	// mostEvents ends a run that would not end on its own. This limit is many times the number of
-	// events of any plan.
+	// mostEvents ends a run that would not end on its own. The limit mostEvents is many times the
+	// number of events of any plan.
 	mostEvents = 20e6
 )
 
@@ -54,7 +54,8 @@ type Report struct {
 	Err                          error   // the first breach
 }
 
-// String formats the report as one line. For a failed run it adds the command that repeats the run.
+// String formats the report as one line. For a failed run the text also has the command that
+// repeats the run.
 func (r Report) String() string {
 	s := fmt.Sprintf("seed %d: %s, %d of %d messages delivered, %d expired, %d events in %.1f s, hash %016x",
 		r.Seed, r.Kind, r.Delivered, r.Messages, r.Expired, r.Events, r.Virtual.Seconds(), r.Hash)
@@ -88,7 +89,7 @@ func (m mark) missing(p *host.Peer) (n, example int) {
 }
 
 // Play simulates one seed: it draws a network, faults and traffic. After the faults, Play heals the
-// network, and all later messages must arrive in time. trace may be nil.
+// network, and all later messages must arrive in time. The argument trace may be nil.
 func Play(seed uint64, trace io.Writer) Report {
 	e := net.NewEngine(seed, trace)
 	p := drawPlan(e.Fork(), seed)
