@@ -189,14 +189,13 @@ func waitExit(ctx context.Context, pidfd int) error {
 
 func (c *Client) call(op string) (reply, error) { return c.do(request{Op: op}) }
 
-// do sends a request, with file descriptors, and returns the reply.
 func (c *Client) do(req request, fds ...int) (reply, error) {
 	line, err := json.Marshal(req)
 	if err != nil {
 		return reply{}, err
 	}
-	// A daemon that refuses the caller replies and closes the connection without reading. So even
-	// after a failed write there may be a reply to read.
+	// A daemon that refuses the caller replies and closes the connection without reading, so a
+	// reply may follow a failed write.
 	writeErr := c.write(append(line, '\n'), fds)
 	line, err = readLine(c.r, req.replyBound())
 	switch {

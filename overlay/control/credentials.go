@@ -23,7 +23,6 @@ type credentials struct {
 	groups []uint32
 }
 
-// peerCredentials returns the credentials of the process at the other end of c.
 func peerCredentials(c *net.UnixConn) (credentials, error) {
 	raw, err := c.SyscallConn()
 	if err != nil {

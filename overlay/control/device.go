@@ -54,7 +54,7 @@ type Sends struct {
 	Trains  uint64 `json:"trains"`  // send calls that carried a run of packets or one
 	Packets uint64 `json:"packets"` // in them
 	// Unsegmented counts the trains sent packet by packet, because the route or the device refused
-	// UDP segmentation. Sending a train packet by packet is slower.
+	// UDP segmentation.
 	Unsegmented uint64 `json:"unsegmented"`
 	NoBuffer    uint64 `json:"no_buffer"` // packets dropped: a socket's or device's queue was full
 	TooBig      uint64 `json:"too_big"`   // packets dropped: larger than the device's MTU

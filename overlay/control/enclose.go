@@ -33,7 +33,6 @@ func enclose(what Change) (*os.File, error) {
 	return f, nil
 }
 
-// disclose reads a change from a file made by enclose.
 func disclose(f *os.File) (*Change, error) {
 	if f == nil {
 		return nil, errNotEnclosed

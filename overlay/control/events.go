@@ -8,8 +8,8 @@ import (
 //
 //	{"op":"events","after":17}  {"happened":{"run":"...","missed":0,"last":19,"events":[{...},{...}]}}
 //
-// A client that follows the events opens a new connection for each request. Such a client does
-// not occupy one of the few connections.
+// A client that follows the events opens a new connection for each request, so it does not
+// occupy one of the few connections.
 const opEvents = "events"
 
 // EventSource is a Handler that keeps events.
@@ -35,7 +35,6 @@ func (c *Client) Events(after uint64) (*Happened, error) {
 	return r.Happened, nil
 }
 
-// happened is the reply to opEvents.
 func happened(h Handler, after uint64) reply {
 	s, ok := h.(EventSource)
 	if !ok {

@@ -24,8 +24,7 @@ const (
 )
 
 // places bounds the connections served at once. When the limit is reached, a new connection
-// replaces one of the user with the most connections, never one of a user with fewer than the
-// caller. No user can therefore push another below an equal share of the connections. A user's
+// replaces one of the user with the most connections, so all users get an equal share. A user's
 // idle connections are replaced before its requests in progress. A connection is idle if its
 // client has sent no request, has got its reply, or does not read the reply.
 type places struct {
@@ -178,10 +177,9 @@ func (c *place) idle(is bool) {
 	}
 }
 
-// Write implements io.Writer. A connection is idle while its client does not read. Work on a
-// request may use up the connection's time, and the client must still learn the result. Write
-// therefore sets a new deadline for the reply. The deadline for reading requests does not
-// change.
+// Write implements io.Writer. A connection is idle while its client does not read. Write sets a
+// new deadline, because the work on the request may have used up the connection's time, and the
+// client must learn the result. The deadline for reading requests does not change.
 func (c *place) Write(b []byte) (int, error) {
 	c.idle(true)
 	if err := c.SetWriteDeadline(time.Now().Add(connTimeout)); err != nil {

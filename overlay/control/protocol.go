@@ -22,9 +22,9 @@ const (
 	// configuration has at most 1 MiB. Quotes and line ends take two bytes each in JSON.
 	maxConfig = 4 << 20
 
-	// maxReply bounds the line of a reply with a whole status, in bytes. A reply of that length has
-	// room for 500 peers with 256 paths of 300 bytes. Replies to other requests have lower limits,
-	// so that an endless reply takes little memory.
+	// maxReply bounds the line of a reply with a whole status, in bytes. Such a line has room for
+	// 500 peers with 256 paths of 300 bytes. Replies to other requests have lower limits, so that
+	// an endless reply takes little memory.
 	maxReply = 64 << 20
 	// maxShortReply bounds a reply without a list: an error of maxError bytes, each of which takes
 	// at most six bytes in JSON.
@@ -37,7 +37,7 @@ const (
 	maxPartReply = 16 << 20
 
 	// connTimeout bounds the time for all requests of a connection, and then the time for the last
-	// reply. The server makes most replies in well under a millisecond.
+	// reply.
 	connTimeout = 5 * time.Second
 )
 
@@ -86,7 +86,6 @@ type reply struct {
 
 var errTooLong = errors.New("line too long")
 
-// replyBound returns the largest length of the reply to a request, in bytes.
 func (r *request) replyBound() int {
 	switch r.Op {
 	case opVersion, opDown, opRestarting:

@@ -71,7 +71,6 @@ func parseReply(line []byte) (reply, error) {
 	return r, nil
 }
 
-// cut shortens a text to most bytes and appends dots.
 func cut(s string, most int) string {
 	if len(s) <= most {
 		return s
@@ -107,7 +106,6 @@ func clean(v reflect.Value, most int) {
 	}
 }
 
-// cleanMap makes the keys and values of a map printable.
 func cleanMap(m reflect.Value, most int) {
 	for _, k := range m.MapKeys() {
 		value := reflect.New(m.Type().Elem()).Elem()

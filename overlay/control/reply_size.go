@@ -8,8 +8,7 @@ import (
 )
 
 // A JSON reply of a few bytes can become large in memory. A null in a list of peers takes five
-// bytes of JSON, and a thousand bytes after decoding. The client therefore computes the memory
-// that a reply needs before it decodes the reply.
+// bytes of JSON, and a thousand bytes after decoding, so the client first computes the memory.
 
 const (
 	// growth bounds the memory of a decoded reply, in bytes for each byte of JSON. In valid replies
@@ -50,7 +49,6 @@ func (m *meter) take(n int) error {
 	return nil
 }
 
-// peek skips spaces and returns the next character.
 func (m *meter) peek() byte {
 	i := 0
 	for strings.IndexByte(" \t\r\n", m.text[i]) >= 0 {
@@ -88,7 +86,6 @@ func (m *meter) value(t reflect.Type, depth int) error {
 	return nil
 }
 
-// string reads a JSON string and returns it with its quotes.
 func (m *meter) string() []byte {
 	i := 1
 	for m.text[i] != '"' {

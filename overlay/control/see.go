@@ -5,13 +5,14 @@ import (
 	"time"
 )
 
-// These operations take up to some seconds. Flows and Ping end early when the daemon stops.
+// The operations flows and ping take up to some seconds. Flows and Ping end early when the
+// daemon stops.
 const (
 	opFlows = "flows"
 	opPing  = "ping"
 )
 
-// These limits keep the time of an operation well below connTimeout.
+// These limits keep the time of flows and ping well below connTimeout.
 const (
 	// FlowsLeast and FlowsMost bound the time for which flows are counted. In less time than
 	// FlowsLeast, the counted rates would be too inaccurate.

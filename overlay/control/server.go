@@ -39,13 +39,12 @@ type Part struct {
 	Peer    string // with this peer alone: a name, a public key or an address inside the tunnel
 }
 
-// ReachedMost bounds the peers that Part.Reached selects. The client requests a route from the
-// kernel for each path of these peers.
+// ReachedMost bounds the peers that Part.Reached selects, because the client requests a route
+// from the kernel for each of their paths.
 const ReachedMost = 64
 
 // Server owns the name and the socket of an interface. The daemon creates the Server before its
-// setup, and closes it after the teardown. While the Server exists, no second daemon of that
-// name can start.
+// setup, and closes it after the teardown, so no second daemon of that name can start.
 type Server struct {
 	lock     *lock
 	listener *rundir.Listener
@@ -158,7 +157,6 @@ func outOfResources(err error) bool {
 	return errors.Is(err, unix.EMFILE) || errors.Is(err, unix.ENFILE) || errors.Is(err, unix.ENOBUFS) || errors.Is(err, unix.ENOMEM)
 }
 
-// pause waits for d, and reports whether ctx is still live.
 func pause(ctx context.Context, d time.Duration) bool {
 	select {
 	case <-ctx.Done():
@@ -183,7 +181,6 @@ func (s *Server) shut() {
 	}
 }
 
-// serve handles the requests of a connection.
 func serve(ctx context.Context, c *place, h Handler) {
 	defer c.leave()
 	var in io.Reader = c

@@ -90,7 +90,7 @@ type Worker struct {
 	TxTrains  uint64 `json:"tx_trains"`  // runs of up to 44 packets or more for one path
 }
 
-// fillEmpty replaces nil lists and maps by empty ones. A script therefore always finds [] or {},
+// fillEmpty replaces nil lists and maps by empty ones, so that a script always finds [] or {},
 // never null.
 func (s *Status) fillEmpty() {
 	if s.Unsaved == nil {

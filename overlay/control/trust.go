@@ -16,7 +16,6 @@ import (
 // ErrUntrusted means that the client must not send a secret to the process that replies.
 var ErrUntrusted = errors.New("is not trusted")
 
-// askWait bounds a request to the service manager.
 const askWait = 5 * time.Second
 
 // Service returns the instance of srdtun@ that owns the socket's directory, or "" for
@@ -83,9 +82,8 @@ func (c *Client) obeys() error {
 }
 
 // isMainProcess returns an error unless the service's main process is at the other end. The
-// kernel records the number of the process that called listen(2). The recorded process may have
-// exited, and its number may now belong to the main process. isMainProcess therefore requires
-// that the process is alive and itself writes a reply.
+// kernel records the number of the process that called listen(2), but that process may have
+// exited. The process must therefore be alive, and must itself write a reply.
 func (c *Client) isMainProcess(listens credentials) error {
 	unit := "srdtun@" + c.Service() + ".service" // see owned
 	pidfd, err := unix.PidfdOpen(listens.pid, 0)

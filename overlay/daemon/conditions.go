@@ -29,7 +29,6 @@ func (c *conditions) set(k condition, holds bool) (changed bool) {
 	return true
 }
 
-// forget deletes the conditions of peers that are not in peers.
 func (c conditions) forget(peers []*peer) {
 	there := make(map[*peer]bool, len(peers))
 	for _, p := range peers {

@@ -51,7 +51,6 @@ func (p *peer) Flush() (flushed bool) {
 	return flushed
 }
 
-// drain writes the frames that wait at a writer to the device.
 func (d *delivery) drain(now mono.Time, o *writer) bool {
 	frames := o.take()
 	defer o.done()

@@ -7,10 +7,9 @@ import (
 	"github.com/srdtun/srdtun/srd/loop"
 )
 
-// writerCount is the number of threads that can write to the device for one peer at once. Eight
-// threads suffice for the largest expected host. All frames of a flow are written by one writer,
-// so the flow stays in order. When one thread is too slow, the peer has many flows, which are
-// shared among the writers.
+// writerCount is the number of threads that can write to the device for one peer at once, enough
+// for the largest expected host. All frames of a flow are written by one writer, so the flow
+// stays in order.
 const writerCount = 8
 
 // writers hold a peer's ordered frames until they are written to the device.
@@ -26,7 +25,7 @@ type writer struct {
 }
 
 // readyMost bounds the bytes that wait at a writer, including frameRoom bytes for the memory of
-// each frame. A thread that exceeds this limit must write the frames itself, after any thread
+// each frame. A thread that exceeds readyMost must write the frames itself, after any thread
 // that is already writing. Eight writers, with as many bytes being written, hold half of the
 // limit of a peer's reordering buffer.
 const (

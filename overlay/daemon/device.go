@@ -27,7 +27,6 @@ type device struct {
 	spare   func(error) bool // leaves out guests that stop the start; false: there are none
 }
 
-// open creates the device and configures it.
 func (d *device) open() (err error) {
 	c := d.running.cfg()
 	if _, err := net.InterfaceByName(c.Interface.Name); err == nil {

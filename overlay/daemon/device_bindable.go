@@ -33,7 +33,6 @@ func (d *device) awaitBindable(ctx context.Context) {
 	}
 }
 
-// canBind reports whether a socket can bind the address.
 func canBind(a netip.Addr) bool {
 	c, err := net.ListenUDP("udp", net.UDPAddrFromAddrPort(netip.AddrPortFrom(a, 0)))
 	if err != nil {

@@ -11,11 +11,10 @@ import (
 )
 
 // The guard restores addresses, routes and rules of the interface that other programs remove. If
-// another program undoes each repair, the guard and that program must not keep the host busy.
-// After guardBurst repairs, the guard therefore waits before each further repair.
+// another program undoes each repair, the guard and that program must not keep the host busy, so
+// the guard limits its rate.
 const (
-	// The first guardBurst repairs are made at once. After these repairs, one repair is made every
-	// guardEvery.
+	// The first guardBurst repairs are made at once, and then one repair every guardEvery.
 	guardBurst = 8
 	guardEvery = 30 * time.Second
 	// guardRetry is the wait after a failed subscription or a failed repair.
@@ -50,7 +49,6 @@ func (g *guarding) wait(now time.Time) time.Duration {
 	return max(0, g.at.Add(guardEvery).Sub(now))
 }
 
-// guard repairs the interface's network settings until ctx ends.
 func (d *device) guard(ctx context.Context) {
 	var g guarding
 	for ctx.Err() == nil {
@@ -73,7 +71,6 @@ func (d *device) guard(ctx context.Context) {
 	}
 }
 
-// pause waits for d, and reports whether ctx is still live.
 func pause(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()

@@ -17,8 +17,8 @@ import (
 
 // Doubts returns likely mistakes in a valid configuration, given the present state of this host.
 // Each returned warning is a line with file, line and key. A missing object, such as an
-// interface, may still appear after the check. The commands check, set and reload print these
-// warnings, and so does the start.
+// interface, may still appear later. The start and the commands check, set and reload print the
+// warnings of Doubts.
 func Doubts(c *config.Config, now time.Time) []error {
 	all := append(c.Doubts(now, config.HostAddresses()), doubtPrograms(c, "pre_up", c.Interface.Hooks.PreUp)...)
 	all = append(all, doubtPrograms(c, "post_up", c.Interface.Hooks.PostUp)...)
@@ -46,8 +46,8 @@ func onLoopback(entry string) string {
 	return entry + " belongs to the loopback device: packets from there never leave this host; want the interface or address that leads to the peers"
 }
 
-// doubtEnd checks the programs of pre_down and post_down. Without this check, faults of these
-// programs would be reported only when the daemon stops.
+// doubtEnd checks the programs of pre_down and post_down, whose faults would otherwise be
+// reported only when the daemon stops.
 func doubtEnd(c *config.Config) []error {
 	return append(doubtPrograms(c, "pre_down", c.Interface.Hooks.PreDown), doubtPrograms(c, "post_down", c.Interface.Hooks.PostDown)...)
 }
@@ -97,7 +97,6 @@ func (s *settings) tellDoubts(c, before *config.Config) {
 	}
 }
 
-// outcome is the result of a change of the configuration.
 type outcome struct {
 	diff   []config.Change
 	want   *config.Config // the whole request, with expired peers and keys that need a restart

@@ -13,10 +13,10 @@ import (
 )
 
 // DoubtRoutes warns of a tunnel inside a tunnel, unless the configuration names the outer
-// tunnel. Such a tunnel exists if c would route other tunnels' outer packets into its own
-// device, or if the host would route the outer packets of c into another tunnel. The parameter
-// others has the status of all running interfaces. If the interface of c is running, DoubtRoutes
-// takes the warnings from its status.
+// tunnel. DoubtRoutes checks whether c would route other tunnels' outer packets into its own
+// device, or the host those of c into another tunnel. The parameter others has the status of all
+// running interfaces. If the interface of c is running, DoubtRoutes takes the warnings from its
+// status.
 func DoubtRoutes(c *config.Config, others []*control.Status) (all []error) {
 	if i := slices.IndexFunc(others, func(st *control.Status) bool { return st.Interface == c.Interface.Name }); i >= 0 {
 		for _, line := range others[i].Conflicts {
@@ -72,7 +72,6 @@ func ownersOf(c *config.Config) (v []owner) {
 	return v
 }
 
-// ownersIn returns the peers of the running interface name.
 func ownersIn(name string, others []*control.Status) (v []owner) {
 	for _, st := range others {
 		if st.Interface != name {
@@ -106,7 +105,7 @@ func takerOf(owners []owner, to netip.Addr) (prefix netip.Prefix, title string) 
 }
 
 // wouldEnter returns the tunnel into which packets from the uplinks of c to an address would be
-// routed. wouldEnter returns "" if there is no such tunnel, or if paths.local names it.
+// routed, unless paths.local names it.
 func wouldEnter(c *config.Config, to netip.Addr, mark uint32) string {
 	from := []netconf.Outer{{To: to, Mark: mark}}
 	if len(c.Paths.Local) > 0 {

@@ -43,7 +43,7 @@ type endpoints struct {
 const (
 	// settle is the time without changes of addresses after which follow handles the changes.
 	settle = 200 * time.Millisecond
-	// settleMost bounds the wait for such a time if the routes change all the time.
+	// settleMost bounds the wait for settled addresses if the routes change all the time.
 	settleMost = 2 * time.Second
 )
 
@@ -100,8 +100,7 @@ func (ep *endpoints) follow(ctx context.Context) {
 		if answers != nil {
 			due, looking = time.Now().Add(ep.takeAnswers(answers)), false
 		}
-		// If only some peers or names have changed, the tuples of all other peers remain unchanged. In
-		// a large fleet, nearly all peers keep their tuples.
+		// If only some peers or names have changed, the tuples of all other peers remain unchanged.
 		everything = news || !stirred && answers == nil
 		again = again || stirred // there may be new names
 		if again && !looking {
@@ -111,10 +110,9 @@ func (ep *endpoints) follow(ctx context.Context) {
 }
 
 // await returns when addresses, routes or policy rules have changed, and have then been
-// unchanged for a moment. In these cases await returns true as news. await also returns after
-// the results of a lookup, after a change of peers (stirred), and at the end of wait. When ctx
-// has ended, await returns false as ok. If kernel messages were lost, await sets the closed
-// channel to nil.
+// unchanged for a moment. After such changes await returns true as news. await also returns
+// after a lookup, after a change of peers (stirred), and at the end of wait. When ctx has ended,
+// await returns false as ok. If kernel messages were lost, await sets the closed channel to nil.
 func await(ctx context.Context, addrs *chan netlink.AddrUpdate, routes *chan netlink.RouteUpdate, found <-chan []answer, stir, ruled <-chan struct{}, wait time.Duration) (v []answer, stirred, news, ok bool) {
 	quiet := time.NewTimer(max(wait, 0))
 	defer quiet.Stop()

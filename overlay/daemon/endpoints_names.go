@@ -12,7 +12,7 @@ import (
 	"github.com/srdtun/srdtun/overlay/events"
 )
 
-// A name's addresses may change, so names are looked up again at these intervals.
+// Names are looked up again at intervals, because a name's addresses may change.
 const (
 	lookupEvery   = time.Minute
 	lookupRetry   = 5 * time.Second // after a failed lookup
@@ -20,12 +20,11 @@ const (
 	// lookupAtOnce bounds the concurrent lookups, so that thousands of peers do not flood their
 	// resolver.
 	lookupAtOnce = 16
-	// lookupMost bounds the time of a lookup of all names. A lookup of 4096 peers with 16 names
-	// each takes less time, even if the resolver does not reply.
+	// lookupMost bounds the time of a lookup of all names, even of 4096 peers with 16 names each if
+	// the resolver does not reply.
 	lookupMost = 24 * time.Hour
 )
 
-// answer contains the current addresses of one name of a peer.
 type answer struct {
 	peer     *peer
 	endpoint config.Endpoint

@@ -15,7 +15,6 @@ import (
 // are more addresses, the next round of follow checks the others.
 const targetsMost = 64
 
-// target is one remote address of a peer.
 type target struct {
 	peer   *peer
 	remote netip.AddrPort

@@ -40,7 +40,6 @@ func (s *eventLog) add(e events.Event) {
 	s.change(func(l *events.Log) { l.Add(e) })
 }
 
-// advance reports the delayed events that are due.
 func (s *eventLog) advance() {
 	s.change(func(l *events.Log) { l.Advance(time.Now()) })
 }
@@ -108,7 +107,6 @@ func (s *eventLog) write(to func(events.Event)) (end func()) {
 	}
 }
 
-// writeAfter passes the events after number last to a log.
 func (s *eventLog) writeAfter(last uint64, to func(events.Event)) uint64 {
 	h := s.after(last)
 	if h.Missed > 0 {
@@ -123,12 +121,10 @@ func (s *eventLog) writeAfter(last uint64, to func(events.Event)) uint64 {
 	return h.Last
 }
 
-// tell adds an event that concerns no peer.
 func (l *eventLog) tell(kind events.Kind, subject, format string, args ...any) {
 	l.add(events.Event{Kind: kind, Subject: subject, Text: fmt.Sprintf(format, args...)})
 }
 
-// tellOf adds an event that concerns a peer.
 func (l *eventLog) tellOf(p *config.Peer, kind events.Kind, subject, format string, args ...any) {
 	title := p.Title()
 	l.add(events.Event{Kind: kind, Peer: title, Guest: p.Guest, Subject: subject, Text: "peer " + title + ": " + fmt.Sprintf(format, args...)})

@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	// flowsMost bounds the number of flows in a reply. Nobody would read a longer list of flows.
+	// flowsMost bounds the number of flows in a reply, which is more than anybody reads.
 	flowsMost = 256
 	// flowsWait bounds the time for which a request waits for the end of another caller's count.
 	flowsWait = time.Second
@@ -58,7 +58,6 @@ func (f *flowCounter) received(p *peer, frames []*frame.Frame) {
 	}
 }
 
-// takeStep is the interval at which a waiting request tries again.
 const takeStep = 20 * time.Millisecond
 
 // take reserves the counter for a caller, if it becomes free within flowsWait.
@@ -94,7 +93,6 @@ func describeFlow(f *flows.Flow) control.Flow {
 	}
 }
 
-// protocolName returns the common name of a protocol.
 func protocolName(p uint8) string {
 	switch p {
 	case packet.ProtoTCP:

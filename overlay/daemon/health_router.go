@@ -10,10 +10,10 @@ import (
 )
 
 // router is a router behind a peer that has sent ICMP errors into the tunnel. If the router's
-// address is not among the peer's allowed IPs, its ICMP errors are dropped. WireGuard also drops
-// ICMP errors from such a router. An ICMP error changes the state of other connections, so only
-// allowed sources may send one. Without ICMP errors, traceroute and path MTU discovery fail
-// silently. An event therefore reports the router's address.
+// address is not among the peer's allowed IPs, its ICMP errors are dropped, as WireGuard does.
+// An ICMP error changes the state of other connections, so only allowed sources may send one.
+// Without ICMP errors, traceroute and path MTU discovery fail silently, so an event reports the
+// router's address.
 type router struct {
 	conf *config.Peer // the peer's configuration then: one event for each
 	addr netip.Addr
@@ -21,8 +21,8 @@ type router struct {
 }
 
 // noteRouter records the source of an ICMP error that is not among the allowed IPs. Only one
-// router is recorded until the peer's allowed IPs change. A peer that fakes many routers
-// therefore causes no further memory use or log lines.
+// router is recorded until the peer's allowed IPs change, so that fake routers cause no memory
+// use or log lines.
 func (p *peer) noteRouter(f *frame.Frame) {
 	conf := p.cfg()
 	if r := p.health.router.Load(); r != nil && (r.conf == conf || slices.Equal(r.conf.AllowedIPs, conf.AllowedIPs)) {

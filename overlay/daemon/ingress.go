@@ -63,7 +63,6 @@ type batches interface {
 	ReadBatch(dst []*frame.Frame, most int) (int, error)
 }
 
-// inputs returns an input for each queue of the device.
 func (in *ingress) inputs(clock func() mono.Time) []loop.Input {
 	var all []loop.Input
 	for i := range in.device.tun.Queues() {
@@ -99,7 +98,8 @@ func (in *input) Serve(touch func(*loop.Peer, bool)) error {
 
 // read reads a batch from the device, and drops datagrams that are too old because the process
 // was stopped. read returns the time after the read, and the kept frames in in.batch. If the
-// process is stopped during the read, the batch contains the frames that arrived in that time.
+// process is stopped during the read, the batch contains the frames that arrived during the
+// stop.
 func (in *input) read() (mono.Time, []*frame.Frame, error) {
 	most := aloneBytes
 	if in.company != 0 && in.clock().Sub(in.company) < companyLast {
@@ -149,7 +149,6 @@ func (in *input) dispatch(now mono.Time, frames []*frame.Frame, touch func(*loop
 	}
 }
 
-// push adds frames to the queue of a peer.
 func (in *input) push(now mono.Time, to *peer, frames []*frame.Frame, touch func(*loop.Peer, bool)) {
 	urgent := in.hint.urgent(now, frames)
 	if !to.push(now, frames) {

@@ -13,17 +13,17 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// These limits apply to all ICMP errors together, per second and in a burst. Linux has the same
-// limits for its own ICMP errors (icmp_msgs_per_sec and icmp_msgs_burst of ip-sysctl). Packets
-// to unreachable addresses therefore cost at most some thousandths of a processor.
+// These limits apply to all ICMP errors together, so that packets to unreachable addresses cost
+// at most some thousandths of a processor. Linux has the same limits for its own ICMP errors
+// (icmp_msgs_per_sec and icmp_msgs_burst of ip-sysctl).
 const (
 	unreachableRate  = 1000 // a second
 	unreachableBurst = 50   // after a pause
 )
 
 // These limits apply to the ICMP errors sent to one host, and to one host about one destination.
-// Neither a port scan nor a flood by one host deprives other hosts of ICMP errors. A connection
-// needs one ICMP error at once, and then one each second.
+// With a limit for each host, neither a port scan nor a flood by one host deprives other hosts
+// of ICMP errors. A connection needs one ICMP error at once, and then one each second.
 const (
 	unreachableHostRate  = 200
 	unreachableHostBurst = 20
@@ -52,10 +52,9 @@ func (a *allowance) has(now mono.Time, rate, burst float64) bool {
 	return a.spent+1 <= burst
 }
 
-// unreachables sends an ICMP error for each packet without a receiving peer, as the kernel's
-// WireGuard does. An application therefore detects an unreachable host at once, instead of
-// waiting for minutes. Methods of unreachables are safe for concurrent use, and a nil
-// unreachables sends no errors.
+// unreachables sends an ICMP error for each packet without a receiving peer, as WireGuard does,
+// so that applications need not wait for minutes. Methods of unreachables are safe for
+// concurrent use, and a nil unreachables sends no errors.
 type unreachables struct {
 	dev     *tundev.Device
 	running *runningConfig
@@ -114,7 +113,6 @@ func (u *unreachables) take(now mono.Time, src, dst netip.Addr) bool {
 	return true
 }
 
-// slots returns the token buckets of a host and of a pair.
 func (u *unreachables) slots(src, dst netip.Addr) (host, pair *allowance) {
 	if u.seed == (maphash.Seed{}) {
 		u.seed = maphash.MakeSeed()
@@ -131,9 +129,8 @@ func (u *unreachables) slots(src, dst netip.Addr) (host, pair *allowance) {
 	return &u.hosts[maphash.Bytes(u.seed, one)%unreachableSlots], pair
 }
 
-// own reports whether a is an address of this host's interface. Until the kernel has created the
-// route for a new address, the kernel routes packets for that address into the tunnel. Such an
-// address is reachable a moment later, so no ICMP error is sent.
+// own reports whether a is an address of this host's interface. No ICMP error is sent about such
+// an address: the kernel routes its packets into the tunnel only until its own route is created.
 func (c *snapshot) own(a netip.Addr) bool {
 	for _, p := range c.cfg.Interface.Address {
 		if p.Addr() == a {

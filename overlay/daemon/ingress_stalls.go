@@ -10,10 +10,9 @@ import (
 
 // A packet's age counts from its arrival at the device, but the device does not report that
 // time. A worker usually reads a packet at once, so the time of the read counts as its arrival.
-// A process may also have been stopped by a signal, a debugger or a container's freezer. After a
-// stop of the process, the device contains the first packets of that time, because its full
-// queue dropped later ones. The age of such a packet is unknown, so the time since the process
-// last ran is used.
+// But a signal, a debugger or a container's freezer may have stopped the process. After a stop,
+// the device contains the first packets of that time, because its full queue dropped later ones.
+// The age of these packets is unknown, so the time since the process last ran is used.
 const (
 	// aliveEvery is the interval at which an idle process records that it runs.
 	aliveEvery = time.Second
@@ -55,9 +54,9 @@ type afterStop struct {
 
 // filter drops datagrams that are too old, and returns all other frames. The argument queue is
 // the length of the device's queue, and more means that the queue may contain further frames.
-// The first read after a stop may have begun before the stop with an empty queue, so more is
-// ignored for that read. TCP packets are kept, as in the peer's queue, because they resume a
-// connection before TCP's own timer does.
+// The first read after a stop may have begun before the stop with an empty queue, so for
+// that read the argument more is ignored. TCP packets are kept, as in the peer's queue, because
+// they resume a connection before TCP's own timer does.
 func (a *afterStop) filter(resumed mono.Time, queue int, frames []*frame.Frame, more bool) (kept []*frame.Frame, dropped int) {
 	if resumed > a.resumed {
 		a.resumed, a.left, more = resumed, queue, true

@@ -43,7 +43,6 @@ func (m *monitor) open() (err error) {
 	return err
 }
 
-// listen opens the listener of one section of the configuration.
 func (m *monitor) listen(table string, at config.Listen) (l net.Listener, err error) {
 	switch {
 	case at.IsZero():

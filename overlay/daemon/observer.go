@@ -33,7 +33,6 @@ type observer struct {
 	latest      mono.Time
 }
 
-// observe samples the whole state once.
 func (o *observer) observe(now mono.Time) {
 	o.tellStall(now)
 	yes, no := map[srd.Uplink]bool{}, map[srd.Uplink]bool{}
@@ -97,7 +96,6 @@ func (o *observer) sample(p *peer, again bool) (v health.Sample) {
 	return v
 }
 
-// tellStall reports that the process was stopped for a while.
 func (o *observer) tellStall(now mono.Time) {
 	resumed := o.ingress.stalls.note(now)
 	if resumed != o.resumed && o.latest != 0 {
@@ -133,7 +131,6 @@ func (o *observer) tellUplinks(yes, no map[srd.Uplink]bool) {
 	}
 }
 
-// tellStrangers reports refused handshakes.
 func (o *observer) tellStrangers(now mono.Time) {
 	news := o.refusals.Look(now, o.sessions.loop.EndpointDrops())
 	if len(news) == 0 {
@@ -176,7 +173,7 @@ func (o *observer) run(ctx context.Context) {
 }
 
 // tellRouter reports a router once, if its ICMP errors were refused. The peer may have faked the
-// router's address. The log line therefore says so, and does not advise to allow that address.
+// router's address, so the log line does not advise to allow the address.
 func (o *observer) tellRouter(p *peer) {
 	r := p.health.router.Load()
 	if r == nil || r.conf == p.health.routerTold {

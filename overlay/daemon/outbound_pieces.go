@@ -25,7 +25,6 @@ func (p *pieces) cut(pool *tundev.Pool, f *frame.Frame) {
 	p.left = pool.Pieces(p.left[:0], f)
 }
 
-// take returns the next packet, or nil.
 func (p *pieces) take() *frame.Frame {
 	if len(p.left) == 0 {
 		p.left = nil
@@ -37,7 +36,6 @@ func (p *pieces) take() *frame.Frame {
 	return f
 }
 
-// drop discards the remaining packets, and returns their number.
 func (p *pieces) drop() (dropped uint64) {
 	for f := p.take(); f != nil; f = p.take() {
 		f.Release()

@@ -33,7 +33,6 @@ type peer struct {
 	pings    pings
 }
 
-// cfg returns the peer's configuration.
 func (p *peer) cfg() *config.Peer { return p.conf.Load() }
 
 // alloc returns an empty frame for received bytes, stamped with the time of arrival.
@@ -44,9 +43,8 @@ func (p *peer) alloc(n int) *frame.Frame {
 }
 
 // push adds frames to the peer's queue under one lock. The parameter read is the time when the
-// frames were read from the device. The age of the frames counts from that time, so it includes
-// a stop of the process since then. A frame is dropped and counted if the peer was removed in
-// the meantime, or has no address.
+// frames were read from the device, from which their age counts. A frame is dropped and counted
+// if the peer was removed in the meantime, or has no address.
 func (p *peer) push(read mono.Time, frames []*frame.Frame) (taken bool) {
 	now := p.link.Lock()
 	defer p.link.Unlock()

@@ -37,7 +37,6 @@ func (p *programs) finish(ctx context.Context) error {
 	return errors.Join(p.run(ctx, "pre_down", p.running.cfg().Interface.Hooks.PreDown), p.leaveDNS(ctx))
 }
 
-// end runs the post_down commands.
 func (p *programs) end(ctx context.Context) error {
 	return p.run(ctx, "post_down", p.running.cfg().Interface.Hooks.PostDown)
 }

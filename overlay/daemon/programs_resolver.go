@@ -56,7 +56,6 @@ func (p *programs) useDNS(ctx context.Context) error {
 	return p.command(ctx, text.String(), resolvconf, "-a", "tun."+link, "-m", "0", "-x")
 }
 
-// leaveDNS undoes useDNS.
 func (p *programs) leaveDNS(ctx context.Context) error {
 	if len(p.running.cfg().Interface.DNS) == 0 {
 		return nil

@@ -29,7 +29,6 @@ func (p *peer) remotes() (v []netip.AddrPort) {
 	return v
 }
 
-// title returns the peer's name for messages.
 func (p *peer) title() string {
 	return p.cfg().Title()
 }

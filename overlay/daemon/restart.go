@@ -54,9 +54,8 @@ type restart struct {
 //	  last packets of the peers
 //	give device, sockets, addresses away        take them, greet the peers
 //
-// During a restart, applications' packets wait in the device, and in the queues of the peers.
-// Each peer has received a message that its session has ended. A restart therefore loses no
-// packet, only time.
+// During a restart, applications' packets wait in the device, and in the queues of the peers, so
+// no packet is lost. Each peer has received a message that its session has ended.
 
 // Store keeps the descriptors of a process for its successor.
 type Store interface {
@@ -129,7 +128,6 @@ func (rs *restart) drain(ctx context.Context) {
 	}
 }
 
-// waiting reports whether some peer with a session has unacknowledged packets.
 func (rs *restart) waiting() bool {
 	for _, p := range rs.running.peers() {
 		waits := false
@@ -267,7 +265,6 @@ func Discard(name string, b *handover.Bundle) error {
 	return netconf.Recover(name)
 }
 
-// discard closes the inherited descriptors that are still unused.
 func (rs *restart) discard() {
 	if rs.inherited != nil {
 		rs.inherited.Close()

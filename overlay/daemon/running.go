@@ -19,15 +19,13 @@ import (
 type runningConfig struct{ atomic.Pointer[snapshot] }
 
 // snapshot is one configuration with its peers and routes. Each change of the configuration
-// creates a new snapshot, and a snapshot never changes. Each reader of a snapshot therefore uses
-// one consistent configuration.
+// creates a new snapshot, and a snapshot never changes, so readers need no lock.
 type snapshot struct {
 	cfg   *config.Config
 	table *route.Table // prefix -> index in peers
 	peers []*peer      // in the order of cfg
 }
 
-// route returns the peer to which a frame is routed, or nil.
 func (c *snapshot) route(f *frame.Frame) *peer {
 	if at, ok := c.table.Lookup(packet.Dst(f.Data)); ok {
 		return c.peers[at]
@@ -41,10 +39,8 @@ func (c *snapshot) allowed(p *peer, src netip.Addr) bool {
 	return ok && c.peers[at] == p
 }
 
-// cfg returns the configuration in force.
 func (r *runningConfig) cfg() *config.Config { return r.Load().cfg }
 
-// peers returns the peers of the configuration in force.
 func (r *runningConfig) peers() []*peer { return r.Load().peers }
 
 // byName returns the peer with the given name, public key or inner address. If there is only one
@@ -73,7 +69,6 @@ func (r *runningConfig) byName(name string) (*peer, error) {
 	return nil, fmt.Errorf("no peer is named %s", keytext.Quote(name))
 }
 
-// calledAt returns the first peer with an endpoint at the given address, or nil.
 func calledAt(all []*peer, a netip.Addr) *peer {
 	for _, p := range all {
 		for _, e := range p.cfg().Endpoints {
@@ -97,7 +92,6 @@ func policyOf(cfg *config.Config, name string) (steer.Policy, error) {
 	})
 }
 
-// bytesPerMbit is the number of bytes in a megabit.
 const bytesPerMbit = 1e6 / 8
 
 // routes returns the table of allowed IPs of c.
@@ -113,7 +107,6 @@ func routes(c *config.Config) (*route.Table, error) {
 	return t, nil
 }
 
-// allowedIPs returns the allowed IPs of all peers.
 func allowedIPs(c *config.Config) []netip.Prefix {
 	var v []netip.Prefix
 	for i := range c.Peers {

@@ -108,7 +108,8 @@ func workers(asked int) int {
 }
 
 // Run sets the interface up, calls Ready, and serves until asked ends or `down` is requested.
-// Then Run takes the interface down. If the setup fails, Run removes everything created so far.
+// When asked ends or `down` is requested, Run takes the interface down. If the setup fails, Run
+// removes everything created so far.
 func Run(asked context.Context, o Options) error {
 	memory.Limit()
 	return newServer(o.Config, newEventLog(o.Verbose)).run(asked, o)
@@ -199,7 +200,7 @@ func (s *server) run(asked context.Context, o Options) (err error) {
 		s.sessions.loop.Remove(p.link)
 	}
 	err = errors.Join(failed, s.close(), ended())
-	// At this point no goroutine sends packets any more.
+	// All goroutines that send packets have ended.
 	s.sockets.bank.Close()
 	if s.restart.final.Load() {
 		err = errors.Join(err, handover.RemovePlaces(name))
@@ -237,7 +238,6 @@ func (s *server) serve(ctx context.Context, cancel func(), ctl *control.Server, 
 	}
 }
 
-// open creates the device, addresses, sockets and peers.
 func (s *server) open() (err error) {
 	c := s.running.cfg()
 	if s.sessions.id, err = handshake.NewIdentity(c.Interface.PrivateKey.Bytes()); err != nil {
@@ -354,7 +354,6 @@ func newServer(c *config.Config, log *eventLog) *server {
 	return s
 }
 
-// addPeers creates a connection for each configured peer.
 func (s *server) addPeers() error {
 	c := s.running.cfg()
 	table, err := routes(c)

@@ -16,14 +16,14 @@ const (
 	// calleeBurst is the limit for one address in bytes: 64 guests (config.maxGuestsAtAddress) send
 	// one handshake on eight paths.
 	calleeBurst = 128 << 10
-	// calleeRate is the number of bytes that one address regains in a second, enough for such a
-	// burst every 8 s.
+	// calleeRate is the number of bytes that one address regains in a second, enough for a burst of
+	// calleeBurst every 8 s.
 	calleeRate = 16 << 10
 	// guestsBurst is the limit for all addresses together in bytes: 4,096 guests send one handshake
 	// on eight paths.
 	guestsBurst = 8 << 20
-	// guestsRate is the number of bytes that all addresses together regain in a second. This rate
-	// suffices for handshakes to a thousand absent members of a fleet.
+	// guestsRate is the number of bytes that all addresses together regain in a second, enough for
+	// a thousand absent members of a fleet.
 	guestsRate = 64 << 10
 	// mostCallees bounds the number of accounts, which take about a mebibyte. An account is deleted
 	// when its spent bytes are regained, 15 ms after one handshake.

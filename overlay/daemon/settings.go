@@ -98,7 +98,6 @@ func (s *settings) dispatch(c control.Change) (outcome, error) {
 	return outcome{}, fmt.Errorf("a change by %s is not known", keytext.Quote(c.How))
 }
 
-// errNoFile is returned by a daemon that cannot read its configuration file again.
 var errNoFile = errors.New("the daemon cannot read its file again")
 
 // wanted returns the configuration in the request, or the configuration in the daemon's file.
@@ -112,7 +111,6 @@ func (s *settings) wanted(c control.Change) (*config.Config, error) {
 	return s.load()
 }
 
-// report logs the differences, and returns them for the client.
 func (s *settings) report(diff []config.Change) []control.Difference {
 	var own []string
 	var guests []config.Change
@@ -253,8 +251,8 @@ func (s *settings) add(peers []config.Peer) (outcome, error) {
 	return outcome{diff, config.Without(want, out), reasons(out)}, err
 }
 
-// compare finds the keys that differ between the running configuration and the files. These keys
-// were changed at run time, or take effect after a restart. The caller must hold mu.
+// compare finds the keys that differ between the running configuration and the files, because
+// they were changed at run time or need a restart. The caller must hold mu.
 func (s *settings) compare() {
 	s.unsaved, s.pending = nil, nil
 	file, _ := config.Current(s.file, s.clock())

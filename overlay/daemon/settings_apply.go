@@ -54,7 +54,6 @@ func (s *settings) apply(want *config.Config) ([]config.Change, error) {
 	return diff, nil
 }
 
-// reconfigure sets the addresses and routes of the interface to those of next.
 func (s *settings) reconfigure(next *config.Config) error {
 	file, err := netconf.StatePath(next.Interface.Name)
 	if err != nil {

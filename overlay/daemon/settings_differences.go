@@ -48,7 +48,6 @@ func differences(diff []config.Change) (v []control.Difference) {
 	return v
 }
 
-// difference converts one change for the reply to a client.
 func difference(c config.Change) control.Difference {
 	d := control.Difference{Text: c.String(), Key: c.Key, Live: c.Live}
 	if !c.Live {
@@ -57,7 +56,6 @@ func difference(c config.Change) control.Difference {
 	return d
 }
 
-// cut shortens a text to at most n bytes, and appends dots.
 func cut(text string, n int) string {
 	if len(text) <= n {
 		return text

@@ -81,7 +81,7 @@ func (s *settings) watchDir(ctx context.Context, dir string) error {
 // These constants limit the time spent on a directory whose owner changes it all the time.
 const (
 	// After each reading of drop-in files, the daemon waits for restShare times the duration of the
-	// reading. Reading therefore takes at most a tenth of a processor.
+	// reading, so reading takes at most a tenth of a processor.
 	restShare = 9
 	// restMost bounds the wait between two readings, because a change by root must not wait for
 	// long.
@@ -240,7 +240,6 @@ func (s *settings) tellFaults(faults []error) {
 	s.tellLeftOut(fresh)
 }
 
-// tellLeftOut reports the drop-in files that were left out.
 func (s *settings) tellLeftOut(faults []error) {
 	for _, guest := range []bool{false, true} {
 		n, tell := 0, s.log.teller(guest)

@@ -28,8 +28,8 @@ type expiredPeer struct {
 	filed bool      // a file had the peer when it expired
 }
 
-// unfiledMost bounds the number of stored expired peers that are in no file. Commands may add
-// any number of such peers.
+// unfiledMost bounds the number of expired peers that are in no file, because commands may add
+// any number.
 const unfiledMost = 64
 
 // lapse records the expired peers, and reports each expiry once. The caller must hold mu.
@@ -186,8 +186,8 @@ func (s *settings) returning() (back []config.Peer) {
 }
 
 // withExpired returns the running configuration, plus those expired peers in the files that the
-// parameter settings names. A command that sets a later expiry therefore restores the peer. The
-// caller must hold mu.
+// parameter settings names. With a later expiry, a command restores the peer. The caller must
+// hold mu.
 func (s *settings) withExpired(settings []config.Setting) *config.Config {
 	c := s.running.cfg()
 	if len(s.expired) == 0 {

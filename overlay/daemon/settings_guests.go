@@ -17,7 +17,7 @@ import (
 // prevent a change of the configuration, a start, or the use of another peer.
 
 // refusedRoutes bounds the number of guests that are left out one by one because the kernel
-// refuses their routes. Each such guest costs another attempt at the whole change.
+// refuses their routes, each with another attempt.
 const refusedRoutes = 16
 
 // carry applies the configuration want, without the guests that conflict with other peers, or
@@ -85,7 +85,6 @@ func (s *settings) spare(err error) bool {
 	return true
 }
 
-// refusedBy returns the guest whose route the kernel refused.
 func refusedBy(c *config.Config, err error) (bad config.LeftOut, is bool) {
 	var route *netconf.RouteError
 	if !errors.As(err, &route) {
@@ -98,7 +97,6 @@ func refusedBy(c *config.Config, err error) (bad config.LeftOut, is bool) {
 	return config.LeftOut{Peer: c.Peers[i], Err: c.Peers[i].Fault("allowed_ips", route.Error())}, true
 }
 
-// reasons returns the reasons why guests were left out.
 func reasons(out []config.LeftOut) (faults []error) {
 	for _, v := range out {
 		faults = append(faults, v.Err)

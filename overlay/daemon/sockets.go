@@ -21,7 +21,6 @@ type sockets struct {
 	closed  bool          // no socket is opened any more; mu
 }
 
-// open opens a socket for each configured port.
 func (s *sockets) open(mark uint32) (err error) {
 	c := s.running.cfg()
 	s.bank, err = udp.Open(s.config(mark))

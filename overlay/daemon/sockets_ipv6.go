@@ -33,7 +33,6 @@ func (s *sockets) regainIPv6(join func() error) {
 	s.log.tell(events.HostMended, ipv6Sockets, "there are IPv6 sockets now: peers are reached over IPv6 too")
 }
 
-// setMark changes the mark of outer packets.
 func (s *sockets) setMark(mark uint32) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -34,7 +34,6 @@ func (s *standing) forget(c conditions) {
 	maps.DeleteFunc(s.lines, func(k condition, _ string) bool { return !c[k] })
 }
 
-// all returns the lines of all conditions, sorted.
 func (s *standing) all() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

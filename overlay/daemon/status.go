@@ -25,7 +25,6 @@ type status struct {
 	settings  *settings
 }
 
-// show returns the status with the given peers.
 func (s *status) show(peers []*peer) control.Status {
 	st := control.Status{
 		Interface:  s.device.tun.Name(),
@@ -62,7 +61,6 @@ func (s *status) show(peers []*peer) control.Status {
 // the same name are added up.
 type counters func(add func(name string, n uint64))
 
-// all returns a map of all counters, keyed by name.
 func (each counters) all() map[string]uint64 {
 	c := map[string]uint64{}
 	each(func(name string, n uint64) { c[name] += n })
@@ -186,7 +184,6 @@ func (s *status) describeConn(v *control.Peer, p *peer, now mono.Time, c *srd.Co
 	}
 }
 
-// describeLimits fills in the limits that hold back sending to p.
 func describeLimits(v *control.Peer, p *peer, now mono.Time, c *srd.Conn) {
 	v.PacketBytes = c.Packet()
 	queue, target := c.Queue()

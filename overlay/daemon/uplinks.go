@@ -76,7 +76,7 @@ func (ul *uplinks) findSources(r netip.AddrPort) []srd.Uplink {
 
 // configured returns the current uplinks of each entry of paths.local, in the order of the
 // entries. If an entry names an interface, packets from its addresses are sent through that
-// interface. Another entry with one of these addresses therefore gets no uplink.
+// interface, so no other entry gets an uplink with one of them.
 func (ul *uplinks) configured() [][]srd.Uplink {
 	local := ul.running.cfg().Paths.Local
 	v, bound := make([][]srd.Uplink, len(local)), map[netip.Addr]bool{}
@@ -181,7 +181,6 @@ func loopLocals(c *config.Config) (v []string) {
 	return v
 }
 
-// addressesOf returns the addresses of an interface, or none if the interface does not exist.
 func addressesOf(name string) (v []netip.Addr) {
 	for _, u := range uplinksOf(name) {
 		v = append(v, u.Addr())

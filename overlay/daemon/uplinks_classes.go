@@ -9,13 +9,12 @@ import (
 
 // classes maps each uplink to the index of its entry in paths.local. The index of an entry is
 // the class of the paths of its uplinks. The configuration keys weights and primary refer to
-// these classes.
+// classes.
 type classes struct {
 	mu sync.Mutex
 	of map[srd.Uplink]int
 }
 
-// set stores the current uplinks of entry i.
 func (u *classes) set(i int, all []srd.Uplink) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -28,7 +27,6 @@ func (u *classes) set(i int, all []srd.Uplink) {
 	}
 }
 
-// all returns the class of each uplink.
 func (u *classes) all() map[srd.Uplink]int {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -51,7 +49,6 @@ func sameClasses(a, b map[srd.Uplink]int) bool {
 	return true
 }
 
-// class returns the class of a path on tuple t.
 func (u *classes) class(t srd.Tuple) int {
 	u.mu.Lock()
 	defer u.mu.Unlock()

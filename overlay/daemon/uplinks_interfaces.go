@@ -21,14 +21,12 @@ type interfaces struct {
 	own    atomic.Pointer[[]netip.Addr] // addresses of the tunnel's device
 }
 
-// iface describes an interface of this host.
 type iface struct {
 	name string
 	mtu  int
 	up   bool
 }
 
-// load reads the host's interfaces from the kernel.
 func (t *interfaces) load() {
 	at, of := map[srd.Uplink]iface{}, map[netip.Addr][]iface{}
 	var own []netip.Addr

@@ -10,7 +10,7 @@ import (
 )
 
 // listed contains the addresses of the entries of paths.local. Packets are sent and received
-// only at these addresses. A peer may use an address that was removed from the file, or call an
+// only at listed addresses. A peer may use an address that was removed from the file, or call an
 // unlisted one, but gets no reply from there. Methods of listed are safe for concurrent use.
 type listed struct {
 	addrs atomic.Pointer[[]netip.Addr] // nil: paths.local is empty, and all may

@@ -11,14 +11,14 @@ import (
 )
 
 const (
-	// every is the interval between samples of the daemon's status. At this interval a path's
-	// failure is visible well within a second.
+	// every is the interval between samples of the daemon's status, at which a path's failure is
+	// visible well within a second.
 	every = 500 * time.Millisecond
 	// history is the age up to which samples are kept for the page. A newly opened page gets all
 	// samples of the last two minutes.
 	history = 2 * time.Minute
-	// maxHistoryBytes bounds the memory of the history. Within this limit fits the full history of
-	// some 150 paths, or a shorter history of more paths.
+	// maxHistoryBytes bounds the memory of the history: all samples of some 150 paths, or fewer
+	// samples of more paths.
 	maxHistoryBytes = 8 << 20
 	// maxWatchers bounds the number of pages open at once, because each page gets every sample. If
 	// a user opens one more page, another page is closed.
@@ -60,7 +60,6 @@ type Feed struct {
 	event    uint64  // number of the last event handed out
 }
 
-// piece is one encoded sample of the status.
 type piece struct {
 	at   time.Time
 	text []byte
@@ -128,7 +127,6 @@ func (f *Feed) publish(now time.Time) bool {
 	return true
 }
 
-// news returns the events since the last sample.
 func (f *Feed) news() []Event {
 	if f.src.Events == nil {
 		return []Event{}
@@ -200,7 +198,6 @@ func (f *Feed) makeRoom(owner web.Owner) {
 	}
 }
 
-// leave unregisters a page.
 func (f *Feed) leave(w *watcher) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -104,7 +104,7 @@ func stream(w http.ResponseWriter, r *http.Request, f *Feed) {
 	}
 }
 
-// send writes one server-sent event. JSON has no line ends, so the data is one line.
+// send writes one server-sent event.
 func send(w http.ResponseWriter, out *http.ResponseController, text []byte) bool {
 	if out.SetWriteDeadline(time.Now().Add(writeWait)) != nil {
 		return false

@@ -11,9 +11,8 @@
 // subjects change at once, for instance when a hub loses its uplink, the first changes are
 // reported and the others counted.
 //
-// A guest is a peer that a user other than root has added. Events about guests have rate limits
-// and a ring of their own. A user other than root can therefore hide no event about other peers,
-// however many events he causes.
+// A guest is a peer that a user other than root has added, and cannot hide events about other
+// peers. Events about guests have rate limits and a ring of their own.
 //
 // The package is pure: it has no clock, lock or output.
 package events

@@ -144,8 +144,7 @@ var All = []About{
 }
 
 // roaming lists the kinds of events that have level Notice, not Warning, if the peer has no
-// endpoints. A peer without endpoints, such as a laptop, calls from any address, and disappears
-// without a fault.
+// endpoints, such as a laptop.
 var roaming = map[Kind]bool{SessionLost: true, PeerSilent: true, PathsDown: true}
 
 // Describe returns the description of a kind of event. A kind that is missing in All gets the

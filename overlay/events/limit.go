@@ -9,14 +9,12 @@ import (
 
 // These constants limit repeated reports.
 const (
-	// The first subjectBurst changes of one subject are reported at once: enough for two failures
-	// and two recoveries. After these changes, the subject's latest state is reported every
-	// subjectEvery.
+	// The first subjectBurst changes of one subject are reported at once, and then its latest state
+	// every subjectEvery.
 	subjectBurst = 4
 	subjectEvery = 15 * time.Second
-	// The first topicBurst subjects of a kind of event are reported at once, for instance peers
-	// that are lost together. Events of further subjects are only counted, except one every
-	// topicEvery.
+	// The first topicBurst subjects of a kind of event are reported at once, and then one every
+	// topicEvery. Events of the other subjects are only counted.
 	topicBurst = 64
 	topicEvery = time.Second
 	// countEvery is the interval at which the number of counted events is reported.
@@ -50,14 +48,12 @@ func (b *bucket) settle(now time.Time, every time.Duration) {
 	b.at = now
 }
 
-// subject is the key of the table of limits.
 type subject struct {
 	topic   Kind
 	peer    string
 	subject string
 }
 
-// limit is the rate limit of one subject.
 type limit struct {
 	bucket bucket
 	held   *Event // the latest untold event; nil: none
@@ -72,8 +68,8 @@ type limits struct {
 	told     time.Time       // when the counts were last told
 }
 
-// admit returns the event e and true if e may be reported now. Otherwise admit delays the event
-// e, or only counts it.
+// admit returns the event e and true if e may be reported now. If not, admit delays the event e,
+// or only counts it.
 func (l *limits) admit(topic Kind, e Event) (Event, bool) {
 	s := l.of(topic, &e)
 	if s.held != nil || !s.bucket.take(e.Time, subjectBurst, subjectEvery) {
@@ -152,7 +148,6 @@ func (l *limits) due(now time.Time) (v []Event) {
 	return append(inOrder(v), l.counts(now, countEvery)...)
 }
 
-// all returns all events that are delayed.
 func (l *limits) all(now time.Time) (v []Event) {
 	for _, s := range l.subjects {
 		if s.held != nil {
@@ -162,7 +157,6 @@ func (l *limits) all(now time.Time) (v []Event) {
 	return append(inOrder(v), l.counts(now, 0)...)
 }
 
-// release returns the delayed event of a subject.
 func (s *limit) release() Event {
 	e := *s.held
 	if e.LeftOut = s.count; s.count > 0 {

@@ -7,8 +7,7 @@ import (
 	"time"
 )
 
-// Kept is the number of events that a Log holds for each origin, in a few hundred KB. On a quiet
-// interface, 1,000 events cover days.
+// Kept is the number of events that a Log holds for each origin, in a few hundred KB.
 const Kept = 1000
 
 // The origins of events are root's part of the configuration, and peers that another user has
@@ -51,7 +50,6 @@ func (r *ring) add(e Event) {
 	r.next = (r.next + 1) % Kept
 }
 
-// after returns the events with numbers above n, oldest first.
 func (r *ring) after(n uint64) (v []Event) {
 	k := len(r.events)
 	from := sort.Search(k, func(i int) bool { return r.events[(r.next+i)%k].Number > n })

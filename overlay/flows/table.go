@@ -2,8 +2,7 @@
 // connection are counted in one Flow, whose Key is the 5-tuple of the outgoing packets.
 //
 // A Table has a fixed size, and consists of sets of eight flows. A ninth flow of a set replaces
-// the smallest one, whose counts are added to Others. The largest flows therefore remain in the
-// table, even if a sender invents many addresses and ports.
+// the smallest one, whose counts are added to Others, so the largest flows remain.
 //
 // The package is pure: it has no clock, lock or output. A Table is not safe for concurrent use.
 package flows
@@ -128,7 +127,6 @@ func (t *Table) Top(n int) ([]Flow, Others) {
 	return all[:min(n, len(all))], t.others
 }
 
-// at returns the flow with key k in the table, and creates it if needed.
 func (t *Table) at(k Key) *Flow {
 	set := &t.sets[maphash.Comparable(t.seed, k)%sets]
 	least := 0

@@ -18,7 +18,7 @@ import (
 // GSO is the kind of segmentation by which the kernel cuts a frame into packets.
 type GSO uint8
 
-// These kinds of segmentation can cross the tunnel.
+// The following kinds of segmentation can cross the tunnel.
 const (
 	GSONone GSO = iota // one packet
 	GSOTCP4
@@ -26,9 +26,9 @@ const (
 	GSOUDP // UDP_L4, either IP version
 
 	// The following kinds are the same segmentations inside a UDP tunnel (VXLAN, Geneve). Each
-	// packet of such a frame gets a copy of the tunnel's headers. The outer UDP length follows from
-	// the frame's length. Until the frame is written, the outer length field therefore contains the
-	// offset of the inner packet.
+	// packet of a tunnelled frame gets a copy of the tunnel's headers. The outer length field
+	// contains the offset of the inner packet until the frame is written, because the UDP length
+	// follows from the frame's length.
 	GSOTunnelTCP4
 	GSOTunnelTCP6
 	GSOTunnelUDP
@@ -74,7 +74,7 @@ type Frame struct {
 	Held     time.Duration // how long it waited for earlier frames, at the receiver
 
 	// Buf is the whole buffer around Data if the buffer has room for the TUN device's header;
-	// otherwise nil. The TUN device defines the layout of that header.
+	// otherwise nil.
 	Buf []byte
 
 	refs    atomic.Int32

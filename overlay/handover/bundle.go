@@ -96,7 +96,6 @@ func (s State) memfd() (fd int, err error) {
 	return fd, nil
 }
 
-// readState reads the state from a descriptor of memfd, and closes the descriptor.
 func readState(fd int) (s State, err error) {
 	defer unix.Close(fd)
 	if got, err := unix.FcntlInt(uintptr(fd), unix.F_GET_SEALS, 0); err != nil || got&seals != seals {
@@ -125,7 +124,6 @@ func readState(fd int) (s State, err error) {
 	return s, nil
 }
 
-// network identifies the network namespace of the calling thread.
 func network() string {
 	var st unix.Stat_t
 	if err := unix.Stat("/proc/thread-self/ns/net", &st); err != nil {

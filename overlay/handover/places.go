@@ -12,14 +12,11 @@ import (
 
 // Some peers have addresses that the configuration does not contain. The daemon saves these
 // addresses in a file, because it may be killed, or the host may have no descriptor store. The
-// next process sends handshakes to the saved addresses. Without these handshakes, the peers
-// would have to detect the loss of their sessions by themselves. After a long pause a peer sends
-// a handshake only every few seconds.
+// next process sends handshakes to the saved addresses, because a peer detects the loss of its
+// session late. After a long pause a peer sends a handshake only every few seconds.
 
-// placesVersion is the version of the format of the addresses' file.
 const placesVersion = 1
 
-// places is the content of the addresses' file.
 type places struct {
 	Version int    `json:"version"`
 	Network string `json:"network_namespace"`

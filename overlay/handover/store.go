@@ -86,8 +86,8 @@ func restarts(jobs, unit string) bool {
 }
 
 // Give puts the descriptors of b into the store. If Give returns no error, the service manager
-// has all descriptors, and this process may close its own copies. These copies still belong to
-// b.
+// has all descriptors, and this process may close its own copies with
+// Bundle.Close.
 func (s Store) Give(b *Bundle) error {
 	state, err := b.State.memfd()
 	if err != nil {
@@ -134,7 +134,6 @@ func (s Store) receive(fds map[string][]int) (_ *Bundle, err error) {
 	return unpack(fds)
 }
 
-// unpack returns the bundle of named descriptors.
 func unpack(fds map[string][]int) (b *Bundle, err error) {
 	b = &Bundle{TUN: fds[nameTUN], UDP: fds[nameUDP]}
 	delete(fds, nameTUN)

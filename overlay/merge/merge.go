@@ -96,7 +96,6 @@ func (m *Merger) Flush() {
 	}
 }
 
-// find returns the index of the open run with the same flow as the packet, or -1.
 func (m *Merger) find(in *packet.Part) int {
 	for i, r := range m.open {
 		if packet.SameFlow(&r.first.Info, &in.Info) {

@@ -12,8 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// cacheFor bounds the cost of scrapes: all scrapes within a second get the same page. Prometheus
-// scrapes every 15 s or more.
+// cacheFor bounds the cost of scrapes: all scrapes within a second get the same page.
 const cacheFor = time.Second
 
 // pagesMost bounds the number of pages in memory: the current one, and those that clients are
@@ -95,7 +94,6 @@ func (h *Handler) leave(p *page, out *http.ResponseController) {
 	}
 }
 
-// make writes the current metrics into a new page.
 func (h *Handler) make() *page {
 	room := 0
 	if h.page != nil {

@@ -59,7 +59,6 @@ func silence(since int64, now time.Time) float64 {
 	return max(0, now.Sub(time.Unix(since, 0)).Seconds())
 }
 
-// states lists the states of a path, in their usual order.
 var states = []string{control.PathCandidate, control.PathActive, control.PathSuspect, control.PathDown}
 
 func collectPathCounts(e emitter, v []control.Path) {
@@ -124,7 +123,6 @@ func collectPath(e emitter, p *control.Path) {
 	e.count(pathRepairs, p.Retransmits)
 }
 
-// countPaths counts the paths that may have series.
 func countPaths(st *control.Status) (n int) {
 	for i := range st.Peers {
 		seen := map[[2]string]bool{}

@@ -19,7 +19,6 @@ func newSums() sums {
 	return sums{gone: map[string]uint64{}, peers: map[string]map[string]uint64{}}
 }
 
-// dropped is the prefix of the names of sums of drops.
 const dropped = "dropped_"
 
 // take replaces the counters of all present peers by those in the status st.
@@ -48,7 +47,6 @@ func countersOf(p *control.Peer) map[string]uint64 {
 	return c
 }
 
-// total returns the sum of a counter over all present and removed peers.
 func (s *sums) total(name string) uint64 {
 	n := s.gone[name]
 	for _, p := range s.peers {

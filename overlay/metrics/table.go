@@ -17,8 +17,9 @@ const (
 	gauge   = prometheus.GaugeValue
 )
 
-// These are the labels of the series. A peer has the same labels as in WireGuard's exporters,
-// without allowed_ips. A peer may have 65,536 allowed IPs, and each series would repeat them.
+// Each series has the labels of its interface, peer or path. A peer has the same labels as in
+// WireGuard's exporters, without allowed_ips. A peer may have 65,536 allowed IPs, and each
+// series would repeat them.
 var (
 	ofInterface = []string{"interface"}
 	ofReason    = []string{"interface", "reason"}
@@ -35,7 +36,7 @@ func define(name string, kind prometheus.ValueType, labels []string, help string
 	return m
 }
 
-// These are the metrics of the interface.
+// The first group has the metrics of the interface.
 var (
 	info           = define("info", gauge, []string{"interface", "version", "public_key", "cipher"}, "1; the program's version and key.")
 	uptime         = define("uptime_seconds", gauge, ofInterface, "Time since the start of the daemon.")
@@ -56,9 +57,9 @@ var (
 	enaUse      = define("ena_srd_resource_utilization", gauge, ofInterface, "Use of the fullest queue or reordering buffer of a peer, in percent of its bound.")
 )
 
-// These are the metrics of a peer. The first three metrics have the same names as in WireGuard's
-// exporters, with another prefix. WireGuard's exporter may run on the same host, and a sum must
-// not mix both.
+// The next group has the metrics of a peer. The first three metrics have the same names as in
+// WireGuard's exporters, with another prefix. WireGuard's exporter may run on the same host, and
+// a sum must not mix both.
 var (
 	sentBytes     = define("sent_bytes_total", counter, ofPeer, "UDP payload sent to the peer.")
 	receivedBytes = define("received_bytes_total", counter, ofPeer, "UDP payload received from the peer.")
@@ -95,7 +96,7 @@ var (
 	peerDrops   = define("peer_drops_total", counter, append(ofPeer[:3:3], "reason"), "Drops of one peer, by reason.")
 )
 
-// These are the metrics of a path, which are exported only if configured.
+// The last group has the metrics of a path, which are exported only if configured.
 var (
 	pathActive      = define("path_active", gauge, ofPath, "1 if the path takes data, else 0.")
 	pathRTT         = define("path_rtt_seconds", gauge, ofPath, "Smoothed round-trip time.")

@@ -9,14 +9,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A host may lack IPv6, or may have disabled it on all interfaces or on new ones. On such a
-// host, the IPv6 steps are left out and the other steps are made. When IPv6 becomes available,
-// Restore makes the steps that were left out.
+// A host may lack IPv6, or may have disabled it on all interfaces or on new ones. On a host
+// without IPv6, the IPv6 steps are left out and the other steps are made. When IPv6 becomes
+// available, Restore makes the steps that were left out.
 
-// mostNamed bounds the number of missing steps that a warning names.
 const mostNamed = 4
 
-// is6 reports whether a step concerns IPv6 alone.
 func is6(v step) bool {
 	switch v := v.(type) {
 	case addressStep:

@@ -9,8 +9,8 @@ import (
 )
 
 // Adopt returns the state of an interface that an earlier process configured by the same plan.
-// Revert can therefore undo the changes of that process, too. The parameter fwMark is
-// State.FwMark of the earlier process.
+// Revert can then undo the changes of the earlier process. The parameter fwMark is State.FwMark
+// of the earlier process.
 func Adopt(p Plan, fwMark uint32) (*State, error) {
 	if err := p.check(); err != nil {
 		return nil, err

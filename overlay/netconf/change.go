@@ -58,7 +58,6 @@ func changes(v step) bool {
 	return false
 }
 
-// without returns the steps of a that are not in b.
 func without(a, b []step) (v []step) {
 	has := make(map[step]bool, len(b))
 	for _, s := range b {
@@ -102,8 +101,7 @@ func (s *State) extend(steps []step) error {
 }
 
 // shrink undoes the given steps. When an address is removed, the kernel may also remove other
-// addresses of the subnet, and after the last address all routes. shrink therefore adds the
-// remaining addresses and routes again.
+// addresses and routes, so shrink adds the remaining ones again.
 func (s *State) shrink(drop []step) error {
 	var errs []error
 	addresses := false

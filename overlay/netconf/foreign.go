@@ -53,8 +53,8 @@ func heir(v6 bool) (index int, name string) {
 }
 
 // halves reports whether default traffic follows routes of the main table that are narrower than
-// a default route, such as 0.0.0.0/1 and 128.0.0.0/1. Such routes have precedence over this
-// tunnel's, whose rules skip only routes of length 0 in the main table.
+// a default route, such as 0.0.0.0/1 and 128.0.0.0/1. Routes narrower than a default route have
+// precedence over this tunnel's, whose rules skip only routes of length 0 in the main table.
 func halves(v6 bool) bool {
 	to := nowhere[0]
 	if v6 {

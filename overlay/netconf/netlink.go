@@ -38,7 +38,6 @@ func ipNet(p netip.Prefix) *net.IPNet {
 	return &net.IPNet{IP: p.Addr().AsSlice(), Mask: net.CIDRMask(p.Bits(), p.Addr().BitLen())}
 }
 
-// family returns AF_INET or AF_INET6.
 func family(a netip.Addr) int {
 	if a.Is4() {
 		return netlink.FAMILY_V4
@@ -46,7 +45,6 @@ func family(a netip.Addr) int {
 	return netlink.FAMILY_V6
 }
 
-// linkName returns the name of an interface for a message.
 func linkName(nl *netlink.Handle, index int) string {
 	link, err := nl.LinkByIndex(index)
 	if err != nil {

@@ -1,21 +1,21 @@
 // Package netconf adds addresses, routes and policy rules for the tunnel's interface, and
 // removes them later.
 //
-// Apply makes all changes of a plan or none. Two kinds of settings outlive a killed process:
-// policy rules, and routes in tables other than main while the interface exists. Apply writes
-// these settings to a state file before it makes them, so that Recover can remove them.
+// Apply makes all changes of a plan or none. Policy rules outlive a killed process, and so do
+// routes in tables other than main while the interface exists. Apply writes such settings to a
+// state file before it makes them, so that Recover can remove them.
 //
-// With table "auto", a default route is set up as wg-quick(8) does. That default route is in a
-// routing table of its own. A policy rule sends packets without the outer packets' mark to this
+// With table "auto", a default route is set up as wg-quick(8) does, in a routing table of its
+// own. A policy rule sends packets without the outer packets' mark to the tunnel's routing
 // table. A preceding rule gives precedence to all routes of the main table except its default
 // route:
 //
 //	32764: from all lookup main suppress_prefixlength 0
 //	32765: not from all fwmark 0xca6c lookup 51564
 //
-// All tunnels with a default route share one mark, and each has its own table. If there are
-// several such tunnels, the rules of the last one come first, so the last one gets the inner
-// packets.
+// All tunnels with a default route share one mark, and each has its own table. If several
+// tunnels have a default route, the rules of the last one come first, so the last one gets the
+// inner packets.
 package netconf
 
 import (

@@ -16,8 +16,8 @@ const (
 	// tunnel routes another's outer packets as inner packets. Tailscale likewise marks packets that
 	// must bypass its rules.
 	sharedMark = wgquick.Mark
-	// tableTries bounds the search for an unused routing table. No host has that many tunnels with
-	// a default route.
+	// tableTries bounds the search for an unused routing table, because no host has that many
+	// tunnels with a default route.
 	tableTries = 256
 	// firstTable is the number of the first routing table that is tried. The search ends before the
 	// table of wg-quick(8)'s first tunnel, which has the number of its mark.
@@ -108,8 +108,8 @@ func (p policy) steps(dst netip.Prefix, link netlink.Link) (routeStep, []ruleSte
 		return routeStep{}, nil, err
 	}
 	route := routeStep{Prefix: dst, Table: p.table, Link: link.Attrs().Name, Index: link.Attrs().Index}
-	// The rule that suppresses the default route is added first. Otherwise packets to the host's
-	// own subnets would enter the tunnel until the rule is added.
+	// The rule that suppresses the default route is added first, because otherwise packets to the
+	// host's own subnets would enter the tunnel.
 	return route, []ruleStep{
 		{V6: v6, Priority: top - 2, Table: tableMain, Suppress: true},
 		{V6: v6, Priority: top - 1, Table: p.table, NotMark: p.mark},

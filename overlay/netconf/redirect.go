@@ -44,10 +44,10 @@ func (s redirectStep) do(*netlink.Handle) error {
 func (s redirectStep) undo(*netlink.Handle) error { return nil }
 
 // allowNoRedirects makes the interface's own send_redirects setting effective. The kernel sends
-// redirects if the interface's setting or the setting of "all" is on. allowNoRedirects therefore
-// turns the setting of "all" off. Other interfaces keep their own settings. The setting of "all"
-// stays off after the tunnel's end, as with WireGuard. If this fails and the host forwards
-// packets, allowNoRedirects returns a warning.
+// redirects if the interface's setting or the setting of "all" is on, so allowNoRedirects turns
+// "all" off. Other interfaces keep their own settings. The setting of "all" stays off after the
+// tunnel's end, as with WireGuard. If turning it off fails and the host forwards packets,
+// allowNoRedirects returns a warning.
 func allowNoRedirects(link string) []string {
 	const all = sysctlIPv4 + "conf/all/send_redirects"
 	if v, err := os.ReadFile(all); err != nil || strings.TrimSpace(string(v)) == "0" {

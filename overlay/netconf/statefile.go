@@ -132,7 +132,6 @@ func (l left) remove() error {
 	return errors.Join(errs...)
 }
 
-// namespace returns the identifier of the calling thread's network namespace.
 func namespace() string {
 	var st unix.Stat_t
 	if err := unix.Stat("/proc/thread-self/ns/net", &st); err != nil {

@@ -15,7 +15,6 @@ type step interface {
 	undo(nl *netlink.Handle) error // nil if the change is gone already
 }
 
-// mtuStep sets the MTU of an interface.
 type mtuStep struct {
 	link     netlink.Link
 	mtu, was int
@@ -62,7 +61,6 @@ func (s upStep) undo(nl *netlink.Handle) error {
 	return ignoreGone(nl.LinkSetDown(s.link))
 }
 
-// addressStep adds an address to an interface.
 type addressStep struct {
 	link   netlink.Link
 	prefix netip.Prefix

@@ -26,7 +26,6 @@ func (fl *flow) first() (seq uint32, ok bool) {
 	return fl.win.first(fl.next)
 }
 
-// put stores the partial frame p in its flow under its number.
 func (g *Reassembler) put(p *partial) {
 	fl := p.flow
 	if fl.win == nil {

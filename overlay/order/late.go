@@ -14,13 +14,11 @@ const (
 	lateLife = time.Second
 )
 
-// lates are the late frames of a flow, oldest first.
 type lates struct {
 	n  int
 	at [maxLate]*partial
 }
 
-// find returns the late frame with number seq, or nil.
 func (l *lates) find(seq uint32) *partial {
 	if l == nil {
 		return nil

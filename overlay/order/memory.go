@@ -55,7 +55,6 @@ func keep[T any](v []*T, x *T, most int) []*T {
 	return v
 }
 
-// acquire returns an empty partial frame.
 func (g *Reassembler) acquire(fl *flow, seq uint32) *partial {
 	p := reuse(&g.spare.partials)
 	g.memory += partialBytes
@@ -81,7 +80,6 @@ func (g *Reassembler) release(p *partial) {
 	}
 }
 
-// alloc allocates the frame into which the partial frame p is reassembled.
 func (g *Reassembler) alloc(p *partial, h *header) {
 	p.frame = g.cfg.Alloc(int(h.length))
 	p.frame.Facts, p.frame.Flow = h.facts, uint32(h.slot)
@@ -98,7 +96,6 @@ func (g *Reassembler) detach(p *partial) *frame.Frame {
 	return f
 }
 
-// drop releases the frame of the partial frame p, if p has one.
 func (g *Reassembler) drop(p *partial) {
 	if p.frame != nil {
 		g.detach(p).Release()

@@ -52,7 +52,6 @@ func (p *partial) room() []span {
 	return p.few[:]
 }
 
-// full reports whether all elements of the array of pieces are in use.
 func (p *partial) full() bool { return int(p.n) == len(p.room()) }
 
 // add adds the piece from..to, and reports whether this was possible. A piece must not overlap
@@ -107,7 +106,6 @@ func (l *list) push(now mono.Time, p *partial) {
 	l.n++
 }
 
-// leave removes the partial frame p from its list.
 func (p *partial) leave() {
 	l := p.on
 	if l == nil {

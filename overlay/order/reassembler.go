@@ -20,7 +20,7 @@ const (
 	// peer's share of the process's memory may be smaller: see share.go.
 	DefaultHeldBytes = 31 << 20
 	// keepReady bounds the capacity that is kept for ready frames to the number of frames in one
-	// round. After a long gap more frames may become ready at once, but this is rare.
+	// round.
 	keepReady = 1024
 )
 
@@ -147,7 +147,6 @@ func (g *Reassembler) at(now mono.Time, fl *flow, seq uint32) *partial {
 	return p
 }
 
-// fill copies the payload of a message into the partial frame p.
 func (g *Reassembler) fill(p *partial, h *header, m *srd.Message) {
 	switch {
 	case p.void: // the frame's loss is counted already
@@ -204,7 +203,6 @@ func (g *Reassembler) run(now mono.Time, fl *flow) {
 	}
 }
 
-// handOn delivers the frame of the partial frame p.
 func (g *Reassembler) handOn(p *partial) { g.deliver(g.detach(p)) }
 
 func (g *Reassembler) deliver(f *frame.Frame) {

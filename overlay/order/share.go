@@ -41,7 +41,6 @@ func (e *earned) roll(now mono.Time) {
 
 func (e *earned) add(bytes int) { e.now += bytes }
 
-// bytes returns the peer's allowance in bytes.
 func (e *earned) bytes() int { return firstBytes + earnFactor*(e.now+e.before) }
 
 // share returns how many bytes of memory the peer may hold now.
@@ -49,5 +48,4 @@ func (g *Reassembler) share() int {
 	return g.user.Hold(g.memory, min(g.cfg.HeldBytes, g.earned.bytes()))
 }
 
-// account reports the held memory to the budget.
 func (g *Reassembler) account() { g.user.Hold(g.memory, 0) }

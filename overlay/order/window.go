@@ -8,8 +8,8 @@ const maxAhead = 8192
 
 // A window has an entry for each of the next maxAhead frame numbers of a flow. A page of
 // pagePlaces entries takes memory only while it contains a frame. Each frame needs at most one
-// page, and two bitmaps find the lowest frame. A peer that sends random frame numbers therefore
-// costs no more than one that counts upward.
+// page, and two bitmaps find the lowest frame. Random frame numbers from a peer therefore cost
+// no more than consecutive ones.
 const (
 	pagePlaces  = 64
 	windowPages = maxAhead / pagePlaces
@@ -27,7 +27,6 @@ type page struct {
 	at   [pagePlaces]*partial
 }
 
-// get returns the partial frame with number seq, or nil.
 func (w *window) get(seq uint32) *partial {
 	if pg := w.pages[seq/pagePlaces%windowPages]; pg != nil {
 		return pg.at[seq%pagePlaces]

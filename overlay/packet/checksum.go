@@ -24,7 +24,6 @@ func sum(b []byte, acc uint64) uint64 {
 	return acc + carry
 }
 
-// fold16 reduces a sum to 16 bits.
 func fold16(acc uint64) uint16 {
 	for acc > 0xffff {
 		acc = acc>>16 + acc&0xffff

@@ -74,7 +74,6 @@ func (h *sip) word(w uint64) {
 	h.v0, h.v1, h.v2, h.v3 = v0^w, v1, v2, v3
 }
 
-// addresses hashes the addresses of the packet b.
 func (h *sip) addresses(b []byte, version uint8) {
 	a := b[12:20]
 	if version == 6 {

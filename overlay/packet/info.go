@@ -136,7 +136,6 @@ func Src(b []byte) netip.Addr {
 	return netip.AddrFrom16([16]byte(b[8:24]))
 }
 
-// parse4 reads an IPv4 header (RFC 791 section 3.1).
 func (in *Info) parse4(b []byte) Reason {
 	if len(b) < ipv4HeaderLen {
 		return Truncated

@@ -78,11 +78,11 @@ func Segment(dst, b []byte, in *Info, facts frame.Facts, i int) {
 }
 
 // DropLastSegment removes the last segment of a super-frame, and reports whether this was
-// possible. DropLastSegment does not change a frame of one packet. A queue can therefore drop a
-// single packet to signal congestion, instead of all packets of the frame. DropLastSegment also
-// clears the flags FIN and PSH, because the last segment carried them. The caller must be the
-// only owner of the frame f. DropLastSegment updates the IPv4 header checksum (RFC 1624) and the
-// partial checksum.
+// possible. DropLastSegment does not change a frame of one packet. With DropLastSegment, a queue
+// can drop a single packet to signal congestion, instead of all packets of the frame.
+// DropLastSegment also clears the flags FIN and PSH, because the last segment carried them. The
+// caller must be the only owner of the frame f. DropLastSegment updates the IPv4 header checksum
+// (RFC 1624) and the partial checksum.
 func DropLastSegment(f *frame.Frame) bool {
 	if f.Facts.GSO == frame.GSONone || !f.Facts.CSum {
 		return false
@@ -127,7 +127,6 @@ func setLength(b []byte, in *Info, length int) {
 	writePartial(b, in)
 }
 
-// setTotal writes the length of the packet into the IP header.
 func (in *Info) setTotal(b []byte, length int) {
 	in.TotalLen = length
 	if in.Version == 4 {

@@ -11,15 +11,14 @@ import (
 //	| outer IP | UDP | tunnel header, Ethernet | inner IP | TCP or UDP | payload ...... |
 //	0                                          At                        \ GSOSize \ ..
 //
-// Each packet of such a super-frame gets a copy of all these headers. The outer UDP length
-// follows from the frame's length, so until the frame is written the outer length field contains
-// At. If the outer packets have no checksum, the outer checksum field is zero. The inner
-// checksum of the frame is partial.
+// Each packet of a super-frame gets a copy of all headers before the payload. The outer UDP
+// length follows from the frame's length, so until the frame is written the outer length field
+// contains At. If the outer packets have no checksum, the outer checksum field is zero. The
+// inner checksum of the frame is partial.
 
 const (
-	// maxTunnelHeader bounds the bytes between the outer UDP header and the inner IP header. The
-	// longest such headers are Geneve with all its options (RFC 8926 section 3.4) and a tagged
-	// Ethernet header.
+	// maxTunnelHeader bounds the bytes between the outer UDP header and the inner IP header: Geneve
+	// with all its options (RFC 8926 section 3.4) and a tagged Ethernet header.
 	maxTunnelHeader = geneveHeaderLen + 63*4 + etherHeaderLen + vlanTagLen
 
 	// tunAsEthernet is the length of an Ethernet header. Linux adds the length of an Ethernet
@@ -59,7 +58,6 @@ func (t *Tunnel) parse(b []byte, in *Info, facts *frame.Facts, at int) Reason {
 	return checkOffload(b[at:], &t.Inner, &inner)
 }
 
-// facts returns the facts of the inner packet of a frame with facts f.
 func (t *Tunnel) facts(f frame.Facts) frame.Facts {
 	f.GSO = f.GSO.Inner()
 	return f

@@ -16,7 +16,7 @@ import (
 // The kernel's WireGuard uses the same ICMP types and codes. By RFC 1812 section 4.3.2.4, the
 // source of an ICMP error should be an address of this host. The error arrives from the TUN
 // device, and Linux drops arriving packets whose source is one of its own addresses. The source
-// of the ICMP error is therefore the packet's destination, which Linux always accepts. The ICMP
+// of the ICMP error is the packet's destination instead, which Linux always accepts. The ICMP
 // error arrives on the same interface as real replies, so reverse-path filters and other
 // tunnels' allowed IPs accept it.
 const (
@@ -65,7 +65,6 @@ func singleHost(a netip.Addr) bool {
 	return !a.IsUnspecified() && !a.IsLoopback() && !a.IsMulticast() && !a.Is4In6() && a != broadcast
 }
 
-// laterFragment reports whether b is a fragment other than the first.
 func (in *Info) laterFragment(b []byte) bool {
 	switch {
 	case !in.Fragment:

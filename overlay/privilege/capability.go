@@ -7,7 +7,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// capabilities returns the permitted capabilities of the process.
 func capabilities() (permitted uint64, err error) {
 	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	var data [2]unix.CapUserData

@@ -18,10 +18,10 @@ import (
 // lastCap is the highest number that a capability can have, because a set has 64 bits.
 const lastCap = 63
 
-// Drop reduces the capabilities of the process, and its bounding set, to the given capability. A
-// program that the process executes therefore gains no other capabilities. The process's memory
-// contains keys, so no other process may attach to it, and it writes no core file. The returned
-// error names each privilege that could not be given up.
+// Drop reduces the capabilities of the process, and its bounding set, to the given capability,
+// also for programs that it executes. The process's memory contains keys, so no other process
+// may attach to it, and it writes no core file. The returned error names each privilege that
+// could not be given up.
 //
 // User 0 remains user 0, but without privileges over other users' files. If dir belongs to
 // another user, such as a service's, the process becomes that user. User 0 without privileges
@@ -57,9 +57,9 @@ func Hide() error {
 }
 
 // wakeEvery bounds the delay of a system call on all threads. For a system call on all threads,
-// the runtimes of Go 1.26 and 1.27 stop all threads. If a thread enters a blocking system call
-// at that moment, it is overlooked until some timer of the program fires. The daemon's next
-// timer may be a second away.
+// the runtimes of Go 1.26 and 1.27 stop all threads. A thread that enters a blocking system call
+// meanwhile is overlooked until some timer of the program fires. The daemon's next timer may be
+// a second away.
 const wakeEvery = time.Millisecond
 
 // awake fires a timer repeatedly until the returned function stop is called.

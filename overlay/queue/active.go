@@ -9,8 +9,8 @@ import (
 
 // active counts the flows among the frames that leave the queue, weighted by their bytes. A flow
 // with a thousandth of the bytes, such as acknowledgements, counts for almost nothing. The count
-// is (sum of bytes)^2 / sum of (bytes^2), the inverse of Simpson's index. For equal flows, this
-// is their number.
+// is (sum of bytes)^2 / sum of (bytes^2), the inverse of Simpson's index. If all flows are
+// equal, the count is their number.
 type active struct {
 	since        mono.Time
 	period       uint32

@@ -98,7 +98,6 @@ func (q *Queue) signalDue(now mono.Time, fl *flow, f *frame.Frame) *frame.Frame 
 	return f
 }
 
-// signal is the kind of a congestion signal.
 type signal uint8
 
 const (
@@ -111,9 +110,9 @@ const (
 // give signals congestion to the sender of f, a frame already removed from fl, in the mildest
 // possible way. If give had to drop f, it returns nil. A single packet ahead of super-frames is
 // probably a retransmission after an earlier signal, because Linux retransmits lost segments one
-// by one. Dropping such a packet would cost the receiver another round trip through this queue,
-// and would not slow the sender further. The signal is therefore delayed until the next
-// super-frame.
+// by one. Dropping a retransmission would cost the receiver another round trip through this
+// queue, and would not slow the sender further. The congestion signal is then delayed until the
+// next super-frame.
 func (q *Queue) give(fl *flow, f *frame.Frame) (*frame.Frame, signal) {
 	if packet.SetCE(f.Data) {
 		q.stats.Marked++

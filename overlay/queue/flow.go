@@ -108,7 +108,6 @@ func (t *table) newSlot() int32 {
 	return slot
 }
 
-// move moves a flow from one list to the end of another list.
 func (t *table) move(slot int32, from, to *list, in uint8) {
 	fl := &t.flows[slot]
 	if fl.prev != 0 {
@@ -135,7 +134,6 @@ func (t *table) append(slot int32, to *list, in uint8) {
 	to.tail = slot
 }
 
-// node is one frame in the FIFO of a flow.
 type node struct {
 	f    *frame.Frame
 	next int32

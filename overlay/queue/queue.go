@@ -164,7 +164,6 @@ func (q *Queue) Push(now mono.Time, f *frame.Frame) {
 	}
 }
 
-// framesOf converts a limit in bytes into a limit in frames.
 func framesOf(bytes int) int { return max(bytes/bytesPerFrame, minLimitFrames) }
 
 // share returns the current limit in bytes, and the counter for frames that are dropped above

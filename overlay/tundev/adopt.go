@@ -49,7 +49,6 @@ func adopted(fd int, name string) (*os.File, error) {
 	return f, unix.SetNonblock(fd, true)
 }
 
-// closeFiles closes the files that are not nil.
 func closeFiles(files []*os.File) error {
 	var errs []error
 	for _, f := range files {

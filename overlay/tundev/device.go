@@ -133,7 +133,7 @@ func (d *Device) Close() error {
 	for range d.native.Events() {
 	}
 	// The goroutine of package tun that reports link changes may end just before Close wakes it,
-	// and the pipe for this is then closed. In this case too the device is closed.
+	// and the pipe for this is then closed. The device is closed all the same.
 	if errors.Is(err, os.ErrClosed) || errors.Is(err, unix.EPIPE) {
 		return nil
 	}

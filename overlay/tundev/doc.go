@@ -1,8 +1,8 @@
 // Package tundev creates the TUN device, and reads and writes inner packets and super-frames.
 //
 // The library golang.zx2c4.com/wireguard/tun creates the device, and reports its state and MTU.
-// The library would cut super-frames into packets, but srdtun carries them whole. Frames are
-// therefore read and written directly through the descriptor, without the library.
+// The library would cut super-frames into packets, but srdtun carries them whole, so frames are
+// read and written through the descriptor.
 //
 //	Outbound 1  whoever owns a Queue polls its descriptor, and calls ReadBatch
 //	         2  each read(2) gives a virtio header and one frame

@@ -13,8 +13,8 @@ import (
 const (
 	// DefaultTxQueueLen is the default length of the device's queue in frames, equal to that of
 	// Ethernet devices. At 200,000 small packets a second, the queue holds 5 ms while the reading
-	// thread waits for a processor. Packets of several flows do not wait in this queue, because the
-	// reading thread moves them at once to the peers' queues, which control their delay.
+	// thread waits for a processor. If there are several flows, the reading thread moves their
+	// packets at once to the peers' queues, which control their delay.
 	DefaultTxQueueLen = 1000
 
 	// DefaultGSOMaxSize is the default limit for super-frames from the kernel, in bytes. A
@@ -32,7 +32,7 @@ type Options struct {
 	Queues       int            // at most MaxQueues
 }
 
-// Offloads lists the features that the kernel granted. The device also works without these
+// Offloads lists the features that the kernel granted. The device also works without optional
 // features.
 type Offloads struct {
 	Tunnels        bool     // super-frames of UDP tunnels come and go whole (Linux 6.17)
@@ -69,8 +69,8 @@ func (d *Device) tune(link netlink.Link, opts Options) {
 		}
 		return err == nil
 	}
-	// Package tun has already requested these features, if the kernel supports them. A second
-	// request shows whether the kernel supports the features.
+	// Package tun has already requested these features, and the second request shows whether the
+	// kernel supports them.
 	o.Tunnels = note("UDP tunnel segmentation offload", d.takeTunnels())
 	o.USO = o.Tunnels || note("UDP segmentation offload", unix.IoctlSetInt(d.fd, unix.TUNSETOFFLOAD, tunOffloads))
 	if n := orDefault(opts.TxQueueLen, DefaultTxQueueLen); note("txqueuelen", netlink.LinkSetTxQLen(link, n)) {
@@ -101,7 +101,6 @@ func (d *Device) takeTunnels() error {
 	return nil
 }
 
-// setHeader sets the length of the virtio header in bytes.
 func (d *Device) setHeader(n int) error {
 	if err := unix.IoctlSetPointerInt(d.fd, unix.TUNSETVNETHDRSZ, n); err != nil {
 		return err

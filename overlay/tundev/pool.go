@@ -68,7 +68,6 @@ func (p *Pool) Get(n int) *frame.Frame {
 	return f
 }
 
-// classOf returns the index of the smallest buffer size for n bytes of data.
 func classOf(n int) int {
 	class := 0
 	for sizes[class] < n {

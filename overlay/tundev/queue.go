@@ -36,8 +36,8 @@ const cloneDevice = "/dev/net/tun"
 
 // attach opens a queue of the device with the given name. The first attached queue creates the
 // device. If the name contains %d, the kernel inserts a number. The descriptor is set
-// non-blocking only after it is wrapped in a file. Otherwise Go's own poller would also watch
-// the descriptor, and wake up for every packet.
+// non-blocking only after it is wrapped in a file, because otherwise Go's poller would wake up
+// for every packet.
 func attach(name string, several bool) (f *os.File, actual string, err error) {
 	ifr, err := unix.NewIfreq(name)
 	if err != nil {

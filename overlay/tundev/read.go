@@ -131,7 +131,6 @@ func (r *reader) pieces(facts frame.Facts) int {
 	return r.inner.Count(facts)
 }
 
-// nextSegment returns the next packet of the frame that is being returned in pieces.
 func (q *Queue) nextSegment() *frame.Frame {
 	d, r := q.dev, &q.reader
 	whole := r.split

@@ -46,7 +46,6 @@ func OwnerOf(ctx context.Context) Owner {
 // siteBits is the length of the IPv6 prefix whose addresses count as one owner (RFC 6177).
 const siteBits = 64
 
-// ownerOf returns the owner of the remote end of a connection.
 func ownerOf(c net.Conn) Owner {
 	switch c := c.(type) {
 	case *net.UnixConn:
@@ -130,7 +129,6 @@ func userAt(local, remote netip.AddrPort) (uid uint32, ok bool) {
 	return binary.NativeEndian.Uint32(b[diagUID:]), binary.NativeEndian.Uint32(b[diagInode:]) != 0
 }
 
-// diagQuestion returns the sock_diag request for one socket.
 func diagQuestion(local, remote netip.AddrPort) []byte {
 	family := byte(unix.AF_INET)
 	if local.Addr().Is6() {

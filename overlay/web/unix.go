@@ -57,7 +57,6 @@ func (l unixListener) Close() error {
 	return errors.Join(err, l.RemoveOwn())
 }
 
-// checkDirectory returns an error if other users may write in a directory.
 func checkDirectory(dir string) error {
 	var st unix.Stat_t
 	if err := unix.Lstat(dir, &st); err != nil {

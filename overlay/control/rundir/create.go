@@ -13,14 +13,11 @@ import (
 )
 
 // The run directory may belong to the unprivileged user of a service. The directory's owner can
-// put links, pipes and other users' files into it at any moment. Root therefore opens a file
-// without following links, and then checks the open file. After the check, root changes the file
-// that is open, not the file that now has its name.
+// put links and pipes into it at any moment, so root follows no links, and checks the open file.
+// After the check, root changes the file that is open, not the file that now has its name.
 
-// directory is an open directory.
 type directory struct{ fd int }
 
-// openDirectory opens the directory of path.
 func openDirectory(path string) (directory, error) {
 	dir := filepath.Dir(path)
 	fd, err := unix.Open(dir, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
@@ -48,9 +45,8 @@ func (d directory) open(path string, flags int, mode fs.FileMode) (*os.File, err
 }
 
 // check returns an error if an open file is not safe to use. An attacker may remove a second
-// link to a file before the check counts the links. Root therefore also compares the owners of
-// file and directory. A new file is given to the owner of the directory, and an existing file
-// must already belong to him.
+// link to a file before the check counts the links, so root also compares owners. A new file is
+// given to the owner of the directory, and an existing file must already belong to him.
 func (d directory) check(fd int, made bool) error {
 	var file, dir unix.Stat_t
 	if err := errors.Join(unix.Fstat(fd, &file), unix.Fstat(d.fd, &dir)); err != nil {

@@ -36,7 +36,6 @@ const (
 	aclMost = 4 << 10
 )
 
-// admit gives members of groups access to the socket.
 func (s *Listener) admit(groups []uint32) error {
 	if len(groups) == 0 {
 		return nil

@@ -62,8 +62,8 @@ func Listen(path string, mode uint32, groups ...uint32) (*Listener, error) {
 var umask sync.Mutex
 
 // bind creates the socket. The system call bind(2) follows no link at the end of a path. The
-// kernel gives the new name the mode of the socket's own inode, less the umask. bind therefore
-// sets the inode's mode and the umask before the call.
+// kernel gives the new name the mode of the socket's own inode, less the umask, so bind sets
+// both before the call.
 func bind(path string, mode uint32) (*net.UnixListener, error) {
 	umask.Lock()
 	defer umask.Unlock()
@@ -101,7 +101,6 @@ func (d directory) socket(path string) (fd int, err error) {
 	return fd, nil
 }
 
-// has reports whether path leads to the given inode.
 func (d directory) has(path string, inode int) bool {
 	var a, b unix.Stat_t
 	return unix.Fstatat(d.fd, filepath.Base(path), &a, unix.AT_SYMLINK_NOFOLLOW) == nil &&

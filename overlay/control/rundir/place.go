@@ -73,7 +73,6 @@ func statOf(path string) (st unix.Stat_t, err error) {
 	return st, nil
 }
 
-// othersWrite are the write permissions of group and others.
 const othersWrite = 0o022
 
 // All returns the places of all control sockets, sorted by device name. A listed socket may be

@@ -56,7 +56,7 @@ func Reserved(path string) bool {
 	return (dir == Dir() || filepath.Dir(dir) == Dir()) && slices.Contains(kinds, filepath.Ext(strings.TrimSuffix(path, Temporary)))
 }
 
-// In these environment variables, the service manager passes the directories of this service
+// These environment variables contain the directories of this service, from the service manager
 // (systemd.exec(5)). The runtime directory is removed when the service stops. The state
 // directory outlives a crash.
 const (
@@ -165,7 +165,7 @@ func CheckName(name string) error {
 }
 
 // Boot returns the identifier of the machine's current boot, or "" if it is unknown. Files that
-// outlive a reboot contain this identifier.
+// outlive a reboot contain the boot's identifier.
 func Boot() string {
 	b, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {

@@ -100,7 +100,6 @@ func (w *Peer) Look(now mono.Time, gone map[srd.Uplink]bool) []events.Event {
 	return w.told
 }
 
-// sessions reports new keys, and sessions that ended.
 func (w *Peer) sessions(now mono.Time, s *Sample) {
 	before := &w.seen
 	fresh := s.Session.Since != before.Session.Since
@@ -160,7 +159,6 @@ func (w *Peer) handshakes(s *Sample) {
 	}
 }
 
-// tallies counts the paths from each uplink, by state.
 func tallies(paths []srd.PathInfo) map[srd.Uplink]tally {
 	v := map[srd.Uplink]tally{}
 	for i := range paths {
@@ -185,8 +183,8 @@ func tallies(paths []srd.PathInfo) map[srd.Uplink]tally {
 const heardWithin = 5 * time.Second
 
 // places reports that the peer has moved if none of its addresses is among the reported ones. A
-// reported address remains current while a path to it is active. A peer that alternates between
-// two addresses is therefore not reported as moving all the time.
+// reported address remains current while a path to it is active, so that a peer with two
+// addresses does not seem to move all the time.
 func (w *Peer) places(s *Sample) {
 	var newest mono.Time
 	for i := range s.Paths {
@@ -228,7 +226,6 @@ func keep[T comparable](v, before, live []T) []T {
 	return v
 }
 
-// include returns v with the element a.
 func include[T comparable](v []T, a T) []T {
 	if slices.Contains(v, a) {
 		return v
@@ -287,7 +284,6 @@ func downText(t tally, all int) string {
 	return fmt.Sprintf("%d of %d paths do not work", t.down, all)
 }
 
-// headersIPv4 is the length of the outer headers over IPv4, in bytes.
 const headersIPv4 = 28
 
 // mtuStands is the time for which the largest packet must stay the same before a report. After
@@ -368,8 +364,8 @@ func (w *Peer) Works() (yes, no []srd.Uplink) {
 	return yes, no
 }
 
-// settleLooks is the number of samples of a peer's paths after its last packet. The second of
-// these samples reports a path that is down.
+// settleLooks is the number of samples of a peer's paths after its last packet, because the
+// second sample reports a path that is down.
 const settleLooks = 3
 
 // WantsPaths reports whether to sample the paths, because there was traffic since the previous

@@ -15,7 +15,6 @@ const (
 	refusalMost  = time.Hour
 )
 
-// refusalReasons maps each reported reason to a text for people.
 var refusalReasons = map[srd.EndpointReason]string{
 	srd.EndUnknownType: "packets of another protocol or another version",
 	srd.EndBadMAC:      "handshakes for another host's public key",

@@ -48,7 +48,8 @@ const (
 	collectFrom = 4 << 20
 	collectPart = 2
 	// After a garbage collection, the next one waits for collectPause times the duration of the
-	// last. A peer that reconnects repeatedly therefore uses at most a twentieth of a processor.
+	// last. A peer that reconnects repeatedly uses at most a twentieth of a processor for
+	// collections.
 	collectPause = 20
 	// goMemLimit is the environment variable in which an administrator sets the limit (package
 	// runtime).
@@ -63,9 +64,9 @@ func Limit() {
 	}
 }
 
-// collector starts a garbage collection after peers have released much memory. Without the
-// collection, released buffers would stay in the pools, and those of further peers would be
-// added. By itself the runtime collects only when the heap has doubled, pools included.
+// collector starts a garbage collection after peers have released much memory. Otherwise
+// released buffers would stay in the pools, and those of further peers would be added. The Go
+// runtime itself collects only when the heap has doubled, pools included.
 type collector struct {
 	freed int       // bytes that peers no longer hold
 	next  time.Time // earliest time of the next collection
