@@ -52,8 +52,8 @@ type place struct {
 	left  bool      // it gave way; since does not change any more
 }
 
-// take admits connection n, and reports whether there was room. take does not wait, because its
-// caller accepts all connections.
+// take admits connection n, and reports whether there was room. The method take does not wait,
+// because its caller accepts all connections.
 func (p *places) take(n *place) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -61,8 +61,8 @@ func (d *delivery) drain(now mono.Time, o *writer) bool {
 	return true
 }
 
-// writeAll writes frames to the device. writeAll joins consecutive packets of a flow into
-// super-frames.
+// writeAll writes frames to the device. The method writeAll joins consecutive packets of a flow
+// into super-frames.
 func (d *delivery) writeAll(now mono.Time, frames []*frame.Frame) {
 	if frames = d.filter(now, frames); len(frames) == 0 {
 		return
@@ -80,8 +80,8 @@ func (d *delivery) writeAll(now mono.Time, frames []*frame.Frame) {
 	m.Flush()
 }
 
-// filter returns the frames that may be written to the device, in the same slice. filter drops
-// and counts all other frames.
+// filter returns the frames that may be written to the device, in the same slice. The method
+// filter drops and counts all other frames.
 func (d *delivery) filter(now mono.Time, frames []*frame.Frame) (kept []*frame.Frame) {
 	kept = frames[:0]
 	for _, f := range frames {

@@ -37,9 +37,9 @@ const (
 // frames.
 const keepOut = 1024
 
-// enqueue adds frames to the writers of their flows, in the given order. enqueue returns bit
-// masks of the writers that received frames, and of the writers that are full. The caller holds
-// the peer's lock, so threads cannot reorder the frames of a flow.
+// enqueue adds frames to the writers of their flows, in the given order. The method enqueue
+// returns bit masks of the writers that received frames, and of the writers that are full. The
+// caller holds the peer's lock, so threads cannot reorder the frames of a flow.
 func (v *writers) enqueue(frames []*frame.Frame) (some, full uint) {
 	for len(frames) > 0 {
 		at, n := frames[0].Flow%writerCount, 1

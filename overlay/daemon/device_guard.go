@@ -82,8 +82,8 @@ func pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// restore repairs missing settings, and reports the repairs. restore returns the time until the
-// next check.
+// restore repairs missing settings, and reports the repairs. The method restore returns the time
+// until the next check.
 func (d *device) restore(g *guarding) time.Duration {
 	name := d.running.cfg().Interface.Name
 	r := d.net.Restore()
@@ -104,8 +104,8 @@ func (d *device) restore(g *guarding) time.Duration {
 	return guardLook
 }
 
-// tellRestored reports repairs, and failed repairs. tellRestored reports a repeated failure only
-// once.
+// tellRestored reports repairs, and failed repairs. The method tellRestored reports a repeated
+// failure only once.
 func (d *device) tellRestored(name string, r netconf.Restored, g *guarding) {
 	before := g.lost
 	switch {

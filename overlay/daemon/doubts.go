@@ -77,8 +77,8 @@ func bareExec(err error) error {
 	return err
 }
 
-// tellDoubts reports the warnings about c that the previous configuration did not cause.
-// tellDoubts leaves out warnings that prevent the start, or that have their own event.
+// tellDoubts reports the warnings about c that the previous configuration did not cause. The
+// method tellDoubts leaves out warnings that prevent the start, or that have their own event.
 func (s *settings) tellDoubts(c, before *config.Config) {
 	known := map[string]bool{}
 	if before != nil {
@@ -153,7 +153,7 @@ func withoutFile(doubt error) string {
 }
 
 // startWarnings returns the warnings of the start: those of the configuration, and the events so
-// far. startWarnings leaves out events that repeat a warning of the configuration.
+// far. The method startWarnings leaves out events that repeat a warning of the configuration.
 func (s *server) startWarnings() (v []string) {
 	for _, d := range Doubts(s.running.cfg(), s.settings.clock()) {
 		v = append(v, d.Error())

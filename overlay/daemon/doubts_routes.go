@@ -91,8 +91,8 @@ func ownersIn(name string, others []*control.Status) (v []owner) {
 	return v
 }
 
-// takerOf returns the longest prefix that contains an address, and the peer of that prefix.
-// takerOf ignores default routes.
+// takerOf returns the longest prefix that contains an address, and the peer of that prefix. The
+// function takerOf ignores default routes.
 func takerOf(owners []owner, to netip.Addr) (prefix netip.Prefix, title string) {
 	for _, o := range owners {
 		for _, a := range o.prefixes {

@@ -47,10 +47,10 @@ const (
 	settleMost = 2 * time.Second
 )
 
-// follow keeps the peers' addresses current until ctx ends. follow handles changes of the host's
-// addresses and routes, and looks names up regularly. Name lookups run in another goroutine. If
-// an uplink has failed and no resolver is reachable, peers must still move to the remaining
-// uplinks.
+// follow keeps the peers' addresses current until ctx ends. The method follow handles changes of
+// the host's addresses and routes, and looks names up regularly. Name lookups run in another
+// goroutine. If an uplink has failed and no resolver is reachable, peers must still move to the
+// remaining uplinks.
 func (ep *endpoints) follow(ctx context.Context) {
 	var addrs chan netlink.AddrUpdate
 	var routes chan netlink.RouteUpdate
@@ -110,9 +110,10 @@ func (ep *endpoints) follow(ctx context.Context) {
 }
 
 // await returns when addresses, routes or policy rules have changed, and have then been
-// unchanged for a moment. After such changes await returns true as news. await also returns
-// after a lookup, after a change of peers (stirred), and at the end of wait. When ctx has ended,
-// await returns false as ok. If kernel messages were lost, await sets the closed channel to nil.
+// unchanged for a moment. After such changes await returns true as news. The function await also
+// returns after a lookup, after a change of peers (stirred), and at the end of wait. When ctx
+// has ended, await returns false as ok. If kernel messages were lost, await sets the closed
+// channel to nil.
 func await(ctx context.Context, addrs *chan netlink.AddrUpdate, routes *chan netlink.RouteUpdate, found <-chan []answer, stir, ruled <-chan struct{}, wait time.Duration) (v []answer, stirred, news, ok bool) {
 	quiet := time.NewTimer(max(wait, 0))
 	defer quiet.Stop()
@@ -238,7 +239,7 @@ func (ep *endpoints) place(p *peer) {
 }
 
 // noteUnreachable records whether p is unreachable from all addresses of this host, and reports
-// a change once. noteUnreachable returns whether the reachability has changed.
+// a change once. The method noteUnreachable returns whether the reachability has changed.
 func (ep *endpoints) noteUnreachable(p *peer) (changed bool) {
 	before, remotes := p.remote.unreachable, append(p.remotes(), p.remote.callback.proven...)
 	p.remote.unreachable = len(remotes) > 0 && !slices.ContainsFunc(remotes, func(r netip.AddrPort) bool { return len(ep.uplinks.sourcesFor(r)) > 0 })

@@ -32,8 +32,8 @@ type answer struct {
 	err      error
 }
 
-// lookup resolves all names in the peers' endpoints. lookup reads only the peers' configuration.
-// If there are no names, lookup returns an empty slice, not nil.
+// lookup resolves all names in the peers' endpoints. The method lookup reads only the peers'
+// configuration. If there are no names, lookup returns an empty slice, not nil.
 func (ep *endpoints) lookup(ctx context.Context) []answer {
 	all := []answer{}
 	for _, p := range ep.running.peers() {

@@ -21,7 +21,8 @@ type target struct {
 }
 
 // checkRoutes reports endpoints that cannot work, because they are this daemon itself or are
-// reached through the tunnel. checkRoutes also reports uplinks without a route to an endpoint.
+// reached through the tunnel. The method checkRoutes also reports uplinks without a route to an
+// endpoint.
 func (ep *endpoints) checkRoutes() {
 	var all []target
 	for _, p := range ep.running.peers() {

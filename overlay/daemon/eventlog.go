@@ -66,8 +66,8 @@ func (s *eventLog) after(n uint64) control.Happened {
 	return control.Happened{Run: s.run, Missed: missed, Last: s.log.Last(), Events: v}
 }
 
-// page returns the events with numbers greater than n for the dashboard's page. page leaves out
-// debug events.
+// page returns the events with numbers greater than n for the dashboard's page. The method page
+// leaves out debug events.
 func (s *eventLog) page(n uint64) (v []dashboard.Event) {
 	for _, e := range s.after(n).Events {
 		if e.Level > events.Debug {

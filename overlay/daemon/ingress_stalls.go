@@ -29,8 +29,8 @@ type stallDetector struct {
 	resumed atomic.Int64 // when the process last resumed; 0: it was never stopped
 }
 
-// note records that the process runs now. note returns the time when the process last resumed
-// after a stop longer than stoppedAfter, or 0.
+// note records that the process runs now. The method note returns the time when the process last
+// resumed after a stop longer than stoppedAfter, or 0.
 func (l *stallDetector) note(now mono.Time) mono.Time {
 	seen := mono.Time(l.seen.Load())
 	if seen != 0 && now.Sub(seen) > stoppedAfter {

@@ -22,7 +22,7 @@ const (
 	// useless.
 	pingWait = time.Second
 	// pingCall bounds the wait for a session if there is none. Two seconds allow three handshake
-	// attempts. pingWait and pingCall together are well below the time limit of a control
+	// attempts. Together pingWait and pingCall are well below the time limit of a control
 	// connection.
 	pingCall = 2 * time.Second
 	// pingEvery is the shortest time between two rounds of probes to one peer, for all requests
@@ -55,8 +55,8 @@ func (p *peer) awaitSession(ctx context.Context) error {
 	return errors.New("no session: the peer does not answer")
 }
 
-// measure sends a probe on every path, or on one path for each pair of addresses. measure
-// returns when all paths have answered, or after pingWait.
+// measure sends a probe on every path, or on one path for each pair of addresses. The method
+// measure returns when all paths have answered, or after pingWait.
 func (p *peer) measure(ctx context.Context, every bool) (v []srd.Measured) {
 	p.link.Do(func(now mono.Time, c *srd.Conn) {
 		if every {
@@ -78,8 +78,8 @@ func (p *peer) measure(ctx context.Context, every bool) (v []srd.Measured) {
 	return v
 }
 
-// onePerPair returns the slot of one path for each pair of addresses. onePerPair prefers an
-// active path.
+// onePerPair returns the slot of one path for each pair of addresses. The function onePerPair
+// prefers an active path.
 func onePerPair(paths []srd.PathInfo) map[uint16]bool {
 	type ends struct {
 		local  srd.Uplink

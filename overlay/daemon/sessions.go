@@ -33,7 +33,7 @@ type sessions struct {
 	calls   guestCalls
 }
 
-// newPeer creates the connection to a configured peer. newPeer sends no packet yet.
+// newPeer creates the connection to a configured peer. The method newPeer sends no packet yet.
 func (s *sessions) newPeer(all *config.Config, c *config.Peer, policy steer.Policy) *peer {
 	p := &peer{removed: &s.ingress.drops.removed, rejects: &s.ingress.rejects, flows: &s.ingress.flows}
 	p.out.pool, p.out.queue = s.device.tun.Pool(), queue.New(queue.Config{Budget: s.memory.Budget})

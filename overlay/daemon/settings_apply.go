@@ -19,10 +19,10 @@ import (
 // errEnded is the error of a change while the interface is being taken down.
 var errEnded = errors.New("the interface is being taken down")
 
-// apply makes the configuration want, without its expired peers, the running one. apply returns
-// the differences between the two configurations. Differences that cannot be applied live take
-// effect after a restart. If apply returns an error, the running configuration is unchanged. The
-// caller must hold mu.
+// apply makes the configuration want, without its expired peers, the running one. The method
+// apply returns the differences between the two configurations. Differences that cannot be
+// applied live take effect after a restart. If apply returns an error, the running configuration
+// is unchanged. The caller must hold mu.
 func (s *settings) apply(want *config.Config) ([]config.Change, error) {
 	if s.closed {
 		return nil, errEnded

@@ -105,9 +105,9 @@ func (s *settings) rereadAndRest(ctx context.Context, changed map[string]bool) (
 }
 
 // quietDir waits until recheck fires, or the directory changes. After a change, quietDir waits
-// until the directory is quiet for a moment, because tools seldom write all files at once.
-// quietDir adds the names of changed files to changed. quietDir returns true as ended if the
-// directory was removed, or if there were too many events.
+// until the directory is quiet for a moment, because tools seldom write all files at once. The
+// function quietDir adds the names of changed files to changed. The function quietDir returns
+// true as ended if the directory was removed, or if there were too many events.
 func quietDir(ctx context.Context, w *fsnotify.Watcher, dir string, changed map[string]bool, recheck <-chan time.Time) (ended bool, err error) {
 	var quiet <-chan time.Time
 	var latest time.Time // when to act at the latest
@@ -160,9 +160,9 @@ func (s *settings) withDropIns(c *config.Config, changed map[string]bool) (*conf
 	return all, faults, err
 }
 
-// rereadDropIns applies the current drop-in files. rereadDropIns keeps other changes made at run
-// time, and peers whose files are unchanged. rereadDropIns reports whether the directory could
-// be read.
+// rereadDropIns applies the current drop-in files. The method rereadDropIns keeps other changes
+// made at run time, and peers whose files are unchanged. The method rereadDropIns reports
+// whether the directory could be read.
 func (s *settings) rereadDropIns(changed map[string]bool) (read bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

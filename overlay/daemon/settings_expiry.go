@@ -106,8 +106,8 @@ func (s *settings) noteExpiry() {
 	}
 }
 
-// untilExpiry returns the time to wait before the next clock check. untilExpiry returns false as
-// some if no peer has an expiry time.
+// untilExpiry returns the time to wait before the next clock check. The method untilExpiry
+// returns false as some if no peer has an expiry time.
 func (s *settings) untilExpiry() (wait time.Duration, some bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -118,9 +118,9 @@ func (s *settings) untilExpiry() (wait time.Duration, some bool) {
 	return min(clockEvery, max(0, at.Sub(s.clock()))), true
 }
 
-// compareTimes removes peers that have expired. compareTimes also restores peers that are not
-// expired any more because the clock was set back. compareTimes reports a failure once, and the
-// caller must call it again later.
+// compareTimes removes peers that have expired. The method compareTimes also restores peers that
+// are not expired any more because the clock was set back. The method compareTimes reports a
+// failure once, and the caller must call it again later.
 func (s *settings) compareTimes() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -153,9 +153,9 @@ func (s *settings) keepTimes() error {
 }
 
 // returning returns the removed peers that are not expired any more, because the clock was set
-// back, or because their file contains a later time. returning takes these peers from the files,
-// so a peer that was deleted from the files is not restored. Expired peers that are in no file
-// are not restored either. The caller must hold mu.
+// back, or because their file contains a later time. The method returning takes these peers from
+// the files, so a peer that was deleted from the files is not restored. Expired peers that are
+// in no file are not restored either. The caller must hold mu.
 func (s *settings) returning() (back []config.Peer) {
 	now, left := s.clock(), expiredPeers{}
 	runs := keysOf(s.running.cfg())

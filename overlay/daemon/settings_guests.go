@@ -21,8 +21,8 @@ import (
 const refusedRoutes = 16
 
 // carry applies the configuration want, without the guests that conflict with other peers, or
-// whose routes the kernel refuses. carry returns the guests that were left out as out. If carry
-// returns an error, the running configuration is unchanged.
+// whose routes the kernel refuses. The method carry returns the guests that were left out as
+// out. If carry returns an error, the running configuration is unchanged.
 func (s *settings) carry(want *config.Config) (diff []config.Change, out []config.LeftOut, err error) {
 	want, out = config.WithoutClashes(want, s.around())
 	for range refusedRoutes {
@@ -59,7 +59,7 @@ func (s *settings) carry(want *config.Config) (diff []config.Change, out []confi
 }
 
 // spare leaves out guests after a route made the start fail: the guest in the error, or else all
-// guests. spare reports whether any guest was left out.
+// guests. The method spare reports whether any guest was left out.
 func (s *settings) spare(err error) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

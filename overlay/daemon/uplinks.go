@@ -40,8 +40,9 @@ func (ul *uplinks) payload(t srd.Tuple) int {
 }
 
 // sourcesFor returns the uplinks for packets to r: the configured ones of r's address family, or
-// the one that the routes select. sourcesFor leaves out addresses that this host does not have,
-// and the tunnel's own, because a path from there would lead through the tunnel itself.
+// the one that the routes select. The method sourcesFor leaves out addresses that this host does
+// not have, and the tunnel's own, because a path from there would lead through the tunnel
+// itself.
 func (ul *uplinks) sourcesFor(r netip.AddrPort) []srd.Uplink {
 	v, known := ul.host.sources[r.Addr()]
 	if !known {

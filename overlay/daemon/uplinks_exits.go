@@ -12,8 +12,8 @@ import (
 // requests get no reply.
 
 // exits sets the interfaces of paths.local through which the sockets send. The sockets then
-// assign received packets to an uplink by address and interface. exits reports whether the
-// addresses of paths.local have changed.
+// assign received packets to an uplink by address and interface. The method exits reports
+// whether the addresses of paths.local have changed.
 func (ul *uplinks) exits() (changed bool) {
 	var v []udp.Exit
 	every := ul.configured()

@@ -53,8 +53,8 @@ func (t *interfaces) load() {
 	t.own.Store(&own)
 }
 
-// inner reports whether a is an inner address, that is, an address of the tunnel's device. inner
-// is fast enough to be called for each packet.
+// inner reports whether a is an inner address, that is, an address of the tunnel's device. The
+// method inner is fast enough to be called for each packet.
 func (t *interfaces) inner(a netip.Addr) bool {
 	own := t.own.Load()
 	return own != nil && slices.Contains(*own, a.WithZone(""))

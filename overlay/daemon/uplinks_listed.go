@@ -49,15 +49,15 @@ func (l *listed) set(all [][]srd.Uplink) (changed bool) {
 	return true
 }
 
-// has reports whether packets may be sent and received at address a. has is fast enough to be
-// called for each packet.
+// has reports whether packets may be sent and received at address a. The method has is fast
+// enough to be called for each packet.
 func (l *listed) has(a netip.Addr) bool {
 	v := l.addrs.Load()
 	return v == nil || slices.Contains(*v, a.WithZone(""))
 }
 
-// bars reports whether packets to an address are dropped, because the address is not listed.
-// bars records such an address for a report.
+// bars reports whether packets to an address are dropped, because the address is not listed. The
+// method bars records such an address for a report.
 func (l *listed) bars(a netip.Addr) bool {
 	if l.has(a) {
 		return false

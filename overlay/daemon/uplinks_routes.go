@@ -47,8 +47,8 @@ func (ul *uplinks) routeOf(to netip.Addr, u srd.Uplink) int {
 }
 
 // noRouteBy returns the reason why packets through an interface do not reach remote, or "" if
-// they do. noRouteBy also returns "" if the interface or the address family is missing, because
-// other checks report this.
+// they do. The method noRouteBy also returns "" if the interface or the address family is
+// missing, because other checks report this.
 func (ul *uplinks) noRouteBy(name string, remote netip.Addr) string {
 	link, err := netlink.LinkByName(name)
 	if err != nil {

@@ -17,8 +17,8 @@ import (
 // that Go's runtime has opened, and a process that closes its own poller crashes.
 
 // inherited returns the descriptors passed to this process, by name, or nil if there are none.
-// inherited removes these variables from the environment. inherited closes unusable descriptors,
-// and returns the reason as an error.
+// The function inherited removes these variables from the environment. The function inherited
+// closes unusable descriptors, and returns the reason as an error.
 func inherited() (fds map[string][]int, err error) {
 	pid, _ := strconv.Atoi(os.Getenv(pidEnv))
 	asked, names := os.Getenv(countEnv), strings.Split(os.Getenv(namesEnv), ":")
@@ -74,7 +74,7 @@ func foreign(fd int) error {
 }
 
 // unfit returns the reason why a descriptor is not of the kind that its name requires, or "".
-// readState checks the content of a state later. The caller closes descriptors with unknown
+// The function readState checks the content of a state later. The caller closes descriptors with unknown
 // names.
 func unfit(name string, fd int) string {
 	switch name {

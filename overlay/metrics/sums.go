@@ -8,7 +8,7 @@ import (
 )
 
 // sums has the sum of each counter over all peers. The sum must not fall when a peer is removed,
-// because Prometheus would count everything again, as after a restart. sums therefore keeps the
+// because Prometheus would count everything again, as after a restart. So sums keeps the
 // last counters of each removed peer.
 type sums struct {
 	gone  map[string]uint64            // of removed peers

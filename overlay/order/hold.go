@@ -56,9 +56,9 @@ func (g *Reassembler) Advance(now mono.Time) {
 	g.account()
 }
 
-// skip makes the frame with number to the next frame of flow fl, and continues from there. skip
-// delivers complete frames before that number, and gives up the others. skip returns the number
-// of skipped gaps.
+// skip makes the frame with number to the next frame of flow fl, and continues from there. The
+// method skip delivers complete frames before that number, and gives up the others. The method
+// skip returns the number of skipped gaps.
 func (g *Reassembler) skip(now mono.Time, fl *flow, to uint32) (gaps uint64) {
 	inGap := false
 	for fl.next != to {
@@ -107,9 +107,9 @@ func (g *Reassembler) pass(now mono.Time, p *partial) {
 	g.release(p)
 }
 
-// relieve frees memory while more is held than allowed. relieve first gives up the oldest gap
-// for which frames wait, which loses no data. relieve then drops late frames, and then
-// incomplete ones, oldest first.
+// relieve frees memory while more is held than allowed. The method relieve first gives up the
+// oldest gap for which frames wait, which loses no data. The method relieve then drops late
+// frames, and then incomplete ones, oldest first.
 func (g *Reassembler) relieve(now mono.Time) {
 	most := g.share()
 	n := &g.stats.Overflow

@@ -186,9 +186,9 @@ func (in *Info) parse6(b []byte) Reason {
 	return in.walkExtensions(b)
 }
 
-// walkExtensions advances HeaderLen and Proto past the extension headers. walkExtensions stops
-// at a fragment header, because all fragments must have the same flow key, but only the first
-// has the further headers.
+// walkExtensions advances HeaderLen and Proto past the extension headers. The method
+// walkExtensions stops at a fragment header, because all fragments must have the same flow key,
+// but only the first has the further headers.
 func (in *Info) walkExtensions(b []byte) Reason {
 	for n := 0; isExtension(in.Proto); n++ {
 		if n == maxExtensions {

@@ -118,7 +118,7 @@ func DropLastSegment(f *frame.Frame) bool {
 }
 
 // setLength writes the length of the packet into the IP and UDP headers, and updates the
-// pseudo-header sum. setLength does not update the IPv4 header checksum.
+// pseudo-header sum. The function setLength does not update the IPv4 header checksum.
 func setLength(b []byte, in *Info, length int) {
 	in.setTotal(b, length)
 	if in.Proto == ProtoUDP {

@@ -35,9 +35,9 @@ const (
 )
 
 // findInner finds the inner packet in the tunnel packet b, whose outer headers in describes, and
-// describes the inner packet in out. findInner also returns the tunnel's identifier. For other
-// packets, and for unknown tunnels, findInner returns false. The inner packet may end before the
-// end of b, because a short Ethernet frame is padded.
+// describes the inner packet in out. The function findInner also returns the tunnel's
+// identifier. For other packets, and for unknown tunnels, findInner returns false. The inner
+// packet may end before the end of b, because a short Ethernet frame is padded.
 func findInner(b []byte, in, out *Info) (id uint32, ok bool) {
 	if in.Fragment {
 		return 0, false

@@ -34,8 +34,8 @@ type Tunnel struct {
 	Inner Info
 }
 
-// parse describes the inner packet, which begins at offset at in b. parse checks the facts
-// against the headers, except for the limits on segment size and count.
+// parse describes the inner packet, which begins at offset at in b. The method parse checks the
+// facts against the headers, except for the limits on segment size and count.
 func (t *Tunnel) parse(b []byte, in *Info, facts *frame.Facts, at int) Reason {
 	begin := in.HeaderLen + udpHeaderLen
 	switch {

@@ -235,8 +235,9 @@ func (q *Queue) Rest() {
 	}
 }
 
-// dropFattest drops the first frame of the flow with the most bytes. dropFattest compares all
-// active flows, at most maxFlows and usually a few, and only when the limit is exceeded.
+// dropFattest drops the first frame of the flow with the most bytes. The method dropFattest
+// compares all active flows, at most maxFlows and usually a few, and only when the limit is
+// exceeded.
 func (q *Queue) dropFattest() {
 	fattest := &q.table.flows[0]
 	for slot := range q.table.flows {

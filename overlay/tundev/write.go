@@ -83,7 +83,8 @@ func (d *Device) putTunnelled(f *frame.Frame, in *packet.Info, joined bool) erro
 	return nil
 }
 
-// send writes a frame with its virtio header. send first copies a frame without headroom.
+// send writes a frame with its virtio header. The method send first copies a frame without
+// headroom.
 func (d *Device) send(f *frame.Frame, in *packet.Info, header packet.VnetHeader) error {
 	b := withHeader(f, d.header)
 	if b == nil {

@@ -29,8 +29,8 @@ func openDirectory(path string) (directory, error) {
 
 func (d directory) close() { unix.Close(d.fd) }
 
-// open opens a regular file with one link. open does not block on a pipe without a second end,
-// or on a lease.
+// open opens a regular file with one link. The method open does not block on a pipe without a
+// second end, or on a lease.
 func (d directory) open(path string, flags int, mode fs.FileMode) (*os.File, error) {
 	flags |= unix.O_NOFOLLOW | unix.O_NONBLOCK | unix.O_NOCTTY | unix.O_CLOEXEC
 	fd, err := unix.Openat(d.fd, filepath.Base(path), flags, uint32(mode.Perm()))

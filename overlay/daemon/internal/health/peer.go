@@ -241,8 +241,8 @@ func overlap[T comparable](a, b []T) bool {
 // A single sample proves nothing in a network that loses packets.
 const fallingLooks = 2
 
-// losses reports the number of paths that are down, and the time when all paths work again.
-// losses reports a higher number only if it grew by an eighth of all paths.
+// losses reports the number of paths that are down, and the time when all paths work again. The
+// method losses reports a higher number only if it grew by an eighth of all paths.
 func (w *Peer) losses(gone map[srd.Uplink]bool) {
 	var t tally
 	others := 0 // paths of uplinks that are down
@@ -316,8 +316,8 @@ func (w *Peer) sizes(now mono.Time, s *Sample) {
 	}
 }
 
-// mtuChange reports the largest packet after its size has not changed for mtuStands. mtuChange
-// reports the first size only if this host's devices allow larger packets.
+// mtuChange reports the largest packet after its size has not changed for mtuStands. The method
+// mtuChange reports the first size only if this host's devices allow larger packets.
 func (w *Peer) mtuChange(now mono.Time, s *Sample) {
 	most := max(s.Most, w.seen.Most)
 	s.Most = most
