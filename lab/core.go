@@ -8,9 +8,9 @@ import (
 )
 
 // This file selects the implementation of the transport that experiments use. The file lists the
-// types and functions that depend on this implementation. Other types, such as srd.Message and
-// srd.Tuple, are used directly. A file with the build tag newcore can define the
-// same names for a second core:
+// types and functions that depend on this implementation. Types such as srd.Message and srd.Tuple
+// do not depend on it, and are used directly. A file with the build tag newcore can define the same
+// names for a second core:
 //
 //	make acceptance TAGS=newcore
 type (

@@ -87,8 +87,8 @@ func (x *Fault) cut(n *Network) error {
 // deathOrder returns the cables above leaves in the order in which a fault plan fails them. In the
 // paper's artifact, the first cable to fail is the one that the next packet takes. In this
 // simulation, the first flow that leaves its leaf is sprayed over all cables of that leaf. The
-// first cable to fail is therefore a random cable of that leaf, and the order of the others is
-// random too.
+// first cable to fail is therefore a random cable of that leaf, and the other cables follow in
+// random order.
 func (n *Network) deathOrder(flows []*Flow, rng *rand.Rand) []int {
 	order := rng.Perm(len(n.Cables[1]))
 	each := n.Topology.Tiers[0].Down

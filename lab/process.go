@@ -22,8 +22,8 @@ const (
 	nicRoom = 32 << 20
 	// lineShare is the share of its time that a process works when its link is fully used. A
 	// process that cannot fill its link would make every experiment measure only the processor. A
-	// real host with such a fast link would use more threads. Therefore the model divides the cost
-	// of each packet by the number of threads that would be needed.
+	// real host with such a fast link would use several threads. Therefore the model divides the
+	// cost of each packet by the number of threads that would be needed.
 	lineShare = 0.5
 	// socketEach is the kernel's overhead for a packet in a socket, in bytes beside the payload.
 	socketEach = 512

@@ -40,8 +40,8 @@ type FlowResult struct {
 	Size  int64   `json:"size"`
 	Group string  `json:"group,omitempty"`
 	Start float64 `json:"start_us"`
-	// FCT is the flow completion time, from the start to the last byte at the receiver. It is 0 if
-	// the flow did not complete.
+	// FCT is the flow completion time, from the start to the last byte at the receiver. An FCT of 0
+	// means that the flow did not complete.
 	FCT float64 `json:"fct_us"`
 	// Ideal is the shortest possible completion time on the busier of the flow's two host links.
 	// The ideal assumes that only this flow, and the flows with the same start time, use the link.

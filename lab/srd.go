@@ -189,7 +189,7 @@ func (t *SRD) connect(a, b *srdHost) (*srdEnd, error) {
 //
 // The interval between connections also keeps their path challenges apart. If two connections
 // opened in step, each challenge of one would meet a challenge of the other on a common link. The
-// queueing delay of such a challenge would count as part of the path's base RTT.
+// queueing delay of a challenge on a shared link would count as part of the path's base RTT.
 func (t *SRD) turn(a, b *srdHost) time.Duration {
 	if t.cfg.AtOnce {
 		return 0
@@ -204,8 +204,8 @@ const (
 	// connectEvery is about twice the time to send the probes of 32 paths at 10 Gbit/s.
 	connectEvery = 500 * time.Microsecond
 	// connectPath is the interval between the first challenges of a connection's paths (openEvery
-	// of package srd), and connectRest is the time for the handshake and for the size probes of the
-	// last path.
+	// of package srd). A connection also gets the time connectRest for its handshake and its last
+	// size probes.
 	connectPath = 300 * time.Microsecond
 	connectRest = time.Millisecond
 )

@@ -35,10 +35,9 @@ type Point struct {
 
 // Ratio compares completion times with those of TCP on the same network with the same seed, as the
 // median over all seeds. Mean is the ratio of the mean times of a run, and Max is the ratio of the
-// longest flows. The longest flow over all seeds would depend on chance, such as a host's pause of
-// a millisecond or a TCP timeout of 200 ms. Cliff is the mean time in round trips, divided by the
-// mean time at the previous point of the series. A Cliff of zero means that there is no previous
-// point.
+// longest flows. The longest flow over all seeds would depend on chance, such as one TCP timeout of
+// 200 ms. Cliff is the mean time in round trips, divided by the mean time at the previous point of
+// the series. A Cliff of zero means that there is no previous point.
 type Ratio struct{ Mean, Max, Cliff float64 }
 
 // ordinary returns a point that differs in one property from the base, a small fabric of 100

@@ -15,15 +15,15 @@ type TCPConfig struct {
 	Subflows int
 }
 
-// tcpHeaders is the size in bytes of the headers of IPv4 and TCP with the timestamp option, and
-// mptcpHeaders is the size of MPTCP's data sequence option.
+// tcpHeaders is the size in bytes of the IPv4 and TCP headers with the timestamp option. The
+// constant mptcpHeaders is the size of MPTCP's data sequence option.
 const (
 	tcpHeaders   = 52
 	mptcpHeaders = 20
 )
 
-// ackBytes is the approximate size in bytes of an acknowledgement with its framing. This size
-// determines the RTT that a connection gets in place of a handshake's measurement.
+// ackBytes is the approximate size in bytes of an acknowledgement with its framing. The size
+// ackBytes determines the RTT that a connection gets in place of a handshake's measurement.
 const ackBytes = 100
 
 // TCP is a transport made of connections of the model in lab/tcp. Each flow has a connection with

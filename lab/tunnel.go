@@ -24,10 +24,10 @@ type Tunnel struct {
 	conns []*tcp.Conn
 }
 
-// innerLess is the number of bytes by which the inner MTU is smaller than the network's MTU, so
-// that an inner packet fits into one message. A real tunnel may use one MTU for both, because
-// cutting a super-frame leaves only one small remainder. In this model each packet of that size
-// would leave a remainder, because there are no super-frames.
+// innerLess is the difference in bytes between the network's MTU and the inner MTU. An inner packet
+// then fits into one message. A real tunnel may use one MTU for both, because cutting a super-frame
+// leaves only one small remainder. In this model a larger inner packet would leave a remainder,
+// because there are no super-frames.
 const innerLess = 100
 
 // innerWindow bounds the bytes in flight of an inner connection. The value is Linux's default

@@ -8,7 +8,7 @@ import (
 	"github.com/srdtun/srdtun/sim/net"
 )
 
-// UplinkPlan describes one of several paths between two hosts, the same in both directions.
+// UplinkPlan describes one of several paths between two hosts.
 type UplinkPlan struct {
 	Mbit   float64  `toml:"mbit"`   // Mbit/s, with Ethernet's framing
 	Delay  Duration `toml:"delay"`  // one way
@@ -19,10 +19,10 @@ type UplinkPlan struct {
 	Reorder float64  `toml:"reorder"`
 	Held    Duration `toml:"held"`
 	// Police is the rate of a policer for IP packets, in Mbit/s. The policer drops packets above
-	// this rate, except for a burst of Credit bytes.
+	// the rate Police, except for a burst of Credit bytes.
 	Police float64 `toml:"police"`
 	Credit int     `toml:"credit"`
-	// Back is the rate in the other direction in Mbit/s, if it differs.
+	// Back is the rate from host 1 to host 0 in Mbit/s, if it differs.
 	Back float64 `toml:"back"`
 	// Queue is the queue size of this path in bytes, in each direction, or 0 for the network's
 	// value.

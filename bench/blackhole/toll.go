@@ -74,8 +74,8 @@ func tolls(n *tunnel.Node) (t toll, err error) {
 	return t, nil
 }
 
-// counter reads one counter of /proc/net/snmp. In this file each protocol has a line of names and a
-// line of values.
+// counter reads one counter of /proc/net/snmp. In /proc/net/snmp each protocol has a line of names
+// and a line of values.
 func counter(text, protocol, name string) (int, error) {
 	var names []string
 	for _, line := range strings.Split(text, "\n") {

@@ -69,7 +69,8 @@ func (o options) measure(f *fabric.Fabric, from *tunnel.Node, fl *flows) (t tria
 		return t, err
 	}
 	// Loading the rules of a failure takes some milliseconds, and the spine fails at some point in
-	// that time. A stall therefore counts from the last sample before the rules were loaded.
+	// that time. The length of a stall counts from the last sample before the rules of the failure
+	// were loaded.
 	died := fl.mark()
 	t.died = time.Now()
 	if err := o.hurt(f, t.Spine); err != nil {

@@ -32,8 +32,8 @@ const (
 // days.
 const mostTime = 10 * time.Minute
 
-// Serve answers load requests until the listener is closed. A failing connection ends without
-// ending the others.
+// Serve answers load requests until the listener is closed. A connection that fails does not end
+// other connections.
 func Serve(l net.Listener) error {
 	for {
 		c, err := l.Accept()

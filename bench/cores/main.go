@@ -1,5 +1,5 @@
 // Package cores measures how many processors the daemon can use for one peer. The package reports
-// the rate for one to many workers at each end, the cost of a train, and the time that threads wait
+// the rate for different numbers of workers, the cost of a train, and the time that threads wait
 // for locks. Only one thread at a time processes a peer's state, and only one writes a flow's
 // frames to the device.
 //

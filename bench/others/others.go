@@ -33,7 +33,7 @@ type Reading struct {
 }
 
 // Now reads the processor time of all processes, except this one and its descendants. The time of
-// an ended child is added to its parent. Therefore the difference of two readings is right even if
+// an ended child is added to its parent. The difference of two readings is therefore right even if
 // processes started or ended.
 func Now() (Reading, error) {
 	all, err := processes("/proc")

@@ -80,8 +80,8 @@ func shape(n *fabric.Namespace, dev string, mbit float64, queue int) error {
 	return at(n, fmt.Sprintf("tc qdisc replace dev %s root tbf rate %.0fkbit burst 32k limit %d", dev, mbit*1e3, queue))
 }
 
-// secondUplink adds a second cable between host A and its leaf, so that the two cables carry 60 and
-// 40 Mbit/s with 50 ms of queue.
+// secondUplink adds a second cable between host A and its leaf. The two cables then carry 60 and 40
+// Mbit/s, with 50 ms of queue.
 func secondUplink(f *fabric.Fabric) error {
 	a := f.A(1).Namespace
 	if err := at(a,

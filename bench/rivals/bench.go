@@ -35,8 +35,8 @@ type value struct {
 const idleTime = time.Second
 
 // visit sets up one tunnel or transport, measures its rows and removes it again. A failure is
-// recorded and printed, and the run continues. A failing tunnel therefore does not lose the values
-// of other tunnels.
+// recorded and printed, and the run continues. A tunnel that fails therefore does not lose the
+// measured values of other tunnels.
 func (b *bench) visit(v visit) (err error) {
 	failed := func(row string, err error) error {
 		b.screen.failed(v, row, err)

@@ -26,7 +26,7 @@ type trial struct {
 const mostLoss = 0.001
 
 // reachedShare is the least share of the intended rate that a sender must reach. If a sender stays
-// below this share, the sender itself is the bottleneck. If the sender is the bottleneck, the
+// below reachedShare, the sender itself is the bottleneck. If the sender is the bottleneck, the
 // reached rate is the result and no higher rate is tried.
 const reachedShare = 0.95
 

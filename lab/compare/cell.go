@@ -82,7 +82,7 @@ type Cell struct {
 	Scale    Scale
 }
 
-// These constants are the same for all cells.
+// All cells of the comparison use these constants.
 const (
 	// portQueue is the capacity of a switch port's queue in bytes, which is 800 us at 10 Gbit/s. At
 	// the time of CONGA's paper, switches shared 10 to 20 MB of buffer among all ports.

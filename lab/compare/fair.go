@@ -11,9 +11,9 @@ import (
 // fairKind is the name of a theoretical reference that the tables list like a system. In the
 // reference, flows always share the servers' links, and the capacity between the leaves, max-min
 // fairly (Bertsekas and Gallager, Data Networks, section 6.5.2). The reference has no round trips,
-// headers, losses or collisions. A system with a lower mean than the reference is not fair: of two
-// equal flows on a link, it serves one before the other. The reference is left out when the best
-// system is chosen.
+// headers, losses or collisions. A system with a lower mean than the reference is not fair: it
+// serves one of two equal flows before the other. The reference is left out when the best system is
+// chosen.
 const fairKind = "fair"
 
 // fairFlow is one flow of the theoretical reference. All times of a fairFlow are in microseconds.

@@ -15,7 +15,7 @@ type Overall struct {
 	Systems []string
 	Columns []Column
 	// Ratios has one row for each system. A ratio is the mean completion time divided by the best
-	// system's, as the geometric mean over all loads. It is 0 if not measured.
+	// system's, as the geometric mean over all loads. A ratio of 0 was not measured.
 	Ratios [][]float64
 }
 

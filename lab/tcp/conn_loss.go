@@ -7,7 +7,7 @@ import (
 )
 
 // maxBackoff bounds the exponent of the timeout's backoff. The timeout reaches Config.MaxRTO long
-// before this bound.
+// before its exponent reaches maxBackoff.
 const maxBackoff = 16
 
 // prr implements proportional rate reduction (RFC 9937): in fast recovery the window follows

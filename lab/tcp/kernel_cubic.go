@@ -17,11 +17,12 @@ const (
 	// that window, section 4.3 specifies a rate of 1.
 	kernelAlpha = 8.0 / 15
 	// kernelLeast is the smallest number of acknowledged segments per additional segment of window.
-	// The value 2 lets the window grow by at most half in a round trip (section 4.4).
+	// With this value of kernelLeast the window grows by at most half in a round trip (RFC 9438,
+	// section 4.4).
 	kernelLeast = 2
 	// kernelSearch is the largest number of segments per additional segment before a loss has shown
-	// a maximum. If the window has reached the curve, this number is kernelPlateau times the
-	// window.
+	// a maximum. If the window has reached the curve, the number of segments is kernelPlateau times
+	// the window.
 	kernelSearch  = 20
 	kernelPlateau = 100
 	// kernelEvery is how long a growth rate stays valid while the window stays the same.

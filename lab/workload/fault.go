@@ -16,10 +16,9 @@ type Faults struct {
 	Stop time.Duration
 }
 
-// Faulty describes the faults of one kind of device, as in the artifact's failuregenerator.cpp.
-// Each fault begins at Start, and affects one more device each Period, up to the share Most of all
-// devices, but at least one device. The next device to fail is the one that the next packet
-// reaches.
+// Faulty describes the faults of one kind of device, as in the artifact's failuregenerator.cpp. A
+// fault begins at Start, and affects one more device each Period, up to the share Most of all
+// devices. The next device to fail is the one that the next packet reaches.
 type Faulty struct {
 	// With Fail or WorstCase, a device forwards no packets for the time For. A failing cable fails
 	// in one direction only.

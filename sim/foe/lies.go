@@ -49,8 +49,8 @@ var Acts = [...]Act{
 const (
 	mostChallenges = 65 // in a packet of 1,200 bytes
 	scattered      = 40 // packets
-	// trapFresh is the time for which an unacknowledged packet is certainly in flight. During this
-	// time the sender stores the packet numbers that it skipped after this packet.
+	// trapFresh is the time for which an unacknowledged packet is certainly in flight. While this
+	// packet is in flight, the sender stores the packet numbers that it skipped after this packet.
 	trapFresh = 20 * time.Millisecond
 	wilds     = 30 // messages
 )
@@ -118,8 +118,8 @@ func (v *end) challenges(s *liar.Session, from netip.AddrPort) {
 	}
 }
 
-// asks sends one path challenge from an address that sends no other packet. Therefore the host may
-// send almost nothing to this address.
+// asks sends one path challenge from an address that sends no other packet. The host may therefore
+// send almost nothing to the source of that challenge.
 func (v *end) asks(s *liar.Session) {
 	a := netip.AddrFrom4([4]byte{198, 18, byte(1 + v.l.rng.IntN(200)), byte(v.l.rng.IntN(256))})
 	v.asked++

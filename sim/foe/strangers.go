@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Strangers describes the attacks of strangers and observers in a run. The zero value describes a
-// run without such attacks.
+// Strangers describes the attacks of strangers and observers in a run. The zero value of Strangers
+// describes a run without attacks.
 type Strangers struct {
 	Mute, Mail, Ports int
 

@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	// capturesKept bounds the number of packets that a tap stores, and callsKept the number of
-	// stored handshake packets, which may belong to former processes and keys.
+	// capturesKept bounds the number of packets that a tap stores. The separate bound callsKept is
+	// for handshake packets, which may belong to former processes and keys.
 	capturesKept = 128
 	callsKept    = 64
 	// callShare is the chance that the tap replays a handshake packet rather than another packet.

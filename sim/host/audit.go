@@ -113,7 +113,8 @@ func (a *Audit) Sealed(host int, b []byte, c *Config) {
 }
 
 // These constants are the age and the number of packets at which a host replaces its keys
-// (docs/design.md). Sealed allows one and a half times this age, and twice this number of packets.
+// (docs/design.md). Sealed allows one and a half times the age, and twice the number of packets, at
+// which keys are replaced.
 const (
 	keyLife    = 120 * time.Second
 	keyPackets = 1 << 27

@@ -12,8 +12,8 @@ import (
 // Each connection reports the time of its next wake-up. If a connection has work before its wake-up
 // time, without a new packet or new data, then the reported time was too late. Work that is due
 // before the wake-up time would wait for the next event, which on a quiet network never comes. To
-// find such faults, some seeds also wake programs at random times. At a random wake-up no
-// connection may have work.
+// detect wake-up times that are too late, some seeds also wake programs at random times. At a
+// random wake-up no connection may have work.
 //
 // Work means repairs, tail probes, detection of a failed path, handshakes without a session, and
 // new messages that the pacer did not delay. Some actions of a connection happen at a wake-up but

@@ -48,7 +48,7 @@ type Config struct {
 	QueueBytes int    // room of a tunnel's queue; 0: queue.DefaultLimitBytes
 	Policy     string // of all its connections; "" is spray
 	// With Tells set, applications report to the connection whether they have data to send, as the
-	// daemon does. Without such reports, a connection never detects that it is idle.
+	// daemon does. Without reports by the application, a connection never detects that it is idle.
 	Tells bool
 	// With Unordered set, a tunnel does not restore the order of every other flow.
 	Unordered bool

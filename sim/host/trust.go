@@ -8,8 +8,8 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// amplification is the anti-amplification limit: the factor by which bytes sent to an unproven
-// address may exceed the bytes received from it (RFC 9000, section 8).
+// amplification is the anti-amplification limit for bytes sent to an unproven address, as a
+// multiple of the bytes received from it (RFC 9000, section 8).
 const amplification = 3
 
 // trust checks that a host sends packets only to addresses that it may use. A host may use a peer's

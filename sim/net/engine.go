@@ -168,7 +168,7 @@ func hashString(s string) uint64 {
 }
 
 // ways is the number of children of each element in the heap. A heap with four children has half as
-// many levels as a binary heap, and the children of an element share a few cache lines.
+// many levels as a binary heap, and needs fewer cache lines.
 const ways = 4
 
 // The functions up, pop and down maintain the heap property of the queue. These functions move a

@@ -35,7 +35,7 @@ type Packet struct {
 	Meta     any    // a model's data in place of a payload
 	Size     int    // bytes of the IP packet
 	// Load is one more than the metric of the busiest link so far among links with Quality.Tell. A
-	// Load of 0 means that there was no such link.
+	// Load of 0 means that there was no link with Quality.Tell.
 	Load uint8
 
 	flow uint64  // hash of the five-tuple; 0: not computed yet

@@ -16,8 +16,8 @@ type FabricSpec struct {
 	Hosts  []host.Config // Addrs is filled in
 	Spines int
 	// With Rails set, each host has one address per spine, like a host with several uplinks.
-	// Packets to such an address pass only the spine of that address. Without Rails each host has
-	// one address and ECMP chooses the spine.
+	// Packets to the address of a spine pass only that spine. Without Rails each host has one
+	// address and ECMP chooses the spine.
 	Rails bool
 	// Cables[host][spine] holds the qualities of the cable to the spine and back.
 	Cables  [][][2]net.Quality

@@ -7,11 +7,11 @@ import (
 	"github.com/srdtun/srdtun/srd"
 )
 
-// kindFiltered is a network without faults that drops only handshake packets. A firewall or an
-// attacker on every path may filter packets in this way. First the whole network fails briefly, so
-// that the hosts get no acknowledgements and initiate handshakes. After this brief failure the
-// existing session works all the time. Therefore no message may be given up, however many handshake
-// attempts fail.
+// kindFiltered is a network without faults that drops only handshake packets. A firewall, or an
+// attacker on every path, may filter handshake packets in this way. First the whole network fails
+// briefly, so that the hosts get no acknowledgements and initiate handshakes. After this brief
+// failure the existing session works all the time. No message may therefore be given up, however
+// many handshake attempts fail.
 const kindFiltered = "filtered"
 
 const (

@@ -55,9 +55,9 @@ type burst struct {
 }
 
 // In one of tellSeeds seeds, those with the remainder tellSeed, applications report to the
-// connection whether they have data to send. Only with such reports does a connection act as when
-// idle: for example, it reinjects late messages. The applications of races do not report whether
-// they have data to send.
+// connection whether they have data to send. Only with the application's reports does a connection
+// act as when idle: for example, it reinjects late messages. The applications of races do not
+// report whether they have data to send.
 const tellSeeds, tellSeed = 2, 1
 
 // In one of earlySeeds seeds, those with the remainder earlySeed, programs are also woken before
@@ -225,8 +225,8 @@ func (p *plan) drawLimits() {
 }
 
 // shortestLife is the shortest key lifetime that srd allows, and leastRoom is enough memory, in
-// bytes, for a few of the largest frames. leastPackets allows more packets per key than the
-// challenges on all paths, which take some hundred packets.
+// bytes, for a few of the largest frames. The value leastPackets lets keys outlive the challenges
+// on all paths, which take some hundred packets.
 const (
 	leastPackets  = 500
 	longestJitter = 20 * time.Millisecond

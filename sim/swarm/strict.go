@@ -25,7 +25,7 @@ const (
 	strictQueue = 8 << 20 // bytes: nothing is dropped for want of room
 	strictLoss  = 0.01
 	// The transport gives a payload up after 150 ms. With round trips above lossyRTT, several
-	// failed repairs in a row might exceed that time.
+	// failed repairs in a row might take longer than 150 ms.
 	lossyRTT    = 30 * time.Millisecond
 	rerouteRTT  = 6 * time.Millisecond
 	strictPorts = 16 // they reach both of two spines
@@ -200,8 +200,8 @@ const (
 	copyEach    = 32
 )
 
-// spares reports whether host h has no reason to retransmit messages. A host has no such reason if
-// no packet is lost, and if no flow that stays on its path builds a queue.
+// spares reports whether host h has no reason to retransmit messages. Without lost packets, and
+// without flows that build a queue on a fixed path, nothing needs to be retransmitted.
 func (p *plan) spares(h *host.Host) bool {
 	return h.Policy == "" && (p.kind == kindClean || p.kind == kindFlood)
 }

@@ -15,9 +15,9 @@ import (
 // These constants are the requirements after all faults are healed.
 const (
 	// grace is the time after the last fault within which all connections must work again. The
-	// value of grace is twice the sum of one handshake interval (5 s and a quarter of jitter) and
-	// two rounds of probes, one second each. The lifetime of keys, 180 s, is not included, because
-	// hosts detect silence earlier.
+	// value of grace allows twice for one handshake interval (5 s and a quarter of jitter) and two
+	// probe rounds of a second. The lifetime of keys, 180 s, is not included, because hosts detect
+	// silence earlier.
 	grace = 16 * time.Second
 	// bound is the time within which messages sent after the grace period must arrive.
 	bound = 8 * time.Second
@@ -28,9 +28,9 @@ const (
 	// At most trickleMost of the trickled messages may be in flight, because more messages would
 	// form a burst later.
 	trickleMost = 10
-	// In each direction lastRounds rounds of lastEach messages must arrive. roundEvery is the
-	// interval between two rounds of last messages. On the slowest links, queueing must not take
-	// longer than the time for which a message is repaired.
+	// In each direction lastRounds rounds of lastEach messages must arrive. The interval between
+	// two rounds is roundEvery. On the slowest links, queueing must not take longer than the time
+	// for which a message is repaired.
 	lastRounds   = 6
 	lastEach     = 10
 	roundEvery   = 250 * time.Millisecond
@@ -297,7 +297,7 @@ func (s *swarm) restored() bool {
 	return true
 }
 
-// unrestored fails the run for each path that is still down after the healing. Such a path has had
+// unrestored fails the run for each path that is still down after the healing. Each path has had
 // more time than any interval between probes, which continue for 10 s after the last message.
 func (s *swarm) unrestored() {
 	for _, p := range s.Peers() {
