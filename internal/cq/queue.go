@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// Queue is a queue without a bound of its own, because the requests of its entries are bounded.
-// A Queue is safe for concurrent use.
+// Queue is a queue of completions without a bound of its own, because the number of requests
+// bounds it. A Queue is safe for concurrent use.
 type Queue[T any] struct {
 	event chan struct{}
 	done  chan struct{} // closed by Close

@@ -40,18 +40,18 @@ const (
 )
 
 var (
-	// runs match keys without gaps and parts of such keys, in both alphabets of base64, with
-	// directories in front.
+	// runs matches keys, and parts of keys, in one piece and in both alphabets of base64.
+	// Directories in front of a key belong to the match.
 	runs = regexp.MustCompile(`[A-Za-z0-9+/_-]{22,}={0,2}`)
-	// parts match the words of a path or a name.
+	// parts matches the words of a path or a name.
 	parts = regexp.MustCompile(`[^/_-]+`)
-	// words match runs of base64 characters.
+	// words matches runs of base64 characters.
 	words = regexp.MustCompile(`[A-Za-z0-9+/=]+`)
-	// gaps match the separators of groups. A copied text may have any separator, such as a space
-	// of no width. A message may have the separator's escape.
+	// gaps matches the separators of groups. A copied text may have any separator, such as a
+	// space of no width. A message may contain a separator in escaped form.
 	gaps = regexp.MustCompile(`^[^A-Za-z0-9+/=\n]{1,2}$`)
-	// rests match a hidden part of base64url, and the rest that is long enough for a piece of a
-	// key.
+	// rests matches a hidden part of a key in base64url, with neighbours that are long enough to
+	// be pieces of the key.
 	rests = regexp.MustCompile(`(?:[A-Za-z0-9_-]{15,}[-_])?\(hidden\)(?:[-_][A-Za-z0-9_-]{15,}=*)?`)
 	// wordLike matches words, abbreviations and numbers, also several of them joined.
 	wordLike = regexp.MustCompile(`^(?:[A-Z]?[a-z]*|(?:[A-Z]?[a-z]+|[A-Z]{2,}s?)+|[A-Z]*)[0-9]*$`)
@@ -110,9 +110,9 @@ func isWord(text string) bool {
 }
 
 var (
-	// tokens match numbers and words.
+	// tokens matches numbers and words.
 	tokens = regexp.MustCompile(`[A-Za-z0-9]+`)
-	// commas match the separators of bytes in decimal, also with quotes and signs.
+	// commas matches the separators of bytes in decimal, also with quotes and signs.
 	commas = regexp.MustCompile(`^[^A-Za-z0-9\n]{1,8}$`)
 	blanks = strings.NewReplacer(" ", "", "\t", "", "-", "")
 )
@@ -182,7 +182,8 @@ func hidePart(run string) string {
 }
 
 // hideRow hides the row from the first to the last random-looking word of a run, if isKey
-// accepts the row. The argument drawn of isKey is the number of characters in these words.
+// accepts the row. The argument drawn of isKey is the number of characters in random-looking
+// words.
 func hideRow(run string, isKey func(row string, drawn int) bool) string {
 	all := parts.FindAllStringIndex(run, -1)
 	size := func(i int) int { return all[i][1] - all[i][0] }
@@ -200,8 +201,8 @@ func hideRow(run string, isKey func(row string, drawn int) bool) string {
 
 // mixed reports whether small letters, capitals and other characters follow each other as in a
 // random text. In a random text the class changes after three of five characters on average. In
-// a name of several words the class changes twice a word. At least tenths tenths of the
-// characters must change the class, and some characters must not be letters.
+// a name of several words the class changes twice a word. mixed requires a change after at least
+// tenths/10 of the characters, and some characters that are no letters.
 func mixed(text string, tenths int) bool {
 	changes, small, large, other := 0, 0, 0, 0
 	var last int
@@ -223,7 +224,7 @@ func mixed(text string, tenths int) bool {
 	return small >= 3 && large >= 3 && other > 0 && 10*changes >= tenths*len(text)
 }
 
-// group is a word that may be one group of a key.
+// group is a word that may be one group of a key typed in groups.
 type group struct {
 	start, end int
 	drawn      bool // no person would write it
@@ -283,10 +284,10 @@ func chain(text string, all []group) int {
 	return len(all)
 }
 
-// joins reports whether next may be the group behind g. By chance, some random groups look like
-// words. So a group of the same length need not look random, and neither need a group longer
-// than usual words. Unequal groups with - or _ between them may be one word of base64url.
-// hideRun handles such a word as a whole.
+// joins reports whether next may be the key's next group after g. By chance, some random groups
+// look like words. So a group need not look random if it has the same length as g, or if both
+// are longer than usual words. Unequal groups with - or _ between them may be one word of
+// base64url. hideRun handles such a word as a whole.
 func (g group) joins(next group, gap string) bool {
 	switch {
 	case g.len() >= longRun || next.len() >= longRun:

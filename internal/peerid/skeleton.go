@@ -34,7 +34,7 @@ func Look(name string) string {
 // punctuation has the characters that a reader overlooks.
 const punctuation = " \t\u00a0-_.@,:;'\"`~!/\\()[]{}+*#=\u2010\u2011\u2012\u2013\u2014\u2212\u00b7\u2019"
 
-// pairs are two letters that look like one letter.
+// pairs has the pairs of letters that look like one letter.
 var pairs = strings.NewReplacer("rn", "m", "vv", "w")
 
 // alike maps a small letter or digit to the letter that it looks like.

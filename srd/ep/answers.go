@@ -6,9 +6,8 @@ import (
 	"github.com/srdtun/srdtun/srd"
 )
 
-// answers holds the answers to one peer's requests that are not sent yet. The type also counts
-// the sent answers that the peer has not acknowledged. An answers value is not safe for
-// concurrent use.
+// answers holds the unsent answers to one peer's requests. The type also counts the sent answers
+// that the peer has not acknowledged. An answers value is not safe for concurrent use.
 type answers struct {
 	queue  []byte // answers to be sent, of answerLen bytes each
 	sent   int    // bytes of answers that the peer has not acknowledged
@@ -21,7 +20,7 @@ type answers struct {
 // the network loses packets.
 const spareMost = 8
 
-// readyMost is the largest number of receives that one answer announces.
+// readyMost is the largest number of posted receives that one answer announces.
 const readyMost = 1<<16 - 1
 
 // answerMessage is a message of answers, and the srd.Owner of its own payload.

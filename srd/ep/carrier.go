@@ -77,8 +77,8 @@ func (c *carrier) kick() {
 	c.open.RUnlock()
 }
 
-// leave sends a goodbye and ends the transport. All pieces in the transport get their final
-// status. The caller has not locked the carrier.
+// leave sends a goodbye and ends the transport. All pieces of messages in the transport get
+// their final status. The caller has not locked the carrier.
 func (c *carrier) leave() {
 	c.open.RLock()
 	c.loop.Remove(c.peer)

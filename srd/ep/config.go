@@ -73,7 +73,7 @@ type Config struct {
 	// ReceiveDepth bounds the receives that are posted, or completed and not polled. If
 	// ReceiveDepth is zero, the bound is 1,024 receives.
 	ReceiveDepth int
-	// PeerReceives bounds the received messages of one peer before the program calls
+	// PeerReceives bounds the received messages of one peer for which the program has not called
 	// Completion.Release. The endpoint refuses further messages as if no receive were posted.
 	// PeerReceives does not count messages with immediate data. A PeerReceives of zero means no
 	// bound.

@@ -60,7 +60,7 @@
 // piece of a write that begins in the first 8,192 bytes starts with the same 16 bytes. A reply
 // to a read has the read's number, and serves as its answer.
 //
-// In a message of answers, two bytes after the first one hold the number of receives posted
+// In a message of answers, the two bytes after the first byte are the number of receives posted
 // after a refusal. The other ten bytes of the immediate are zero. The payload of a message of
 // answers has five bytes for each answer: the number of a request, and a verdict. The verdicts
 // are

@@ -203,8 +203,8 @@ func (l *link) announce(n int) {
 	l.kick()
 }
 
-// tellLater schedules the announcement of a receive to a peer. The caller of tellLater may hold
-// a link's lock.
+// tellLater schedules the announcement of a posted receive to a peer. The caller of tellLater
+// may hold a link's lock.
 func (e *Endpoint) tellLater(l *link) {
 	e.tell.Lock()
 	e.tell.links = append(e.tell.links, l)

@@ -20,11 +20,11 @@ const (
 
 // outgoing is the send queue to one peer. The type outgoing is not safe for concurrent use.
 //
-// The eager part of a request is sent first. The rest of the request follows after the responder
-// has reserved a receive. A request stays open until the responder's last answer. After a
-// refusal the sender may begin one message for each announced receive, and two for each accepted
-// message. The limit on a refused sender ends when no message is refused any more. Reads, writes
-// and messages with immediate data have no such limit (see waiting).
+// The eager part of a request, at most EagerMost bytes, is sent first. The rest of the request
+// follows after the responder has reserved a receive. A request stays open until the responder's
+// last answer. After a refusal the sender may begin one message for each announced receive, and
+// two for each accepted message. The limit on a refused sender ends when no message is refused
+// any more. Reads, writes and messages with immediate data have no such limit (see waiting).
 type outgoing struct {
 	finish func(*request, Status) // reports a completion
 	refuse func()                 // counts a refusal
@@ -305,7 +305,7 @@ func (o *outgoing) done(r *request, s Status) {
 }
 
 // giveUp completes a request before the peer has answered it. A begun request stays open until
-// the answer, and the peer learns that no more bytes will come.
+// the peer's answer, and the peer gets notice that no more bytes will come.
 func (o *outgoing) giveUp(r *request, s Status) {
 	o.done(r, s)
 	if !r.unheard {

@@ -36,7 +36,7 @@ func (q *quota) give() (tell *link) {
 	return tell
 }
 
-// forget forgets a link that is ending.
+// forget removes the reference to a link that is ending.
 func (q *quota) forget(l *link) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

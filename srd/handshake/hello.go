@@ -17,9 +17,9 @@ type Hello struct {
 	// Protocol is the sender's protocol above the transport. A Protocol of zero stands for the
 	// packets of a tunnel. The caller decides whether two protocols match.
 	Protocol uint32
-	// Features are the sender's abilities in addition to the first form of version 2, one bit
-	// each, for the layer above. A receiver ignores unknown bits. A peer without such features
-	// sends zeros.
+	// Features are the sender's abilities beyond the first form of protocol version 2, one bit
+	// each. The layer above the transport defines these bits. A receiver ignores unknown bits. A
+	// peer without such features sends zeros.
 	Features uint8
 
 	// secret identifies the cookie secret by which Token is valid. CheckToken sets secret, so

@@ -8,7 +8,7 @@
 //  2. Find the keys by the receiver index, under a read lock. Check cheaply for replays
 //     under the peer's lock. Open the packets without a lock.
 //  3. Handle the packets and Deliver the new messages, under the peer's lock.
-//  4. Serve the shelves of peers that used up their turns (turns.go).
+//  4. Serve the backlogs of peers that used up their time (turns.go).
 //  5. Flush delivered data, send due packets (acknowledgements, retransmissions, data), and
 //     set the timer, once for each touched peer.
 //

@@ -24,8 +24,8 @@ const (
 	// copies of an initiation. At least one of the eight copies passes in two of nine attempts.
 	// The reply to an initiation contains a cookie, and all initiations with that cookie pass.
 	//
-	// In addition, a socket accepts floodMost other packets in merged trains in a span. Below
-	// floodMost packets, the kernel's filter does not judge trains.
+	// In addition, a socket accepts floodMost other packets in merged trains in a span. With
+	// fewer packets of trains, the kernel's filter lets all trains pass.
 	floodMost = 1000
 	// thinnest bounds the share of dropped packets: at least one in thinnest packets passes.
 	thinnest = 1 << 12
@@ -86,7 +86,8 @@ func (f *floods) watch(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		}
-		// The first packets of a flood probably arrived within less than a span.
+		// The first packets of a flood probably arrived within less than floodSpan, so adapt
+		// runs at once.
 		for calm := f.adapt(); !calm; calm = f.adapt() {
 			select {
 			case <-time.After(floodSpan):
@@ -111,7 +112,7 @@ func (f *floods) adapt() (calm bool) {
 			Cookies:     thin(v.cookies.Swap(0), v.shares.Cookies, span),
 			Trains:      thin(v.trained.Swap(0), v.shares.Trains, span),
 		}
-		// After an error, for instance for lack of memory, the old shares stay.
+		// After an error, for instance for lack of memory, the socket keeps its old shares.
 		if next != v.shares && f.bank.Thin(i, next) == nil {
 			v.shares = next
 		}
@@ -121,8 +122,8 @@ func (f *floods) adapt() (calm bool) {
 	return calm
 }
 
-// thin returns the share for the next span. The parameter came is the number of packets that
-// passed in the last span.
+// thin returns the share of packets that pass in the next span, as one in n. The parameter came
+// is the number of packets that passed in the last span.
 func thin(came, share uint32, span time.Duration) uint32 {
 	offered, next := float64(came)*float64(share)*float64(floodSpan)/float64(span), uint32(1)
 	for offered > float64(next)*floodMost && next < thinnest {

@@ -115,12 +115,12 @@ func (p *Peer) next(o *outgoing) bool {
 	return true
 }
 
-// enter appends a train to its lane. The caller has locked the peer.
+// enter appends a train to the lane of its socket. The caller has locked the peer.
 func (p *Peer) enter(o *outgoing) {
 	if p.lanes == nil {
 		p.lanes = make([]*lane, p.loop.bank.Len())
 	}
-	// A send by a socket that does not exist fails and is counted, on any lane.
+	// A send by an unknown socket fails and is counted, whichever lane carries the train.
 	at := &p.lanes[int(o.train.Tuple.Sock)%len(p.lanes)]
 	if *at == nil {
 		*at = newLane(p.sendBy(udp.NewSender(p.loop.bank, &p.loop.Sends)))

@@ -5,12 +5,12 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// shelfBytes bounds the bytes of one peer's backlog at one worker. A shelf of that size holds
+// shelfBytes bounds the bytes of one peer's backlog at one worker. A backlog of that size holds
 // eight of the longest trains, or some 350 single packets.
 const shelfBytes = 512 << 10
 
 // shelf is one peer's backlog: a queue of datagrams whose bytes are stored in a ring. The zero
-// value of a shelf is empty and has no ring. A shelf is not safe for concurrent use.
+// value of a shelf is an empty backlog without memory. A shelf is not safe for concurrent use.
 type shelf struct {
 	ring  []byte
 	items []item
@@ -18,7 +18,7 @@ type shelf struct {
 	end   int // offset behind the newest datagram's bytes
 }
 
-// item is a datagram on a shelf.
+// item is a datagram in a backlog.
 type item struct {
 	from, to int // offsets in ring
 	tuple    srd.Tuple
@@ -61,7 +61,7 @@ func (s *shelf) place(n int) (from int, ok bool) {
 	return 0, n <= oldest
 }
 
-// pop removes the oldest datagram. The shelf must not be empty. The returned bytes are valid
+// pop removes the oldest datagram. The backlog must not be empty. The returned bytes are valid
 // until the next put.
 func (s *shelf) pop() (t srd.Tuple, data []byte, size int, ecn srd.ECN, at mono.Time) {
 	i := &s.items[s.next]

@@ -26,8 +26,8 @@ const (
 // stamps may be set at any time, but the transport's clock cannot. The wall clock and the
 // transport's clock are read together. So the stamp's age by the wall clock gives its time by
 // the transport's clock. If the difference of the two clocks jumps, the wall clock was set.
-// After a step, it is unknown for some time whether a stamp was made before the step. The zero
-// value of a wallClock is ready for use. A wallClock is safe for concurrent use.
+// After a step, it is unknown for some time whether a receive stamp was made before the step.
+// The zero value of a wallClock is ready for use. A wallClock is safe for concurrent use.
 type wallClock struct {
 	apart atomic.Int64 // wall clock less monotonic clock at the last look
 	at    atomic.Int64 // last look, by the monotonic clock; 0: never
@@ -45,7 +45,7 @@ func (c *wallClock) age(stamp int64, read func() (wall int64, since time.Duratio
 	if c.moved(wall, since) {
 		c.doubt.Store(at + int64(stepDoubt))
 	}
-	// Several workers may store a value at once; each of these values is correct.
+	// Several workers may store values at once, and each value is correct.
 	c.apart.Store(wall - int64(since))
 	c.at.Store(at)
 	d = time.Duration(wall - stamp)

@@ -11,23 +11,23 @@ import (
 // more packets than the worker can handle, or by packets that take long. All other peers would
 // wait behind this peer, and the kernel would drop their packets too.
 //
-// So a peer has a share of time in a round. Packets beyond the peer's share go to the peer's own
-// shelf, a backlog, while the worker empties the sockets for the others. At the end of the round
-// the worker serves the shelves, peer by peer (deficit round robin by time, Shreedhar and
-// Varghese, SIGCOMM 1995). If a shelf is full, only that peer's packets are dropped. With a
+// So a peer has a share of time in a round. Packets beyond the peer's share go to a backlog of
+// the peer, its shelf, while the worker empties the sockets for the others. At the end of the
+// round the worker serves the backlogs, peer by peer (deficit round robin by time, Shreedhar and
+// Varghese, SIGCOMM 1995). If a backlog is full, only that peer's packets are dropped. With a
 // single peer no time is measured.
 const (
 	// turnTime is a peer's time in a round, and again at the end of the round. An honest peer's
-	// roundPackets packets take about turnTime, so they hardly ever reach a shelf.
+	// roundPackets packets take about turnTime, so they hardly ever enter a backlog.
 	turnTime = 400 * time.Microsecond
-	// turnsMost bounds the time for shelves in a round, because the sockets' buffers must not
+	// turnsMost bounds the time for backlogs in a round, because the sockets' buffers must not
 	// fill up in that time.
 	turnsMost = 3 * turnTime
-	// shelfLoops multiplies socketPackets while the packets of a socket go to shelves. Putting a
-	// packet on a shelf takes a twentieth of the time of handling it.
+	// shelfLoops multiplies socketPackets while the packets of a socket go to backlogs. Adding a
+	// packet to a backlog takes a twentieth of the time of handling the packet.
 	shelfLoops = 4
-	// A worker keeps at most keepRings unused rings for the next shelves. After keepRounds
-	// rounds without a shelf, the worker frees the rings.
+	// A worker keeps at most keepRings unused ring buffers for new backlogs. After keepRounds
+	// rounds without a backlog, the worker frees these buffers.
 	keepRings  = 4
 	keepRounds = 10_000
 )
@@ -39,7 +39,7 @@ type turn struct {
 	shelf shelf
 }
 
-// over reports whether the peer has used its time in this round, or has packets on its shelf.
+// over reports whether the peer has used its time in this round, or has a backlog.
 func (t *turn) over(round uint64) bool {
 	return !t.shelf.empty() || t.round == round && t.spent >= turnTime
 }
@@ -51,7 +51,7 @@ func (t *turn) charge(round uint64, d time.Duration) {
 	t.spent += d
 }
 
-// turns holds a worker's current round, and its peers with packets on shelves.
+// turns holds a worker's current round, and its peers with backlogs.
 type turns struct {
 	round   uint64
 	since   mono.Time // start of the current datagram; 0: not measured
@@ -67,7 +67,7 @@ func (t *turns) next() {
 	}
 }
 
-// shelve puts a datagram on p's shelf, and reports whether there was room for it.
+// shelve adds a datagram to p's backlog, and reports whether there was room for it.
 func (t *turns) shelve(p *Peer, own *turn, to srd.Tuple, data []byte, size int, ecn srd.ECN, at mono.Time) bool {
 	t.used = t.round
 	if own.shelf.empty() {
@@ -79,7 +79,7 @@ func (t *turns) shelve(p *Peer, own *turn, to srd.Tuple, data []byte, size int, 
 	return own.shelf.put(to, data, size, ecn, at)
 }
 
-// ring returns memory for a shelf, an unused ring if possible.
+// ring returns memory for a backlog, reused memory if possible.
 func (t *turns) ring() []byte {
 	last := len(t.rings) - 1
 	if last < 0 {
@@ -90,7 +90,7 @@ func (t *turns) ring() []byte {
 	return r
 }
 
-// clear resets an empty shelf, and keeps its ring for another shelf.
+// clear resets an empty backlog, and keeps its memory for another backlog.
 func (t *turns) clear(s *shelf) {
 	if len(t.rings) < keepRings {
 		t.rings = append(t.rings, s.ring)
@@ -98,8 +98,8 @@ func (t *turns) clear(s *shelf) {
 	*s = shelf{items: s.items[:0]}
 }
 
-// shelved puts a datagram on its peer's shelf if that peer has used its time. The result is true
-// if the datagram went to the shelf, or was dropped because the shelf was full.
+// shelved adds a datagram to its peer's backlog if that peer has used its time. The result is
+// true if the datagram went to the backlog, or was dropped because the backlog was full.
 func (w *worker) shelved(t srd.Tuple, b []byte, size, packets int, ecn srd.ECN, at mono.Time) bool {
 	index, ok := srd.DataIndex(b[:min(size, len(b))])
 	if !ok {
@@ -125,7 +125,7 @@ func (w *worker) spend(p *Peer) {
 	w.turns.since = now
 }
 
-// serveShelves serves the shelf of each waiting peer for turnTime.
+// serveShelves serves the backlog of each waiting peer for turnTime.
 func (w *worker) serveShelves() {
 	if len(w.turns.waiting) == 0 {
 		return

@@ -106,9 +106,9 @@ func (w *waiter) wait(events []unix.EpollEvent, sleep bool) (int, error) {
 		return unix.EpollWait(w.epoll, events, -1)
 	}
 	if w.rested {
-		// The thread that waited in Go's poller is now running this goroutine. So no
-		// thread watches the poller for goroutines that are still sleeping there. A yield wakes
-		// such a thread.
+		// The thread that waited in Go's poller is now running this goroutine. Until a yield
+		// wakes another thread, no thread watches the poller for goroutines that are still
+		// sleeping there.
 		w.rested = false
 		runtime.Gosched()
 	}
@@ -129,9 +129,8 @@ func (w *waiter) raw(events []unix.EpollEvent, ms int) (int, error) {
 	return int(n), nil
 }
 
-// long waits without a limit, in Go's poller. The kernel may refuse gate, for example because
-// the quota of epoll watches is used up. In that case long waits in a system call that the
-// scheduler sees.
+// long waits without a limit, in Go's poller. If the kernel refuses gate, for example because
+// the quota of epoll watches is used up, long waits in a system call that the scheduler sees.
 func (w *waiter) long(events []unix.EpollEvent) (int, error) {
 	if err := w.watch(unix.EPOLLIN); err != nil {
 		return unix.EpollWait(w.epoll, events, -1)
@@ -160,8 +159,8 @@ func (w *waiter) watch(events uint32) error {
 	return err
 }
 
-// poll returns true if there are events. Go's poller calls poll first, and then whenever gate
-// may be ready.
+// poll returns true if there are events. Go's poller calls poll at first, and again whenever
+// gate may be ready.
 func (w *waiter) poll(uintptr) (done bool) {
 	w.n, w.err = w.raw(w.events, 0)
 	return w.n != 0 || w.err != nil

@@ -23,7 +23,7 @@ const (
 	// packets. A train that the kernel has not merged is seldom longer than socketPackets.
 	socketPackets = 16
 	// roundPackets is the number of received packets after which a round ends early: about three
-	// long trains. The worker then reads and sends the answers to these packets.
+	// long trains. After so many packets, the worker first reads and sends the answers to them.
 	roundPackets = 128
 	// urgentTrains is the largest number of trains to one peer in a round while a program may be
 	// waiting for an answer. At other times bulkTrains is the largest number of trains. The
@@ -359,8 +359,8 @@ func (w *worker) catchUp() {
 }
 
 // drain reads one train from a socket, or a few packets that were not merged into one. A socket
-// with more packets is ready again in the next round. Up to a bound, packets that go to shelves
-// do not count.
+// with more packets is ready again in the next round. Up to a bound, packets that go to backlogs
+// do not count towards socketPackets.
 func (w *worker) drain(fd int, sock uint16) {
 	shelved := 0
 	for n := 0; n < socketPackets && shelved < shelfLoops*socketPackets; {
@@ -412,7 +412,7 @@ func (w *worker) receive(fd int, sock uint16, most int) (c came) {
 }
 
 // accept handles a datagram. The results are the number of packets in the datagram, 0 for an
-// empty datagram, and whether the datagram went to a shelf.
+// empty datagram, and whether the datagram went to a backlog.
 func (w *worker) accept(d *udp.Datagram, sock uint16) (packets int, later bool) {
 	w.turns.since = 0
 	if w.loop.table.several.Load() {
@@ -438,7 +438,7 @@ func (w *worker) accept(d *udp.Datagram, sock uint16) (packets int, later bool) 
 	}
 	n := (len(d.Data) + size - 1) / size
 	w.did.packets.Add(uint64(n))
-	// Packets that waited while the process was stopped are handled at once, because a shelf
+	// Packets that waited while the process was stopped are handled at once, because a backlog
 	// does not record that they waited.
 	at := w.arrived(d.Stamp)
 	if w.turns.since != 0 && !w.stale && w.shelved(t, d.Data, size, n, d.ECN, at) {

@@ -38,7 +38,7 @@ func (m *message) size() int {
 	return len(m.data)
 }
 
-// keep copies the bytes of a message out of the receive of package ep.
+// keep copies the bytes of a message, because package ep reuses the buffer of its receive.
 func (m *message) keep() {
 	if !m.kept {
 		m.kept, m.data = true, slices.Clone(m.data)
@@ -69,8 +69,8 @@ func (r *receive) fits(n int) bool {
 	return !r.multi || r.at == 0 || n <= len(r.buf)-r.at
 }
 
-// room takes the room for a message of n bytes. For a truncated message, the result is shorter
-// than n.
+// room reserves buffer space for a message of n bytes. For a truncated message, the result is
+// shorter than n.
 func (r *receive) room(n int) []byte {
 	if !r.multi {
 		return r.buf[:min(n, len(r.buf))]

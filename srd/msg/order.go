@@ -80,7 +80,8 @@ func (o *orderIn) admit(epoch uint64, seq, base uint32, m *message) (run []*mess
 	return o.run, true
 }
 
-// skip stops waiting for messages below base. The result has the messages that are now in order.
+// skip stops the wait for ordered messages with numbers below base. The result has the messages
+// that are now in order.
 func (o *orderIn) skip(epoch uint64, base uint32) []*message {
 	o.run = o.run[:0]
 	if o.known && epoch == o.epoch {
@@ -90,7 +91,7 @@ func (o *orderIn) skip(epoch uint64, base uint32) []*message {
 	return o.run
 }
 
-// advance moves next to base.
+// advance releases the held messages below base and sets next to base.
 func (o *orderIn) advance(base uint32) {
 	ahead := int32(base - o.next)
 	if ahead <= 0 {

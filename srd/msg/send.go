@@ -210,7 +210,7 @@ func (h *Handle) submit(tag uint64, data []byte, o *Options) error {
 	return err
 }
 
-// prepare adds a message to the tables and completes its frame.
+// prepare adds a message to the tables and completes the message's frame.
 func (h *Handle) prepare(f *head, data []byte, o *Options) (i uint32, err error) {
 	m := h.of
 	m.mu.Lock()
@@ -237,8 +237,8 @@ func (h *Handle) prepare(f *head, data []byte, o *Options) (i uint32, err error)
 	return m.begin(x), nil
 }
 
-// open wakes a Send that waits for room in the order, if there is room. The caller holds
-// Endpoint.mu.
+// open wakes a Send that waits for earlier ordered messages, if orderWindow has room. The caller
+// holds Endpoint.mu.
 func (p *pair) open() {
 	if p.out.full() {
 		return
@@ -279,7 +279,8 @@ func (m *Endpoint) departures() {
 	}
 }
 
-// departed handles the result of an op. The caller holds Endpoint.mu.
+// departed handles the result of a request of the underlying endpoint. The caller holds
+// Endpoint.mu.
 func (m *Endpoint) departed(o op, c *ep.Completion) {
 	m.ordered(o, c.Status == ep.StatusOK)
 	switch o.kind {

@@ -3,8 +3,8 @@ package steer
 import "github.com/srdtun/srdtun/srd/mono"
 
 // Duplicate sends every packet on two paths, for users who pay twice the bytes for low latency.
-// The first copy to arrive counts. The first path is chosen as in Spray. The second path leaves
-// from another local address if such a path works.
+// The receiver uses the first copy to arrive. The first path is chosen as in Spray. The second
+// path leaves from another local address if such a path works.
 type Duplicate struct {
 	*Spray
 	classes

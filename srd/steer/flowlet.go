@@ -15,10 +15,10 @@ const (
 	FlowTimeout = 13 * time.Millisecond
 )
 
-// flowSlots is the number of flows that can be distinguished. The overlay restores order for as
-// many flows, by the same hash. So flows that share an entry of this table also share their
-// order in the overlay. CONGA's switch has 65,536 entries for a rack of servers (section 3.4),
-// but this table serves only one peer.
+// flowSlots is the number of flows that can be distinguished. The overlay restores the order of
+// as many flows, distinguished by the same hash. So flows that share an entry of this table also
+// share their order in the overlay. CONGA's switch has 65,536 entries for a rack of servers
+// (section 3.4), but this table serves only one peer.
 const flowSlots = 4096
 
 // flowlet is an entry of the flowlet table.

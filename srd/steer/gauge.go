@@ -43,7 +43,7 @@ const (
 	// wantedFor is how long reports continue after the last stamp. A sender that uses metrics
 	// stamps all its data packets.
 	wantedFor = time.Second
-	// One of steadyEvery reports goes to the paths in turn, whether their metric has changed or
+	// One in steadyEvery reports covers the next path in turn, whether its metric has changed or
 	// not. Otherwise constant changes on some paths would let the sender's metrics of the other
 	// paths age.
 	steadyEvery = 4

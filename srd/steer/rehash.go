@@ -23,10 +23,10 @@ type RehashConfig struct {
 //
 // The papers on PLB and FlowBender count marks for each connection, which has its own
 // acknowledgements. In srdtun all flows on a path share its acknowledgements. So Rehash counts
-// rounds for each path, and a flow counts the rounds since it moved to the path. In each bad
-// round only one flow leaves. Otherwise all flows would leave at once and meet again on another
-// path. A sample is marked by Congestion Experienced or by a queue above the target, because
-// many networks do not mark packets.
+// rounds for each path, and a flow counts the rounds since it moved to the path. In each
+// congested round only one flow leaves the path. Otherwise all flows would leave at once and
+// meet again on another path. A sample is marked by Congestion Experienced or by a queue above
+// the target, because many networks do not mark packets.
 type Rehash struct {
 	cfg    RehashConfig
 	rng    *rand.Rand
@@ -35,7 +35,7 @@ type Rehash struct {
 	flows  []rehashFlow
 }
 
-// rounds counts the congested round trips of a path in a row.
+// rounds counts a path's consecutive congested round trips.
 type rounds struct {
 	end          mono.Time // of the current round; 0: none yet
 	seen, marked uint32    // samples in it

@@ -34,7 +34,7 @@ const (
 	// six turns, because repairs cost less than an idle path.
 	lossCost = 2
 	mostDebt = 16
-	// mostRounds bounds the rounds of one choice.
+	// mostRounds bounds the rounds over all paths for one choice.
 	mostRounds = 8
 	// almostOne is less than a turn by slightly more than float32's rounding error.
 	almostOne = 1 - 1.0/1024

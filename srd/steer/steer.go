@@ -104,15 +104,15 @@ func (s Set) Without(t Set) Set {
 // Sample is a measurement of a path by a packet's acknowledgement.
 type Sample struct {
 	Queue time.Duration // round trip above that of the path without a queue
-	// Distance is how much longer the path is than the nearest one, both without a queue. If
-	// both are alike, Distance is 0. The time that data waits before it is sent is subtracted,
-	// because data saves that wait on a longer path.
+	// Distance is the delay of the path less the delay of the nearest path, both without a
+	// queue. If both delays are alike, Distance is 0. The time for which data would wait at the
+	// sender is subtracted, because data on a longer path does not wait.
 	Distance time.Duration
 	RTT      time.Duration // smoothed round trip of the path
 	CE       bool
 }
 
-// Context describes one choice. A Context is the same for all paths.
+// Context describes one choice of a path. A Context is the same for all paths.
 type Context struct {
 	Target time.Duration // queueing delay to aim for
 	Flow   uint32        // hash of the inner flow, for policies that keep flows

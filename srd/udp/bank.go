@@ -301,7 +301,7 @@ func (b *Bank) prepare(fd, family int, mark uint32) error {
 	return nil
 }
 
-// buffer sets a buffer size, beyond the system's limit if that is permitted.
+// buffer sets the size of a socket buffer, beyond the system's limit if that is permitted.
 func buffer(fd, force, plain, size int) {
 	if unix.SetsockoptInt(fd, unix.SOL_SOCKET, force, size) != nil {
 		// A failure is harmless, because a smaller buffer only reduces speed.

@@ -7,8 +7,8 @@ import (
 )
 
 // Exit is an uplink whose packets leave through its interface, even if the routing table prefers
-// another. The kernel uses only the routes of that interface. So a second uplink needs its own
-// route, with any metric, but no policy rule.
+// another interface. The kernel uses only the routes of that interface. So a second uplink needs
+// its own route, with any metric, but no policy rule.
 //
 // For IPv6, the kernel uses the interface only if the kernel also chooses the source address.
 // With a given source address, the kernel's lookup of the interface is not strict

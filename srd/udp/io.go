@@ -179,7 +179,7 @@ func (s *Sender) each(fd int, t *srd.Train) (fault, noWay bool) {
 }
 
 // refused reports whether err is Linux's refusal of a single packet because of its source
-// address. IPv6 refuses the address itself (EINVAL). IPv4 refuses the route from it
+// address. IPv6 refuses the address itself (EINVAL). IPv4 refuses the route from the address
 // (ENETUNREACH, EINVAL before 4.19). IPv4 and IPv6 refuse an interface that does not exist any
 // more (ENODEV).
 func refused(err error) bool {
