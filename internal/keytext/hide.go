@@ -20,11 +20,11 @@ const (
 	longRun = 40
 	// keyText is the length of a whole key in base64, which ends with "=".
 	keyText = (Bytes + 2) / 3 * 4
-	// leastRun is the least length of a part of a key without gaps. Such a part is shorter than
+	// leastRun is the least length of a part of a key without gaps. A part is shorter than
 	// longRun, so the whole part must also look random.
 	leastRun = 22
-	// leastDrawn is the least length of a key in groups. leastDrawn is shorter than longRun,
-	// because groups at both ends may look like words.
+	// leastDrawn is the least length of a key in groups. Groups at both ends of a key may look
+	// like words, so leastDrawn is shorter than longRun.
 	leastDrawn = 28
 	// leastColons replaces leastDrawn for small groups with colons between them. An IPv6 address
 	// has at most 32 digits, in groups of four.
@@ -32,8 +32,8 @@ const (
 	// leastGroup is the least length of a group, unless all groups have the same length.
 	leastGroup = 4
 	// At least one in leastShare groups of a key must look random. Of random groups of four
-	// hexadecimal digits, a third looks like words or numbers. So only one key in 10^6 has 15
-	// such groups of 16.
+	// hexadecimal digits, a third looks like words or numbers. So only one key in 10^6 has 15 of
+	// 16 groups that look like words or numbers.
 	leastShare = 8
 	// leastBytes is the least number of bytes in decimal that may be a key, half of a key.
 	leastBytes = Bytes / 2
@@ -133,8 +133,8 @@ func hideBytes(text string) string {
 }
 
 // byteRow returns how many tokens, from the first, are bytes with the same separator. The second
-// result is the number of these bytes that are smaller than the byte before. Half of random
-// bytes are smaller than the byte before, but no number in a list of processors is.
+// result is the number of bytes that are smaller than the byte before. Half of random bytes are
+// smaller than the byte before, but no number in a list of processors is.
 func byteRow(text string, all [][]int) (n, falls int) {
 	gap, last := "", uint64(0)
 	for i, w := range all {
@@ -201,8 +201,8 @@ func hideRow(run string, isKey func(row string, drawn int) bool) string {
 
 // mixed reports whether small letters, capitals and other characters follow each other as in a
 // random text. In a random text the class changes after three of five characters on average. In
-// a name of several words the class changes twice a word. mixed requires a change after at least
-// tenths/10 of the characters, and some characters that are no letters.
+// a name of several words the class changes twice a word. Function mixed requires a change after
+// at least tenths/10 of the characters, and some characters that are no letters.
 func mixed(text string, tenths int) bool {
 	changes, small, large, other := 0, 0, 0, 0
 	var last int
@@ -287,7 +287,7 @@ func chain(text string, all []group) int {
 // joins reports whether next may be the key's next group after g. By chance, some random groups
 // look like words. So a group need not look random if it has the same length as g, or if both
 // are longer than usual words. Unequal groups with - or _ between them may be one word of
-// base64url. hideRun handles such a word as a whole.
+// base64url. Function hideRun handles a word of base64url as a whole.
 func (g group) joins(next group, gap string) bool {
 	switch {
 	case g.len() >= longRun || next.len() >= longRun:

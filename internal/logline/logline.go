@@ -21,7 +21,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A log has one of these formats.
+// A log has the format Text, JSON or Journal.
 const (
 	Text    = "text"
 	JSON    = "json"

@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Words splits a line at spaces outside of quotes. A shell does the same with the lines of these
-// documents.
+// Words splits a line at spaces outside of quotes. A shell splits the lines of these documents
+// in the same way.
 func Words(line string) (v []string) {
 	var b strings.Builder
 	var quote rune

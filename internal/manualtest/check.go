@@ -7,8 +7,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// past reports whether a document describes the past. Such a document may contain commands that
-// no longer exist.
+// past reports whether a document describes the past. A document of the past may contain
+// commands that no longer exist.
 func past(doc string) bool { return doc == "CHANGELOG.md" }
 
 // Check checks every call of a program, in the documents and examples below the folder top,

@@ -114,8 +114,8 @@ func RowOf(b Block) *Run {
 	return nil
 }
 
-// Elsewhere lists the documents' commands that ByCommands does not run. The keys are the first
-// words of these commands.
+// Elsewhere lists the documents' commands that ByCommands does not run. The keys of the map are
+// the commands' first words.
 var Elsewhere = map[string]string{
 	"git":        "needs the repository on GitHub",
 	"make":       "make test-package builds and installs",

@@ -1,5 +1,5 @@
-// Package netspace gives tests network namespaces of their own. No process needs to be in such a
-// namespace. The namespace exists as long as a thread of the test is in it.
+// Package netspace gives tests network namespaces of their own. No process needs to be in a
+// test's namespace. The namespace exists as long as a thread of the test is in it.
 package netspace
 
 import (

@@ -2,9 +2,9 @@ package peerid
 
 import "strings"
 
-// Look returns one skeleton for all names that a reader can confuse. A skeleton drops more
-// differences than that of Unicode Technical Standard 39. Look drops case and punctuation. Look
-// also replaces digits, and letters of other alphabets, by the ASCII letters that they look
+// Look returns one skeleton for all names that a reader can confuse. The skeleton of Unicode
+// Technical Standard 39 keeps more differences than this one. Look drops case and punctuation.
+// Look also replaces digits, and letters of other alphabets, by the ASCII letters that they look
 // like. Punctuation between two digits stays as one sign, because 1-12 and 11-2 are different
 // numbers.
 func Look(name string) string {

@@ -2,6 +2,6 @@
 // work on one host.
 package wgquick
 
-// Mark is the mark on the outer packets of the first tunnel with a default route. The routing
-// table of this tunnel has the same number.
+// Mark is the mark on the outer packets of the first tunnel with a default route. The tunnel's
+// routing table has the number Mark, too.
 const Mark = 51820

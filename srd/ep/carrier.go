@@ -28,8 +28,8 @@ type carrier struct {
 	peer *loop.Peer
 }
 
-// packet4 and packet6 are the UDP payload sizes to probe for. UDP payloads of these sizes fill
-// an Ethernet packet of 1,500 bytes.
+// packet4 and packet6 are the UDP payload sizes to probe for. IPv4 and IPv6 packets with these
+// payloads have 1,500 bytes, the MTU of Ethernet.
 const (
 	packet4 = 1472
 	packet6 = 1452

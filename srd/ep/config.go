@@ -18,7 +18,7 @@ const (
 	// and its immediate data in three bytes.
 	MaxMessage = 8 << 20
 	// EagerMost is how many bytes of a message are sent before its receiver reserves a receive.
-	// The largest packet of AWS's Elastic Fabric Adapter (EFA) has the same size. So a refused
+	// The largest packet of AWS's Elastic Fabric Adapter (EFA) has 8 KiB, too. So a refused
 	// message costs the network no more than with EFA.
 	EagerMost = 8 << 10
 	// immediateLen is the length of immediate data, which comes first in a message on the wire.
@@ -59,7 +59,7 @@ type Config struct {
 	// Port is the UDP port at which peers reach this program. A Port of zero means any free
 	// port.
 	Port uint16
-	// Local lists addresses of this host. Paths begin at each of these addresses, and packets
+	// Local lists addresses of this host. Paths begin at each local address, and their packets
 	// leave through the address's interface. If Local is empty, the kernel chooses the source
 	// address.
 	Local []netip.Addr
@@ -79,7 +79,7 @@ type Config struct {
 	// bound.
 	PeerReceives int
 	// Unresponsive is how long a peer may be silent while it has requests to answer. If
-	// Unresponsive is zero, this time is 10 seconds.
+	// Unresponsive is zero, a peer may be silent for 10 seconds.
 	Unresponsive time.Duration
 	// IdleTimeout is the time without a message after which the endpoint ends a session. The
 	// next message makes a new session. If IdleTimeout is zero, sessions never end for idleness.

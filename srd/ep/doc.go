@@ -56,9 +56,9 @@
 //	8  3  offset of the piece in it
 //	11 2  bytes of the piece; zero for the rest and for a read
 //
-// The payload of a read begins with 16 bytes: the key of a region, and an offset in it. Each
-// piece of a write that begins in the first 8,192 bytes starts with the same 16 bytes. A reply
-// to a read has the read's number, and serves as its answer.
+// The payload of a read begins with 16 bytes: the key of a region, and an offset in it. The key
+// and the offset also begin each piece of a write in its first 8,192 bytes. A reply to a read
+// has the read's number, and serves as its answer.
 //
 // In a message of answers, the two bytes after the first byte are the number of receives posted
 // after a refusal. The other ten bytes of the immediate are zero. The payload of a message of
@@ -75,6 +75,6 @@
 //
 // Each verdict except 2 ends the request. A responder answers after the whole message, after all
 // of its first 8,192 bytes, or after a piece of kind 3. A sender that gives up a begun message
-// sends a piece of kind 3. A sender that has sent exactly the first 8,192 bytes sends no such
-// piece, and waits for the answer. A sender has at most 1,024 unanswered requests.
+// sends a piece of kind 3. A sender that has sent exactly the first 8,192 bytes waits for the
+// answer, and sends no piece of kind 3. A sender has at most 1,024 unanswered requests.
 package ep

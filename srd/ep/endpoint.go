@@ -146,7 +146,7 @@ func uplinks(local []netip.Addr) (v []srd.Uplink, exits []udp.Exit, err error) {
 }
 
 // interfaceOf returns the interface with an address. The result sole is true if the interface
-// has no other address of this family, apart from link-local ones.
+// has no other address of the same family, apart from link-local addresses.
 func interfaceOf(all []net.Interface, a netip.Addr) (in *net.Interface, sole bool) {
 	for i := range all {
 		addrs, err := all[i].Addrs()
@@ -377,8 +377,8 @@ func (e *Endpoint) replace(key PublicKey, p *peer) {
 	p.link.kick()
 }
 
-// detach ends a link. The requests that have begun complete with the status s. The other
-// requests are returned. The caller of detach holds Endpoint.mu.
+// detach ends a link. The requests that have begun complete with the status s. The result has
+// the requests that have not begun. The caller of detach holds Endpoint.mu.
 func (e *Endpoint) detach(l *link, s Status) []*request {
 	l.lock()
 	l.dead = true

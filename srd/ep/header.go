@@ -6,7 +6,7 @@ import (
 	"github.com/srdtun/srdtun/srd"
 )
 
-// The low four bits of an immediate's first byte are one of these kinds.
+// The low four bits of an immediate's first byte are its kind.
 const (
 	kindPiece  = 1
 	kindAnswer = 2

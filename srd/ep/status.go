@@ -5,7 +5,6 @@ import (
 	"fmt"
 )
 
-// Methods of this package return these errors.
 var (
 	// ErrClosed means that the endpoint or the handle is closed.
 	ErrClosed = errors.New("ep: closed")

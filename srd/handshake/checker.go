@@ -12,7 +12,7 @@ import (
 )
 
 // cookieLife is how long a responder accepts the cookies of one secret. A sender uses a cookie
-// for the same time (WireGuard paper, section 5.4.7).
+// for cookieLife (WireGuard paper, section 5.4.7).
 const cookieLife = 120 * time.Second
 
 // Checker guards a receiver against floods of handshake packets. One Checker serves all peers of

@@ -81,7 +81,7 @@
 // The caller must ensure three properties. First, a key has exactly one packet counter per path
 // slot, and a slot is not reused while the key lives. Second, a Result becomes one session and
 // is not copied into another session. Third, the responder must not send data under the new keys
-// before a packet of the initiator has opened under these keys. Such a packet is the first proof
+// before a packet of the initiator has opened under these keys. The packet is the first proof
 // that the initiator has the keys.
 //
 // # Replay and wrong clocks

@@ -18,8 +18,8 @@ type Hello struct {
 	// packets of a tunnel. The caller decides whether two protocols match.
 	Protocol uint32
 	// Features are the sender's abilities beyond the first form of protocol version 2, one bit
-	// each. The layer above the transport defines these bits. A receiver ignores unknown bits. A
-	// peer without such features sends zeros.
+	// each. The layer above the transport defines the bits of Features. A receiver ignores
+	// unknown bits. A peer without features sends zeros.
 	Features uint8
 
 	// secret identifies the cookie secret by which Token is valid. CheckToken sets secret, so
@@ -39,7 +39,7 @@ func (h *Hello) appendTo(b []byte) []byte {
 }
 
 // parseHello parses the wire form of a hello; b has helloSize bytes. A hello with both a
-// timestamp and a token gives ErrHello. A hello with both could be accepted by its timestamp and
+// timestamp and a token gives ErrHello. Otherwise a hello could be accepted by its timestamp and
 // replayed by its token, or the reverse.
 func parseHello(b []byte) (Hello, error) {
 	var h Hello

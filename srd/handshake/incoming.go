@@ -67,7 +67,7 @@ func (id *Identity) Receive(msg []byte) (*Incoming, error) {
 // Respond accepts the handshake. The response to send has ResponseSize bytes. The cipher is the
 // result of prefer for allowed and the initiator's offers. A nil prefer means Choose. Copies of
 // one response may be sent on many paths. Only the first call of Respond can succeed. Later
-// calls return ErrConsumed. The other errors of Respond are ErrCipher and the errors of rng.
+// calls return ErrConsumed. Respond also returns ErrCipher and the errors of rng.
 func (in *Incoming) Respond(rng io.Reader, psk PSK, localIndex uint32, incarnation uint64, allowed Offers,
 	prefer func(mine, theirs Offers) (Cipher, bool), stamp *Stamper) (Result, []byte, error) {
 	hs := in.state

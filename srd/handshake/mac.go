@@ -77,7 +77,7 @@ func parts(msg []byte) (body1, mac1, body2, mac2 []byte) {
 	return msg[:at1], msg[at1:at2], msg[:at2], msg[at2:]
 }
 
-// MAC1 returns the first MAC of an initiation or response. This MAC identifies the packet.
+// MAC1 returns the first MAC of an initiation or response. The first MAC identifies the packet.
 func MAC1(msg []byte) [macSize]byte {
 	_, mac1, _, _ := parts(msg)
 	return [macSize]byte(mac1)

@@ -18,8 +18,8 @@ type Replay struct {
 
 // Accept reports whether h is new, and records a new hello. A hello with a timestamp is new if
 // its timestamp is later than all accepted ones. A hello with a token needs tokenOK, the result
-// of CheckToken. Such a hello is new if the token was not used before under the same cookie
-// secret.
+// of CheckToken. A hello with a token is new if the token was not used before under the same
+// cookie secret.
 func (r *Replay) Accept(h Hello, tokenOK bool) bool {
 	if h.Token != ([macSize]byte{}) {
 		return tokenOK && r.acceptToken(h)

@@ -5,7 +5,7 @@ import "encoding/binary"
 // Version is the protocol version, in the high nibble of every first byte.
 const Version = 2
 
-// The low nibble of every first byte is one of these packet types.
+// The low nibble of every first byte is the packet type.
 const (
 	TypeInitiation = 1
 	TypeResponse   = 2
@@ -46,8 +46,8 @@ const (
 	CookieSize     = cookieSealedAt + macSize + tagSize
 )
 
-// These lines do not compile if an answer is longer than the packet that it answers. A longer
-// answer would amplify traffic towards a forged source address.
+// The next two constants do not compile if an answer is longer than the packet that it answers.
+// A longer answer would amplify traffic towards a forged source address.
 const (
 	_ uint = InitiationSize - ResponseSize
 	_ uint = ResponseSize - CookieSize

@@ -10,7 +10,7 @@ type (
 	Header = wire.Header
 )
 
-// A liar sends frames of these kinds.
+// A liar sends frames of the following kinds.
 const (
 	KindMessage   = wire.KindMessage
 	KindTombstone = wire.KindTombstone

@@ -56,8 +56,8 @@ func (p *Peer) Call(now mono.Time, at handshake.Timestamp) []byte {
 // Cookie stores the cookie from a cookie reply of a host under load.
 func (p *Peer) Cookie(now mono.Time, msg []byte) { _ = p.stamp.ConsumeCookie(now, msg) }
 
-// Respond handles the response to the last initiation and returns the session. If msg is no such
-// response, Respond returns nil.
+// Respond handles the response to the last initiation and returns the session. If msg is not a
+// response to that initiation, Respond returns nil.
 func (p *Peer) Respond(msg []byte) *Session {
 	if p.attempt == nil {
 		return nil

@@ -38,9 +38,9 @@ const (
 )
 
 // floods limits the packets that the kernel's filter cannot distinguish from peers' packets. If
-// a socket gets too many such packets, floods makes the kernel drop a part of them. Handling all
-// strangers' packets would take the time that peers with sessions need. The kernel drops no
-// packets of sessions, and no packets at other sockets.
+// a socket gets too many strangers' packets, floods makes the kernel drop a part of them.
+// Handling all strangers' packets would take the time that peers with sessions need. The kernel
+// drops no packets of sessions, and no packets at other sockets.
 type floods struct {
 	bank   *udp.Bank
 	of     []flood // one for each socket

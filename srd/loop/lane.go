@@ -37,8 +37,8 @@ type lane struct {
 }
 
 // laneLimit bounds the trains that wait in a lane to a few for each possible worker. A thread
-// with one more train waits until there is room. Without laneLimit, the threads would fill all
-// memory with trains while one thread is stopped in a send.
+// with one more train waits until the lane has room. Without laneLimit, the threads would fill
+// all memory with trains while one thread is stopped in a send.
 const laneLimit = 16
 
 func newLane(out func(*outgoing)) *lane {

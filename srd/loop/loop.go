@@ -54,12 +54,12 @@ type Config struct {
 	Workers  int     // threads
 	Inputs   []Input // divided among the threads
 	// Inner reports whether a local address is one of the application's inner addresses. A path
-	// to such an address would lead through the tunnel itself. Workers call Inner for each
-	// datagram, at any time. A nil Inner means that there is no such address.
+	// to an inner address would lead through the tunnel itself. Workers call Inner for each
+	// datagram, at any time. A nil Inner means that there are no inner addresses.
 	Inner func(netip.Addr) bool
-	// Barred reports whether the application must not use a local address. Datagrams to such an
-	// address are dropped, because any answer would leave from it. Workers call Barred for each
-	// datagram, at any time. A nil Barred means that no address is barred.
+	// Barred reports whether the application must not use a local address. Datagrams to a barred
+	// address are dropped, because any answer would leave from that address. Workers call Barred
+	// for each datagram, at any time. A nil Barred means that no address is barred.
 	Barred func(netip.Addr) bool
 	// Leaves reports whether packets may leave from a local address now. Between the building
 	// and the sending of a train, a thread may lose its processor, and the host may lose the

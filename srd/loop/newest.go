@@ -8,7 +8,7 @@ import (
 
 // newest holds the highest packet number of each path slot of a peer. Nearly all packets have a
 // number above the highest one so far. So one comparison without the peer's lock proves most
-// packets new. A replay that passes this check costs only a decryption, because Handle then
+// packets new. A replayed packet that passes beyond costs only a decryption, because Handle then
 // rejects it. The zero value of newest has recorded no packet.
 type newest struct {
 	slots atomic.Pointer[[steer.MaxPaths + 1]atomic.Uint64] // highest number + 1; 0: none

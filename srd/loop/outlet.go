@@ -16,7 +16,7 @@ type Outlet struct {
 	waiting atomic.Int32 // goroutines that wait to take over
 }
 
-// roundsMost bounds the rounds that one goroutine makes for others. Without this bound, the
+// roundsMost bounds the rounds that one goroutine makes for others. Without roundsMost, the
 // goroutine would never stop while frames arrive faster than it writes them.
 const roundsMost = 4
 

@@ -41,8 +41,8 @@ func (p *Peer) Do(f func(now mono.Time, c *srd.Conn)) {
 	f(p.loop.Now(), p.conn)
 }
 
-// Lock locks the connection for callers on the data path that cannot afford a closure. Such
-// callers call Conn between Lock and Unlock.
+// Lock locks the connection for callers on the data path that cannot afford a closure. Callers
+// of Lock may call Conn until they call Unlock.
 func (p *Peer) Lock() mono.Time { p.mu.Lock(); return p.loop.Now() }
 
 // Unlock unlocks the connection after Lock.

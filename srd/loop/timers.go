@@ -43,8 +43,8 @@ func (t *timers) set(now mono.Time, p *Peer, at mono.Time) {
 // A timer that is too early is moved if it goes off within 1/aheadPart of the time to the first
 // deadline. A timer that is never moved would wake the worker for nothing whenever packets put a
 // deadline off. On a virtual machine a wake-up costs as much as a packet, and setting the timer
-// costs half as much. With an aheadPart of four, each packet would move the timer to and fro: to
-// the short deadline of an acknowledgement and to the longer deadline of a repair.
+// costs half as much. With an aheadPart of four, each packet would move the timer between the
+// short deadline of an acknowledgement and the longer deadline of a repair.
 const aheadPart = 8
 
 // early reports whether the timer soon goes off although no deadline is near.

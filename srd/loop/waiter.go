@@ -13,10 +13,10 @@ import (
 )
 
 // restAfter bounds a sleep in the kernel that Go's scheduler does not see. If Go's monitor
-// thread is awake, it ends such a sleep after 10 ms, to make the goroutine yield. A sleep in
-// Go's poller needs another thread twice: for its start and its end. A hundred senders to one
-// host get a packet every 25 ms each. With a bound below 25 ms, each of these packets would need
-// another thread twice.
+// thread is awake, it ends a sleep in the kernel after 10 ms, to make the goroutine yield. A
+// sleep in Go's poller needs another thread twice: for its start and its end. A hundred senders
+// to one host get a packet every 25 ms each. With a restAfter below 25 ms, each packet of these
+// senders would need another thread twice.
 const restAfter = 40 * time.Millisecond
 
 // waiter is an epoll descriptor for one goroutine that sleeps and wakes often.
@@ -25,9 +25,10 @@ const restAfter = 40 * time.Millisecond
 // the goroutine's processor away if the goroutine sleeps, or has just run for 10 ms. To get the
 // processor back, the goroutine wakes the monitor thread. The monitor then checks every 20 us,
 // for at least a millisecond, whether to take the processor away again. With a few daemons on
-// two processors these checks took an eighth of all processor time in bursts. Each wake-up of
-// the monitor also delayed other threads. So the waiter does not announce short sleeps to the
-// scheduler. A signal ends a short sleep, so a garbage collection does not wait for it.
+// two processors, the monitor's checks took an eighth of all processor time in bursts. Each
+// wake-up of the monitor also delayed other threads. So the waiter does not announce short
+// sleeps to the scheduler. A signal ends a short sleep, so a garbage collection does not wait
+// for it.
 //
 // A goroutine in a short sleep occupies one of Go's processors (GOMAXPROCS). All other
 // goroutines need at least one more processor. If the process has no more processors than

@@ -23,7 +23,8 @@ const (
 	// packets. A train that the kernel has not merged is seldom longer than socketPackets.
 	socketPackets = 16
 	// roundPackets is the number of received packets after which a round ends early: about three
-	// long trains. After so many packets, the worker first reads and sends the answers to them.
+	// long trains. After roundPackets packets, the worker first reads and sends the answers to
+	// them.
 	roundPackets = 128
 	// urgentTrains is the largest number of trains to one peer in a round while a program may be
 	// waiting for an answer. At other times bulkTrains is the largest number of trains. The
@@ -267,7 +268,7 @@ func (w *worker) waited(d time.Duration) {
 }
 
 // arrived returns the time of the kernel's stamp on a packet received just now, or 0 if that
-// time is unknown. arrived also records how long the packet waited.
+// time is unknown. The time for which the packet waited is recorded.
 func (w *worker) arrived(stamp int64) mono.Time {
 	at, waited := w.loop.clock.arrived(stamp)
 	if at != 0 && !w.stale {
@@ -527,8 +528,8 @@ func (w *worker) next(now mono.Time, c *srd.Conn) (ok bool) {
 	return ok
 }
 
-// decrypt opens the packets in b that may be new, into w.packets. decrypt takes the peer's lock
-// only if a packet number is not above all numbers seen before.
+// decrypt opens the packets in b that may be new, into w.packets. The peer's lock is taken only
+// if a packet number is not above all numbers seen before.
 func (w *worker) decrypt(p *Peer, k *srd.RecvKeys, t srd.Tuple, b []byte, size int, ecn srd.ECN, at mono.Time) int {
 	var old [len(w.packets)]bool
 	for c := b; len(c) > 0; c = c[min(size, len(c)):] {

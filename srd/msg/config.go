@@ -24,7 +24,7 @@ const (
 	depthMost           = 1 << 20
 )
 
-// A completion may carry one of these errors instead of an ep.Status.
+// A completion may carry ErrTruncated or ErrCanceled instead of an ep.Status.
 var (
 	// ErrTruncated means that a message was longer than the buffer. The bytes beyond the buffer
 	// are lost.

@@ -1,5 +1,5 @@
 // Package msg sends tagged messages over endpoints of package ep. MPI and other runtimes expect
-// such a messaging layer above an unordered transport. The API is v0: it may change.
+// tagged messages above an unordered transport. The API is v0: it may change.
 //
 // # Model
 //
@@ -10,9 +10,9 @@
 // waits. A new receive takes the oldest unexpected message that matches.
 //
 // Messages have no order by default. Messages with Options.Ordered to one peer are matched in
-// the order of sending. A failed message is not part of this order. If a failed message arrives
-// after all, it is matched at once. Completions have no order, because the bytes of a long
-// message may arrive late.
+// the order of sending. A failed message is not part of the order of sending. If a failed
+// message arrives after all, it is matched at once. Completions have no order, because the bytes
+// of a long message may arrive late.
 //
 // The bytes of a short message are sent at once. For a message longer than Config.Eager, the
 // endpoint sends only an offer. After a receive matches, the receiver reads the bytes from the
@@ -30,9 +30,9 @@
 //
 // Each peer may have Config.Unexpected messages here that no receive has taken. In addition, 256
 // messages of a peer may be held back because an earlier ordered message is missing. With the
-// defaults, both together take at most 4 MiB for each peer. Further messages of the peer wait at
-// their sender, as if no receive were posted. The bounds of one peer do not affect other peers,
-// and do not delay answers for long messages.
+// defaults, unexpected and held messages take at most 4 MiB for each peer. Further messages of
+// the peer wait at their sender, as if no receive were posted. The bounds of one peer do not
+// affect other peers, and do not delay answers for long messages.
 //
 // # Semantics beside libfabric's
 //

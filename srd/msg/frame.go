@@ -6,7 +6,7 @@ import (
 	"github.com/srdtun/srdtun/srd/ep"
 )
 
-// Each frame is one message of package ep, of one of these kinds.
+// Each frame is one message of package ep. Its first byte has the kind and the flags.
 const (
 	kindEager   = 1 // a message with its bytes
 	kindOffer   = 2 // a message whose bytes the receiver reads
@@ -46,7 +46,7 @@ type head struct {
 	hasImm  bool
 	imm     uint32
 
-	// Only an offer uses these fields.
+	// Only an offer uses the following fields.
 	number uint32 // chosen by the sender
 	size   uint64
 	key    uint64 // key of the region with the bytes

@@ -51,7 +51,7 @@ type receive struct {
 	buf     []byte
 	context uint64
 
-	// Only a receive for several messages uses these fields.
+	// Only a receive for several messages uses the following fields.
 	multi   bool
 	least   int
 	at      int  // used bytes
@@ -60,7 +60,7 @@ type receive struct {
 }
 
 // The offset of each message in a buffer for several messages is a multiple of granule, a cache
-// line. So such a buffer makes a bounded number of completions.
+// line. So a buffer for several messages makes a bounded number of completions.
 const granule = 64
 
 // fits reports whether there is room for a message of n bytes. A message longer than the whole
@@ -96,7 +96,7 @@ type matcher struct {
 
 // arrive returns the receive that takes a message. Without a matching receive, arrive returns
 // nil and keeps the message as unexpected. A matching receive for several messages may lack room
-// for the message. Method arrive removes such a receive and passes it to over.
+// for the message. Method arrive removes a receive without room and passes it to over.
 func (m *matcher) arrive(x *message, over func(*receive)) *receive {
 	for i := 0; i < len(m.posted); {
 		r := m.posted[i]

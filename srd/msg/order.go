@@ -21,8 +21,7 @@ func (o *orderOut) take() (seq uint32, behind byte) {
 	return o.next - 1, byte(o.next - 1 - o.base)
 }
 
-// done records that a message has a result. The result is true if there is more room for new
-// messages.
+// done records that a message has a result. The result is true if more messages may now be sent.
 func (o *orderOut) done(seq uint32) (more bool) {
 	o.over[seq%orderWindow] = true
 	for o.base != o.next && o.over[o.base%orderWindow] {

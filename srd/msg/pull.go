@@ -10,12 +10,12 @@ import (
 const (
 	// readMost is the largest number of bytes of one read. A longer message needs several reads.
 	readMost = 256 << 10
-	// readsMost bounds the concurrent reads from one peer. So many reads take 4 MiB, the
+	// readsMost bounds the concurrent reads from one peer. Sixteen reads take 4 MiB, the
 	// bandwidth-delay product of 3 Gbit/s and 10 ms.
 	readsMost = 16
 	// readForMost bounds the time of a read. So a peer that offers bytes and does not send them
 	// occupies a receive no longer than readForMost. A peer with less than 0.6 Mbit/s is too
-	// slow for this bound.
+	// slow for readForMost.
 	readForMost = time.Minute
 	// controlsMost bounds the answers that wait for a slot of the underlying handle. More
 	// answers wait only if the peer does not accept its answers. A peer without an answer sends

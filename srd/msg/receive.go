@@ -2,9 +2,9 @@ package msg
 
 import "github.com/srdtun/srdtun/srd/ep"
 
-// Receive posts a buffer for one message that matches. If such messages have arrived already,
-// Receive takes the oldest one. The buffer belongs to the endpoint until the completion is
-// polled. The errors of Receive are ep.ErrFull and ep.ErrClosed.
+// Receive posts a buffer for one message that matches. If matching messages have arrived
+// already, Receive takes the oldest one. The buffer belongs to the endpoint until the completion
+// is polled. The errors of Receive are ep.ErrFull and ep.ErrClosed.
 func (m *Endpoint) Receive(match Match, buf []byte, context uint64) error {
 	return m.post(receive{match: match, buf: buf, context: context})
 }
@@ -161,7 +161,7 @@ func (x *message) envelope() Envelope {
 	return Envelope{From: x.pair.key, Tag: x.head.tag, Size: x.size(), Immediate: x.head.imm, HasImmediate: x.head.hasImm}
 }
 
-// Peek describes the message that Receive would get at once. If no such message has arrived,
+// Peek describes the message that Receive would get at once. If no matching message has arrived,
 // Peek returns false.
 func (m *Endpoint) Peek(match Match) (Envelope, bool) {
 	m.mu.Lock()

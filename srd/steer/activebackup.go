@@ -4,8 +4,8 @@ import "github.com/srdtun/srdtun/srd/mono"
 
 // ActiveBackup uses one path while it works, and another path when it fails, as the Linux
 // bonding driver's active-backup mode does. Paths of the primary class, which belong to one
-// local address, are preferred. When paths of this class work again, traffic returns to them.
-// Among the other paths, traffic stays on the current path.
+// local address, are preferred. When paths of the primary class work again, traffic returns to
+// them. Among the other paths, traffic stays on the current path.
 type ActiveBackup struct {
 	classes
 	primary int // class; below 0: none
@@ -13,7 +13,7 @@ type ActiveBackup struct {
 }
 
 // NewActiveBackup returns an ActiveBackup policy. The parameter primary is the preferred class,
-// or below zero for no such class.
+// or below zero for no preference.
 func NewActiveBackup(primary int) *ActiveBackup {
 	return &ActiveBackup{primary: primary, active: -1}
 }

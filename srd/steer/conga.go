@@ -35,7 +35,6 @@ type CongaConfig struct {
 	Rate    float64 // of every path in bytes per second; 0: learnt
 }
 
-// The rate at which a path counts as full has these bounds.
 const (
 	// fullLeast, in bytes, prevents a single packet from making a path count as full.
 	fullLeast = 2 * 1500
@@ -131,7 +130,7 @@ func (c *Conga) Loss(mono.Time, int) {}
 // Reset implements Policy.
 func (c *Conga) Reset(p int) { c.local[p], c.remote[p] = dre{}, aged{} }
 
-// Weight implements Policy. The weight of an idle path is 1, and that of a full path is 0.
+// Weight implements Policy. The weight of an idle path is 1, and the weight of a full path is 0.
 func (c *Conga) Weight(p int) float64 {
 	return 1 - float64(c.metric(c.clock, p))/MetricMost
 }

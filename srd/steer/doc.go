@@ -18,8 +18,8 @@
 //
 // # The interfaces of a policy
 //
-// All policies implement [Policy]. Some policies also implement one of these small interfaces. A
-// connection checks for these interfaces once, so they cost other policies nothing:
+// All policies implement [Policy]. Some policies also implement one of the following small
+// interfaces. A connection checks for them once, so they cost other policies nothing:
 //
 //   - [Scoped]: how long a choice holds. A policy that keeps flows together gets trains of
 //     one flow only, and the flow in [Context]. All usable paths are offered to such a policy,

@@ -33,9 +33,9 @@ func (e *flowlet) last() int { return int(e.path) - 1 }
 // flowlets is CONGA's flowlet table (section 3.4). In the paper each entry has a valid bit and
 // an age bit. A packet of the flow clears the age bit. Every timeout, a timer sets the age bits
 // that are clear, and invalidates entries whose age bit is already set. So a gap between one and
-// two timeouts ends a flowlet. In srdtun an entry holds the period of its last packet, and both
-// bits follow from this period without a timer. The entry counts as aged in the next period, and
-// as invalid in the period after that.
+// two timeouts ends a flowlet. In srdtun an entry holds the period of its last packet, and the
+// period of that packet gives both bits without a timer. The entry counts as aged in the next
+// period, and as invalid in the period after that.
 type flowlets struct {
 	timeout time.Duration
 	entries []flowlet

@@ -15,7 +15,7 @@ import (
 // queueing delay towards this host, as a share of twice the target. The second value is the
 // share of packets with Congestion Experienced. The queueing delay is the time from the sender's
 // stamp to the arrival, minus its minimum over the last seconds. The clocks of the two hosts
-// need not agree, because their difference cancels in this subtraction.
+// need not agree, because their difference cancels in the subtraction of the minimum.
 type Gauge struct {
 	paths   []gaugePath // by the sender's path number
 	known   Set
@@ -36,8 +36,8 @@ type gaugePath struct {
 }
 
 const (
-	// queueGain and markGain are the weights of a new packet in the two means. The value of
-	// markGain is that of DCTCP (Alizadeh, SIGCOMM 2010, section 3.1).
+	// queueGain and markGain are the weights of a new packet in the two means. DCTCP uses the
+	// same value as markGain (Alizadeh, SIGCOMM 2010, section 3.1).
 	queueGain = 1.0 / 4
 	markGain  = 1.0 / 16
 	// wantedFor is how long reports continue after the last stamp. A sender that uses metrics

@@ -51,6 +51,6 @@ type Placed interface {
 // Doubled is a policy that sends every packet twice.
 type Doubled interface {
 	// Second returns a second path for a train just sent on first, another member of usable. If
-	// there is no other member, Second returns false.
+	// usable has no other member, Second returns false.
 	Second(now mono.Time, usable *Set, c Context, first int) (int, bool)
 }

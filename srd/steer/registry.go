@@ -22,14 +22,14 @@ type Options struct {
 	// Weights are the weights of paths by class, each 1 to MaxWeight. Classes beyond the list
 	// have weight 1. Policies wcmp and presto use Weights.
 	Weights []int
-	// Primary is the number of the preferred class, from 1. A Primary of zero means no such
+	// Primary is the number of the preferred class, from 1. A Primary of zero means no preferred
 	// class. Policy active-backup uses Primary.
 	Primary int
 	// Flowcell is a flowcell's size in bytes. Policy presto uses Flowcell.
 	Flowcell int
 	// DREAlpha and DREPeriod are the parameters of the rate estimators, whose tau is the period
 	// over alpha. LinkRate is the rate of every path in bytes per second, or zero if it is
-	// unknown. Policies conga and conga-flow use these three options.
+	// unknown. Policies conga and conga-flow use DREAlpha, DREPeriod and LinkRate.
 	DREAlpha  float64
 	DREPeriod time.Duration
 	LinkRate  float64

@@ -25,9 +25,9 @@ const (
 	learn = 0.1
 	// mostSpan bounds the effect of one sample on a rarely used path, in round trips.
 	mostSpan = 4
-	// leak pulls a standing weight back towards 1, by this part per round trip. The queue of a
-	// link shows only the sum over the paths on it. Without the leak the weights of these paths
-	// would drift apart until a few paths carry all packets.
+	// leak pulls a standing weight back towards 1, by the part leak per round trip. The queue of
+	// a link shows only the sum over the paths on it. Without the leak the weights of these
+	// paths would drift apart until a few paths carry all packets.
 	leak = 0.002
 	// lossCost is the number of turns that a path loses for a lost packet. mostDebt bounds the
 	// turns lost in a burst of losses. A path that loses one packet in ten still gets five of

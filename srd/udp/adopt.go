@@ -41,7 +41,7 @@ func Adopt(cfg Config, ports []uint16, fds []int) (_ *Bank, err error) {
 	return b, nil
 }
 
-// adopt stores a descriptor at its position in the bank. adopt sets the socket options again,
+// adopt stores a descriptor at its position in the bank. The socket options are set again,
 // because this program may be newer than the one that opened the socket.
 func (b *Bank) adopt(fd int, place map[uint16]int, mark uint32) error {
 	family, known, put := 0, false, func() {}

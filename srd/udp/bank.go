@@ -291,7 +291,7 @@ func (b *Bank) prepare(fd, family int, mark uint32) error {
 		}
 	}
 	// A train may wait in the socket until this process runs. The kernel's receive stamp shows
-	// when the train arrived. Without stamps this wait counts as zero.
+	// when the train arrived. Without stamps, the time in the socket counts as zero.
 	_ = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_TIMESTAMPNS, 1)
 	buffer(fd, unix.SO_RCVBUFFORCE, unix.SO_RCVBUF, recvBuffer)
 	buffer(fd, unix.SO_SNDBUFFORCE, unix.SO_SNDBUF, sendBuffer)

@@ -13,8 +13,8 @@ import (
 // For IPv6, the kernel uses the interface only if the kernel also chooses the source address.
 // With a given source address, the kernel's lookup of the interface is not strict
 // (ip6_route_output_flags). If Alone is true, the kernel can choose only the uplink's address at
-// this interface. Otherwise packets state their source address, and the kernel may use another
-// interface.
+// the exit's interface. Otherwise packets state their source address, and the kernel may use
+// another interface.
 type Exit struct {
 	Uplink srd.Uplink
 	Alone  bool
@@ -35,10 +35,10 @@ func (b *Bank) Exits() []Exit {
 }
 
 // Uplink returns the uplink that u belongs to. Link 0 stands for any interface. If only one exit
-// has the address, packets at any interface belong to that exit, because a router may send
-// answers on another path than the requests. If several exits have the address, a packet at
-// another interface belongs to no exit. A link-local address is valid only at its interface (RFC
-// 4291 section 2.5.6).
+// has the address, packets at any interface belong to that exit. A router may send answers on
+// another path than the requests. If several exits have the address, a packet at another
+// interface belongs to no exit. A link-local address is valid only at its interface (RFC 4291
+// section 2.5.6).
 func (b *Bank) Uplink(u srd.Uplink) srd.Uplink { return uplinkOf(b.Exits(), u) }
 
 func uplinkOf(exits []Exit, u srd.Uplink) srd.Uplink {

@@ -21,7 +21,7 @@ const (
 	// (Shares).
 	judgedMost = 1472
 
-	// One in doubtShare of the packets that seem foreign passes. So `show` still reports
+	// One in doubtShare of the packets that seem foreign passes. So `srdtun show` still reports
 	// strangers' packets. The kernel may merge a forged small packet with small packets behind
 	// it. The filter drops most trains that begin with a forged packet, but not all. The value
 	// of doubtShare must be a power of two.
@@ -50,7 +50,7 @@ type Shares struct {
 	Trains      uint32 // trains whose first packet seems foreign
 }
 
-// Thin does the same as Refuse for socket i only, with the shares s.
+// Thin is like Refuse for socket i only, with the shares s.
 func (b *Bank) Thin(i int, s Shares) error {
 	for _, fd := range b.socks[i].FDs() {
 		if err := b.attach(fd, s); err != nil {

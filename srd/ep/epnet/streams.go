@@ -20,8 +20,8 @@ const (
 	receives = 256
 	// backlogMost bounds the streams that wait for Accept.
 	backlogMost = 128
-	// streamsMost bounds the streams that one peer has opened. The windows of so many streams
-	// take 64 MiB.
+	// streamsMost bounds the streams that one peer has opened. The windows of 128 streams take
+	// 64 MiB.
 	streamsMost = 128
 	// defaultKeepAlive equals the keep-alive interval of TCP connections in package net.
 	defaultKeepAlive = 15 * time.Second
