@@ -11,9 +11,9 @@ const (
 	// Most is the largest budget. The largest budget lets eight peers hold order.DefaultHeldBytes
 	// each, the most that a peer may hold.
 	Most = 256 << 20
-	// The budget is the process's soft memory limit divided by Part. Garbage may take as much
-	// memory again as the budget before it is collected. The rest of the memory is for tables and
-	// keys, which have limits of their own.
+	// The budget is the process's soft memory limit divided by Part. Uncollected garbage may take
+	// as much memory as the budget itself. The rest of the memory is for tables and keys, which
+	// have limits of their own.
 	Part = 4
 	// Little is the largest number of bytes that a queue holds without being a user of the budget.
 	// Little is enough for everyday reordering, or for one flow of a slow link. Together 4,096
@@ -21,8 +21,8 @@ const (
 	// limit Little is budget/littlePart, because hosts with little memory have fewer busy peers.
 	Little     = 64 << 10
 	littlePart = 512
-	// leastLittle is the smallest value of that limit with which a peer works: the buffers of two
-	// packets of 1,500 bytes.
+	// leastLittle is the limit Little in the smallest budget: the buffers of two packets of 1,500
+	// bytes.
 	leastLittle = 4 << 10
 	// If a user held at least Much bytes and stops, a garbage collection is worth its cost. In a
 	// small budget the limit Much is budget/muchPart. A single flow stays below Much: it queues
@@ -63,9 +63,9 @@ type User struct {
 // User returns a new account that holds no bytes.
 func (b *Budget) User() User { return User{of: b} }
 
-// Hold records that u now holds bytes, and returns the limit for u, at most most bytes. An
-// account above Little becomes a user of the budget. A user of the budget remains a user until
-// it holds no bytes, so the number of users does not flap.
+// Hold records the number of bytes that u holds now, and returns how many u may hold, at most
+// most. An account above Little becomes a user of the budget. A user of the budget remains a
+// user until it holds no bytes, so the number of users does not flap.
 func (u *User) Hold(bytes, most int) int {
 	if u.of == nil || u.of.bytes == 0 {
 		return most
@@ -89,8 +89,8 @@ func (u *User) Hold(bytes, most int) int {
 }
 
 // Freed returns the sum of the peaks of those users that held at least Much bytes and have
-// stopped since the last call. The memory of these users may now be garbage, or lie in pools,
-// where it counts as used.
+// stopped since the last call. The memory of users that have stopped may be garbage, or lie in
+// pools, where it counts as used.
 func (b *Budget) Freed() int { return int(b.freed.Swap(0)) }
 
 // Users returns the number of users of the budget.

@@ -9,8 +9,8 @@ import (
 	"github.com/srdtun/srdtun/overlay/control/rundir"
 )
 
-// GroupEnv is the environment variable with the name of a group. Members of that group may use
-// the control socket, as root and the daemon's user may.
+// GroupEnv is the environment variable with the name of a group. Members of the group in
+// GroupEnv may use the control socket, as root and the daemon's user may.
 const GroupEnv = "SRDTUN_GROUP"
 
 // AdmittedGroups returns the group that GroupEnv names.

@@ -136,7 +136,7 @@ func (c *Client) Restarting() error {
 }
 
 // Config returns the running configuration, with its secrets. Root may save the configuration as
-// a file of its own, so no other process may supply it.
+// a file, so the client accepts it only from the daemon itself.
 func (c *Client) Config() (string, error) {
 	if err := c.obeys(); err != nil {
 		return "", err

@@ -1,8 +1,8 @@
 package control
 
 // Device is the state of the TUN device: its counters, and the features that the kernel granted.
-// A frame in these counters is a single packet or a super-frame. Byte counters count the bytes
-// of the inner packets.
+// A frame in the counters of Device is a single packet or a super-frame. Byte counters count the
+// bytes of the inner packets.
 type Device struct {
 	Queues            int      `json:"queues"`              // threads that can read at once
 	UDPSuperFrames    bool     `json:"udp_super_frames"`    // runs of UDP cross whole (Linux 6.2); TCP always does

@@ -20,11 +20,10 @@
 // (unix(7), socket(7)). Root, the daemon's own user, and members of the socket's groups have
 // access. Any other caller gets one line of JSON with the refusal.
 //
-// All callers with access may read the status and choose path policies. Only masters may replace
-// the configuration, which could redirect all traffic of the host, or read it, because it has
-// secrets. Masters are root, and the owner of the configuration file if he runs the daemon
-// himself, because he can read and write the file anyway. The user of a systemd service owns no
-// configuration file, so a process of that user is no master.
+// All callers with access may read the status and choose path policies. Only masters may read or
+// replace the configuration, because it has secrets, and could redirect all traffic of the host.
+// Masters are root, and the owner of the configuration file if he runs the daemon himself. The
+// user of a systemd service owns no configuration file, so a process of that user is no master.
 //
 // A client sends secrets only to a process that it has checked (Client.Trusted). A client treats
 // every reply as untrusted input (reply.go).

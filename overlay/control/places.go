@@ -39,7 +39,7 @@ type places struct {
 	interrupted int // of these, connections with an unfinished answer
 }
 
-// place is a connection that counts towards the limit.
+// place is a connection that counts towards maxConns.
 type place struct {
 	*net.UnixConn
 	of     *places
@@ -130,9 +130,9 @@ func (c *place) rank() int {
 
 // mayLeave reports whether the new connection n may replace c. Among users of one rank, only a
 // user with the most connections loses one. An idle connection may be replaced if its user has
-// no fewer connections than n's user. A request in progress may be replaced if its user has more
-// connections than n's user. A user's new connection may always replace an idle connection of
-// the same user.
+// at least as many connections as the user of the new one. A request in progress may be replaced
+// only if its user has more connections than the user of the new one. A user's new connection
+// may always replace an idle connection of the same user.
 func (c *place) mayLeave(n *place, have map[uint32]int, most int) bool {
 	theirs, wants := have[c.cred.uid], have[n.cred.uid]
 	switch {

@@ -22,9 +22,9 @@ const (
 	// configuration has at most 1 MiB. Quotes and line ends take two bytes each in JSON.
 	maxConfig = 4 << 20
 
-	// maxReply bounds the line of a reply with a whole status, in bytes. Such a line has room for
-	// 500 peers with 256 paths of 300 bytes. Replies to other requests have lower limits, so that
-	// an endless reply takes little memory.
+	// maxReply bounds the line of a reply with a whole status, in bytes. A line of maxReply bytes
+	// has room for 500 peers with 256 paths of 300 bytes. Replies to other requests have lower
+	// limits, so that an endless reply takes little memory.
 	maxReply = 64 << 20
 	// maxShortReply bounds a reply without a list: an error of maxError bytes, each of which takes
 	// at most six bytes in JSON.
@@ -32,8 +32,9 @@ const (
 	// maxListReply bounds replies with 256 flows or paths of 500 bytes, or 2,000 events of 1 KB. A
 	// status without peers, which names changed and expired peers, has the same limit.
 	maxListReply = 4 << 20
-	// maxPartReply bounds a reply with the settings of 4,096 peers, 4 KB each. The limit also has
-	// room for the paths of ReachedMost peers: 256 paths of 300 bytes, and 65,536 prefixes.
+	// maxPartReply bounds a reply with the settings of 4,096 peers, 4 KB each. Within maxPartReply
+	// there is also room for the paths of ReachedMost peers: 256 paths of 300 bytes, and 65,536
+	// prefixes.
 	maxPartReply = 16 << 20
 
 	// connTimeout bounds the time for all requests of a connection, and then the time for the last

@@ -83,7 +83,7 @@ func (c *Client) obeys() error {
 
 // isMainProcess returns an error unless the service's main process is at the other end. The
 // kernel records the number of the process that called listen(2), but that process may have
-// exited. The process must therefore be alive, and must itself write a reply.
+// exited. The process that replies must be alive, and must itself write a reply.
 func (c *Client) isMainProcess(listens credentials) error {
 	unit := "srdtun@" + c.Service() + ".service" // see owned
 	pidfd, err := unix.PidfdOpen(listens.pid, 0)

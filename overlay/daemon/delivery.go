@@ -95,7 +95,8 @@ func (d *delivery) filter(now mono.Time, frames []*frame.Frame) (kept []*frame.F
 }
 
 // tooOld reports whether f is a datagram older than any wait in the reordering buffer, and
-// counts such datagrams. A datagram is that old only if the process was stopped while it waited.
+// counts such datagrams. A datagram gets too old only if the process was stopped while the
+// datagram waited.
 func (d *delivery) tooOld(now mono.Time, f *frame.Frame) bool {
 	if f.Enqueued == 0 || now.Sub(f.Enqueued) <= datagramAge || packet.IsTCP(f.Data) {
 		return false

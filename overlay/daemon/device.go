@@ -50,9 +50,9 @@ func (d *device) open() (err error) {
 	return nil
 }
 
-// holderOf describes the daemon that already uses a device of this name. One of the two daemons
-// is a service, and the other was started by hand. They use different run directories, so
-// neither sees the other's lock file.
+// holderOf describes the daemon that already uses a device with the given name. If two daemons
+// use the same device name, one is a service, and the other was started by hand. A service and a
+// daemon started by hand use different run directories, so neither sees the other's lock file.
 func holderOf(name string) string {
 	there := func(path ...string) bool {
 		_, err := os.Lstat(filepath.Join(path...) + rundir.Socket)

@@ -14,9 +14,9 @@ import (
 
 // DoubtRoutes warns of a tunnel inside a tunnel, unless the configuration names the outer
 // tunnel. DoubtRoutes checks whether c would route other tunnels' outer packets into its own
-// device, or the host those of c into another tunnel. The parameter others has the status of all
-// running interfaces. If the interface of c is running, DoubtRoutes takes the warnings from its
-// status.
+// device, and whether the host would route the outer packets of c into another tunnel. The
+// parameter others has the status of all running interfaces. If the interface of c is running,
+// DoubtRoutes takes the warnings from its status.
 func DoubtRoutes(c *config.Config, others []*control.Status) (all []error) {
 	if i := slices.IndexFunc(others, func(st *control.Status) bool { return st.Interface == c.Interface.Name }); i >= 0 {
 		for _, line := range others[i].Conflicts {
@@ -168,8 +168,8 @@ func outerOf(name string, others []*control.Status, marked []netconf.Outer) (v [
 	return v
 }
 
-// taken returns the warning about another tunnel's packets in this tunnel, and intoAnother the
-// reverse. The warning advises a mark only against a default route.
+// taken returns the warning about another tunnel's outer packets in this tunnel. Advice to set a
+// mark is given only against a default route.
 func taken(o netconf.Outer, by string, own []owner) string {
 	if prefix, title := takerOf(own, o.Destination()); title != "" {
 		return fmt.Sprintf("%s go into %s, for %s is in allowed_ips of its peer %s: leave their addresses out there, or write 0.0.0.0/0 or ::/0 in place of halves (docs/guide.md)", o.What, by, prefix, title)

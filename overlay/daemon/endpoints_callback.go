@@ -28,9 +28,9 @@ type callback struct {
 const standbyMost = 8
 
 // callbackTuples returns the tuples on which this end calls p back, besides the tuples of its
-// endpoints. The method callbackTuples returns standby tuples as aside for a peer that begins
-// handshakes itself. Parameter known has the peer's validated addresses, and paths its present
-// paths.
+// endpoints. For a peer that begins handshakes itself, callbackTuples also returns standby
+// tuples as aside. The parameter known has the peer's validated addresses, and paths has its
+// present paths.
 func (ep *endpoints) callbackTuples(p *peer, known []netip.AddrPort, paths []srd.PathInfo) (back, aside []srd.Tuple) {
 	b := &p.remote.callback
 	if len(known) > 0 {

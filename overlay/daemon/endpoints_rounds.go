@@ -9,8 +9,8 @@ import (
 // update of thousands of peers takes a second on a busy host.
 const placeMost = 10 * time.Second
 
-// rounds delays the reply to a change until follow has updated the peers' tuples, and the change
-// is in force.
+// rounds delays the reply to a change until the function follow has updated the peers' tuples in
+// a round.
 type rounds struct {
 	wake chan struct{} // tells follow of a change
 

@@ -112,8 +112,8 @@ func prefixed(text, line string) string {
 	return text + line
 }
 
-// reportTaken reports outer packets of other tunnels that are routed into this one; they are
-// recognized by the rules for their marks.
+// reportTaken reports outer packets of other tunnels that are routed into this tunnel, and
+// identifies them by policy rules for their marks.
 func (ep *endpoints) reportTaken() {
 	name, index := ep.device.tun.Name(), ep.device.net.Index()
 	found := map[string]netconf.Outer{}

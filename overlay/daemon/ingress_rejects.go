@@ -129,8 +129,9 @@ func (u *unreachables) slots(src, dst netip.Addr) (host, pair *allowance) {
 	return &u.hosts[maphash.Bytes(u.seed, one)%unreachableSlots], pair
 }
 
-// own reports whether a is an address of this host's interface. No ICMP error is sent about such
-// an address: the kernel routes its packets into the tunnel only until its own route is created.
+// own reports whether a is an address of this host's interface. About an own address no ICMP
+// error is sent, because the kernel routes its packets into the tunnel only until the address's
+// own route exists.
 func (c *snapshot) own(a netip.Addr) bool {
 	for _, p := range c.cfg.Interface.Address {
 		if p.Addr() == a {

@@ -10,9 +10,10 @@ import (
 
 // A packet's age counts from its arrival at the device, but the device does not report that
 // time. A worker usually reads a packet at once, so the time of the read counts as its arrival.
-// But a signal, a debugger or a container's freezer may have stopped the process. After a stop,
-// the device contains the first packets of that time, because its full queue dropped later ones.
-// The age of these packets is unknown, so the time since the process last ran is used.
+// A signal, a debugger or a container's freezer may have stopped the process before the read.
+// After a stop, the device contains the first packets that arrived during the stop, because its
+// full queue dropped later ones. For a packet that arrived during a stop, the age is the time
+// since the process last ran.
 const (
 	// aliveEvery is the interval at which an idle process records that it runs.
 	aliveEvery = time.Second

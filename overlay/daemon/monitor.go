@@ -67,7 +67,7 @@ func (m *monitor) listen(table string, at config.Listen) (l net.Listener, err er
 }
 
 // listenUnix opens a unix socket that the users of the control socket may use too. If the
-// configured group does not exist, the socket works without it.
+// configured group does not exist, the socket works without a group.
 func (m *monitor) listenUnix(table, path string) (net.Listener, error) {
 	groups, unknown := control.AdmittedGroups()
 	l, err := web.ListenUnix(path, groups...)

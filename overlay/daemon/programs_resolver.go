@@ -72,7 +72,7 @@ func (p *programs) leaveDNS(ctx context.Context) error {
 	return p.command(ctx, "", resolvconf, "-d", "tun."+p.device.tun.Name(), "-f")
 }
 
-// Names of the programs that set the host's resolvers.
+// These constants are the programs that set the host's resolvers.
 const (
 	resolvectl = "resolvectl"
 	resolvconf = "resolvconf"

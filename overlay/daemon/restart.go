@@ -67,8 +67,8 @@ type Store interface {
 
 const (
 	// drainMost bounds the time in which the packets read from the device are sent and
-	// acknowledged. Applications are blocked during that part of a restart. TCP retransmits packets
-	// that were not acknowledged in time.
+	// acknowledged. Applications are blocked while the packets are sent and acknowledged. TCP
+	// retransmits packets that were not acknowledged in time.
 	drainMost = 60 * time.Millisecond
 	// drainLook is the interval at which drain checks for acknowledgements.
 	drainLook = time.Millisecond

@@ -11,8 +11,9 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// lastKnownMost bounds the number of saved addresses of a peer, to which one handshake attempt
-// is sent. A NAT maps each port of a peer to a port of its own, so a peer has many addresses.
+// lastKnownMost bounds the number of saved addresses of a peer, because each handshake attempt
+// goes to all of them. A NAT maps each port of a peer to a port of its own, so a peer has many
+// addresses.
 const lastKnownMost = 8
 
 // lastKnown saves the peers' addresses in a file, for a start after this process was killed. The
@@ -46,8 +47,8 @@ func (rs *restart) noteLastKnown(p *peer, paths []srd.PathInfo) {
 
 // note updates the saved addresses of a peer from its validated addresses, newest first. Only
 // addresses of active paths are saved. The method note changes nothing while enough saved
-// addresses still work. Otherwise the saved addresses of a peer with many ports would change
-// every second.
+// addresses still work. Without this rule, the saved addresses of a peer with many ports would
+// change every second.
 func (v *lastKnown) note(key string, endpoints, proven []netip.AddrPort, paths []srd.PathInfo) {
 	works := func(a netip.AddrPort) bool {
 		return slices.ContainsFunc(paths, func(p srd.PathInfo) bool { return p.State == srd.PathActive && p.Tuple.Remote == a })

@@ -180,8 +180,8 @@ func (s *server) run(asked context.Context, o Options) (err error) {
 			o.Warned(s.startWarnings())
 		}
 		if o.Ready != nil {
-			// The command that started the daemon can then print warnings about the routes of outer
-			// packets.
+			// The command that started the daemon must be able to print warnings about the routes of
+			// outer packets.
 			select {
 			case <-s.endpoints.placedFirst:
 			case <-ctx.Done():

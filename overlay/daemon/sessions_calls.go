@@ -13,20 +13,20 @@ import (
 // limit, a user who replaces his peers all the time could flood any address that he names. The
 // limits count payload bytes.
 const (
-	// calleeBurst is the limit for one address in bytes: 64 guests (config.maxGuestsAtAddress) send
-	// one handshake on eight paths.
+	// calleeBurst is the limit for one address in bytes, enough for one handshake of 64 guests
+	// (config.maxGuestsAtAddress) on eight paths.
 	calleeBurst = 128 << 10
 	// calleeRate is the number of bytes that one address regains in a second, enough for a burst of
 	// calleeBurst every 8 s.
 	calleeRate = 16 << 10
-	// guestsBurst is the limit for all addresses together in bytes: 4,096 guests send one handshake
-	// on eight paths.
+	// guestsBurst is the limit for all addresses together in bytes, enough for one handshake of
+	// 4,096 guests on eight paths.
 	guestsBurst = 8 << 20
 	// guestsRate is the number of bytes that all addresses together regain in a second, enough for
 	// a thousand absent members of a fleet.
 	guestsRate = 64 << 10
-	// mostCallees bounds the number of accounts, which take about a mebibyte. An account is deleted
-	// when its spent bytes are regained, 15 ms after one handshake.
+	// mostCallees bounds the number of addresses with an account, in about a mebibyte of memory. An
+	// account is deleted when all its spent bytes are regained, 15 ms after one handshake.
 	mostCallees = 1 << 14
 	// sweepEvery is the interval at which accounts without spent bytes are deleted. A check of all
 	// accounts takes at most a millisecond.

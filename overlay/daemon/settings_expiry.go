@@ -152,10 +152,10 @@ func (s *settings) keepTimes() error {
 	return failed
 }
 
-// returning returns the removed peers that are not expired any more, because the clock was set
-// back, or because their file contains a later time. The method returning takes these peers from
-// the files, so a peer that was deleted from the files is not restored. Expired peers that are
-// in no file are not restored either. The caller must hold mu.
+// returning returns the removed peers that are not expired any more, because the clock or their
+// file has changed. The method returning takes these peers from the files, so a peer that was
+// deleted from the files is not restored. Expired peers that are in no file are not restored
+// either. The caller must hold mu.
 func (s *settings) returning() (back []config.Peer) {
 	now, left := s.clock(), expiredPeers{}
 	runs := keysOf(s.running.cfg())

@@ -21,7 +21,7 @@ import (
 const refusedRoutes = 16
 
 // carry applies the configuration want, without the guests that conflict with other peers, or
-// whose routes the kernel refuses. The method carry returns the guests that were left out as
+// whose routes the kernel refuses. The method carry returns as out the guests that were left
 // out. If carry returns an error, the running configuration is unchanged.
 func (s *settings) carry(want *config.Config) (diff []config.Change, out []config.LeftOut, err error) {
 	want, out = config.WithoutClashes(want, s.around())
@@ -104,8 +104,8 @@ func reasons(out []config.LeftOut) (faults []error) {
 	return faults
 }
 
-// sparing returns c after root's change. If a guest conflicts with the change, carry leaves that
-// guest out later.
+// sparing returns the configuration c with root's change applied. If a guest conflicts with the
+// change, carry leaves that guest out later.
 func sparing(c *config.Config, change func(*config.Config) (*config.Config, error)) (*config.Config, error) {
 	next, err := change(c)
 	if err == nil {

@@ -41,8 +41,7 @@ func (ul *uplinks) payload(t srd.Tuple) int {
 
 // sourcesFor returns the uplinks for packets to r: the configured ones of r's address family, or
 // the one that the routes select. The method sourcesFor leaves out addresses that this host does
-// not have, and the tunnel's own, because a path from there would lead through the tunnel
-// itself.
+// not have, and the tunnel's own addresses.
 func (ul *uplinks) sourcesFor(r netip.AddrPort) []srd.Uplink {
 	v, known := ul.host.sources[r.Addr()]
 	if !known {
@@ -77,7 +76,7 @@ func (ul *uplinks) findSources(r netip.AddrPort) []srd.Uplink {
 
 // configured returns the current uplinks of each entry of paths.local, in the order of the
 // entries. If an entry names an interface, packets from its addresses are sent through that
-// interface, so no other entry gets an uplink with one of them.
+// interface, so no other entry gets these uplinks.
 func (ul *uplinks) configured() [][]srd.Uplink {
 	local := ul.running.cfg().Paths.Local
 	v, bound := make([][]srd.Uplink, len(local)), map[netip.Addr]bool{}

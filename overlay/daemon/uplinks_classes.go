@@ -33,8 +33,8 @@ func (u *classes) all() map[srd.Uplink]int {
 	return maps.Clone(u.of)
 }
 
-// sameClasses compares two results of all. If an uplink is missing in one of them, its class
-// there is 0.
+// sameClasses compares two maps of uplinks to classes. If an uplink is missing in a map, its
+// class there is 0.
 func sameClasses(a, b map[srd.Uplink]int) bool {
 	for v := range a {
 		if a[v] != b[v] {

@@ -6,10 +6,10 @@ import (
 )
 
 // If paths.local names an interface, packets leave through that interface, even if the routing
-// table prefers another. Each outgoing packet names that interface (see udp.Exit). The operator
-// only has to configure a route to the peer over the interface, with any metric. Without a route
-// over the interface, the kernel treats an IPv4 peer as a neighbour on that link, and its ARP
-// requests get no reply.
+// table prefers another. Each outgoing packet names the interface through which it must leave
+// (see udp.Exit). The operator only has to configure a route to the peer over the named
+// interface, with any metric. Without a route over the named interface, the kernel treats an
+// IPv4 peer as a neighbour on that link, and its ARP requests get no reply.
 
 // exits sets the interfaces of paths.local through which the sockets send. The sockets then
 // assign received packets to an uplink by address and interface. The method exits reports

@@ -11,7 +11,7 @@ import (
 	"github.com/srdtun/srdtun/srd"
 )
 
-// interfaces has the interfaces of this host with their addresses. Methods of interfaces are
+// interfaces stores the interfaces of this host with their addresses. Methods of interfaces are
 // safe for concurrent use.
 type interfaces struct {
 	tunnel string // name of the tunnel's device

@@ -57,12 +57,12 @@ func (l *listed) has(a netip.Addr) bool {
 }
 
 // bars reports whether packets to an address are dropped, because the address is not listed. The
-// method bars records such an address for a report.
+// method bars records the dropped address for a report.
 func (l *listed) bars(a netip.Addr) bool {
 	if l.has(a) {
 		return false
 	}
-	// If another goroutine holds the lock, a later packet records the address.
+	// If another goroutine holds the lock, a later packet will record the address.
 	if l.mu.TryLock() {
 		if a = a.WithZone(""); len(l.called) < calledMost && !slices.Contains(l.called, a) {
 			l.called = append(l.called, a)

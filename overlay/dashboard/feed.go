@@ -14,8 +14,8 @@ const (
 	// every is the interval between samples of the daemon's status, at which a path's failure is
 	// visible well within a second.
 	every = 500 * time.Millisecond
-	// history is the age up to which samples are kept for the page. A newly opened page gets all
-	// samples of the last two minutes.
+	// history is the age up to which samples of the status are kept for the page. A newly opened
+	// page gets all samples of the last two minutes.
 	history = 2 * time.Minute
 	// maxHistoryBytes bounds the memory of the history: all samples of some 150 paths, or fewer
 	// samples of more paths.

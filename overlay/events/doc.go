@@ -3,7 +3,7 @@
 //
 // The method Log.Add numbers an event and puts it into a ring, unless a rate limit delays the
 // event. Readers (the log, the control socket) request the events after a given number. A slow
-// reader delays nobody: the reply to its next request has the number of events it missed.
+// reader delays nobody, because the reply to its next request has the number of missed events.
 //
 // An event is about a subject, such as a peer, a local address or a name. If a subject changes
 // all the time, its first changes are reported at once. Later changes of the subject are

@@ -9,11 +9,11 @@ import (
 
 // These constants limit repeated reports.
 const (
-	// The first subjectBurst changes of one subject are reported at once, and then its latest state
-	// every subjectEvery.
+	// The first subjectBurst changes of one subject are reported at once, and later its latest
+	// state every subjectEvery.
 	subjectBurst = 4
 	subjectEvery = 15 * time.Second
-	// The first topicBurst subjects of a kind of event are reported at once, and then one every
+	// The first topicBurst subjects of a kind of event are reported at once, and later one every
 	// topicEvery. Events of the other subjects are only counted.
 	topicBurst = 64
 	topicEvery = time.Second
@@ -68,8 +68,8 @@ type limits struct {
 	told     time.Time       // when the counts were last told
 }
 
-// admit returns the event e and true if e may be reported now. If not, admit delays the event e,
-// or only counts it.
+// admit returns the event e and true if e may be reported now. If e may not be reported now,
+// admit delays the event, or only counts it.
 func (l *limits) admit(topic Kind, e Event) (Event, bool) {
 	s := l.of(topic, &e)
 	if s.held != nil || !s.bucket.take(e.Time, subjectBurst, subjectEvery) {

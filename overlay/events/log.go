@@ -10,7 +10,7 @@ import (
 // Kept is the number of events that a Log holds for each origin, in a few hundred KB.
 const Kept = 1000
 
-// The origins of events are root's part of the configuration, and peers that another user has
+// Events originate from root's part of the configuration, or from peers that another user has
 // added.
 const (
 	ofRoot = iota

@@ -26,8 +26,8 @@ const (
 	GSOUDP // UDP_L4, either IP version
 
 	// The following kinds are the same segmentations inside a UDP tunnel (VXLAN, Geneve). Each
-	// packet of a tunnelled frame gets a copy of the tunnel's headers. The outer length field
-	// contains the offset of the inner packet until the frame is written, because the UDP length
+	// packet of a tunnelled frame gets a copy of the tunnel's headers. Until the frame is written,
+	// the outer length field contains the offset of the inner packet, because the UDP length
 	// follows from the frame's length.
 	GSOTunnelTCP4
 	GSOTunnelTCP6

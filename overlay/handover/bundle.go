@@ -1,7 +1,7 @@
 // Package handover passes the queues of the TUN device, the UDP sockets and the peers' addresses
 // from a process to its successor. Between the two processes, the service manager keeps the
-// descriptors in its descriptor store. sd_pid_notify_with_fds(3) describes the store, and
-// systemd.service(5) does at FileDescriptorStoreMax=.
+// descriptors in its descriptor store. The manual pages sd_pid_notify_with_fds(3) and
+// systemd.service(5), at FileDescriptorStoreMax=, describe the store.
 //
 // Applications and routers notice no change. The device keeps its addresses, routes and queued
 // packets. The UDP sockets keep the packets that have arrived. The peers' validated addresses
@@ -29,7 +29,8 @@ const (
 	oldestVersion = 1
 )
 
-// maxState bounds the size of a state in bytes: 4,096 peers with 16 addresses each fit.
+// maxState bounds the size of a state in bytes, and has room for 4,096 peers with 16 addresses
+// each.
 const maxState = 8 << 20
 
 // State describes the descriptors that are passed on.

@@ -50,8 +50,8 @@ type Runner struct {
 	write  sync.Mutex
 }
 
-// Start starts the second process, which is this program with the given arguments, and which
-// must call Serve. The process runs only the given commands.
+// Start starts the second process, which is this program with the given arguments. The second
+// process must call Serve, and runs only the given commands.
 func Start(args []string, commands [][]string, env []string, dir string) (*Runner, error) {
 	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {

@@ -17,7 +17,7 @@ const cacheFor = time.Second
 
 // pagesMost bounds the number of pages in memory: the current one, and those that clients are
 // still reading. For a thousand peers a page has some MB, and slow readers would keep one page
-// in memory for each second.
+// for each second in memory.
 const pagesMost = 4
 
 // Path is the URL path that Prometheus scrapes by default.

@@ -51,7 +51,7 @@ func collectTraffic(e emitter, p *control.Peer) {
 	}
 }
 
-// silence returns the seconds from the unix time since until now, or 0 if since is 0.
+// silence returns the number of seconds since the unix time since, or 0 if since is 0.
 func silence(since int64, now time.Time) float64 {
 	if since == 0 {
 		return 0
@@ -91,7 +91,7 @@ func collectRoundTrips(e emitter, v []control.Path) {
 	}
 }
 
-// collectPaths emits the series of at most most paths, and returns their number.
+// collectPaths emits the series of at most most paths, and returns the number of paths.
 func collectPaths(e emitter, v []control.Path, most int) (n int) {
 	seen := map[[2]string]bool{}
 	for i := range v {

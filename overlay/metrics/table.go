@@ -36,7 +36,7 @@ func define(name string, kind prometheus.ValueType, labels []string, help string
 	return m
 }
 
-// The first group has the metrics of the interface.
+// These metrics are of the interface.
 var (
 	info           = define("info", gauge, []string{"interface", "version", "public_key", "cipher"}, "1; the program's version and key.")
 	uptime         = define("uptime_seconds", gauge, ofInterface, "Time since the start of the daemon.")
@@ -57,7 +57,7 @@ var (
 	enaUse      = define("ena_srd_resource_utilization", gauge, ofInterface, "Use of the fullest queue or reordering buffer of a peer, in percent of its bound.")
 )
 
-// The next group has the metrics of a peer. The first three metrics have the same names as in
+// These metrics are of a peer. The first three metrics of a peer have the same names as in
 // WireGuard's exporters, with another prefix. WireGuard's exporter may run on the same host, and
 // a sum must not mix both.
 var (
@@ -96,7 +96,7 @@ var (
 	peerDrops   = define("peer_drops_total", counter, append(ofPeer[:3:3], "reason"), "Drops of one peer, by reason.")
 )
 
-// The last group has the metrics of a path, which are exported only if configured.
+// These metrics are of a path, and are exported only if configured.
 var (
 	pathActive      = define("path_active", gauge, ofPath, "1 if the path takes data, else 0.")
 	pathRTT         = define("path_rtt_seconds", gauge, ofPath, "Smoothed round-trip time.")

@@ -69,7 +69,7 @@ func halves(v6 bool) bool {
 }
 
 // Overtaken returns the tunnel that carries the traffic for this tunnel's default routes
-// instead, or "" if there is none. If no other tunnel carries that traffic, another program
+// instead, or "" if there is none. If no other tunnel carries the traffic, another program
 // removed the policy rules, and Restore adds them again.
 func (s *State) Overtaken() string {
 	for _, v6 := range s.defaults() {

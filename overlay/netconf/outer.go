@@ -23,10 +23,10 @@ type Outer struct {
 const rulesMost = 64
 
 // MarkedPackets returns the packets that a policy rule of this host keeps out of a tunnel
-// because of their mark. VPNs protect their outer packets with policy rules for a mark. For
-// wg-quick(8) and srdtun the rule is "not from all fwmark MARK lookup TABLE", for Tailscale
-// "from all fwmark MARK lookup main". The parameter own is the mark of this tunnel's packets,
-// and name is its interface.
+// because of their mark. VPNs protect their outer packets with policy rules for a mark: "not
+// from all fwmark MARK lookup TABLE" in wg-quick(8) and srdtun, "from all fwmark MARK lookup
+// main" in Tailscale. The parameter own is the mark of this tunnel's packets, and name is its
+// interface.
 func MarkedPackets(own uint32, name string) (v []Outer) {
 	for _, f := range families {
 		rules, _ := dump(func() ([]netlink.Rule, error) { return netlink.RuleList(f) }) // without a family it has no rules
@@ -140,7 +140,8 @@ func (p Plan) Takes(o Outer) bool {
 		}
 	}
 	for _, r := range byPolicy {
-		// A route of the main table has precedence, unless it is a default route.
+		// A route of the main table has precedence over the plan's routes, unless it is a default
+		// route.
 		if r.Contains(to) && o.Mark != p.OuterMark() && !(match.Table == tableMain && bits > 0) {
 			return true
 		}

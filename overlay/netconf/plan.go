@@ -2,13 +2,13 @@
 // removes them later.
 //
 // Apply makes all changes of a plan or none. Policy rules outlive a killed process, and so do
-// routes in tables other than main while the interface exists. Apply writes such settings to a
-// state file before it makes them, so that Recover can remove them.
+// routes in tables other than main while the interface exists. Apply writes settings that
+// outlive a process to a state file before it makes them, so that Recover can remove them.
 //
 // With table "auto", a default route is set up as wg-quick(8) does, in a routing table of its
 // own. A policy rule sends packets without the outer packets' mark to the tunnel's routing
-// table. A preceding rule gives precedence to all routes of the main table except its default
-// route:
+// table. A preceding policy rule gives precedence to all routes of the main table except its
+// default route:
 //
 //	32764: from all lookup main suppress_prefixlength 0
 //	32765: not from all fwmark 0xca6c lookup 51564

@@ -11,10 +11,10 @@ import (
 )
 
 const (
-	// sharedMark is the mark of the outer packets of all tunnels with a default route, and of
-	// wg-quick(8)'s first tunnel. Each tunnel's policy rule exempts packets with this mark, so no
-	// tunnel routes another's outer packets as inner packets. Tailscale likewise marks packets that
-	// must bypass its rules.
+	// sharedMark is the mark of the outer packets of all srdtun tunnels with a default route, and
+	// of wg-quick(8)'s first tunnel. Each tunnel's policy rule exempts packets with sharedMark, so
+	// no tunnel routes another's outer packets as inner packets. Tailscale likewise marks packets
+	// that must bypass its rules.
 	sharedMark = wgquick.Mark
 	// tableTries bounds the search for an unused routing table, because no host has that many
 	// tunnels with a default route.
@@ -118,8 +118,8 @@ func (p policy) steps(dst netip.Prefix, link netlink.Link) (routeStep, []ruleSte
 
 // topPriority returns the lowest priority number of all policy rules, except 0 for the local
 // table. To a rule without a number, the kernel assigns the next lower number
-// (fib_default_rule_pref in net/core/fib_rules.c). The numbers must be known in advance, because
-// the state file is written before the rules are added.
+// (fib_default_rule_pref in net/core/fib_rules.c). The numbers of new rules must be known in
+// advance, because the state file is written before the rules are added.
 func topPriority(family int) (int, error) {
 	rules, err := dump(func() ([]netlink.Rule, error) { return netlink.RuleList(family) })
 	if err != nil && !(family == netlink.FAMILY_V6 && familyOff(err)) {

@@ -26,7 +26,7 @@ const (
 )
 
 func (s redirectStep) do(*netlink.Handle) error {
-	// A service that cannot write to /proc/sys can still change the setting by netlink.
+	// A service that cannot write to /proc/sys can still change the redirect setting by netlink.
 	req := nl.NewNetlinkRequest(unix.RTM_SETLINK, unix.NLM_F_ACK)
 	msg := nl.NewIfInfomsg(unix.AF_UNSPEC)
 	msg.Index = int32(s.link.Attrs().Index)
@@ -46,8 +46,8 @@ func (s redirectStep) undo(*netlink.Handle) error { return nil }
 // allowNoRedirects makes the interface's own send_redirects setting effective. The kernel sends
 // redirects if the interface's setting or the setting of "all" is on, so allowNoRedirects turns
 // "all" off. Other interfaces keep their own settings. The setting of "all" stays off after the
-// tunnel's end, as with WireGuard. If turning it off fails and the host forwards packets,
-// allowNoRedirects returns a warning.
+// tunnel's end, as with WireGuard. If allowNoRedirects cannot turn it off and the host forwards
+// packets, it returns a warning.
 func allowNoRedirects(link string) []string {
 	const all = sysctlIPv4 + "conf/all/send_redirects"
 	if v, err := os.ReadFile(all); err != nil || strings.TrimSpace(string(v)) == "0" {

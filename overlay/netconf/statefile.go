@@ -109,8 +109,8 @@ func parseLeft(path string, data []byte) (left, error) {
 }
 
 // elsewhere reports whether the state file comes from another network namespace or another boot.
-// If so, equal routes and rules may belong to other programs. State files of an earlier version
-// do not contain the boot's identifier.
+// If the file comes from elsewhere, equal routes and rules may belong to other programs. State
+// files of an earlier version do not contain the boot's identifier.
 func (l left) elsewhere() bool {
 	return l.Namespace != namespace() || l.Boot != "" && l.Boot != rundir.Boot()
 }

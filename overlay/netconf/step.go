@@ -38,7 +38,7 @@ type quietStep struct{ link netlink.Link }
 const ipv6AddrGenModeNone = 1
 
 func (s quietStep) do(nl *netlink.Handle) error {
-	// A kernel without IPv6 refuses the setting, and assigns no link-local address anyway.
+	// A kernel without IPv6 refuses this setting, but assigns no link-local address anyway.
 	_ = nl.LinkSetIP6AddrGenMode(s.link, ipv6AddrGenModeNone)
 	return nil
 }

@@ -43,8 +43,8 @@ func watch(groups []uint, w Watcher) (*Watcher, error) {
 	if err != nil {
 		return nil, os.NewSyscallError("socket", err)
 	}
-	// An error is ignored, because a smaller buffer only overflows sooner, and an overflow counts
-	// as a change.
+	// An error is ignored, because a smaller receive buffer only overflows sooner, and an overflow
+	// counts as a change.
 	_ = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUF, watchBuffer)
 	err = unix.Bind(fd, &unix.SockaddrNetlink{Family: unix.AF_NETLINK})
 	for _, g := range groups {
@@ -69,7 +69,7 @@ func (w *Watcher) Wait(ctx context.Context, until time.Time) bool {
 	if w.file.SetReadDeadline(until) != nil {
 		return false
 	}
-	// This read deadline must be set after the one above, which would replace it. Setting the
+	// This read deadline must be set after the deadline above, which would replace it. Setting the
 	// deadline fails only if the file is closed already.
 	stop := context.AfterFunc(ctx, func() { _ = w.file.SetReadDeadline(time.Unix(1, 0)) })
 	defer stop()

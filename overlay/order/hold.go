@@ -14,9 +14,9 @@ const (
 	// TCP times out within a second.
 	MostHold = time.Second
 	// partLife is the lifetime of the entry of a frame that is incomplete, given up, or delivered
-	// ahead of an earlier one. If a complete frame waits behind that entry, the lifetime ends
-	// sooner. The sender repairs a message for a second or for four round trips. A sender that is
-	// silent for longer gave up without a tombstone, for instance because its process ended.
+	// ahead of an earlier one. If a complete frame waits behind the entry, the entry's lifetime
+	// ends sooner. The sender repairs a message for a second or for four round trips. A sender that
+	// is silent for longer gave up without a tombstone, for instance because its process ended.
 	partLife = 10 * time.Second
 )
 
@@ -57,7 +57,7 @@ func (g *Reassembler) Advance(now mono.Time) {
 }
 
 // skip makes the frame with number to the next frame of flow fl, and continues from there. The
-// method skip delivers complete frames before that number, and gives up the others. The method
+// method skip delivers complete frames before the frame to, and gives up the others. The method
 // skip returns the number of skipped gaps.
 func (g *Reassembler) skip(now mono.Time, fl *flow, to uint32) (gaps uint64) {
 	inGap := false

@@ -32,8 +32,8 @@ func (l *lates) find(seq uint32) *partial {
 }
 
 // keepLate moves the partial frame p, for which its flow no longer waits, to the late frames of
-// the flow. If its missing part arrives, the late frame is delivered, which is better than a
-// loss.
+// the flow. A frame that is delivered late after its missing part arrives is better than a lost
+// frame.
 func (g *Reassembler) keepLate(now mono.Time, p *partial) {
 	fl := p.flow
 	if fl.late != nil && fl.late.n == maxLate {

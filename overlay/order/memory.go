@@ -16,7 +16,7 @@ const (
 )
 
 // With this number of spare objects, everyday reordering allocates nothing. The spare objects
-// take some 100 KB while frames are held, and a tenth of that otherwise.
+// take some 100 KB while frames are held, and otherwise a tenth of this.
 const (
 	sparePartials = 512
 	spareSpans    = 64

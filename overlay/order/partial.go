@@ -43,8 +43,8 @@ func (p *partial) whole() bool {
 	return p.frame != nil && p.n == 1 && p.room()[0] == span{0, uint16(len(p.frame.Data))}
 }
 
-// room returns the array for the pieces of the partial frame p. The first p.n elements contain
-// pieces, in order.
+// room returns the array for the pieces of the partial frame p. The first p.n elements of the
+// array contain pieces, in order.
 func (p *partial) room() []span {
 	if p.many != nil {
 		return p.many[:]

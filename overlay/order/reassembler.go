@@ -62,7 +62,7 @@ type Reassembler struct {
 	cfg   Config
 	flows bySlot[flow]
 
-	// Each partial frame is in one of these lists, which are sorted by age.
+	// Each partial frame is in one of three lists, which are sorted by age.
 	parts list // in a window, incomplete or without its frame
 	waits list // in a window, complete, and waiting for an earlier one
 	lates list // among a flow's late frames
@@ -86,8 +86,8 @@ func NewReassembler(cfg Config) *Reassembler {
 	return &Reassembler{cfg: cfg, user: cfg.Budget.User()}
 }
 
-// SetHold sets the time for which a frame waits for an earlier one. The new time also applies to
-// frames that already wait.
+// SetHold sets the time for which a frame waits for an earlier one. The time set by SetHold also
+// applies to frames that already wait.
 func (g *Reassembler) SetHold(d time.Duration) { g.cfg.Hold = d }
 
 // Stats returns the counters of the reassembler.
@@ -241,7 +241,7 @@ func (g *Reassembler) TakeReady(dst []*frame.Frame) []*frame.Frame {
 }
 
 // Reset drops all state, because the peer is a new process and numbers its flows from 0.
-// Complete frames that only wait for earlier ones are delivered before.
+// Complete frames that only wait for earlier ones are delivered before the state is dropped.
 func (g *Reassembler) Reset(now mono.Time) {
 	g.flows.each(func(fl *flow) { g.handOnWhole(now, fl) })
 	for _, l := range []*list{&g.parts, &g.lates} {

@@ -20,7 +20,7 @@ type Segmenter struct {
 func (c *Segmenter) Empty() bool { return c.frame == nil }
 
 // Load takes ownership of a frame and assigns the next sequence number of its flow. The frame
-// passed to Load must have 1 to 65,535 bytes. The segmenter must be empty.
+// passed to Load must have 1 to 65,535 bytes. When Load is called, the segmenter must be empty.
 func (c *Segmenter) Load(f *frame.Frame) {
 	if c.frame != nil || len(f.Data) == 0 || len(f.Data) > 65535 {
 		panic("order: frame loaded out of turn, or of impossible size")
@@ -32,26 +32,28 @@ func (c *Segmenter) Load(f *frame.Frame) {
 	c.frame = f
 }
 
-// Front returns the flow of the frame being cut, and the number of its remaining bytes. The
-// segmenter must not be empty.
+// Front returns the flow of the frame being cut, and the number of its remaining bytes. When
+// Front is called, the segmenter must not be empty.
 func (c *Segmenter) Front() (flow uint32, bytes int) {
 	return c.frame.Flow, len(c.frame.Data) - int(c.h.offset)
 }
 
 // Older reports whether the frame being cut is a datagram that was queued longer than age ago.
-// The segmenter must not be empty.
+// When Older is called, the segmenter must not be empty.
 func (c *Segmenter) Older(now mono.Time, age time.Duration) bool {
 	return !c.frame.TCP && now.Sub(c.frame.Enqueued) > age
 }
 
-// Drop drops the rest of the frame being cut. The segmenter must not be empty.
+// Drop drops the rest of the frame being cut. When Drop is called, the segmenter must not be
+// empty.
 func (c *Segmenter) Drop() {
 	c.frame.Release()
 	c.frame = nil
 }
 
 // Cut returns the next message, with a payload of at most max bytes, which must be at least 1.
-// The segmenter must not be empty. The returned message owns a reference to the frame.
+// When Cut is called, the segmenter must not be empty. The returned message owns a reference to
+// the frame.
 func (c *Segmenter) Cut(max int) srd.Message {
 	f := c.frame
 	n := min(max, len(f.Data)-int(c.h.offset))

@@ -12,8 +12,8 @@ const (
 	// firstBytes is the allowance of a new peer before its first complete frame, in bytes: a round
 	// trip of 30 ms at 1 Gbit/s.
 	firstBytes = 4 << 20
-	// earnTime is the shortest time for which a delivered frame counts; the longest is twice as
-	// long. No frame waits longer than MostHold, so all waiting frames have arrived within
+	// earnTime is the shortest time for which a delivered frame counts; the longest time is twice
+	// as long. No frame waits longer than MostHold, so all waiting frames have arrived within
 	// earnTime.
 	earnTime = MostHold
 	// earnFactor allows for buffers twice as large as their frames, and for rates that double in

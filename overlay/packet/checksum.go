@@ -49,7 +49,7 @@ func writePartial(b []byte, in *Info) {
 }
 
 // completeChecksum completes a partial checksum that covers b from offset start to the end. The
-// checksum field is at the offset start + offset. A result of zero is written as all ones,
+// checksum field is at the offset start + offset. A checksum of zero is written as all ones,
 // because in UDP zero means that there is no checksum (RFC 768). The caller must have checked
 // that the checksum field lies in b.
 func completeChecksum(b []byte, start, offset int) {

@@ -104,8 +104,8 @@ func Dst(b []byte) netip.Addr {
 	return netip.AddrFrom16([16]byte(b[24:40]))
 }
 
-// IsTCP reports whether the bytes b begin with a TCP packet, or with a tunnel's packet that
-// contains TCP; b may be arbitrary bytes. IsTCP does not skip IPv6 extension headers.
+// IsTCP reports whether b, which may be arbitrary bytes, begins with a TCP packet or with a
+// tunnel's packet that contains TCP. IsTCP does not skip IPv6 extension headers.
 func IsTCP(b []byte) bool {
 	proto, rest := upper(b)
 	if proto == ProtoTCP {

@@ -98,8 +98,8 @@ func (p *Part) Pushed(b []byte) bool {
 
 // Join writes the super-frame of parts into dst, which must have the exact length of the headers
 // and all payloads. The Part p describes the first part, and each part must follow the previous
-// one. The checksums of the super-frame are partial. The length field of the tunnel's UDP header
-// contains the offset of the inner packet, as between peers.
+// one. The checksums of the super-frame are partial. Until the frame is written, the length
+// field of the tunnel's UDP header contains the offset of the inner packet.
 func (p *Part) Join(dst []byte, parts []*frame.Frame) {
 	if !p.Kind.Tunnelled() {
 		Join(dst, parts, &p.Info)

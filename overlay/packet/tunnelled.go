@@ -17,8 +17,9 @@ import (
 // inner checksum of the frame is partial.
 
 const (
-	// maxTunnelHeader bounds the bytes between the outer UDP header and the inner IP header: Geneve
-	// with all its options (RFC 8926 section 3.4) and a tagged Ethernet header.
+	// maxTunnelHeader bounds the bytes between the outer UDP header and the inner IP header. The
+	// longest are those of Geneve with all its options (RFC 8926 section 3.4) and of a tagged
+	// Ethernet frame.
 	maxTunnelHeader = geneveHeaderLen + 63*4 + etherHeaderLen + vlanTagLen
 
 	// tunAsEthernet is the length of an Ethernet header. Linux adds the length of an Ethernet
@@ -145,9 +146,9 @@ func (t *Tunnel) SegmentLen(facts frame.Facts, i int) int {
 }
 
 // Segment writes packet i of the super-frame b into dst, as the kernel's skb_udp_tunnel_segment
-// would make it. Before the call, Describe or Validate must have described b. The slice dst must
-// have as many bytes as SegmentLen returns. The packet's checksums are complete, so the packet
-// needs no facts.
+// would make it. Before Segment is called, Describe or Validate must have described b. The slice
+// dst must have as many bytes as SegmentLen returns. The packet's checksums are complete, so the
+// packet needs no facts.
 func (t *Tunnel) Segment(dst, b []byte, in *Info, facts frame.Facts, i int) {
 	copy(dst, b[:t.At])
 	Segment(dst[t.At:], b[t.At:], &t.Inner, t.facts(facts), i)

@@ -91,7 +91,7 @@ func (in *Info) isError(b []byte) bool {
 	return in.Fragment && in.Version == 6 && isExtension(in.Proto)
 }
 
-// asks reports whether an ICMP type is a query or a reply (RFC 792, 950 and 8335).
+// asks reports whether an ICMP type is a query or a reply to one (RFC 792, 950 and 8335).
 func asks(kind uint8) bool {
 	switch kind {
 	case icmpEchoReply, icmpEchoRequest, 13, 14, 15, 16, 17, 18, 42, 43:

@@ -11,8 +11,8 @@ import (
 const VnetHeaderLen = 10
 
 // VnetTunnelHeaderLen is the size of struct virtio_net_hdr_v1_hash_tunnel. After TUNSETVNETHDRSZ
-// with this length, the TUN driver uses that header (Linux 6.17). The TUN driver leaves the
-// fields between the first ten bytes and the two tunnel offsets zero.
+// with this length, the TUN driver uses the longer header (Linux 6.17). The TUN driver leaves
+// the fields between the first ten bytes and the two tunnel offsets zero.
 const VnetTunnelHeaderLen = 24
 
 // These constants are the positions of the two tunnel offsets in the long header, in bytes.
@@ -112,8 +112,8 @@ func gsoType(b []byte, in *Info, g frame.GSO) (t uint8) {
 	case frame.GSOUDP:
 		t = vnetGSOUDPL4
 	}
-	// Only the first segment carries CWR, and this flag makes the kernel cut the frame accordingly
-	// (RFC 3168 section 6.1.2).
+	// Only the first segment carries CWR, and the flag vnetGSOECN makes the kernel cut the frame
+	// accordingly (RFC 3168 section 6.1.2).
 	if in.Proto == ProtoTCP && g != frame.GSONone && b[in.HeaderLen+tcpFlagsOffset]&tcpCWR != 0 {
 		t |= vnetGSOECN
 	}

@@ -19,8 +19,8 @@ import (
 const lastCap = 63
 
 // Drop reduces the capabilities of the process, and its bounding set, to the given capability,
-// also for programs that it executes. The process's memory contains keys, so no other process
-// may attach to it, and it writes no core file. The returned error names each privilege that
+// also for programs that it executes. No other process may attach to this process, and it writes
+// no core file, because its memory contains keys. The returned error names each privilege that
 // could not be given up.
 //
 // User 0 remains user 0, but without privileges over other users' files. If dir belongs to
@@ -58,8 +58,8 @@ func Hide() error {
 
 // wakeEvery bounds the delay of a system call on all threads. For a system call on all threads,
 // the runtimes of Go 1.26 and 1.27 stop all threads. A thread that enters a blocking system call
-// meanwhile is overlooked until some timer of the program fires. The daemon's next timer may be
-// a second away.
+// at that moment is overlooked until some timer of the program fires. The daemon's next timer
+// may be a second away.
 const wakeEvery = time.Millisecond
 
 // awake fires a timer repeatedly until the returned function stop is called.

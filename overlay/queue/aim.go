@@ -19,7 +19,7 @@ const (
 	// just after the failure would cost the connection a third of its window after the path
 	// returns. With half of the rate left, the allowed backlog of a single flow takes twice as
 	// long, so the factor includes a 2. A sender that is too fast for the remaining paths soon
-	// exceeds the raised target at any round trip.
+	// exceeds even the raised target.
 	failingTargets = 2 * intervalPart / alonePart
 )
 

@@ -139,10 +139,10 @@ func (q *Queue) give(fl *flow, f *frame.Frame) (*frame.Frame, signal) {
 }
 
 // take removes the first frame of the flow, by the function dodequeue of RFC 8289 section 5.6.
-// The method take returns true as above if the delay exceeded the target for an interval. A
-// backlog no longer than the removed frame is no standing queue, because on a slow path one
-// super-frame takes longer than the target. The limited backlog of a single flow is no standing
-// queue either, because it delays no other flow.
+// If the delay exceeded the target for an interval, take returns true as above. A backlog no
+// longer than the removed frame is no standing queue, because on a slow path one super-frame
+// takes longer than the target. The limited backlog of a single flow is no standing queue
+// either, because it delays no other flow.
 func (q *Queue) take(now mono.Time, fl *flow) (f *frame.Frame, above bool) {
 	c := &fl.codel
 	if fl.head == 0 {

@@ -9,10 +9,10 @@
 //
 // This queue differs from RFC 8289 and RFC 8290 in three points. First, a congestion signal
 // without ECN removes one segment from a TCP or UDP super-frame, and so drops a single packet.
-// While super-frames wait, single packets get no signals, because they may be retransmissions.
-// Second, a large frame may cost a flow several quanta, and the flow then misses that many
-// rounds. Third, a single flow may exceed the target up to a limit, because it delays no other
-// flow.
+// While super-frames wait, single packets receive no congestion signals, because they may be
+// retransmissions. Second, a large frame may cost a flow several quanta, and the flow then
+// misses that many rounds. Third, a single flow may exceed the target up to a limit, because it
+// delays no other flow.
 //
 // The package is pure: the time is an argument of each call and never goes back. A Queue is not
 // safe for concurrent use. Before its first frame, a queue has no tables in memory.
@@ -37,12 +37,12 @@ const (
 	// DefaultQuantum is the default quantum in bytes: a full super-frame costs eight rounds, and
 	// one round allows five small packets.
 	DefaultQuantum = 8 << 10
-	// DefaultAlone is the backlog in bytes with which a single flow keeps the network full after
-	// CUBIC reduces its window by three tenths. The backlog suffices even for an inner round trip
-	// of twice the usual 10 ms, as on a link with losses. At 400 Mbit/s, 500 KB are in flight
-	// within 10 ms. A backlog of 930 KB suffices, because 0.7 (930 KB + 500 KB) is twice 500 KB.
-	// Above 1.6 Gbit/s this backlog's delay is below the target, and a larger backlog would not fit
-	// the processor's cache.
+	// DefaultAlone is a backlog in bytes with which a single flow keeps the network full after
+	// CUBIC reduces its window by three tenths. A backlog of DefaultAlone suffices even for an
+	// inner round trip of twice the usual 10 ms, as on a link with losses. At 400 Mbit/s, 500 KB
+	// are in flight within 10 ms. A backlog of 930 KB suffices, because 0.7 (930 KB + 500 KB) is
+	// twice 500 KB. Above 1.6 Gbit/s the delay of this backlog is below the target, and a larger
+	// backlog would not fit the processor's cache.
 	DefaultAlone = 1 << 20
 )
 

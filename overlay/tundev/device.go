@@ -166,6 +166,6 @@ func (d *Device) MTU() (int, error) {
 	return d.native.MTU()
 }
 
-// Events returns a channel of the device's events: up, down, and a changed MTU. Close closes
-// that channel.
+// Events returns a channel of the device's events: up, down, and a changed MTU. Close also
+// closes the channel of Events.
 func (d *Device) Events() <-chan tun.Event { return d.native.Events() }

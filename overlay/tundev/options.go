@@ -18,7 +18,7 @@ const (
 	DefaultTxQueueLen = 1000
 
 	// DefaultGSOMaxSize is the default limit for super-frames from the kernel, in bytes. A
-	// super-frame of this size fits into one burst of 44 packets of 1500 bytes.
+	// super-frame of 62,000 bytes fits into one burst of 44 packets of 1500 bytes.
 	DefaultGSOMaxSize = 62_000
 )
 
@@ -49,7 +49,7 @@ type Offloads struct {
 // would cut such super-frames.
 const DefaultTunnelMaxSize = 65_536
 
-// These flags of TUNSETOFFLOAD are the offloads of UDP tunnels and their outer checksums
+// These flags of TUNSETOFFLOAD request the offloads of UDP tunnels and their outer checksums
 // (linux/if_tun.h).
 const (
 	tunTunnelGSO  = 0x080

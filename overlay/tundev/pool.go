@@ -17,7 +17,7 @@ const (
 	smallSize = 2048
 
 	// readSize is the buffer length after the virtio header in every read(2), in bytes. The kernel
-	// silently truncates longer data.
+	// silently truncates data that is longer than the buffer.
 	readSize = 65536
 
 	// bigSize is the buffer size that Go's allocator uses for readSize: whole pages of 8 KiB.

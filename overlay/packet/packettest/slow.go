@@ -5,8 +5,8 @@ package packettest
 import "github.com/srdtun/srdtun/overlay/frame"
 
 // Sum returns the sum of RFC 1071, computed in the simplest way. Sum adds 16-bit words and each
-// carry at once, and pads an odd last byte with a zero byte. A checksum is the complement of
-// this sum.
+// carry at once, and pads an odd last byte with a zero byte. A checksum of RFC 1071 is the
+// complement of the sum.
 func Sum(b []byte) uint16 {
 	var s uint32
 	for i := 0; i < len(b); i += 2 {

@@ -178,8 +178,8 @@ func tallies(paths []srd.PathInfo) map[srd.Uplink]tally {
 	return v
 }
 
-// heardWithin is the time before the newest packet in which a packet from another address makes
-// that address current. A peer that sends uses each of its paths more often than every 5 s.
+// heardWithin is the time before the newest packet in which an address must have been heard to
+// count as current. A peer that sends uses each of its paths more often than every 5 s.
 const heardWithin = 5 * time.Second
 
 // places reports that the peer has moved if none of its addresses is among the reported ones. A
@@ -268,8 +268,8 @@ func (w *Peer) losses(gone map[srd.Uplink]bool) {
 	}
 }
 
-// backText returns the text for the event that all paths work again. The parameter others is the
-// number of paths of an uplink that is down, which all does not include.
+// backText returns the text for the event that all paths work again. The parameter all does not
+// include others, the number of paths of an uplink that is down.
 func backText(all, others int) string {
 	if others > 0 {
 		return fmt.Sprintf("all %d paths but the %d of an uplink that is down work", all+others, others)

@@ -64,8 +64,8 @@ func Limit() {
 	}
 }
 
-// collector starts a garbage collection after peers have released much memory. Otherwise
-// released buffers would stay in the pools, and those of further peers would be added. The Go
+// collector starts a garbage collection after peers have released much memory. Without a
+// collection, released buffers would stay in the pools while further peers allocate more. The Go
 // runtime itself collects only when the heap has doubled, pools included.
 type collector struct {
 	freed int       // bytes that peers no longer hold
@@ -124,8 +124,8 @@ func groupLimit(root string) (least int64, ok bool) {
 }
 
 // leastAbove returns the smallest value of the given files in the group at path and the groups
-// above it. In a container, path may be the host's path, which does not exist there. The top of
-// the tree is then the container's own group.
+// above it. In a container, path may be the host's path, which does not exist there. In a
+// container, the top of the tree is the container's own group.
 func leastAbove(top, path string, files ...string) int64 {
 	least := int64(math.MaxInt64)
 	for dir := filepath.Clean("/" + path); ; dir = filepath.Dir(dir) {
