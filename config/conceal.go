@@ -11,10 +11,11 @@ import (
 )
 
 // Conceal returns the text of a configuration without secrets, for readers who must not see them.
-// The text may be invalid, and a mistake in it may have put a secret anywhere. So Conceal does
-// not rely on a list of keys with secret values. Conceal shows a whole line only if its key and
-// the form of its value are harmless. For any other line, Conceal shows at most the key. Conceal
-// leaves out comments. Conceal keeps the number of lines, because messages refer to line numbers.
+// The text may be invalid, and a mistake in it may have put a secret anywhere. Conceal therefore
+// does not rely on a list of keys with secret values. Conceal shows a whole line only if its key
+// and the form of its value are harmless. For any other line, Conceal shows at most the key.
+// Conceal leaves out comments. Conceal keeps the number of lines, because messages refer to line
+// numbers.
 func Conceal(text string, k Known) (shown string, words []string) {
 	c := concealer{known: k}
 	var b strings.Builder
@@ -38,7 +39,7 @@ type Known struct {
 	Program func(name string) bool // the text is a program, and may begin a command
 }
 
-// concealer is the state of Conceal between two lines.
+// concealer holds the state of Conceal from one line to the next.
 type concealer struct {
 	known Known
 	words []string
@@ -173,7 +174,7 @@ func (c *concealer) goOn(text string) string {
 		return c.hide(text)
 	}
 	elements, end, ok := scanElements(text)
-	// A single word may be part of another list whose key was lost.
+	// A single word in a line may belong to another list whose key was lost.
 	if !ok || !c.harmless(k, elements, false) || slices.ContainsFunc(elements, byteLike.MatchString) {
 		c.open = keySpec{}
 		return c.hide(text)

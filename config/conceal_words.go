@@ -8,8 +8,9 @@ import (
 )
 
 // A hidden text may also occur in an error, in a log, or in a route that a hook made. The secrets
-// of a hidden text must be hidden there too, but not its ordinary words. Otherwise a hook like
-// ["logger", "tunnel", "started"] would hide common words in the whole report.
+// of a hidden text must be hidden there too, but not its ordinary words. If all words were
+// secret, a hook like ["logger", "tunnel", "started"] would hide common words in the whole
+// report.
 
 // leastWord is the minimum length, in bytes, of a secret word that is hidden everywhere. Words
 // shorter than leastWord are part of many harmless texts.

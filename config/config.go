@@ -18,7 +18,7 @@ const (
 
 	// DefaultHoldMax is the maximum wait of a packet for an earlier packet of its flow.
 	// DefaultHoldMax is below 200 ms, the smallest retransmission timeout of a Linux TCP sender.
-	// So a packet that never arrives does not cost the inner TCP a timeout.
+	// A packet that never arrives therefore does not cost the inner TCP a timeout.
 	DefaultHoldMax = 150 * time.Millisecond
 )
 
@@ -38,8 +38,8 @@ const (
 	maxLocals      = 16
 	maxEndpoints   = 16
 
-	// The bounds are larger than any real network needs. The bounds expose a faulty generator,
-	// and keep the work on one file below a second.
+	// The bounds are larger than any real network needs. A limit exposes a faulty generator, and
+	// keeps the work on one file below a second.
 	maxPeers      = 4096
 	maxAddresses  = 64
 	maxAllowedIPs = 65536

@@ -149,7 +149,7 @@ func sameButPeers(a, b *Config) bool {
 }
 
 // peersFit reports whether the peers of c have no conflict with each other or with the rest of c.
-// The peers and the rest of c have already been validated separately.
+// The peers of c and the rest of c have already been validated separately.
 func peersFit(c *Config) bool {
 	rest := *c
 	rest.Peers = nil

@@ -11,8 +11,8 @@ import (
 )
 
 // Doubts lists settings that are valid but look like mistakes. Doubts returns an error with file,
-// line and key for each such setting. Of each kind, Doubts lists at most mostDoubts. The argument
-// now is the time, and own has the host's addresses.
+// line and key for each such setting. Doubts lists at most mostDoubts settings of each kind. The
+// argument now is the time, and own has the host's addresses.
 func (c *Config) Doubts(now time.Time, own []netip.Addr) []error {
 	d := &doubter{c: c, now: now, own: own, told: map[doubtKind]int{}}
 	d.prefixes = prefixOwners(c)
@@ -41,8 +41,8 @@ const mostDoubts = 8
 // halves and quarters. Every prefix of this width contains addresses that no peer can have.
 const widestBlock = 2
 
-// doubtKind is a key, with separate kinds for root's peers and for guest peers. So doubts about
-// guest peers cannot hide a doubt about root's peers.
+// doubtKind is a key, with separate kinds for root's peers and for guest peers. Doubts about
+// guest peers therefore cannot hide a doubt about root's peers.
 type doubtKind struct {
 	key   string
 	guest bool
@@ -194,8 +194,8 @@ func (d *doubter) doubt(p *Peer, at int, key, format string, args ...any) {
 	d.all = append(d.all, e)
 }
 
-// file reads a configuration file for its line numbers. If the file is unreadable, its line
-// numbers are missing.
+// file reads a configuration file for its line numbers. If the file is unreadable, Doubts omits
+// the line numbers.
 func (d *doubter) file(name string) *doubted {
 	if d.text == nil {
 		d.text = &doubted{}

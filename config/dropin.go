@@ -18,8 +18,8 @@ import (
 // again, because a fleet may have thousands of files. The zero value of DropIns has read no file.
 // DropIns is not safe for concurrent use.
 type DropIns struct {
-	// Around returns the facts about the host for the check of guest peers; nil means only the
-	// host's addresses.
+	// Around returns facts about the host for the check of guest peers; nil means that only the
+	// host's addresses count.
 	Around func() Around
 
 	policy string             // the default policy at their reading
@@ -122,9 +122,9 @@ func ofKey(err error) bool {
 
 // With returns c with the peers that its drop-in directory has now. With leaves out a file that
 // is invalid, or contradicts the configuration or an earlier file. The result faults has an error
-// for each file left out. Root's files come before other users' files, and the files of one owner
-// are in the order of their names. With does not read a file again if changed returns false for
-// its name. If changed is nil, all files may have changed.
+// for each file left out. Files of root come before files of other users, and each owner's files
+// are sorted by name. With does not read a file again if changed returns false for its name. If
+// changed is nil, all files may have changed.
 //
 // With returns an error if it cannot read the directory at all. But if the directory belongs to
 // another user, that user must not be able to prevent a change or a start. With then keeps the
@@ -288,8 +288,8 @@ func (d *DropIns) peerOf(seen *census, dir *peerDir, f place, before map[string]
 	return p, err
 }
 
-// errGone means that a file was removed or renamed while With was running. A removed file is not
-// a fault.
+// errGone means that a file was removed or renamed while the directory was read. A removed file
+// is not a fault.
 var errGone = errors.New("the file is gone")
 
 // SamePeer reports whether two peers have the same configuration.

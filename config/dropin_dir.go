@@ -27,7 +27,7 @@ const maxDropIn = 64 << 10
 const othersWrite fs.FileMode = 0o022
 
 // peerDir is an open directory of drop-in files. A user who can add a file to the directory can
-// attract packets. So the directory must belong to root or to the configured owner, and no other
+// attract packets. The directory must belong to root or to the configured owner, and no other
 // user may write to it.
 //
 // The configured owner may only add peers, because the daemon may have more rights than the
@@ -42,7 +42,7 @@ type peerDir struct {
 }
 
 // openPeerDir opens a directory of drop-in files, and checks its owner and mode. Later reads use
-// the open directory, so nobody can replace it.
+// the open directory, so that nobody can replace it.
 func openPeerDir(path string, owner uint32) (*peerDir, error) {
 	link, err := os.Lstat(path)
 	if err != nil {
@@ -230,8 +230,8 @@ func (d *peerDir) read(name string) ([]byte, fs.FileInfo, error) {
 const ofDropIn = syscall.O_RDONLY | syscall.O_NONBLOCK | syscall.O_NOCTTY | syscall.O_CLOEXEC
 
 // open checks the type of a file before the opening, so that it never opens a device. Another
-// file may replace the checked one before the opening. So in another user's directory, open
-// follows no link, and the caller checks the open file again.
+// file may replace the checked one before the opening. In another user's directory, open
+// therefore follows no link, and the caller checks the open file again.
 func (d *peerDir) open(name string) (*os.File, error) {
 	if d.trusted {
 		return d.openAt(name, 0)
@@ -369,8 +369,8 @@ func validUser(name string) bool {
 // maxUserBytes is the maximum length of a user name in bytes (useradd(8)).
 const maxUserBytes = 32
 
-// owner parses the name or the number of a user. A number in quotes has the same bound as a
-// number without quotes.
+// owner parses the name or the number of a user. owner accepts the same range for a number in
+// quotes as for a number without quotes.
 func (s section) owner(key string) string {
 	name := ""
 	if n, ok := s.vals[key].(int64); ok {

@@ -196,7 +196,7 @@ func (g *grants) takes(p netip.Prefix) string {
 		return "is in no prefix of [peers] allow: " + strings.Join(texts(g.allow), ", ")
 	}
 	// Routing uses the longest prefix. A grant within a peer's prefix is an exception that root
-	// has made.
+	// has made for it.
 	for _, bits := range g.lengths[family(p.Addr())] {
 		if bits > p.Bits() || bits < granted {
 			continue
@@ -242,8 +242,8 @@ func OfGuest(err error) bool {
 	return errors.As(err, &guest) || errors.As(err, &dir)
 }
 
-// RootsFirst moves the faults of guest peers to the end of a list. So guest peers cannot hide
-// other faults where a list is cut.
+// RootsFirst moves the faults of guest peers to the end of a list. Guest peers therefore cannot
+// hide other faults where a list is cut.
 func RootsFirst(faults []error) []error {
 	var own, guests []error
 	for _, f := range faults {

@@ -27,7 +27,7 @@ func (m *mark) key(name string) *mark {
 	return m
 }
 
-// item returns the mark of an array's element, or the array's mark if the element is missing.
+// item returns the mark of an array's element, or the array's own mark if the element is missing.
 func (m *mark) item(i int) *mark {
 	if i < len(m.items) {
 		return m.items[i]
@@ -112,8 +112,8 @@ func locate(doc string) located {
 	return located{root, s.deep, s.twice}
 }
 
-// scanner is the state of locate in a document. A method that returns false ends the scan. No
-// method of the scanner moves backwards or beyond the end.
+// scanner is the state of locate in a document. A scanner's method that returns false ends the
+// scan. No method of the scanner moves backwards or beyond the end.
 type scanner struct {
 	doc   string
 	off   int

@@ -21,7 +21,7 @@ func (s section) dns(key string) []string {
 }
 
 // checkDNS accepts a valid argument of the resolver program: an address, or a name of letters,
-// digits and hyphens. Such a name cannot be mistaken for an option of the program.
+// digits and hyphens. A word of these characters cannot be mistaken for an option of the program.
 func checkDNS(text string) error {
 	if addr, err := netip.ParseAddr(text); err == nil {
 		_, err = parseAddr(addr.String())

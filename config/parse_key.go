@@ -98,7 +98,7 @@ func (d *document) keyFile(name string) (path, from string) {
 	return filepath.Join(filepath.Dir(d.file), name), filepath.Join(d.dir, name)
 }
 
-// secretText decodes a secret from base64. secretText reports faults under the key at.
+// secretText decodes a secret from base64, and reports faults under the key at.
 func (s section) secretText(key, at, text string) Secret {
 	if at == key && kind(s.vals[key]) != "a string" {
 		return Secret{} // noted already

@@ -59,8 +59,8 @@ func Import(file string, data []byte, o ImportOptions) (*Imported, error) {
 	return &Imported{Text: []byte(im.out.String()), Notes: im.notes}, nil
 }
 
-// importer reads a wg-quick file, and then writes a configuration. importer reads the whole file
-// first, because a later line may repeat a key or claim the prefix of an earlier peer.
+// importer reads a whole wg-quick file, and then writes a configuration. A later line of the file
+// may repeat a key, or claim the prefix of an earlier peer.
 type importer struct {
 	file    string
 	opt     ImportOptions

@@ -35,10 +35,10 @@ var (
 	wgOffKey = regexp.MustCompile(`(?i)^#*\s*(PublicKey|PresharedKey|PrivateKey|Endpoint|AllowedIPs|PersistentKeepalive|Address|DNS|MTU|Table|ListenPort|FwMark|P(ost|re)(Up|Down)|SaveConfig)\s*=`)
 )
 
-// place assigns the stored comments to sections. place runs before a section or one of its keys;
-// next is nil at the end of the file. A comment right below a header belongs to the header's
-// section, and a comment right above a header to the section that begins there. Comments apart
-// from headers, and peers that are commented out, keep their positions.
+// place assigns the stored comments to sections. The importer calls place before a section or one
+// of its keys, and with nil at the end of the file. A comment right below a header belongs to the
+// header's section, and a comment right above a header to the section that begins there. Comments
+// apart from headers, and peers that are commented out, keep their positions.
 func (im *importer) place(next *wgSection) {
 	comments := im.pending
 	im.pending = nil
@@ -105,7 +105,8 @@ func commentTexts(comments []wgComment) (v []string) {
 	return v
 }
 
-// wgNames match comments that contain the name of a peer. Such comments come from several programs:
+// wgNames match comments that contain the name of a peer. Several programs write comments with
+// names:
 //
 //	### Client NAME                 wireguard-install
 //	### begin NAME ###              PiVPN

@@ -62,7 +62,7 @@ var (
 	// showsMark matches a call of wg(8) that prints the mark of outer packets, as in the kill
 	// switch of its manual.
 	showsMark = regexp.MustCompile("\\$\\(\\s*a?wg show \\S+ fwmark\\s*\\)|`\\s*a?wg show \\S+ fwmark\\s*`")
-	// setsKey matches a command that sets the interface's private key, as in the manual of
+	// setsKey matches the command that sets the interface's private key in the manual of
 	// wg-quick(8).
 	setsKey     = regexp.MustCompile(`\ba?wg\s+set\s+\S+\s+.*\bprivate-key\b`)
 	setsKeyFile = regexp.MustCompile(`^(?:\S*/)?a?wg\s+set\s+\S+\s+private-key\s+(?:<\(\s*cat\s+([^\s;&|<>$()"'` + "`" + `]+)\s*\)|([^\s;&|<>$()"'` + "`" + `]+))$`)
@@ -176,8 +176,8 @@ func withoutWG(text, mark string) (command, why string) {
 }
 
 // outerMark returns the mark of outer packets that wg(8) would print to a hook, or "" without a
-// mark. For a default route, wg-quick(8) and the daemon choose the mark themselves. So
-// outerMark writes a mark into the configuration.
+// mark. For a default route without a mark, wg-quick(8) and the daemon choose a mark. The importer
+// then writes a mark into the configuration.
 func (im *importer) outerMark() string {
 	if f := im.iface.field("fwmark"); f != nil {
 		if f.value == "0" || f.value == "0x0" || f.value == `"off"` {

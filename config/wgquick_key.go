@@ -54,7 +54,7 @@ const (
 	isWARP     = "Cloudflare's, whose service does not speak srdtun"
 )
 
-// wgForeign has keys that other programs add to wg-quick files. These keys affect nothing inside
+// wgForeign has keys that other programs add to wg-quick files. The keys affect nothing inside
 // the tunnel, so the file keeps its meaning without them. A key that directs packets, such as
 // ExcludedIPs, is not in wgForeign, and ends the import.
 var wgForeign = map[string]string{
@@ -190,7 +190,7 @@ func wgTable(im *importer, value string) (string, error) {
 	return "", fmt.Errorf("no routing table of this host has the name %s (/etc/iproute2/rt_tables); want off, auto, a number from 1 to %d or such a name", quoted(value), uint32(math.MaxUint32))
 }
 
-// wgSave leaves out SaveConfig, because srdtun never writes the file by itself.
+// wgSave leaves out SaveConfig, because srdtun never writes the file on its own.
 func wgSave(im *importer, value string) (string, error) {
 	switch strings.ToLower(value) {
 	case "true":

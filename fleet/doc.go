@@ -8,9 +8,9 @@
 // directory of drop-in peers (Changes), and lines for a log (Notices). A Roster uses no clock,
 // file, socket or goroutine, because package agent drives it.
 //
-// At every moment, the policy limits the contents of a valid record. The allow list must contain
-// the record's key, or the fleet's key must have signed it for this name. The record's allowed
-// IPs and endpoints must lie within the listed or signed networks.
+// At every moment, the policy limits the contents of a valid record. The record's key must be on
+// the allow list, or the fleet's key must have signed it for this name. The record's allowed IPs
+// and endpoints must lie within the listed or signed networks.
 //
 // Two members may claim overlapping prefixes or the same key. The Roster then admits the member
 // with the older right. The operator determines the age of a right, by the order of lines in the

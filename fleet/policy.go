@@ -25,8 +25,8 @@ type right struct {
 }
 
 // older compares the ages of two members' rights. The store provides the value born, so a user
-// with write access to the store can influence it. So born decides only between grants of the
-// same millisecond. Key and name decide last, so that two rights are never equal.
+// with write access to the store can influence it. born therefore decides only between grants of
+// the same millisecond. Key and name decide last, so that two rights are never equal.
 func (a *member) older(b *member) int {
 	switch {
 	case a.right.listed && !b.right.listed:

@@ -12,7 +12,7 @@ import (
 // MaxMembers bounds the number of members on a host, because the daemon accepts no more peers.
 const MaxMembers = 4096
 
-// Linger is how long a member stays after the removal or damage of its record. Within this time
+// Linger is how long a member stays after the removal or damage of its record. Within a second,
 // the member's host restores the record, and its peers stay connected. Linger does not apply to a
 // member that the policy refuses, which is removed at once.
 const Linger = time.Second
@@ -85,8 +85,8 @@ func NewRoster(p Policy, own Key, grace time.Duration) *Roster {
 	}
 }
 
-// Restore adds an entry from a file that an earlier process wrote. Until the store is reachable,
-// nobody can tell whether such a member has left.
+// Restore adds an entry from a file that an earlier process wrote. While the store is
+// unreachable, nobody can tell whether the restored member has left.
 func (r *Roster) Restore(e Entry, now time.Time) {
 	r.Put(e, now)
 	if m := r.members[e.Name]; m != nil {

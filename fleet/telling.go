@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// A user with write access to the store can cause any number of refusals. So the rate of log
-// lines about refusals is limited, and suppressed lines are counted.
+// A user with write access to the store can cause any number of refusals. The rate of log lines
+// about refusals is therefore limited, and suppressed lines are counted.
 const (
 	// noticeBurst is the number of lines without a pause, for example when a new list lacks many
 	// members.

@@ -15,8 +15,8 @@ import (
 const (
 	// maxName is the maximum length of a name in bytes: one DNS label, as for the daemon's peers.
 	maxName = 63
-	// MaxPrefixes bounds a member's allowed IPs, and the networks of its endpoints. Each allowed
-	// IP becomes a route on every other member.
+	// MaxPrefixes bounds the number of a member's allowed IPs, and of the networks for its
+	// endpoints. Each allowed IP becomes a route on every other member.
 	MaxPrefixes = 64
 	// MaxEndpoints is the daemon's maximum number of endpoints for a peer.
 	MaxEndpoints = 16

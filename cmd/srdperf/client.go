@@ -196,7 +196,7 @@ func (f *clientFlags) measure(ctx context.Context, args []string, out *table) er
 	return nil
 }
 
-// row measures one message size, with new endpoints.
+// row measures one message size with new endpoints.
 func (f *clientFlags) row(ctx context.Context, to []target, size int) (result, error) {
 	var senders []sender
 	defer func() {

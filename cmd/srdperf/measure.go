@@ -49,7 +49,7 @@ func newStream(m mover, to, size, depth int) *stream {
 	return s
 }
 
-// run keeps depth messages outstanding to each destination. If ctx ends, run returns the
+// run keeps depth messages in flight to each destination. If ctx ends, run returns the
 // measurements so far.
 func (s *stream) run(ctx context.Context, x extent) (*tally, error) {
 	t := &tally{each: make([]uint64, s.to)}
@@ -84,8 +84,7 @@ func (s *stream) run(ctx context.Context, x extent) (*tally, error) {
 	return t, nil
 }
 
-// fill sends to one destination until depth messages are outstanding. fill batches the messages,
-// because a system call for each short message would be slow.
+// fill sends to one destination until depth messages are in flight.
 func (s *stream) fill(i int, more bool, x extent) (n int, err error) {
 	count := len(s.free[i])
 	if x.time == 0 {
@@ -136,7 +135,7 @@ func explain(err error, to ep.PublicKey, size int) error {
 	return fmt.Errorf("%v: %w", to, err)
 }
 
-// rally sends messages one at a time, and waits for the echo of each.
+// rally sends messages one at a time, and waits for the echo of each message.
 func rally(ctx context.Context, e *ep.Endpoint, h *ep.Handle, size int, x extent) (*tally, error) {
 	failed, cancel := context.WithCancelCause(ctx)
 	var watching sync.WaitGroup

@@ -107,8 +107,8 @@ func backgroundCommand(arg, log string, f upFlags) (*exec.Cmd, error) {
 	return cmd, nil
 }
 
-// takeName sets the process name for top, ps and killall. By default, the kernel uses the last
-// part of the program's path, here "exe".
+// takeName sets the process name that top, ps and killall show. By default, the kernel uses the
+// last part of the program's path, here "exe".
 func takeName() {
 	// If setting the name fails, the process continues without it.
 	_ = os.WriteFile("/proc/self/comm", []byte(filepath.Base(os.Args[0])), 0)

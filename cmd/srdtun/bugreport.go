@@ -144,8 +144,8 @@ func inPath(name string) bool {
 }
 
 // dropIns writes the drop-in files into the report. Drop-in files may belong to another user, and
-// the reader may be root. So dropIns reads the files as carefully as the daemon does, and does
-// not look up programs that they name.
+// the reader may be root. dropIns reads these files as carefully as the daemon does, and does not
+// look up programs that they name.
 func (r *bugReport) dropIns(c *config.Config) {
 	texts, more, err := config.DropInTexts(c, maxShownDropIns)
 	if err != nil {
@@ -160,7 +160,7 @@ func (r *bugReport) dropIns(c *config.Config) {
 }
 
 // leastOfPeer is the minimum length of a secret word in a drop-in file that the report hides
-// everywhere. With a shorter minimum, the owner of the file could remove ordinary words from the
+// everywhere. A shorter minimum would let the owner of the file remove ordinary words from the
 // report.
 const leastOfPeer = 12
 

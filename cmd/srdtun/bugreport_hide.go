@@ -21,8 +21,8 @@ func redact(text []byte, public map[string]bool) []byte {
 	return []byte(keytext.Hide(string(text), func(key string) bool { return public[key] }))
 }
 
-// The output of a hook command may repeat the secrets of its command line in any form. So the
-// report shows only the exit codes of hook commands, and never their output.
+// The output of a hook command may repeat the secrets of its command line in any form. The report
+// shows only the exit codes of hook commands, and never their output.
 var (
 	// saidByCommand matches the event of a successful hook command.
 	saidByCommand = regexp.MustCompile(`(?m)\bnote: (\S+): .*$`)

@@ -12,7 +12,7 @@ import (
 )
 
 // Somebody may have put a secret key where a public key belongs, even the key of another
-// interface. So a report first collects the secrets of all configurations, and then hides them
+// interface. A report first collects the secrets of all configurations, and then hides them
 // everywhere.
 
 // maxConfigurations bounds the configurations that a report searches for secrets; one host has

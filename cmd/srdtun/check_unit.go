@@ -33,8 +33,8 @@ type serviceUnit struct {
 const unitProperties = "LoadState,User,DynamicUser,AmbientCapabilities,Environment," +
 	"ProtectHome,PrivateTmp,InaccessiblePaths,TemporaryFileSystem,BindPaths,BindReadOnlyPaths"
 
-// unitOf returns the service of a file in the configuration directory, or nil. unitOf returns nil
-// unless the caller is root, and the installed service runs as another user.
+// unitOf returns the service of a file in the configuration directory. The result is nil unless
+// the caller is root, and the installed service runs as another user.
 func unitOf(file string) *serviceUnit {
 	if os.Geteuid() != 0 || filepath.Clean(filepath.Dir(file)) != filepath.Clean(configDir()) {
 		return nil
@@ -152,8 +152,8 @@ func (u *serviceUnit) doubtHooks(c *config.Config) (all []error) {
 }
 
 // lacks describes a program that exists on this host but not in the unit's search path. lacks
-// returns "" if the unit finds the program. Other code reports a program that is missing on the
-// whole host.
+// returns "" if the unit finds the program. The daemon's warnings cover programs that are missing
+// on the whole host.
 func (u *serviceUnit) lacks(program string) string {
 	if strings.Contains(program, "/") {
 		return ""

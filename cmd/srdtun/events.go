@@ -49,8 +49,8 @@ Each line is time, level, kind and text. --json prints one object a line.
 	return c
 }
 
-// followEvery is the interval at which events --follow polls the daemon. Each request has its own
-// connection, so that a follower does not occupy the socket.
+// followEvery is the interval at which events --follow polls the daemon. A follower opens a
+// connection for each request, so that it does not occupy the socket between requests.
 const followEvery = 500 * time.Millisecond
 
 func showEvents(arg string, f eventsFlags, out io.Writer) error {

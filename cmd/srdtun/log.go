@@ -17,9 +17,9 @@ func openLog(path string) (*os.File, error) {
 	return rundir.Create(path, os.O_APPEND, 0o640)
 }
 
-// rotatingLog is a log file with a maximum size. When the log file is full, it is renamed, and
-// replaces the previous renamed file. Standard output and error also point at the current log
-// file, because the Go runtime writes crashes there.
+// rotatingLog is a log file with a maximum size. When the log file is full, it is renamed and
+// replaces the previous renamed file, if any. Standard output and error also point at the current
+// log file, because the Go runtime writes crashes there.
 type rotatingLog struct {
 	mu   sync.Mutex
 	path string

@@ -71,8 +71,8 @@ func knownCommand(root *cobra.Command, args []string) error {
 	}
 	root.SuggestionsMinimumDistance = 2
 	near := slices.DeleteFunc(root.SuggestionsFor(args[0]), func(name string) bool {
-		// Two edits turn any short word into any other short word. So the error suggests neither
-		// "top" for "foo" nor "up" for "ls".
+		// Two edits turn any short word into any other short word. A short word therefore gets no
+		// suggestion such as "up" for "ls".
 		short := len(name) <= root.SuggestionsMinimumDistance || len(args[0]) <= root.SuggestionsMinimumDistance+1
 		return short && !strings.HasPrefix(args[0], name[:1]) && !sameLetters(args[0], name)
 	})

@@ -10,8 +10,8 @@ import (
 	"github.com/srdtun/srdtun/overlay/control"
 )
 
-// keyPolicy is the key of the policy for all peers. Every user with access to the socket may
-// change the policy.
+// keyPolicy is the configuration key for the path policy of all peers. Every user with access to
+// the socket may change the policy.
 const keyPolicy = "paths.policy"
 
 func setCommand() *cobra.Command {

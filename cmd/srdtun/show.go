@@ -202,8 +202,8 @@ func healthy(list []*control.Status, silent []error) error {
 	return nil
 }
 
-// verdict describes an interface without faults. An interface without a session may be idle or
-// broken, and nothing shows which.
+// verdict describes the state of an interface without faults in one line. For an interface
+// without a session, verdict cannot tell whether it is idle or broken.
 func verdict(st *control.Status) string {
 	up := 0
 	for i := range st.Peers {

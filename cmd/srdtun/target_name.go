@@ -127,8 +127,8 @@ func placeOfDevice(name string) (at rundir.Place, runs bool, err error) {
 
 // placesFrom returns the control sockets of daemons that may have been started from a file. A
 // daemon started by hand reports its file, and has its socket in root's directory. placesFrom
-// requests only the brief status, because the command may be for another daemon. The file's
-// service is a candidate, too.
+// requests only the brief status, because the command may be for another daemon. The service of
+// the file is another candidate.
 func placesFrom(file string) (found []rundir.Place) {
 	whole, err := filepath.Abs(file)
 	if err != nil {
@@ -148,7 +148,7 @@ func placesFrom(file string) (found []rundir.Place) {
 }
 
 // placesOfService returns the control sockets on which a service may listen. The result has
-// several sockets only if the service has several, and its file names none of them.
+// several sockets only if the service has several and its file names none of them.
 func placesOfService(service string) []rundir.Place {
 	all := rundir.OfService(service)
 	if len(all) < 2 {

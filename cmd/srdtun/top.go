@@ -22,7 +22,7 @@ const (
 	// path within a second.
 	topEvery = 250 * time.Millisecond
 	// topShare limits the load on the daemon, because a status of a thousand peers takes time.
-	// Before the next request, top waits at least topShare times as long as the last answer took.
+	// After an answer, top waits at least topShare times as long as the answer took.
 	topShare = 10
 	// batchEvery is the interval of printed screens without a terminal.
 	batchEvery = time.Second

@@ -8,7 +8,7 @@ import (
 	"github.com/srdtun/srdtun/overlay/control"
 )
 
-// vetted is an error about a peer of the command line that the daemon has. A key that names such
+// vetted is an error about a command-line peer that the running daemon has. A key that names such
 // a peer is public, so the error may show it.
 type vetted struct{ error }
 

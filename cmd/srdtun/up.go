@@ -109,7 +109,7 @@ func foreground(ctx context.Context, arg string, f upFlags, r *reporter) error {
 	return errors.Join(err, stopProfiles())
 }
 
-// logFormat returns the format of the log: text or JSON.
+// logFormat returns the format of the log: text, JSON or journal.
 func logFormat(asked string) (string, error) {
 	format, err := logline.Format(asked)
 	if err != nil {

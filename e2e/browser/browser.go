@@ -43,7 +43,7 @@ type answer struct {
 	} `json:"error"`
 }
 
-// Start runs Chromium with a window of the given size, and with its files in dir.
+// Start runs Chromium with a window of the given size, and stores its files in dir.
 func Start(at *fabric.Namespace, dir string, width, height int) (*Browser, error) {
 	theirIn, in, err := os.Pipe()
 	if err != nil {

@@ -16,8 +16,8 @@ import (
 	"github.com/srdtun/srdtun/e2e/tunnel"
 )
 
-// descriptors exhausts the file descriptors of a running daemon. Then descriptors starts daemons
-// that may open too few.
+// descriptors exhausts the file descriptors of a running daemon. After that, the drill starts
+// daemons that may open too few descriptors.
 func descriptors(r *run) error {
 	d, err := r.direct()
 	if err != nil {
@@ -38,7 +38,7 @@ func descriptors(r *run) error {
 		}
 	}
 	_, _ = p.B.Show() // may fail, and must do no harm
-	// After the new address, the daemon looks up a route, which needs a descriptor.
+	// Because of the new address, the daemon looks up a route, which needs a descriptor.
 	if _, err := d.B.Run("ip", "addr", "add", "10.1.1.99/24", "dev", "eth0"); err != nil {
 		return err
 	}
@@ -166,8 +166,8 @@ func confine(name string, pid int, bytes int) (undo func() error, err error) {
 	return nil, all
 }
 
-// ownGroup returns this process's control group for a controller of cgroups version 1, or for ""
-// its group in version 2 (cgroups(7)).
+// ownGroup returns this process's control group for a controller of cgroups version 1, or in
+// version 2 if controller is "" (cgroups(7)).
 func ownGroup(controller string) string {
 	b, _ := os.ReadFile("/proc/self/cgroup") // without it the root is tried
 	for line := range strings.Lines(string(b)) {

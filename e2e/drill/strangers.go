@@ -9,8 +9,8 @@ import (
 	"github.com/srdtun/srdtun/e2e/tunnel"
 )
 
-// replay records all packets of a session, including handshakes. Then replay sends the recorded
-// packets again and again while the session continues.
+// replay records all packets of a session, including handshakes. Afterwards, the drill sends the
+// recorded packets again and again while the session continues.
 func replay(r *run) error {
 	d, err := r.direct()
 	if err != nil {

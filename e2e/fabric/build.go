@@ -28,7 +28,7 @@ func (b *batch) apply(tool string, ns *Namespace) error {
 	return err
 }
 
-// build creates first the namespaces, then the cables and addresses, and then the routes. The
+// build creates the namespaces first, then the cables and addresses, and then the routes. The
 // kernel accepts a route only if its interface is up and has an address.
 func (f *Fabric) build() error {
 	for _, step := range []func() error{
@@ -152,7 +152,7 @@ func allowCubic() error {
 }
 
 // plugCables creates every veth pair. A host's end of a cable is "eth0", and the leaf's end is
-// "h<i>". A leaf's end of a cable to a spine is "s<n>", and the spine's end is "lA" or "lB".
+// "h<i>". A leaf's end of a spine's cable is "s<n>", and the spine's end is "lA" or "lB".
 func (f *Fabric) plugCables() error {
 	var b batch
 	cable := func(a *Namespace, port string, z *Namespace, peer string) {

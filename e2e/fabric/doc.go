@@ -22,6 +22,6 @@
 // comparisons that only the processor limits.
 //
 // Building a network needs root, and ip, tc, nft and ethtool in PATH. The main function of a
-// program that builds fabrics must call Command, or begin with Guard. Then neither a process nor
-// a namespace outlives the program.
+// program that builds fabrics must call Command, or begin with Guard. A program that does so
+// leaves neither a process nor a namespace behind.
 package fabric

@@ -71,8 +71,8 @@ func Guard() error {
 	return guard.Start()
 }
 
-// During sweepPause, the last children of the ended process also end. Such a child may be an "ip"
-// process that creates a namespace.
+// During sweepPause, the last children of the ended process also end. For example, an "ip"
+// process may still be creating a namespace.
 const sweepPause = 200 * time.Millisecond
 
 // sweep removes all namespaces, sockets and files whose names have the prefix.

@@ -89,7 +89,7 @@ func forgetHash(devices []string) error {
 
 // loadHashProgram loads the BPF program on the calling thread, which must be locked. A pending
 // signal makes the kernel's verifier fail with EAGAIN, and Go's runtime interrupts threads with
-// SIGURG. So loadHashProgram blocks signals during the call.
+// SIGURG. loadHashProgram therefore blocks signals during the call.
 func loadHashProgram() (fd int, err error) {
 	var all, before unix.Sigset_t
 	for i := range all.Val {

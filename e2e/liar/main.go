@@ -163,7 +163,7 @@ func meet(private, public, local, to string) (*liar, error) {
 		})
 		if ok {
 			// From now on, the connection does not receive the peer's packets. The peer
-			// acknowledges packets that the connection never sent. The connection's message
+			// acknowledges packets that the connection never sent. The connection's own message
 			// leaves under another packet number.
 			stop()
 			l.index, l.number = [4]byte(l.train.Buf[4:]), a.sent

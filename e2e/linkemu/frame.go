@@ -29,8 +29,8 @@ type transport struct {
 	v6    bool
 }
 
-// parse finds the transport header of an Ethernet frame. For fragments, IPv6 extension headers,
-// and other protocols than UDP and TCP, parse returns false. A Line also carries and delays such
+// parse finds the transport header of an Ethernet frame. parse returns false for fragments, IPv6
+// extension headers, and protocols other than UDP and TCP. A Line also carries and delays such
 // frames, but does not corrupt them or assign them to a flow.
 func parse(frame []byte) (t transport, ok bool) {
 	if len(frame) < etherLen {
@@ -112,8 +112,8 @@ func completeChecksum(frame []byte, start, offset int) bool {
 	return true
 }
 
-// addWords adds the big-endian 16-bit words of b to a checksum (RFC 1071). addWords adds 32 bits
-// at a time, which gives the same folded sum.
+// addWords adds the big-endian 16-bit words of b to a checksum, 32 bits at a time, which gives
+// the same folded sum (RFC 1071).
 func addWords(sum uint64, b []byte) uint64 {
 	for ; len(b) >= 4; b = b[4:] {
 		sum += uint64(binary.BigEndian.Uint32(b))

@@ -14,9 +14,9 @@ type Impairment struct {
 	// never becomes negative, and frames keep their order.
 	Deviation time.Duration
 
-	// RateBytesPerSec is the rate of the class; 0 means no limit. The size of a frame is that on
-	// the wire, without preamble and checksum. LimitBytes is the size of the drop-tail queue at
-	// that rate; 0 means defaultLimitBytes.
+	// RateBytesPerSec is the rate of the class; 0 means no limit. The size of a frame is its size
+	// on the wire, without preamble and checksum. LimitBytes is the size of the drop-tail queue
+	// at that rate; 0 means defaultLimitBytes.
 	RateBytesPerSec int64
 	LimitBytes      int
 
@@ -28,8 +28,8 @@ type Impairment struct {
 	ReorderBy time.Duration
 	// Corrupt is the share of frames in which one bit after the UDP or TCP header is flipped.
 	Corrupt float64
-	// FixChecksum recomputes the UDP or TCP checksum of a corrupted frame. Then only the
-	// application can detect the corruption, as after a fault inside a router. Without
+	// FixChecksum recomputes the UDP or TCP checksum of a corrupted frame. With FixChecksum, only
+	// the application can detect the corruption, as after a fault inside a router. Without
 	// FixChecksum, the receiving kernel drops the corrupted frame.
 	FixChecksum bool
 }
@@ -37,7 +37,7 @@ type Impairment struct {
 // defaultLimitBytes is the usual queue of a switch port for each 100 Mbit/s, in bytes.
 const defaultLimitBytes = 256 << 10
 
-// At 100 Mbit/s, tens of full frames overtake a frame with this additional delay.
+// At 100 Mbit/s, tens of full frames overtake a frame that is delayed by 3 ms.
 const defaultReorderBy = 3 * time.Millisecond
 
 // check returns an error that names the first invalid field of im.

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// CPUTime is the time of all processors since the boot of the machine, in seconds: the first line
-// of /proc/stat (proc_stat(5)).
+// CPUTime is the time of all processors since boot in seconds, from the first line of /proc/stat
+// (proc_stat(5)).
 type CPUTime struct {
 	// Busy is the sum of user, nice, system, irq and softirq time. Busy includes the measured and
 	// the measuring programs. Busy also includes the kernel's work for packets, which belongs to

@@ -38,7 +38,7 @@ func Settle(limit time.Duration) (string, error) {
 	}
 }
 
-// unrest describes the load of a machine that should have been idle for d, or returns "".
+// unrest describes the load during d on a machine that should have been idle, or returns "".
 func (c CPUTime) unrest(d time.Duration) string {
 	if load := c.Busy / d.Seconds(); load >= quietMost {
 		return fmt.Sprintf("%.1f processors were busy before it began", load)

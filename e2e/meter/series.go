@@ -34,7 +34,7 @@ func (s Series) Mean(from, to time.Duration) float64 {
 }
 
 // Stall returns the longest time between from and to in which every interval was below a tenth of
-// base, in bit/s. A time without reports before to counts as a stall.
+// base, in bit/s. The time from the last report to to counts as a stall.
 func (s Series) Stall(from, to time.Duration, base float64) time.Duration {
 	var longest, current, last time.Duration
 	for _, v := range s {

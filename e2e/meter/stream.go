@@ -126,7 +126,7 @@ func (s *Stream) FirstAfter(t time.Time) time.Duration {
 	return time.Hour
 }
 
-// LongestGap returns the longest time between two arrivals from from to to.
+// LongestGap returns the longest time between two arrivals in the given period.
 func (s *Stream) LongestGap(from, to time.Time) (most time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -143,7 +143,7 @@ func (s *Stream) LongestGap(from, to time.Time) (most time.Duration) {
 	return max(most, end-last)
 }
 
-// Rest stops the sender, and returns the counts. Before that, Rest waits until all datagrams have
+// Rest stops the sender, and returns the counts. Rest first waits until all datagrams have
 // arrived, or none has arrived for the time patience.
 func (s *Stream) Rest(patience time.Duration) Tally {
 	s.quiet.Do(func() { close(s.stop) })

@@ -75,7 +75,7 @@ func freeName(name string) {
 	delete(names.taken, name)
 }
 
-// NewNode makes a node with new keys on the host. The suffix, of up to three letters,
+// NewNode makes a node with new keys on the host. The suffix has up to three letters, and
 // distinguishes the node's interface from those of other nodes. If another node has the same
 // name, NewNode adds a digit.
 func NewNode(bin string, host *fabric.Host, suffix string, c Config) (*Node, error) {

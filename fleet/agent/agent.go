@@ -11,7 +11,7 @@ import (
 
 const (
 	// policyEvery is the interval at which the agent checks the policy's files, with three system
-	// calls each. So a member removed from a list stops being a peer within a second.
+	// calls each. A member removed from a list therefore stops being a peer within a second.
 	policyEvery = time.Second
 	// retryEvery is the pause after a failed write of a file, for example on a full disk.
 	retryEvery = time.Second
@@ -117,8 +117,8 @@ func (r *runner) restore() {
 	}
 }
 
-// drainMost is the maximum number of events that the agent handles before it writes files. So a
-// long listing changes the daemon's directory only a few times.
+// drainMost is the maximum number of events that the agent handles before it writes files. A long
+// listing therefore changes the daemon's directory only a few times.
 const drainMost = 256
 
 // drain handles events that already wait in the channel.

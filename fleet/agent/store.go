@@ -67,7 +67,7 @@ func Cut[T ~string | ~[]byte](value T) []byte {
 }
 
 // Fit requests a page of limit entries, and halves the limit while the answer is too long. The
-// limit stays reduced, because the store pays for each refused answer.
+// limit stays reduced, because every refused answer is work for the store.
 func Fit(limit *int64, tooLong func(error) bool, ask func(limit int64) error) error {
 	for {
 		err := ask(*limit)

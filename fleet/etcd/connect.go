@@ -62,7 +62,7 @@ func (c *connection) joinFlags(cmd *cobra.Command) {
 	cmd.Flags().DurationVar(&c.lease, "lease", defaultLease, "time after which a silent member is removed, 3s to 10s")
 }
 
-// dial creates an etcd client. dial does not wait for a connection, because etcd may be down.
+// dial creates an etcd client, and does not wait for a connection, because etcd may be down.
 func (c *connection) dial() (agent.Store, error) {
 	if c.lease != 0 && (c.lease < minLease || c.lease > maxLease || c.lease%time.Second != 0) {
 		return nil, member.Usagef("--lease %v: want whole seconds, %v to %v", c.lease, minLease, maxLease)

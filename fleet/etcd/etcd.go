@@ -70,7 +70,7 @@ func (s *store) entry(kv *mvccpb.KeyValue) fleet.Entry {
 	return fleet.Entry{Name: s.name(kv), Value: agent.Cut(kv.Value), Born: uint64(kv.CreateRevision)}
 }
 
-// maxKey bounds the stored part of a key in bytes. The names of members are shorter.
+// maxKey bounds the stored part of a key in bytes. The names of members are shorter than maxKey.
 const maxKey = 128
 
 // name returns the member to which a key belongs.

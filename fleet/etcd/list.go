@@ -37,9 +37,9 @@ func (s *store) List(ctx context.Context, put func(fleet.Entry)) (version string
 }
 
 // pager reads the keys of a range at one revision, page by page. Users with write access choose
-// the length of values, and etcd bounds an answer only by its number of keys. So the client
-// refuses an answer longer than maxAnswer when its header arrives. After a refused answer, the
-// pager requests a smaller page.
+// the length of values, and etcd bounds an answer only by its number of keys. The client
+// therefore refuses an answer longer than maxAnswer when its header arrives. After a refused
+// answer, the pager requests a smaller page.
 type pager struct {
 	client    clientv3.KV
 	from, end string

@@ -71,8 +71,8 @@ func (r *removed) look(ctx context.Context) (granted int64, err error) {
 	return lease.GrantedTTL, nil
 }
 
-// sign looks for a sign that the member's agent still runs. Such an agent restores the record at
-// once, or after a pause if it had to do so before. In both cases, the agent renews its lease.
+// sign looks for a sign that the member's agent still runs. A running agent restores the record
+// at once, or after a pause if it had to do so before. A running agent also renews its lease.
 func (r *removed) sign(ctx context.Context) (sign string, err error) {
 	err = r.withToken(ctx, func(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(ctx, askFor)

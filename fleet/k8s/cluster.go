@@ -26,9 +26,9 @@ const (
 	// makes three requests, and the end of a watch makes one.
 	perSecond = 5
 	atOnce    = 10
-	// maxAnswer bounds an answer from the API server in bytes. Such an answer holds 16 Nodes with
-	// full annotations (256 KiB), or one Node of the largest size that etcd allows. A watch has
-	// no such bound, because the API server sends its Nodes one by one.
+	// maxAnswer bounds an answer from the API server in bytes. The bound is large enough for 16
+	// Nodes with full annotations (256 KiB), or for the largest Node that etcd accepts. A watch
+	// has no bound, because the API server sends its Nodes one by one.
 	maxAnswer = 4 << 20
 )
 

@@ -11,7 +11,7 @@ import (
 )
 
 // dockerfile holds the parsed Dockerfile. The first stage of the Dockerfile builds the program,
-// in Debian with make and Go. Each other stage is an image.
+// in Debian with make and Go. Each later stage of the Dockerfile is an image.
 type dockerfile struct {
 	stage              string
 	script             []string // of the first stage

@@ -92,7 +92,7 @@ func (s *stream) start() {
 	}()
 }
 
-// stall returns the longest time between received bytes since the last call of stall.
+// stall returns the longest time between received bytes since the previous call of stall.
 func (s *stream) stall() time.Duration { return time.Duration(s.longest.Swap(0)) }
 
 // flows waits until the stream receives new bytes, or returns its error. If the device was

@@ -23,8 +23,8 @@ const (
 // agent is a user ID that belongs to no service, and replaces the agents' user.
 const agent = 64999
 
-// setTrust starts a second service. setTrust also writes a third configuration file, for an
-// interface that does not run.
+// setTrust starts a second service, and writes a third configuration file for an interface that
+// does not run.
 func setTrust() (keys []string, err error) {
 	for i, name := range []string{"other", "third"} {
 		private, err := output("srdtun", "genkey")
@@ -187,7 +187,7 @@ func (h *host) planted() error {
 }
 
 // tempt plants a socket as a user, and as root runs all commands that send a secret or an order.
-// Then tempt reads the requests that the socket received.
+// Afterwards, tempt reads the requests that the socket received.
 func (h *host) tempt(self string, uid int, at, name string) error {
 	told := "/tmp/told"
 	if err := os.WriteFile(told, nil, 0o666); err != nil {

@@ -74,7 +74,7 @@ func run(goCmd string, details bool, alarm io.Writer, args []string) int {
 	}
 	go func() {
 		for s := range signals {
-			// A terminal also sends the signal to go test, and a second signal does no harm.
+			// A terminal also sends the signal to go test, which tolerates a second signal.
 			_ = cmd.Process.Signal(s)
 		}
 	}()

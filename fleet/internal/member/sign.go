@@ -185,8 +185,8 @@ func readFleetKey(file string) (ed25519.PrivateKey, error) {
 	return ed25519.NewKeyFromSeed(seed), nil
 }
 
-// replace replaces a file atomically, and waits until the file is on the disk. If a grant got
-// lost, the command sign could not compare later grants with it.
+// replace replaces a file atomically, and waits until the file is on the disk. After the loss of
+// a grant, the command sign could not compare later grants with it.
 func replace(file string, data []byte) error {
 	f, err := os.CreateTemp(filepath.Dir(file), ".grant-*")
 	if err != nil {

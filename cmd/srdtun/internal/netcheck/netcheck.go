@@ -143,8 +143,8 @@ func width(w Ways) doctor.Finding {
 
 // The MTU constants are sizes of outer packets in bytes, including the IP header.
 const (
-	// baseMTU is the size of outer packets over IPv4 before any probe. A path that stays at
-	// baseMTU carries no larger packets.
+	// baseMTU is the size of outer packets over IPv4 before any probe. A path at baseMTU carries
+	// no larger packets.
 	baseMTU = 1228
 	// ethernetMTU is the MTU of a path over plain Ethernet.
 	ethernetMTU = 1500

@@ -9,8 +9,8 @@ import (
 	"github.com/srdtun/srdtun/overlay/control"
 )
 
-// This end cannot observe its own translated address, or whether its ECN marks reach the peer.
-// Only the peer's own status shows the translated address and the received marks.
+// A host cannot observe its own translated address, or whether its ECN marks reach the peer. Only
+// the peer's own status shows the translated address and the received marks.
 
 // unseen is the text of a finding without the peer's status.
 const unseen = "not visible from here; --there FILE compares with the peer's own show --json"

@@ -202,8 +202,8 @@ func (p probe) answer() (from netip.Addr, ok bool) {
 	return netip.Addr{}, true
 }
 
-// extendedError is the size of struct sock_extended_err (linux/errqueue.h). The address of the
-// ICMP error's sender follows the struct.
+// extendedError is the size of struct sock_extended_err (linux/errqueue.h). In the control
+// message, the address of the ICMP error's sender follows this struct.
 const extendedError = int(unsafe.Sizeof(unix.SockExtendedErr{}))
 
 // The origins mark errors that came over the network (linux/errqueue.h).

@@ -8,7 +8,7 @@ import (
 
 const (
 	// samplesMost is the number of round trips that top keeps for a path, one each sampleEvery.
-	// So many characters fit on the screen beside the figures.
+	// The sparkline of 20 characters fits on the screen beside the figures.
 	samplesMost = 20
 	sampleEvery = time.Second
 	// rateOver is the time over which top measures rates, shares and losses. Two seconds are long
@@ -43,7 +43,7 @@ func (s *samples) push(at time.Time, us int64) {
 	s.v = s.v[max(0, len(s.v)-samplesMost):]
 }
 
-// reading holds the counters at one moment.
+// reading holds the counters of a peer at one moment.
 type reading struct {
 	at     time.Time
 	tx, rx uint64

@@ -130,7 +130,7 @@ func (t *text) iface(st *control.Status) {
 	t.list("fallbacks", fallbacks(st))
 	t.list("drops", t.drops(st.Drops))
 	peers := slices.Clone(st.Peers)
-	// The peer with the latest handshake comes first, as in wg.
+	// Peers are sorted by handshake time, the latest first, as in wg.
 	slices.SortStableFunc(peers, func(a, b control.Peer) int {
 		return cmp.Compare(b.LatestHandshakeUnixS, a.LatestHandshakeUnixS)
 	})

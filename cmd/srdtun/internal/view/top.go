@@ -246,7 +246,7 @@ var marks = map[string]string{control.PathActive: "#", control.PathSuspect: "?",
 
 var markColour = map[string]string{control.PathActive: styleGreen, control.PathSuspect: styleYellow, control.PathDown: styleRed}
 
-// strip returns a character for each path: up, silent or down.
+// strip returns a character for the state of each path: up, silent or down.
 func (t *Top) strip(paths []control.Path, width int) (lines []string) {
 	const indent = "  "
 	for row := range slices.Chunk(paths, max(1, width-len(indent))) {

@@ -69,8 +69,7 @@ func percent(part, whole uint64) string {
 	if whole == 0 {
 		return "-"
 	}
-	// A packet that was lost in this period may have been sent before it, so part can exceed
-	// whole.
+	// A packet lost in this period may have been sent earlier, so part can exceed whole.
 	v := 100 * float64(min(part, whole)) / float64(whole)
 	switch {
 	case v == 0 || v >= 9.95:
