@@ -132,7 +132,8 @@ type Paths struct {
 	PathMTU     int       // upper bound of an outer packet in bytes; 0: discovered
 }
 
-// Steering holds the parameters of path policies. A zero field means the policy's default.
+// Steering holds the parameters of path policies. A zero field of Steering means the policy's
+// default.
 type Steering struct {
 	FlowletTimeout time.Duration
 	Weights        []int // as long as Local, or empty
@@ -143,7 +144,7 @@ type Steering struct {
 	LinkMbit       int // rate of each path in Mbit/s
 }
 
-// Local is a local address or interface for sending. Exactly one of the fields is set.
+// Local is a local address or interface for sending. Exactly one field of a Local is set.
 type Local struct {
 	Addr      netip.Addr
 	Interface string

@@ -1,9 +1,9 @@
 // Package config parses a TOML file into a typed and validated configuration.
 //
-// The keys have the names of wg(8) and wg-quick(8) in snake case. Further keys describe the
-// multipath tunnel. Parsing is strict: an unknown key, a wrong type, a value out of bounds, or a
-// contradiction makes the whole file invalid. An [Error] then names the file, the line and the
-// key. A valid Config needs no further checks.
+// The keys have the names of wg(8) and wg-quick(8) in snake case. Keys without a WireGuard
+// counterpart describe the multipath tunnel. Parsing is strict: an unknown key, a wrong type, a
+// value out of bounds, or a contradiction makes the whole file invalid. An [Error] then names the
+// file, the line and the key. A valid Config needs no further checks.
 //
 //	[interface]
 //	name                  text, default: the file name without its extension

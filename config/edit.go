@@ -101,7 +101,7 @@ func plainFault(err error) error {
 }
 
 // Edit applies settings to the text of a configuration, and keeps the rest, including comments.
-// The resulting text may be invalid.
+// The edited text may be an invalid configuration.
 func Edit(text []byte, settings []Setting) ([]byte, error) {
 	for _, s := range settings {
 		root, err := decode("", text)

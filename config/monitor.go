@@ -20,7 +20,7 @@ const inUnix = "unix:"
 // bytes, and a new socket's temporary path is four bytes longer than the final one.
 const unixMost = 103
 
-// IsZero reports whether l is no address.
+// IsZero reports whether l contains no address.
 func (l Listen) IsZero() bool { return l == Listen{} }
 
 // String returns the address in the form of the file.

@@ -108,7 +108,7 @@ func partOf(word string, known []string) (whole string, is bool) {
 	return whole, is
 }
 
-// section returns the section of this name.
+// section returns the document's section with the given name.
 func (s section) section(name string) section {
 	part := section{doc: s.doc, name: name, at: s.at.key(name)}
 	switch v := s.vals[name].(type) {

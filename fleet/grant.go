@@ -31,7 +31,7 @@ type Grant struct {
 	Signature [ed25519.SignatureSize]byte
 }
 
-// stampLayout is the only valid spelling of a time: UTC, in milliseconds.
+// stampLayout is the only valid spelling of a time, in UTC and with milliseconds.
 const stampLayout = "2006-01-02T15:04:05.000Z"
 
 // never is the spelling of a missing time.

@@ -227,7 +227,7 @@ func (r *Roster) Deadline() (at time.Time) {
 	return at
 }
 
-// wait makes an admitted member m wait.
+// wait adds m to the members that wait for admission.
 func (r *Roster) wait(m *member) {
 	m.waits = true
 	r.waiting[m.rec.Name] = m

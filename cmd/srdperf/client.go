@@ -211,7 +211,7 @@ func (f *clientFlags) row(ctx context.Context, to []target, size int) (result, e
 		}
 		senders = append(senders, s)
 	}
-	// The warm-up messages also make the sessions.
+	// The warm-up messages also establish the sessions.
 	all, err := together(senders, func(s sender) (*tally, error) { return f.one(ctx, s, size, extent{messages: max(1, f.warmup)}) })
 	if err == nil {
 		all, err = together(senders, func(s sender) (*tally, error) { return f.one(ctx, s, size, extent{f.messages, f.time}) })
@@ -224,8 +224,8 @@ func (f *clientFlags) row(ctx context.Context, to []target, size int) (result, e
 	return r, nil
 }
 
-// sender opens an endpoint. The endpoint uses the key of one client of the first target. The
-// other targets must allow this client with --clients-of.
+// sender opens an endpoint with the key of one client of the first target. The other targets must
+// allow this client with --clients-of.
 func (f *clientFlags) sender(to []target, number int) (s sender, err error) {
 	key, err := clientKey(to[0].key, number)
 	if err != nil {

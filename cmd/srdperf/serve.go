@@ -163,7 +163,6 @@ func (f *serveFlags) addresses(port uint16) (v []netip.AddrPort, err error) {
 	return v, nil
 }
 
-// server answers clients.
 type server struct {
 	e       *ep.Endpoint
 	size    int

@@ -22,7 +22,7 @@ const readyFD = 3
 // report is the single line that a background process writes once it is ready or has failed.
 type report struct {
 	Ready bool `json:"ready"`
-	// Warnings are the warnings of the start.
+	// Warnings are the daemon's warnings at its start.
 	Warnings []string `json:"warnings,omitempty"`
 
 	Error string `json:"error,omitempty"`

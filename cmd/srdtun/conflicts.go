@@ -12,8 +12,8 @@ import (
 )
 
 // The outer packets of one tunnel may enter another tunnel after a default route has changed. The
-// daemons report such conflicts as events. The commands here report such conflicts where the user
-// makes the change.
+// daemons report conflicts between tunnels as events. The commands here report such conflicts
+// where the user makes the change.
 
 // interfaces returns the states of the running interfaces. interfaces leaves out daemons that do
 // not answer.

@@ -19,7 +19,6 @@ import (
 	"github.com/srdtun/srdtun/overlay/events"
 )
 
-// eventsFlags are the options of events.
 type eventsFlags struct {
 	follow bool
 	json   bool

@@ -9,7 +9,6 @@ import (
 	"github.com/srdtun/srdtun/overlay/control"
 )
 
-// flowsFlags are the options of flows.
 type flowsFlags struct {
 	over time.Duration
 	most int

@@ -16,7 +16,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// pingFlags are the options of ping.
 type pingFlags struct {
 	every    bool
 	count    int
@@ -24,7 +23,7 @@ type pingFlags struct {
 	json     bool
 }
 
-// Bounds of the options of ping. The daemon sends pings to a peer at most every 200 ms.
+// The constants bound the options of ping. The daemon sends pings to a peer at most every 200 ms.
 const (
 	pingCountMost     = 1_000_000
 	pingIntervalLeast = 200 * time.Millisecond

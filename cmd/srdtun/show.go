@@ -27,7 +27,6 @@ const (
 
 const showUsage = "show [NAME|FILE|all|interfaces] [dump|paths]"
 
-// showFlags are the options of show.
 type showFlags struct {
 	json, check bool
 	peer        string // "": all

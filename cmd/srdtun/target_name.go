@@ -15,15 +15,17 @@ import (
 )
 
 // A NAME is the name of a file or of a device: hub.toml may name its device wg9, and then hub and
-// wg9 both name the interface. The command up looks for a file of this name first. Other commands
-// look for a running interface in two steps:
+// wg9 both name the interface. The command up looks for a file of this name first.
 //
-//  1. They look for daemons that root has named: started by hand for a device NAME or from
-//     NAME.toml, or as the service srdtun@NAME. They refuse a NAME of two such daemons.
-//  2. They look for a service with a device NAME. A service can claim any device name, so
-//     its file must have the name too. They choose none of two such services.
+// Other commands first look for daemons that root has named: a daemon that root started for the
+// device NAME or from NAME.toml, and the service srdtun@NAME. If two such daemons run, the
+// commands refuse the NAME.
+//
+// Without such a daemon, the commands look for another service with a device NAME. A service can
+// claim any device name, so the service's file must have the name too. If two services have a
+// device NAME, the commands choose neither.
 
-// fileNamed returns the file of a name.
+// fileNamed returns the configuration file that a NAME means.
 func fileNamed(name string) string {
 	file := filepath.Join(configDir(), name+suffix)
 	if _, err := os.Stat(file); !errors.Is(err, fs.ErrNotExist) {

@@ -31,7 +31,6 @@ const (
 	batchHeight = 24
 )
 
-// topFlags are the options of top.
 type topFlags struct {
 	batch  bool
 	frames int
@@ -105,7 +104,7 @@ type answer struct {
 	took   time.Duration
 }
 
-// ask sends one request to the daemon.
+// ask requests the daemon's status once.
 func (m *topModel) ask() tea.Msg {
 	begin := time.Now()
 	st, err := status(m.at)

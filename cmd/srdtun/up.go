@@ -20,7 +20,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// upFlags are the options of up.
 type upFlags struct {
 	detach  bool
 	readyFD int

@@ -12,7 +12,7 @@ import (
 
 const (
 	waitDefault = 30 * time.Second
-	// The command wait polls at this interval.
+	// waitPoll is the interval at which the command wait polls the daemon.
 	waitPoll = 50 * time.Millisecond
 )
 

@@ -1,5 +1,5 @@
 // Package browser drives a headless Chromium inside a network namespace through a pipe. The pipe
-// carries the Chrome DevTools Protocol: JSON messages that each end with a zero byte.
+// carries the Chrome DevTools Protocol, in JSON messages that each end with a zero byte.
 package browser
 
 import (

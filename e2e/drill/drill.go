@@ -46,7 +46,7 @@ type Row struct {
 	Missed                  bool
 }
 
-// Options apply to all drills.
+// Options are settings that apply to all drills.
 type Options struct {
 	Bin   string // the srdtun to hurt
 	Short bool   // where time makes no other case: seconds, not minutes
@@ -111,7 +111,7 @@ func (r *run) least(what string, got, bound float64, unit string) {
 	r.rows = append(r.rows, Row{r.drill, what, fmt.Sprintf(">= %.4g%s", bound, unit), fmt.Sprintf("%.4g%s", got, unit), got < bound})
 }
 
-// is adds a row for a fact.
+// is adds a row for an observed text and the expected text.
 func (r *run) is(what, want, got string) {
 	r.rows = append(r.rows, Row{r.drill, what, want, got, got != want})
 }

@@ -11,7 +11,8 @@ import (
 )
 
 // hashProgram is the BPF program "bpf_set_hash_invalid(skb); return -1" (linux/bpf.h). The packet
-// continues, and the kernel computes its hash again. The result -1 is TCX_NEXT and TC_ACT_UNSPEC.
+// continues, and the kernel computes its hash again. The program's result -1 means TCX_NEXT and
+// TC_ACT_UNSPEC.
 var hashProgram = [...]bpfInsn{
 	{code: 0x85, imm: 41}, // call helper 41, bpf_set_hash_invalid; r1 is the packet
 	{code: 0xb7, imm: -1}, // r0 = -1
@@ -133,7 +134,7 @@ func attachClsact(ifindex, fd int) error {
 	})
 }
 
-// bpf calls bpf(2).
+// bpf makes the system call bpf(2).
 func bpf(cmd int, attr unsafe.Pointer, size uintptr) (int, error) {
 	r, _, errno := unix.Syscall(unix.SYS_BPF, uintptr(cmd), uintptr(attr), size)
 	if errno != 0 {

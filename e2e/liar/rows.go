@@ -20,8 +20,8 @@ var rows = map[string]func(l *liar) []byte{
 			return l.message(b, l.turn%4096, 1+l.turn/4096, 0, 20, 20)
 		})
 	},
-	// "hoard" packets contain whole frames that wait for an earlier frame, in all flow slots. The
-	// earlier frame never comes.
+	// "hoard" packets contain whole frames in all flow slots that wait for an earlier frame,
+	// which never comes.
 	"hoard": func(l *liar) []byte {
 		l.turn++
 		return l.message(nil, l.turn%4096, 1+l.turn/4096, 0, 1380, 1380)

@@ -169,7 +169,7 @@ func (p *port) wait(d time.Duration) error {
 	return err
 }
 
-// start is the time zero of clock.
+// start is the time at which clock returns 0.
 var start = time.Now()
 
 // clock returns monotonic time in nanoseconds.

@@ -6,11 +6,12 @@ import (
 	"time"
 )
 
-// maxFrame is the maximum size of a frame in bytes: Ethernet header, VLAN tag and an MTU of 9000.
+// maxFrame is the maximum size of a frame in bytes, with an Ethernet header, a VLAN tag and an
+// MTU of 9000.
 const maxFrame = 9000 + 18
 
 // maxWaiting bounds the number of frames in a Line: those of 0.3 s at 100 000 frames per second.
-// No test needs a longer queue. At worst, the waiting frames take 300 MB.
+// No test needs a longer queue in a Line. At worst, the waiting frames take 300 MB.
 const maxWaiting = 1 << 15
 
 // Line is one direction of a cable. A Line must not be used concurrently.
@@ -34,8 +35,8 @@ type class struct {
 
 // NewLine makes a Line with one class for each impairment. A hash of the ports assigns a flow to
 // a class. If two Lines have the same seed, a flow has the same class in both directions. Frames
-// without ports have the first class. Without any impairment, the Line has one class that changes
-// nothing.
+// without ports belong to the first class. Without any impairment, the Line has one class that
+// changes nothing.
 func NewLine(seed uint64, impairments ...Impairment) (*Line, error) {
 	if len(impairments) == 0 {
 		impairments = []Impairment{{}}
@@ -110,7 +111,7 @@ func (l *Line) add(at int64, frame []byte) {
 	l.waiting.push(slot{at: at, order: l.pushed, frame: frame})
 }
 
-// Pop removes and returns the next frame that is due, or returns nil. The frame then belongs to
+// Pop removes and returns the next frame that is due, or returns nil. A frame from Pop belongs to
 // the caller. The caller may return the frame with Recycle.
 func (l *Line) Pop(now int64) []byte {
 	if len(l.waiting) == 0 || l.waiting[0].at > now {

@@ -208,7 +208,8 @@ func (r *Run) read(report io.Reader) {
 //
 //	[  5]   0.10-0.20   sec  1.12 MBytes  94371 Kbits/sec
 //
-// and returns false for any other line. Lines with totals of the whole run do not match.
+// For any other line, parseInterval returns false. Lines with totals of the whole run do not
+// match.
 func parseInterval(line string) (id string, v Interval, ok bool) {
 	name, rest, found := strings.Cut(strings.TrimPrefix(line, "["), "]")
 	f := strings.Fields(rest)

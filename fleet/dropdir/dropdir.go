@@ -92,8 +92,8 @@ func (d *Dir) read() error {
 		if !ours {
 			continue
 		}
-		// An unreadable file counts as a file without a record. The agent later removes such a
-		// file.
+		// An unreadable file counts as a file without a record. The agent later removes an
+		// unreadable file.
 		data, _ := d.content(e.Name())
 		d.have[name] = data
 	}

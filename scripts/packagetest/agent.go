@@ -39,7 +39,7 @@ func (h *host) agentsInstall() error {
 	return nil
 }
 
-// agentRuns starts the agent while no etcd runs. The agent must wait for an etcd.
+// agentRuns starts the agent while no etcd runs. The agent must wait until an etcd runs.
 func (h *host) agentRuns() error {
 	key, err := output("sh", "-c", "srdtun genkey | srdtun pubkey")
 	if err != nil {

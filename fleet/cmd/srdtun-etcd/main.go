@@ -9,7 +9,7 @@ import (
 	"github.com/srdtun/srdtun/fleet/etcd"
 )
 
-// The linker sets version.
+// The linker sets the variable version.
 var version = "unknown"
 
 func main() { os.Exit(etcd.Program(version).Run(os.Args[1:])) }

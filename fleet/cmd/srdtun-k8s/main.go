@@ -10,7 +10,7 @@ import (
 	"github.com/srdtun/srdtun/fleet/k8s"
 )
 
-// The linker sets version.
+// The linker sets the variable version.
 var version = "unknown"
 
 func main() { os.Exit(k8s.Program(version).Run(os.Args[1:])) }

@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// column is a column of a table. Numbers are aligned right, and words left.
+// Columns of numbers are aligned right, and columns of words left.
 type column struct {
 	title   string
 	right   bool

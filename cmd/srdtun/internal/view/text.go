@@ -276,7 +276,7 @@ func (t *text) counters(p *control.Peer) {
 	t.list("drops", t.drops(p.Drops))
 }
 
-// pathTable prints every path.
+// pathTable prints a table of all paths.
 func (t *text) pathTable(paths []control.Path) {
 	if len(paths) == 0 {
 		return
