@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// checkWhole reports missing keys, and values that contradict each other. Every single value has
+// checkWhole reports missing keys, and values that contradict each other. All single values have
 // been validated before checkWhole runs.
 func (d *draft) checkWhole() {
 	d.checkAddresses()

@@ -56,8 +56,8 @@ func SecretValues(text string) (words []string) {
 }
 
 // secretWords returns the secret words of a hidden text, and parts of these words. A word is
-// secret by its position (after "user:", before "@host", after "token=" or "--password"), or by a
-// random look.
+// secret by its position (after "user:", before "@host", after "token=" or "--password"), or
+// because it looks random.
 func secretWords(text string) (words []string) {
 	add := func(w string, secret bool) {
 		if w = strings.Trim(w, ".;"); long(w) && (secret || looksMade(w)) {

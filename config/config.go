@@ -38,8 +38,8 @@ const (
 	maxLocals      = 16
 	maxEndpoints   = 16
 
-	// The bounds are larger than any real network needs. A limit exposes a faulty generator, and
-	// keeps the work on one file below a second.
+	// The bounds are larger than any real network needs. The bounds expose a faulty generator,
+	// and keep the work on one file below a second.
 	maxPeers      = 4096
 	maxAddresses  = 64
 	maxAllowedIPs = 65536

@@ -2,8 +2,8 @@
 //
 // The keys have the names of wg(8) and wg-quick(8) in snake case. Keys without a WireGuard
 // counterpart describe the multipath tunnel. Parsing is strict: an unknown key, a wrong type, a
-// value out of bounds, or a contradiction makes the whole file invalid. An [Error] then names the
-// file, the line and the key. A valid Config needs no further checks.
+// value out of bounds, or a contradiction makes the whole file invalid. For an invalid file, an
+// [Error] names the file, the line and the key. A valid Config needs no further checks.
 //
 //	[interface]
 //	name                  text, default: the file name without its extension

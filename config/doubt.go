@@ -38,7 +38,8 @@ func (c *Config) Doubts(now time.Time, own []netip.Addr) []error {
 const mostDoubts = 8
 
 // widestBlock is the length of the prefixes that people use instead of a default route: its
-// halves and quarters. Every prefix of this width contains addresses that no peer can have.
+// halves and quarters. Every half or quarter of the address space contains addresses that no peer
+// can have.
 const widestBlock = 2
 
 // doubtKind is a key, with separate kinds for root's peers and for guest peers. Doubts about
@@ -131,8 +132,8 @@ func (d *doubter) peer(i int) {
 }
 
 // outer finds endpoints that have a route into the tunnel. For default routes, the daemon's
-// policy rules prevent this. If a mark or a table is configured, the user's own rules may prevent
-// this.
+// policy rules prevent such a loop. If a mark or a table is configured, the user's own rules may
+// prevent a loop.
 func (d *doubter) outer(p *Peer, at int) {
 	i := &d.c.Interface
 	for _, e := range p.Endpoints {
@@ -165,7 +166,7 @@ func (d *doubter) outer(p *Peer, at int) {
 }
 
 // subnet returns the network of an interface address that contains an endpoint. The kernel routes
-// such a network through the tunnel's device.
+// the networks of the interface's addresses through the tunnel's device.
 func (d *doubter) subnet(endpoint netip.Addr) (netip.Prefix, bool) {
 	for _, own := range d.c.Interface.Address {
 		if own.Contains(endpoint) {

@@ -126,9 +126,9 @@ func ofKey(err error) bool {
 // are sorted by name. With does not read a file again if changed returns false for its name. If
 // changed is nil, all files may have changed.
 //
-// With returns an error if it cannot read the directory at all. But if the directory belongs to
-// another user, that user must not be able to prevent a change or a start. With then keeps the
-// peers of the last reading, and faults has a [*DirFault].
+// With returns an error if it cannot read the directory at all. Another user who owns the
+// directory must not be able to prevent a change or a start. For an unreadable directory of
+// another user, With keeps the peers of the last reading, and faults has a [*DirFault].
 func (d *DropIns) With(c *Config, changed func(file string) bool) (with *Config, faults []error, err error) {
 	all := *c
 	all.Peers = slices.Clone(c.Peers)

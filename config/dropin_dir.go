@@ -72,7 +72,7 @@ func openPeerDir(path string, owner uint32) (*peerDir, error) {
 }
 
 // sameDirectory returns an error if the directory was replaced between its check and its opening.
-// Links that root owns may change in between.
+// A symbolic link that root owns may change its target in between.
 func sameDirectory(examined, opened fs.FileInfo) error {
 	if examined.Mode()&fs.ModeSymlink == 0 && !os.SameFile(examined, opened) {
 		return errors.New("another directory comes into its place")
@@ -304,7 +304,7 @@ func (d *peerDir) owned(info fs.FileInfo) error {
 }
 
 // trusts reports whether the owner of a file may make this process read any other file. The
-// process follows links and key files only for such an owner.
+// process follows links and key files only for a trusted owner.
 func (d *peerDir) trusts(info fs.FileInfo) bool {
 	uid, ok := ownerOf(info)
 	return ok && self(uid) && (d.trusted || info.IsDir())

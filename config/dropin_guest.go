@@ -13,9 +13,9 @@ import (
 )
 
 // A guest is a peer from a drop-in file that belongs to a user other than root and the daemon's
-// user. The owner of such a file may add peers. A guest must not take traffic of root's peers, of
-// this host, or of a tunnel's outer packets. A guest must not exhaust the memory of this process
-// or a resolver either.
+// user. The owner of a drop-in file may add peers. A guest must not take traffic of root's peers,
+// of this host, or of a tunnel's outer packets. A guest must not exhaust the memory of this
+// process or a resolver either.
 
 const (
 	// maxGuestPrefixes bounds the allowed IPs of all guest peers: 16 for each of maxPeers. Each
@@ -23,7 +23,7 @@ const (
 	maxGuestPrefixes = 16 * maxPeers
 	// maxGuestsAtAddress bounds the guest peers with an endpoint at one IP address. The daemon
 	// sends handshakes to each endpoint, and its address may belong to a stranger. One NAT seldom
-	// hides more hosts than this.
+	// hides more than 64 hosts.
 	maxGuestsAtAddress = 64
 )
 

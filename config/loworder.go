@@ -4,7 +4,7 @@ import "slices"
 
 // lowOrder has the points of small order on Curve25519 and its twist, as u-coordinates: 0, 1, two
 // of order 8, and p-1. The points are listed at https://cr.yp.to/ecdh.html, "how do I validate
-// Curve25519 public keys". ParseKey refuses other spellings of these points.
+// Curve25519 public keys". ParseKey refuses other spellings of the points of small order.
 var lowOrder = []Key{
 	{},
 	{1},
@@ -24,6 +24,5 @@ var lowOrder = []Key{
 
 // usable reports whether a key exchange with the public key yields a secret result. With a point
 // of small order, the result is zero for any private key (RFC 7748, section 6.1). A comparison
-// with these points is a thousand times cheaper than a key exchange, and a configuration may have
-// thousands of keys.
+// with the points of small order is a thousand times cheaper than a key exchange.
 func (k Key) usable() bool { return !slices.Contains(lowOrder, k) }

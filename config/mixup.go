@@ -2,7 +2,7 @@ package config
 
 // Each key has one role: private, public or preshared. If a user pastes a key into another role,
 // a private key may become public, or a preshared key may add no secret. The checks in this file
-// compare all keys of a configuration. The messages of these checks never contain a key.
+// compare all keys of a configuration. The messages about mixed-up keys never contain a key.
 
 // roles records the role of each known key.
 type roles struct {
@@ -24,7 +24,7 @@ func (r *roles) add(p *Peer) {
 	}
 }
 
-// The messages for a key that has two roles.
+// The constants are the messages for a key that has two roles.
 const (
 	errPrivateInPublic = "is this interface's private key: put the other end's public key there, and draw a new private key here, if anybody has seen the file"
 	errSharedInPublic  = "is a preshared_key as well, so one of the two is wrong; draw another preshared key, if anybody has seen it here"

@@ -106,9 +106,9 @@ func (d *document) failSyntax(text string, err error) {
 		d.fail(len(text), "", nil, redacted(err.Error()))
 		return
 	}
-	// The line number follows from the decoder's offset, because its own line number is one too
-	// small at the end of a file. For a fault in a multi-line string, the line is the one where
-	// the string begins.
+	// The line is computed from the decoder's offset, because the decoder's line number is one
+	// too small at the end of a file. For a fault in a multi-line string, the line is the one
+	// where the string begins.
 	off := min(max(parse.Position.Start, 0), len(text))
 	key, msg := withoutStray(parse.LastKey), unquoted(parse.Message)
 	if line := d.textOf(text, d.lines.line(off)); holdsSecret(line) || holdsSecret(key) {

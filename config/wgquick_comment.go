@@ -185,7 +185,7 @@ func printableName(text string) string {
 	return strings.Join(strings.Fields(b.String()), " ")
 }
 
-// namePeers gives distinct names from comments to peers.
+// namePeers gives each peer a distinct name, taken from its comments.
 func (im *importer) namePeers() {
 	seen := map[string]bool{}
 	words := im.wordsAreNames()

@@ -54,9 +54,9 @@ const (
 	isWARP     = "Cloudflare's, whose service does not speak srdtun"
 )
 
-// wgForeign has keys that other programs add to wg-quick files. The keys affect nothing inside
-// the tunnel, so the file keeps its meaning without them. A key that directs packets, such as
-// ExcludedIPs, is not in wgForeign, and ends the import.
+// wgForeign has keys that other programs add to wg-quick files. The keys in wgForeign affect
+// nothing inside the tunnel, so the file keeps its meaning without them. A key that directs
+// packets, such as ExcludedIPs, is not in wgForeign, and ends the import.
 var wgForeign = map[string]string{
 	"jc": isAmnezia, "jmin": isAmnezia, "jmax": isAmnezia, "itime": isAmnezia,
 	"s1": isAmnezia, "s2": isAmnezia, "s3": isAmnezia, "s4": isAmnezia,

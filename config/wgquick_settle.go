@@ -53,7 +53,7 @@ func (im *importer) settleKey() error {
 	return nil
 }
 
-// settleAddresses keeps the shortest prefix of each address, because its network contains the
+// settleAddresses keeps the shortest prefix of each address, because this network contains the
 // others. wg-quick gives the device each IPv4 address with all its prefix lengths. If any other
 // item occurs twice, wg-quick fails, because the kernel refuses the second.
 func (im *importer) settleAddresses() {

@@ -53,8 +53,8 @@ func parseStamp(s string) (time.Time, error) {
 }
 
 // Text returns the text to sign: one line for each field of the grant, in a fixed order. No field
-// can contain a line end or a space, so two different grants never have the same text. Because of
-// the first line, signatures for other purposes or other versions are invalid here.
+// can contain a line end or a space, so two different grants never have the same text. The first
+// line of the text makes signatures for other purposes or versions invalid here.
 //
 //	srdtun fleet grant v1
 //	fleet prod

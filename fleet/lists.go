@@ -110,8 +110,8 @@ type DenyList struct {
 //	PUBLIC_KEY [before TIME]
 //	* before TIME
 //
-// A key without a time is denied for good. With a time or with '*', only grants signed before
-// that time are denied.
+// A key without a time is denied for good. With a time or with '*', a line denies only grants
+// signed before the time.
 func ParseDenyList(data []byte) (*DenyList, error) {
 	l := &DenyList{keys: map[Key]time.Time{}}
 	err := eachLine(data, func(_ int, words []string) (err error) {

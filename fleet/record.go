@@ -66,8 +66,8 @@ func ParseRecord(data []byte) (*Record, error) {
 	return r, r.goesOutside()
 }
 
-// goesOutside refuses endpoints that lie within the member's own prefixes. Packets to such an
-// endpoint would enter the tunnel again and again.
+// goesOutside refuses endpoints that lie within the member's own prefixes. Packets to an endpoint
+// within the member's prefixes would enter the tunnel again and again.
 func (r *Record) goesOutside() error {
 	for _, e := range r.Endpoints {
 		if within(r.AllowedIPs, netip.PrefixFrom(e.Addr(), e.Addr().BitLen())) {

@@ -310,10 +310,9 @@ func (r *Roster) Changes() []Change {
 	return v
 }
 
-// leaveOutInner finds endpoints that lie within the prefixes of another member. Packets to such
-// an endpoint would enter the tunnel to the other member, and the other member's outer packets
-// might enter the first tunnel. The kernel delivers packets to this host's own prefixes without
-// the tunnel.
+// leaveOutInner finds endpoints that lie within the prefixes of another member. Packets to an
+// inner endpoint enter the tunnel to another member, and its outer packets may enter the first
+// tunnel. The kernel delivers packets to this host's own prefixes without the tunnel.
 func (r *Roster) leaveOutInner() {
 	for _, name := range sorted(r.members) {
 		m := r.members[name]

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// With this many buckets for each power of two, the error of a duration is at most 1.6%.
+// A power of two has 64 buckets, so the error of a duration is at most 1.6%.
 const (
 	stepBits = 6
 	steps    = 1 << stepBits

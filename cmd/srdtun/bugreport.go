@@ -25,8 +25,8 @@ import (
 // toolTime bounds the time of each program that a bug report runs.
 const toolTime = 5 * time.Second
 
-// toolOutput bounds the output of each such program in bytes, because a host may have a million
-// routes.
+// toolOutput bounds the output of each program that a report runs, in bytes, because a host may
+// have a million routes.
 const toolOutput = 256 << 10
 
 func bugreportCommand() *cobra.Command {
@@ -81,7 +81,7 @@ func writeReport(arg string) []byte {
 	}
 	r.section("doctor")
 	writeFindings(&r.out, doctor.Judge(doctor.Look(), plan))
-	// A faulty file does not name the device.
+	// A faulty file gives no device name.
 	at, err := placeOf(arg)
 	if err != nil {
 		at = rundir.Place{Device: name}
@@ -165,7 +165,7 @@ func (r *bugReport) dropIns(c *config.Config) {
 const leastOfPeer = 12
 
 // file writes a file without its secrets, or the error of reading the file. The report hides
-// secret words of at least least bytes everywhere.
+// secret words of least or more bytes everywhere.
 func (r *bugReport) file(name string, text []byte, err error, program func(string) bool, least int) {
 	fmt.Fprintln(&r.out, name)
 	if err != nil {

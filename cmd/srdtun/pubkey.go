@@ -12,7 +12,7 @@ import (
 	"github.com/srdtun/srdtun/internal/keytext"
 )
 
-// The messages are those of wg, word for word, because scripts match them.
+// The error messages are those of wg pubkey, word for word, because scripts match them.
 //
 //lint:ignore ST1005 as wg has them
 var errFormat, errTrailing = errors.New("Key is not the correct length or format"), errors.New("Trailing characters found after key")

@@ -25,8 +25,8 @@ const (
 
 	suffix = ".toml"
 
-	// foreignSuffix is the extension of wg-quick(8) files. The parser gives advice about such a
-	// file, and "unknown interface" would be misleading.
+	// foreignSuffix is the extension of wg-quick(8) files. The parser gives advice about a
+	// wg-quick file, and "unknown interface" would be misleading.
 	foreignSuffix = ".conf"
 )
 
@@ -74,8 +74,8 @@ func load(arg string) (*config.Config, error) {
 }
 
 // missing is the content of a service's credential if the file does not exist (SetCredential= in
-// the unit). With this content, the daemon's error can name the missing file, unlike systemd's
-// own message.
+// the unit). The content lets the daemon's error name the missing file, unlike systemd's own
+// message.
 const missing = "#missing"
 
 func isMissing(credential string) bool {

@@ -52,8 +52,8 @@ func errAmbiguous(name string, all []rundir.Place) error {
 	return usagef("%s stands for two running interfaces: %s and %s; give the other word of the pair, or the file", name, all[0], all[1])
 }
 
-// only returns the one control socket in all on which a daemon listens. only returns an error if
-// several daemons listen.
+// The function only returns the one control socket on which a daemon listens. If several daemons
+// listen, it returns an error.
 func only(name string, all []rundir.Place) (at rundir.Place, runs bool, err error) {
 	all = slices.DeleteFunc(all, func(p rundir.Place) bool {
 		c, err := control.Dial(p)
@@ -197,7 +197,7 @@ func claimedPlace(device string) (at rundir.Place, runs bool, err error) {
 }
 
 // hasDevice returns an error unless the service's file names the device that the service claims.
-// Only root can write the file, so the file is reliable.
+// Only root can write the service's file, so the device name in it is reliable.
 func hasDevice(p rundir.Place) error {
 	c, err := config.Load(filepath.Join(configDir(), p.Service+suffix))
 	switch {

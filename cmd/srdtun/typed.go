@@ -8,8 +8,8 @@ import (
 	"github.com/srdtun/srdtun/overlay/control"
 )
 
-// vetted is an error about a command-line peer that the running daemon has. A key that names such
-// a peer is public, so the error may show it.
+// vetted is an error about a command-line peer that the running daemon has. A key that names a
+// known peer is public, so the error may show it.
 type vetted struct{ error }
 
 func (e vetted) Unwrap() error { return e.error }

@@ -18,8 +18,8 @@ import (
 )
 
 const (
-	// liarRate is the rate of a lying peer in bytes per second. Some Mbit/s are too few to slow
-	// down an honest peer's flow.
+	// liarRate is the rate of a lying peer in bytes per second. A rate of some Mbit/s is too low
+	// to slow down an honest peer's flow.
 	liarRate = 4e6 / 8
 	// liarPacket is the size of a lying peer's packets in bytes.
 	liarPacket = 1200

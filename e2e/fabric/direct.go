@@ -96,7 +96,8 @@ func (d *Direct) build(prefix string) (err error) {
 	return nil
 }
 
-// host makes one of the two hosts. The last octet of all the host's addresses is last.
+// host makes one of the two hosts. The argument last is the last octet of all addresses of the
+// host.
 func (d *Direct) host(name string, last int) (*Host, error) {
 	n, err := d.namespace(name)
 	if err != nil {

@@ -22,7 +22,7 @@ func (f *Fabric) Lossy(n, permille int) error {
 }
 
 // Bleach makes spine n, counted from 1, clear the ECN field of forwarded IPv4 packets. RFC 3168
-// forbids this, but some routers do it.
+// forbids clearing the ECN field, but some routers do it.
 func (f *Fabric) Bleach(n int) error {
 	return f.fault(n, "accept", fmt.Sprintf("add rule %s f ip ecn set not-ect\n", faultTable))
 }

@@ -69,7 +69,7 @@ func forgetHash(devices []string) error {
 	if err != nil {
 		return err
 	}
-	// The device keeps the attached program, so its descriptor can be closed.
+	// The device keeps the attached program, so the program's descriptor can be closed.
 	defer unix.Close(fd)
 	for _, name := range devices {
 		ifi, err := net.InterfaceByName(name)

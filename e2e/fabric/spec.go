@@ -6,7 +6,8 @@ import (
 )
 
 // The constants bound the values of a Spec. The address plan has one octet for a host, one for an
-// address of a host, and one for a spine. Test networks are far smaller than these bounds.
+// address of a host, and one for a spine. Test networks are far smaller than the bounds of a
+// Spec.
 const (
 	maxHosts  = 128
 	maxSpines = 64

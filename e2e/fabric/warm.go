@@ -12,7 +12,7 @@ import (
 const warmTries = 5
 
 // warm fills the neighbour tables of all namespaces before the first measurement, for IPv4 and
-// IPv6. With Spec.Lines, only Warm can do this, because the cables are still cut.
+// IPv6. With Spec.Lines, only Warm can fill the tables, because the cables are still cut.
 func (f *Fabric) warm() error {
 	if f.Spec.Lines {
 		return nil

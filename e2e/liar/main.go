@@ -1,5 +1,5 @@
 // Command liar is a test peer that opens a normal session and then sends false or hostile
-// packets. The peer encrypts one of the kinds of packets in rows.go with the session's keys, and
+// packets. The peer encrypts packets of one of the kinds in rows.go with the session's keys, and
 // sends them at a given rate. The end-to-end tests use this command.
 package main
 

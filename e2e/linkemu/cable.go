@@ -38,8 +38,8 @@ type Drops struct {
 }
 
 // Join starts a Cable between two interfaces in the network namespace of the calling thread (see
-// fabric.Namespace.Do). Until Close has returned, no other code may use the two Lines. No other
-// code may use the lines until Close has returned.
+// fabric.Namespace.Do). Frames from the interface left pass through the Line ab, and frames from
+// right through ba. Until Close has returned, no other code may use the two Lines.
 func Join(left, right string, ab, ba *Line) (*Cable, error) {
 	a, err := openPort(left)
 	if err != nil {

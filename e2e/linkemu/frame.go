@@ -30,8 +30,8 @@ type transport struct {
 }
 
 // parse finds the transport header of an Ethernet frame. parse returns false for fragments, IPv6
-// extension headers, and protocols other than UDP and TCP. A Line also carries and delays such
-// frames, but does not corrupt them or assign them to a flow.
+// extension headers, and protocols other than UDP and TCP. A Line also carries and delays
+// fragments and other protocols, but does not corrupt them or assign them to a flow.
 func parse(frame []byte) (t transport, ok bool) {
 	if len(frame) < etherLen {
 		return t, false

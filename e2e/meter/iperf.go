@@ -204,7 +204,7 @@ func (r *Run) read(report io.Reader) {
 	_, _ = io.Copy(io.Discard, report)
 }
 
-// parseInterval parses a line of an iperf3 report such as
+// parseInterval parses a line of an iperf3 report, for example this line:
 //
 //	[  5]   0.10-0.20   sec  1.12 MBytes  94371 Kbits/sec
 //

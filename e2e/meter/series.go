@@ -14,8 +14,7 @@ type Interval struct {
 // Series contains the intervals of a run in order.
 type Series []Interval
 
-// stallShare is the share of the goodput before a fault below which an interval counts as
-// stalled.
+// stallShare is the share of the earlier goodput below which an interval counts as stalled.
 const stallShare = 0.1
 
 // Mean returns the mean goodput between two times, in bit/s. A time without a report counts as
@@ -34,7 +33,7 @@ func (s Series) Mean(from, to time.Duration) float64 {
 }
 
 // Stall returns the longest time between from and to in which every interval was below a tenth of
-// base, in bit/s. The time from the last report to to counts as a stall.
+// base, in bit/s. The time between the last report and the end of the period counts as a stall.
 func (s Series) Stall(from, to time.Duration, base float64) time.Duration {
 	var longest, current, last time.Duration
 	for _, v := range s {

@@ -40,7 +40,8 @@ type Claim struct {
 	// Spoilt receives a value if the store lacks the record, or has a different one.
 	Spoilt <-chan struct{}
 	// A Store calls Reached with nil when it answers, and with an error when it does not. A Store
-	// may omit the call, because a successful listing also shows that it is reachable.
+	// may omit the call of Reached, because a successful listing also shows that the store is
+	// reachable.
 	Reached func(error)
 	Log     *slog.Logger
 }
@@ -50,7 +51,8 @@ type Claim struct {
 type Released struct {
 	// Wait is the maximum time until a running agent restores the record or renews its lease.
 	Wait time.Duration
-	// Sign reports whether such an agent runs: it returns PutBack, Renews, or "".
+	// Sign reports whether the agent of the removed record runs: it returns PutBack, Renews, or
+	// "".
 	Sign func(context.Context) (string, error)
 }
 

@@ -22,8 +22,8 @@ const (
 	// askFor bounds the time of one request. Five seconds allow for an election in etcd, and a
 	// margin.
 	askFor = 5 * time.Second
-	// reconnectMost is the maximum pause between two attempts to connect to etcd. dial creates an
-	// etcd client, and does not wait for a connection, because etcd may be down.
+	// reconnectMost is the maximum pause between two attempts to connect to etcd. The pause is
+	// shorter than a lease, because the agent must renew its lease in time when etcd returns.
 	reconnectMost = time.Second
 	// probeEvery and probeFor are the interval and timeout of probes that detect a dead
 	// connection. etcd refuses a client that probes more often than every 5 s.

@@ -27,7 +27,7 @@ import (
 var schedule = meter.Schedule{Before: 5 * time.Second, During: 5 * time.Second, After: 6 * time.Second}
 
 // quietWait bounds how long a run waits for an idle machine. The network and the daemons are busy
-// just after their start, and a build in progress ends within this time.
+// just after their start, and a build in progress ends within 10 s.
 const quietWait = 10 * time.Second
 
 // downloadBytes is the size of the download in bytes, which takes plain TCP some 11 s.

@@ -62,7 +62,7 @@ type manifest struct {
 }
 
 // saved is an entry of manifest.json in the tar file. "docker load" finds the other files of the
-// image through this entry.
+// image through manifest.json.
 type saved struct {
 	Config   string
 	RepoTags []string

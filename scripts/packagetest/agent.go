@@ -153,8 +153,8 @@ func mainOf(unit string) string {
 	return pid
 }
 
-// oddAgent tests an agent whose name cannot be part of a user name. The user of such an agent has
-// another name.
+// oddAgent tests an agent whose name cannot be part of a user name. The user of an agent with an
+// odd name has another name.
 func oddAgent() error {
 	const file = configDir + "/a.b.toml"
 	if err := os.WriteFile(file, nil, 0o600); err != nil {

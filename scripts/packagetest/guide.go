@@ -116,7 +116,7 @@ func complete(name string, port int, body string) error {
 }
 
 // refusedRecipes tests configurations with common mistakes. The command "srdtun check", run by
-// root, reports these mistakes before the start. A service with such a mistake fails only once,
+// root, must report each mistake before the start. A service with such a mistake fails only once,
 // and its log line names the remedy.
 func refusedRecipes() error {
 	private, err := output("srdtun", "genkey")

@@ -243,8 +243,8 @@ const (
 	// stallGoal bounds how long a restart of the service may stall a connection. Only the best of
 	// several rounds must meet the goal, because the host may be busy in other rounds.
 	stallGoal = 200 * time.Millisecond
-	// A constantly busy host cannot start a service that fast. On such a host, a stall may last
-	// stallStarts times as long as the start of a service that ends at once.
+	// A constantly busy host cannot start a service within stallGoal. On a constantly busy host,
+	// a stall may last stallStarts times as long as the start of a service that ends at once.
 	stallStarts = 3
 )
 

@@ -12,8 +12,8 @@ import (
 // systemd-networkd is part of systemd.
 const neighbourPackages = "udev,network-manager,libpam-systemd"
 
-// quiet keeps the other network managers from running in checks that do not need them. Otherwise,
-// udev would make the host's kernel announce all its devices again.
+// quiet keeps the other network managers from running in checks that do not need them. If udev
+// ran, it would make the host's kernel announce all its devices again.
 func quiet(root string) error {
 	_, err := output("systemctl", "--root="+root, "mask", "systemd-udev-trigger.service", "NetworkManager-wait-online.service", "systemd-networkd-wait-online.service")
 	_, other := output("systemctl", "--root="+root, "disable", "NetworkManager.service", "systemd-networkd.service")
@@ -72,8 +72,8 @@ func (h *host) neighbours() error {
 	if err := leftAlone("lab", "other", "hand"); err != nil {
 		return err
 	}
-	// Now no interface has this name any more. A TUN device that another program creates with
-	// this name is not srdtun's.
+	// No interface has the name lab any more. A TUN device that another program creates with the
+	// name lab is not srdtun's.
 	if err := all([]says{
 		{"", "systemctl stop srdtun@lab"},
 		{"", "ip tuntap add dev lab mode tun && ip link set lab up"},
@@ -90,9 +90,8 @@ func (h *host) neighbours() error {
 	})
 }
 
-// leftAlone waits until systemd-networkd has configured the other program's TUN device. By then,
-// systemd-networkd has also noticed srdtun's interfaces. Neither network manager may manage
-// srdtun's interfaces.
+// leftAlone waits until systemd-networkd has configured the other program's TUN device, and so
+// has noticed srdtun's interfaces. Neither network manager may manage srdtun's interfaces.
 func leftAlone(names ...string) error {
 	if err := taken("foreign"); err != nil {
 		return err

@@ -136,7 +136,7 @@ func keyOf(name string) (string, error) {
 }
 
 // The check planted makes a service's user put sockets where root looks for other daemons. Root's
-// commands must send no secret to such sockets.
+// commands must send no secret to planted sockets.
 func (h *host) planted() error {
 	other, err := userOf("other")
 	if err != nil {
@@ -147,7 +147,7 @@ func (h *host) planted() error {
 		return err
 	}
 	defer os.Remove(self)
-	// Only root may give out these names, or they belong to another service.
+	// The names are reserved for root, or belong to another service.
 	for _, path := range []string{runDir + "/lab.sock", runDir + "/third.sock", runDir + "/lab/lab.sock", runDir + "/lab/third.sock"} {
 		if out, err := asUser(other, self, plantArg, path, "/dev/null").CombinedOutput(); err == nil || !strings.Contains(string(out), "permission denied") && !strings.Contains(string(out), "already in use") {
 			return fmt.Errorf("planted %s: %v %s", path, err, out)

@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// oneUser is the systemd unit of versions before v1.0. In these versions, all services ran as the
-// user srdtun, who owned the run directory.
+// oneUser is the systemd unit of versions before v1.0. Before v1.0, all services ran as the user
+// srdtun, who owned the run directory.
 //
 //go:embed testdata/one-user.service
 var oneUser []byte
@@ -150,7 +150,7 @@ func (h *host) divided() (err error) {
 }
 
 // The constants are paths that the upgrade reads and writes. The old user or a service's user may
-// have planted files at these paths.
+// have planted files at the upgrade's paths.
 const (
 	trapDir    = "/var/lib/private/srdtun/trap" // a service's; root must write nothing for its owner
 	trapVictim = "/root/victim"                 // root's file, which must stay as it is

@@ -13,7 +13,7 @@ import (
 )
 
 // manCommand writes the manual page of an agent, with all its commands. The makers of packages
-// run this command.
+// run the command man.
 func manCommand(root *cobra.Command) *cobra.Command {
 	return &cobra.Command{
 		Use:    "man DIR",

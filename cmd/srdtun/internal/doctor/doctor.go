@@ -119,7 +119,7 @@ func segmentation(f *Facts, _ Plan) Finding {
 	return v
 }
 
-// The sockets request buffers of these sizes, in bytes; see srd/udp.
+// The constants are the buffer sizes that the sockets request, in bytes; see srd/udp.
 const (
 	wantReceive = 8 << 20
 	wantSend    = 4 << 20
@@ -199,7 +199,8 @@ func reversePath(f *Facts, p Plan) Finding {
 	v := Finding{Check: "reverse path filter", Saw: "it drops no packets of further uplinks"}
 	var bad []string
 	for _, i := range p.Uplinks {
-		// The kernel uses the higher of the two values of rp_filter (ip-sysctl).
+		// The kernel uses the higher one of rp_filter's values for all interfaces and for this
+		// one (ip-sysctl).
 		if max(f.ReversePath["all"], f.ReversePath[i]) == strict {
 			bad = append(bad, i)
 		}
@@ -214,8 +215,8 @@ func reversePath(f *Facts, p Plan) Finding {
 
 // redirects checks whether any host on a link may change the route to a peer by an ICMP redirect.
 // An accepted ICMP redirect creates a route to one address (RFC 1122, section 3.2.2.2). By
-// default the kernel accepts redirects that seem to come from a gateway of the host, and
-// redirects does not report this.
+// default the kernel accepts redirects that seem to come from a gateway of the host, which is not
+// reported.
 func redirects(f *Facts, _ Plan) Finding {
 	v := Finding{Check: "ICMP redirects", Saw: "none is accepted, or only a gateway's"}
 	if f.Redirects {

@@ -2,7 +2,7 @@
 // traceroute does (Augustin et al., IMC 2006). The package sends probes that differ only in their
 // source port, with a TTL that rises hop by hop. The result is the number of routers that report
 // an expired TTL. A trace needs no privileges, because a socket with IP_RECVERR receives the ICMP
-// errors about its own packets. Routers limit such errors, and some send none, so the result is a
+// errors about its own packets. Routers limit ICMP errors, and some send none, so the result is a
 // lower bound.
 package trace
 
@@ -206,7 +206,8 @@ func (p probe) answer() (from netip.Addr, ok bool) {
 // message, the address of the ICMP error's sender follows this struct.
 const extendedError = int(unsafe.Sizeof(unix.SockExtendedErr{}))
 
-// The origins mark errors that came over the network (linux/errqueue.h).
+// The origins mark errors in a socket's error queue that came over the network
+// (linux/errqueue.h).
 const (
 	originICMP  = 2
 	originICMP6 = 3
