@@ -63,9 +63,9 @@ type delays struct {
 	sendTrain, sendPacket, receiveTrain, receivePacket time.Duration
 }
 
-// inverse is an inverse distribution function. The function maps the share of samples that are no
-// longer than a time to that time. The shares ascend from 0 to 1, with linear interpolation in
-// between.
+// inverse is an inverse distribution function. The function maps a share p to the time that the
+// share p of all samples does not exceed. The shares ascend from 0 to 1, with linear interpolation
+// in between.
 type inverse []quantile
 
 type quantile struct {

@@ -42,7 +42,7 @@ type Network struct {
 	salt      uint64       // of the hash that chooses uplinks
 }
 
-// Ports describes the ports of switches.
+// Ports holds the properties that all switch ports have in common.
 type Ports struct {
 	Queue int // bytes that may wait
 	Mark  int // bytes above which ECN-capable packets are marked; 0: never

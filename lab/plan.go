@@ -177,7 +177,7 @@ type PoissonPlan struct {
 	Group string   `toml:"group"`
 }
 
-// check checks that the flows' hosts exist.
+// check returns an error unless the flows' hosts exist.
 func (x *PoissonPlan) check(hosts int) error {
 	for _, v := range [][]int{x.From, x.To} {
 		if len(v) != 2 || v[0] < 0 || v[0] > v[1] || v[1] >= hosts {

@@ -25,9 +25,9 @@ type Tunnel struct {
 }
 
 // innerLess is the difference in bytes between the network's MTU and the inner MTU. An inner packet
-// then fits into one message. A real tunnel may use one MTU for both, because cutting a super-frame
-// leaves only one small remainder. In this model a larger inner packet would leave a remainder,
-// because there are no super-frames.
+// of the smaller MTU fits into one message. A real tunnel may use one MTU for both, because cutting
+// a super-frame leaves only one small remainder. In this model a larger inner packet would leave a
+// remainder, because there are no super-frames.
 const innerLess = 100
 
 // innerWindow bounds the bytes in flight of an inner connection. The value is Linux's default

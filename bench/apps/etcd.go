@@ -142,7 +142,7 @@ func (m *member) status() (s status, err error) {
 }
 
 // term returns the member's current Raft term. Each election begins a term, so the cluster has held
-// no more elections than this number.
+// no more elections than the number of its term.
 func (m *member) term() (int, error) {
 	s, err := m.status()
 	if err != nil {

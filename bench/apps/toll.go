@@ -63,7 +63,7 @@ func (t *toll) see(line string, now time.Time) {
 }
 
 // processorTime returns the processor time that the processes have consumed so far. A process that
-// has ended adds zero.
+// has ended adds zero to the sum.
 func processorTime(pids []int) (sum time.Duration) {
 	for _, pid := range pids {
 		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))

@@ -107,7 +107,7 @@ func spinners(n int) (stop func(), err error) {
 // quantiles lists the columns of the table.
 var quantiles = []float64{0, 0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.98, 0.99, 0.995, 0.998, 0.999, 1}
 
-// record is the result of one recording.
+// record holds the measured delays and costs of one recording.
 type record struct {
 	busy           int
 	timer, arrival []time.Duration

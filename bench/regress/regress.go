@@ -177,7 +177,8 @@ func order(swapped bool) [2]int {
 	return [2]int{0, 1}
 }
 
-// progress prints the progress. On a terminal, progress rewrites one line.
+// progress prints a progress text to standard error. On a terminal, each text replaces the previous
+// one.
 func progress(text string) {
 	if st, err := os.Stderr.Stat(); err == nil && st.Mode()&os.ModeCharDevice != 0 {
 		fmt.Fprintf(os.Stderr, "\r\033[K%s", text)

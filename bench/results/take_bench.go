@@ -87,8 +87,9 @@ func whole(t *table, err error) (*table, error) {
 	return t, nil
 }
 
-// takeBench makes the table for one network. Every compared transport must have values for this
-// network. A value of a disturbed measurement counts only if its transport has no other value.
+// takeBench builds the document's table for one network. Every compared transport must have values
+// for this network. A value of a disturbed measurement counts only if its transport has no other
+// value.
 func takeBench(file, net string, columns kinds, rows []benchRow) (*table, error) {
 	all, err := readLines[benchLine](file)
 	if err != nil {

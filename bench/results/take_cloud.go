@@ -5,8 +5,8 @@ var cloudKinds = kinds{
 	{"tcp", "no tunnel"}, {"wireguard-go", "wireguard-go"}, {"nebula", "Nebula"}, {"ipsec-shape", "IPsec's shape"}, {"mptcp", "kernel MPTCP"}, {"srdtun", "srdtun"},
 }
 
-// takeCloud makes the table of "make cloud". The two network cards are stored as two networks in
-// one file.
+// takeCloud builds a table of the document from the output of "make cloud". The two network cards
+// are stored as two networks in one file.
 func takeCloud(file string) (*table, error) {
 	t, err := whole(takeBench(file, "cloud500", cloudKinds, []benchRow{
 		{"card of 500: one TCP flow, Mbit/s", "flow1", "mbit_per_s", 1},

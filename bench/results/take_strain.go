@@ -1,7 +1,7 @@
 package results
 
-// takeStrain makes the table of "make strain". The table's three experiments are stored as three
-// networks in one file.
+// takeStrain builds a table of the document from the output of "make strain". The table's three
+// experiments are stored as three networks in one file.
 func takeStrain(file string) (*table, error) {
 	t, err := takeBench(file, "slow-spine", four, []benchRow{
 		{"web-search flows at 60 %, one spine at a quarter: mean / p99, ms", "websearch", "mean_ms", 1},

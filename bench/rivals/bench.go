@@ -130,7 +130,7 @@ func (b *bench) keep(v visit, row string, values []value, note string) error {
 	return nil
 }
 
-// row measures one row of the comparison.
+// row measures the metrics of one table row.
 func (b *bench) row(s *site, l *link, row string) ([]value, error) {
 	switch row {
 	case rowTCP1:

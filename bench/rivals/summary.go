@@ -51,7 +51,7 @@ func digits(v float64) string {
 // series holds the values of one metric by round.
 type series map[int]float64
 
-// key identifies a series.
+// key identifies a series of values.
 type key struct{ net, kind, row, metric string }
 
 // results holds all values of a run for the report.
@@ -62,8 +62,8 @@ type results struct {
 	failures  []record
 }
 
-// gather sorts the records into series. A value of a disturbed measurement is left out, unless its
-// series has no other value.
+// gather groups the records by network, tunnel, row and metric. A value of a disturbed measurement
+// is left out, unless its series has no other value.
 func gather(all []record) results {
 	r := results{values: map[key]series{}}
 	late := map[key]series{}

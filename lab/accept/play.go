@@ -18,7 +18,7 @@ const (
 	homeQueue = 256 << 10
 )
 
-// These constants are the names of transports.
+// These constants are the names of transports in the plans.
 const (
 	srdtun    = "srdtun"    // TCP in a tunnel
 	plain     = "tcp"       // TCP without one

@@ -19,7 +19,7 @@ type Scenario struct {
 	Incast bool
 }
 
-// scenarios lists all scenarios.
+// scenarios lists every network fault and additional load of the comparison.
 var scenarios = []Scenario{
 	{Name: "symmetric"},
 	{Name: "failed", fault: "cut"},

@@ -25,7 +25,7 @@ type Fabric struct {
 	Fan, Step int
 }
 
-// fabrics lists the networks of the papers.
+// fabrics lists the networks that the papers on CONGA and LetFlow measured.
 var fabrics = []Fabric{
 	{
 		// The fabric conga64 is CONGA's testbed (section 5, figure 7). Clients are below one leaf

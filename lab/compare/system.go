@@ -113,5 +113,5 @@ func pick[T any](what string, all []T, names []string, name func(T) string, usua
 	return v, nil
 }
 
-// always reports that every element is usual.
+// always returns true, so that pick keeps every element by default.
 func always[T any](T) bool { return true }

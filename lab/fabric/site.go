@@ -29,7 +29,7 @@ const (
 	serverQueue = 256 << 10
 )
 
-// network describes the network for comparisons.
+// network describes the namespaces as a fabric of package compare.
 var network = compare.Fabric{
 	Name: "namespaces", Servers: 2 * perLeaf, PerLeaf: perLeaf,
 	From: [2]int{0, perLeaf - 1}, To: [2]int{perLeaf, 2*perLeaf - 1},
@@ -170,8 +170,8 @@ func (s *site) startDaemons(bin string, timeout time.Duration) error {
 	return nil
 }
 
-// use prepares the servers for a system. The result to maps a server to its address, and mptcp
-// reports whether connections use MPTCP.
+// use prepares the servers for measurements of a system. The result to maps a server to its
+// address, and mptcp reports whether connections use MPTCP.
 func (s *site) use(x *compare.System) (to func(server int) netip.Addr, mptcp bool, err error) {
 	s.marks = x.Mark > 0
 	if x.Kind == "tcp" {

@@ -185,7 +185,7 @@ func (f Figure) legend(c draw.Canvas) (names []placed, dashes []vg.Point) {
 	return names, dashes
 }
 
-// frame sets the axes.
+// frame sets the ranges, labels and ticks of the axes.
 func (f Figure) frame(p *plot.Plot, xMin, xMax, yMax float64) {
 	p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = xMin, xMax, 0, yMax
 	p.X.Label.Text, p.Y.Label.Text = f.X, f.Y

@@ -77,10 +77,11 @@ type Config struct {
 	// Jacobson, "On Traffic Phase Effects in Packet-Switched Gateways", 1992).
 	Jitter time.Duration
 
-	// Uncoupled and LateJoins belong to MPTCP. With Uncoupled, each subflow follows Algorithm, as
-	// in upstream Linux, which has no coupled control. With LateJoins, all subflows but the first
-	// open by their own handshakes, after the first data were acknowledged. Only an acknowledgement
-	// of data proves to each end that the connection uses MPTCP (RFC 8684, section 3.2).
+	// Uncoupled and LateJoins are settings of MPTCP. With Uncoupled, each subflow follows
+	// Algorithm, as in upstream Linux, which has no coupled control. With LateJoins, all subflows
+	// but the first open by their own handshakes, after the first data were acknowledged. Only an
+	// acknowledgement of data proves to each end that the connection uses MPTCP (RFC 8684, section
+	// 3.2).
 	Uncoupled, LateJoins bool
 
 	// NIC schedules the connections of a host in turn. Without a NIC, a connection sends its

@@ -1,6 +1,6 @@
 package tcp
 
-// The outbound flow is:
+// A segment is sent in these steps:
 //
 //	1. Write, an acknowledgement or a timer calls pump.
 //	2. pump sends as long as the window admits more, or takes turns at the NIC.

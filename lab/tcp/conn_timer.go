@@ -110,9 +110,9 @@ func (c *Conn) sendProbe() {
 	c.transmit(c.board.next - 1)
 }
 
-// probed ends a tail loss probe. The probe repaired a loss if data sent after the probe were
-// acknowledged, and no duplicate was reported. A loss that the probe repaired counts as congestion
-// (RFC 8985, section 7.4.2).
+// probed handles an acknowledgement while a tail loss probe is in flight. The probe repaired a loss
+// if data sent after the probe were acknowledged, and no duplicate was reported. A loss that the
+// probe repaired counts as congestion (RFC 8985, section 7.4.2).
 func (c *Conn) probed(h *header) {
 	if c.probe.end == 0 || h.ack < c.probe.end {
 		return

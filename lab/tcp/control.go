@@ -55,7 +55,7 @@ func newControl(cfg *Config) control {
 	}
 }
 
-// reno implements RFC 5681.
+// reno implements the congestion avoidance of RFC 5681.
 type reno struct{}
 
 // avoid increases the window by one segment per round trip (RFC 5681, equation 3).

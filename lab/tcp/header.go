@@ -8,7 +8,7 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// These constants are sizes in bytes.
+// These constants are header and option sizes in bytes.
 const (
 	headerIPv4 = 20
 	headerIPv6 = 40

@@ -183,7 +183,7 @@ func (m *Multi) acked(dack int64) {
 	}
 }
 
-// arrived handles arrived data.
+// arrived adds received data to the byte stream.
 func (m *Multi) arrived(dsn, n int64) {
 	s := &m.in
 	switch {

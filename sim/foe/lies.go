@@ -45,7 +45,7 @@ var Acts = [...]Act{
 	{"old keys", (*end).oldKeys, false},
 }
 
-// These constants bound a single attack.
+// These constants bound the packets and times of a single attack.
 const (
 	mostChallenges = 65 // in a packet of 1,200 bytes
 	scattered      = 40 // packets

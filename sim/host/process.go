@@ -226,7 +226,7 @@ func (p *Process) peer(c *srd.Conn) *Peer {
 	panic("sim: connection of no peer")
 }
 
-// service runs every connection. The result is the time of the next wake-up.
+// service lets every connection do its due work. The result is the time of the next wake-up.
 func (p *Process) service() mono.Time {
 	at := mono.Never
 	for _, peer := range p.Peers {

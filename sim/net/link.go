@@ -21,8 +21,7 @@ type Quality struct {
 	Mark   int // bytes waiting above which ECN-capable packets are marked; 0: never
 	MTU    int // bytes of the largest IP packet that passes; 0: any
 	Policer
-	// With Tell set, the link writes its load into packets, as CONGA's switches do. Tell requires a
-	// Rate.
+	// With Tell set, the link writes its load into packets, as CONGA's switches do. Tell requires a link with a Rate.
 	Tell bool
 
 	Loss      float64 // chance of each packet

@@ -42,7 +42,8 @@ type Fabric struct {
 	ground foe.Ground
 }
 
-// NewFabric builds the network. No program runs on the new hosts yet.
+// NewFabric builds the leaf-spine network that spec describes. No program runs on the new hosts
+// yet.
 func NewFabric(e *net.Engine, spec FabricSpec) *Fabric {
 	f := &Fabric{Engine: e, Audit: host.NewAudit(e), spec: spec}
 	f.ground = foe.Ground{Engine: e, Addr: f.addr}

@@ -50,7 +50,7 @@ var faultNames = [NumFaultKinds]string{
 	"policy", "fewer ports", "filter", "handover",
 }
 
-// String returns the kind's name.
+// String returns the name of the fault kind.
 func (k FaultKind) String() string { return faultNames[k] }
 
 // Fault describes one fault and its end.

@@ -67,7 +67,7 @@ const earlySeeds, earlySeed = 8, 3
 // hostileStream selects the random generator that a seed uses for its adversaries.
 const hostileStream = 1 << 32
 
-// drawPlan draws the plan of a seed.
+// drawPlan draws the network, faults and traffic of a seed.
 func drawPlan(rng *rand.Rand, seed uint64) *plan {
 	p := &plan{rng: rng}
 	p.rtt = p.duration(50*time.Microsecond, 300*time.Millisecond)

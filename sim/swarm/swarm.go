@@ -40,7 +40,7 @@ const (
 	mostEvents = 20e6
 )
 
-// Report is the result of one seed.
+// Report is the result of the simulation of one seed.
 type Report struct {
 	Seed    uint64
 	Hash    uint64 // of all events
