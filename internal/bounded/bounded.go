@@ -31,7 +31,7 @@ func All(r io.Reader, most int64) ([]byte, error) {
 	return data, nil
 }
 
-// File reads a file, or a pipe until its end. The parameter most bounds the number of bytes.
+// File reads a file of up to most bytes, or a pipe until its end.
 func File(name string, most int64) ([]byte, error) {
 	return read(name, 0, func(f *os.File) ([]byte, error) { return All(f, most) })
 }
@@ -68,8 +68,8 @@ func regular(f *os.File) error {
 	return err
 }
 
-// look is like read, with a check before the file is opened. The function content checks the
-// open file again.
+// look is like read, with a check before the file is opened, and another check by the function
+// content.
 func look(name string, content func(*os.File) ([]byte, error)) ([]byte, error) {
 	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() {
 		return nil, fmt.Errorf("%s: %w", name, ErrIrregular)

@@ -22,8 +22,8 @@ func New[T any]() *Queue[T] {
 	return &Queue[T]{event: make(chan struct{}, 1), done: make(chan struct{})}
 }
 
-// Poll moves the oldest entries into v. The results are the number of moved entries, and whether
-// other entries are left. Poll neither waits nor allocates.
+// Poll moves the oldest entries into v. The result n is the number of moved entries, and more is
+// true if other entries are left. Poll neither waits nor allocates.
 func (q *Queue[T]) Poll(v []T) (n int, more bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -50,8 +50,8 @@ var (
 	// gaps matches the separators of groups. A copied text may have any separator, such as a
 	// space of no width. A message may contain a separator in escaped form.
 	gaps = regexp.MustCompile(`^[^A-Za-z0-9+/=\n]{1,2}$`)
-	// rests matches a hidden part of a key in base64url, with neighbours that are long enough to
-	// be pieces of the key.
+	// rests matches "(hidden)" with base64url text around it that is long enough to be pieces of
+	// the key.
 	rests = regexp.MustCompile(`(?:[A-Za-z0-9_-]{15,}[-_])?\(hidden\)(?:[-_][A-Za-z0-9_-]{15,}=*)?`)
 	// wordLike matches words, abbreviations and numbers, also several of them joined.
 	wordLike = regexp.MustCompile(`^(?:[A-Z]?[a-z]*|(?:[A-Z]?[a-z]+|[A-Z]{2,}s?)+|[A-Z]*)[0-9]*$`)
@@ -132,8 +132,8 @@ func hideBytes(text string) string {
 	return out.String() + text[shown:]
 }
 
-// byteRow returns how many tokens, from the first, are bytes with the same separator. The second
-// result is the number of bytes that are smaller than the byte before. Half of random bytes are
+// byteRow returns how many tokens, from the first, are bytes with the same separator. The result
+// falls is the number of bytes that are smaller than the byte before. Half of random bytes are
 // smaller than the byte before, but no number in a list of processors is.
 func byteRow(text string, all [][]int) (n, falls int) {
 	gap, last := "", uint64(0)

@@ -6,8 +6,8 @@ import (
 	"github.com/srdtun/srdtun/srd"
 )
 
-// answers holds the unsent answers to one peer's requests. The type also counts the sent answers
-// that the peer has not acknowledged. An answers value is not safe for concurrent use.
+// answers holds the unsent answers to one peer's requests, and counts the sent answers that the
+// peer has not acknowledged. An answers value is not safe for concurrent use.
 type answers struct {
 	queue  []byte // answers to be sent, of answerLen bytes each
 	sent   int    // bytes of answers that the peer has not acknowledged

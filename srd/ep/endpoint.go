@@ -377,8 +377,8 @@ func (e *Endpoint) replace(key PublicKey, p *peer) {
 	p.link.kick()
 }
 
-// detach ends a link. The requests that have begun complete with the status s. The result has
-// the requests that have not begun. The caller of detach holds Endpoint.mu.
+// detach ends a link, completes its begun requests with the status s, and returns the other
+// requests. The caller of detach holds Endpoint.mu.
 func (e *Endpoint) detach(l *link, s Status) []*request {
 	l.lock()
 	l.dead = true

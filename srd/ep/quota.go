@@ -26,7 +26,7 @@ func (q *quota) take(l *link) bool {
 	return true
 }
 
-// give removes a message from the count. The result is the link that the last refused take
+// give removes a message from the count, and returns the link that the last refused take
 // recorded, or nil.
 func (q *quota) give() (tell *link) {
 	q.mu.Lock()

@@ -9,9 +9,9 @@ type receive struct {
 	quota   *quota // counts the message in it
 }
 
-// receives holds the posted buffers of an endpoint, which all peers share. The type also holds
-// the links of peers whose messages found no buffer. A receives value is safe for concurrent
-// use, and its lock is a leaf.
+// receives holds the posted buffers of an endpoint, which all peers share, and the links of
+// peers whose messages found no buffer. A receives value is safe for concurrent use, and its
+// lock is a leaf.
 type receives struct {
 	slots chan struct{} // a token for each receive until its completion is polled
 

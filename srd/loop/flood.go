@@ -99,8 +99,8 @@ func (f *floods) watch(ctx context.Context) {
 	}
 }
 
-// adapt sets every socket's shares according to the packets that passed since the last call. The
-// result is true if all packets pass at all sockets.
+// adapt sets every socket's shares according to the packets that passed since the last call, and
+// reports whether all packets pass at all sockets.
 func (f *floods) adapt() (calm bool) {
 	span := max(time.Since(f.looked), time.Millisecond)
 	f.looked = time.Now()

@@ -154,8 +154,8 @@ func (l *Loop) Join() error {
 // zero, because zero means "no time".
 func (l *Loop) Now() mono.Time { return l.clock.now() }
 
-// HostDelay returns how late the loop handles due work, for srd.Config. The result is the
-// largest delay of all workers.
+// HostDelay returns how late the loop handles due work, for srd.Config: the largest delay of all
+// workers.
 func (l *Loop) HostDelay() time.Duration {
 	d := int64(0)
 	for _, w := range l.workers {
@@ -227,8 +227,8 @@ func (l *Loop) Remove(p *Peer) {
 }
 
 // Leave notifies a peer that the session ends. The connection still receives the packets that
-// the peer sent before the notification arrived. The next process of this host answers the
-// peer's handshakes. Call Remove after Leave.
+// the peer sent before the notification arrived. After Leave, the connection answers no
+// handshakes, because the next process of this host does. Call Remove after Leave.
 func (l *Loop) Leave(p *Peer) {
 	l.part(p, func() { p.left = true }, (*srd.Conn).Farewell)
 }

@@ -86,8 +86,8 @@ func (p *Peer) Carried() Carried {
 // Kick sends all data that may be sent now, and sets the timer for the rest.
 func (p *Peer) Kick() { p.send(math.MaxInt) }
 
-// send sends up to most trains and sets the timer for the rest. The results are the number of
-// sent trains, and whether more trains could be sent at once.
+// send sends up to most trains and sets the timer for the rest. The result more is true if more
+// trains could be sent at once.
 func (p *Peer) send(most int) (sent int, more bool) {
 	for ; sent < most; sent++ {
 		o := p.loop.outs.Get().(*outgoing)

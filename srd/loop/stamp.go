@@ -35,7 +35,7 @@ type wallClock struct {
 }
 
 // age returns the age of a stamp, and false if the age is unknown. The function read reads both
-// clocks in sequence. The result now is the time of the monotonic clock.
+// clocks in sequence. The monotonic clock's time is returned as now.
 func (c *wallClock) age(stamp int64, read func() (wall int64, since time.Duration)) (d, now time.Duration, ok bool) {
 	wall, since := read()
 	for n := 0; n < readAgain && c.moved(wall, since); n++ {

@@ -98,8 +98,8 @@ func (t *turns) clear(s *shelf) {
 	*s = shelf{items: s.items[:0]}
 }
 
-// shelved adds a datagram to its peer's backlog if that peer has used its time. The result is
-// true if the datagram went to the backlog, or was dropped because the backlog was full.
+// shelved adds a datagram to its peer's backlog and returns true, if that peer has used its
+// time. A full backlog drops the datagram.
 func (w *worker) shelved(t srd.Tuple, b []byte, size, packets int, ecn srd.ECN, at mono.Time) bool {
 	index, ok := srd.DataIndex(b[:min(size, len(b))])
 	if !ok {

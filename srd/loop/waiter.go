@@ -97,8 +97,7 @@ func (w *waiter) add(fd int, flags uint32) error {
 }
 
 // wait fills events with the ready descriptors and returns their number. If sleep is true, wait
-// waits for the first event. The result may still be zero or unix.EINTR, and then the caller
-// must call wait again.
+// waits for the first event. A caller that gets zero or unix.EINTR must call wait again.
 func (w *waiter) wait(events []unix.EpollEvent, sleep bool) (int, error) {
 	if !sleep {
 		return w.raw(events, 0)

@@ -376,9 +376,8 @@ func (w *worker) drain(fd int, sock uint16) {
 	w.batcher.left = true
 }
 
-// readMost returns how many datagrams to take from a socket at once. The result is ReadMost if
-// the last packets came one by one. After a train, the result is one, because a train ends the
-// socket's part of the round.
+// readMost returns how many datagrams to take from a socket at once: ReadMost if the last
+// packets came one by one, otherwise one. A train ends the socket's part of the round.
 func (w *worker) readMost(sock uint16) int {
 	if w.singles[sock] < socketPackets {
 		return 1
@@ -412,8 +411,8 @@ func (w *worker) receive(fd int, sock uint16, most int) (c came) {
 	return c
 }
 
-// accept handles a datagram. The results are the number of packets in the datagram, 0 for an
-// empty datagram, and whether the datagram went to a backlog.
+// accept handles a datagram. The result packets is the number of packets in the datagram, and
+// later is true if the datagram went to a backlog.
 func (w *worker) accept(d *udp.Datagram, sock uint16) (packets int, later bool) {
 	w.turns.since = 0
 	if w.loop.table.several.Load() {

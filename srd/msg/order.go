@@ -21,7 +21,7 @@ func (o *orderOut) take() (seq uint32, behind byte) {
 	return o.next - 1, byte(o.next - 1 - o.base)
 }
 
-// done records that a message has a result. The result is true if more messages may now be sent.
+// done records that a message has a result, and reports whether more messages may now be sent.
 func (o *orderOut) done(seq uint32) (more bool) {
 	o.over[seq%orderWindow] = true
 	for o.base != o.next && o.over[o.base%orderWindow] {
@@ -79,7 +79,7 @@ func (o *orderIn) admit(epoch uint64, seq, base uint32, m *message) (run []*mess
 	return o.run, true
 }
 
-// skip stops the wait for ordered messages with numbers below base. The result has the messages
+// skip stops the wait for ordered messages with numbers below base, and returns the messages
 // that are now in order.
 func (o *orderIn) skip(epoch uint64, base uint32) []*message {
 	o.run = o.run[:0]

@@ -17,9 +17,9 @@ const (
 	// occupies a receive no longer than readForMost. A peer with less than 0.6 Mbit/s is too
 	// slow for readForMost.
 	readForMost = time.Minute
-	// controlsMost bounds the answers that wait for a slot of the underlying handle. More
-	// answers wait only if the peer does not accept its answers. A peer without an answer sends
-	// its probe again.
+	// controlsMost bounds the answers that wait for a slot of the underlying handle. Only a peer
+	// that does not accept its answers reaches controlsMost. A peer without an answer sends its
+	// probe again.
 	controlsMost = 1024
 	// probeAfter is how often the sender of a long message sends a probe to its receiver.
 	probeAfter = 5 * time.Second

@@ -65,8 +65,8 @@ func (m *Endpoint) arrive(x *message) {
 	}
 }
 
-// deliver puts a message into a receive. The result is true if the receive takes no more
-// messages. The caller holds Endpoint.mu.
+// deliver puts a message into a receive, and reports whether the receive takes no more messages.
+// The caller holds Endpoint.mu.
 func (m *Endpoint) deliver(x *message, r *receive) (over bool) {
 	n := x.size()
 	dest := r.room(n)

@@ -10,8 +10,8 @@ import (
 const (
 	// cloveCut is the part of a path's weight that remains after a mark.
 	cloveCut = 2.0 / 3
-	// cloveLeast is the smallest weight. The bound keeps some traffic on every path, so that
-	// marks, or their absence, are still observed. The mean of all weights is 1.
+	// cloveLeast is the smallest weight. Every path keeps some traffic, so that marks on the
+	// path, or their absence, are still observed. The mean of all weights is 1.
 	cloveLeast = 1.0 / 64
 )
 

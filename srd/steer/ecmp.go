@@ -8,7 +8,7 @@ import "github.com/srdtun/srdtun/srd/mono"
 // path has a higher hash.
 type ECMP struct{ seed uint64 }
 
-// NewECMP returns an ECMP policy. The parameter seed is the seed of its hash.
+// NewECMP returns an ECMP policy, whose hash has the given seed.
 func NewECMP(seed uint64) *ECMP { return &ECMP{seed: seed} }
 
 // Scope implements Scoped.

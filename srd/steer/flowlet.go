@@ -41,8 +41,8 @@ type flowlets struct {
 	entries []flowlet
 }
 
-// touch records a packet of flow. The results are the flow's entry, and whether the flow's
-// flowlet continues.
+// touch records a packet of flow, and returns the flow's entry and whether the flow's flowlet
+// continues.
 func (t *flowlets) touch(now mono.Time, flow uint32) (e *flowlet, active bool) {
 	if t.entries == nil {
 		t.entries = make([]flowlet, flowSlots)

@@ -15,13 +15,13 @@ const (
 	// A path's turns are halved when its queue exceeds the mean by 1/halfPart of a round trip.
 	// The excess must be at least halfGranules times Options.Granularity. A queue is measured
 	// only a round trip later, so this control loop has a gain of halfPart/2. With a gain beyond
-	// pi/2 the loop oscillates for ever. A smaller excess than halfGranules granules comes from
-	// the hosts' timers instead of the path.
+	// pi/2 the loop oscillates for ever. An excess below halfGranules granules comes from the
+	// hosts' timers, not from the path.
 	halfPart     = 4
 	halfGranules = 2
-	// learn is how fast a path's standing weight follows the difference of its queue from the
-	// mean, per round trip of that path. The standing weight changes slowly, because one sample
-	// is mostly noise. The skipping of turns responds at once.
+	// learn is the gain by which a path's standing weight follows the difference between its
+	// queue and the mean queue, per round trip of the path. The standing weight changes slowly,
+	// because one sample is mostly noise. The skipping of turns responds at once.
 	learn = 0.1
 	// mostSpan bounds the effect of one sample on a rarely used path, in round trips.
 	mostSpan = 4

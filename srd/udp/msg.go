@@ -72,7 +72,7 @@ const stampKind = unix.SO_TIMESTAMPNS
 
 const cmsgHeader = unix.SizeofCmsghdr
 
-// put appends a control message of n data bytes at offset at. The results are the data and the
+// put appends a control message of n data bytes at offset at, and returns the data and the
 // offset after the message.
 func (h *header) put(at, level, kind, n int) (data []byte, next int) {
 	oob := h.oob()

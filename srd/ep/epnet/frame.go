@@ -22,8 +22,8 @@ const (
 	// segmentMost is the largest number of data bytes in a frame. A frame of up to ep.EagerMost
 	// bytes is sent before the peer has reserved a receive.
 	segmentMost = ep.EagerMost - headLen
-	// window is the number of bytes that a stream's receiver buffers for its program. The value
-	// is about the bandwidth-delay product of 200 Mbit/s and 20 ms.
+	// window is the number of bytes that a stream's receiver buffers for its program, about the
+	// bandwidth-delay product of 200 Mbit/s and 20 ms.
 	window = 512 << 10
 	// flightMost bounds the unanswered data frames: a window of full frames.
 	flightMost = 64

@@ -20,8 +20,8 @@ type span struct{ from, to uint64 }
 // ringFirst is the initial length of a ring, in bytes. Most streams carry few bytes.
 const ringFirst = 4 << 10
 
-// add adds bytes at an offset. The result is false for bytes that an honest peer never sends:
-// beyond the window or the end, received before, or with too many gaps.
+// add adds bytes at an offset. For bytes beyond the window or the end, received before, or with
+// too many gaps, add returns false. An honest peer never sends bytes that add refuses.
 func (in *inbound) add(at uint64, data []byte) bool {
 	to := at + uint64(len(data))
 	if to < at || to > max(in.told, window) || in.ended && to > in.end {
