@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// Speed returns the value by which cases are compared. The speed is the inverse of the mean
-// completion time in microseconds, or the goodput of endless flows.
+// Speed returns the value by which cases are compared. The speed of a case is the inverse of its
+// mean completion time in microseconds, or the goodput of endless flows.
 func (s *Summary) Speed() float64 {
 	if s.Mean > 0 {
 		return 1 / s.Mean
@@ -19,11 +19,11 @@ func (s *Summary) Speed() float64 {
 // SummaryName returns the key of a case's summary for a host model.
 func SummaryName(name, host string) string { return name + " on " + host }
 
-// Slower compares the case's speed on a host model with the fastest case in BestOf. The text is
-// empty if the case is fast enough, or if none of the cases in BestOf was run. The map others holds
-// the summaries of the cases in BestOf, keyed by SummaryName. If a case was not run on this host
-// model, its summary for ideal hosts is used. The result known is true if the case is no slower
-// than its known miss.
+// Slower compares the case's speed on a host model with the fastest case in BestOf. The returned
+// text is empty if the case is fast enough, or if none of the cases in BestOf was run. The map
+// others holds the summaries of the cases in BestOf, keyed by SummaryName. If a case was not run on
+// this host model, its summary for ideal hosts is used. The result known is true if the case is
+// too slow, but not slower than its known miss.
 func (c *Case) Slower(s *Summary, host string, others map[string]*Summary) (text string, known bool) {
 	best, name := 0.0, ""
 	for _, other := range c.BestOf {

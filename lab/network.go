@@ -10,8 +10,8 @@ import (
 	"github.com/srdtun/srdtun/sim/net"
 )
 
-// nicQueue is the queue space in bytes of a sending interface. The queue suffices for any
-// transport, because a host blocks senders rather than drop their packets.
+// nicQueue is the queue space in bytes of a sending interface. The queue of a sending interface
+// suffices for any transport, because a host blocks senders rather than drop their packets.
 const nicQueue = 1 << 30
 
 // Cable is a pair of links, one in each direction, between a switch or host and a switch above it.

@@ -30,8 +30,8 @@ type Tunnel struct {
 // remainder, because there are no super-frames.
 const innerLess = 100
 
-// innerWindow bounds the bytes in flight of an inner connection. The value is Linux's default
-// maximum of a send buffer (tcp_wmem).
+// innerWindow bounds the bytes in flight of an inner connection. The value of innerWindow is
+// Linux's default maximum of a send buffer (tcp_wmem).
 const innerWindow = 4 << 20
 
 // NewTunnel returns the tunnel transport for a network.
@@ -65,8 +65,8 @@ func (t *Tunnel) join(f *Flow, x, y *tcp.Conn) {
 	f.State = x
 }
 
-// config returns the configuration of a flow's connection. The configured RTT is that of an empty
-// network, as if a handshake had measured it.
+// config returns the configuration of a flow's connection. The configured RTT is the RTT of an
+// empty network, as if a handshake had measured it.
 func (t *Tunnel) config(f *Flow) tcp.Config {
 	there, _ := t.net.Path(f.Src, f.Dst, ackBytes)
 	cfg := t.tcp.Config

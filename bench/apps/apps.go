@@ -58,7 +58,7 @@ type app struct {
 	run func(r *run, c *cluster) ([]value, error)
 }
 
-// value is one measured result. The unit is part of the result's name.
+// value is one measured result. The unit of a value is part of the value's name.
 type value struct {
 	Name  string  `json:"name"`
 	Value float64 `json:"value"`

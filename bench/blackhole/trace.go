@@ -202,7 +202,7 @@ func grown(now, was map[string]uint64) (s string) {
 }
 
 // sumUp reports which window limited a connection during a time span. If the queue in front of the
-// tunnel is empty, the inner connection's own window is the limit. The result has the share of
+// tunnel is empty, the inner connection's own window is the limit. The text also has the share of
 // readings with an empty queue, and the share with a full tunnel window.
 func sumUp(v []look) string {
 	if len(v) < 2 {

@@ -150,9 +150,9 @@ func (c Caps) queue() int {
 	return max(1, bytesOf(c.TupleMbit, tupleBurst)/fullFrame)
 }
 
-// rules returns the switch's nftables rules. The rules drop packets beyond the packet limit and
-// beyond the limit of new 5-tuples, and set the bucket of each other packet. A byte limit in
-// nftables itself would admit a second's worth of bytes at once.
+// rules returns the switch's nftables rules. The nftables rules drop packets beyond the packet
+// limit and beyond the limit of new 5-tuples, and set the bucket of each other packet. A byte limit
+// in nftables itself would admit a second's worth of bytes at once.
 func (c Caps) rules() string {
 	const tuple = "ip saddr . th sport . ip daddr . th dport"
 	var b strings.Builder

@@ -57,8 +57,8 @@ var incast = scene{
 	},
 }
 
-// incastTimes lets all connections send at the same time, in several rounds. The result is the time
-// of each transfer, in ms, until the receiver got its last byte.
+// incastTimes lets all connections send at the same time, in several rounds. The results are
+// the times of the transfers, in ms, until the receiver got their last bytes.
 func incastTimes(hub *fabric.Host, hosts []*fabric.Host) (ms []float64, err error) {
 	l, err := hub.Listen("tcp4", netip.AddrPortFrom(tunnel.Inner4(1), incastPort).String())
 	if err != nil {

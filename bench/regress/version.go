@@ -78,7 +78,7 @@ func compile(goCmd, top, bin string) error {
 	if out, err := c.CombinedOutput(); err != nil {
 		return fmt.Errorf("go build in %s: %w\n%s", top, err, out)
 	}
-	// The file is renamed last, so that an interrupted build leaves no partial binary under this
+	// The binary is renamed last, so that an interrupted build leaves no partial binary under this
 	// name.
 	return os.Rename(bin+".new", bin)
 }

@@ -18,8 +18,8 @@ type labRow struct {
 	otherPlan, rival string
 }
 
-// labRows lists the experiments that repeat those of papers. "make lab" prints the table of all
-// experiments.
+// labRows lists the experiments that repeat experiments of papers. "make lab" prints the table of
+// all experiments.
 var labRows = []labRow{
 	{"128 hosts, permutation of 2 MB, all links well", "perm-128", "0 bad", "", ""},
 	{"… 4 links at a quarter of their rate", "perm-128", "4 bad", "", ""},

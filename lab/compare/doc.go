@@ -1,7 +1,7 @@
 // Package compare runs path policies, TCP and MPTCP under the same conditions. The package divides
-// the completion times of each system by those of the best system. The evaluations of CONGA
-// (Alizadeh et al., SIGCOMM 2014, section 5) and LetFlow (Vanini et al., NSDI 2017, section 5) use
-// the same ratios.
+// the completion times of each system by the completion times of the best system. The evaluations
+// of CONGA (Alizadeh et al., SIGCOMM 2014, section 5) and LetFlow (Vanini et al., NSDI 2017,
+// section 5) use the same ratios.
 //
 //	system.go   the compared systems      cell.go    one situation, as a plan of package lab
 //	fair.go     a bound for all fair systems

@@ -13,9 +13,9 @@ import (
 
 // Flowlets measures how flowlet sizes adapt to congestion (Vanini et al., Let It Flow, NSDI 2017,
 // section 2). The measurement counts the bytes that a flow sends on a path before the flow changes
-// its path. The results are grouped by the queueing delay of the path when the flowlet began.
-// LetFlow draws paths at random, so flows on a path with a long queue are like other flows. With n
-// paths, one draw in n returns the flow's current path. If a flow draws its current path again, two
+// its path. Flowlets are grouped by the queueing delay of the path when the flowlet began. LetFlow
+// draws paths at random, so flows on a path with a long queue are like other flows. With n paths,
+// one draw in n returns the flow's current path. If a flow draws its current path again, two
 // flowlets count as one. The zero value of Flowlets is empty and ready to use.
 type Flowlets struct {
 	bins [flowletBins]flowletBin
@@ -28,9 +28,9 @@ type flowletBin struct {
 }
 
 // mean returns the mean number of bytes that a flow sends in one flowlet. A flow's last flowlet
-// adds its bytes but no end, because the path might have kept the flow for longer. The result is
-// the maximum-likelihood estimate if each byte is equally likely to be the last. The mean over
-// ended flowlets alone would ignore the longest flowlets.
+// adds its bytes but no end, because the path might have kept the flow for longer. The mean is the
+// maximum-likelihood estimate if each byte is equally likely to be the last. The mean over ended
+// flowlets alone would ignore the longest flowlets.
 func (b *flowletBin) mean() float64 { return float64(b.bytes) / float64(b.ended) }
 
 // Add adds the counters of another run.

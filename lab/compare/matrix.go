@@ -11,8 +11,8 @@ type Matrix struct {
 	Scale     Scale
 }
 
-// Cells returns every combination of the matrix's fields. The order completes one group of systems
-// after another, so that an interrupted run still allows comparisons.
+// Cells returns every combination of the matrix's fields. The order of the cells completes one
+// group of systems after another, so that an interrupted run still allows comparisons.
 func (m *Matrix) Cells() (v []Cell) {
 	for _, f := range m.Fabrics {
 		for _, load := range m.Loads {

@@ -12,8 +12,8 @@ import (
 	"github.com/srdtun/srdtun/lab"
 )
 
-// Key identifies a measurement in the results file. The key includes the scale, so that a record of
-// another scale does not match.
+// Key identifies a measurement in the results file. The key of a record includes the scale, so that
+// a record of another scale does not match.
 type Key struct {
 	Fabric   string  `json:"fabric"`
 	Scenario string  `json:"scenario"`

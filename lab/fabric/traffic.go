@@ -27,8 +27,8 @@ const (
 	patience = 4 * time.Second
 	// settle is the time that queues have to drain after the last measurement.
 	settle = 300 * time.Millisecond
-	// fileBytes is the size in bytes of the file that an incast transfers. The file has a tenth of
-	// the testbed's size, because a transfer takes a hundred times as long.
+	// fileBytes is the size in bytes of the file that an incast transfers. The requested file has a
+	// tenth of the testbed's size, because a transfer takes a hundred times as long.
 	fileBytes = 1_000_000
 	// readSize is the size in bytes of a receiver's reads.
 	readSize = 256 << 10

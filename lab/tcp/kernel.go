@@ -16,8 +16,8 @@ import (
 // kernel_test.go compares this model with measurements of the real kernel.
 
 // These constants are settings of a Debian kernel. The settings are CONFIG_HZ=250, and tcp_wmem's
-// maximum, which bounds the bytes in flight. The bound is the sender's, because the receiver's
-// window grows faster.
+// maximum, which bounds the bytes in flight. The sender's buffer is the bound, because the
+// receiver's window grows faster.
 const (
 	kernelTick   = 4 * time.Millisecond
 	kernelWindow = 4 << 20

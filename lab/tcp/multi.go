@@ -101,8 +101,8 @@ func (m *Multi) join() {
 	}
 }
 
-// pump sends data after an event on subflow c. The order is: c's retransmissions, and then new data
-// on the subflows, sorted by round trip.
+// pump sends data after an event on subflow c. The order of sending is: c's retransmissions, and
+// then new data on the subflows, sorted by round trip.
 func (m *Multi) pump(c *Conn) {
 	if c.board.waiting > 0 {
 		c.push()

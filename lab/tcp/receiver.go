@@ -33,7 +33,7 @@ func (r *receiver) take(h *header, ce bool) arrival {
 	if ce {
 		r.marked += int64(h.size)
 	}
-	// The timestamp to echo is that of the earliest unacknowledged segment (RFC 7323, section 4.3).
+	// The timestamp to echo comes from the earliest unacknowledged segment (RFC 7323, section 4.3).
 	if h.seq <= r.told {
 		r.stamp = max(r.stamp, h.stamp)
 	}

@@ -119,8 +119,8 @@ func (b *scoreboard) settle(r *record) {
 	}
 }
 
-// markLost declares the segment of record i lost, or its latest retransmission. The result is false
-// if the segment was already declared lost.
+// markLost declares the segment of record i lost, or its latest retransmission. The result of
+// markLost is false if the segment was already declared lost.
 func (b *scoreboard) markLost(i uint64) bool {
 	r := b.at(i)
 	if r.sacked || r.lost && !r.resent {
@@ -148,8 +148,8 @@ func (b *scoreboard) markAll() {
 }
 
 // markBelow declares a segment lost if dupThresh segments above it are selectively acknowledged.
-// The result is true if there was such a segment. The rule is IsLost of RFC 6675, section 4,
-// counted in segments as kernels do, and does not apply to retransmissions.
+// The result of markBelow is true if it declared a segment lost. The rule of markBelow is IsLost of
+// RFC 6675, section 4, counted in segments as kernels do, and does not apply to retransmissions.
 func (b *scoreboard) markBelow() (news bool) {
 	if b.sackedSegs < dupThresh {
 		return false

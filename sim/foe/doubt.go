@@ -38,8 +38,8 @@ const (
 	// many handshakes with a lying peer as with any other peer, but at longer intervals.
 	doubtHeld = 2 * host.HeldMost
 	// A process may send liesFree invalid acknowledgements to another process without a delay. Each
-	// further invalid acknowledgement doubles the minimum time that all of them must take, which
-	// starts at liesFirst.
+	// further invalid acknowledgement doubles the minimum time for all of them, which starts at
+	// liesFirst.
 	liesFree    = 3
 	liesFirst   = time.Second
 	liesLongest = 100 * time.Second

@@ -131,8 +131,8 @@ func (l *Liar) above(h *host.Host, gen uint16) host.App {
 	return newDoubt(h, l.host.Index, gen, l.Blank)
 }
 
-// liarQueue is the queue size in bytes of a link to or from the liar. The queue is so large that it
-// never overflows.
+// liarQueue is the queue size in bytes of a link to or from the liar. The queue of such a link is
+// so large that it never overflows.
 const liarQueue = 8 << 20
 
 // meet creates the links between the liar and host i.

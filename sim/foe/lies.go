@@ -181,8 +181,8 @@ func (v *end) acksBlindly(s *liar.Session) {
 	v.send(v.own(), v.to(), s.Seal(0, liar.Frames{}.Ack(first, v.l.rng.Uint32(), nil, words)))
 }
 
-// imm returns the immediate of a message, in the format of the overlay, or in that of a stream
-// between other hosts.
+// imm returns the immediate of a message, in the format of the overlay, or in the format of a
+// stream between other hosts.
 func (v *end) imm(seq uint32, offset, length uint16) *liar.Imm {
 	var b liar.Imm
 	if v.l.rng.IntN(8) == 0 {

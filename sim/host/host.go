@@ -19,7 +19,7 @@ const (
 	// FirstPort is the UDP port of socket 0. Socket n has the port FirstPort + n.
 	FirstPort = 4000
 	// socketBuffer is the number of bytes that a socket can queue while the program does not run.
-	// The value is Linux's default of net.core.rmem_max.
+	// The value of socketBuffer is Linux's default of net.core.rmem_max.
 	socketBuffer = 212992
 	// timerTick is the granularity of a host's timers.
 	timerTick = time.Microsecond

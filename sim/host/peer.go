@@ -147,7 +147,8 @@ func (p *Peer) drain() {
 	}
 }
 
-// service lets the connection do all due work. The result is the time of the next wake-up.
+// service lets the connection do all due work. The result of service is the time of the
+// connection's next wake-up.
 func (p *Peer) service() mono.Time {
 	h := p.process.host
 	now := h.Clock()

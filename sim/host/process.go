@@ -13,8 +13,8 @@ import (
 // ProcessDrop is a reason for which a program dropped a packet before it reached a connection.
 type ProcessDrop uint8
 
-// These constants are the reasons for drops by the program itself, in addition to those of
-// srd.Endpoint.
+// These constants are the reasons for drops by the program itself, in addition to the drop reasons
+// of srd.Endpoint.
 const (
 	NoIndex  ProcessDrop = iota // receiver index not in use, or without keys yet
 	NotFresh                    // Conn.Fresh said no
@@ -226,7 +226,8 @@ func (p *Process) peer(c *srd.Conn) *Peer {
 	panic("sim: connection of no peer")
 }
 
-// service lets every connection do its due work. The result is the time of the next wake-up.
+// service lets every connection do its due work. The result of service is the time of the program's
+// next wake-up.
 func (p *Process) service() mono.Time {
 	at := mono.Never
 	for _, peer := range p.Peers {

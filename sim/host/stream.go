@@ -240,7 +240,7 @@ func (s *Stream) Undelivered(first int) (n, example int) {
 }
 
 // missing counts the messages without any of the given outcomes, beginning with number first. The
-// result example is the number of the first such message, or -1.
+// result example is the number of the first message without these outcomes, or -1.
 func missing(fates []fate, first int, of fate) (n, example int) {
 	example = -1
 	for i := first; i < len(fates); i++ {

@@ -15,7 +15,8 @@ const amplification = 3
 // trust checks that a host sends packets only to addresses that it may use. A host may use a peer's
 // address if the address is configured or proven. An address is proven if the peer received a
 // packet there, and a later packet of the peer reached the host. Only the simulator can observe
-// these two events directly. Every proof in the protocol must imply both events.
+// directly that a packet arrived at a peer. Every proof of an address in the protocol must imply
+// that a packet arrived there, and that a later packet came back.
 //
 // A host may send to any other address at most amplification times the bytes received from there.
 // The limit counts all kinds of packets and all ports together. The limit holds for the packets of

@@ -3,8 +3,9 @@ package net
 import "math"
 
 // Pool is the shared buffer of a switch. The ports share the buffer with dynamic thresholds: each
-// port may hold Alpha times the free bytes. The rule is from Choudhury and Hahne, "Dynamic Queue
-// Length Thresholds for Shared-Memory Packet Switches", IEEE/ACM Transactions on Networking 1998.
+// port may hold Alpha times the free bytes. The threshold rule is from Choudhury and Hahne,
+// "Dynamic Queue Length Thresholds for Shared-Memory Packet Switches", IEEE/ACM Transactions on
+// Networking 1998.
 type Pool struct {
 	Size  int // bytes
 	Alpha float64

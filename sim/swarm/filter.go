@@ -28,7 +28,7 @@ const (
 	filteredShare = 0.3 // of the peaceful plans
 )
 
-// filter replaces the drawn network, faults and traffic by those of kindFiltered.
+// filter replaces the drawn network, faults and traffic by the ones that define kindFiltered.
 func (p *plan) filter() {
 	p.kind, p.rtt = kindFiltered, p.duration(filteredRTT, 2*filteredRTT)
 	p.attack = 0

@@ -11,7 +11,7 @@ import (
 )
 
 // recordedText lists the race time of each seed with an earlier version, divided by the ideal time.
-// The first lines of the file name the version and the command.
+// The first lines of testdata/speed.txt name the version and the command.
 //
 //go:embed testdata/speed.txt
 var recordedText string

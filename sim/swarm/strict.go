@@ -162,10 +162,10 @@ func (s *swarm) flaw(p *host.Peer) error {
 		return fmt.Errorf("dropped %v", *drops)
 	}
 	if s.overflowed() || p.Host().KeyPackets > 0 || (s.plan.kind == kindGone && p.Host().KeyLife > 0) {
-		// Packets in flight may be lost on these plans for one of three reasons. The first two
+		// On some plans, packets in flight may be lost for one of three reasons. The first two
 		// reasons are sockets too small for the links, and keys that are replaced more than once
-		// per round trip. The third reason is that one end's unused keys expire before those of the
-		// other end.
+		// per round trip. The third reason for such losses is that one end's unused keys expire
+		// before those of the other end.
 		return nil
 	}
 	if t, ok := p.App.(*host.Tunnel); ok && s.repairable() && s.roomy(p.Host()) {
@@ -207,7 +207,7 @@ func (p *plan) spares(h *host.Host) bool {
 }
 
 // repairable reports whether a lost message can be repaired before the reordering buffer stops
-// waiting for it. The sender detects the loss by the acknowledgement of another message. After the
+// waiting for it. The sender detects a loss by the acknowledgement of another message. After the
 // detection, the repair takes at least one more round trip. If a policy keeps flows on paths, the
 // longest queue of a link may delay both round trips. If all hosts spray, long queues are not
 // allowed.

@@ -29,8 +29,8 @@ const (
 	// form a burst later.
 	trickleMost = 10
 	// In each direction lastRounds rounds of lastEach messages must arrive. The interval between
-	// two rounds is roundEvery. On the slowest links, queueing must not take longer than the time
-	// for which a message is repaired.
+	// two rounds of last messages is roundEvery. On the slowest links, queueing must not take
+	// longer than the time for which a message is repaired.
 	lastRounds   = 6
 	lastEach     = 10
 	roundEvery   = 250 * time.Millisecond
