@@ -18,7 +18,7 @@
 //
 // The socket has mode 0660. The server checks every caller with SO_PEERCRED and SO_PEERGROUPS
 // (unix(7), socket(7)). Root, the daemon's own user, and members of the socket's groups have
-// access. Any other caller gets one line of JSON with the refusal.
+// access. A caller without access gets one line of JSON with the refusal.
 //
 // All callers with access may read the status and choose path policies. Only masters may read or
 // replace the configuration, because it has secrets, and could redirect all traffic of the host.

@@ -3,7 +3,7 @@ package control
 import "github.com/srdtun/srdtun/srd"
 
 // These are the reasons of the drops that keep the ingress queue short. TCP loses whole frames
-// or segments of super-frames. All other protocols lose packets that no sender retransmits.
+// or segments of super-frames. Protocols other than TCP lose packets that no sender retransmits.
 const (
 	DropCodel         = "queue_codel"
 	DropCodelSegment  = "queue_codel_segment"

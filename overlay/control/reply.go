@@ -60,8 +60,8 @@ func parseReply(line []byte) (reply, error) {
 	if err := json.Unmarshal(line, &r); err != nil {
 		return reply{}, errors.New(printable(cut(err.Error(), maxFault)))
 	}
-	// Only an error and a configuration may have several lines. In any other text a line end could
-	// fake a line of output.
+	// Only an error and a configuration may have several lines. In a text of one line, a line end
+	// could fake another line of output.
 	whole, text := lines(cut(r.Error, maxError)), lines(r.Config)
 	if r.Status != nil {
 		clean(reflect.ValueOf(r.Status).Elem(), maxText)

@@ -53,8 +53,8 @@ func (c *Client) owned() error {
 
 // Trusted returns an error if the process that replies must not receive a secret. Secrets may be
 // sent to a process of root, to one of the caller, and to the main process of the service that
-// owns the socket's directory. Any other process of that service's user, or another service, may
-// have planted the socket.
+// owns the socket's directory. A process that only runs as the service's user, or another
+// service, may have planted the socket.
 func (c *Client) Trusted() error {
 	cred, err := peerCredentials(c.conn)
 	if err != nil {

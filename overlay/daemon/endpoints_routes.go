@@ -12,7 +12,7 @@ import (
 
 // targetsMost bounds the remote addresses whose routes follow checks at a time. Each check of an
 // address requests a route from the kernel, and routes may change five times a second. If there
-// are more addresses, the next round of follow checks the others.
+// are more remote addresses, the next round of follow checks those left.
 const targetsMost = 64
 
 type target struct {
@@ -85,8 +85,8 @@ func (ep *endpoints) reportLoop(w target) {
 	}
 }
 
-// forgetTargets ends the conditions of addresses that are no endpoints any more. All other
-// checks of conditions cover only current endpoints.
+// forgetTargets ends the conditions of addresses that are no endpoints any more. The checks of
+// conditions cover only current endpoints.
 func (ep *endpoints) forgetTargets() {
 	for k := range ep.conditions {
 		if k.kind != events.RoutingLoop && k.kind != events.EndpointSelf {

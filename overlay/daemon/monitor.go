@@ -124,8 +124,8 @@ func (m *monitor) gaveWay(table string) func(web.Owner) {
 }
 
 // ownHost refuses requests to a loopback address whose Host header is a name other than
-// localhost, because only a browser deceived by DNS rebinding sends them. On other addresses
-// host names are allowed, because Prometheus may use the host's name.
+// localhost, because only a browser deceived by DNS rebinding sends them. On an address that is
+// not loopback, host names are allowed, because Prometheus may use the host's name.
 func ownHost(at config.Listen, h http.Handler) http.Handler {
 	if at.TCP.Addr().IsLoopback() {
 		return web.Literal(h)

@@ -90,8 +90,8 @@ func (p *programs) logOutput(program string) func(said string, err error) error 
 	}
 }
 
-// hookRights returns the ambient capabilities for commands. A process of another user than root
-// has only CAP_NET_ADMIN, which the commands then get.
+// hookRights returns the ambient capabilities for commands. A daemon of a user other than root
+// has only CAP_NET_ADMIN, and passes it to the commands.
 func (p *programs) hookRights() []uintptr {
 	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	var data [2]unix.CapUserData

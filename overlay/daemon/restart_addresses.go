@@ -47,8 +47,8 @@ func (rs *restart) noteLastKnown(p *peer, paths []srd.PathInfo) {
 
 // note updates the saved addresses of a peer from its validated addresses, newest first. Only
 // addresses of active paths are saved. The method note changes nothing while enough saved
-// addresses still work. Without this rule, the saved addresses of a peer with many ports would
-// change every second.
+// addresses still work. If every change were saved, the saved addresses of a peer with many
+// ports would change every second.
 func (v *lastKnown) note(key string, endpoints, proven []netip.AddrPort, paths []srd.PathInfo) {
 	works := func(a netip.AddrPort) bool {
 		return slices.ContainsFunc(paths, func(p srd.PathInfo) bool { return p.State == srd.PathActive && p.Tuple.Remote == a })

@@ -208,8 +208,8 @@ func (s *server) run(asked context.Context, o Options) (err error) {
 	return err
 }
 
-// serve starts all goroutines that run until ctx ends. The function ended waits until all these
-// goroutines have returned.
+// serve starts all goroutines that run until ctx ends. The function ended waits until all
+// started goroutines have returned.
 func (s *server) serve(ctx context.Context, cancel func(), ctl *control.Server, o Options) (ended func() error) {
 	all := []func() error{
 		func() error { return ctl.Serve(ctx, s) },

@@ -11,8 +11,8 @@ import (
 // interface, with any metric. Without a route over the named interface, the kernel treats an
 // IPv4 peer as a neighbour on that link, and its ARP requests get no reply.
 
-// exits sets the interfaces of paths.local through which the sockets send. The sockets then
-// assign received packets to an uplink by address and interface. The method exits reports
+// exits sets the interfaces of paths.local through which the sockets send. By these interfaces
+// and by address, the sockets assign received packets to an uplink. The method exits reports
 // whether the addresses of paths.local have changed.
 func (ul *uplinks) exits() (changed bool) {
 	var v []udp.Exit

@@ -10,7 +10,7 @@ import (
 )
 
 // These limits keep one sample of the status below 200 KB with any configuration. A page with
-// more paths or peers than these limits would be unreadable.
+// more paths or peers would be unreadable for a person.
 const (
 	maxPaths  = 1024
 	maxPeers  = 256

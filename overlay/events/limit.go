@@ -14,7 +14,7 @@ const (
 	subjectBurst = 4
 	subjectEvery = 15 * time.Second
 	// The first topicBurst subjects of a kind of event are reported at once, and later one every
-	// topicEvery. Events of the other subjects are only counted.
+	// topicEvery. Events of subjects that are not reported are only counted.
 	topicBurst = 64
 	topicEvery = time.Second
 	// countEvery is the interval at which the number of counted events is reported.

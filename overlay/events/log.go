@@ -107,7 +107,7 @@ func (l *Log) append(e Event) {
 func (l *Log) Last() uint64 { return l.last }
 
 // After returns the events with numbers above n, oldest first. After also returns, as missed,
-// the number of such events that have already left their ring.
+// the number of events above n that have already left their ring.
 func (l *Log) After(n uint64) (v []Event, missed uint64) {
 	if n >= l.last {
 		return nil, 0

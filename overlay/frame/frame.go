@@ -55,8 +55,8 @@ func (g GSO) Within() GSO {
 }
 
 // Facts are the properties of a frame that are sent with it. The receiver uses no other
-// information from the sender about the frame. The receiver rebuilds the virtio header from
-// these facts and the inner headers; the header itself is never sent.
+// information from the sender about the frame. The receiver rebuilds the virtio header from the
+// facts and the inner headers; the header itself is never sent.
 type Facts struct {
 	GSO     GSO
 	GSOSize uint16 // payload bytes per segment; 0 when GSO is GSONone

@@ -10,11 +10,10 @@ import (
 	"github.com/srdtun/srdtun/overlay/control/rundir"
 )
 
-// Some peers have addresses that the configuration does not contain. The daemon saves the
-// addresses of such peers in a file, because it may be killed, or the host may have no
-// descriptor store. The next process sends handshakes to the saved addresses, because peers
-// detect late that their sessions are lost. After a long pause a peer sends a handshake only
-// every few seconds.
+// Some peers have addresses that the configuration does not contain, which the daemon saves in a
+// file. The daemon may be killed, or the host may have no descriptor store. The next process
+// sends handshakes to the saved addresses, because peers detect late that their sessions are
+// lost. After a long pause a peer sends a handshake only every few seconds.
 
 const placesVersion = 1
 

@@ -1,9 +1,9 @@
 // Package hooks runs the commands of a configuration, in the daemon or in a second process.
 //
 // A daemon that root has started gives up privileges before it carries packets, and then cannot
-// execute programs with more capabilities, such as ping. A second process runs the later
-// commands, because it can still execute such programs. The daemon starts the second process
-// first, and can only request these commands from it.
+// execute programs with more capabilities, such as ping. A second process, which keeps more
+// privileges, runs the later commands. The daemon starts the second process first, and can only
+// request these commands from it.
 //
 //	daemon                           second process (Serve)
 //	Start: the commands    ------>   gives up what commands shall not have (privilege.Limit)

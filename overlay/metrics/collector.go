@@ -1,5 +1,5 @@
 // Package metrics exports the daemon's status to Prometheus. The package has no counters of its
-// own, but exports those of the status. Each scrape reads the same status as `srdtun show`, at
+// own, but exports those in the status. Each scrape reads the same status as `srdtun show`, at
 // most once a second.
 package metrics
 

@@ -10,7 +10,7 @@ import (
 const micro = 1e-6
 
 // collectPeer emits the series of a peer. A peer that never sent data has only a few series,
-// because a hub may have a thousand such peers.
+// because a hub may have a thousand peers without data.
 func collectPeer(e emitter, p *control.Peer) {
 	e.count(sentBytes, p.TxBytes)
 	e.count(receivedBytes, p.RxBytes)

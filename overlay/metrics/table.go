@@ -36,7 +36,7 @@ func define(name string, kind prometheus.ValueType, labels []string, help string
 	return m
 }
 
-// These metrics are of the interface.
+// The following metrics are of the interface.
 var (
 	info           = define("info", gauge, []string{"interface", "version", "public_key", "cipher"}, "1; the program's version and key.")
 	uptime         = define("uptime_seconds", gauge, ofInterface, "Time since the start of the daemon.")
@@ -57,9 +57,9 @@ var (
 	enaUse      = define("ena_srd_resource_utilization", gauge, ofInterface, "Use of the fullest queue or reordering buffer of a peer, in percent of its bound.")
 )
 
-// These metrics are of a peer. The first three metrics of a peer have the same names as in
-// WireGuard's exporters, with another prefix. WireGuard's exporter may run on the same host, and
-// a sum must not mix both.
+// The following metrics are of a peer. The first three metrics of a peer have the same names as
+// in WireGuard's exporters, with another prefix. WireGuard's exporter may run on the same host,
+// and a sum must not mix both.
 var (
 	sentBytes     = define("sent_bytes_total", counter, ofPeer, "UDP payload sent to the peer.")
 	receivedBytes = define("received_bytes_total", counter, ofPeer, "UDP payload received from the peer.")
@@ -96,7 +96,7 @@ var (
 	peerDrops   = define("peer_drops_total", counter, append(ofPeer[:3:3], "reason"), "Drops of one peer, by reason.")
 )
 
-// These metrics are of a path, and are exported only if configured.
+// The following metrics are of a path, and are exported only if configured.
 var (
 	pathActive      = define("path_active", gauge, ofPath, "1 if the path takes data, else 0.")
 	pathRTT         = define("path_rtt_seconds", gauge, ofPath, "Smoothed round-trip time.")

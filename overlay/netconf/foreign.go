@@ -7,9 +7,9 @@ import (
 )
 
 // Tunnel returns the name of the interface with the given index if a VPN owns it, and ""
-// otherwise. A VPN encapsulates packets and sends them through another interface. Other tunnels
-// (DS-Lite, 6in4) and TAP devices (containers) count as uplinks, because they may be a host's
-// only ones.
+// otherwise. A VPN encapsulates packets and sends them through another interface. Tunnels that
+// are no VPN (DS-Lite, 6in4) and TAP devices (containers) count as uplinks, because they may be
+// a host's only ones.
 func Tunnel(index int) string {
 	link, err := netlink.LinkByIndex(index)
 	if err != nil {

@@ -57,8 +57,8 @@ func (g *Reassembler) Advance(now mono.Time) {
 }
 
 // skip makes the frame with number to the next frame of flow fl, and continues from there. The
-// method skip delivers complete frames before the frame to, and gives up the others. The method
-// skip returns the number of skipped gaps.
+// method skip delivers complete frames before the frame to, and gives up incomplete ones. The
+// method skip returns the number of skipped gaps.
 func (g *Reassembler) skip(now mono.Time, fl *flow, to uint32) (gaps uint64) {
 	inGap := false
 	for fl.next != to {

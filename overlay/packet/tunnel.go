@@ -3,7 +3,7 @@ package packet
 import "encoding/binary"
 
 // A known tunnel is identified by the IP protocol, or for UDP by the destination port. A packet
-// of any other tunnel is hashed and carried by its outer headers.
+// of an unknown tunnel is hashed and carried by its outer headers.
 const (
 	protoIPIP = 4  // RFC 2003
 	protoSIT  = 41 // RFC 4213
@@ -36,8 +36,8 @@ const (
 
 // findInner finds the inner packet in the tunnel packet b, whose outer headers in describes, and
 // describes the inner packet in out. The function findInner also returns the tunnel's
-// identifier. For other packets, and for unknown tunnels, findInner returns false. The inner
-// packet may end before the end of b, because a short Ethernet frame is padded.
+// identifier. For a packet without a known tunnel, findInner returns false. The inner packet may
+// end before the end of b, because a short Ethernet frame is padded.
 func findInner(b []byte, in, out *Info) (id uint32, ok bool) {
 	if in.Fragment {
 		return 0, false

@@ -5,7 +5,7 @@ import (
 	"net/netip"
 )
 
-// This file builds the ICMP error for a packet whose destination is unreachable:
+// The functions in this file build the ICMP error for a packet whose destination is unreachable:
 //
 //	IPv4 header   20  source: the packet's destination; to its source
 //	type, code     2  3, 1: host unreachable (RFC 792); 1, 3: address unreachable (RFC 4443 section 3.1)

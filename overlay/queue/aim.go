@@ -5,8 +5,8 @@ import "time"
 const (
 	// intervalRounds is the length of the CoDel interval in round trips of the tunnel. With a small
 	// window, the tunnel's congestion control may need two round trips to detect a queue at the end
-	// of slow start. An inner connection that loses a packet then leaves its own slow start far too
-	// early.
+	// of slow start. An inner connection that loses a packet in that phase leaves its own slow
+	// start far too early.
 	intervalRounds = 4
 
 	// intervalPart is the CoDel interval divided by the target (RFC 8289 section 4.4).

@@ -111,8 +111,8 @@ const (
 // possible way. If give had to drop f, it returns nil. A single packet ahead of super-frames is
 // probably a retransmission after an earlier signal, because Linux retransmits lost segments one
 // by one. Dropping a retransmission would cost the receiver another round trip through this
-// queue, and would not slow the sender further. The congestion signal is then delayed until the
-// next super-frame.
+// queue, and would not slow the sender further. For this reason the congestion signal is delayed
+// until the next super-frame.
 func (q *Queue) give(fl *flow, f *frame.Frame) (*frame.Frame, signal) {
 	if packet.SetCE(f.Data) {
 		q.stats.Marked++

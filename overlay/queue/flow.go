@@ -71,7 +71,7 @@ func (q *Queue) flowOf(hash uint32) int32 {
 		}
 	}
 	// A flow that found no free bucket may have frames in another flow's bucket. If the flow now
-	// got a bucket of its own, its new frames would overtake those frames.
+	// got a bucket of its own, its new frames would overtake its older frames in the other bucket.
 	if slot := set[hash%uint32(len(set))]; slot != 0 && (way < 0 || t.flows[slot].foreign > 0) {
 		return slot
 	}

@@ -41,7 +41,7 @@ const (
 	// CUBIC reduces its window by three tenths. A backlog of DefaultAlone suffices even for an
 	// inner round trip of twice the usual 10 ms, as on a link with losses. At 400 Mbit/s, 500 KB
 	// are in flight within 10 ms. A backlog of 930 KB suffices, because 0.7 (930 KB + 500 KB) is
-	// twice 500 KB. Above 1.6 Gbit/s the delay of this backlog is below the target, and a larger
+	// twice 500 KB. Above 1.6 Gbit/s the delay of DefaultAlone is below the target, and a larger
 	// backlog would not fit the processor's cache.
 	DefaultAlone = 1 << 20
 )

@@ -44,9 +44,9 @@ type Offloads struct {
 }
 
 // DefaultTunnelMaxSize is the default limit for super-frames, in bytes, on kernels that deliver
-// super-frames of UDP tunnels whole. The kernel builds such super-frames on the tunnel's own
-// device, whose limit is 65,536 by default. With a lower limit on the TUN device, the kernel
-// would cut such super-frames.
+// super-frames of UDP tunnels whole. The kernel builds super-frames of UDP tunnels on the
+// tunnel's own device, whose limit is 65,536 by default. With a lower limit on the TUN device,
+// the kernel would cut super-frames of UDP tunnels.
 const DefaultTunnelMaxSize = 65_536
 
 // These flags of TUNSETOFFLOAD request the offloads of UDP tunnels and their outer checksums

@@ -16,7 +16,7 @@ func (p *Pool) Piece(whole *frame.Frame, in *packet.Info, t *packet.Tunnel, i in
 }
 
 // Pieces appends the packets of a tunnelled super-frame to dst, for a peer that cannot read it
-// whole, and releases the super-frame. Pieces appends any other frame unchanged.
+// whole, and releases the super-frame. Pieces appends a frame of any other kind unchanged.
 func (p *Pool) Pieces(dst []*frame.Frame, whole *frame.Frame) []*frame.Frame {
 	var in packet.Info
 	var t packet.Tunnel

@@ -95,8 +95,8 @@ func (d *Device) send(f *frame.Frame, in *packet.Info, header packet.VnetHeader)
 		d.counter.copied.Add(1)
 	}
 	header.Put(b[:d.header])
-	// All packets of a flow are written to the same queue. The kernel then uses the same queue for
-	// the other direction of the flow.
+	// All packets of a flow are written to the same queue. For the other direction of the flow, the
+	// kernel uses the same queue.
 	fd := d.fd
 	if n := uint32(len(d.queues)); n > 1 {
 		fd = d.queues[packet.FlowHash(f.Data, in, d.opts.FlowKey)%n].fd

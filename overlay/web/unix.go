@@ -27,9 +27,9 @@ const (
 type unixListener struct{ *rundir.Listener }
 
 // ListenUnix creates a unix socket at path, which the given groups may also use. ListenUnix
-// replaces a socket without a listening process. Any other file at path, or a directory that is
-// a link, is an error and remains in place. If ListenUnix returns rundir.ErrGroups, the socket
-// works for all other users.
+// replaces a socket without a listening process. A file at path that is no socket, or a
+// directory that is a link, is an error and remains in place. If ListenUnix returns
+// rundir.ErrGroups, the socket works for all other users.
 func ListenUnix(path string, groups ...uint32) (net.Listener, error) {
 	if err := checkDirectory(filepath.Dir(path)); err != nil {
 		return nil, err
