@@ -10,9 +10,9 @@ import (
 
 // A server has no endpoints for its clients, because the clients begin the handshakes. When the
 // server's own address changes, its clients send to the old address in vain, so the server sends
-// handshakes to their last validated addresses. WireGuard does the same with the next packet
-// that it sends. In srdtun a path is bound to an address, so new paths are opened as soon as the
-// host gets another address.
+// handshakes to their last validated addresses. WireGuard reaches its clients from a new address
+// with the next packet that it sends. In srdtun a path is bound to an address, so new paths are
+// opened as soon as the host gets another address.
 
 // callback contains the address pairs on which this end can call one peer back.
 type callback struct {

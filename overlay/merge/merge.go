@@ -1,7 +1,7 @@
 // Package merge joins packets of one flow into super-frames for the TUN device. For a
 // super-frame, the kernel needs one write and one pass through its stack, instead of many.
-// Network drivers do the same with generic receive offload (GRO). No packet waits for later
-// ones, because a super-frame joins only packets of one round of the driver.
+// Network drivers join packets likewise, by generic receive offload (GRO). No packet waits for
+// later ones, because a super-frame joins only packets of one round of the driver.
 package merge
 
 import (

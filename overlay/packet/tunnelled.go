@@ -75,8 +75,8 @@ func (t *Tunnel) Describe(b []byte, in *Info, facts *frame.Facts) Reason {
 }
 
 // Validate checks a super-frame of a UDP tunnel from a peer, and prepares it for the TUN device.
-// For frames outside a UDP tunnel, the function Validate does the same. The parameter in is the
-// result of Parse for b.
+// For frames outside a UDP tunnel there is the function Validate. The parameter in is the result
+// of Parse for b.
 func (t *Tunnel) Validate(b []byte, in *Info, facts *frame.Facts) Reason {
 	return t.validate(b, in, facts, MinSegment)
 }
