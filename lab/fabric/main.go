@@ -108,7 +108,7 @@ func (o options) cells() ([]compare.Cell, error) {
 }
 
 // possible reports whether a system can run with real kernels and the daemon. A possible system
-// needs no special switches, and no settings beyond those of a path policy.
+// needs no special switches, and only the settings of a path policy.
 func possible(s *compare.System) bool {
 	return !s.Tell && !s.Unordered && !s.Rated && s.Timeout == 0 && s.MinRTO == 0
 }

@@ -9,8 +9,8 @@ import (
 )
 
 // newTable writes the header of the table of cases. Completion times are in microseconds and as
-// multiples of the ideal. The columns jain, least and gbps cover endless flows. A case without
-// flows of the respective kind has "-" in the column.
+// multiples of the ideal. The columns jain, least and gbps cover endless flows. A dash in a column
+// means that the case has no such flows.
 func newTable(w io.Writer) *tabwriter.Writer {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(t, "case\thost\tflows\tmean us\tmedian\tp99\tmax\tmean/ideal\tmedian\tp99\tmax\t"+
