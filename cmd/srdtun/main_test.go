@@ -7,12 +7,14 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"iter"
 	"net"
 	"os"
 	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -132,13 +134,13 @@ type still struct {
 }
 
 // Show adds the part that is asked for to the file NAME.asked.
-func (s still) Show(part control.Part) control.Status {
+func (s still) Show(part control.Part) (control.Status, iter.Seq[control.Peer]) {
 	f, err := os.OpenFile(s.status.Interface+".asked", os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	if err == nil { // else it runs where it may not write, and no script looks
 		fmt.Fprintf(f, "brief=%v peer=%s\n", part.Brief || part.Reached, part.Peer) // both are bounded
 		f.Close()
 	}
-	return s.status
+	return s.status, slices.Values(s.status.Peers)
 }
 
 func (s still) Config() string { return "[interface]\nname = \"" + s.status.Interface + "\"\n" }

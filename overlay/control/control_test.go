@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"iter"
 	"net"
 	"os"
 	"path/filepath"
@@ -46,8 +47,10 @@ func (r *recorder) noted() []string {
 	return slices.Clone(r.set)
 }
 
-func (r *recorder) Show(Part) Status { return r.status }
-func (r *recorder) Down()            { r.once.Do(func() { close(r.down) }) }
+func (r *recorder) Show(Part) (Status, iter.Seq[Peer]) {
+	return r.status, slices.Values(r.status.Peers)
+}
+func (r *recorder) Down() { r.once.Do(func() { close(r.down) }) }
 
 func (r *recorder) Config() string { return "secret = 1\n" }
 
@@ -170,7 +173,7 @@ type partial struct {
 	asked []Part
 }
 
-func (p *partial) Show(part Part) Status {
+func (p *partial) Show(part Part) (Status, iter.Seq[Peer]) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.asked = append(p.asked, part)

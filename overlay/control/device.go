@@ -51,14 +51,12 @@ func (d *Device) fillEmpty() {
 
 // Sends counts the packets that the sockets sent to all peers.
 type Sends struct {
-	Trains  uint64 `json:"trains"`  // send calls that carried a run of packets or one
-	Packets uint64 `json:"packets"` // in them
-	// Unsegmented counts the trains sent packet by packet, because the route or the device refused
-	// UDP segmentation.
-	Unsegmented uint64 `json:"unsegmented"`
-	NoBuffer    uint64 `json:"no_buffer"` // packets dropped: a socket's or device's queue was full
-	TooBig      uint64 `json:"too_big"`   // packets dropped: larger than the device's MTU
-	Failed      uint64 `json:"failed"`    // packets dropped: any other error
+	Trains      uint64 `json:"trains"`      // send calls that carried a run of packets or one
+	Packets     uint64 `json:"packets"`     // in them
+	Unsegmented uint64 `json:"unsegmented"` // trains sent packet by packet, because the route or the device refused UDP segmentation
+	NoBuffer    uint64 `json:"no_buffer"`   // packets dropped: a socket's or device's queue was full
+	TooBig      uint64 `json:"too_big"`     // packets dropped: larger than the device's MTU
+	Failed      uint64 `json:"failed"`      // packets dropped: any other error
 }
 
 // Receives counts the packets that the sockets received.

@@ -6,6 +6,8 @@ import (
 	"net"
 	"sync"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 const (
@@ -21,12 +23,16 @@ const (
 	// maxInterrupted bounds the replaced connections with an unfinished reply. The work on an
 	// unfinished reply continues for a moment, and may take much memory.
 	maxInterrupted = 16
+	// slowClient is the time in which a client must take a part of its reply. A slower client
+	// counts as idle. On a busy machine a client that reads may not run for some 100 ms.
+	slowClient = time.Second
 )
 
 // places bounds the connections served at once. When the limit is reached, a new connection
-// replaces one of the user with the most connections, so all users get an equal share. A user's
-// idle connections are replaced before its requests in progress. A connection is idle if its
-// client has sent no request, has got its reply, or does not read the reply.
+// replaces one of the user with the most connections, so all users get an equal share. A
+// connection whose client has gone is replaced first. A user's idle connections are replaced
+// before its requests in progress. A connection is idle if its client has sent no request, has got
+// its reply, or has read nothing of the reply for slowClient.
 type places struct {
 	gone func(uid uint32)
 
@@ -48,8 +54,10 @@ type place struct {
 	stop   context.CancelFunc // ends the request in progress
 
 	// of.mu
-	since time.Time // start of the idle time; zero: its answer is being made
+	since time.Time // start of the idle time, in the future while its client reads; zero: its answer is being made
 	left  bool      // it gave way; since does not change any more
+
+	patience time.Duration // the time left that the reply may wait for its client
 }
 
 // take admits connection n, and reports whether there was room. The method take does not wait,
@@ -80,6 +88,7 @@ func (p *places) take(n *place) bool {
 }
 
 func (p *places) remove(old *place) {
+	hungUp := old.hungUp()
 	delete(p.taken, old)
 	old.left = true
 	p.leaving++
@@ -88,7 +97,7 @@ func (p *places) remove(old *place) {
 	}
 	old.stop()
 	old.UnixConn.Close()
-	if p.gone != nil {
+	if p.gone != nil && !hungUp {
 		p.gone(old.cred.uid)
 	}
 }
@@ -98,7 +107,7 @@ func (p *places) givesWay(n *place) (v *place) {
 	if !n.master && p.leaving >= maxLeaving {
 		return nil
 	}
-	have := map[uint32]int{n.cred.uid: 1}
+	now, have := time.Now(), map[uint32]int{n.cred.uid: 1}
 	for c := range p.taken {
 		have[c.cred.uid]++
 	}
@@ -109,11 +118,31 @@ func (p *places) givesWay(n *place) (v *place) {
 		}
 	}
 	for c := range p.taken {
-		if c.mayLeave(n, have, most) && (v == nil || c.before(v, have)) {
+		if c.hungUp() {
+			return c
+		}
+		if c.mayLeave(n, have, most, now) && (v == nil || c.before(v, have, now)) {
 			v = c
 		}
 	}
 	return v
+}
+
+// hungUp reports whether the client of this idle connection has closed it, and the connection's
+// goroutine has not noticed yet.
+func (c *place) hungUp() (gone bool) {
+	if c.since.IsZero() {
+		return false
+	}
+	raw, err := c.SyscallConn()
+	if err != nil {
+		return false
+	}
+	err = raw.Control(func(fd uintptr) {
+		n, _ := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLRDHUP}}, 0)
+		gone = n > 0
+	})
+	return err == nil && gone
 }
 
 // rank orders users: a connection of a user of higher rank may replace one of lower rank, never
@@ -133,16 +162,16 @@ func (c *place) rank() int {
 // at least as many connections as the user of the new one. A request in progress may be replaced
 // only if its user has more connections than the user of the new one. A user's new connection
 // may always replace an idle connection of the same user.
-func (c *place) mayLeave(n *place, have map[uint32]int, most int) bool {
+func (c *place) mayLeave(n *place, have map[uint32]int, most int, now time.Time) bool {
 	theirs, wants := have[c.cred.uid], have[n.cred.uid]
 	switch {
 	case c.rank() != n.rank():
 		return c.rank() < n.rank()
 	case c.cred.uid == n.cred.uid:
-		return !c.since.IsZero()
+		return c.idleAt(now)
 	case theirs < most:
 		return false
-	case !c.since.IsZero():
+	case c.idleAt(now):
 		return theirs >= wants
 	}
 	return c.of.interrupted < maxInterrupted && theirs > wants
@@ -151,41 +180,46 @@ func (c *place) mayLeave(n *place, have map[uint32]int, most int) bool {
 // before reports whether connection c is replaced before connection v. Connections of the lowest
 // rank are replaced first, then those of the user with the most connections, then idle ones,
 // then the oldest.
-func (c *place) before(v *place, have map[uint32]int) bool {
+func (c *place) before(v *place, have map[uint32]int, now time.Time) bool {
 	if m, n := c.rank(), v.rank(); m != n {
 		return m < n
 	}
 	if m, n := have[c.cred.uid], have[v.cred.uid]; m != n {
 		return m > n
 	}
-	if c.since.IsZero() != v.since.IsZero() {
-		return v.since.IsZero()
+	if c.idleAt(now) != v.idleAt(now) {
+		return c.idleAt(now)
 	}
 	return c.since.Before(v.since)
 }
 
-// idle records whether the server waits for the client of this connection.
-func (c *place) idle(is bool) {
+// idleAt reports whether the server waits for the client of this connection. The caller holds
+// of.mu.
+func (c *place) idleAt(now time.Time) bool { return !c.since.IsZero() && !c.since.After(now) }
+
+// idleFrom records when the server begins to wait for the client of this connection. The zero time
+// means that the reply is being made.
+func (c *place) idleFrom(since time.Time) {
 	c.of.mu.Lock()
 	defer c.of.mu.Unlock()
-	if c.left {
-		return
-	}
-	c.since = time.Time{}
-	if is {
-		c.since = time.Now()
+	if !c.left {
+		c.since = since
 	}
 }
 
 // Write implements io.Writer. A connection is idle while its client does not read. Write sets a
 // new deadline, because the work on the request may have used up the connection's time, and the
-// client must learn the result. The deadline for reading requests does not change.
+// client must learn the result. All parts of a reply together may wait for the client for
+// connTimeout. The deadline for reading requests does not change.
 func (c *place) Write(b []byte) (int, error) {
-	c.idle(true)
-	if err := c.SetWriteDeadline(time.Now().Add(connTimeout)); err != nil {
+	begin := time.Now()
+	c.idleFrom(begin.Add(slowClient))
+	if err := c.SetWriteDeadline(begin.Add(c.patience)); err != nil {
 		return 0, err
 	}
-	return c.UnixConn.Write(b)
+	n, err := c.UnixConn.Write(b)
+	c.patience -= time.Since(begin)
+	return n, err
 }
 
 var _ io.Writer = (*place)(nil)

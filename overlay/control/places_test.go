@@ -192,7 +192,7 @@ func TestEachMemberKeepsItsShare(t *testing.T) {
 			n := &place{UnixConn: &a, of: p, cred: credentials{uid: uid}, master: uid < 2, stop: func() { b++ }}
 			before := maps.Clone(held)
 			if p.take(n) && rapid.Bool().Draw(t, "busy") {
-				n.idle(false)
+				n.idleFrom(time.Time{})
 			}
 			clear(held)
 			for c := range p.taken {
@@ -218,6 +218,24 @@ func TestEachMemberKeepsItsShare(t *testing.T) {
 			}
 		}
 	})
+}
+
+// If all clients of a user read their replies, one more is refused, and takes no reply away. A
+// client that has its reply makes room.
+func TestClientThatReadsKeepsItsPlace(t *testing.T) {
+	p := &places{taken: map[*place]struct{}{}}
+	var all []*place
+	for range maxConns + 1 {
+		n := &place{UnixConn: &net.UnixConn{}, of: p, master: true, stop: func() {}}
+		if all = append(all, n); p.take(n) != (len(all) <= maxConns) {
+			t.Fatalf("connection %d", len(all))
+		}
+		n.idleFrom(time.Now().Add(time.Hour))
+	}
+	all[7].idleFrom(time.Now())
+	if !p.take(all[maxConns]) || !all[7].left {
+		t.Error("the idle one kept its place")
+	}
 }
 
 // Root's own connections give way to root's, and to nobody else's.

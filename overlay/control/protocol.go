@@ -167,6 +167,6 @@ func strictly(text []byte, into any) error {
 	return nil
 }
 
-// writeReply writes a reply and its newline with one call. The JSON encoder makes no copy of the
-// line, which has 2 MB for a thousand peers.
+// writeReply writes a reply and its newline with one call. The function writeStatus writes a reply
+// with many peers.
 func writeReply(w io.Writer, r reply) error { return json.NewEncoder(w).Encode(r) }

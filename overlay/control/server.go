@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"net"
 	"time"
 
@@ -16,9 +17,9 @@ import (
 // Handler carries out the requests in the daemon. Several goroutines call the methods of a
 // Handler at once.
 type Handler interface {
-	// Show returns the current state of the interface, or a part of it. The server sets the fields
-	// Schema and Version of the returned status.
-	Show(Part) Status
+	// Show returns the current state of the interface, or a part of it, and separately the peers.
+	// The server sets the fields Schema, Version and Peers of the status.
+	Show(Part) (Status, iter.Seq[Peer])
 	// Change changes the running configuration, and returns the changed keys. If Change returns an
 	// error, the configuration is unchanged. The server sends the text of the error to the client.
 	Change(Change) (Changed, error)
@@ -119,7 +120,7 @@ var errNoPlace = errors.New("too many requests at once; try again")
 
 // admit serves a connection, or sends the caller the reason for the refusal.
 func (s *Server) admit(ctx context.Context, c *net.UnixConn, h Handler) {
-	n := &place{UnixConn: c, of: &s.places}
+	n := &place{UnixConn: c, of: &s.places, patience: connTimeout}
 	ctx, n.stop = context.WithCancel(ctx)
 	refused := s.judge(n)
 	if err := c.SetDeadline(time.Now().Add(connTimeout)); err == nil && refused.Error == "" && s.places.take(n) {
@@ -198,10 +199,12 @@ func serve(ctx context.Context, c *place, h Handler) {
 		if err != nil {
 			return
 		}
-		c.idle(false)
+		c.idleFrom(time.Time{})
+		c.patience = connTimeout
 		if !answer(ctx, c, h, line, enclosed) {
 			return
 		}
+		c.idleFrom(time.Now())
 	}
 }
 
@@ -218,10 +221,8 @@ func answer(ctx context.Context, c *place, h Handler, line []byte, enclosed *rec
 	}
 	switch req.Op {
 	case opShow:
-		st := h.Show(Part{Brief: req.Brief, Reached: req.Reached, Peer: req.Peer})
-		st.Schema, st.Version = Schema, Version
-		st.fillEmpty()
-		return writeReply(c, reply{Status: &st}) == nil
+		st, peers := h.Show(Part{Brief: req.Brief, Reached: req.Reached, Peer: req.Peer})
+		return writeStatus(c, st, peers) == nil
 	case opChange:
 		return writeReply(c, change(h, req, enclosed)) == nil
 	case opRestarting:

@@ -121,26 +121,26 @@ func (s *Status) fillEmpty() {
 		s.Workers = []Worker{}
 	}
 	s.Device.fillEmpty()
-	for i := range s.Peers {
-		p := &s.Peers[i]
-		if p.Endpoints == nil {
-			p.Endpoints = []string{}
-		}
-		if p.AllowedIPs == nil {
-			p.AllowedIPs = []string{}
-		}
-		if p.Paths == nil {
-			p.Paths = []Path{}
-		}
-		if p.WaitedUs == nil {
-			p.WaitedUs = map[string]uint64{}
-		}
-		if p.Recent.WaitedUs == nil {
-			p.Recent.WaitedUs = map[string]uint64{}
-		}
-		if p.Drops == nil {
-			p.Drops = map[string]uint64{}
-		}
+}
+
+func (p *Peer) fillEmpty() {
+	if p.Endpoints == nil {
+		p.Endpoints = []string{}
+	}
+	if p.AllowedIPs == nil {
+		p.AllowedIPs = []string{}
+	}
+	if p.Paths == nil {
+		p.Paths = []Path{}
+	}
+	if p.WaitedUs == nil {
+		p.WaitedUs = map[string]uint64{}
+	}
+	if p.Recent.WaitedUs == nil {
+		p.Recent.WaitedUs = map[string]uint64{}
+	}
+	if p.Drops == nil {
+		p.Drops = map[string]uint64{}
 	}
 }
 

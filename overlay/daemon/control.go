@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/maphash"
+	"iter"
 	"time"
 
 	"github.com/srdtun/srdtun/config"
@@ -23,7 +24,9 @@ func (s *server) Change(c control.Change) (control.Changed, error) { return s.se
 func (s *server) Config() string { return string(config.Format(s.running.cfg())) }
 
 // Show implements control.Handler.
-func (s *server) Show(part control.Part) control.Status { return s.status.show(s.peersOf(part)) }
+func (s *server) Show(part control.Part) (control.Status, iter.Seq[control.Peer]) {
+	return s.status.show(nil), s.status.each(s.peersOf(part))
+}
 
 func (s *server) peersOf(part control.Part) []*peer {
 	switch {

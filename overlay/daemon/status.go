@@ -2,6 +2,8 @@ package daemon
 
 import (
 	"fmt"
+	"iter"
+	"slices"
 	"time"
 
 	"github.com/srdtun/srdtun/config"
@@ -50,11 +52,19 @@ func (s *status) show(peers []*peer) control.Status {
 	for _, w := range s.sessions.loop.Workers() {
 		st.Workers = append(st.Workers, control.Worker{RxPackets: w.Packets, TxTrains: w.Trains})
 	}
-	st.Peers = make([]control.Peer, 0, len(peers))
-	for _, p := range peers {
-		st.Peers = append(st.Peers, s.describe(p))
-	}
+	st.Peers = slices.AppendSeq(make([]control.Peer, 0, len(peers)), s.each(peers))
 	return st
+}
+
+// each describes the peers. A peer is described when the sequence reaches it.
+func (s *status) each(peers []*peer) iter.Seq[control.Peer] {
+	return func(yield func(control.Peer) bool) {
+		for _, p := range peers {
+			if !yield(s.describe(p)) {
+				return
+			}
+		}
+	}
 }
 
 // counters is a function that calls add with the name and value of each counter. Counters with

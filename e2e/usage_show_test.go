@@ -1,0 +1,53 @@
+package e2e
+
+import (
+	"net/netip"
+	"sync"
+	"testing"
+
+	"github.com/srdtun/srdtun/e2e/fabric"
+	"github.com/srdtun/srdtun/e2e/tunnel"
+)
+
+// Bounds for asking a hub of thousands of peers. A status has 7 MB there, and with paths to all
+// peers several times as much. The hub alone takes some 100 MiB, and its garbage as much again.
+const (
+	hubPeers   = 4000
+	showAtOnce = 16
+	maxAsked   = 240 << 20 // of memory, while that many ask
+)
+
+// TestManyReadersOfAHub lets sixteen commands ask a hub for its whole status at once.
+func TestManyReadersOfAHub(t *testing.T) {
+	side(t)
+	f := network(t, fabric.Spec{Spines: 1})
+	if _, err := f.A(1).Run("ip", "route", "add", "unreachable", unreachable.String()); err != nil {
+		t.Fatal(err)
+	}
+	hub := node(t, f.A(1), "a", tunnel.Config{Address: []netip.Prefix{netip.PrefixFrom(tunnel.Inner4(1), 24)}})
+	hub.Config.Peers = idlePeers(t, hubPeers, f.B(1).Addr4())
+	if err := hub.Start(); err != nil {
+		t.Fatal(err)
+	}
+	before := usage(t, hub)
+	var all sync.WaitGroup
+	answers := make(chan int, showAtOnce)
+	for range showAtOnce {
+		all.Go(func() {
+			if text, err := hub.Show(); err == nil {
+				answers <- len(text)
+			} else {
+				t.Logf("refused: %v", err)
+			}
+		})
+	}
+	all.Wait()
+	after := usage(t, hub)
+	t.Logf("%d answers; %.1f MiB, before %.1f MiB", len(answers), float64(after.Peak)/(1<<20), float64(before.Peak)/(1<<20))
+	if len(answers) < showAtOnce {
+		t.Errorf("want %d answers", showAtOnce)
+	}
+	if after.Peak > maxAsked {
+		t.Errorf("want at most %d MiB", maxAsked>>20)
+	}
+}
