@@ -17,7 +17,7 @@ type question struct {
 
 const introduction = `# Results
 
-This page has the newest measurement of each kind, sorted by question. ` + "`make results`" + ` writes it from ` + "`bench/results/stored`" + `.
+This page has the newest measurement of each kind, sorted by question. ` + "`make results`" + ` writes this page from ` + "`bench/results/stored`" + `.
 The values are medians [minimum..maximum]. Both ends of the tunnel share one machine and its processors. The text below
 each table names its command and version. [decisions.md](decisions.md) lists the decisions that follow from the measurements.
 `
