@@ -15,11 +15,11 @@ const docsFile = "../docs/config.md"
 const docsHead = `# The configuration file
 
 Each interface has one TOML file, ` + "`/etc/srdtun/NAME.toml`" + `, with mode 0600. ` + "`srdtun init NAME`" + ` writes a file that contains
-or describes every key. ` + "`srdtun check NAME`" + ` reads this file, and names the file, line and key of the first mistake.
+or describes every key. ` + "`srdtun check NAME`" + ` reads the file, and names file, line and key of the first mistake.
 ` + "`srdtun import wg0.conf`" + ` converts a wg-quick file. A list with one member may be written as a single string.
 
 The column *live* shows which keys can change while the interface runs. ` + "`srdtun reload NAME`" + `, ` + "`systemctl reload`" + `, SIGHUP
-or ` + "`srdtun set`" + ` apply such a change ([reload.md](reload.md)). The daemon reports a change of any other key, and applies
+or ` + "`srdtun set`" + ` apply changes of these keys ([reload.md](reload.md)). The daemon reports a change of any other key, and applies
 it at the next start.
 
 ` + "`go test ./config -run TestDocs -update`" + ` writes this page from the table that the parser uses.
