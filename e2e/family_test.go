@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"net/netip"
+	"os/exec"
 	"strings"
 	"testing"
 	"time"
@@ -55,6 +56,51 @@ func TestIPv6Off(t *testing.T) {
 			}
 			do(t, n.Host, "sysctl -qw net.ipv6.conf."+where+".disable_ipv6=1")
 			wantUnchanged(t, n, before)
+		})
+	}
+}
+
+// TestAddressesChangeWhileIPv6IsOff switches IPv6 off under a running daemon, and then changes
+// addresses and peers of both families. IPv4 is changed, and the command names the missing parts of
+// IPv6, which come when it is switched on again.
+func TestAddressesChangeWhileIPv6IsOff(t *testing.T) {
+	side(t)
+	for _, where := range []string{"all", "the device"} {
+		t.Run(where, func(t *testing.T) {
+			f := network(t, fabric.Spec{Spines: 1})
+			n := everywhere(t, f)
+			n.Config.Peers[0].AllowedIPs = []netip.Prefix{netip.PrefixFrom(tunnel.Inner4(2), 32), netip.MustParsePrefix("fd08::/64")}
+			if err := n.Start(); err != nil {
+				t.Fatal(err)
+			}
+			off := "net.ipv6.conf." + n.Name + ".disable_ipv6="
+			if where == "all" {
+				off = "net.ipv6.conf.all.disable_ipv6="
+			}
+			do(t, n.Host, "sysctl -qw "+off+"1")
+			for _, c := range []struct{ setting, named string }{
+				{"interface.address=10.9.0.1/24,10.81.0.1/24,fd81::1/64", "address fd81::1/64"},
+				{"peer.b.allowed_ips=10.9.0.2/32,fd82::/64", "route fd82::/64"},
+				{"interface.address=10.9.0.1/24,fd83::1/64", "address fd83::1/64"},
+				{"interface.address=10.9.0.1/24,10.84.0.1/24,fd83::1/64", ""},
+			} {
+				text, err := exec.Command(bin, "set", n.Name, c.setting).CombinedOutput()
+				out := string(text)
+				if err != nil {
+					t.Fatalf("%s: %v\n%s", c.setting, err, out)
+				}
+				if c.named != "" && (!strings.Contains(out, "srdtun: warning: IPv6 is off on "+n.Name) || !strings.Contains(out, c.named)) {
+					t.Errorf("%s: want a warning with %q: %s", c.setting, c.named, out)
+				}
+				if c.named == "" && strings.Contains(out, "warning") {
+					t.Errorf("%s: %s", c.setting, out)
+				}
+			}
+			do(t, n.Host, "sysctl -qw "+off+"0")
+			until(t, "address and route of IPv6", 60*time.Second, func() bool {
+				out := do(t, n.Host, "ip addr show dev "+n.Name+"; ip -6 route show dev "+n.Name)
+				return strings.Contains(out, "10.84.0.1/24") && strings.Contains(out, "fd83::1/64") && strings.Contains(out, "fd82::/64")
+			})
 		})
 	}
 }

@@ -54,6 +54,7 @@ func (e badConfig) Unwrap() error      { return e.error }
 // warnings when the change is in force.
 func (s *settings) change(c control.Change) (control.Changed, error) {
 	before := s.running.cfg()
+	_, told := s.hostWarnings(0)
 	done, err := s.dispatch(c)
 	if err != nil {
 		s.log.tell(events.ConfigRefused, "", "not changed: %v", err)
@@ -68,7 +69,8 @@ func (s *settings) change(c control.Change) (control.Changed, error) {
 	if len(done.diff) > 0 {
 		s.endpoints.rounds.wait()
 	}
-	return control.Changed{Differences: s.report(done.diff), Warnings: s.warnings(c, before, done)}, nil
+	host, _ := s.hostWarnings(told)
+	return control.Changed{Differences: s.report(done.diff), Warnings: append(host, s.warnings(c, before, done)...)}, nil
 }
 
 func (s *settings) dispatch(c control.Change) (outcome, error) {

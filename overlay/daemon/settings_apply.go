@@ -4,6 +4,7 @@ import (
 	"errors"
 	"reflect"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"github.com/srdtun/srdtun/config"
@@ -66,6 +67,15 @@ func (s *settings) reconfigure(next *config.Config) error {
 		}
 	}()
 	return s.device.net.Change(s.device.plan(next, file), s.sockets.setMark)
+}
+
+// hostWarnings returns the warnings about this host's network settings from the number n on, and
+// the number of all.
+func (s *settings) hostWarnings(n int) ([]string, int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all := s.device.net.Warnings
+	return slices.Clone(all[n:]), len(all)
 }
 
 // newPolicies returns a path policy for each peer of next that needs a new one, in the order of

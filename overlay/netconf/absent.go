@@ -40,14 +40,23 @@ func familyOff(err error) bool {
 // no error.
 func (s *State) try(v step) error {
 	err := v.do(s.nl)
-	if err != nil && is6(v) && familyOff(err) {
-		if s.absent == nil {
-			s.absent = map[step]bool{}
-		}
-		s.absent[v] = true
+	if s.leftOut(v, err) {
 		return nil
 	}
 	return permitted(err)
+}
+
+// leftOut reports whether a step failed with err because IPv6 is disabled, and records it then as
+// absent.
+func (s *State) leftOut(v step, err error) bool {
+	if err == nil || !is6(v) || !familyOff(err) {
+		return false
+	}
+	if s.absent == nil {
+		s.absent = map[step]bool{}
+	}
+	s.absent[v] = true
+	return true
 }
 
 // permitted adds the name of the missing capability to a netlink error.

@@ -123,10 +123,12 @@ func (s *State) shrink(drop []step) error {
 		case routeStep:
 			err = s.nl.RouteAdd(v.route())
 		}
-		if !errors.Is(err, unix.EEXIST) && !s.absent[v] {
-			errs = append(errs, err)
+		// IPv6 may have been disabled since the step was made.
+		if err != nil && !errors.Is(err, unix.EEXIST) && !s.leftOut(v, err) {
+			errs = append(errs, fmt.Errorf("%s: %w", v.(restorer).label(), permitted(err)))
 		}
 	}
+	s.warnAbsent()
 	return errors.Join(errs...)
 }
 
