@@ -17,8 +17,8 @@ var update = flag.Bool("update", false, "write the manual's table anew")
 const (
 	manual = "../../docs/events.md"
 	// begin and end stand around the table in it.
-	begin = "<!-- kinds: written by go test ./overlay/events -update -->\n"
-	end   = "<!-- end of kinds -->\n"
+	begin = "<!-- kinds: `go test ./overlay/events -update` writes this table. -->\n"
+	end   = "<!-- end -->\n"
 )
 
 // table is the manual's list of kinds.

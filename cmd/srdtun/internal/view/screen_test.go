@@ -43,7 +43,7 @@ func wantScreen(t *testing.T, name, got string) {
 
 const fence = "```\n"
 
-func screenMark(name string) string { return "<!-- screen " + name + " -->\n" + fence }
+func screenMark(name string) string { return "<!-- screen:" + name + " -->\n" + fence }
 
 // paste puts the screen into the documentation, where it has a place for it.
 func paste(t *testing.T, name, screen string) {
