@@ -11,9 +11,7 @@ import (
 func whole(t *testing.T) *Config {
 	t.Helper()
 	c, err := Parse("/etc/srdtun/other.toml", []byte(withKeys(everything)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return c
 }
 
@@ -107,9 +105,7 @@ allowed_ips = ["10.0.1.0/24", "10.0.2.0/24", "10.0.3.0/24", "10.0.4.0/24", "10.0
 func TestDiffNamesEveryKey(t *testing.T) {
 	before, after := whole(t), parsed(t, others)
 	settled, err := Settle(before, after)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var named []string
 	for _, c := range Diff(before, after) {
 		named = append(named, c.Key)

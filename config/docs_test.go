@@ -46,14 +46,10 @@ func docs() string {
 func TestDocs(t *testing.T) {
 	want := docs()
 	if *update {
-		if err := os.WriteFile(docsFile, []byte(want), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(docsFile, []byte(want), 0o644))
 	}
 	got, err := os.ReadFile(docsFile)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if string(got) != want {
 		t.Errorf("%s is not what the schema says; go test ./config -run TestDocs -update writes it", docsFile)
 	}

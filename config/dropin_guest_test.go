@@ -37,9 +37,7 @@ func guestsOf(t *testing.T, allow, peer string) (*Config, []error) {
 		return Around{Own: []netip.Addr{netip.MustParseAddr("192.0.2.5"), netip.MustParseAddr("fe80::5")}, Ends: map[Key][]netip.Addr{key(t, wgPairs[1].public): {netip.MustParseAddr("203.0.113.99")}}}
 	}}
 	got, faults, err := d.With(parsed(t, text), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return got, faults
 }
 
@@ -106,9 +104,7 @@ func cmp2(is bool, a, b string) string {
 // TestRootsFilesAreNoGuests: in a directory of the owner, root's files are root's word.
 func TestRootsFilesAreNoGuests(t *testing.T) {
 	c := guestDir(t, map[string]string{"a.toml": "[[peer]]\npublic_key = '$1'\nallowed_ips = '10.1.2.0/24'\n"})
-	if err := os.WriteFile(filepath.Join(c.PeersDir, "z.toml"), []byte(withKeys("[[peer]]\nname = 'Büro'\npublic_key = '$2'\nallowed_ips = '10.1.0.0/16'\nendpoints = 'office.example:1'\n")), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(filepath.Join(c.PeersDir, "z.toml"), []byte(withKeys("[[peer]]\nname = 'Büro'\npublic_key = '$2'\nallowed_ips = '10.1.0.0/16'\nendpoints = 'office.example:1'\n")), 0o644))
 	got, faults, err := WithDropIns(c)
 	if err != nil || len(got.Peers) != 1 || got.Peers[0].Name != "Büro" || got.Peers[0].Guest || len(faults) != 1 ||
 		!strings.Contains(faults[0].Error(), "10.1.2.0/24 would take traffic from 10.1.0.0/16, which belongs to a peer in "+c.PeersDir+"/z.toml") {
@@ -176,16 +172,12 @@ func TestOwnersDirectoryThatCannotBeRead(t *testing.T) {
 	for _, c := range spoiled {
 		base := guestDir(t, map[string]string{"a.toml": "[[peer]]\nname = 'a'\npublic_key = '$1'\nallowed_ips = '10.1.2.0/24'\n", "b.toml": "[[peer]]\nname = 'b'\npublic_key = '$2'\n"})
 		roots := filepath.Join(base.PeersDir, "r.toml")
-		if err := os.WriteFile(roots, []byte(withKeys("[[peer]]\nname = 'r'\npublic_key = '$3'\n")), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(roots, []byte(withKeys("[[peer]]\nname = 'r'\npublic_key = '$3'\n")), 0o644))
 		var d, late DropIns
 		look := func(d *DropIns, c *Config) (names []string, faults []error) {
 			t.Helper()
 			got, faults, err := d.With(c, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			for _, p := range got.Peers {
 				names = append(names, p.Name)
 			}
@@ -194,9 +186,7 @@ func TestOwnersDirectoryThatCannotBeRead(t *testing.T) {
 		if names, faults := look(&d, base); !slices.Equal(names, []string{"r", "a", "b"}) || len(faults) != 0 {
 			t.Fatalf("%q, %v", names, faults)
 		}
-		if err := c.do(base.PeersDir); err != nil {
-			t.Fatal(err)
-		}
+		must(t, c.do(base.PeersDir))
 		if names, faults := look(&d, base); !slices.Equal(names, []string{"r", "a", "b"}) || len(faults) != 1 || faults[0].Error() != base.PeersDir+": "+c.why+": its peers stay as they were" {
 			t.Errorf("%s: %q, %v", c.name, names, faults)
 		}
@@ -212,20 +202,14 @@ func TestOwnersDirectoryThatCannotBeRead(t *testing.T) {
 			t.Errorf("%s, with another configuration: %q, %v", c.name, names, faults)
 		}
 		if _, err := os.Lstat(roots); err == nil {
-			if err := os.Remove(roots); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.Remove(roots))
 			// A link to the directory is no directory of his, but it is one.
 			if names, _ := look(&d, base); !slices.Equal(names, []string{"a", "b"}) {
 				t.Errorf("%s, root's file is removed: %q", c.name, names)
 			}
-			if err := os.WriteFile(roots, []byte(withKeys("[[peer]]\nname = 'r'\npublic_key = '$3'\n")), 0o644); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.WriteFile(roots, []byte(withKeys("[[peer]]\nname = 'r'\npublic_key = '$3'\n")), 0o644))
 		}
-		if err := c.undo(base.PeersDir); err != nil {
-			t.Fatal(err)
-		}
+		must(t, c.undo(base.PeersDir))
 		for _, d := range []*DropIns{&d, &late} {
 			if names, faults := look(d, base); !slices.Equal(names, []string{"r", "a", "b"}) || len(faults) != 0 {
 				t.Errorf("%s, mended: %q, %v", c.name, names, faults)
@@ -320,22 +304,16 @@ func TestHostileFilesTakeLittle(t *testing.T) {
 func TestFileInPlaceOfRootsComesNotFirst(t *testing.T) {
 	c := guestDir(t, map[string]string{"evil": "[[peer]]\npublic_key = '$1'\nallowed_ips = '10.0.0.2'\n"})
 	at := filepath.Join(c.PeersDir, "a.toml")
-	if err := os.WriteFile(at, []byte(withKeys("[[peer]]\npublic_key = '$2'\n")), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(at, []byte(withKeys("[[peer]]\npublic_key = '$2'\n")), 0o644))
 	dir, err := openPeerDir(c.PeersDir, guestUser)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer dir.close()
 	var d DropIns
 	_, files, err := d.scan(c.PeersDir, guestUser, nil)
 	if err != nil || len(files) != 1 || !files[0].ofRoot() {
 		t.Fatal(files, err)
 	}
-	if err := os.Rename(filepath.Join(c.PeersDir, "evil"), at); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Rename(filepath.Join(c.PeersDir, "evil"), at))
 	dir.left = maxDropIns
 	if p, _, err := d.readFile(dir, files[0]); err == nil || !p.Guest || !strings.Contains(err.Error(), "came into the place of root's") {
 		t.Errorf("%+v, %v", p, err)
@@ -346,9 +324,7 @@ func TestFileInPlaceOfRootsComesNotFirst(t *testing.T) {
 		func() error { return os.Mkdir(at, 0o755) },
 		func() error { return os.WriteFile(at, make([]byte, maxDropIn+1), 0o644) },
 	} {
-		if err := errors.Join(os.Remove(at), put()); err != nil {
-			t.Fatal(err)
-		}
+		must(t, errors.Join(os.Remove(at), put()))
 		give(t, at)
 		if p, _, err := d.readFile(dir, files[0]); err == nil || !p.Guest {
 			t.Errorf("%+v, %v", p, err)
@@ -360,18 +336,14 @@ func TestFileInPlaceOfRootsComesNotFirst(t *testing.T) {
 func TestFileThatGoesWhileReadIsNoFault(t *testing.T) {
 	c := guestDir(t, map[string]string{"a.toml": "[[peer]]\npublic_key = '$1'\n", "b.toml": "[[peer]]\npublic_key = '$2'\n"})
 	dir, err := openPeerDir(c.PeersDir, guestUser)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer dir.close()
 	var d DropIns
 	_, files, err := d.scan(c.PeersDir, guestUser, nil)
 	if err != nil || len(files) != 2 {
 		t.Fatal(files, err)
 	}
-	if err := os.Remove(files[0].file); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Remove(files[0].file))
 	dir.left = maxDropIns
 	if _, _, err := d.readFile(dir, files[0]); err != errGone {
 		t.Errorf("%v", err)

@@ -20,9 +20,7 @@ func dropDir(t *testing.T, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
 	for name, text := range files {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(withKeys(text)), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(filepath.Join(dir, name), []byte(withKeys(text)), 0o600))
 	}
 	return dir
 }
@@ -42,18 +40,12 @@ func TestDropIns(t *testing.T) {
 		".a.toml":    "nonsense",
 		"b.toml.bak": "nonsense",
 	})
-	if err := os.Mkdir(filepath.Join(dir, "c.toml"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := syscall.Mkfifo(filepath.Join(dir, "d.toml"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Mkdir(filepath.Join(dir, "c.toml"), 0o700))
+	must(t, syscall.Mkfifo(filepath.Join(dir, "d.toml"), 0o600))
 	c := parsed(t, mainPart+"[peers]\ndir = '"+dir+"'\n")
 	c.Peers = []Peer{{PublicKey: key(t, wgPairs[3].public), File: "/gone/before.toml"}}
 	got, faults, err := WithDropIns(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if len(got.Peers) != 2 || got.Peers[0].Name != "one" || got.Peers[1].Policy != "plb" || got.Peers[1].File != dir+"/9.toml" {
 		t.Errorf("peers %+v", got.Peers)
 	}
@@ -86,9 +78,7 @@ func TestDropInsOfOthers(t *testing.T) {
 	c := parsed(t, mainPart+"[peers]\ndir = '"+dir+"'\n")
 	change := func(err error) {
 		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 	}
 	change(os.Chmod(dir+"/a.toml", 0o620))
 	change(os.Chown(dir+"/b.toml", 65534, 65534))
@@ -147,9 +137,7 @@ func TestDropInsAgain(t *testing.T) {
 	}
 	write := func(name, text string) {
 		t.Helper()
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(withKeys(text)), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(filepath.Join(dir, name), []byte(withKeys(text)), 0o600))
 	}
 	look("1.toml", "2.toml")
 	look()
@@ -157,13 +145,9 @@ func TestDropInsAgain(t *testing.T) {
 	look("2.toml")
 	write("0.toml", "[[peer]]\nname = 'zero'\npublic_key = '"+wgPairs[3].public+"'\nallowed_ips = '10.0.0.2'\n") // has what 1 has
 	look("0.toml")
-	if err := os.Remove(filepath.Join(dir, "0.toml")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Remove(filepath.Join(dir, "0.toml")))
 	look("1.toml")
-	if err := os.Chmod(filepath.Join(dir, "2.toml"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Chmod(filepath.Join(dir, "2.toml"), 0o666))
 	look()
 	c.Paths.Policy = "plb"
 	look("1.toml")
@@ -216,9 +200,7 @@ func TestPeersFit(t *testing.T) {
 	c := parsed(t, mainPart)
 	one := Peer{Name: "one", PublicKey: Key{9: 1}, AllowedIPs: []netip.Prefix{netip.MustParsePrefix("10.200.0.1/32")}, Policy: c.Paths.Policy}
 	own, err := c.Interface.PrivateKey.Public()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for i, do := range []func(p *Peer){
 		func(p *Peer) {},
 		func(p *Peer) { p.Name = "one" },
@@ -259,9 +241,7 @@ func guestDir(t *testing.T, files map[string]string) *Config {
 
 func give(t *testing.T, file string) {
 	t.Helper()
-	if err := os.Lchown(file, guestUser, guestUser); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Lchown(file, guestUser, guestUser))
 }
 
 // TestDropInsOfTheOwner: the user that the configuration names may add peers, and no other
@@ -295,9 +275,7 @@ func TestDropInsOfAnyUser(t *testing.T) {
 	for _, uid := range []uint32{1 << 31, 3_000_000_000, maxUID} {
 		c := guestDir(t, map[string]string{"a.toml": "[[peer]]\npublic_key = '$1'\n"})
 		for _, file := range []string{c.PeersDir, filepath.Join(c.PeersDir, "a.toml")} {
-			if err := syscall.Chown(file, int(uid), 0); err != nil {
-				t.Fatal(err)
-			}
+			must(t, syscall.Chown(file, int(uid), 0))
 		}
 		for _, owner := range []string{fmt.Sprintf("%d", uid), fmt.Sprintf("'%d'", uid)} {
 			named := parsed(t, mainPart+"[peers]\ndir = '"+c.PeersDir+"'\nowner = "+owner+"\n")
@@ -317,33 +295,25 @@ func TestDropInsOfAnyUser(t *testing.T) {
 // fault is one line, which shows nothing of the target.
 func TestOwnerCannotHaveFilesRead(t *testing.T) {
 	secret := filepath.Join(t.TempDir(), "secret.toml")
-	if err := os.WriteFile(secret, []byte("hunter2\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(secret, []byte("hunter2\n"), 0o600))
 	c := guestDir(t, map[string]string{
 		"f.toml": "[[peer]]\npublic_key = '$1'\npreshared_key_file = '" + secret + "'\n",
 		"g.toml": "[[peer]]\npublic_key = '$2'\n",
 	})
 	in := func(name string) string { return filepath.Join(c.PeersDir, name) }
 	outside := filepath.Join(filepath.Dir(c.PeersDir), "outside")
-	if err := os.WriteFile(outside, []byte("hunter2\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(outside, []byte("hunter2\n"), 0o600))
 	for _, err := range []error{
 		os.Symlink(secret, in("a.toml")), os.Symlink("g.toml", in("b.toml")), os.Symlink("/dev/zero", in("c.toml")),
 		syscall.Mkfifo(in("d.toml"), 0o600), os.Link(outside, in("e.toml")),
 	} {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 	}
 	for _, name := range []string{"a.toml", "b.toml", "d.toml"} {
 		give(t, in(name))
 	}
 	// Root's link is in a directory where others choose its name.
-	if err := os.Symlink(secret, in("h.toml")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Symlink(secret, in("h.toml")))
 	got, faults, err := WithDropIns(c)
 	if err != nil || len(got.Peers) != 1 || got.Peers[0].File != in("g.toml") {
 		t.Fatalf("%+v, %v", got, err)
@@ -372,21 +342,15 @@ func TestOwnerCannotHaveFilesRead(t *testing.T) {
 // directory.
 func TestLinkThatComesLateIsNotFollowed(t *testing.T) {
 	c := guestDir(t, map[string]string{"a.toml": "[[peer]]\npublic_key = '$1'\n"})
-	if err := os.Symlink("a.toml", filepath.Join(c.PeersDir, "b.toml")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Symlink("a.toml", filepath.Join(c.PeersDir, "b.toml")))
 	d, err := openPeerDir(c.PeersDir, guestUser)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer d.close()
 	if f, err := d.openNoFollow("b.toml"); err != errLink {
 		t.Errorf("%v, %v", f, err)
 	}
 	f, err := d.openNoFollow("a.toml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	f.Close()
 }
 
@@ -395,24 +359,18 @@ func TestLinkThatComesLateIsNotFollowed(t *testing.T) {
 func TestDirectoryThatIsReplacedIsNotRead(t *testing.T) {
 	top := t.TempDir()
 	dir, secret := filepath.Join(top, "peers"), filepath.Join(top, "secret")
-	must := func(err error) {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	must(os.Mkdir(dir, 0o755))
-	must(os.WriteFile(filepath.Join(dir, "a.toml"), []byte("root's"), 0o600))
-	must(os.Symlink("a.toml", filepath.Join(dir, "b.toml")))
-	must(os.WriteFile(secret, []byte("secret"), 0o600))
+	must(t, os.Mkdir(dir, 0o755))
+	must(t, os.WriteFile(filepath.Join(dir, "a.toml"), []byte("root's"), 0o600))
+	must(t, os.Symlink("a.toml", filepath.Join(dir, "b.toml")))
+	must(t, os.WriteFile(secret, []byte("secret"), 0o600))
 	d, err := openPeerDir(dir, guestUser)
-	must(err)
+	must(t, err)
 	defer d.close()
-	must(os.Rename(dir, dir+".old"))
-	must(os.Mkdir(dir, 0o755))
+	must(t, os.Rename(dir, dir+".old"))
+	must(t, os.Mkdir(dir, 0o755))
 	give(t, dir)
 	for _, name := range []string{"a.toml", "b.toml"} {
-		must(os.Symlink(secret, filepath.Join(dir, name)))
+		must(t, os.Symlink(secret, filepath.Join(dir, name)))
 		d.left = maxDropIn
 		if text, _, err := d.read(name); err != nil || string(text) != "root's" {
 			t.Errorf("%s: %q, %v", name, text, err)
@@ -424,18 +382,12 @@ func TestDirectoryThatIsReplacedIsNotRead(t *testing.T) {
 func TestDirectoryChangesWhileItIsOpened(t *testing.T) {
 	a, b := t.TempDir(), t.TempDir()
 	link, err := os.Lstat(a)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	root, err := os.OpenRoot(b)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer root.Close()
 	info, err := root.Stat(".")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if err := sameDirectory(link, info); err == nil {
 		t.Error("another directory is taken for it")
 	}
@@ -449,9 +401,7 @@ func TestDirectoryChangesWhileItIsOpened(t *testing.T) {
 func TestNamesOfADirectoryAreBounded(t *testing.T) {
 	c := guestDir(t, nil)
 	first := filepath.Join(c.PeersDir, "0")
-	if err := errors.Join(syscall.Mkfifo(first, 0o600), repeat(first, c.PeersDir, "%d", maxEntries+1)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(syscall.Mkfifo(first, 0o600), repeat(first, c.PeersDir, "%d", maxEntries+1)))
 	got, faults, err := WithDropIns(c)
 	if err != nil || len(got.Peers) != 0 || len(faults) != 1 || !strings.Contains(faults[0].Error(), "more than 12288 files of any name: its peers are left out") {
 		t.Errorf("%+v, %v, %v", got, faults, err)
@@ -462,9 +412,7 @@ func TestNamesOfADirectoryAreBounded(t *testing.T) {
 func TestOwnersDirectoryBehindALink(t *testing.T) {
 	c := guestDir(t, map[string]string{"a.toml": "[[peer]]\npublic_key = '$1'\n"})
 	link := filepath.Join(t.TempDir(), "peers")
-	if err := os.Symlink(c.PeersDir, link); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Symlink(c.PeersDir, link))
 	c.PeersDir = link
 	if _, err := CheckDropIns(c); err != nil {
 		t.Errorf("behind root's link: %v", err)
@@ -478,9 +426,7 @@ func TestOwnersDirectoryBehindALink(t *testing.T) {
 // TestRootsDropInsComeFirst: if two files with any names claim the same, root's wins.
 func TestRootsDropInsComeFirst(t *testing.T) {
 	c := guestDir(t, map[string]string{"a.toml": "[[peer]]\nname = 'agents'\npublic_key = '$1'\nallowed_ips = '10.0.0.2'\n"})
-	if err := os.WriteFile(filepath.Join(c.PeersDir, "z.toml"), []byte(withKeys("[[peer]]\nname = 'roots'\npublic_key = '$2'\nallowed_ips = '10.0.0.2'\n")), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(filepath.Join(c.PeersDir, "z.toml"), []byte(withKeys("[[peer]]\nname = 'roots'\npublic_key = '$2'\nallowed_ips = '10.0.0.2'\n")), 0o644))
 	var d DropIns
 	for _, changed := range []func(string) bool{nil, func(string) bool { return false }, nil} {
 		got, faults, err := d.With(c, changed)
@@ -496,18 +442,14 @@ func TestDoubtsOpenNoDropInAgain(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "a.toml")
 	text := "[[peer]]\n# x\npublic_key = 'xTIBA5rboUvnH4htodjb6e697QjLERt1NAB4mZqp8Dg='\nallowed_ips = '224.0.0.0/24'\n\nendpoints = '10.9.0.7:1'\n"
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(file, []byte(text), 0o600))
 	c := parsed(t, "[interface]\naddress = '10.9.0.1/24'\nprivate_key = 'oD1r4LpO1DCso8wyo3uhFx/dZW5TY3VxK7QRfwNYDHY='\n[peers]\ndir = '"+dir+"'\n")
 	with, faults, err := WithDropIns(c)
 	if err != nil || len(faults) > 0 {
 		t.Fatal(err, faults)
 	}
 	for _, later := range []string{text, "\n\n\n\n" + text, ""} {
-		if err := os.WriteFile(file, []byte(later), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(file, []byte(later), 0o600))
 		var got []string
 		for _, d := range with.Doubts(time.Now(), nil) {
 			got = append(got, d.Error())

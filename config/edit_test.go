@@ -79,9 +79,7 @@ func TestEditFaults(t *testing.T) {
 // After any setting, the text is read the same way except for that key.
 func TestEditKeepsTheRest(t *testing.T) {
 	text, err := Template("lab")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	docs := []string{string(text), withKeys(everything), withKeys(commented), withKeys(mainPart) + "[[peer]]\nname = 'left'\npublic_key = '" + wgPairs[1].public + "'"}
 	settings := []Setting{
 		{"interface.mtu", "1400"}, {"interface.mtu", ""}, {"paths.policy", "ecmp"}, {"paths.mtu", "1300"}, {"order.udp", "unordered"},
@@ -122,9 +120,7 @@ func TestWith(t *testing.T) {
 	c := whole(t)
 	c.Peers = append(c.Peers, Peer{PublicKey: key(t, wgPairs[3].public), Name: "drop", Policy: "conga", File: "/x.d/drop.toml"})
 	next, err := With(c, []Setting{{"paths.policy", "presto"}, {"peer.drop.endpoints", "192.0.2.9:1"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, p := range next.Peers {
 		if p.Policy != "presto" {
 			t.Errorf("peer %s has %s", p.Title(), p.Policy)

@@ -13,9 +13,7 @@ func TestFaultNamesThePlace(t *testing.T) {
 		"[interface]\nname = \"t\"\nlisten_port = 7\n": "t.toml:3: interface.listen_port: port 7 is taken",
 		"# none\n[interface]\nname = \"t\"\n":          "t.toml:2: interface.listen_port: port 7 is taken",
 	} {
-		if err := os.WriteFile(file, []byte(doc), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(file, []byte(doc), 0o600))
 		c := Config{File: file}
 		if got := c.Fault("interface", "listen_port", "port %d is taken", 7).Error(); !strings.HasSuffix(got, want) {
 			t.Errorf("%s, want %s", got, want)

@@ -14,12 +14,8 @@ import (
 // written puts content into a new file with exactly that mode.
 func written(t *testing.T, name, content string, mode fs.FileMode) string {
 	t.Helper()
-	if err := os.WriteFile(name, []byte(content), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Chmod(name, mode); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(name, []byte(content), 0o600))
+	must(t, os.Chmod(name, mode))
 	return name
 }
 
@@ -32,15 +28,11 @@ private_key_file = "keys/own"
 public_key = "$1"
 preshared_key_file = "`+filepath.Join(dir, "psk")+`"
 `), 0o600)
-	if err := os.Mkdir(filepath.Join(dir, "keys"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Mkdir(filepath.Join(dir, "keys"), 0o755))
 	written(t, filepath.Join(dir, "keys", "own"), wgPairs[0].private+"\n", 0o400)
 	written(t, filepath.Join(dir, "psk"), wgPairs[2].private+" \r\n\n", 0o600)
 	cfg, err := Load(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if got := cfg.Interface.PrivateKey.Reveal(); got != wgPairs[0].private {
 		t.Errorf("private key %s", got)
 	}
@@ -122,9 +114,7 @@ func TestLoadOfNoSuchFile(t *testing.T) {
 func TestLoadOfNoRegularFile(t *testing.T) {
 	dir := t.TempDir()
 	pipe := filepath.Join(dir, "pipe")
-	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, syscall.Mkfifo(pipe, 0o600))
 	for _, file := range []string{dir, pipe, "/dev/zero"} {
 		if _, err := Load(file); err == nil || err.Error() != file+": not a regular file" {
 			t.Errorf("got %v", err)
@@ -159,5 +149,13 @@ func TestKeyFileWithoutKey(t *testing.T) {
 		if err == nil || err.Error() != want {
 			t.Errorf("%q: %v", content, err)
 		}
+	}
+}
+
+// must ends the test if err is not nil.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

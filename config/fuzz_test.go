@@ -15,9 +15,7 @@ func seeds(f *testing.F) {
 		}
 	}
 	text, err := Template("lab")
-	if err != nil {
-		f.Fatal(err)
-	}
+	must(f, err)
 	f.Add([]byte(strings.ReplaceAll(string(text), "_file", "")))
 	f.Add([]byte(withKeys(everything)))
 	f.Add([]byte("a.b=[{c='''x''',\"d\\u0041\"=\"\"\"y\"\"\"},#\n[1,2]]\n[[p]]\n[p.q]\n"))

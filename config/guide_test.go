@@ -13,9 +13,7 @@ import (
 func fragments(t *testing.T, file string) (v []string) {
 	t.Helper()
 	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, block := range strings.Split(string(text), "\n\n") {
 		if !strings.HasPrefix(block, "    ") {
 			continue
@@ -42,9 +40,7 @@ var (
 // in, and the keys that a fragment leaves out.
 func TestConfigurationsInDocuments(t *testing.T) {
 	files, err := filepath.Glob("../docs/*.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	n := 0
 	for _, file := range append(files, "../README.md", "../HACKING.md", "../SECURITY.md") {
 		all := fragments(t, file)
@@ -60,9 +56,7 @@ func TestConfigurationsInDocuments(t *testing.T) {
 	}
 	for _, file := range append(files, "../README.md") {
 		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for _, m := range setting.FindAllStringSubmatch(string(text), -1) {
 			n++
 			if err := takenSomewhere(m[1], m[2], m[3]); err != nil {

@@ -121,9 +121,7 @@ func TestGeneratePrivateIsClampedAndFresh(t *testing.T) {
 	seen := map[[keyBytes]byte]bool{}
 	for range 64 {
 		s, err := GeneratePrivate()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		b := s.Bytes()
 		if b[0]&7 != 0 || b[31]&0x80 != 0 || b[31]&0x40 == 0 {
 			t.Fatalf("not clamped: %x", b)
@@ -139,9 +137,7 @@ func TestGeneratePresharedUsesAllBits(t *testing.T) {
 	var some [keyBytes]byte
 	for range 64 {
 		s, err := GeneratePreshared()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for i, b := range s.Bytes() {
 			some[i] |= b
 		}
@@ -169,9 +165,7 @@ func TestSecretIsHidden(t *testing.T) {
 		fmt.Fprintf(&out, verb, &holder.Secret)
 	}
 	text, err := json.Marshal(map[string]any{"a": holder, "b": &s, "c": []Secret{s}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	out.Write(text)
 	out.WriteString(s.String() + s.GoString())
 	for _, form := range []string{raw.String()[:8], fmt.Sprintf("%x", raw[:4]), fmt.Sprintf("%X", raw[:4]),
@@ -202,14 +196,10 @@ func TestSecretEqual(t *testing.T) {
 // result of zero.
 func TestUsableKeys(t *testing.T) {
 	private, err := ecdh.X25519().GenerateKey(rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	agrees := func(k Key) bool {
 		public, err := ecdh.X25519().NewPublicKey(k[:])
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		_, err = private.ECDH(public)
 		return err == nil
 	}

@@ -11,9 +11,7 @@ import (
 func unclamped(t *testing.T, private string) string {
 	t.Helper()
 	s, err := ParseSecret(private)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	raw := s.Bytes()
 	raw[0] ^= 1
 	return Key(raw).String()
@@ -55,13 +53,9 @@ func TestEachKeyHasOneRole(t *testing.T) {
 		refuse("in the file, in the other order", err)
 
 		sound, err := Parse("x.toml", []byte(head+peer(c.first[0], c.first[1])))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		added, err := ParsePeers("y.toml", []byte(peer(c.second[0], c.second[1])))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		_, err = WithPeers(sound, added)
 		refuse("added", err)
 		if c.key == "preshared_key" && c.second[1] != b {
@@ -70,14 +64,10 @@ func TestEachKeyHasOneRole(t *testing.T) {
 		}
 		dir := t.TempDir()
 		for file, text := range map[string]string{"a.toml": peer(c.first[0], c.first[1]), "b.toml": peer(c.second[0], c.second[1])} {
-			if err := os.WriteFile(filepath.Join(dir, file), []byte(text), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.WriteFile(filepath.Join(dir, file), []byte(text), 0o600))
 		}
 		with, err := Parse("x.toml", []byte(head+"[peers]\ndir = \""+dir+"\"\n"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		_, err = CheckDropIns(with)
 		refuse("in a drop-in", err)
 	}

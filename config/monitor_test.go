@@ -4,9 +4,7 @@ import "testing"
 
 func TestListeners(t *testing.T) {
 	cfg, err := Parse("s.toml", []byte(withKeys(mainPart+"[metrics]\nlisten = '127.0.0.1:9586'\nper_path = true\n[dashboard]\nlisten = '[::1]:80'\n")))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if m, d := cfg.Metrics, cfg.Dashboard; m.Listen.String() != "127.0.0.1:9586" || !m.PerPath || d.Listen.String() != "[::1]:80" {
 		t.Errorf("got %+v, %+v", m, d)
 	}
@@ -14,9 +12,7 @@ func TestListeners(t *testing.T) {
 
 func TestListenersAreOffByDefault(t *testing.T) {
 	cfg, err := Parse("s.toml", []byte(withKeys(mainPart)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if !cfg.Metrics.Listen.IsZero() || cfg.Metrics.PerPath || !cfg.Dashboard.Listen.IsZero() {
 		t.Errorf("got %+v, %+v", cfg.Metrics, cfg.Dashboard)
 	}
@@ -24,9 +20,7 @@ func TestListenersAreOffByDefault(t *testing.T) {
 
 func TestListenersOnUnixSockets(t *testing.T) {
 	cfg, err := Parse("s.toml", []byte(withKeys(mainPart+"[metrics]\nlisten = 'unix:/run/srdtun/lab.metrics'\n")))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if l := cfg.Metrics.Listen; l.Unix != "/run/srdtun/lab.metrics" || l.TCP.IsValid() || l.String() != "unix:/run/srdtun/lab.metrics" {
 		t.Errorf("got %+v", l)
 	}

@@ -11,9 +11,7 @@ import (
 func key(t *testing.T, text string) Key {
 	t.Helper()
 	k, err := ParseKey(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return k
 }
 
@@ -80,9 +78,7 @@ public_key = "$2"
 
 func TestParseEverything(t *testing.T) {
 	got, err := Parse("/etc/srdtun/other.toml", []byte(withKeys(everything)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	prefixes := func(texts ...string) (ps []netip.Prefix) {
 		for _, text := range texts {
 			ps = append(ps, netip.MustParsePrefix(text))
@@ -133,9 +129,7 @@ func TestParseEverything(t *testing.T) {
 
 func TestParseDefaults(t *testing.T) {
 	got, err := Parse("/etc/srdtun/lab.toml", []byte(`interface.private_key = "`+wgPairs[0].private+`"`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	want := &Config{
 		File: "/etc/srdtun/lab.toml",
 		Interface: Interface{
@@ -188,9 +182,7 @@ interface = { private_key = '$0', address = "10.0.0.1/24", table = "auto", fwmar
 func parsed(t *testing.T, doc string) *Config {
 	t.Helper()
 	cfg, err := Parse("s.toml", []byte(withKeys(doc)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return cfg
 }
 

@@ -9,9 +9,7 @@ import (
 func TestTemplateRoundTrip(t *testing.T) {
 	for _, name := range []string{"lab", "a'b", `a'"\b`, "eth0.1", "...", "abcdefghijklmno"} {
 		text, err := Template(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		cfg, err := Parse("another.toml", text)
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
@@ -42,16 +40,12 @@ func TestTemplateRefusesBadNames(t *testing.T) {
 // schema must be there, and the values shown must be sound.
 func TestTemplateHasEveryKey(t *testing.T) {
 	text, err := Template("lab")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	doc := regexp.MustCompile(`(?m)^#(\w+ = |\[\[)`).ReplaceAllString(string(text), "$1")
 	doc = strings.Replace(doc, "what `srdtun pubkey` prints there", wgPairs[0].public, 1)
 	doc = strings.Replace(doc, "preshared_key = \"what `srdtun genpsk` printed\"", `preshared_key = "`+wgPairs[1].private+`"`, 1)
 	cfg, err := Parse("lab.toml", []byte(doc))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if len(cfg.Peers) != 1 || len(cfg.Peers[0].Endpoints) != 2 || len(cfg.Paths.Local) != 2 {
 		t.Errorf("got %+v", cfg)
 	}
@@ -68,19 +62,13 @@ func TestTemplateHasEveryKey(t *testing.T) {
 // missing keys.
 func TestTemplateShowsDefaults(t *testing.T) {
 	text, err := Template("lab")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	bare, err := Parse("lab.toml", text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	before, _, _ := strings.Cut(string(text), "#[[peer]]")
 	doc := regexp.MustCompile(`(?m)^#(mtu|fwmark|table|workers|source_ports|policy|link_mbit|cipher|udp)( = )`).ReplaceAllString(before, "$1$2")
 	full, err := Parse("lab.toml", []byte(doc))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if bare.Interface.MTU != full.Interface.MTU || bare.Interface.FwMark != full.Interface.FwMark ||
 		bare.Interface.Table != full.Interface.Table || bare.Interface.Workers != full.Interface.Workers || bare.Paths.SourcePorts != full.Paths.SourcePorts ||
 		bare.Paths.Policy != full.Paths.Policy || bare.Paths.PathMTU != full.Paths.PathMTU ||

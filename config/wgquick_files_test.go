@@ -19,27 +19,19 @@ func TestFilesOfOthersKeepTheirMeaning(t *testing.T) {
 	for _, file := range files {
 		t.Run(filepath.Base(file), func(t *testing.T) {
 			data, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			got, err := Import(filepath.Base(file), data, ImportOptions{Name: "wg0", Tables: map[string]uint32{"vpn": 200}})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			text := string(got.Text)
 			for _, n := range got.Notes {
 				text += "## " + n + "\n"
 			}
 			golden := strings.TrimSuffix(file, ".conf") + ".toml"
 			if *update {
-				if err := os.WriteFile(golden, []byte(text), 0o600); err != nil {
-					t.Fatal(err)
-				}
+				must(t, os.WriteFile(golden, []byte(text), 0o600))
 			}
 			want, err := os.ReadFile(golden)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			if text != string(want) {
 				t.Errorf("got\n%s\nwant\n%s", text, want)
 			}
@@ -53,23 +45,15 @@ func TestNamesOfManyClients(t *testing.T) {
 	b.WriteString(withKeys("[Interface]\nPrivateKey = $0\nAddress = 10.66.0.1/16\nListenPort = 61093\n"))
 	for i := range 250 {
 		key, err := GeneratePrivate()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		public, err := key.Public()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		fmt.Fprintf(&b, "\n### Client user%d\n[Peer]\nPublicKey = %s\nAllowedIPs = 10.66.%d.%d/32\n", i, public, i/200, i%200+2)
 	}
 	text, err := importText("wg0.conf", b.String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	c, err := Parse("wg0.toml", text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for i, p := range c.Peers {
 		if p.Name != fmt.Sprintf("user%d", i) || len(c.Peers) != 250 {
 			t.Fatalf("%d of %d: %q", i, len(c.Peers), p.Name)
@@ -139,9 +123,7 @@ func TestPeerNamesOfOneWord(t *testing.T) {
 			continue
 		}
 		cfg, err := Parse("wg0.toml", text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if got := cfg.Peers[0].Name + " " + cfg.Peers[1].Name; got != c.want {
 			t.Errorf("%q: names %q", c, got)
 		}
@@ -159,9 +141,7 @@ func TestKeysOfOtherPrograms(t *testing.T) {
 		}
 	}
 	got, err := Import("wg0.conf", []byte(withKeys("[Interface]\nPrivateKey = $0\nHeaderProtectionKey = $psk\n[Peer]\nPublicKey = $1\nAdvancedSecurity = on\n[Peer]\nPublicKey = $2\nAdvancedSecurity = off\n")), ImportOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if want := []string{"wg0.conf:3: HeaderProtectionKey, AdvancedSecurity: not taken over: " + isAmnezia}; !slices.Equal(got.Notes, want) {
 		t.Errorf("%q", got.Notes)
 	}
@@ -220,9 +200,7 @@ func TestHooksOfOthers(t *testing.T) {
 			continue
 		}
 		cfg, err := Parse("wg0.toml", got.Text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		var words []string
 		if h := cfg.Interface.Hooks.PostUp; len(h) > 0 {
 			words = h[0]
@@ -236,9 +214,7 @@ func TestHooksOfOthers(t *testing.T) {
 // Without hooks they stand in the comments, ready to be taken in.
 func TestImportWithoutHooks(t *testing.T) {
 	got, err := Import("wg0.conf", []byte(withKeys("[Interface]\nPrivateKey = $0\nPostUp = a; b\nPostUp = c\n")), ImportOptions{NoHooks: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	want := "# post_up = [\n#     [\"sh\", \"-c\", \"set -e; a; b\"],\n#     [\"c\"],\n# ]\n[interface]\n"
 	if !strings.HasPrefix(string(got.Text), want) || len(got.Notes) != 1 || got.Notes[0] != "wg0.conf:3: PostUp: left out because of --no-hooks" {
 		t.Errorf("%s\n%q", got.Text, got.Notes)
@@ -346,13 +322,9 @@ PublicKey = $1
 AllowedIPs = +10.3.0.0/16, 10.4.0.0/16, -10.4.0.0/16
 Endpoint = b.example:2
 `)), ImportOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	c, err := Parse("wg0.toml", got.Text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if p := c.Peers[0]; len(c.Peers) != 2 || c.Interface.MTU != 1500 || fmt.Sprint(p.AllowedIPs, p.Endpoints) != "[10.3.0.0/16] [b.example:2]" ||
 		fmt.Sprint(c.Peers[1].AllowedIPs) != "[10.2.0.0/16]" {
 		t.Errorf("%+v", c.Peers)

@@ -63,25 +63,19 @@ func importText(file, text string) ([]byte, error) {
 
 func TestImport(t *testing.T) {
 	got, err := importText("wg0.conf", withKeys(wgFile))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if want := withKeys(wgImported); string(got) != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 	// There and back.
 	c, err := Parse("lab.toml", got)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	again, err := importText("wg0.conf", string(Export(c)))
 	if err != nil {
 		t.Fatalf("%v\n%s", err, Export(c))
 	}
 	back, err := Parse("lab.toml", again)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if d := Diff(c, back); len(d) > 0 {
 		t.Errorf("differs: %v", d)
 	}
@@ -169,9 +163,7 @@ func TestImportOfLongFileName(t *testing.T) {
 // Keys unknown to wg-quick become comments.
 func TestExport(t *testing.T) {
 	c, err := Parse("/etc/srdtun/other.toml", []byte(withKeys(everything)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	text := string(Export(c))
 	for _, want := range []string{
 		"\nPrivateKey = " + wgPairs[0].private + "\n", "\nAddress = 10.80.0.1/24, fd00::1/64, 192.0.2.9/32\n", "\nListenPort = 4500\n",
@@ -221,9 +213,7 @@ private_key = "$0"
 post_up = [["ip", "link"], ["sh", "-c", "set -e; a; b"], ["logger", "it's up", "!"]]
 pre_down = [["x"]]
 `)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if want := "PostUp = ip link\nPostUp = a; b\nPostUp = logger 'it'\\''s up' !\nPreDown = x\n"; !strings.Contains(string(Export(c)), want) {
 		t.Errorf("%s", Export(c))
 	}

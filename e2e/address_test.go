@@ -19,9 +19,7 @@ const maxMove = time.Second
 func direct(t *testing.T, spec fabric.DirectSpec) *fabric.Direct {
 	t.Helper()
 	d, err := fabric.NewDirect(spec)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() {
 		if err := d.Close(); err != nil {
 			t.Error(err)
@@ -37,9 +35,7 @@ func passive(t *testing.T, a, b *fabric.Host, keepalive time.Duration) *tunnel.P
 	if p != nil {
 		cleanUp(t, p)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return p
 }
 
@@ -58,14 +54,10 @@ func TestServerMoves(t *testing.T) {
 	d := direct(t, fabric.DirectSpec{})
 	passive(t, d.A, d.B, 0)
 	beat, err := meter.StartHeartbeat(d.A, d.B, tunnel.Inner4(1), tunnel.Inner4(2))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer beat.Close()
 	load, err := meter.Start(meter.Flow{Client: d.A, Server: d.B, To: tunnel.Inner4(2), For: 8 * time.Second})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer load.Stop()
 	time.Sleep(2 * time.Second)
 	for _, move := range [][2]string{{"10.1.1.2", "10.1.1.82"}, {"10.1.1.82", "10.1.1.2"}, {"10.1.1.2", "10.1.1.83"}} {
@@ -116,17 +108,11 @@ func TestFixedLocalGoesAndComesBack(t *testing.T) {
 	a.Config.Peers = []tunnel.Peer{{Name: "b", PublicKey: b.PublicKey, AllowedIPs: prefix(2), Endpoints: []netip.AddrPort{netip.AddrPortFrom(d.B.Addr4(), tunnel.DefaultPort)}}}
 	b.Config.Peers = []tunnel.Peer{{Name: "a", PublicKey: a.PublicKey, AllowedIPs: prefix(1)}}
 	for _, n := range []*tunnel.Node{b, a} {
-		if err := n.Start(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, n.Start())
 	}
-	if err := a.Await(tunnel.Inner4(2)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, a.Await(tunnel.Inner4(2)))
 	beat, err := meter.StartHeartbeat(d.A, d.B, tunnel.Inner4(1), tunnel.Inner4(2))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer beat.Close()
 	time.Sleep(time.Second)
 	if _, err := d.A.Run("ip", "addr", "del", "10.1.1.1/24", "dev", "eth0"); err != nil {
@@ -143,9 +129,7 @@ func TestFixedLocalGoesAndComesBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	took, err := beat.AnswerAfter(time.Now(), 10*time.Second)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Logf("an answer %.2f s after the address came back", took.Seconds())
 	if took > maxMove {
 		t.Errorf("an answer after %v, want at most %v", took, maxMove)

@@ -18,18 +18,14 @@ func TestRestoredMachineMakesNewSessions(t *testing.T) {
 	f := network(t, fabric.Spec{})
 	p := pair(t, f, tunnel.Config{})
 	run, err := meter.Start(meter.Flow{Server: f.B(1), Client: f.A(1), To: tunnel.Inner4(2), For: 12 * time.Second})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer run.Stop()
 	for i, n := range []*tunnel.Node{p.A, p.B} {
 		for run.Elapsed() < time.Duration(2+4*i)*time.Second {
 			time.Sleep(10 * time.Millisecond)
 		}
 		before := handshakeTime(t, n)
-		if err := n.Host.Do(func() error { return uevent.Send(uevent.VMGenID...) }); err != nil {
-			t.Fatal(err)
-		}
+		must(t, n.Host.Do(func() error { return uevent.Send(uevent.VMGenID...) }))
 		for limit := time.Now().Add(3 * time.Second); handshakeTime(t, n) <= before; {
 			if time.Now().After(limit) {
 				t.Fatalf("%s: no new handshake", n.Name)
@@ -54,9 +50,7 @@ func TestRestoredMachineMakesNewSessions(t *testing.T) {
 func handshakeTime(t *testing.T, n *tunnel.Node) int64 {
 	t.Helper()
 	out, err := n.Show()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var s struct {
 		Peers []struct {
 			Latest int64 `json:"latest_handshake_unix_s"`

@@ -32,9 +32,7 @@ func TestBesidePlainTCP(t *testing.T) {
 			}
 		}
 		for i, r := range runs {
-			if err := r.Wait(); err != nil {
-				t.Fatal(err)
-			}
+			must(t, r.Wait())
 			rate[i] = r.Sum().Mean(settle, lasts) / 1e6
 		}
 		t.Logf("%.1f Mbit/s inside, %.1f beside it, of %d", rate[0], rate[1], mbit)

@@ -28,9 +28,7 @@ type documentLine struct {
 func documented(t *testing.T) (v []documentLine) {
 	t.Helper()
 	docs, err := manualtest.Documents("..")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	seen := map[string]bool{}
 	add := func(l manualtest.Line, says string) {
 		if !seen[l.Text] || says != "" {
@@ -98,9 +96,7 @@ func prepare(t *testing.T, h *guided, peer string) *strings.Replacer {
 		"more.toml": "[[peer]]\nname = \"more\"\npublic_key = \"" + strings.TrimSpace(h.sh(t, "sh", "-c", "srdtun genkey | srdtun pubkey")) + "\"\nallowed_ips = [\"10.80.0.77/32\"]\n",
 	}
 	for name, text := range files {
-		if err := os.WriteFile(filepath.Join(h.etc, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(filepath.Join(h.etc, name), []byte(text), 0o600))
 	}
 	return strings.NewReplacer("sudo ", "", "init NAME", "init lab -o -", "[NAME]", "lab", "NAME", "lab", "PEER", "second", "office", "second", "NODE", "lab",
 		"addconf lab FILE", "addconf lab more.toml", "syncconf lab FILE", "syncconf lab lab.toml",
@@ -179,9 +175,7 @@ func TestDocumentCommands(t *testing.T) {
 func TestFleetCommands(t *testing.T) {
 	side(t)
 	text, err := os.ReadFile("../docs/fleet.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	script := "set -e\n"
 	blocks, _ := manualtest.Split("docs/fleet.md", string(text))
 	for _, b := range blocks {
@@ -190,15 +184,11 @@ func TestFleetCommands(t *testing.T) {
 		}
 	}
 	key, err := exec.Command("sh", "-c", bin+" genkey | "+bin+" pubkey").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	dir := t.TempDir()
 	run := exec.Command("sh", "-c", strings.ReplaceAll(script, " KEY ", " "+strings.TrimSpace(string(key))+" "))
 	agent := filepath.Join(dir, "srdtun-etcd")
-	if err := os.Symlink(etcdAgent(t), agent); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Symlink(etcdAgent(t), agent))
 	run.Dir, run.Env = dir, append(os.Environ(), "PATH="+dir+":"+os.Getenv("PATH"))
 	if out, err := run.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s\n%s", err, out, script)
@@ -230,9 +220,7 @@ func TestFleetKeyHasOneSpelling(t *testing.T) {
 		"xTIBA5rboUvnH4htodjb6e697QjLERt1NAB4mZqp8Dh=":   false, // a bit behind the last
 		"xTIBA5rboUvnH4htodjb6e697QjLERt1NAB4mZqp8Dg=\n": false,
 	} {
-		if err := os.Mkdir(filepath.Join(dir, "ledger"), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Mkdir(filepath.Join(dir, "ledger"), 0o700))
 		out, err := run("sign", "--key", "fleet.key", "--fleet", "prod", "--ledger", "ledger", "--public-key", key, "--allowed-ips", "10.80.0.7/32", "m")
 		if (err == nil) != want {
 			t.Errorf("%q: %v, %s", key, err, out)

@@ -29,9 +29,7 @@ func (c client) detach(t *testing.T) string {
 
 func (c client) write(t *testing.T) {
 	t.Helper()
-	if err := os.WriteFile(c.File, c.Config.TOML(), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(c.File, c.Config.TOML(), 0o600))
 }
 
 func wants(t *testing.T, what, out, want string) {
@@ -211,8 +209,6 @@ func TestForeignTunnelIsToldInBothOrders(t *testing.T) {
 			})
 		}
 		do(t, f.B(1), "ip addr del "+wideWorld+"/32 dev lo")
-		if err := c.server.Stop(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, c.server.Stop())
 	}
 }

@@ -36,9 +36,7 @@ func TestHealthcheckOfTheImage(t *testing.T) {
 		"../docs/install.md":      regexp.MustCompile(`(?m)^    HEALTHCHECK .* CMD \[(.*)\]$`),
 	} {
 		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		m := line.FindSubmatch(text)
 		if m == nil {
 			t.Fatalf("no command in %s", file)

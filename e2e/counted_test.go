@@ -14,9 +14,7 @@ import (
 func counted(t *testing.T, h *fabric.Host, file, protocol, name string) int {
 	t.Helper()
 	out, err := h.Run("cat", "/proc/net/"+file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var names []string
 	for line := range strings.Lines(out) {
 		f := strings.Fields(line)
@@ -32,9 +30,7 @@ func counted(t *testing.T, h *fabric.Host, file, protocol, name string) int {
 			break
 		}
 		n, err := strconv.Atoi(f[i])
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return n
 	}
 	t.Fatalf("no counter %s of %s", name, protocol)

@@ -50,17 +50,13 @@ func TestCrowdSendsToAHub(t *testing.T) {
 				t.Error(err)
 			}
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		crowdRate(t, f.B(1), hosts)
 		return
 	}
 	hub, all := hubWith(t, f.B(1), hosts, *crowdPorts)
 	for _, n := range append([]*tunnel.Node{hub}, all...) {
-		if err := n.Start(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, n.Start())
 	}
 	time.Sleep(crowdIdles)
 	was := readCPU(t)
@@ -82,9 +78,7 @@ func TestCrowdSendsToAHub(t *testing.T) {
 func readCPU(t *testing.T) meter.CPUTime {
 	t.Helper()
 	c, err := meter.ReadCPU()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return c
 }
 
@@ -94,9 +88,7 @@ func readCPU(t *testing.T) meter.CPUTime {
 func crowdRate(t *testing.T, hub *fabric.Host, hosts []*fabric.Host, at ...func()) float64 {
 	t.Helper()
 	l, err := hub.Listen("tcp", netip.AddrPortFrom(tunnel.Inner4(1), 7000).String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer l.Close()
 	var bytes atomic.Int64
 	go func() {
@@ -116,9 +108,7 @@ func crowdRate(t *testing.T, hub *fabric.Host, hosts []*fabric.Host, at ...func(
 	}()
 	for _, h := range hosts {
 		c, err := h.Dial("tcp", l.Addr().String(), 10*time.Second)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		defer c.Close()
 		go func() {
 			for b := make([]byte, 128<<10); err == nil; {
@@ -132,9 +122,7 @@ func crowdRate(t *testing.T, hub *fabric.Host, hosts []*fabric.Host, at ...func(
 	}
 	before, was, start := bytes.Load(), readCPU(t), time.Now()
 	waits, err := meter.Requests(hub, hosts[0], tunnel.Inner4(1), crowdAsks, crowdSends)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	took, during := readCPU(t).Since(was), time.Since(start)
 	got := float64(bytes.Load()-before) * 8 / during.Seconds()
 	if len(at) > 1 {
@@ -156,13 +144,9 @@ func workOf(t *testing.T, nodes []*tunnel.Node) (w work) {
 	t.Helper()
 	for _, n := range nodes {
 		raw, err := n.Show()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		var v control.Status
-		if err := json.Unmarshal(raw, &v); err != nil {
-			t.Fatal(err)
-		}
+		must(t, json.Unmarshal(raw, &v))
 		for _, k := range v.Workers {
 			w.received += k.RxPackets
 			w.trains += k.TxTrains
@@ -180,9 +164,7 @@ func workOf(t *testing.T, nodes []*tunnel.Node) (w work) {
 			}
 		}
 		u, err := n.Usage()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		w.cpu += u.CPU
 	}
 	return w

@@ -40,39 +40,27 @@ func TestDashboardSeesAPathDie(t *testing.T) {
 	f := network(t, fabric.Spec{})
 	p := pair(t, f, tunnel.Config{SourcePorts: 12, Extra: "\n[dashboard]\nlisten = \"" + pageAt + "\"\n"})
 	b, err := browser.Start(p.A.Host.Namespace, t.TempDir(), 1280, 860)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer b.Close()
 	load, err := meter.Start(meter.Flow{Client: f.A(1), Server: f.B(1), To: tunnel.Inner4(2), Streams: 4, For: 3 * time.Minute})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer load.Stop()
-	if err := b.Open("http://" + pageAt + "/"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, b.Open("http://"+pageAt+"/"))
 	await := func(script string) {
 		t.Helper()
-		if err := b.Await(script, seen); err != nil {
-			t.Fatal(err)
-		}
+		must(t, b.Await(script, seen))
 	}
 	const data = "document.body.dataset."
 	await(fmt.Sprintf("%[1]ssamples > 3 && %[1]spaths > 0 && %[1]sactive == %[1]spaths", data))
 	checkTimes(t, b, p.A)
 	pause(picturePause)
-	if err := f.Break(2); err != nil {
-		t.Fatal(err)
-	}
+	must(t, f.Break(2))
 	began := time.Now()
 	await(data + "down > 0 && " + data + "active > 0")
 	t.Logf("the page shows it after %v", time.Since(began).Round(10*time.Millisecond))
 	await(`/b: [0-9]+ of [0-9]+ paths do not work/.test(document.getElementById("events").textContent)`)
 	pause(picturePause)
-	if err := f.Heal(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, f.Heal())
 	await(data + "down == 0 && " + data + "active == " + data + "paths")
 	await(`/b: all [0-9]+ paths work again/.test(document.getElementById("events").textContent)`)
 	await(`/bit/.test(document.getElementById("out").textContent)`)
@@ -89,9 +77,7 @@ func checkTimes(t *testing.T, b *browser.Browser, n *tunnel.Node) {
 	t.Helper()
 	// Some frames wait for others in each half second of a full load, if not in the first.
 	for _, tile := range []string{"rtt", "wait"} {
-		if err := b.Await(fmt.Sprintf("%s > 0", milliseconds(tile)), seen); err != nil {
-			t.Fatal(err)
-		}
+		must(t, b.Await(fmt.Sprintf("%s > 0", milliseconds(tile)), seen))
 		if err := b.Await(fmt.Sprintf(`/\d+(\.\d+)? (ms|µs) of it in queues|[1-9]\d* frames\/s had to wait/.test(document.getElementById("%s-note").textContent)`, tile), seen); err != nil {
 			t.Error(err)
 		}
@@ -105,21 +91,15 @@ func checkTimes(t *testing.T, b *browser.Browser, n *tunnel.Node) {
 	var said string
 	for end := time.Now().Add(seen); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
 		rtt, err := b.Eval(milliseconds("rtt"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		wait, err := b.Eval(milliseconds("wait"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		var st control.Status
 		shown, err := n.Show()
 		if err == nil {
 			err = json.Unmarshal(shown, &st)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		least, most := math.Inf(1), 0.0
 		for _, path := range st.Peers[0].Paths {
 			if ms := float64(path.SRTTUs) / 1000; path.State == control.PathActive && ms > 0 {
@@ -161,13 +141,9 @@ func pause(d time.Duration) {
 func takePicture(t *testing.T, b *browser.Browser) {
 	t.Helper()
 	shot, err := b.Screenshot()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	m, err := png.Decode(bytes.NewReader(shot))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if n := colours(m); n < 100 {
 		t.Errorf("a picture of %d colours shows nothing", n)
 	}
@@ -175,14 +151,10 @@ func takePicture(t *testing.T, b *browser.Browser) {
 		return
 	}
 	file, err := os.Create(*picture)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer file.Close()
 	small := png.Encoder{CompressionLevel: png.BestCompression}
-	if err := small.Encode(file, coarse(m)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, small.Encode(file, coarse(m)))
 }
 
 func colours(m image.Image) int {

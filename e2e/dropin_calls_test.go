@@ -30,9 +30,7 @@ func TestGuestsFloodNoAddress(t *testing.T) {
 	far := node(t, f.B(1), "cam", tunnel.Config{ListenPort: 51820, Address: []netip.Prefix{netip.MustParsePrefix("10.61.0.2/24")}})
 	victim := f.B(1).Addr4()
 	sink, err := f.B(1).ListenPacket("udp4", fmt.Sprintf("%s:7777", victim))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer sink.Close()
 	var got atomic.Int64
 	go func() {
@@ -47,9 +45,7 @@ func TestGuestsFloodNoAddress(t *testing.T) {
 	}()
 	n.Config.Peers = []tunnel.Peer{{Name: "roots", PublicKey: far.PublicKey, AllowedIPs: []netip.Prefix{netip.MustParsePrefix("10.61.0.2/32")}, Endpoints: []netip.AddrPort{netip.AddrPortFrom(victim, 51820)}}}
 	far.Config.Peers = []tunnel.Peer{{Name: "near", PublicKey: n.PublicKey, AllowedIPs: []netip.Prefix{netip.MustParsePrefix("10.61.0.1/32")}}}
-	if err := n.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, n.Start())
 	const files, rounds = 64, 30
 	var keys [rounds * files]string
 	for i := range keys {
@@ -63,9 +59,7 @@ func TestGuestsFloodNoAddress(t *testing.T) {
 		}
 		time.Sleep(400 * time.Millisecond)
 		if r == rounds/2 {
-			if err := far.Start(); err != nil {
-				t.Fatal(err)
-			}
+			must(t, far.Start())
 		}
 	}
 	took := time.Since(start)

@@ -23,9 +23,7 @@ func TestGuestsHideNoChangeOfRoots(t *testing.T) {
 	dir := newGuestDir(t)
 	main := tunnel.Peer{Name: "main", PublicKey: publicKey(t), AllowedIPs: []netip.Prefix{netip.MustParsePrefix("10.61.0.0/24")}}
 	n := node(t, f.A(1), "hid", tunnel.Config{Peers: []tunnel.Peer{main}, Extra: dir.section()})
-	if err := n.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, n.Start())
 	const files = 40
 	var peers [3 * files]string // their keys are drawn before
 	for i := range peers {

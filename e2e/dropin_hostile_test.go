@@ -26,12 +26,8 @@ func newGuestDir(t *testing.T) guestDir {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "peers")
 	reachable(t, filepath.Dir(dir))
-	if err := os.Mkdir(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Chown(dir, agentUser, agentUser); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Mkdir(dir, 0o755))
+	must(t, os.Chown(dir, agentUser, agentUser))
 	return guestDir(dir)
 }
 
@@ -50,12 +46,8 @@ func (d guestDir) file(name string) string { return filepath.Join(string(d), nam
 func (d guestDir) put(t *testing.T, uid int, name, text string) {
 	t.Helper()
 	hidden := d.file("." + name)
-	if err := os.WriteFile(hidden, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(os.Chown(hidden, uid, uid), os.Rename(hidden, d.file(name))); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(hidden, []byte(text), 0o644))
+	must(t, errors.Join(os.Chown(hidden, uid, uid), os.Rename(hidden, d.file(name))))
 }
 
 // guest is a drop-in file's text.
@@ -68,13 +60,9 @@ func guest(t *testing.T, name string, prefixes ...string) string {
 func peerNames(t *testing.T, n *tunnel.Node) []string {
 	t.Helper()
 	raw, err := n.Show()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var st struct{ Peers []struct{ Name string } }
-	if err := json.Unmarshal(raw, &st); err != nil {
-		t.Fatal(err)
-	}
+	must(t, json.Unmarshal(raw, &st))
 	names := []string{}
 	for _, p := range st.Peers {
 		names = append(names, p.Name)
@@ -118,13 +106,9 @@ func TestOwnerOfADirectoryStopsNothing(t *testing.T) {
 		n := node(t, f.A(1), fmt.Sprintf("st%d", i), tunnel.Config{ListenPort: 51900 + i, Extra: dir.section()})
 		dir.put(t, agentUser, "a.toml", guest(t, "guest", fmt.Sprintf("10.60.%d.1/32", i)))
 		dir.put(t, 0, "r.toml", guest(t, "roots", fmt.Sprintf("10.60.%d.2/32", i)))
-		if err := n.Start(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, n.Start())
 		wantPeerNames(t, n, "before "+c.name, "roots", "guest")
-		if err := c.do(string(dir)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, c.do(string(dir)))
 		warning := "not read: " + string(dir) + ": " + c.why + ": its peers stay as they were"
 		wantLog(t, n, warning)
 		// Root's change of the file applies, and so does the removal of root's drop-in.
@@ -132,17 +116,13 @@ func TestOwnerOfADirectoryStopsNothing(t *testing.T) {
 		reload(t, n, []tunnel.Peer{main})
 		wantPeerNames(t, n, c.name+", reload", "main", "roots", "guest")
 		if _, err := os.Lstat(dir.file("r.toml")); err == nil {
-			if err := os.Remove(dir.file("r.toml")); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.Remove(dir.file("r.toml")))
 			wantPeerNames(t, n, c.name+", root removes a file", "main", "guest")
 		}
 		if got := strings.Count(n.Log(), string(dir)+": "+c.why); got != 1 {
 			t.Errorf("%s: %d warnings:\n%s", c.name, got, n.Log())
 		}
-		if err := n.Stop(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, n.Stop())
 		if err := n.Start(); err != nil {
 			t.Fatalf("%s: %v", c.name, err)
 		}
@@ -151,9 +131,7 @@ func TestOwnerOfADirectoryStopsNothing(t *testing.T) {
 		if got := strings.Count(n.Log(), string(dir)+": "+c.why); got != 1 {
 			t.Errorf("%s, restart: %d warnings:\n%s", c.name, got, n.Log())
 		}
-		if err := n.Stop(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, n.Stop())
 	}
 }
 
@@ -199,14 +177,10 @@ func TestGuestTakesNoTraffic(t *testing.T) {
 			}
 		}
 	}
-	if err := n.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, n.Start())
 	told("at the start")
 	for name := range refused {
-		if err := os.Remove(dir.file(name + ".toml")); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Remove(dir.file(name+".toml")))
 	}
 	add("later", "10.62.9.0/24 would take traffic", "10.62.9.0/24")
 	add("host2", "10.65.0.0/16", "10.65.0.0/16")
@@ -222,9 +196,7 @@ func TestGuestTakesNoTraffic(t *testing.T) {
 	wantLog(t, n, "198.18.0.0/24 has 198.18.0.7 in it, the endpoint of another peer")
 	// So does a command of root's.
 	add2 := filepath.Join(t.TempDir(), "add.toml")
-	if err := os.WriteFile(add2, []byte(guest(t, "added", "10.64.0.0/16", "10.64.0.1/32")), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(add2, []byte(guest(t, "added", "10.64.0.0/16", "10.64.0.1/32")), 0o600))
 	if out, err := exec.Command(bin, "addconf", n.File, add2).CombinedOutput(); err != nil {
 		t.Errorf("addconf: %v: %s", err, out)
 	}
@@ -258,15 +230,11 @@ func TestFloodOfDropIns(t *testing.T) {
 	f := network(t, fabric.Spec{})
 	dir := newGuestDir(t)
 	n := node(t, f.A(1), "fld", tunnel.Config{Extra: dir.section()})
-	if err := n.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, n.Start())
 	usage := func() tunnel.Usage {
 		t.Helper()
 		u, err := n.Usage()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return u
 	}
 	before := usage()
@@ -289,12 +257,8 @@ func TestFloodOfDropIns(t *testing.T) {
 	if full.Peak > before.RSS+floodGrowth {
 		t.Errorf("20,000 files: %d KiB more", (full.Peak-before.RSS)>>10)
 	}
-	if err := os.Rename(string(dir), string(dir)+".x"); err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(os.Mkdir(string(dir), 0o755), os.Chown(string(dir), agentUser, agentUser)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Rename(string(dir), string(dir)+".x"))
+	must(t, errors.Join(os.Mkdir(string(dir), 0o755), os.Chown(string(dir), agentUser, agentUser)))
 	until(t, "the peers are gone", 30*time.Second, func() bool { return len(peerKeys(t, n)) == 0 })
 	until(t, "their memory is returned", time.Minute, func() bool { return usage().RSS < before.RSS+floodRest })
 	t.Logf("%d KiB more without them", (usage().RSS-before.RSS)>>10)

@@ -29,23 +29,15 @@ func TestDropInDirectoryOfItsOwner(t *testing.T) {
 	secret := filepath.Join(t.TempDir(), "secret")
 	give := func(file string) {
 		t.Helper()
-		if err := os.Lchown(file, agentUser, agentUser); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Lchown(file, agentUser, agentUser))
 	}
-	if err := os.Mkdir(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Mkdir(dir, 0o755))
 	give(dir)
-	if err := os.WriteFile(secret, []byte("hunter2\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(secret, []byte("hunter2\n"), 0o600))
 	n := node(t, f.A(1), "own", tunnel.Config{Address: []netip.Prefix{netip.MustParsePrefix("10.77.0.1/24")}, Extra: "\n[peers]\ndir = \"" + dir + "\"\n"})
 	check := func(wantCode, wantLines int) string {
 		t.Helper()
-		if err := os.WriteFile(n.File, n.Config.TOML(), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(n.File, n.Config.TOML(), 0o600))
 		cmd := exec.Command(bin, "check", n.File)
 		out, _ := cmd.CombinedOutput()
 		if code := cmd.ProcessState.ExitCode(); code != wantCode || strings.Count(string(out), "\n") != wantLines {
@@ -60,19 +52,13 @@ func TestDropInDirectoryOfItsOwner(t *testing.T) {
 	if out := check(0, 1); !strings.Contains(out, ": ok: ") {
 		t.Errorf("with owner: %s", out)
 	}
-	if err := n.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, n.Start())
 	add := func(name, text string) {
 		t.Helper()
 		hidden := filepath.Join(dir, "."+name)
-		if err := os.WriteFile(hidden, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(hidden, []byte(text), 0o644))
 		give(hidden)
-		if err := os.Rename(hidden, filepath.Join(dir, name)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Rename(hidden, filepath.Join(dir, name)))
 	}
 	add("good.toml", fmt.Sprintf("[[peer]]\nname = \"good\"\npublic_key = %q\nallowed_ips = \"10.77.0.7/32\"\n", publicKey(t)))
 	wantLog(t, n, "changed: + peer.good")
@@ -85,27 +71,19 @@ func TestDropInDirectoryOfItsOwner(t *testing.T) {
 		},
 	} {
 		file := filepath.Join(dir, name)
-		if err := plant(file); err != nil {
-			t.Fatal(err)
-		}
+		must(t, plant(file))
 		give(file)
 		wantLog(t, n, "left out: "+file)
 		// The daemon starts without such a file, so check warns.
 		if out := check(0, 2); !strings.Contains(out, file) || !strings.Contains(out, ": left out (warning)\n") || strings.Contains(out, "hunter") {
 			t.Errorf("check: %s", out)
 		}
-		if err := os.Remove(file); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Remove(file))
 	}
 	// Another user's file is nobody's, in the owner's directory as well.
 	other := filepath.Join(dir, "other.toml")
-	if err := os.WriteFile(other, fmt.Appendf(nil, "[[peer]]\npublic_key = %q\n", publicKey(t)), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Chown(other, agentUser+1, agentUser); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(other, fmt.Appendf(nil, "[[peer]]\npublic_key = %q\n", publicKey(t)), 0o644))
+	must(t, os.Chown(other, agentUser+1, agentUser))
 	wantLog(t, n, fmt.Sprintf("other.toml: belongs to user %d", agentUser+1))
 	if keys := peerKeys(t, n); len(keys) != 1 || strings.Contains(n.Log(), "hunter") {
 		t.Errorf("peers %q, log:\n%s", keys, n.Log())
@@ -118,9 +96,7 @@ func TestPeerExpiresWithoutItsAgent(t *testing.T) {
 	side(t)
 	f := network(t, fabric.Spec{})
 	dir := filepath.Join(t.TempDir(), "peers")
-	if err := os.Mkdir(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Mkdir(dir, 0o755))
 	n := node(t, f.A(1), "exp", tunnel.Config{Extra: "\n[peers]\ndir = \"" + dir + "\"\n"})
 	e, k := startEtcd(t, f.B(1)), newFleetKeys(t)
 	m := &member{Node: n, name: "m1", dir: dir, keys: k, etcd: e}
@@ -128,23 +104,17 @@ func TestPeerExpiresWithoutItsAgent(t *testing.T) {
 	if m.grant, err = k.sign(k.ledger, m.name, n.PublicKey, "10.77.0.1/32"); err != nil {
 		t.Fatal(err)
 	}
-	if err := n.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, n.Start())
 	e.lock()
 	const life = 8 * time.Second
 	guest, err := k.sign(k.ledger, "guest", publicKey(t), "10.77.0.2/32", "--expires", life.String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	end := time.Now().Add(life)
 	m.join(t)
 	defer m.kill()
 	run, err := f.B(1).Start(etcdAgent(t), "join", "--endpoints", e.url, "--user", "root", "--password-file", k.passwd,
 		"--fleet", "prod", "--fleet-key", k.public, "--grant", guest, "--dir", t.TempDir(), "guest")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer run.Kill()
 	m.wantPeers(t, maxNews, "guest")
 	wantLog(t, n, "changed: + peer.guest")
@@ -155,12 +125,8 @@ func TestPeerExpiresWithoutItsAgent(t *testing.T) {
 		t.Errorf("peers %q", keys)
 	}
 	m.wantPeers(t, 0, "guest") // the file is there
-	if err := n.Stop(); err != nil {
-		t.Fatal(err)
-	}
-	if err := n.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, n.Stop())
+	must(t, n.Start())
 	wantLog(t, n, "peer-expired: peer guest expired at ")
 	if keys := peerKeys(t, n); len(keys) != 0 {
 		t.Errorf("after a restart: peers %q", keys)

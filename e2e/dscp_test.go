@@ -16,9 +16,7 @@ import (
 func TestDSCPOfOuterPackets(t *testing.T) {
 	side(t)
 	text, err := os.ReadFile("../docs/wireguard.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	rules := regexp.MustCompile(`(?m)^    table inet dscp \{\n(    .*\n)+`).FindString(string(text))
 	file := filepath.Join(t.TempDir(), "dscp.nft")
 	if rules == "" || os.WriteFile(file, []byte(rules), 0o600) != nil {
@@ -38,9 +36,7 @@ func TestDSCPOfOuterPackets(t *testing.T) {
 	seen := func(what string) bool {
 		t.Helper()
 		out, err := f.B(1).Run("nft", "list", "table", "inet", "seen")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		m := regexp.MustCompile(`counter packets (\d+) bytes \d+ comment "` + what + `"`).FindStringSubmatch(string(out))
 		if m == nil {
 			t.Fatalf("no counter %q in %s", what, out)
@@ -66,15 +62,9 @@ func TestDSCPOfOuterPackets(t *testing.T) {
 		t.Error("packets without the mark have a class")
 	}
 	p.A.Config.Extra = "fwmark = 46\n"
-	if err := p.A.Down(); err != nil {
-		t.Fatal(err)
-	}
-	if err := p.A.Start(); err != nil {
-		t.Fatal(err)
-	}
-	if err := p.A.Await(tunnel.Inner4(2)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, p.A.Down())
+	must(t, p.A.Start())
+	must(t, p.A.Await(tunnel.Inner4(2)))
 	ping()
 	if !seen("class") {
 		t.Error("with the rules no outer packet has the class and its ECN bits")

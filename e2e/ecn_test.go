@@ -20,9 +20,7 @@ func TestCongestionIsMarked(t *testing.T) {
 	p := pair(t, f, tunnel.Config{})
 	got := goodput(t, flow(f, 8))
 	raw, err := p.A.Show()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var status struct {
 		Peers []struct {
 			Queue struct{ Marks, Drops int }

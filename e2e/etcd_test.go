@@ -88,17 +88,11 @@ func newFleetKeys(t *testing.T) *fleetKeys {
 		public: filepath.Join(dir, "fleet.pub"), passwd: filepath.Join(dir, "password"),
 	}
 	out, err := exec.Command(etcdAgent(t), "fleetkey", k.private).Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for file, text := range map[string]string{k.public: string(out), k.passwd: etcdPassword + "\n"} {
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(file, []byte(text), 0o600))
 	}
-	if err := os.Mkdir(k.ledger, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Mkdir(k.ledger, 0o700))
 	return k
 }
 
@@ -120,9 +114,7 @@ func etcdAgent(t *testing.T) string {
 		return file
 	}
 	dir, err := fabric.Scratch()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	file := filepath.Join(dir, "srdtun-etcd")
 	if _, err := os.Stat(file); err == nil {
 		return file
@@ -152,9 +144,7 @@ type member struct {
 func newMember(t *testing.T, e *etcd, k *fleetKeys, h *fabric.Host, i int) *member {
 	t.Helper()
 	m := &member{name: fmt.Sprint("m", i), i: i, dir: filepath.Join(t.TempDir(), "peers"), keys: k, etcd: e}
-	if err := os.Mkdir(m.dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Mkdir(m.dir, 0o700))
 	m.Node = node(t, h, fmt.Sprint("m", i), tunnel.Config{
 		Address: []netip.Prefix{netip.PrefixFrom(tunnel.Inner4(i), 24)},
 		Extra:   "\n[peers]\ndir = \"" + m.dir + "\"\n",
@@ -163,9 +153,7 @@ func newMember(t *testing.T, e *etcd, k *fleetKeys, h *fabric.Host, i int) *memb
 	if m.grant, err = k.sign(k.ledger, m.name, m.PublicKey, tunnel.Inner4(i).String()+"/32"); err != nil {
 		t.Fatal(err)
 	}
-	if err := m.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, m.Start())
 	t.Cleanup(func() {
 		if t.Failed() {
 			for _, a := range m.told {
@@ -184,9 +172,7 @@ func (m *member) join(t *testing.T) {
 	m.agent, err = m.Host.Start(etcdAgent(t), "join", "--endpoints", m.etcd.url, "--user", "root", "--password-file", m.keys.passwd,
 		"--fleet", "prod", "--fleet-key", m.keys.public, "--grant", m.grant, "--dir", m.dir,
 		"--address", netip.AddrPortFrom(m.Host.Addr4(), tunnel.DefaultPort).String(), m.name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	m.told = append(m.told, m.agent)
 }
 
@@ -216,9 +202,7 @@ func (m *member) record() string {
 func (m *member) peers(t *testing.T) string {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(m.dir, "*"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var v []string
 	for _, f := range files {
 		v = append(v, strings.TrimSuffix(strings.TrimPrefix(filepath.Base(f), "fleet-"), ".toml"))

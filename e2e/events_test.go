@@ -68,13 +68,9 @@ func twoUplinks(t *testing.T) (*fabric.Direct, *tunnel.Pair) {
 	meet(p.A, p.B, "b", 2)
 	meet(p.B, p.A, "a", 1)
 	for _, n := range []*tunnel.Node{p.A, p.B} {
-		if err := n.Start(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, n.Start())
 	}
-	if err := p.A.Await(tunnel.Inner4(2)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, p.A.Await(tunnel.Inner4(2)))
 	return d, p
 }
 
@@ -96,9 +92,7 @@ func meet(n, other *tunnel.Node, name string, i int) {
 func do(t *testing.T, h *fabric.Host, script string) string {
 	t.Helper()
 	out, err := h.Run("sh", "-ec", script)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return out
 }
 
@@ -108,9 +102,7 @@ func TestLogTellsWhatHappened(t *testing.T) {
 	side(t)
 	d, p := twoUplinks(t)
 	beat, err := meter.StartHeartbeat(d.A, d.B, tunnel.Inner4(1), tunnel.Inner4(2))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer beat.Close()
 	follower := follow(t, p.A)
 	t.Run("uplink", func(t *testing.T) {
@@ -128,9 +120,7 @@ func TestLogTellsWhatHappened(t *testing.T) {
 		silent, answers := says(t, p.A, "peer-silent: peer b: no answer for "), says(t, p.A, "peer-answers: peer b: ")
 		p.B.Kill()
 		silent()
-		if err := p.B.Start(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, p.B.Start())
 		answers()
 	})
 	t.Run("stranger", func(t *testing.T) { testStrangersAreTold(t, d, p.A) })
@@ -169,9 +159,7 @@ func testStrangersAreTold(t *testing.T, d *fabric.Direct, n *tunnel.Node) {
 	x.Config.Peers[1].PublicKey = y.PublicKey
 	unknown := says(t, n, `stranger-refused: refused: \d+ .*\(unknown_peer\), the last from 10\.1\.[12]\.2:\d+, who has the key `+regexp.QuoteMeta(x.PublicKey))
 	wrong := says(t, n, `stranger-refused: refused: \d+ .*\(bad_mac1\), the last from 10\.1\.[12]\.2:\d+`)
-	if err := x.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, x.Start())
 	unknown()
 	wrong()
 }
@@ -182,9 +170,7 @@ func follow(t *testing.T, n *tunnel.Node) (printed func() string) {
 	var out fabric.Log
 	cmd := exec.Command(bin, "events", n.Name, "--follow", "--json")
 	cmd.Stdout, cmd.Stderr = &out, &out
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, cmd.Start())
 	t.Cleanup(func() {
 		_ = cmd.Process.Signal(os.Interrupt)
 		if err := cmd.Wait(); err != nil {
@@ -210,9 +196,7 @@ func testEventsCommand(t *testing.T, n *tunnel.Node, follower func() string) {
 		return v
 	}
 	out, err := exec.Command(bin, "events", n.Name, "--json").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	all := kinds(out)
 	for _, want := range []string{"started", "session-up", "uplink-down", "uplink-up", "routes-restored", "peer-silent", "peer-answers", "stranger-refused"} {
 		n, logged := 0, strings.Count(n.Log(), " "+want+": ")
@@ -251,9 +235,7 @@ func one(t *testing.T, prepare func(a, b *tunnel.Node)) (d *fabric.Direct, a, b 
 	meet(b, a, "a", 1)
 	prepare(a, b)
 	for _, n := range []*tunnel.Node{b, a} {
-		if err := n.Start(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, n.Start())
 	}
 	return d, a, b
 }
@@ -281,9 +263,7 @@ func TestLogTellsOfAWrongPresharedKey(t *testing.T) {
 func TestLogTellsOfAMove(t *testing.T) {
 	side(t)
 	d, a, b := one(t, func(a, b *tunnel.Node) {})
-	if err := a.Await(tunnel.Inner4(2)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, a.Await(tunnel.Inner4(2)))
 	for end := time.Now().Add(sayWait); !strings.Contains(b.Log(), "session-up: ") && time.Now().Before(end); {
 		time.Sleep(50 * time.Millisecond)
 	}

@@ -24,17 +24,11 @@ func TestIPv6Off(t *testing.T) {
 				Peers:   []tunnel.Peer{{Name: "a", PublicKey: n.PublicKey, AllowedIPs: []netip.Prefix{netip.PrefixFrom(tunnel.Inner4(1), 32)}}},
 			})
 			n.Config.Peers[0].PublicKey = b.PublicKey
-			if err := b.Start(); err != nil {
-				t.Fatal(err)
-			}
+			must(t, b.Start())
 			do(t, n.Host, "sysctl -qw net.ipv6.conf."+where+".disable_ipv6=1")
 			before := snapshot(t, n)
-			if err := n.Start(); err != nil {
-				t.Fatal(err)
-			}
-			if err := n.Await(tunnel.Inner4(2)); err != nil {
-				t.Fatal(err)
-			}
+			must(t, n.Start())
+			must(t, n.Await(tunnel.Inner4(2)))
 			for _, want := range []string{"IPv6 is off on " + n.Name, "address " + tunnel.Inner6(1).String() + "/64", "route ::/0"} {
 				if strings.Count(n.Log(), want) != 1 {
 					t.Errorf("want %q once in %s", want, n.Log())
@@ -70,9 +64,7 @@ func TestAddressesChangeWhileIPv6IsOff(t *testing.T) {
 			f := network(t, fabric.Spec{Spines: 1})
 			n := everywhere(t, f)
 			n.Config.Peers[0].AllowedIPs = []netip.Prefix{netip.PrefixFrom(tunnel.Inner4(2), 32), netip.MustParsePrefix("fd08::/64")}
-			if err := n.Start(); err != nil {
-				t.Fatal(err)
-			}
+			must(t, n.Start())
 			off := "net.ipv6.conf." + n.Name + ".disable_ipv6="
 			if where == "all" {
 				off = "net.ipv6.conf.all.disable_ipv6="

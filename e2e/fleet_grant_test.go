@@ -58,13 +58,9 @@ type signer struct {
 func newSigner(t *testing.T, k *fleetKeys) *signer {
 	t.Helper()
 	text, err := os.ReadFile(k.private)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	seed, err := base64.StdEncoding.DecodeString(strings.TrimSpace(string(text)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return &signer{key: ed25519.NewKeyFromSeed(seed), now: time.Now().UTC().Format(stampLayout)}
 }
 
@@ -80,8 +76,6 @@ func (s *signer) record(name string, public [32]byte, prefix, endpoint string) *
 func (r *fleetRecord) json(t *testing.T) []byte {
 	t.Helper()
 	data, err := json.Marshal(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return data
 }

@@ -34,9 +34,7 @@ func TestFleetAgentStaysSmall(t *testing.T) {
 	deny := filepath.Join(t.TempDir(), "deny")
 	policy := func(text string) {
 		t.Helper()
-		if err := os.WriteFile(deny, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(deny, []byte(text), 0o600))
 	}
 	policy("")
 	join := func() {
@@ -44,9 +42,7 @@ func TestFleetAgentStaysSmall(t *testing.T) {
 		var err error
 		a.agent, err = a.Host.Start(etcdAgent(t), "join", "--endpoints", e.url, "--user", "root", "--password-file", k.passwd, "--fleet", "prod",
 			"--fleet-key", k.public, "--deny", deny, "--grant", a.grant, "--dir", a.dir, a.name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		a.told = append(a.told, a.agent)
 	}
 	join()
@@ -99,9 +95,7 @@ func (e *etcd) put(key, value string) {
 func peakMemory(t *testing.T, pid int) int {
 	t.Helper()
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for line := range strings.SplitSeq(string(status), "\n") {
 		var kb int
 		if n, _ := fmt.Sscanf(line, "VmHWM: %d kB", &kb); n == 1 {

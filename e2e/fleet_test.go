@@ -51,9 +51,7 @@ func threeMembers(t *testing.T) (e *etcd, k *fleetKeys, all []*member) {
 	}
 	for _, from := range all {
 		for _, to := range all {
-			if err := from.Await(tunnel.Inner4(to.i)); err != nil {
-				t.Fatal(err)
-			}
+			must(t, from.Await(tunnel.Inner4(to.i)))
 		}
 	}
 	return e, k, all
@@ -64,9 +62,7 @@ func threeMembers(t *testing.T) (e *etcd, k *fleetKeys, all []*member) {
 func untouched(t *testing.T, a, b *member) func() {
 	t.Helper()
 	s, err := meter.StartStream(a.Host, b.Host, tunnel.Inner4(a.i), tunnel.Inner4(b.i), 5*time.Millisecond)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return func() {
 		t.Helper()
 		for end := time.Now().Add(5 * time.Second); s.Tally().Arrived < s.Tally().Sent-5 && time.Now().Before(end); {
@@ -92,9 +88,7 @@ func TestFleetJoins(t *testing.T) {
 		e.ctl("del", "/srdtun/fleet/"+c.name)
 		files, _ := filepath.Glob(filepath.Join(c.dir, "*"))
 		for _, f := range files {
-			if err := os.Remove(f); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.Remove(f))
 		}
 		a.wantPeers(t, 2*maxLeave, "m2")
 		until(t, "the daemons have parted", maxNews, func() bool {
@@ -174,14 +168,10 @@ func TestFleetStolenPassword(t *testing.T) {
 	record := victim.record()
 	edit := func(change func(r map[string]any)) string {
 		r := map[string]any{}
-		if err := json.Unmarshal([]byte(record), &r); err != nil {
-			t.Fatal(err)
-		}
+		must(t, json.Unmarshal([]byte(record), &r))
 		change(r)
 		b, err := json.Marshal(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return string(b)
 	}
 	own := publicKey(t)
@@ -251,15 +241,11 @@ func TestFleetOnePrefixTwice(t *testing.T) {
 		t.Fatalf("signed against the ledger: %v", err)
 	}
 	grant, err := k.sign(t.TempDir(), "later", later, prefix)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	check := untouched(t, all[0], all[2])
 	run, err := all[2].Host.Start(etcdAgent(t), "join", "--endpoints", e.url, "--user", "root", "--password-file", k.passwd,
 		"--fleet", "prod", "--fleet-key", k.public, "--grant", grant, "--dir", t.TempDir(), "later")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { run.Kill() })
 	refusal := "later is refused: m2 claims " + prefix + ", and its right is older"
 	until(t, "the later is refused", maxNews, func() bool {

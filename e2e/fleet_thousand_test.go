@@ -95,13 +95,9 @@ func ran(t *testing.T, pid int) (sum time.Duration) {
 func resident(t *testing.T, pid int) int {
 	t.Helper()
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", pid))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	pages, err := strconv.Atoi(strings.Fields(string(b))[1])
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return pages * os.Getpagesize()
 }
 
@@ -123,9 +119,7 @@ func TestFleetOfAThousand(t *testing.T) {
 	})
 	other := newMember(t, e, k, f.B(1), 2)
 	other.join(t)
-	if err := m.Await(tunnel.Inner4(2)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, m.Await(tunnel.Inner4(2)))
 	awaitIdle(t, m.Node)
 	spent := func(work func()) (daemon, agent time.Duration) {
 		d, a := ran(t, m.Pid()), ran(t, m.agent.Pid())

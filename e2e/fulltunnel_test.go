@@ -33,17 +33,13 @@ func clientOf(t *testing.T, f *fabric.Fabric, i int) client {
 	a.Config.Peers = []tunnel.Peer{{Name: "server", PublicKey: b.PublicKey, AllowedIPs: []netip.Prefix{netip.MustParsePrefix("0.0.0.0/0")},
 		Endpoints: []netip.AddrPort{netip.AddrPortFrom(f.B(i).Addr4(), tunnel.DefaultPort)}}}
 	b.Config.Peers = []tunnel.Peer{{Name: "client", PublicKey: a.PublicKey, AllowedIPs: []netip.Prefix{inside(1)[0].Masked()}}}
-	if err := b.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, b.Start())
 	return client{a, b, fmt.Sprintf("10.8%d.0.2", i)}
 }
 
 func (c client) start(t *testing.T) {
 	t.Helper()
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, c.Start())
 }
 
 // answers reports whether an address answers a host within some seconds.
@@ -90,9 +86,7 @@ func TestTwoTunnelsWithDefaultRoutes(t *testing.T) {
 		t.Errorf("all traffic goes through %s, want %s, which came last", by, second.Name)
 	}
 	// Either one may be restarted.
-	if err := first.Down(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, first.Down())
 	taken = says(t, second.Node, "default-taken: .* through "+first.Name+" now")
 	first.start(t)
 	taken()
@@ -105,9 +99,7 @@ func TestTwoTunnelsWithDefaultRoutes(t *testing.T) {
 		t.Errorf("all traffic goes through %s, want %s, which came last", by, first.Name)
 	}
 	back := says(t, second.Node, "default-back: .* through "+second.Name+" again")
-	if err := first.Down(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, first.Down())
 	back()
 	if !answers(host, wideWorld) {
 		t.Error("nothing passes the one that is left")
@@ -163,9 +155,7 @@ func TestTunnelBesideWgQuick(t *testing.T) {
 	}
 	wgQuickDown(t, host, "wgq0", wgQuickMark)
 	back()
-	if err := c.Down(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, c.Down())
 	wgQuick(t, host, "wgq0", wgQuickMark)
 	had := says(t, c.Node, "host-setting: wgq0 had the default route")
 	c.start(t)
@@ -226,18 +216,14 @@ func TestTunnelInsideAnother(t *testing.T) {
 		if !answers(host, c.inner) {
 			t.Errorf("%s: when they are gone nothing passes", w.what)
 		}
-		if err := c.Down(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, c.Down())
 	}
 	// The other tunnel was there before.
 	wgQuick(t, host, "wgq0", mark)
 	c.start(t)
 	await(t, "line about rules that were there before", told)
 	// The file names it.
-	if err := c.Down(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, c.Down())
 	c.Config.Interfaces = []string{"wgq0"}
 	c.start(t)
 	time.Sleep(2 * time.Second)

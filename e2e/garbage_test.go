@@ -73,9 +73,7 @@ func garbageField(t *testing.T) (d *fabric.Direct, a, b *fabric.Host, p *tunnel.
 	if p != nil {
 		cleanUp(t, p)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return d, a, b, p
 }
 
@@ -94,18 +92,12 @@ func TestGarbageCostsLittle(t *testing.T) {
 	long(t)
 	d, a, b, _ := garbageField(t)
 	sink, err := d.B.ListenPacket("udp4", fmt.Sprintf(":%d", sinkPort))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer sink.Close()
-	if err := takeNothing(sink.(*net.UDPConn)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, takeNothing(sink.(*net.UDPConn)))
 	spans := garbageMost * (len(garbageKinds)*4 + 1)
 	run, err := meter.Start(meter.Flow{Server: b, Client: a, To: tunnel.Inner4(2), For: time.Duration(spans+4) * garbageSpan})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer run.Stop()
 	for run.Elapsed() < garbageSpan { // until the flow is at its rate
 		time.Sleep(10 * time.Millisecond)
@@ -136,9 +128,7 @@ func TestGarbageCostsLittle(t *testing.T) {
 					sent, err := meter.Garbage{
 						From: d.A, To: netip.AddrPortFrom(d.B.V4[1], port), Size: k.size, Rate: garbageRate, Fill: k.fill,
 					}.Send(garbageSpan)
-					if err != nil {
-						t.Fatal(err)
-					}
+					must(t, err)
 					enough = enough && float64(sent) > 0.9*garbageRate*garbageSpan.Seconds()
 				}
 			}
@@ -177,17 +167,11 @@ func wantLittleWork(t *testing.T, n *tunnel.Node, g meter.Garbage, what string) 
 	const during = 2 * time.Second
 	full := unread(t, n.Host)
 	before, err := n.Usage()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	sent, err := g.Send(during)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	after, err := n.Usage()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	work := (after.CPU - before.CPU).Seconds() / float64(sent) * garbageRate
 	t.Logf("%s: %.1f %% of a processor for %d packets/s", what, 100*work, garbageRate)
 	if work > garbageWork {

@@ -36,12 +36,8 @@ func goodput(t *testing.T, fl meter.Flow) float64 {
 	t.Helper()
 	fl.For = 10 * time.Second
 	r, err := meter.Start(fl)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := r.Wait(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, r.Wait())
 	mean := r.Sum().Mean(2*time.Second, 10*time.Second)
 	t.Logf("%d streams: %.0f Mbit/s", max(1, fl.Streams), mean/1e6)
 	return mean
@@ -67,9 +63,7 @@ func TestEightFlowsUseAllPaths(t *testing.T) {
 func blackhole(t *testing.T, f *fabric.Fabric, fl meter.Flow) *meter.Outage {
 	t.Helper()
 	o, err := meter.Blackhole(f, fl, outage)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Log(o)
 	return o
 }
@@ -114,14 +108,10 @@ func TestSmallRequestsBesideABulkFlow(t *testing.T) {
 	fl := flow(f, 1)
 	fl.For = 8 * time.Second
 	bulk, err := meter.Start(fl)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer bulk.Stop()
 	l, err := meter.Requests(f.B(1), f.A(1), tunnel.Inner4(2), 10*time.Millisecond, 6*time.Second)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Logf("%v beside %.0f Mbit/s", l, bulk.Sum().Mean(2*time.Second, 6*time.Second)/1e6)
 	if l.P99 > maxP99 {
 		t.Errorf("p99 %v, want at most %v", l.P99, maxP99)

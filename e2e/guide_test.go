@@ -54,9 +54,7 @@ func guidedHost(t *testing.T, h *fabric.Host) *guided {
 func (h *guided) write(t *testing.T, text string) {
 	t.Helper()
 	for name, data := range map[string]string{"lab.toml": text, "lab.key": h.private + "\n"} {
-		if err := os.WriteFile(filepath.Join(h.etc, name), []byte(data), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(filepath.Join(h.etc, name), []byte(data), 0o600))
 	}
 }
 
@@ -70,9 +68,7 @@ func (h *guided) addPeer(t *testing.T, file string) {
 func guideConfiguration(t *testing.T) string {
 	t.Helper()
 	docs, err := manualtest.Documents("..")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	blocks, _ := manualtest.Split(guide, docs[guide])
 	if len(blocks) == 0 || blocks[0].First() != "[interface]" {
 		t.Fatal("no configuration in the guide")

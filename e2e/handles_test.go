@@ -53,24 +53,16 @@ type user struct {
 
 func startUser(t *testing.T, h *fabric.Host, ports int) *user {
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	u := &user{t: t, cmd: exec.Command(self)}
 	u.cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%d", userEnv, ports))
 	u.cmd.Stderr = os.Stderr
 	u.in, err = u.cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	out, err := u.cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	u.out = bufio.NewScanner(out)
-	if err := h.Do(u.cmd.Start); err != nil {
-		t.Fatal(err)
-	}
+	must(t, h.Do(u.cmd.Start))
 	t.Cleanup(func() {
 		u.in.Close()
 		if err := u.cmd.Wait(); err != nil {
@@ -213,13 +205,9 @@ func packets(t *testing.T, hosts ...*fabric.Host) (n int) {
 	t.Helper()
 	for _, h := range hosts {
 		text, err := h.Run("cat", "/sys/class/net/eth0/statistics/tx_packets")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		k, err := strconv.Atoi(strings.TrimSpace(text))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		n += k
 	}
 	return n
@@ -244,20 +232,16 @@ func awaitSilence(t *testing.T, hosts ...*fabric.Host) {
 // thousandPeers opens peers on a host. They take one message after the other.
 func thousandPeers(t *testing.T, h *fabric.Host) (all []*ep.Endpoint) {
 	for range handles {
-		if err := h.Do(func() error {
+		must(t, h.Do(func() error {
 			e, err := ep.Open(ep.Config{Key: ep.NewKey(), Protocol: "e2e", Ports: 1})
 			if err == nil {
 				all = append(all, e)
 			}
 			return err
-		}); err != nil {
-			t.Fatal(err)
-		}
+		}))
 		e := all[len(all)-1]
 		t.Cleanup(func() { e.Close() })
-		if err := e.PostReceive(make([]byte, 10), 0); err != nil {
-			t.Fatal(err)
-		}
+		must(t, e.PostReceive(make([]byte, 10), 0))
 		go func() {
 			for c := make([]ep.Completion, 1); ; {
 				if _, err := e.Receives().Wait(context.Background(), c); err != nil || e.PostReceive(make([]byte, 10), 0) != nil {
@@ -278,13 +262,9 @@ func TestThousandHandles(t *testing.T) {
 	for _, x := range sessionsMB {
 		u = startUser(t, d.A, x.ports)
 		key, err := ep.ParseKey(u.says())
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for _, e := range peers {
-			if err := e.Allow(key); err != nil {
-				t.Fatal(err)
-			}
+			must(t, e.Allow(key))
 			u.tell("peer %v %s", e.PublicKey(), netip.AddrPortFrom(d.B.Addr4(), e.Port()))
 		}
 		awaitSilence(t, d.A, d.B)

@@ -44,16 +44,10 @@ func TestRestartLosesNoPing(t *testing.T) {
 	f := network(t, fabric.Spec{})
 	both := bothEnds(t, f)
 	m, err := tunnel.NewManager(both[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(m.Close)
-	if err := errors.Join(both[0].StartUnder(m), both[1].Start()); err != nil {
-		t.Fatal(err)
-	}
-	if err := both[1].Await(tunnel.Inner4(1)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(both[0].StartUnder(m), both[1].Start()))
+	must(t, both[1].Await(tunnel.Inner4(1)))
 	for round := range 3 {
 		type result struct {
 			out string
@@ -67,9 +61,7 @@ func TestRestartLosesNoPing(t *testing.T) {
 			}()
 		}
 		time.Sleep(time.Second)
-		if err := errors.Join(both[0].Stop(), both[0].StartUnder(m)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, errors.Join(both[0].Stop(), both[0].StartUnder(m)))
 		for range both {
 			r := <-results
 			longest := pingMax.FindStringSubmatch(r.out)
@@ -77,9 +69,7 @@ func TestRestartLosesNoPing(t *testing.T) {
 				t.Fatalf("round %d: %v\n%s", round, r.err, r.out)
 			}
 			ms, err := strconv.ParseFloat(longest[1], 64)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			t.Logf("round %d: longest %.1f ms", round, ms)
 			if d := time.Duration(ms * float64(time.Millisecond)); d > maxRestartPause {
 				t.Errorf("round %d: a ping took %v, want %v at most", round, d, maxRestartPause)
@@ -110,13 +100,9 @@ func TestHubIsRestartedAsAService(t *testing.T) {
 			b.answered(t, before)
 		}
 		from := time.Now()
-		if err := hub.Stop(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, hub.Stop())
 		ended := time.Since(from)
-		if err := hub.StartUnder(m); err != nil {
-			t.Fatal(err)
-		}
+		must(t, hub.StartUnder(m))
 		ready := time.Since(from)
 		var took []time.Duration
 		for _, b := range beats {
@@ -134,18 +120,14 @@ func TestHubIsRestartedAsAService(t *testing.T) {
 func handshakesOf(t *testing.T, n *tunnel.Node) map[string]int64 {
 	t.Helper()
 	out, err := n.Show()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var v struct {
 		Peers []struct {
 			Name   string `json:"name"`
 			Latest int64  `json:"latest_handshake_unix_s"`
 		} `json:"peers"`
 	}
-	if err := json.Unmarshal(out, &v); err != nil {
-		t.Fatal(err)
-	}
+	must(t, json.Unmarshal(out, &v))
 	all := map[string]int64{}
 	for _, p := range v.Peers {
 		all[p.Name] = p.Latest

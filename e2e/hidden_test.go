@@ -55,9 +55,7 @@ func TestStartingDaemonIsUnreadable(t *testing.T) {
 	dir := t.TempDir()
 	reachable(t, dir)
 	file := filepath.Join(dir, n.Name+".toml")
-	if err := os.WriteFile(file, n.Config.TOML(), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(file, n.Config.TOML(), 0o600))
 	program := filepath.Join(dir, "srdtun")
 	for _, c := range [][]string{{"chown", "-R", user, dir}, {"cp", bin, program}} {
 		if out, err := exec.Command(c[0], c[1:]...).CombinedOutput(); err != nil {
@@ -68,9 +66,7 @@ func TestStartingDaemonIsUnreadable(t *testing.T) {
 	daemon := exec.Command(as[0], append(as[1:], "env", "SRDTUN_RUN_DIR="+dir, program, "up", file)...)
 	var said bytes.Buffer
 	daemon.Stderr = &said
-	if err := daemon.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, daemon.Start())
 	defer func() {
 		_ = daemon.Process.Kill()
 		_ = daemon.Wait()

@@ -20,18 +20,12 @@ func capable(t *testing.T) string {
 	dir := t.TempDir()
 	reachable(t, dir)
 	text, err := os.ReadFile("/usr/bin/ping")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	file := filepath.Join(dir, "ping")
-	if err := os.WriteFile(file, text, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(file, text, 0o755))
 	// Effective, version 2; then the permitted and the inherited set (setcap cap_net_raw=ep).
 	v2 := []byte{1, 0, 0, 2, 0, 1 << (unix.CAP_NET_RAW - 8), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
-	if err := unix.Setxattr(file, "security.capability", v2, 0); err != nil {
-		t.Fatal(err)
-	}
+	must(t, unix.Setxattr(file, "security.capability", v2, 0))
 	return file
 }
 
@@ -50,9 +44,7 @@ func TestCommandsPing(t *testing.T) {
 				pings += fmt.Sprintf("%s = [[%q, \"-qc1\", \"-w9\", %q]]\n", key, ping, f.B(1).Addr4())
 			}
 			n := node(t, f.A(1), "p", tunnel.Config{Extra: pings})
-			if err := n.Start(); err != nil {
-				t.Fatal(err)
-			}
+			must(t, n.Start())
 			wantConfined(t, n.Pid(), uid)
 			pid := n.Pid()
 			if err := n.Down(); err != nil {
@@ -74,9 +66,7 @@ func TestCommandsEndWithAKilledDaemon(t *testing.T) {
 	side(t)
 	f := network(t, fabric.Spec{})
 	n := node(t, f.A(1), "p", tunnel.Config{Extra: "post_up = [[\"true\"]]\n"})
-	if err := n.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, n.Start())
 	out, err := f.A(1).Run("pgrep", "-P", fmt.Sprint(n.Pid()))
 	if err != nil {
 		t.Fatalf("there is no such process: %v", err)
@@ -100,13 +90,9 @@ func TestRefusedCommandIsExplained(t *testing.T) {
 	ping := capable(t)
 	f := network(t, fabric.Spec{})
 	n := node(t, f.A(1), "p", tunnel.Config{Extra: fmt.Sprintf("post_up = [[%q, \"-c1\", \"127.0.0.1\"]]\n", ping)})
-	if err := os.WriteFile(n.File, n.Config.TOML(), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(n.File, n.Config.TOML(), 0o600))
 	p, err := f.A(1).Start("setpriv", "--bounding-set=-all,+net_admin", "--inh-caps=-all,+net_admin", bin, "up", n.File)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	err = p.Wait(20 * time.Second)
 	if said := p.Log.String(); err == nil || !strings.Contains(said, "interface.post_up: ") || !strings.Contains(said, "its file has CAP_NET_RAW, which commands may not have here") {
 		t.Errorf("%v: %s", err, said)

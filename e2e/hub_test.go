@@ -75,14 +75,10 @@ func wheel(t *testing.T, start func(hub *tunnel.Node) error) (hub *tunnel.Node, 
 		hosts = append(hosts, h)
 	}
 	hub, all = hubWith(t, f.B(spokesB+1), hosts, *hubPorts)
-	if err := start(hub); err != nil {
-		t.Fatal(err)
-	}
+	must(t, start(hub))
 	for _, n := range all {
 		translate(t, n.Host, "20000-29999")
-		if err := n.Start(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, n.Start())
 	}
 	return hub, all
 }
@@ -111,14 +107,10 @@ func TestHubRestartReachesItsSpokes(t *testing.T) {
 				b.answered(t, before)
 			}
 			time.Sleep(remembered)
-			if err := c.end(); err != nil {
-				t.Fatal(err)
-			}
+			must(t, c.end())
 			time.Sleep(c.down)
 			from := time.Now()
-			if err := hub.Start(); err != nil {
-				t.Fatal(err)
-			}
+			must(t, hub.Start())
 			ready := time.Since(from)
 			var took []time.Duration
 			for _, b := range beats {
@@ -151,9 +143,7 @@ type echoed struct{ sent, came time.Duration }
 func beat(t *testing.T, h *fabric.Host, from netip.Addr, to netip.AddrPort) *pulse {
 	t.Helper()
 	c, err := h.ListenPacket("udp", netip.AddrPortFrom(from, 0).String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	p := &pulse{begun: time.Now()}
 	done := make(chan struct{})
 	t.Cleanup(func() { close(done); c.Close() })
@@ -210,9 +200,7 @@ func beatAll(t *testing.T, hub *tunnel.Node, spokes []*tunnel.Node) (beats []*pu
 	t.Helper()
 	to := netip.AddrPortFrom(tunnel.Inner4(1), 7000)
 	echo, err := hub.Host.ListenPacket("udp", to.String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { echo.Close() })
 	go meter.Answer(echo)
 	for i, n := range spokes {

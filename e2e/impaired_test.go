@@ -17,14 +17,10 @@ func cables(t *testing.T, f *fabric.Fabric, impairments ...linkemu.Impairment) [
 	var all []*linkemu.Cable
 	for i, im := range impairments {
 		ab, err := linkemu.NewLine(uint64(2*i+1), im)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		ba, _ := linkemu.NewLine(uint64(2*i+2), im)
 		var c *linkemu.Cable
-		if err := f.Lines[i].Do(func() (err error) { c, err = linkemu.Join("left", "right", ab, ba); return err }); err != nil {
-			t.Fatal(err)
-		}
+		must(t, f.Lines[i].Do(func() (err error) { c, err = linkemu.Join("left", "right", ab, ba); return err }))
 		t.Cleanup(func() {
 			if err := c.Close(); err != nil {
 				t.Error(err)
@@ -32,9 +28,7 @@ func cables(t *testing.T, f *fabric.Fabric, impairments ...linkemu.Impairment) [
 		})
 		all = append(all, c)
 	}
-	if err := f.Warm(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, f.Warm())
 	return all
 }
 
@@ -52,14 +46,10 @@ func TestDownloadOverImpairedPaths(t *testing.T) {
 	)
 	pair(t, f, tunnel.Config{})
 	content, err := meter.Serve(f.B(1), tunnel.Inner4(2), size)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer content.Close()
 	d, err := meter.Curl(f.A(1), content.URL(), limit)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Logf("%d bytes in %.1f s: %.0f Mbit/s", d.Bytes, d.Took.Seconds(), float64(d.Bytes)*8e-6/d.Took.Seconds())
 	if d.Bytes != size || d.SHA256 != content.SHA256 {
 		t.Errorf("SHA-256 %s of %d bytes, want %s of %d", d.SHA256, d.Bytes, content.SHA256, content.Size)

@@ -21,14 +21,10 @@ func TestImportedFilesPassCheck(t *testing.T) {
 	f := network(t, fabric.Spec{})
 	h := &guided{Host: f.A(1), etc: t.TempDir(), run: t.TempDir()}
 	tables := t.TempDir()
-	if err := os.WriteFile(filepath.Join(tables, "rt_tables"), []byte("254 main\n200 vpn\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(filepath.Join(tables, "rt_tables"), []byte("254 main\n200 vpn\n"), 0o600))
 	for i, file := range files {
 		from, err := filepath.Abs(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		to := fmt.Sprintf("wg%d.toml", i)
 		h.sh(t, "unshare", "--mount", "sh", "-c", `mount --bind "$1" /etc/iproute2 && srdtun import "$2" -o "$3"`, "sh", tables, from, to)
 		if out := h.sh(t, "srdtun", "check", to); !strings.Contains(out, "ok: interface wg"+fmt.Sprint(i)) {
@@ -52,9 +48,7 @@ func TestTwoProviderFilesOnOneHost(t *testing.T) {
 		t.Cleanup(func() { provider.sh(t, "srdtun", "down", "lab") })
 		text := "[Interface]\nPrivateKey = " + user.private + "\nAddress = " + inner + ".7/24\n\n[Peer]\nPublicKey = " + provider.public +
 			"\nAllowedIPs = " + inner + ".0/24\nEndpoint = " + f.B(i+1).Addr4().String() + ":51820\n"
-		if err := os.WriteFile(filepath.Join(user.etc, name+".conf"), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(filepath.Join(user.etc, name+".conf"), []byte(text), 0o600))
 		user.sh(t, "srdtun", "import", name+".conf")
 		user.sh(t, "srdtun", "up", "-d", name)
 		t.Cleanup(func() { user.sh(t, "srdtun", "down", name) })
@@ -86,9 +80,7 @@ PublicKey = ` + client.public + "\nAllowedIPs = 10.7.0.2/32\n# END_PEER phone\n"
 		h    *guided
 		text string
 	}{{home, server}, {client, phone}} {
-		if err := os.WriteFile(filepath.Join(one.h.etc, "wg0.conf"), []byte(one.text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(filepath.Join(one.h.etc, "wg0.conf"), []byte(one.text), 0o600))
 		one.h.sh(t, "srdtun", "import", "wg0.conf")
 		one.h.sh(t, "srdtun", "check", "wg0")
 		one.h.sh(t, "srdtun", "up", "-d", "wg0")

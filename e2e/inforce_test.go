@@ -28,13 +28,9 @@ func TestChangeIsInForceWhenItIsAnswered(t *testing.T) {
 	meet(a, b, "b", 2)
 	meet(b, a, "a", 1)
 	for _, n := range []*tunnel.Node{a, b} {
-		if err := n.Start(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, n.Start())
 	}
-	if err := a.Await(tunnel.Inner4(2)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, a.Await(tunnel.Inner4(2)))
 	for i := range 4 {
 		for _, c := range []struct{ key, value, from, to string }{
 			{"paths.local", "10.1.1.1", "10.1.1.1", "10.1.1.2 10.1.2.2"},
@@ -55,17 +51,13 @@ func TestChangeIsInForceWhenItIsAnswered(t *testing.T) {
 func pathsAfter(t *testing.T, n *tunnel.Node, peer string, what control.Setting) []control.Path {
 	t.Helper()
 	c, err := control.Dial(rundir.Place{Device: n.Name})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer c.Close()
 	if _, err := c.Change(control.Change{How: control.HowSet, Settings: []control.Setting{what}}); err != nil {
 		t.Fatal(err)
 	}
 	st, err := c.ShowPart(control.Part{Peer: peer})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if len(st.Peers) != 1 || len(st.Peers[0].Paths) == 0 {
 		t.Fatalf("%d peers", len(st.Peers))
 	}

@@ -71,12 +71,8 @@ func TestIndependentPeer(t *testing.T) {
 	env := interopWorld(t)
 	file := filepath.Join(filepath.Dir(env.file), "pypeer.json")
 	text, err := json.MarshalIndent(env.pyEnv, "", " ")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(file, text, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, os.WriteFile(file, text, 0o600))
 	ctx, cancel := context.WithTimeout(context.Background(), interopMost)
 	defer cancel()
 	args := append([]string{"pypeer/main.py", file}, strings.Fields(os.Getenv("PYPEER"))...)
@@ -84,12 +80,8 @@ func TestIndependentPeer(t *testing.T) {
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, cmd.Start())
 	stop := context.AfterFunc(ctx, func() { _ = cmd.Process.Kill() })
 	defer stop()
 	lines := 0
@@ -183,9 +175,7 @@ func (w *interop) daemon(t *testing.T, kind string, c tunnel.Config) {
 			continue
 		}
 		key, err := ecdh.X25519().GenerateKey(rand.Reader)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		p := pyPeer{
 			Private: hex.EncodeToString(key.Bytes()), Address: w.d.B.V4[0].String(), Daemon: kind, Port: 30000 + i,
 			Inner: netip.AddrFrom4([4]byte{10, 9, byte(number), byte(10 + i)}).String(),
@@ -208,13 +198,9 @@ func (w *interop) daemon(t *testing.T, kind string, c tunnel.Config) {
 		c.Peers = append(c.Peers, peer)
 	}
 	n := node(t, w.d.A, fmt.Sprint("y", number), c)
-	if err := n.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, n.Start())
 	public, err := base64.StdEncoding.DecodeString(n.PublicKey)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	port := n.Config.ListenPort
 	if port == 0 {
 		port = tunnel.DefaultPort

@@ -37,13 +37,9 @@ func TestLostDatagramsHaveAReason(t *testing.T) {
 	meet(a, b, "b", 2)
 	meet(b, a, "a", 1)
 	for _, n := range []*tunnel.Node{a, b} {
-		if err := n.Start(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, n.Start())
 	}
-	if err := a.Await(tunnel.Inner4(2)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, a.Await(tunnel.Inner4(2)))
 	end := pauses(t, b)
 	arrived := sendDatagrams(t, d)
 	end()
@@ -89,14 +85,10 @@ func pauses(t *testing.T, n *tunnel.Node) (end func()) {
 func sendDatagrams(t *testing.T, d *fabric.Direct) (arrived int) {
 	t.Helper()
 	in, err := d.B.ListenPacket("udp", netip.AddrPortFrom(tunnel.Inner4(2), 0).String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer in.Close()
 	out, err := d.A.ListenPacket("udp", netip.AddrPortFrom(tunnel.Inner4(1), 0).String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer out.Close()
 	seen := map[uint64]bool{}
 	var reading sync.WaitGroup
@@ -135,9 +127,7 @@ func dropsOf(t *testing.T, nodes ...*tunnel.Node) map[string]int {
 	all := map[string]int{}
 	for _, n := range nodes {
 		raw, err := n.Show()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		var status struct {
 			Drops map[string]int
 			Peers []struct {
@@ -147,9 +137,7 @@ func dropsOf(t *testing.T, nodes ...*tunnel.Node) map[string]int {
 				}
 			}
 		}
-		if err := json.Unmarshal(raw, &status); err != nil {
-			t.Fatal(err)
-		}
+		must(t, json.Unmarshal(raw, &status))
 		for reason, n := range status.Drops {
 			all[reason] += n
 		}

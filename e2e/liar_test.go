@@ -45,9 +45,7 @@ func newLiarField(t *testing.T) liarField {
 	f, hub, one, two := star(t)
 	two.Kill()
 	program := liarProgram(t)
-	if err := one.Await(tunnel.Inner4(1)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, one.Await(tunnel.Inner4(1)))
 	return liarField{t, f, hub, two, program}
 }
 
@@ -94,13 +92,9 @@ func TestPeersThatLie(t *testing.T) {
 	l := newLiarField(t)
 	goodput := func() float64 {
 		run, err := meter.Start(meter.Flow{Server: l.f.B(1), Client: l.f.A(1), To: tunnel.Inner4(1), For: 3 * time.Second})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		defer run.Stop()
-		if err := run.Wait(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, run.Wait())
 		return run.Sum().Mean(time.Second, 3*time.Second) / 1e6
 	}
 	beside := func(row string, flags ...string) float64 {
@@ -150,9 +144,7 @@ func TestLiarThatComesBackStaysSmall(t *testing.T) {
 		row := []string{"spread", "slots", "unfinished", "earned", "hoard"}[i%5]
 		p, err := f.A(2).Start(program, "-row", row, "-key", two.Config.PrivateKey, "-peer", hub.PublicKey,
 			"-local", f.A(2).V4[0].String(), "-to", f.B(1).V4[0].String()+":51820", "-mbit", "38", "-for", "1200ms")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if err := p.Wait(20 * time.Second); err != nil {
 			t.Fatalf("%v: %s", err, p.Log.String())
 		}
@@ -172,9 +164,7 @@ func TestLiarThatComesBackStaysSmall(t *testing.T) {
 func liarProgram(t *testing.T) string {
 	t.Helper()
 	dir, err := fabric.Scratch()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	program := filepath.Join(dir, "liar")
 	if out, err := exec.Command("go", "build", "-buildvcs=false", "-o", program, "./liar").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)

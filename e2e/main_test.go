@@ -75,9 +75,7 @@ func setUp() error {
 func network(t *testing.T, spec fabric.Spec) *fabric.Fabric {
 	t.Helper()
 	f, err := fabric.New(spec)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	cleanUp(t, f)
 	return f
 }
@@ -112,9 +110,7 @@ func pairOver(t *testing.T, f *fabric.Fabric, c tunnel.Config, outer6 bool) *tun
 	if p != nil {
 		cleanUp(t, p)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return p
 }
 
@@ -122,9 +118,15 @@ func pairOver(t *testing.T, f *fabric.Fabric, c tunnel.Config, outer6 bool) *tun
 func node(t *testing.T, h *fabric.Host, suffix string, c tunnel.Config) *tunnel.Node {
 	t.Helper()
 	n, err := tunnel.NewNode(bin, h, suffix, c)
+	must(t, err)
+	cleanUp(t, n)
+	return n
+}
+
+// must ends the test if err is not nil.
+func must(t testing.TB, err error) {
+	t.Helper()
 	if err != nil {
 		t.Fatal(err)
 	}
-	cleanUp(t, n)
-	return n
 }

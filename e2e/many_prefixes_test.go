@@ -26,9 +26,7 @@ const (
 func TestManyPrefixes(t *testing.T) {
 	d := direct(t, fabric.DirectSpec{})
 	n, err := tunnel.NewNode(bin, d.A, "a", tunnel.Config{Address: []netip.Prefix{netip.PrefixFrom(tunnel.Inner4(1), 24)}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { // without a report of a megabyte
 		if err := n.Close(); err != nil {
 			t.Error(err)
@@ -39,9 +37,7 @@ func TestManyPrefixes(t *testing.T) {
 		all[i] = netip.PrefixFrom(netip.AddrFrom16([16]byte{1: 2, 2: byte(i >> 8), 3: byte(i)}), 32)
 	}
 	n.Config.Peers = []tunnel.Peer{{Name: "land", PublicKey: otherKey(t, n), AllowedIPs: all}}
-	if err := n.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, n.Start())
 	for _, words := range []string{"show", "show --check", "showconf", "set land.persistent_keepalive", "set all"} {
 		args := strings.Fields(words)
 		args = append(args[:1:1], append([]string{n.Name}, args[1:]...)...)
@@ -72,8 +68,6 @@ func TestManyPrefixes(t *testing.T) {
 func worked(t *testing.T, n *tunnel.Node) time.Duration {
 	t.Helper()
 	var commands syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_CHILDREN, &commands); err != nil {
-		t.Fatal(err)
-	}
+	must(t, syscall.Getrusage(syscall.RUSAGE_CHILDREN, &commands))
 	return usage(t, n).CPU + time.Duration(commands.Utime.Nano()+commands.Stime.Nano())
 }

@@ -32,9 +32,7 @@ const (
 func shipped(t *testing.T, name string) string {
 	t.Helper()
 	file, err := filepath.Abs(filepath.Join("..", "contrib", name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return file
 }
 
@@ -62,17 +60,13 @@ func TestPrometheusSeesAPathDie(t *testing.T) {
 	p := pair(t, f, tunnel.Config{SourcePorts: 12, Extra: "\n[metrics]\nlisten = \"" + metricsAt + "\"\nper_path = true\n"})
 	startPrometheus(t, p.A.Host)
 	load, err := meter.Start(meter.Flow{Client: f.A(1), Server: f.B(1), To: tunnel.Inner4(2), For: 2 * time.Minute})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer load.Stop()
 	// Rates take two scrapes under load.
 	awaitQuery(t, p.A.Host, `rate(srdtun_device_read_bytes_total[10s]) * 8 > 1e6`)
 	promtool(t, fetch(t, p.A.Host, "http://"+metricsAt+"/metrics"), "check", "metrics")
 	awaitQuery(t, p.A.Host, `srdtun_paths{state="active"} > 0 unless on (public_key) srdtun_paths{state="down"} > 0`)
-	if err := f.Break(2); err != nil {
-		t.Fatal(err)
-	}
+	must(t, f.Break(2))
 	awaitQuery(t, p.A.Host, `ALERTS{alertname="SrdtunPathsDown", alertstate="firing", friendly_name="b"}`)
 	awaitQuery(t, p.A.Host, `srdtun_path_active == 0`)
 	awaitQuery(t, p.A.Host, `process_resident_memory_bytes{job="srdtun"} > 0`)
@@ -88,9 +82,7 @@ func TestPrometheusSeesAPathDie(t *testing.T) {
 func recipes(t *testing.T) (all []string) {
 	t.Helper()
 	text, err := os.ReadFile("../docs/monitoring.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	_, part, found := strings.Cut(string(text), "### Recipes\n")
 	for _, m := range regexp.MustCompile("(?m)^\\|.*\\| `(.*)` \\|$").FindAllStringSubmatch(part, -1) {
 		all = append(all, regexp.MustCompile(`\[\d+m\]`).ReplaceAllString(m[1], "[10s]"))
@@ -107,23 +99,17 @@ func startPrometheus(t *testing.T, h *fabric.Host) {
 	t.Helper()
 	dir := t.TempDir()
 	rules, err := os.ReadFile(shipped(t, "prometheus/alerts.yml"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	config := fmt.Sprintf("global: {scrape_interval: 1s, evaluation_interval: 1s}\nrule_files: [rules.yml]\n"+
 		"scrape_configs:\n  - job_name: srdtun\n    static_configs: [{targets: [%q]}]\n", metricsAt)
 	for name, text := range map[string]string{
 		"prometheus.yml": config, "rules.yml": regexp.MustCompile(`for: \w+`).ReplaceAllString(string(rules), "for: 2s"),
 	} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
 	process, err := h.Start("prometheus", "--config.file="+filepath.Join(dir, "prometheus.yml"),
 		"--storage.tsdb.path="+filepath.Join(dir, "data"), "--web.listen-address="+prometheusAt)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() {
 		process.Kill()
 		if t.Failed() {
@@ -146,9 +132,7 @@ func clientOn(h *fabric.Host) *http.Client {
 func fetch(t *testing.T, h *fabric.Host, url string) string {
 	t.Helper()
 	r, err := clientOn(h).Get(url)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer r.Body.Close()
 	text, err := io.ReadAll(r.Body)
 	if err != nil || r.StatusCode != http.StatusOK {
@@ -193,17 +177,13 @@ func awaitQuery(t *testing.T, h *fabric.Host, expr string) {
 func grafanaQueries(t *testing.T) (all []string) {
 	t.Helper()
 	text, err := os.ReadFile(shipped(t, "grafana/srdtun.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	type panel struct {
 		Targets []struct{ Expr string }
 		Panels  []panel
 	}
 	var board panel
-	if err := json.Unmarshal(text, &board); err != nil {
-		t.Fatal(err)
-	}
+	must(t, json.Unmarshal(text, &board))
 	fill := strings.NewReplacer("$instance", ".*", "$interface", ".*", "$peer", ".*", "$__rate_interval", "10s")
 	var walk func(p panel)
 	walk = func(p panel) {

@@ -24,17 +24,13 @@ func TestNATRebinding(t *testing.T) {
 	translate(t, f.A(1), "20000-29999")
 	passive(t, f.A(1), f.B(1), 0)
 	beat, err := meter.StartHeartbeat(f.A(1), f.B(1), tunnel.Inner4(1), tunnel.Inner4(2))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer beat.Close()
 	time.Sleep(2 * time.Second)
 	translate(t, f.A(1), "40000-49999")
 	from := time.Now()
 	took, err := beat.AnswerAfter(from, 30*time.Second)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Logf("an answer %.2f s after all ports changed", took.Seconds())
 	if took > maxRebinding {
 		t.Errorf("an answer after %v, want at most %v", took, maxRebinding)
@@ -89,15 +85,11 @@ func TestNATForgetsAnIdleTunnel(t *testing.T) {
 func connect(t *testing.T, server, client *fabric.Host, to netip.Addr) time.Duration {
 	t.Helper()
 	l, err := server.Listen("tcp", netip.AddrPortFrom(to, 0).String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer l.Close()
 	from := time.Now()
 	c, err := client.Dial("tcp", l.Addr().String(), 20*time.Second)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer c.Close()
 	return time.Since(from)
 }

@@ -28,9 +28,7 @@ func TestNetcheckSeesTheFabric(t *testing.T) {
 	})
 	out, err := f.A(1).Run(bin, "netcheck", p.A.Name, "b")
 	t.Logf("%s", out)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	m := waysSeen.FindStringSubmatch(out)
 	if m == nil {
 		t.Fatal("no ways are told of")
@@ -45,9 +43,7 @@ func TestNetcheckSeesTheFabric(t *testing.T) {
 		}
 	}
 	netcheckThere(t, p.A, p.B, `(?s)ok +ports on the way +the peer sees packets from \d+ addresses and ports, all of them.*ok +ECN out +at the peer: its marks arrive on all`)
-	if err := f.Break(2); err != nil {
-		t.Fatal(err)
-	}
+	must(t, f.Break(2))
 	down := regexp.MustCompile(`warning +paths +\d+ of \d+ work`)
 	await(t, "finding that paths are down", func() bool {
 		// Only packets on a path show that it is dead.
@@ -66,13 +62,9 @@ func TestNetcheckSeesTheFabric(t *testing.T) {
 func netcheckThere(t *testing.T, a, b *tunnel.Node, want string) {
 	t.Helper()
 	shown, err := b.Show()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	file := filepath.Join(t.TempDir(), "there.json")
-	if err := os.WriteFile(file, shown, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(file, shown, 0o600))
 	out, err := a.Host.Run(bin, "netcheck", "--quick", "--there", file, a.Name)
 	if err != nil || !regexp.MustCompile(want).MatchString(out) {
 		t.Errorf("%v, want %s in\n%s", err, want, out)
@@ -84,16 +76,12 @@ func netcheckThere(t *testing.T, a, b *tunnel.Node, want string) {
 func TestNetcheckSeesClearedMarks(t *testing.T) {
 	side(t)
 	f := network(t, fabric.Spec{})
-	if err := f.Bleach(1); err != nil {
-		t.Fatal(err)
-	}
+	must(t, f.Bleach(1))
 	p := pair(t, f, tunnel.Config{})
 	iperf(t, f, tunnel.Inner4(2))
 	text, err := p.B.Host.Run(bin, "netcheck", "--quick", p.B.Name)
 	t.Logf("%s", text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	m := regexp.MustCompile(`warning +ECN in +on (\d+) of (\d+) paths`).FindStringSubmatch(text)
 	if m == nil {
 		t.Fatal("no paths without marks are told of")

@@ -20,9 +20,7 @@ func star(t *testing.T) (f *fabric.Fabric, hub, one, two *tunnel.Node) {
 	for _, n := range nodes {
 		cleanUp(t, n)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return f, nodes[0], nodes[1], nodes[2]
 }
 
@@ -48,18 +46,14 @@ func TestSeveralPeers(t *testing.T) {
 func drops(t *testing.T, n *tunnel.Node) (forged uint64, all string) {
 	t.Helper()
 	raw, err := n.Show()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var status struct {
 		Drops map[string]uint64 `json:"drops"`
 		Peers []struct {
 			Drops map[string]uint64 `json:"drops"`
 		} `json:"peers"`
 	}
-	if err := json.Unmarshal(raw, &status); err != nil {
-		t.Fatal(err)
-	}
+	must(t, json.Unmarshal(raw, &status))
 	reasons := []map[string]uint64{status.Drops}
 	for _, p := range status.Peers {
 		reasons = append(reasons, p.Drops)
@@ -80,9 +74,7 @@ func TestForgedSourceIsDropped(t *testing.T) {
 	const packets = 20
 	f, hub, one, _ := star(t)
 	in, err := f.B(1).ListenPacket("udp", netip.AddrPortFrom(tunnel.Inner4(1), 7000).String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer in.Close()
 	if _, err := one.Host.Run("ip", "addr", "add", tunnel.Inner4(3).String()+"/32", "dev", one.Name); err != nil {
 		t.Fatal(err)
@@ -94,9 +86,7 @@ func TestForgedSourceIsDropped(t *testing.T) {
 		count int
 	}{{tunnel.Inner4(3), packets}, {tunnel.Inner4(2), 1}} {
 		out, err := f.A(1).ListenPacket("udp", netip.AddrPortFrom(s.from, 0).String())
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		defer out.Close()
 		for range s.count {
 			if _, err := out.WriteTo([]byte("hello"), net.UDPAddrFromAddrPort(netip.AddrPortFrom(tunnel.Inner4(1), 7000))); err != nil {
@@ -121,9 +111,7 @@ func listen(t *testing.T, in net.PacketConn) map[netip.Addr]int {
 	heard := map[netip.Addr]int{}
 	buf := make([]byte, 100)
 	for {
-		if err := in.SetReadDeadline(time.Now().Add(500 * time.Millisecond)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, in.SetReadDeadline(time.Now().Add(500*time.Millisecond)))
 		_, from, err := in.ReadFrom(buf)
 		if err != nil {
 			return heard

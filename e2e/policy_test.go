@@ -28,17 +28,13 @@ func TestPolicyChangesUnderLoad(t *testing.T) {
 	fl := flow(f, 8)
 	fl.For = time.Minute // more than all take; to set a policy takes time too
 	r, err := meter.Start(fl)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	time.Sleep(time.Second)
 	var since []time.Duration
 	for _, name := range policies {
 		since = append(since, r.Elapsed())
 		for _, n := range []*tunnel.Node{p.A, p.B} {
-			if err := n.Set("paths.policy=" + name); err != nil {
-				t.Fatal(err)
-			}
+			must(t, n.Set("paths.policy="+name))
 		}
 		time.Sleep(policySpan)
 	}
@@ -65,12 +61,8 @@ func TestPolicyChangesUnderLoad(t *testing.T) {
 			}
 		}
 		raw, err := n.Show()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := json.Unmarshal(raw, &st); err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
+		must(t, json.Unmarshal(raw, &st))
 		if p := st.Peers[0]; p.Policy != policies[len(policies)-1] || p.Messages.GivenUp > 0 {
 			t.Errorf("%s: policy %s, %d messages given up", n.Name, p.Policy, p.Messages.GivenUp)
 		}

@@ -22,9 +22,7 @@ func ownRunDir(t *testing.T, uid int) (dir string) {
 	t.Helper()
 	dir = filepath.Join(t.TempDir(), "run")
 	reachable(t, filepath.Dir(dir))
-	if err := errors.Join(os.Mkdir(dir, 0o755), os.Chown(dir, uid, uid)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(os.Mkdir(dir, 0o755), os.Chown(dir, uid, uid)))
 	t.Setenv("SRDTUN_RUN_DIR", dir)
 	return dir
 }
@@ -59,13 +57,9 @@ func TestDaemonGivesUpPrivileges(t *testing.T) {
 func reachable(t *testing.T, dir string) {
 	t.Helper()
 	scratch, err := fabric.Scratch()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, d := range []string{scratch, dir, filepath.Dir(dir)} {
-		if err := os.Chmod(d, 0o711); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Chmod(d, 0o711))
 	}
 }
 
@@ -78,9 +72,7 @@ func wantConfined(t *testing.T, pid, uid int) {
 	none := strings.Repeat("0", len(netAdmin))
 	for _, file := range threads {
 		status, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for field, want := range map[string]string{
 			"CapInh": none, "CapPrm": netAdmin, "CapEff": netAdmin, "CapBnd": netAdmin, "CapAmb": none, "NoNewPrivs": "1",
 			"Uid": strings.TrimSpace(strings.Repeat(fmt.Sprintf("%d\t", uid), 4)),

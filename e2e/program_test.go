@@ -40,9 +40,7 @@ func TestIndependentProgram(t *testing.T) {
 	cmd := d.B.Command(python(t), "pypeer/programs.py", d.B.Addr4().String(), plain.line, tagged.line)
 	var out, fault bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &fault
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, cmd.Start())
 	end := context.AfterFunc(ctx, func() { _ = cmd.Process.Kill() })
 	err := cmd.Wait()
 	end()
@@ -70,12 +68,8 @@ func servePerf(t *testing.T, h *fabric.Host, perf string, args ...string) perfSe
 	var note bytes.Buffer
 	cmd.Stderr = &note
 	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, cmd.Start())
 	ended := false
 	stop := func() string {
 		if !ended {

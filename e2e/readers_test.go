@@ -51,9 +51,7 @@ func pester(t *testing.T, h *fabric.Host, at, text string, times int) {
 	t.Helper()
 	for range times {
 		c, err := asStranger(h, "tcp", at)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		t.Cleanup(func() { c.Close() })
 		_, _ = io.WriteString(c, text)
 	}
@@ -86,9 +84,7 @@ func TestStrangerKeepsNobodyFromMetricsAndDashboard(t *testing.T) {
 	side(t)
 	f := network(t, fabric.Spec{})
 	n := node(t, f.A(1), "a", tunnel.Config{Extra: "\n[metrics]\nlisten = \"" + metricsAt + "\"\n[dashboard]\nlisten = \"" + pageAt + "\"\n"})
-	if err := n.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, n.Start())
 	const half, ask, stream = "GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nX: ", "GET /metrics HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n", "GET /stream HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
 	for _, c := range []struct {
 		what, at, text string
@@ -159,9 +155,7 @@ func TestMetricsOnAUnixSocket(t *testing.T) {
 	page := "/run/srdtun/" + n.Name + ".page"
 	n.Config.Extra = fmt.Sprintf("\n[metrics]\nlisten = \"unix:%s\"\n[dashboard]\nlisten = \"unix:%s\"\n", at, page)
 	for range 2 { // then with a killed one's remains
-		if err := n.Start(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, n.Start())
 		st, err := os.Lstat(at)
 		if err != nil || st.Mode() != fs.ModeSocket|0o660 {
 			t.Errorf("%v, %v", st, err)
@@ -176,15 +170,11 @@ func TestMetricsOnAUnixSocket(t *testing.T) {
 		n.Kill()
 	}
 	t.Setenv(control.GroupEnv, "nogroup")
-	if err := n.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, n.Start())
 	if out, err := n.Host.Run("setpriv", "--reuid", "4444", "--regid", "nogroup", "--clear-groups", "curl", "-s", "--unix-socket", at, "http://localhost/metrics"); err != nil || !strings.Contains(out, "srdtun_info") {
 		t.Errorf("a member of the group: %v, %d bytes", err, len(out))
 	}
-	if err := n.Stop(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, n.Stop())
 	for _, path := range []string{at, page} {
 		if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("%s is left behind: %v", path, err)

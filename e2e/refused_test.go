@@ -65,18 +65,14 @@ func TestRefusedAtRunTime(t *testing.T) {
 				c.config = good
 			}
 			names := strings.NewReplacer("NAME", n.Name, "FILE", n.File)
-			if err := os.WriteFile(n.File, []byte(c.config), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.WriteFile(n.File, []byte(c.config), 0o600))
 			do(t, n.Host, names.Replace(c.before))
 			if network, at, ok := strings.Cut(c.taken, " "); ok {
 				defer occupy(t, n.Host, network, at).Close()
 			}
 			before := snapshot(t, n)
 			p, err := n.Host.Start("sh", "-c", "exec "+names.Replace(c.with)+" "+bin+" up "+n.File)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			err = p.Wait(10 * time.Second)
 			said := p.Log.String()
 			t.Logf("code %d: %s", exitCode(err), strings.TrimSpace(said))
@@ -88,9 +84,7 @@ func TestRefusedAtRunTime(t *testing.T) {
 		})
 	}
 	// No remains are in the way of a correct start.
-	if err := n.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, n.Start())
 	t.Run("it runs already", func(t *testing.T) {
 		out, err := n.Host.Run(bin, "up", n.File)
 		if err == nil || !strings.Contains(err.Error()+out, "already running") {
@@ -112,9 +106,7 @@ func occupy(t *testing.T, h *fabric.Host, network, at string) io.Closer {
 	} else {
 		c, err = h.Listen(network, at)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return c
 }
 
@@ -124,18 +116,14 @@ func TestKeysAreRotated(t *testing.T) {
 	side(t)
 	_, hub, one, two := star(t)
 	for _, n := range []*tunnel.Node{one, two} {
-		if err := n.Await(tunnel.Inner4(1)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, n.Await(tunnel.Inner4(1)))
 	}
 	draw := func() (private, public string) {
 		t.Helper()
 		file := filepath.Join(filepath.Dir(hub.File), "new.key")
 		public = strings.TrimSpace(do(t, hub.Host, "umask 077; "+bin+" genkey | tee "+file+" | "+bin+" pubkey"))
 		b, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return strings.TrimSpace(string(b)), public
 	}
 	replace := func(n *tunnel.Node, old, now string) {
@@ -147,18 +135,12 @@ func TestKeysAreRotated(t *testing.T) {
 	}
 	restart := func(n *tunnel.Node) {
 		t.Helper()
-		if err := n.Stop(); err != nil {
-			t.Fatal(err)
-		}
-		if err := n.Start(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, n.Stop())
+		must(t, n.Start())
 	}
 	reaches := func(n *tunnel.Node, to netip.Addr) {
 		t.Helper()
-		if err := n.Await(to); err != nil {
-			t.Fatal(err)
-		}
+		must(t, n.Await(to))
 	}
 
 	// The spoke's key changes at the hub first. The other spoke does not notice.
@@ -227,9 +209,7 @@ func TestModesOfPlatforms(t *testing.T) {
 		"file.toml": private.ReplaceAllString(good, `private_key_file = "key"`),
 		"psk.toml":  strings.Replace(good, "[[peer]]\n", "[[peer]]\npreshared_key_file = \"psk\"\n", 1),
 	} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
 	for _, c := range []struct {
 		mode, mount, file string

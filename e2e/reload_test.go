@@ -39,19 +39,13 @@ func TestReloadsUnderLoad(t *testing.T) {
 	reload(t, hub, append(slices.Clone(spokes), other)) // makes all that is made only once
 	reload(t, hub, spokes)
 	s, err := meter.StartStream(one.Host, hub.Host, tunnel.Inner4(2), tunnel.Inner4(1), 2*time.Millisecond)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer s.Close()
 	r, err := meter.Start(meter.Flow{Client: f.A(1), Server: f.B(1), To: tunnel.Inner4(1), Streams: 1, For: lasting + 2*time.Second})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	time.Sleep(time.Second) // the load is to be there; nothing is measured until then
 	before, err := hub.Usage()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	files := descriptors(t, hub)
 	tick := time.NewTicker(*reloadEvery)
 	defer tick.Stop()
@@ -66,15 +60,11 @@ func TestReloadsUnderLoad(t *testing.T) {
 		}
 		<-tick.C
 	}
-	if err := r.Wait(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, r.Wait())
 	got, sum := s.Rest(2*time.Second), r.Sum()
 	goodput := sum.Mean(time.Second, lasting)
 	after, err := hub.Usage()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Logf("%d of %d datagrams, %.0f Mbit/s, %d descriptors before and %d after, %d KiB more",
 		got.Arrived, got.Sent, goodput/1e6, files, descriptors(t, hub), (after.RSS-before.RSS)>>10)
 	if got.Sent < 1000 || got.Arrived != got.Sent || got.Twice > 0 {
@@ -99,9 +89,7 @@ func TestReloadsUnderLoad(t *testing.T) {
 func reload(t *testing.T, n *tunnel.Node, peers []tunnel.Peer) {
 	t.Helper()
 	n.Config.Peers = peers
-	if err := os.WriteFile(n.File, n.Config.TOML(), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(n.File, n.Config.TOML(), 0o600))
 	if out, err := exec.Command(bin, "reload", n.File).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
@@ -111,9 +99,7 @@ func reload(t *testing.T, n *tunnel.Node, peers []tunnel.Peer) {
 func refuse(t *testing.T, n *tunnel.Node) {
 	t.Helper()
 	before := peerKeys(t, n)
-	if err := os.WriteFile(n.File, append(n.Config.TOML(), "[[peer]]\npublic_key = 3\n"...), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(n.File, append(n.Config.TOML(), "[[peer]]\npublic_key = 3\n"...), 0o600))
 	out, err := exec.Command(bin, "reload", n.File).CombinedOutput()
 	if err == nil || !strings.Contains(string(out), "peer.public_key: want a string in quotes") || strings.Count(string(out), "\n") != 1 {
 		t.Errorf("a wrong file: %v: %s", err, out)
@@ -126,17 +112,13 @@ func refuse(t *testing.T, n *tunnel.Node) {
 func peerKeys(t *testing.T, n *tunnel.Node) (v []string) {
 	t.Helper()
 	raw, err := n.Show()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var st struct {
 		Peers []struct {
 			PublicKey string `json:"public_key"`
 		}
 	}
-	if err := json.Unmarshal(raw, &st); err != nil {
-		t.Fatal(err)
-	}
+	must(t, json.Unmarshal(raw, &st))
 	for _, p := range st.Peers {
 		v = append(v, p.PublicKey)
 	}
@@ -147,24 +129,18 @@ func peerKeys(t *testing.T, n *tunnel.Node) (v []string) {
 func publicKey(t *testing.T) string {
 	t.Helper()
 	private, err := exec.Command(bin, "genkey").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	c := exec.Command(bin, "pubkey")
 	c.Stdin = strings.NewReader(string(private))
 	out, err := c.Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return strings.TrimSpace(string(out))
 }
 
 func descriptors(t *testing.T, n *tunnel.Node) int {
 	t.Helper()
 	v, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", n.Pid()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return len(v)
 }
 
@@ -174,37 +150,21 @@ func TestPeersByDropIn(t *testing.T) {
 	f, hub, one, two := star(t)
 	dir := filepath.Join(t.TempDir(), "peers")
 	reachable(t, filepath.Dir(dir))
-	if err := os.Mkdir(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Mkdir(dir, 0o755))
 	last := hub.Config.Peers[1]
 	hub.Config.Peers = hub.Config.Peers[:1]
 	hub.Config.Extra = "\n[peers]\ndir = \"" + dir + "\"\n"
-	if err := hub.Stop(); err != nil {
-		t.Fatal(err)
-	}
-	if err := hub.Start(); err != nil {
-		t.Fatal(err)
-	}
-	if err := one.Await(tunnel.Inner4(1)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, hub.Stop())
+	must(t, hub.Start())
+	must(t, one.Await(tunnel.Inner4(1)))
 	file := filepath.Join(dir, "two.toml")
 	text := fmt.Sprintf("[[peer]]\nname = \"two\"\npublic_key = %q\nallowed_ips = [%q, %q]\n", last.PublicKey, last.AllowedIPs[0], last.AllowedIPs[1])
-	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(file, []byte(text), 0o644))
 	// The hub has no endpoint of the spoke: the spoke calls.
-	if err := two.Await(tunnel.Inner4(1)); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "wrong.toml"), []byte("[[peer]]\npublic_key = 3\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must(t, two.Await(tunnel.Inner4(1)))
+	must(t, os.WriteFile(filepath.Join(dir, "wrong.toml"), []byte("[[peer]]\npublic_key = 3\n"), 0o644))
 	wantLog(t, hub, "wrong.toml:2: peer.public_key: want a string in quotes")
-	if err := os.Remove(file); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Remove(file))
 	wantLog(t, hub, "changed: - peer.two")
 	if _, err := f.A(2).Run("ping", "-n", "-q", "-c1", "-W1", tunnel.Inner4(1).String()); err == nil {
 		t.Error("a peer whose file is gone is answered")

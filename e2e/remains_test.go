@@ -21,9 +21,7 @@ func snapshot(t *testing.T, n *tunnel.Node) string {
 	var b strings.Builder
 	for _, c := range []string{"-o link show", "-o addr show", "route show table all", "-6 route show table all", "rule show", "-6 rule show"} {
 		out, err := n.Host.Run("ip", strings.Fields(c)...)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		b.WriteString("# ip " + c + "\n" + out)
 	}
 	files, _ := filepath.Glob("/run/srdtun/" + n.Name + ".*") // other tests' nodes may have a longer name
@@ -82,9 +80,7 @@ func TestNothingRemains(t *testing.T) {
 		}},
 		{"kill -9 and restart", func(t *testing.T, n *tunnel.Node) {
 			n.Kill()
-			if err := n.Start(); err != nil {
-				t.Fatal(err)
-			}
+			must(t, n.Start())
 			if err := n.Stop(); err != nil {
 				t.Error(err)
 			}
@@ -93,9 +89,7 @@ func TestNothingRemains(t *testing.T) {
 		t.Run(way.name, func(t *testing.T) {
 			n := everywhere(t, network(t, fabric.Spec{Spines: 1}))
 			before := snapshot(t, n)
-			if err := n.Start(); err != nil {
-				t.Fatal(err)
-			}
+			must(t, n.Start())
 			if during := snapshot(t, n); during == before {
 				t.Fatal("the daemon has set nothing up, so there is nothing to leave behind")
 			}
@@ -110,9 +104,7 @@ func TestNothingRemains(t *testing.T) {
 func TestBackgroundAndDown(t *testing.T) {
 	side(t)
 	n := everywhere(t, network(t, fabric.Spec{Spines: 1}))
-	if err := os.WriteFile(n.File, n.Config.TOML(), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(n.File, n.Config.TOML(), 0o600))
 	before := snapshot(t, n)
 	if _, err := n.Host.Run("timeout", "10", bin, "up", "-d", n.File); err != nil {
 		t.Fatal(err)
@@ -186,16 +178,10 @@ func TestConfigErrorsLeaveNothing(t *testing.T) {
 // wantRefused wants exit code 78 and one line that names file and key.
 func wantRefused(t *testing.T, n *tunnel.Node, text string, mode os.FileMode, key string) {
 	t.Helper()
-	if err := os.WriteFile(n.File, []byte(text), mode); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Chmod(n.File, mode); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(n.File, []byte(text), mode))
+	must(t, os.Chmod(n.File, mode))
 	p, err := n.Host.Start(bin, "up", n.File)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	err = p.Wait(10 * time.Second)
 	said := p.Log.String()
 	if exitCode(err) != 78 {

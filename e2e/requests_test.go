@@ -53,9 +53,7 @@ type asker struct {
 func openIn(t *testing.T, h *fabric.Host, cfg ep.Config) (e *ep.Endpoint) {
 	t.Helper()
 	cfg.Key, cfg.Protocol = ep.NewKey(), "e2e"
-	if err := h.Do(func() (err error) { e, err = ep.Open(cfg); return err }); err != nil {
-		t.Fatal(err)
-	}
+	must(t, h.Do(func() (err error) { e, err = ep.Open(cfg); return err }))
 	t.Cleanup(func() { e.Close() })
 	return e
 }
@@ -68,18 +66,12 @@ func newAsker(t *testing.T, f *fabric.Fabric, most int) *asker {
 	t.Cleanup(taking.Wait)
 	for range requestPeers {
 		e := openIn(t, f.B(1), ep.Config{ReceiveDepth: 2 * requestDepth})
-		if err := e.Allow(a.e.PublicKey()); err != nil {
-			t.Fatal(err)
-		}
+		must(t, e.Allow(a.e.PublicKey()))
 		h, err := a.e.Handle(e.PublicKey(), netip.AddrPortFrom(f.B(1).Addr4(), e.Port()))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		a.to = append(a.to, h)
 		for range 2 * requestDepth {
-			if err := e.PostReceive(make([]byte, requestBytes), 0); err != nil {
-				t.Fatal(err)
-			}
+			must(t, e.PostReceive(make([]byte, requestBytes), 0))
 		}
 		taking.Go(func() { a.take(e) })
 	}
@@ -182,15 +174,9 @@ func TestSpineDiesUnderRequests(t *testing.T) {
 		broken = time.Now()
 		death <- err
 	})
-	if err := a.run(begun.Add(requestBefore+requestAfter), true); err != nil {
-		t.Fatal(err)
-	}
-	if err := <-death; err != nil {
-		t.Fatal(err)
-	}
-	if err := a.run(time.Now().Add(requestEnd), false); err != nil {
-		t.Fatal(err)
-	}
+	must(t, a.run(begun.Add(requestBefore+requestAfter), true))
+	must(t, <-death)
+	must(t, a.run(time.Now().Add(requestEnd), false))
 	// A second completion would come late.
 	if n := a.e.Sends().Poll(make([]ep.Completion, 1)); n > 0 || a.under > 0 {
 		t.Errorf("%d requests have not completed; another completion came: %v", a.under, n > 0)

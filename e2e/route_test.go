@@ -19,14 +19,10 @@ func TestRouteGoneAndBack(t *testing.T) {
 	f := network(t, fabric.Spec{})
 	p := pair(t, f, tunnel.Config{})
 	beat, err := meter.StartHeartbeat(f.A(1), f.B(1), tunnel.Inner4(1), tunnel.Inner4(2))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer beat.Close()
 	out, err := f.A(1).Run("ip", "-4", "route", "show", "default")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	route := strings.Fields(out)
 	ip := func(verb string) {
 		if _, err := f.A(1).Run("ip", append([]string{"-4", "route", verb}, route...)...); err != nil {
@@ -40,9 +36,7 @@ func TestRouteGoneAndBack(t *testing.T) {
 	ip("add")
 	back := time.Now()
 	took, err := beat.AnswerAfter(back, 30*time.Second)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Logf("an answer %.2f s after the route was back", took.Seconds())
 	if took > maxRerouting {
 		t.Errorf("an answer after %v, want at most %v", took, maxRerouting)

@@ -34,9 +34,7 @@ type terminal struct {
 func openTerminal(t *testing.T, name string, args ...string) *terminal {
 	t.Helper()
 	master, slave, err := newPTY()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer slave.Close()
 	v := &terminal{cmd: exec.Command(name, args...), master: master, ended: make(chan error, 1)}
 	v.cmd.Stdin, v.cmd.Stdout, v.cmd.Stderr = slave, slave, slave
@@ -121,9 +119,7 @@ func (v *terminal) quit(t *testing.T) {
 func pathStates(t *testing.T, n *tunnel.Node) map[string]int {
 	t.Helper()
 	raw, err := n.Show()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var st struct {
 		Schema int
 		Peers  []struct{ Paths []struct{ State string } }
@@ -170,9 +166,7 @@ func TestDeadSpineIsSeen(t *testing.T) {
 	fl := flow(f, 4)
 	fl.For = 40 * time.Second
 	load, err := meter.Start(fl)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer load.Stop()
 	awaitStates(t, p.A, "all paths up", func(v map[string]int) bool { return v["active"] >= 32 && v["down"]+v["suspect"] == 0 })
 	screen := openTerminal(t, bin, "top", p.A.Name)
@@ -183,9 +177,7 @@ func TestDeadSpineIsSeen(t *testing.T) {
 	}
 
 	before := len(screen.log.String())
-	if err := f.Break(1); err != nil {
-		t.Fatal(err)
-	}
+	must(t, f.Break(1))
 	known := awaitStates(t, p.A, "paths down", func(v map[string]int) bool { return v["down"] > 0 })
 	seen := screen.await(t, before, "x", 10*time.Second)
 	t.Logf("on the screen %v after the daemon knew", seen.Sub(known))
@@ -196,9 +188,7 @@ func TestDeadSpineIsSeen(t *testing.T) {
 		t.Errorf("show --check: %s", s)
 	}
 
-	if err := f.Heal(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, f.Heal())
 	awaitStates(t, p.A, "all paths up again", func(v map[string]int) bool { return v["down"]+v["suspect"] == 0 })
 	screen.quit(t)
 	screen.await(t, before, leaves, 10*time.Second)
@@ -216,9 +206,7 @@ func seesFlows(t *testing.T, p *tunnel.Pair) {
 			Tx               uint64 `json:"tx_bytes"`
 		}
 	}
-	if err := json.Unmarshal([]byte(asked(t, 0, "flows", p.A.Name, "--json")), &v); err != nil {
-		t.Fatal(err)
-	}
+	must(t, json.Unmarshal([]byte(asked(t, 0, "flows", p.A.Name, "--json")), &v))
 	if len(v.Flows) < 4 {
 		t.Fatalf("%d flows", len(v.Flows))
 	}

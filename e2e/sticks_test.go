@@ -53,15 +53,9 @@ func sticks(t *testing.T, addrs [2]string, start func(*tunnel.Node) error) (*fab
 	at := netip.AddrPortFrom(f.B(1).Addr4(), tunnel.DefaultPort)
 	a.Config.Peers = []tunnel.Peer{{Name: "b", PublicKey: b.PublicKey, Endpoints: []netip.AddrPort{at}, AllowedIPs: inner(2), Keepalive: time.Second}}
 	b.Config.Peers = []tunnel.Peer{{Name: "a", PublicKey: a.PublicKey, AllowedIPs: inner(1)}}
-	if err := b.Start(); err != nil {
-		t.Fatal(err)
-	}
-	if err := start(a); err != nil {
-		t.Fatal(err)
-	}
-	if err := a.Await(tunnel.Inner4(2)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, b.Start())
+	must(t, start(a))
+	must(t, a.Await(tunnel.Inner4(2)))
 	return f, a, b
 }
 
@@ -69,17 +63,13 @@ func sticks(t *testing.T, addrs [2]string, start func(*tunnel.Node) error) (*fab
 func pathsBy(t *testing.T, n *tunnel.Node, name string) (count int) {
 	t.Helper()
 	raw, err := n.Show()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var status struct {
 		Peers []struct {
 			Paths []struct{ Interface, Local, State string }
 		}
 	}
-	if err := json.Unmarshal(raw, &status); err != nil {
-		t.Fatal(err)
-	}
+	must(t, json.Unmarshal(raw, &status))
 	for _, p := range status.Peers[0].Paths {
 		if p.State == "active" && p.Interface == name {
 			count++

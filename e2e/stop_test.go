@@ -32,20 +32,14 @@ func TestStoppedProcess(t *testing.T) {
 			f := network(t, fabric.Spec{})
 			p := pair(t, f, tunnel.Config{})
 			s, err := meter.StartStream(f.A(1), f.B(1), tunnel.Inner4(1), tunnel.Inner4(2), 2*time.Millisecond)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			defer s.Close()
 			time.Sleep(time.Second)
 			n := victim(p)
-			if err := syscall.Kill(n.Pid(), syscall.SIGSTOP); err != nil {
-				t.Fatal(err)
-			}
+			must(t, syscall.Kill(n.Pid(), syscall.SIGSTOP))
 			time.Sleep(stopFor)
 			resumed := time.Now()
-			if err := syscall.Kill(n.Pid(), syscall.SIGCONT); err != nil {
-				t.Fatal(err)
-			}
+			must(t, syscall.Kill(n.Pid(), syscall.SIGCONT))
 			time.Sleep(2 * time.Second)
 			got := s.Tally()
 			t.Logf("%d sent, %d arrived, %d of them twice; the oldest was %.2f s old; the first after the stop came %.3f s later",

@@ -18,9 +18,7 @@ import (
 func iperf(t *testing.T, f *fabric.Fabric, to netip.Addr, extra ...string) meter.Totals {
 	t.Helper()
 	got, err := meter.Iperf(f.B(1), f.A(1), to, append([]string{"-t", "4"}, extra...)...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Logf("%v to %s: %.0f Mbit/s, back %.0f Mbit/s, lost %.2f %%", extra, to, got.Forward/1e6, got.Reverse/1e6, got.LostPercent)
 	return got
 }
@@ -74,9 +72,7 @@ func unread(t *testing.T, h *fabric.Host) int { return counted(t, h, "snmp", "Ud
 func deviceDrops(t *testing.T, n *tunnel.Node) string {
 	t.Helper()
 	out, err := n.Host.Run("cat", "/sys/class/net/"+n.Name+"/statistics/tx_dropped", "/sys/class/net/"+n.Name+"/statistics/rx_dropped")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return "dropped out, in: " + strings.Join(strings.Fields(out), ", ")
 }
 
@@ -150,16 +146,12 @@ func TestLargestInnerMTU(t *testing.T) {
 func redis(t *testing.T, f *fabric.Fabric) {
 	at := tunnel.Inner4(2).String()
 	server, err := f.B(1).Start("redis-server", "--bind", at, "--port", "6379", "--save", "", "--appendonly", "no", "--protected-mode", "no")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer server.Kill()
 	waitForRedis(t, f, at)
 	interactive(t, f, at)
 	out, err := f.A(1).Run("redis-benchmark", "-h", at, "-t", "set,get", "-n", "20000", "-c", "20", "-d", "1000", "-q", "--csv")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	// Columns: test, requests/s, latencies in ms: mean, min, p50, p95, p99, max.
 	for _, line := range strings.Split(strings.TrimSpace(out), "\n")[1:] {
 		t.Logf("redis-benchmark %s", line)

@@ -44,9 +44,7 @@ func TestNobodyThereIsHeard(t *testing.T) {
 	n.Config.Peers = []tunnel.Peer{{Name: "roams", PublicKey: otherKey(t, n), AllowedIPs: []netip.Prefix{
 		netip.PrefixFrom(tunnel.Inner4(2), 32), netip.PrefixFrom(tunnel.Inner6(2), 128),
 	}}}
-	if err := n.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, n.Start())
 	run(t, d.A, fmt.Sprintf(`ip addr add fd01::1/64 dev eth0 nodad
 		sysctl -qw net.ipv4.ip_forward=1 net.ipv6.conf.all.forwarding=1 net.ipv4.conf.all.rp_filter=1 net.ipv4.conf.%s.rp_filter=1`, n.Name))
 	run(t, d.B, `ip addr add fd01::2/64 dev eth0 nodad
@@ -75,9 +73,7 @@ func TestUnheardThroughAHub(t *testing.T) {
 	for _, n := range nodes {
 		cleanUp(t, n)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	run(t, f.A(1), "sysctl -qw net.ipv4.ip_forward=1 net.ipv6.conf.all.forwarding=1")
 	wantUnreachable(t, f.B(1), tunnel.Inner4(77))
 	wantUnreachable(t, f.B(1), tunnel.Inner6(77))
@@ -95,9 +91,7 @@ func run(t *testing.T, h *fabric.Host, lines string) {
 func otherKey(t *testing.T, n *tunnel.Node) string {
 	t.Helper()
 	out, err := n.Host.Run("sh", "-c", "'"+n.Bin+"' genkey | '"+n.Bin+"' pubkey")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return string([]byte(out)[:44])
 }
 
@@ -131,9 +125,7 @@ func TestCommandsTakeInnerAddresses(t *testing.T) {
 		t.Errorf("copies that were meant count as drops: %s, %v", out, err)
 	}
 	left := says(t, p.A, "notice  session-ended: peer b: ")
-	if err := p.B.Down(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, p.B.Down())
 	left()
 }
 
@@ -143,9 +135,7 @@ func TestRouterBehindAPeerIsTold(t *testing.T) {
 	side(t)
 	d := direct(t, fabric.DirectSpec{})
 	p := passive(t, d.A, d.B, 0)
-	if err := p.A.Set("peer.b.allowed_ips=10.9.0.2/32,fd09::2/128,10.77.0.0/24"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, p.A.Set("peer.b.allowed_ips=10.9.0.2/32,fd09::2/128,10.77.0.0/24"))
 	// The route to 10.77.0.9 is narrow. B reports that from its address on that side.
 	run(t, d.B, `sysctl -qw net.ipv4.ip_forward=1
 		ip addr add 10.78.0.1/24 dev eth0

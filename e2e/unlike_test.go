@@ -116,12 +116,8 @@ func over(t *testing.T, name string, sum *float64, through bool, paths ...linkem
 		fl := flow(f, 1)
 		fl.To, fl.For = to, unlikeStart+*unlikeFor
 		r, err := meter.Start(fl)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := r.Wait(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
+		must(t, r.Wait())
 		*sum += r.Sum().Mean(unlikeStart, fl.For)
 	})
 }
@@ -158,9 +154,7 @@ func ways(t *testing.T, f *fabric.Fabric, paths []linkemu.Impairment) {
 		}
 	}
 	var c *linkemu.Cable
-	if err := f.Lines[0].Do(func() (err error) { c, err = linkemu.Join("left", "right", lines[0], lines[1]); return err }); err != nil {
-		t.Fatal(err)
-	}
+	must(t, f.Lines[0].Do(func() (err error) { c, err = linkemu.Join("left", "right", lines[0], lines[1]); return err }))
 	t.Cleanup(func() {
 		if err := c.Close(); err != nil {
 			t.Error(err)
@@ -170,7 +164,5 @@ func ways(t *testing.T, f *fabric.Fabric, paths []linkemu.Impairment) {
 			t.Logf("there %+v, back %+v", ab, ba)
 		}
 	})
-	if err := f.Warm(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, f.Warm())
 }

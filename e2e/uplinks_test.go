@@ -51,9 +51,7 @@ func secondRoutes(t *testing.T, f *fabric.Fabric) {
 func sentBytes(t *testing.T, f *fabric.Fabric, dev string) uint64 {
 	t.Helper()
 	out, err := f.A(1).Run("ip", "-s", "-j", "link", "show", dev)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var v []struct {
 		Stats64 struct{ Tx struct{ Bytes uint64 } }
 	}
@@ -79,13 +77,9 @@ func TestTwoUplinksWithoutRules(t *testing.T) {
 			a.Config.Peers = []tunnel.Peer{{Name: "b", PublicKey: b.PublicKey, Endpoints: []netip.AddrPort{at}, AllowedIPs: inner(2)}}
 			b.Config.Peers = []tunnel.Peer{{Name: "a", PublicKey: a.PublicKey, AllowedIPs: inner(1)}}
 			for _, n := range []*tunnel.Node{b, a} {
-				if err := n.Start(); err != nil {
-					t.Fatal(err)
-				}
+				must(t, n.Start())
 			}
-			if err := a.Await(tunnel.Inner4(2)); err != nil {
-				t.Fatal(err)
-			}
+			must(t, a.Await(tunnel.Inner4(2)))
 			await(t, "a line that says that eth1 has no route", func() bool { return strings.Contains(a.Log(), "eth1 has no route to "+at.Addr().String()) })
 			secondRoutes(t, f)
 			// A new route is an event. Abandoned paths are tried again.
@@ -123,17 +117,13 @@ func await(t *testing.T, what string, ok func() bool) {
 func pathsFrom(t *testing.T, n *tunnel.Node, local ...string) (count int) {
 	t.Helper()
 	raw, err := n.Show()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var status struct {
 		Peers []struct {
 			Paths []struct{ Local, State string }
 		}
 	}
-	if err := json.Unmarshal(raw, &status); err != nil {
-		t.Fatal(err)
-	}
+	must(t, json.Unmarshal(raw, &status))
 	for _, p := range status.Peers[0].Paths {
 		for _, l := range local {
 			if p.State == "active" && strings.Contains(p.Local, l) {

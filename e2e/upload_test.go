@@ -32,9 +32,7 @@ func TestUploadBesideDownload(t *testing.T) {
 				time.Sleep(time.Second) // the upload begins beside a download that has filled its link
 			}
 			for i, r := range runs {
-				if err := r.Wait(); err != nil {
-					t.Fatal(err)
-				}
+				must(t, r.Wait())
 				rate[i] = r.Sum().Mean(settle, lasts) / 1e6
 			}
 			t.Logf("%s: %.1f Mbit/s down, %.1f up, of %d", name, rate[0], rate[1], mbit)

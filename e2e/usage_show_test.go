@@ -26,9 +26,7 @@ func TestManyReadersOfAHub(t *testing.T) {
 	}
 	hub := node(t, f.A(1), "a", tunnel.Config{Address: []netip.Prefix{netip.PrefixFrom(tunnel.Inner4(1), 24)}})
 	hub.Config.Peers = idlePeers(t, hubPeers, f.B(1).Addr4())
-	if err := hub.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, hub.Start())
 	before := usage(t, hub)
 	var all sync.WaitGroup
 	answers := make(chan int, showAtOnce)

@@ -29,9 +29,7 @@ const maxIdleCPU = 0.01
 func usage(t *testing.T, n *tunnel.Node) tunnel.Usage {
 	t.Helper()
 	u, err := n.Usage()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return u
 }
 
@@ -39,9 +37,7 @@ func usage(t *testing.T, n *tunnel.Node) tunnel.Usage {
 func datagrams(t *testing.T, h *fabric.Host) (sent int) {
 	t.Helper()
 	out, err := h.Run("cat", "/proc/net/snmp", "/proc/net/snmp6")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var names []string
 	found := 0
 	for _, line := range strings.Split(out, "\n") {
@@ -167,13 +163,9 @@ func TestThousandIdlePeers(t *testing.T) {
 	}}
 	for _, n := range []*tunnel.Node{hub, spoke} {
 		n.RunDir = run
-		if err := n.Start(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, n.Start())
 	}
-	if err := spoke.Await(tunnel.Inner4(1)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, spoke.Await(tunnel.Inner4(1)))
 	for _, c := range []struct {
 		n       *tunnel.Node
 		peers   int
@@ -206,12 +198,8 @@ func TestMemoryUnderLoad(t *testing.T) {
 			fl := flow(f, 8)
 			fl.For = 6 * time.Second
 			r, err := meter.Start(fl)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := r.Wait(); err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
+			must(t, r.Wait())
 			t.Logf("%.0f Mbit/s", r.Sum().Mean(time.Second, 6*time.Second)/1e6)
 		}},
 		// Small packets take more memory than their size, and nothing slows them down.
@@ -238,9 +226,7 @@ func TestMemoryUnderLoad(t *testing.T) {
 func flood(t *testing.T, f *fabric.Fabric, size int, d time.Duration) {
 	t.Helper()
 	out, err := f.A(1).ListenPacket("udp", netip.AddrPortFrom(tunnel.Inner4(1), 0).String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer out.Close()
 	to := net.UDPAddrFromAddrPort(netip.AddrPortFrom(tunnel.Inner4(2), 7000))
 	b, n := make([]byte, size), 0

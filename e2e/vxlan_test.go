@@ -33,9 +33,7 @@ func vxlan(t *testing.T, a, b *fabric.Host) {
 func tunnelFrames(t *testing.T, n *tunnel.Node) (read, written uint64) {
 	t.Helper()
 	text, err := n.Show()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var st struct {
 		Device struct {
 			Whole   bool   `json:"tunnel_super_frames"`
@@ -50,9 +48,7 @@ func tunnelFrames(t *testing.T, n *tunnel.Node) (read, written uint64) {
 			}
 		}
 	}
-	if err := json.Unmarshal(text, &st); err != nil {
-		t.Fatal(err)
-	}
+	must(t, json.Unmarshal(text, &st))
 	t.Logf("%s: %+v", n.Name, st)
 	if !st.Device.Whole || st.Device.Cut != 0 || st.Device.Refused != 0 || st.Peers[0].Queue.Cut != 0 {
 		t.Errorf("%s does not carry super-frames of tunnels whole", n.Name)
@@ -72,18 +68,14 @@ func TestVXLANIsFast(t *testing.T) {
 	if p != nil {
 		cleanUp(t, p)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	vxlan(t, d.A, d.B)
 	var shares []float64
 	for range 5 {
 		var rate [2]float64
 		for i, to := range []netip.Addr{tunnel.Inner4(2), inVXLAN(2)} {
 			got, err := meter.Iperf(d.B, d.A, to, "-t", "2", "-O", "1")
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			rate[i] = got.Forward
 		}
 		t.Logf("%.0f Mbit/s, in VXLAN %.0f", rate[0]/1e6, rate[1]/1e6)
@@ -130,24 +122,16 @@ func TestVXLANFlowsAreApart(t *testing.T) {
 	many := flow(f, 15)
 	many.To, many.For = inVXLAN(2), 8*time.Second
 	r, err := meter.Start(many)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	one, err := f.B(1).Start("iperf3", "-s", "-1", "-p", "5202")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer one.Kill()
-	if err := meter.AwaitListener(f.B(1).Namespace, one, "5202"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, meter.AwaitListener(f.B(1).Namespace, one, "5202"))
 	out, err := f.A(1).Run("timeout", "30", "iperf3", "-c", lossy.String(), "-p", "5202", "-t", "6")
 	if err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	if err := r.Wait(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, r.Wait())
 	sum := r.Sum().Mean(2*time.Second, 6*time.Second)
 	worst := time.Duration(0)
 	for _, s := range r.Streams() {

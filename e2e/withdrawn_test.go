@@ -49,20 +49,14 @@ func wantsNothingThere(t *testing.T, d *fabric.Direct, addr string, change func(
 	t.Helper()
 	sent, received := countAt(t, d.A, addr)
 	s, err := meter.StartStream(d.A, d.B, tunnel.Inner4(1), tunnel.Inner4(2), 5*time.Millisecond)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer s.Close()
 	const lasting = 8 * time.Second
 	back, err := meter.Start(meter.Flow{Client: d.B, Server: d.A, To: tunnel.Inner4(1), For: lasting})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer back.Stop()
 	forth, err := meter.Start(meter.Flow{Client: d.A, Server: d.B, To: tunnel.Inner4(2), For: lasting})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer forth.Stop()
 	time.Sleep(2 * time.Second)
 	if sent() < 10e6 || received() < 10e6 {
@@ -107,9 +101,7 @@ func TestRemovedLocalCarriesNothing(t *testing.T) {
 			d, p := twoUplinks(t)
 			told := says(t, p.A, "local-unlisted: packets to 10.1.2.1 are dropped")
 			wantsNothingThere(t, d, "10.1.2.1", func() {
-				if err := change(p.A); err != nil {
-					t.Fatal(err)
-				}
+				must(t, change(p.A))
 			})
 			told()
 		})
@@ -121,9 +113,7 @@ func TestRemovedLocalCarriesNothing(t *testing.T) {
 func TestRemovedEndpointCarriesNothing(t *testing.T) {
 	d, p := twoUplinks(t)
 	wantsNothingThere(t, d, "10.1.2.2", func() {
-		if err := p.A.Set("peer.b.endpoints=10.1.1.2:51820"); err != nil {
-			t.Fatal(err)
-		}
+		must(t, p.A.Set("peer.b.endpoints=10.1.1.2:51820"))
 	})
 }
 

@@ -24,27 +24,19 @@ func TestTwoThreadsForOnePeer(t *testing.T) {
 	fl := flow(f, workerFlows)
 	fl.For = 3 * time.Second
 	r, err := meter.Start(fl)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := r.Wait(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, r.Wait())
 	t.Logf("%.0f Mbit/s", r.Sum().Mean(time.Second, 3*time.Second)/1e6)
 	for _, n := range []*tunnel.Node{p.A, p.B} {
 		text, err := n.Show()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		var st struct {
 			Workers []struct {
 				Packets uint64 `json:"rx_packets"`
 				Trains  uint64 `json:"tx_trains"`
 			}
 		}
-		if err := json.Unmarshal(text, &st); err != nil {
-			t.Fatal(err)
-		}
+		must(t, json.Unmarshal(text, &st))
 		t.Logf("%s: %+v", n.Name, st.Workers)
 		if len(st.Workers) != 2 {
 			t.Fatalf("%s has %d threads, want 2", n.Name, len(st.Workers))

@@ -13,9 +13,7 @@ import (
 // as a part of both, of each run, without the first values.
 func kernelShares(t *testing.T, name string, skip int) (v []float64) {
 	text, err := os.ReadFile("testdata/beside.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var inside float64
 	for line := range strings.Lines(string(text)) {
 		word := strings.Fields(line)
@@ -25,9 +23,7 @@ func kernelShares(t *testing.T, name string, skip int) (v []float64) {
 		sum := 0.0
 		for _, w := range word[4+skip:] {
 			x, err := strconv.ParseFloat(w, 64)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			sum += x
 		}
 		if word[2] == "0" {
@@ -66,9 +62,7 @@ func TestSharesAsBesideTheKernel(t *testing.T) {
 				skip = x.Skip
 				for _, seed := range p.Seeds {
 					r, err := lab.Run(p, x, host, seed, nil)
-					if err != nil {
-						t.Fatal(err)
-					}
+					must(t, err)
 					tunnel, _ := goodput(r, "tunnel", x.Skip)
 					plain, _ := goodput(r, "plain", x.Skip)
 					model = append(model, tunnel/(tunnel+plain))

@@ -30,13 +30,9 @@ func goodput(r *lab.Result, group string, skip int) (mbit float64, flows int) {
 func between(t *testing.T, plan, hosts string) (*lab.Plan, *lab.HostModel) {
 	t.Helper()
 	p, err := lab.Load(plan, os.ReadFile)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	host, err := lab.HostNamed(hosts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return p, host
 }
 
@@ -59,9 +55,7 @@ func deep(t *testing.T, name string, limit time.Duration) (*lab.Plan, *lab.Case,
 	p.Limit.Duration = limit
 	i := slices.IndexFunc(p.Cases, func(c lab.Case) bool { return c.Name == name })
 	r, err := lab.Run(p, &p.Cases[i], host, 1, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return p, &p.Cases[i], r
 }
 
@@ -87,9 +81,7 @@ func TestTunnelInShortBuffers(t *testing.T) {
 	p, host := between(t, "plans/coexist-short.toml", "daemon")
 	for i := range p.Cases {
 		r, err := lab.Run(p, &p.Cases[i], host, 1, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		var sent, drops uint64
 		for _, l := range r.Links {
 			sent, drops = sent+l.Packets, drops+l.Queue
@@ -122,9 +114,7 @@ func TestTunnelBehindAPolicer(t *testing.T) {
 				}
 				for _, seed := range seeds {
 					r, err := lab.Run(p, &c, host, seed, nil)
-					if err != nil {
-						t.Fatal(err)
-					}
+					must(t, err)
 					ours, n := goodput(r, "tunnel", c.Skip)
 					theirs, m := goodput(r, "plain", c.Skip)
 					tunnel, plain, fair = tunnel+ours, plain+theirs, float64(m)/float64(n+m)
@@ -153,9 +143,7 @@ func TestTunnelSharesAShortBuffer(t *testing.T) {
 	tunnel, plain := 0.0, 0.0
 	for seed := range uint64(3) {
 		r, err := lab.Run(p, &p.Cases[0], host, seed, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		ours, _ := goodput(r, "tunnel", p.Cases[0].Skip)
 		theirs, _ := goodput(r, "plain", p.Cases[0].Skip)
 		t.Logf("%.1f and %.1f Mbit/s", ours, theirs)
@@ -178,9 +166,7 @@ func TestOverflowToldOfLaterIsNoChance(t *testing.T) {
 	tunnel, plain := 0.0, 0.0
 	for seed := uint64(1); seed <= 3; seed++ {
 		r, err := lab.Run(p, &c, host, seed, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		ours, _ := goodput(r, "tunnel", c.Skip)
 		theirs, _ := goodput(r, "plain", c.Skip)
 		t.Logf("%.1f and %.1f Mbit/s", ours, theirs)
@@ -215,9 +201,7 @@ func TestTunnelOnALongerRoute(t *testing.T) {
 
 func beside(t *testing.T, p *lab.Plan, c *lab.Case, host *lab.HostModel) {
 	r, err := lab.Run(p, c, host, 1, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	tunnel, n := goodput(r, "tunnel", c.Skip)
 	plain, m := goodput(r, "plain", c.Skip)
 	share := tunnel / (tunnel + plain)
@@ -230,5 +214,13 @@ func beside(t *testing.T, p *lab.Plan, c *lab.Case, host *lab.HostModel) {
 		t.Errorf("%s, %s: a share of %.2f, fair is %.2f", host.Name, c.Name, share, fair)
 	case tunnel+plain < 85:
 		t.Errorf("%s, %s: %.1f Mbit/s together", host.Name, c.Name, tunnel+plain)
+	}
+}
+
+// must ends the test if err is not nil.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

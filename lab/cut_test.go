@@ -15,9 +15,7 @@ func TestCut(t *testing.T) {
 	for _, name := range []string{"conga64.topo", "letflow384.topo", "letflow48.topo"} {
 		n := NewNetwork(net.NewEngine(1, nil), topology(t, name), Ports{Queue: 1 << 20})
 		const cable = 1
-		if err := n.Cut(cable); err != nil {
-			t.Fatal(err)
-		}
+		must(t, n.Cut(cable))
 		const ports, hosts = 64, 16
 		step, sent := len(n.Hosts)/hosts, 0
 		sinks := make([]*sink, hosts)

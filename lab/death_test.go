@@ -79,9 +79,7 @@ func fourSpinePlan(t testing.TB, text string) *Plan {
 		}
 		return data(file)
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return p
 }
 
@@ -92,9 +90,7 @@ func TestDeathCostsInnerTCPNothing(t *testing.T) {
 	p := fourSpinePlan(t, deathsText(deathCount))
 	r := &run{plan: p, c: &p.Cases[0], seed: 1, engine: net.NewEngine(1, nil), byName: map[string]Transport{}}
 	r.net = NewNetwork(r.engine, p.Network.topology, Ports{Queue: p.Network.Queue})
-	if err := r.prepare(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, r.prepare())
 	conn := r.flows[0].State.(*tcp.Conn)
 	var before, after [deathCount]tcp.Stats
 	var longest [deathCount]time.Duration

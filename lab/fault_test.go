@@ -47,9 +47,7 @@ func TestFilePicksAnUplinkOfTheFirstFlow(t *testing.T) {
 func TestFileFaultsOnLinks(t *testing.T) {
 	n := NewNetwork(net.NewEngine(1, nil), topology(t, "fat_tree_32_1os_2t_400g.topo"), Ports{Queue: 1 << 20})
 	dead := &Fault{Kind: "dead", Tier: 1, Cable: []int{0, 1, 2, 3}, Up: true}
-	if err := dead.plant(n); err != nil {
-		t.Fatal(err)
-	}
+	must(t, dead.plant(n))
 	up, down := &sink{e: n.Engine}, &sink{e: n.Engine}
 	n.Hosts[31].Bind(net.ProtoUDP, 7, up)
 	n.Hosts[0].Bind(net.ProtoUDP, 7, down)
@@ -64,9 +62,7 @@ func TestFileFaultsOnLinks(t *testing.T) {
 	}
 	plan := &workload.Faults{Cable: workload.Faulty{BER: workload.Element{On: true, Most: 0.01}}}
 	for _, x := range fromFile(plan, 0, n, nil, rand.New(rand.NewPCG(1, 0))) {
-		if err := x.plant(n); err != nil {
-			t.Fatal(err)
-		}
+		must(t, x.plant(n))
 	}
 	n.Engine.Run(time.Microsecond, nil)
 	for _, l := range n.Links() {
@@ -86,9 +82,7 @@ func TestFileFaultsOfSwitchesAndInterfaces(t *testing.T) {
 	}
 	before := n.Hosts[0].Up.Rate
 	for _, x := range fromFile(plan, 0, n, nil, rand.New(rand.NewPCG(1, 0))) {
-		if err := x.plant(n); err != nil {
-			t.Fatal(err)
-		}
+		must(t, x.plant(n))
 	}
 	down := func() (cables int) {
 		for _, c := range n.Cables[1] {
@@ -140,9 +134,7 @@ func TestFileFaultsOfCables(t *testing.T) {
 		if x.Kind == "cycle" {
 			x.Tier, x.Cable = 0, []int{0}
 		}
-		if err := x.plant(n); err != nil {
-			t.Fatal(err)
-		}
+		must(t, x.plant(n))
 	}
 	n.Engine.Run(time.Microsecond, nil)
 	if l.Loss != 0.01 {

@@ -14,9 +14,7 @@ import (
 func plan(t testing.TB, text string) *Plan {
 	t.Helper()
 	p, err := load(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return p
 }
 
@@ -45,9 +43,7 @@ func one(t testing.TB, text string) *Result {
 	t.Helper()
 	p := plan(t, text)
 	r, err := Run(p, &p.Cases[0], Ideal, p.Seeds[0], nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return r
 }
 
@@ -86,9 +82,7 @@ func TestRunsAreDeterministic(t *testing.T) {
 		"[[case.fault]]\nkind = \"loss\"\ntier = 1\ncables = [1, 2, 3, 4, 5]\nvalue = 0.1\n")
 	run := func(seed uint64) *Result {
 		r, err := Run(p, &p.Cases[0], Ideal, seed, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return r
 	}
 	a, b, c := run(1), run(1), run(2)
@@ -373,5 +367,13 @@ func TestPlanErrors(t *testing.T) {
 		if _, err := Run(p, &p.Cases[0], Ideal, 1, nil); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%q: %v, want %q", c.new, err, c.want)
 		}
+	}
+}
+
+// must ends the test if err is not nil.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

@@ -28,9 +28,7 @@ func TestLossCostsInnerTCPLittle(t *testing.T) {
 	sum := 0.0
 	for _, seed := range p.Seeds {
 		r, err := Run(p, &p.Cases[0], Ideal, seed, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		var before, after int64
 		for i, row := range r.Samples {
 			switch at := time.Duration(i) * 100 * time.Millisecond; {

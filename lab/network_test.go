@@ -17,13 +17,9 @@ func data(name string) ([]byte, error) { return os.ReadFile(filepath.Join("plans
 func topology(t testing.TB, name string) *workload.Topology {
 	t.Helper()
 	b, err := data("../testdata/" + name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	top, err := workload.ParseTopology(name, string(b))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return top
 }
 

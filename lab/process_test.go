@@ -16,14 +16,10 @@ func on(t testing.TB, host, text string) (*Result, *run) {
 	t.Helper()
 	p := plan(t, text)
 	m, err := HostNamed(host)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	r := newRun(p, &p.Cases[0], p.Seeds[0])
 	r.on = m
-	if err := r.prepare(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, r.prepare())
 	r.play()
 	return r.result(), r
 }
@@ -49,9 +45,7 @@ func TestDaemonsBeginCold(t *testing.T) {
 	m, _ := HostNamed("daemon")
 	r := newRun(p, &p.Cases[0], 1)
 	r.on = m
-	if err := r.prepare(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, r.prepare())
 	for _, l := range r.net.Links() {
 		if l.Packets > 0 {
 			t.Fatalf("%s has carried %d packets before time zero", l.Name(), l.Packets)
@@ -116,9 +110,7 @@ func TestRecordedDelays(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	for name := range recorded {
 		m, err := HostNamed(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		v := m.delays.timer
 		var below int
 		const draws = 10000

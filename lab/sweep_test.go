@@ -13,9 +13,7 @@ func TestShortSweep(t *testing.T) {
 	var hosts []*HostModel
 	for _, name := range usualHosts {
 		m, err := HostNamed(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		hosts = append(hosts, m)
 	}
 	var points []Point
@@ -24,7 +22,7 @@ func TestShortSweep(t *testing.T) {
 			points = append(points, x)
 		}
 	}
-	if err := Sweep(points, hosts, []uint64{1, 2, 3, 4, 5}, func(x *Point, v []SweepResult) {
+	must(t, Sweep(points, hosts, []uint64{1, 2, 3, 4, 5}, func(x *Point, v []SweepResult) {
 		for i := range v {
 			if text := v[i].Worse(); text != "" {
 				t.Errorf("%s on %s: %s", x.Name, v[i].Host, text)
@@ -33,9 +31,7 @@ func TestShortSweep(t *testing.T) {
 				t.Errorf("%s on %s: %d flows did not end within %v", x.Name, v[i].Host, v[i].Open[0], sweepLimit)
 			}
 		}
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 }
 
 // A known miss belongs to an existing point, and is a miss.

@@ -10,9 +10,7 @@ import (
 // seconds. A controller that mistakes jitter for a queue gives it a tenth.
 func TestTunnelsOverUnsteadyPaths(t *testing.T) {
 	p, err := Load("plans/wan-bulk.toml", os.ReadFile)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	p.Limit.Duration = 10 * time.Second
 	// In Gbit/s, from the first packet on, in the mean of four seeds.
 	want := map[string]float64{"jit_5 a": 0.035, "jit_20 a": 0.018, "jit_20 both": 0.01, "lte_starlink a": 0.012, "congested a": 0.003}
@@ -26,9 +24,7 @@ func TestTunnelsOverUnsteadyPaths(t *testing.T) {
 		var all []*Result
 		for seed := range uint64(4) {
 			r, err := Run(p, c, Ideal, seed+1, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			all = append(all, r)
 		}
 		s := Summarize(all, "", 1)

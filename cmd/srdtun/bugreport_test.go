@@ -22,9 +22,7 @@ func TestBugreportHasNoSecrets(t *testing.T) {
 	file := filepath.Join(dir, "lab.toml")
 	text := "[interface]\nname = 'srdnone'\nprivate_key = '" + private + "' # was " + old + "\naddress = '10.0.0.1/24'\n" +
 		"[[peer]]\nname = 'b'\npublic_key = '" + peer + "'\npreshared_key = '" + psk + "'\nallowed_ips = '10.0.0.2/32'\n"
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(file, []byte(text), 0o600))
 	got := string(writeReport(file))
 	for _, secret := range []string{private, psk, old} {
 		if strings.Contains(got, secret) {
@@ -76,9 +74,7 @@ func TestBugreportKnowsSecretsOfOtherFiles(t *testing.T) {
 		"peers/a.toml": "[[peer]]\npublic_key = '/BLvwuvxyBp8Oc2RIRVXT8Sc2DGY8mVp1bbVxGsOqS8='\npreshared_key = '" + keys[2] + "'\n",
 		"peers/b.toml": "[[peer]]\npublic_key = 'x'\npreshared_key = '" + keys[3] + "'\n", "etc/broken.toml": "[[peer]\npreshared_key = '" + keys[4] + "'\n",
 	} {
-		if err := errors.Join(os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755), os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, errors.Join(os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755), os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600)))
 	}
 	got := string(writeReport(filepath.Join(dir, "lab.toml")))
 	for _, k := range keys {
@@ -96,9 +92,7 @@ func TestBugreportKnowsSecretsOfOtherFiles(t *testing.T) {
 func TestBugreportHidesPiecesOfKeys(t *testing.T) {
 	const key, cut, shared = "yAnz5TF+lXXJte14tji3zlMNq+hd2rYUIgJBgB3fBmk=", "aaaabbbbccccddddeeeeffff", "IFJzPPIGXtmFkLdYtIjZyqHbRUtSJWYeVOf4rvxIE3g="
 	raw, err := base64.StdEncoding.DecodeString(key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	digits := hex.EncodeToString(raw)
 	dir := t.TempDir()
 	t.Setenv(configDirEnv, filepath.Join(dir, "etc"))
@@ -108,9 +102,7 @@ func TestBugreportHidesPiecesOfKeys(t *testing.T) {
 		lab += fmt.Sprintf("[[peer]]\nname = '%s'\npublic_key = 'x%d'\n", n, i)
 	}
 	for name, text := range map[string]string{"lab.toml": lab, "etc/broken.toml": "[interface\nprivate_key = '" + cut + "'\npreshard_key = " + shared + "\n"} {
-		if err := errors.Join(os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755), os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, errors.Join(os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755), os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600)))
 	}
 	got := string(writeReport(filepath.Join(dir, "lab.toml")))
 	for _, n := range names {
@@ -141,16 +133,10 @@ func TestBugreportHidesByPlace(t *testing.T) {
 	} {
 		dir := t.TempDir()
 		file := filepath.Join(dir, "lab.toml")
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Mkdir(filepath.Join(dir, "peers"), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(file, []byte(text), 0o600))
+		must(t, os.Mkdir(filepath.Join(dir, "peers"), 0o755))
 		drop := "[[peer]]\nname = 'x'\npublic_key = 'xTIBA5rboUvnH4htodjb6e697QjLERt1NAB4mZqp8Dg='\npreshared_key = '" + private[:41] + "'\n# hunter2\n"
-		if err := os.WriteFile(filepath.Join(dir, "peers", "x.toml"), []byte(drop), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(filepath.Join(dir, "peers", "x.toml"), []byte(drop), 0o600))
 		got := string(writeReport(file))
 		for i := range len(private) - 12 {
 			if strings.Contains(got, private[i:i+12]) {
@@ -216,29 +202,21 @@ func TestBugreportOpensNothingOfTheOwners(t *testing.T) {
 	}
 	const owner = 4711
 	top, err := os.MkdirTemp("", "r") // a longer one has the shape of a key
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { os.RemoveAll(top) })
 	dir, secret := filepath.Join(top, "fleet"), filepath.Join(top, "secret.toml")
 	file := filepath.Join(top, "lab.toml")
 	const words = "[[peer]]\nname = \"swordfish\"\n"
 	for name, text := range map[string]string{secret: words, file: "[interface]\nprivate_key = 'yAnz5TF+lXXJte14tji3zlMNq+hd2rYUIgJBgB3fBmk='\n[peers]\ndir = '" + dir + "'\nowner = 4711\n"} {
-		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(name, []byte(text), 0o600))
 	}
 	in := func(name string) string { return filepath.Join(dir, name) }
 	own := "[[peer]]\nname = \"mine\"\npublic_key = \"xTIBA5rboUvnH4htodjb6e697QjLERt1NAB4mZqp8Dg=\"\npost_up = [[\"" + secret + "\"]]\n"
-	if err := errors.Join(os.Mkdir(dir, 0o755), os.Symlink(secret, in("a.toml")), unix.Mkfifo(in("b.toml"), 0o600), os.Symlink("/dev/zero", in("c.toml")),
+	must(t, errors.Join(os.Mkdir(dir, 0o755), os.Symlink(secret, in("a.toml")), unix.Mkfifo(in("b.toml"), 0o600), os.Symlink("/dev/zero", in("c.toml")),
 		unix.Mknod(in("d.toml"), unix.S_IFCHR|0o600, int(unix.Mkdev(1, 5))), os.Link(secret, in("e.toml")), os.Mkdir(in("f.toml"), 0o700),
-		os.WriteFile(in("g.toml"), []byte(own), 0o600), os.Truncate(in("g.toml"), 1<<40), os.WriteFile(in("h.toml"), []byte(own), 0o600)); err != nil {
-		t.Fatal(err)
-	}
+		os.WriteFile(in("g.toml"), []byte(own), 0o600), os.Truncate(in("g.toml"), 1<<40), os.WriteFile(in("h.toml"), []byte(own), 0o600)))
 	for _, name := range []string{"", "a.toml", "b.toml", "c.toml", "d.toml", "f.toml", "g.toml", "h.toml"} {
-		if err := os.Lchown(in(name), owner, owner); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Lchown(in(name), owner, owner))
 	}
 	got := string(writeReport(file))
 	if strings.Contains(got, "swordfish") || len(got) > 1<<20 {

@@ -17,12 +17,8 @@ func TestRoutingTablesHaveNames(t *testing.T) {
 		"b/rt_tables.d/ignored.txt": "301 no\n",
 	} {
 		file := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.MkdirAll(filepath.Dir(file), 0o700))
+		must(t, os.WriteFile(file, []byte(text), 0o600))
 	}
 	got := routingTables([]string{dir + "/none", dir + "/a", dir + "/b"})
 	want := map[string]uint32{"local": 255, "vpn": 201, "hex": 16, "lan": 300}

@@ -11,13 +11,9 @@ import (
 func TestRotatingLogStaysShort(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "log")
 	const limit, line = 100, "0123456789012345678\n"
-	if err := os.WriteFile(path, []byte(strings.Repeat("old\n", 20)), 0o640); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(path, []byte(strings.Repeat("old\n", 20)), 0o640))
 	l, err := openRotating(path, limit)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for i := range 23 {
 		if _, err := fmt.Fprintf(l, "%02d%s", i, line[2:]); err != nil {
 			t.Fatal(err)
@@ -29,13 +25,9 @@ func TestRotatingLogStaysShort(t *testing.T) {
 		}
 	}
 	old, err := os.ReadFile(path + ".old")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	now, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	// The latest lines are there, in order and without a gap.
 	first := 23 - len(string(old)+string(now))/len(line)
 	for i, got := range strings.SplitAfter(string(old)+string(now), "\n")[:23-first] {
@@ -52,9 +44,7 @@ func TestRotatingLogStaysShort(t *testing.T) {
 func TestRotatingLogTakesALongLine(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "log")
 	l, err := openRotating(path, 10)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for range 3 {
 		if _, err := l.Write([]byte(strings.Repeat("x", 50))); err != nil {
 			t.Fatal(err)

@@ -269,3 +269,11 @@ func sample(name string) control.Status {
 		}},
 	}
 }
+
+// must ends the test if err is not nil.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

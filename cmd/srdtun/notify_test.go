@@ -27,9 +27,7 @@ const notifyWait = 20 * time.Second
 func unit(t *testing.T) map[string][]string {
 	t.Helper()
 	text, err := os.ReadFile("../../systemd/srdtun@.service")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	v := map[string][]string{}
 	for line := range strings.Lines(string(text)) {
 		if key, value, ok := strings.Cut(strings.TrimSpace(line), "="); ok && !strings.HasPrefix(key, "#") {
@@ -82,9 +80,7 @@ func listenNotify(t *testing.T) (n notified, path string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "notify")
 	c, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: path, Net: "unixgram"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { c.Close() })
 	return notified{t, c}, path
 }
@@ -107,9 +103,7 @@ func (n notified) next() string {
 func monotonic(t *testing.T) int64 {
 	t.Helper()
 	var now unix.Timespec
-	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &now); err != nil {
-		t.Fatal(err)
-	}
+	must(t, unix.ClockGettime(unix.CLOCK_MONOTONIC, &now))
 	return now.Nano() / 1000
 }
 
@@ -124,16 +118,12 @@ func TestServiceManagerIsTold(t *testing.T) {
 		t.Helper()
 		text := "[interface]\nprivate_key = \"oD1r4LpO1DCso8wyo3uhFx/dZW5TY3VxK7QRfwNYDHY=\"\naddress = [\"10.9.7.1/24\", \"fd07::1/64\"]\n" +
 			fmt.Sprintf("post_up = [[\"sh\", \"-c\", \"sleep 0.3; touch %s\"]]\n", ran) + more
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(file, []byte(text), 0o600))
 	}
 	write("")
 	n, socket := listenNotify(t)
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var said bytes.Buffer
 	c := exec.Command(self)
 	c.Args = []string{"srdtun", "up", file}
@@ -169,9 +159,7 @@ func TestServiceManagerIsTold(t *testing.T) {
 	for _, change := range []string{"", "[paths]\npolicy = \"ecmp\"\n", "mtu = \"x\"\n"} {
 		write(change)
 		before := monotonic(t)
-		if err := c.Process.Signal(syscall.SIGHUP); err != nil {
-			t.Fatal(err)
-		}
+		must(t, c.Process.Signal(syscall.SIGHUP))
 		first, stamp, _ := strings.Cut(n.next(), "\nMONOTONIC_USEC=")
 		at, err := strconv.ParseInt(stamp, 10, 64)
 		if first != "RELOADING=1" || err != nil || at < before || at > monotonic(t) {
@@ -181,9 +169,7 @@ func TestServiceManagerIsTold(t *testing.T) {
 			t.Errorf("after it: %q", got)
 		}
 	}
-	if err := c.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
+	must(t, c.Process.Signal(syscall.SIGTERM))
 	if got := n.next(); got != "STOPPING=1" {
 		t.Errorf("at the end it tells %q", got)
 	}

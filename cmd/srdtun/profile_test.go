@@ -11,15 +11,11 @@ import (
 func TestStaleProfileSocketIsReplaced(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "pprof")
 	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	l.SetUnlinkOnClose(false)
 	l.Close()
 	stop, err := servePprof(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if _, err := servePprof(path); err == nil {
 		t.Error("the socket of a live process is taken over")
 	}

@@ -19,20 +19,14 @@ func TestSaveLeavesTheOwnersFiles(t *testing.T) {
 	dir, file := filepath.Join(top, "peers"), filepath.Join(top, "srd0.toml")
 	write := func(name, text string) {
 		t.Helper()
-		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(name, []byte(text), 0o600))
 	}
-	if err := os.Mkdir(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Mkdir(dir, 0o755))
 	write(file, "[interface]\nprivate_key = \"CAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAEA=\"\n[peers]\ndir = \""+dir+"\"\nowner = \"65534\"\n")
 	write(filepath.Join(dir, "a.toml"), "[[peer]]\nname = \"a\"\npublic_key = \"AgAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=\"\nallowed_ips = [\"10.0.0.2/32\"]\n")
 	edit := func() error {
 		c, err := config.Load(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		_, err = editFiles(c, []config.Setting{{Key: "peer.a.persistent_keepalive", Value: "25"}})
 		return err
 	}
@@ -43,12 +37,8 @@ func TestSaveLeavesTheOwnersFiles(t *testing.T) {
 		uid  int
 		mode os.FileMode
 	}{{nobodyID, 0o755}, {0, 0o777}} {
-		if err := os.Chown(dir, c.uid, 0); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Chmod(dir, c.mode); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Chown(dir, c.uid, 0))
+		must(t, os.Chmod(dir, c.mode))
 		if err := edit(); err == nil {
 			t.Errorf("a directory of %d, %v", c.uid, c.mode)
 		} else if c.uid != 0 && !strings.Contains(err.Error(), "not saved") {

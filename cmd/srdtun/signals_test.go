@@ -31,22 +31,14 @@ func stubborn() {
 func startStubborn(t *testing.T, grace time.Duration) (c *exec.Cmd, in io.Writer, want func(line string)) {
 	t.Helper()
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	c = exec.Command(self)
 	c.Args = []string{"stubborn", grace.String()}
 	out, err := c.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	in, err = c.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, c.Start())
 	t.Cleanup(func() { c.Process.Kill(); c.Wait() })
 	lines := bufio.NewScanner(out)
 	return c, in, func(line string) {
@@ -64,9 +56,7 @@ func TestRepeatedSignalDoesNotEndTearDown(t *testing.T) {
 	c.Process.Signal(syscall.SIGTERM)
 	want("ending")
 	for _, sig := range []os.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP} {
-		if err := c.Process.Signal(sig); err != nil {
-			t.Fatal(err)
-		}
+		must(t, c.Process.Signal(sig))
 		io.WriteString(in, "\n")
 		want("alive")
 	}

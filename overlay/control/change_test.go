@@ -17,9 +17,7 @@ func TestWhoMayChange(t *testing.T) {
 	h := newRecorder()
 	start(t, "srd0", h)
 	const nobody, group = 65534, 12345
-	if err := os.Chown(filepath.Join(dir, "srd0.sock"), 0, group); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Chown(filepath.Join(dir, "srd0.sock"), 0, group))
 	set := func(save bool, keys ...string) Change {
 		c := Change{How: HowSet, Save: save}
 		for _, k := range keys {

@@ -116,9 +116,7 @@ func runDir(t *testing.T) string {
 	t.Helper()
 	base := t.TempDir()
 	for d := base; d != os.TempDir() && d != "/"; d = filepath.Dir(d) {
-		if err := os.Chmod(d, 0o755); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Chmod(d, 0o755))
 	}
 	dir := filepath.Join(base, "run")
 	t.Setenv(rundir.Env, dir)
@@ -129,9 +127,7 @@ func runDir(t *testing.T) string {
 func start(t *testing.T, name string, h Handler) *Server {
 	t.Helper()
 	s, err := Listen(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	serveUntilEnd(t, s, h)
 	return s
 }
@@ -160,9 +156,7 @@ func dial(t *testing.T, name string) *Client {
 func dialAt(t *testing.T, at rundir.Place) *Client {
 	t.Helper()
 	c, err := Dial(at)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { c.Close() })
 	return c
 }
@@ -205,9 +199,7 @@ func TestShowCarriesEveryField(t *testing.T) {
 	start(t, "srd0", h)
 	c := dial(t, "srd0")
 	got, err := c.Show()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	want := h.status
 	want.Schema, want.Version = Schema, Version
 	if !reflect.DeepEqual(*got, want) {
@@ -225,9 +217,7 @@ func TestNothingIsNull(t *testing.T) {
 	start(t, "srd1", &recorder{})
 	for _, name := range []string{"srd0", "srd1"} {
 		c, err := net.Dial("unix", filepath.Join(dir, name+".sock"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		defer c.Close()
 		if _, err := c.Write([]byte(`{"op":"show"}` + "\n")); err != nil {
 			t.Fatal(err)
@@ -256,21 +246,13 @@ func TestDialWithoutDaemon(t *testing.T) {
 // leaveStale makes the files of a killed daemon.
 func leaveStale(t *testing.T, dir, name string) {
 	t.Helper()
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.MkdirAll(dir, 0o755))
 	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: filepath.Join(dir, name+".sock"), Net: "unix"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	l.SetUnlinkOnClose(false)
 	l.Close()
-	if err := os.WriteFile(filepath.Join(dir, name+".lock"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, name+".sock.new"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(filepath.Join(dir, name+".lock"), nil, 0o600))
+	must(t, os.WriteFile(filepath.Join(dir, name+".sock.new"), nil, 0o600))
 }
 
 func TestStaleSocketIsReplaced(t *testing.T) {
@@ -328,9 +310,7 @@ func TestOneOfManyStartersWins(t *testing.T) {
 		if len(winners) != 1 {
 			t.Fatalf("%d daemons have the name, want 1", len(winners))
 		}
-		if err := winners[0].Close(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, winners[0].Close())
 	}
 }
 
@@ -352,9 +332,7 @@ func TestNoAnswerIsSaidSo(t *testing.T) {
 	runDir(t)
 	start(t, "srd0", newRecorder())
 	c := dial(t, "srd0")
-	if err := c.conn.SetDeadline(time.Now()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, c.conn.SetDeadline(time.Now()))
 	if _, err := c.Show(); err == nil || err.Error() != "srd0 does not answer" {
 		t.Errorf("error %v", err)
 	}
@@ -408,9 +386,7 @@ func TestSlowChangeIsAnswered(t *testing.T) {
 	runDir(t)
 	h := &slow{recorder: newRecorder()}
 	s, err := Listen("srd0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	h.server = s
 	serveUntilEnd(t, s, h)
 	c := dial(t, "srd0")
@@ -448,9 +424,7 @@ func TestBadRequests(t *testing.T) {
 		{`{"op":"change","change":{"how":"sync","config":"x"}}` + "\n", "a configuration comes as a file"},
 	} {
 		c, err := net.Dial("unix", filepath.Join(dir, "srd0.sock"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if _, err := c.Write([]byte(tt.send)); err != nil {
 			t.Fatal(err)
 		}
@@ -468,9 +442,7 @@ func TestMoreClientsThanSlots(t *testing.T) {
 	var idle []net.Conn
 	for range maxConns {
 		c, err := net.Dial("unix", filepath.Join(dir, "srd0.sock"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		idle = append(idle, c)
 	}
 	answered := make(chan error, 1)
@@ -535,9 +507,7 @@ func TestWhoIsServed(t *testing.T) {
 			t.Errorf("a stranger, by the socket's mode: %v, want ErrPermission", err)
 		}
 	})
-	if err := os.Chown(socket, 0, group); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Chown(socket, 0, group))
 	as(nobody, nobody, []uint32{7, group, 9}, func() {
 		if err := show(); err != nil {
 			t.Errorf("a member of the socket's group: %v", err)
@@ -549,9 +519,7 @@ func TestWhoIsServed(t *testing.T) {
 		}
 	})
 	// The server must refuse strangers even if the mode does not.
-	if err := os.Chmod(socket, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Chmod(socket, 0o666))
 	as(nobody, nobody, []uint32{7, 9}, func() {
 		if err := show(); !errors.Is(err, ErrPermission) || !strings.Contains(err.Error(), "user 65534") {
 			t.Errorf("a stranger, by the credentials: %v, want ErrPermission", err)
@@ -571,4 +539,12 @@ func FuzzParseRequest(f *testing.F) {
 			t.Errorf("parseRequest(%q) = %+v, %v", line, req, err)
 		}
 	})
+}
+
+// must ends the test if err is not nil.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

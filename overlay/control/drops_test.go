@@ -11,9 +11,7 @@ import (
 // Intended drops raise no alarm, either.
 func TestNoAlarmForDropsThatAreMeant(t *testing.T) {
 	text, err := os.ReadFile("../../contrib/prometheus/alerts.yml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	m := regexp.MustCompile(`srdtun_drops_total\{reason!~"([^"]*)"\}`).FindSubmatch(text)
 	if m == nil {
 		t.Fatal("no alert about drops")

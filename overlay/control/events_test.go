@@ -33,9 +33,7 @@ func TestEvents(t *testing.T) {
 	}
 	start(t, "srde0", h)
 	c, err := Dial(rundir.Place{Device: "srde0"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer c.Close()
 	all, err := c.Events(0)
 	if err != nil || len(all.Events) != events.Kept || all.Missed != 10 || all.Last != events.Kept+10 || all.Run != "one" {
@@ -60,9 +58,7 @@ func TestNoEvents(t *testing.T) {
 	runDir(t)
 	start(t, "srde1", newRecorder())
 	c, err := Dial(rundir.Place{Device: "srde1"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer c.Close()
 	if _, err := c.Events(0); err == nil || !strings.Contains(err.Error(), "no events") {
 		t.Errorf("error %v", err)

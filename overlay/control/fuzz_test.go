@@ -15,9 +15,7 @@ import (
 // an error. It takes no more memory than a reply may take.
 func FuzzReply(f *testing.F) {
 	status, err := json.Marshal(reply{Version: "v1", Status: &Status{Interface: "lab"}})
-	if err != nil {
-		f.Fatal(err)
-	}
+	must(f, err)
 	for _, b := range [][]byte{
 		append(status, '\n'), []byte("{}\n"), []byte("{}"), []byte("\n"), []byte(`{"error":"no","denied":true}` + "\n"),
 		[]byte(`{"status":{"peers":[{"paths":[{}]}]}}` + "\n"), []byte("[[[[[[[[\n"),

@@ -42,15 +42,11 @@ func crowd(t *testing.T) (b busy, path string, gone func() map[uint32]int) {
 	var mu sync.Mutex
 	count := map[uint32]int{}
 	s, err := Listen("srd0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	s.OnGone(func(uid uint32) { mu.Lock(); count[uid]++; mu.Unlock() })
 	serveUntilEnd(t, s, b)
 	path = filepath.Join(dir, "srd0.sock")
-	if err := os.Chown(path, 0, members); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Chown(path, 0, members))
 	return b, path, func() map[uint32]int {
 		mu.Lock()
 		defer mu.Unlock()
@@ -253,9 +249,7 @@ func TestRootGivesWayToRoot(t *testing.T) {
 	if v := gone(); v[0] == 0 || v[alice] > 0 {
 		t.Errorf("closed: %v", v)
 	}
-	if err := busy[0].SetReadDeadline(time.Now().Add(10 * time.Millisecond)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, busy[0].SetReadDeadline(time.Now().Add(10*time.Millisecond)))
 	if _, err := busy[0].Read(make([]byte, 1)); !errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Errorf("root's request was ended: %v", err)
 	}
@@ -271,9 +265,7 @@ func TestClientGoesWithoutItsAnswer(t *testing.T) {
 				t.Fatal(err)
 			}
 			c.Close()
-			if err := showAs(0); err != nil {
-				t.Fatal(err)
-			}
+			must(t, showAs(0))
 		}
 	}
 }

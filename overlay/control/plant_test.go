@@ -18,16 +18,10 @@ const plantings = 600
 func TestPlantedLinksLeadNowhere(t *testing.T) {
 	const owner = 1234
 	dir := runDir(t)
-	if err := os.Mkdir(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Chown(dir, owner, owner); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Mkdir(dir, 0o755))
+	must(t, os.Chown(dir, owner, owner))
 	victim := filepath.Join(t.TempDir(), "victim")
-	if err := os.WriteFile(victim, []byte("x"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(victim, []byte("x"), 0o600))
 	var stop atomic.Bool
 	planted := make(chan int)
 	go as(owner, owner, nil, func() {

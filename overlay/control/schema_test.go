@@ -24,9 +24,7 @@ func comments(t *testing.T) map[string]string {
 	v := map[string]string{}
 	for _, file := range []string{"status.go", "device.go", "see.go"} {
 		f, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ParseComments|parser.SkipObjectResolution)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		ast.Inspect(f, func(n ast.Node) bool {
 			spec, ok := n.(*ast.TypeSpec)
 			if !ok {
@@ -118,15 +116,11 @@ func TestSchemaIsDocumented(t *testing.T) {
 	}
 	b.WriteString("\n")
 	now, err := os.ReadFile(schemaFile)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	part := regexp.MustCompile(`(?s)(<!-- fields: [^\n]*-->\n).*?(<!-- end -->)`)
 	want := part.ReplaceAllLiteralString(string(now), part.FindStringSubmatch(string(now))[1]+b.String()+"<!-- end -->")
 	if *update {
-		if err := os.WriteFile(schemaFile, []byte(want), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(schemaFile, []byte(want), 0o644))
 	} else if string(now) != want {
 		t.Errorf("%s is out of date: go test ./overlay/control -run TestSchema -update", schemaFile)
 	}

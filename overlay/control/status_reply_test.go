@@ -51,9 +51,7 @@ func TestLongStatusIsNotKept(t *testing.T) {
 		t.Error("not one line")
 	}
 	r, err := parseReply([]byte(line))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	want := filled()
 	want.Schema, want.Version = Schema, Version
 	want.Peers = r.Status.Peers

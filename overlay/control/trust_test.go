@@ -23,12 +23,8 @@ const secret = "oD1r4LpO1DCso8wyo3uhFx/dZW5TY3VxK7QRfwNYDHY="
 // planted listens at path as uid, and returns all bytes and descriptors that come.
 func planted(t *testing.T, path string, uid int) (got func() string) {
 	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Chown(filepath.Dir(path), uid, uid); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.MkdirAll(filepath.Dir(path), 0o755))
+	must(t, os.Chown(filepath.Dir(path), uid, uid))
 	var l net.Listener
 	as(uid, uid, nil, func() {
 		var err error
@@ -90,9 +86,7 @@ func TestSecretsAreForTrustedServers(t *testing.T) {
 			t.Run(at.Service+"/"+at.Device+" "+name, func(t *testing.T) {
 				runDir(t)
 				path, err := at.Socket()
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				got := planted(t, path, user)
 				c, err := Dial(at)
 				if at.Service == "" {
@@ -101,9 +95,7 @@ func TestSecretsAreForTrustedServers(t *testing.T) {
 					}
 					return
 				}
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				if _, err := c.Change(what); !errors.Is(err, ErrUntrusted) {
 					t.Errorf("error %v, want one that says who is not trusted", err)
 				}
@@ -133,20 +125,14 @@ func TestSecretsAreNotInTheStream(t *testing.T) {
 // A descriptor must be a file, and the daemon never waits for it.
 func TestOnlyFilesAreDisclosed(t *testing.T) {
 	r, w, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer r.Close()
 	defer w.Close()
 	long, err := enclose(Change{Config: strings.Repeat("x", maxConfig)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer long.Close()
 	null, err := os.Open("/dev/zero")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer null.Close()
 	for name, f := range map[string]*os.File{"nothing": nil, "a pipe": r, "too long": long, "a device": null} {
 		if c, err := disclose(f); err == nil {
@@ -160,9 +146,7 @@ func TestDescriptorsOfMembersAreNotTaken(t *testing.T) {
 	dir := runDir(t)
 	start(t, "srd0", newRecorder())
 	const nobody, group = 65534, 12345
-	if err := os.Chown(filepath.Join(dir, "srd0.sock"), 0, group); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Chown(filepath.Join(dir, "srd0.sock"), 0, group))
 	as(nobody, nobody, []uint32{group}, func() {
 		c, err := net.Dial("unix", filepath.Join(dir, "srd0.sock"))
 		if err != nil {
@@ -201,13 +185,9 @@ func TestRepliesArePrintable(t *testing.T) {
 		Changed: []Difference{{Text: bad}}, Happened: &Happened{Run: bad},
 	}
 	line, err := json.Marshal(hostile)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	r, err := parseReply(line)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, s := range []string{
 		r.Error, r.Config, r.Version, r.Status.File, r.Status.Peers[0].Name, r.Status.Peers[0].Endpoints[0], r.Changed[0].Text, r.Happened.Run,
 	} {
@@ -289,13 +269,9 @@ func TestLongTextsOfRepliesAreCut(t *testing.T) {
 	const n = 1 << 20
 	long := strings.Repeat("x", n)
 	line, err := json.Marshal(reply{Error: long, Status: &Status{File: long, Peers: []Peer{{Name: long, Drops: map[string]uint64{long: 1}}}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	r, err := parseReply(line)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	p := r.Status.Peers[0]
 	for reason := range p.Drops {
 		p.Endpoint = reason
@@ -344,9 +320,7 @@ func TestOwnRepliesAreUnderstood(t *testing.T) {
 		"pings":      {Pings: &Pings{Paths: make([]Ping, 5000)}},
 	} {
 		line, err := json.Marshal(want)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if _, err := parseReply(line); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -357,9 +331,7 @@ func TestOwnRepliesAreUnderstood(t *testing.T) {
 func TestGroupIsLetIn(t *testing.T) {
 	dir := runDir(t)
 	service := filepath.Join(dir, "hub")
-	if err := os.MkdirAll(service, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.MkdirAll(service, 0o755))
 	t.Setenv("RUNTIME_DIRECTORY", service)
 	t.Setenv(GroupEnv, "daemon") // number 1 in Debian's base-passwd
 	s := start(t, "srd0", newRecorder())
@@ -397,16 +369,10 @@ func TestGroupIsLetIn(t *testing.T) {
 func TestEndlessRepliesTakeLittle(t *testing.T) {
 	runDir(t)
 	path, err := rundir.Path("srd0", rundir.Socket)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := rundir.Make(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, rundir.Make())
 	l, err := net.Listen("unix", path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer l.Close()
 	go func() {
 		for {
@@ -448,9 +414,7 @@ func TestOwnersAnswer(t *testing.T) {
 	defer got()
 	c := dialAt(t, at)
 	c.Close()
-	if err := os.Chown(filepath.Join(dir, "hub"), other, other); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Chown(filepath.Join(dir, "hub"), other, other))
 	if c, err := Dial(at); !errors.Is(err, ErrUntrusted) {
 		t.Errorf("connected to %v: error %v", c, err)
 	}

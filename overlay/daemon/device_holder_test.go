@@ -13,9 +13,7 @@ import (
 func TestSecondStartNamesTheFirst(t *testing.T) {
 	top := t.TempDir()
 	service := filepath.Join(top, "lab")
-	if err := os.Mkdir(service, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Mkdir(service, 0o700))
 	want := func(dir, want string) {
 		t.Helper()
 		t.Setenv(rundir.Env, dir)
@@ -29,12 +27,8 @@ func TestSecondStartNamesTheFirst(t *testing.T) {
 		{filepath.Join(service, "lab"), top, "systemctl stop srdtun@lab"},
 		{filepath.Join(top, "lab"), service, "srdtun down lab"},
 	} {
-		if err := os.WriteFile(c.socket+rundir.Socket, nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(c.socket+rundir.Socket, nil, 0o600))
 		want(c.from, c.want)
-		if err := os.Remove(c.socket + rundir.Socket); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Remove(c.socket+rundir.Socket))
 	}
 }

@@ -20,9 +20,7 @@ func opened(t *testing.T, oldnew ...string) *server {
 	t.Setenv(rundir.Env, t.TempDir())
 	s := newServer(parse(t, oldnew...), newEventLog(false))
 	s.stop = func() {}
-	if err := s.open(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.open())
 	t.Cleanup(func() {
 		over, cancel := context.WithCancel(context.Background())
 		cancel()
@@ -46,13 +44,9 @@ func uplink(t *testing.T) netlink.Link {
 		t.Fatal(err)
 	}
 	a, _ := netlink.ParseAddr("192.0.2.1/24")
-	if err := netlink.AddrAdd(l, a); err != nil {
-		t.Fatal(err)
-	}
+	must(t, netlink.AddrAdd(l, a))
 	for _, gw := range []string{"192.0.2.254", "fe80::1"} {
-		if err := netlink.RouteAdd(&netlink.Route{LinkIndex: l.Attrs().Index, Gw: net.ParseIP(gw)}); err != nil {
-			t.Fatal(err)
-		}
+		must(t, netlink.RouteAdd(&netlink.Route{LinkIndex: l.Attrs().Index, Gw: net.ParseIP(gw)}))
 	}
 	return l
 }
@@ -75,14 +69,10 @@ func TestTunnelAddressesAreNoSource(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := opened(t, change...)
 			link, err := netlink.LinkByName("srdd0")
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			extra, _ := netlink.ParseAddr("fd82::1/64") // by hand, beside the configuration
 			extra.Flags = unix.IFA_F_NODAD
-			if err := netlink.AddrAdd(link, extra); err != nil {
-				t.Fatal(err)
-			}
+			must(t, netlink.AddrAdd(link, extra))
 			s.change()
 			for _, to := range []string{"[2001:db8::1]:1", "[fd80::2]:1", "[fd82::2]:1", "10.80.0.2:1", "[2001:db8:1::1]:1"} {
 				for _, u := range s.uplinks.sourcesFor(netip.MustParseAddrPort(to)) {
@@ -143,18 +133,12 @@ func TestCalledBackFromANewAddress(t *testing.T) {
 	}
 	want("nothing changed", "", paths)
 	old, _ := netlink.ParseAddr("192.0.2.1/24")
-	if err := netlink.AddrDel(l, old); err != nil {
-		t.Fatal(err)
-	}
+	must(t, netlink.AddrDel(l, old))
 	s.change()
 	want("no address", "", paths)
 	a, _ := netlink.ParseAddr("192.0.2.99/24")
-	if err := netlink.AddrAdd(l, a); err != nil {
-		t.Fatal(err)
-	}
-	if err := netlink.RouteAdd(&netlink.Route{LinkIndex: l.Attrs().Index, Gw: net.ParseIP("192.0.2.254")}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, netlink.AddrAdd(l, a))
+	must(t, netlink.RouteAdd(&netlink.Route{LinkIndex: l.Attrs().Index, Gw: net.ParseIP("192.0.2.254")}))
 	s.change()
 	want("another address", "192.0.2.99", paths)
 	s.change()
@@ -178,9 +162,7 @@ func TestMissingAddressIsTold(t *testing.T) {
 	s := opened(t, "[paths]\n", "[paths]\nlocal = [\"192.0.2.1\"]\n")
 	a, _ := netlink.ParseAddr("192.0.2.1/24")
 	for range 2 {
-		if err := netlink.AddrDel(l, a); err != nil {
-			t.Fatal(err)
-		}
+		must(t, netlink.AddrDel(l, a))
 		for range 3 {
 			s.change()
 			s.endpoints.reportLocals()
@@ -188,9 +170,7 @@ func TestMissingAddressIsTold(t *testing.T) {
 		if v := s.uplinks.sourcesFor(netip.MustParseAddrPort("192.0.2.254:1")); len(v) != 0 {
 			t.Errorf("it sends from %v", v)
 		}
-		if err := netlink.AddrAdd(l, a); err != nil {
-			t.Fatal(err)
-		}
+		must(t, netlink.AddrAdd(l, a))
 		s.change()
 		s.endpoints.reportLocals()
 		if v := s.uplinks.sourcesFor(netip.MustParseAddrPort("192.0.2.254:1")); len(v) != 1 {

@@ -63,9 +63,7 @@ func TestStoryFromBeginningToEnd(t *testing.T) {
 	r := up(t, parse(t))
 	r.told(events.Started)
 	c, err := control.Dial(rundir.Place{Device: "srdd0"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	h, err := c.Events(0)
 	c.Close()
 	if err != nil || len(h.Events) == 0 || h.Events[0].Kind != events.Started || h.Run == "" {

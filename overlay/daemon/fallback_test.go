@@ -83,9 +83,7 @@ func TestFallbacksAreTold(t *testing.T) {
 	}
 	withoutChecksums(t)
 	c, err := net.Dial("udp", "10.80.0.2:9")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer c.Close()
 	refused := func() bool {
 		for range 20 {
@@ -120,21 +118,15 @@ func TestFallbacksAreTold(t *testing.T) {
 func withoutChecksums(t *testing.T) {
 	t.Helper()
 	files, err := os.ReadDir("/proc/self/fd")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	found := 0
 	for _, f := range files {
 		fd, err := strconv.Atoi(f.Name())
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if p, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_PROTOCOL); err != nil || p != unix.IPPROTO_UDP {
 			continue
 		}
-		if err := unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_NO_CHECK, 1); err != nil {
-			t.Fatal(err)
-		}
+		must(t, unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_NO_CHECK, 1))
 		found++
 	}
 	if found == 0 {
@@ -168,15 +160,9 @@ func TestHandoverThatFailsIsTold(t *testing.T) {
 func TestPlacesThatFailAreTold(t *testing.T) {
 	runDir(t)
 	path, err := rundir.Path("srdd0", rundir.Places)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte("{"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, os.MkdirAll(filepath.Dir(path), 0o755))
+	must(t, os.WriteFile(path, []byte("{"), 0o600))
 	r := up(t, parse(t))
 	if e := r.said(events.Fallback, "the last addresses of peers without endpoints are not used: "); e.Level != events.Warning {
 		t.Errorf("%+v", e)

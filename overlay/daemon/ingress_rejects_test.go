@@ -78,9 +78,7 @@ func TestBroadcastIsNotAnswered(t *testing.T) {
 		return errors.Join(c.Control(func(fd uintptr) { err = syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_BROADCAST, 1) }), err)
 	}}
 	c, err := lc.ListenPacket(context.Background(), "udp4", "10.80.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer c.Close()
 	before := r.server.status.dropCounts().all()["no_route"]
 	sent := r.server.ingress.rejects.sent.Load()

@@ -34,9 +34,7 @@ func TestEveryKindIsWantedByATest(t *testing.T) {
 		}
 		for _, f := range files {
 			text, err := os.ReadFile(f)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			tests = append(tests, text)
 		}
 	}
@@ -56,9 +54,7 @@ func TestEveryKindIsWantedByATest(t *testing.T) {
 func kindNames(t *testing.T) map[events.Kind]string {
 	t.Helper()
 	file, err := parser.ParseFile(token.NewFileSet(), "../events/kind.go", nil, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	names := map[events.Kind]string{}
 	ast.Inspect(file, func(n ast.Node) bool {
 		if v, ok := n.(*ast.ValueSpec); ok && len(v.Values) == 1 {
@@ -104,9 +100,7 @@ func TestRoutingLoopGoesWithItsEndpoint(t *testing.T) {
 	ip(t, "route", "add", "198.51.100.0/24", "dev", "srdd0")
 	until(t, "the loop", func() bool { return len(r.server.endpoints.standing.all()) == 1 })
 	c, err := control.Dial(rundir.Place{Device: "srdd0"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer c.Close()
 	change := control.Change{How: control.HowSet, Settings: []control.Setting{{Key: "peer.near.endpoints", Value: "192.0.2.9:5999"}}}
 	if _, err := c.Change(change); err != nil {
@@ -154,9 +148,7 @@ func TestMissingInterfaceIsTold(t *testing.T) {
 		t.Errorf("missing %q", st.Missing)
 	}
 	a, _ := netlink.ParseAddr("192.0.2.1/24")
-	if err := netlink.AddrDel(l, a); err != nil {
-		t.Fatal(err)
-	}
+	must(t, netlink.AddrDel(l, a))
 	ip(t, "-6", "addr", "flush", "dev", "srdw0")
 	until(t, "that it is missing again", func() bool { return r.count(events.LocalMissing) == 2 })
 	r.cancel()
@@ -166,9 +158,7 @@ func TestMissingInterfaceIsTold(t *testing.T) {
 // Faults of the host and of the start.
 func TestWarningsOfTheStart(t *testing.T) {
 	l := uplink(t)
-	if err := os.WriteFile("/proc/sys/net/ipv4/conf/"+l.Attrs().Name+"/rp_filter", []byte("1"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile("/proc/sys/net/ipv4/conf/"+l.Attrs().Name+"/rp_filter", []byte("1"), 0o644))
 	runDir(t)
 	r := upWith(t, Options{
 		Config:  parse(t, `"10.81.0.0/16"`, `"0.0.0.0/0"`, "[paths]\n", "[metrics]\nlisten = \"10.80.0.1:9586\"\n[paths]\n"),
@@ -231,12 +221,8 @@ func TestWrongDropInIsTold(t *testing.T) {
 	put := func(name, text string) { // in one step: the daemon may read the directory meanwhile
 		t.Helper()
 		aside := filepath.Join(dir, "."+name)
-		if err := os.WriteFile(aside, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Rename(aside, filepath.Join(dir, name)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(aside, []byte(text), 0o600))
+		must(t, os.Rename(aside, filepath.Join(dir, name)))
 	}
 	put("first.toml", "[[peer]]\npublic_key = 'x'\n")
 	r := up(t, parse(t, "[paths]\n", "[peers]\ndir = \""+dir+"\"\n[paths]\n"))
@@ -278,9 +264,7 @@ func TestCopyIsTold(t *testing.T) {
 	if _, err := dial(t, "srdd0").Ping("near", false); err != nil {
 		t.Fatal(err)
 	}
-	if err := uevent.Send(uevent.VMGenID...); err != nil {
-		t.Fatal(err)
-	}
+	must(t, uevent.Send(uevent.VMGenID...))
 	a.told(events.MachineCopied)
 	b.told(events.MachineCopied) // which is on the same one
 	if _, err := dial(t, "srdd0").Ping("near", false); err != nil {

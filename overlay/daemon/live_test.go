@@ -33,9 +33,7 @@ const bothLocals = "paths.local=127.0.0.1," + second
 var liveRows = map[string]liveRow{
 	"interface.address": {nil, "10.80.0.1/24, fd80::1/64, 10.89.0.1/32", func(t *testing.T, _ *server) string {
 		link, err := net.InterfaceByName("srdd0")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		addrs, err := link.Addrs()
 		return fmt.Sprint(addrs, err)
 	}, "[10.80.0.1/24 10.89.0.1/32 fd80::1/64] <nil>"},
@@ -68,9 +66,7 @@ func guests(t *testing.T, peer string) (dir, section string) {
 	t.Helper()
 	dir = t.TempDir()
 	putGuest(t, dir, "guest.toml", peer)
-	if err := os.Chown(dir, guestUser, guestUser); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Chown(dir, guestUser, guestUser))
 	return dir, fmt.Sprintf("[peers]\ndir = %q\nowner = %d\n", dir, guestUser)
 }
 
@@ -78,15 +74,9 @@ func guests(t *testing.T, peer string) (dir, section string) {
 func putGuest(t *testing.T, dir, name, peer string) {
 	t.Helper()
 	file := filepath.Join(dir, "."+name)
-	if err := os.WriteFile(file, []byte(peer), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Chown(file, guestUser, guestUser); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Rename(file, filepath.Join(dir, name)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(file, []byte(peer), 0o644))
+	must(t, os.Chown(file, guestUser, guestUser))
+	must(t, os.Rename(file, filepath.Join(dir, name)))
 }
 
 // Each key that is documented as live takes effect on a running daemon, and so does its
@@ -148,9 +138,7 @@ func (row liveRow) play(t *testing.T, s *server, name string) {
 	case "peer.near.preshared_key":
 		row.value = key(t, 9)
 		k, err := config.ParsePeers("", []byte("[[peer]]\npublic_key='"+key(t, 8)+"'\npreshared_key='"+row.value+"'\n"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		row.want = fmt.Sprint(k[0].PresharedKey.Bytes())
 	}
 	for _, g := range row.given {

@@ -22,19 +22,13 @@ func watched(t *testing.T) *config.Config {
 func fetch(t *testing.T, url, host string) (status int, body string) {
 	t.Helper()
 	r, err := http.NewRequest(http.MethodGet, url, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	r.Host, r.Close = host, true
 	answer, err := http.DefaultClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer answer.Body.Close()
 	text, err := io.ReadAll(answer.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return answer.StatusCode, string(text)
 }
 
@@ -78,15 +72,11 @@ func TestMonitor(t *testing.T) {
 func page(t *testing.T) string {
 	t.Helper()
 	r, err := http.Get("http://127.0.0.1:9587/stream")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer r.Body.Close()
 	b := make([]byte, 1<<10)
 	n, err := io.ReadAtLeast(r.Body, b, 100)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return string(b[:n])
 }
 
@@ -126,9 +116,7 @@ func TestNoMonitorByDefault(t *testing.T) {
 func TestMonitorPortTaken(t *testing.T) {
 	run := runDir(t)
 	l, err := net.Listen("tcp", "127.0.0.1:9587")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer l.Close()
 	before := state(t, run)
 	err = Run(context.Background(), Options{Config: watched(t), Log: func(events.Event) {}, Ready: func() { t.Error("ready") }})

@@ -194,9 +194,7 @@ func TestRefusedFramesAreNoFlow(t *testing.T) {
 		found <- v
 	}()
 	c, err := net.Dial("udp", "10.80.0.3:9")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer c.Close()
 	for {
 		_, _ = c.Write(make([]byte, 1000)) // the last one may have got an ICMP error

@@ -21,9 +21,7 @@ func resolvedRuns(t *testing.T, runs bool) {
 	if !runs {
 		return
 	}
-	if err := os.MkdirAll(resolved, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.MkdirAll(resolved, 0o755))
 	t.Cleanup(func() { _ = os.Remove(resolved) })
 }
 
@@ -57,9 +55,7 @@ func TestDNS(t *testing.T) {
 			run := runDir(t)
 			t.Setenv("PATH", dir+":"+path)
 			resolvedRuns(t, c.before)
-			if err := os.RemoveAll(log); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.RemoveAll(log))
 			before := state(t, run)
 			r := up(t, parse(t, "[paths]\n", withDNS))
 			resolvedRuns(t, c.end)
@@ -82,9 +78,7 @@ func TestDNSThatFails(t *testing.T) {
 		t.Run(tool, func(t *testing.T) {
 			run := runDir(t)
 			dir := t.TempDir()
-			if err := os.WriteFile(filepath.Join(dir, tool), []byte(text), 0o755); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.WriteFile(filepath.Join(dir, tool), []byte(text), 0o755))
 			t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
 			resolvedRuns(t, tool == resolvectl)
 			before := state(t, run)

@@ -18,9 +18,7 @@ func script(t *testing.T, dir, name, log string) string {
 	t.Helper()
 	file := filepath.Join(dir, name)
 	text := "#!/bin/sh\n{ echo \"" + name + ":$*\"; cat; env | grep -v -e ^PWD= -e ^PATH= -e ^_= -e ^SHLVL= -e ^OLDPWD= | sort; ip -o link show srdd0 >/dev/null 2>&1 && echo there; true; } >>" + log + "\n"
-	if err := os.WriteFile(file, []byte(text), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(file, []byte(text), 0o755))
 	return file
 }
 
@@ -96,9 +94,7 @@ func TestHookIsEnded(t *testing.T) {
 		t.Fatal("it goes on")
 	}
 	v, err := os.ReadFile(pid)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	until(t, "its child to end", func() bool {
 		stat, err := os.ReadFile("/proc/" + strings.TrimSpace(string(v)) + "/stat")
 		return err != nil || strings.Contains(string(stat), ") Z ")

@@ -67,14 +67,10 @@ func TestPeersAreFoundAgainAfterACrash(t *testing.T) {
 	c := parse(t, `endpoints = ["127.0.0.1:5999"]`, "", `endpoints = ["localhost:5998"]`, "")
 	before := state(t, run)
 	there, err := net.ListenUDP("udp4", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer there.Close()
 	left := []handover.Peer{{Key: key(t, 2), Addresses: []netip.AddrPort{there.LocalAddr().(*net.UDPAddr).AddrPort()}}}
-	if err := handover.WritePlaces("srdd0", left); err != nil {
-		t.Fatal(err)
-	}
+	must(t, handover.WritePlaces("srdd0", left))
 	for range 2 { // an end by a signal keeps the file
 		stop := serve(t, Options{Config: c})
 		there.SetReadDeadline(time.Now().Add(patience))
@@ -87,9 +83,7 @@ func TestPeersAreFoundAgainAfterACrash(t *testing.T) {
 	}
 	r := up(t, c)
 	ctl, err := control.Dial(rundir.Place{Device: "srdd0"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	_ = ctl.Down(ctx) // the daemon may end before its answer
@@ -105,9 +99,7 @@ func TestPeersAreFoundAgainAfterACrash(t *testing.T) {
 // The next process takes over a bounded part of the file, and writes it with new addresses.
 func TestPlacesAreTakenOver(t *testing.T) {
 	s := opened(t)
-	if err := handover.WritePlaces("srdd0", []handover.Peer{{Key: key(t, 2), Addresses: atPorts(1, 2, 3, 4, 5, 6, 7, 8, 9)}}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, handover.WritePlaces("srdd0", []handover.Peer{{Key: key(t, 2), Addresses: atPorts(1, 2, 3, 4, 5, 6, 7, 8, 9)}}))
 	s.restart.loadLastKnown()
 	if n := len(s.restart.lastAddresses(key(t, 2))); n != lastKnownMost {
 		t.Errorf("%d addresses are taken", n)

@@ -114,9 +114,7 @@ func TestTheNextProcessHasTheSameDeviceAndPorts(t *testing.T) {
 	k := &keeper{expected: true}
 	stop := serve(t, Options{Config: c, Store: k})
 	first := index(t, "srdd0")
-	if err := stop(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, stop())
 	if k.got == nil {
 		t.Fatal("nothing was passed on")
 	}
@@ -157,9 +155,7 @@ func TestAnotherSetupIsMadeAnew(t *testing.T) {
 		k := &keeper{expected: true}
 		stop := serve(t, Options{Config: parse(t), Store: k})
 		first := index(t, "srdd0")
-		if err := stop(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, stop())
 		stop = serve(t, Options{Config: parse(t, change[0], change[1]), Store: &keeper{}, Before: k.got})
 		if now := index(t, "srdd0"); now == first || now == 0 {
 			t.Errorf("%s: device %d was %d", change[1], now, first)
@@ -184,9 +180,7 @@ func TestDamagedBundlesAreMadeAnew(t *testing.T) {
 		"no setup":             func(b *handover.Bundle) { b.State.Setup = "" },
 	} {
 		k := &keeper{expected: true}
-		if err := serve(t, Options{Config: c, Store: k})(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, serve(t, Options{Config: c, Store: k})())
 		damage(k.got)
 		if err := serve(t, Options{Config: c, Store: &keeper{}, Before: k.got})(); err != nil {
 			t.Errorf("%s: %v", name, err)
@@ -211,9 +205,7 @@ func TestDiscard(t *testing.T) {
 	run := runDir(t)
 	before := state(t, run)
 	k := &keeper{expected: true}
-	if err := serve(t, Options{Config: parse(t, `"10.81.0.0/16"`, `"0.0.0.0/0"`), Store: k})(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, serve(t, Options{Config: parse(t, `"10.81.0.0/16"`, `"0.0.0.0/0"`), Store: k})())
 	if err := Discard("srdd0", k.got); err != nil {
 		t.Error(err)
 	}
@@ -228,15 +220,11 @@ func TestPeersAreGreetedWhereTheyWere(t *testing.T) {
 	runDir(t)
 	var c *config.Config
 	there, err := net.ListenUDP("udp4", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer there.Close()
 	c = parse(t, `endpoints = ["127.0.0.1:5999"]`, "", `endpoints = ["localhost:5998"]`, "")
 	k := &keeper{expected: true}
-	if err := serve(t, Options{Config: c, Store: k})(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, serve(t, Options{Config: c, Store: k})())
 	k.got.State.Peers = []handover.Peer{{Key: key(t, 2), Addresses: []netip.AddrPort{there.LocalAddr().(*net.UDPAddr).AddrPort()}}}
 	stop := serve(t, Options{Config: c, Before: k.got})
 	there.SetReadDeadline(time.Now().Add(patience))

@@ -36,9 +36,7 @@ func other(t *testing.T) *config.Config {
 func dial(t *testing.T, name string) *control.Client {
 	t.Helper()
 	c, err := control.Dial(rundir.Place{Device: name})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { c.Close() })
 	return c
 }
@@ -95,9 +93,7 @@ func counted(t *testing.T) {
 		found <- v
 	}()
 	c, err := net.Dial("udp", "10.80.0.2:9")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer c.Close()
 	for {
 		c.Write(make([]byte, 1000)) // the count has begun by some of these
@@ -203,9 +199,7 @@ func TestPeerWithoutEndpointIsCallable(t *testing.T) {
 	}
 	for end := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
 		st, err := dial(t, "srdd1").Show()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if st.Peers[0].Endpoint == "127.0.0.1:51820" {
 			return
 		}
@@ -241,9 +235,7 @@ func TestShowDescribesOnlyThePeersAskedFor(t *testing.T) {
 	r := up(t, parse(t))
 	c := dial(t, "srdd0")
 	whole, err := c.Show()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for part, want := range map[control.Part][]string{
 		{}:                           {"near", "named"},
 		{Brief: true}:                nil,

@@ -49,9 +49,7 @@ allowed_ips = ["10.80.0.3/32"]
 func key(t *testing.T, n byte) string {
 	t.Helper()
 	id, err := handshake.NewIdentity(handshake.PrivateKey{8 * n})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return config.Key(id.Public()).String()
 }
 
@@ -62,9 +60,7 @@ func parse(t *testing.T, oldnew ...string) *config.Config {
 	private[0], private[31] = 8, 64
 	s := fmt.Sprintf(text, base64.StdEncoding.EncodeToString(private), key(t, 2), key(t, 3))
 	c, err := config.Parse("srdd0.toml", []byte(strings.NewReplacer(oldnew...).Replace(s)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return c
 }
 
@@ -194,9 +190,7 @@ func TestUpAndDown(t *testing.T) {
 func wantUp(t *testing.T) {
 	t.Helper()
 	link, err := netlink.LinkByName("srdd0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	addrs, err := netlink.AddrList(link, unix.AF_INET)
 	if err != nil || len(addrs) != 1 || addrs[0].IPNet.String() != "10.80.0.1/24" {
 		t.Errorf("addresses %v, %v", addrs, err)
@@ -208,14 +202,10 @@ func wantUp(t *testing.T) {
 		}
 	}
 	c, err := control.Dial(rundir.Place{Device: "srdd0"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer c.Close()
 	st, err := c.Show()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if st.Interface != "srdd0" || st.ListenPort != 5555 || len(st.Peers) != 2 {
 		t.Errorf("%+v", st)
 	}
@@ -281,12 +271,8 @@ func TestDeviceIsDeleted(t *testing.T) {
 	before := state(t, run)
 	r := up(t, parse(t))
 	link, err := netlink.LinkByName("srdd0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := netlink.LinkDel(link); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, netlink.LinkDel(link))
 	select {
 	case err := <-r.done:
 		if err == nil || strings.Contains(err.Error(), "\n") {
@@ -328,22 +314,16 @@ func TestFailures(t *testing.T) {
 		}, "srdd0.toml: paths.port_range: other processes have the ports (udp: only 3 of 4 ports are free in 6000-6010)"},
 		{"address", func(t *testing.T) {
 			lo, err := netlink.LinkByName("lo")
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			a := &netlink.Addr{IPNet: &net.IPNet{IP: net.IPv4(10, 80, 0, 1), Mask: net.CIDRMask(32, 32)}}
-			if err := netlink.AddrAdd(lo, a); err != nil {
-				t.Fatal(err)
-			}
+			must(t, netlink.AddrAdd(lo, a))
 			t.Cleanup(func() { netlink.AddrDel(lo, a) })
 		}, "10.80.0.1"},
 		{"route", func(t *testing.T) {
 			l := addLink(t, &netlink.Veth{LinkAttrs: netlink.LinkAttrs{Name: "srdd9"}, PeerName: "srdd8"})
 			p := netip.MustParsePrefix("10.81.0.0/16")
 			dst := &net.IPNet{IP: p.Addr().AsSlice(), Mask: net.CIDRMask(p.Bits(), 32)}
-			if err := netlink.RouteAdd(&netlink.Route{LinkIndex: l.Attrs().Index, Dst: dst}); err != nil {
-				t.Fatal(err)
-			}
+			must(t, netlink.RouteAdd(&netlink.Route{LinkIndex: l.Attrs().Index, Dst: dst}))
 		}, "10.81.0.0/16"},
 		{"TUN device of the name", func(t *testing.T) {
 			addLink(t, &netlink.Tuntap{LinkAttrs: netlink.LinkAttrs{Name: "srdd0"}, Mode: netlink.TUNTAP_MODE_TUN})
@@ -368,5 +348,13 @@ func TestFailures(t *testing.T) {
 			}
 			sameState(t, run, before)
 		})
+	}
+}
+
+// must ends the test if err is not nil.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

@@ -32,9 +32,7 @@ func TestPeersGoWhenTheirTimeIsOver(t *testing.T) {
 	dir, clock := t.TempDir(), new(setClock)
 	at := time.Now().Add(time.Hour)
 	for name, text := range map[string]string{"guest": timed(t, "guest", 4, at), "over": timed(t, "over", 5, time.Now().Add(-time.Hour))} {
-		if err := os.WriteFile(filepath.Join(dir, name+".toml"), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(filepath.Join(dir, name+".toml"), []byte(text), 0o600))
 	}
 	c := parse(t, "[paths]\n", "[peers]\ndir = \""+dir+"\"\n[paths]\n")
 	named := &c.Peers[slices.IndexFunc(c.Peers, func(p config.Peer) bool { return p.Name == "named" })]
@@ -70,9 +68,7 @@ func TestPeersGoWhenTheirTimeIsOver(t *testing.T) {
 	until(t, "the clock is set back", func() bool { return len(shown(t).Peers) == 3 && leadsHere(t, "10.84.0.1") })
 
 	// A grant that was renewed meanwhile counts.
-	if err := os.WriteFile(filepath.Join(dir, "guest.toml"), []byte(timed(t, "guest", 4, at.Add(4*time.Hour))), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(filepath.Join(dir, "guest.toml"), []byte(timed(t, "guest", 4, at.Add(4*time.Hour))), 0o600))
 	until(t, "the file is read", func() bool {
 		r.server.settings.mu.Lock()
 		defer r.server.settings.mu.Unlock()
@@ -90,9 +86,7 @@ func TestPeerComesBackAfterAChangeThatFailed(t *testing.T) {
 	runDir(t)
 	dir, clock := t.TempDir(), new(setClock)
 	for i, name := range []string{"guest", "late"} {
-		if err := os.WriteFile(filepath.Join(dir, name+".toml"), []byte(timed(t, name, byte(4+i), time.Now().Add(time.Hour))), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(filepath.Join(dir, name+".toml"), []byte(timed(t, name, byte(4+i), time.Now().Add(time.Hour))), 0o600))
 	}
 	r := upWith(t, Options{Config: parse(t, "[paths]\n", "[peers]\ndir = \""+dir+"\"\n[paths]\n"), Clock: clock.now})
 	look := func(fails bool) {
@@ -167,9 +161,7 @@ func TestExpiryThatWasSetHolds(t *testing.T) {
 	clock.set(2 * time.Hour)
 	want("its time is over", "named")
 	for range 3 {
-		if err := r.server.settings.compareTimes(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, r.server.settings.compareTimes())
 		if got := names(shown(t)); !slices.Equal(got, []string{"named"}) {
 			t.Fatalf("%v after another look at the clock", got)
 		}

@@ -25,9 +25,7 @@ import (
 func ask(t *testing.T, c control.Change) ([]string, error) {
 	t.Helper()
 	d, err := control.Dial(rundir.Place{Device: "srdd0"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer d.Close()
 	diff, err := d.Change(c)
 	var keys []string
@@ -40,14 +38,10 @@ func ask(t *testing.T, c control.Change) ([]string, error) {
 func shown(t *testing.T) *control.Status {
 	t.Helper()
 	d, err := control.Dial(rundir.Place{Device: "srdd0"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer d.Close()
 	st, err := d.Show()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return st
 }
 
@@ -72,9 +66,7 @@ func names(st *control.Status) (v []string) {
 func leadsHere(t *testing.T, to string) bool {
 	t.Helper()
 	link, err := netlink.LinkByName("srdd0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	v, err := netlink.RouteGet(net.ParseIP(to))
 	return err == nil && len(v) == 1 && v[0].LinkIndex == link.Attrs().Index
 }
@@ -91,9 +83,7 @@ func TestReloadChangesPeers(t *testing.T) {
 	text := string(config.Format(parse(t, `, "fd81::/64"`, "", `"10.80.0.3/32"`, `"10.80.0.3/32", "10.83.0.0/16"`, "source_ports = 4", "source_ports = 5",
 		`"127.0.0.1:5999"`, `"127.0.0.1:5990", "ends.example:1"`)))
 	keys, err := ask(t, control.Change{How: control.HowReload, Config: text + far(t)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	want := []string{"paths.source_ports", "peer.near.endpoints", "peer.near.allowed_ips", "peer.named.allowed_ips", "peer.far"}
 	if !slices.Equal(keys, want) {
 		t.Errorf("changed %q, want %q", keys, want)
@@ -134,9 +124,7 @@ func network(t *testing.T, run string) []string {
 func TestRefusedChanges(t *testing.T) {
 	run := runDir(t)
 	taken := addLink(t, &netlink.Veth{LinkAttrs: netlink.LinkAttrs{Name: "srdd9"}, PeerName: "srdd8"})
-	if err := netlink.RouteAdd(&netlink.Route{LinkIndex: taken.Attrs().Index, Dst: &net.IPNet{IP: net.IPv4(10, 82, 0, 0), Mask: net.CIDRMask(16, 32)}}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, netlink.RouteAdd(&netlink.Route{LinkIndex: taken.Attrs().Index, Dst: &net.IPNet{IP: net.IPv4(10, 82, 0, 0), Mask: net.CIDRMask(16, 32)}}))
 	r := up(t, parse(t))
 	// The kernel makes the route of an IPv6 address a moment later.
 	until(t, "route of the address", func() bool {
@@ -199,9 +187,7 @@ func TestSetIsToldApart(t *testing.T) {
 		t.Errorf("unsaved %q after a part was saved", st.Unsaved)
 	}
 	d, err := control.Dial(rundir.Place{Device: "srdd0"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer d.Close()
 	text, err := d.Config()
 	if err != nil || !strings.Contains(text, `address = ["10.80.0.9/24"]`) || !strings.Contains(text, key(t, 9)) {
@@ -224,12 +210,8 @@ func TestDropInsAreWatched(t *testing.T) {
 	dir := t.TempDir()
 	put := func(name, text string) {
 		t.Helper()
-		if err := os.WriteFile(filepath.Join(dir, "."+name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Rename(filepath.Join(dir, "."+name), filepath.Join(dir, name)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(filepath.Join(dir, "."+name), []byte(text), 0o600))
+		must(t, os.Rename(filepath.Join(dir, "."+name), filepath.Join(dir, name)))
 	}
 	put("far.toml", far(t))
 	c := parse(t, "[paths]\n", "[peers]\ndir = \""+dir+"\"\n[paths]\n", `, "fd81::/64"`, "")
@@ -244,9 +226,7 @@ func TestDropInsAreWatched(t *testing.T) {
 	if _, err := ask(t, control.Change{How: control.HowSet, Settings: []control.Setting{{Key: "peer.more.endpoints", Value: "192.0.2.7:7"}}}); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Remove(filepath.Join(dir, "far.toml")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Remove(filepath.Join(dir, "far.toml")))
 	until(t, "a peer that goes", func() bool { return slices.Equal(names(shown(t)), []string{"near", "named", "more"}) })
 	if st := shown(t); !slices.Equal(st.Peers[2].Endpoints, []string{"192.0.2.7:7"}) || !slices.Equal(st.Unsaved, []string{"peer.more.endpoints"}) || leadsHere(t, "10.82.0.1") {
 		t.Errorf("%+v, unsaved %q", st.Peers[2], st.Unsaved)
@@ -260,19 +240,13 @@ func TestDropInsAreWatched(t *testing.T) {
 		t.Errorf("with another directory: peers %q", v)
 	}
 	// The directory goes, and comes with another file in it.
-	if err := os.Rename(dir, dir+".old"); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Mkdir(dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Rename(dir, dir+".old"))
+	must(t, os.Mkdir(dir, 0o700))
 	put("far.toml", far(t))
 	until(t, "another directory", func() bool { return slices.Equal(names(shown(t)), []string{"near", "named", "far"}) })
 	r.cancel()
 	r.wait()
-	if err := os.RemoveAll(dir); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.RemoveAll(dir))
 	runDir(t)
 	if err := Run(t.Context(), Options{Config: c, Log: func(events.Event) {}}); err == nil || !strings.Contains(err.Error(), "peers.dir: "+dir+": no such file") {
 		t.Errorf("without its directory: %v", err)
@@ -360,9 +334,7 @@ func TestChangesLeakNothing(t *testing.T) {
 	change(fars)
 	files := func() int {
 		v, err := os.ReadDir("/proc/self/fd")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return len(v)
 	}
 	before, goroutines, open, bytes := network(t, run), runtime.NumGoroutine(), files(), heap()

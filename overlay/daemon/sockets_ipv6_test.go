@@ -16,9 +16,7 @@ import (
 func bankWithoutIPv6(t *testing.T, cfg udp.Config) *udp.Bank {
 	t.Helper()
 	both, err := udp.Open(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer both.Close()
 	ports, fds := both.Descriptors()
 	var four []int
@@ -27,16 +25,12 @@ func bankWithoutIPv6(t *testing.T, cfg udp.Config) *udp.Bank {
 			t.Fatal(err)
 		} else if _, ok := sa.(*unix.SockaddrInet4); ok {
 			d, err := unix.Dup(fd)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			four = append(four, d)
 		}
 	}
 	b, err := udp.Adopt(cfg, ports, four)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return b
 }
 
@@ -48,9 +42,7 @@ func TestSocketsOfIPv6ComeLater(t *testing.T) {
 	s := newServer(c, newEventLog(false))
 	s.sockets.bank = bankWithoutIPv6(t, udp.Config{ListenPort: 5555, Ports: 4, Range: [2]uint16{6000, 6010}})
 	kept, err := net.ListenPacket("udp6", "[::]:5555") // keeps the daemon from having one
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	a := start(t, s, Options{Config: c})
 	b := up(t, other(t))
 	if a.server.sockets.bank.HasIPv6() {
@@ -59,16 +51,10 @@ func TestSocketsOfIPv6ComeLater(t *testing.T) {
 	kept.Close()
 	// The next look at the host's addresses opens them. A new address causes a look.
 	lo, err := netlink.LinkByName("lo")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	addr, err := netlink.ParseAddr("192.0.2.77/32")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := netlink.AddrAdd(lo, addr); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, netlink.AddrAdd(lo, addr))
 	defer netlink.AddrDel(lo, addr)
 	a.told(events.HostMended)
 	until(t, "a path over IPv6, which is tried just after that is told", func() bool {

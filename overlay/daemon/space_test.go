@@ -62,9 +62,7 @@ func TestMain(m *testing.M) {
 func state(t *testing.T, run string) (v []string) {
 	t.Helper()
 	add := func(what string, n int, item func(i int) any, err error) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for i := range n {
 			v = append(v, fmt.Sprintf("%s %v", what, item(i)))
 		}
@@ -89,21 +87,15 @@ func state(t *testing.T, run string) (v []string) {
 // addLink makes a device.
 func addLink(t *testing.T, l netlink.Link) netlink.Link {
 	t.Helper()
-	if err := netlink.LinkAdd(l); err != nil {
-		t.Fatal(err)
-	}
+	must(t, netlink.LinkAdd(l))
 	t.Cleanup(func() {
 		if err := netlink.LinkDel(l); err != nil {
 			t.Error(err)
 		}
 	})
 	l, err := netlink.LinkByName(l.Attrs().Name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := netlink.LinkSetUp(l); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, netlink.LinkSetUp(l))
 	return l
 }
 
@@ -111,8 +103,6 @@ func addLink(t *testing.T, l netlink.Link) netlink.Link {
 func listen(t *testing.T, port int) {
 	t.Helper()
 	c, err := net.ListenUDP("udp4", &net.UDPAddr{Port: port})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { c.Close() })
 }

@@ -50,16 +50,12 @@ func TestSet(t *testing.T) {
 	runDir(t)
 	r := up(t, parse(t, `name = "near"`, "name = \"near\"\npolicy = \"letflow\""))
 	c, err := control.Dial(rundir.Place{Device: "srdd0"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer c.Close()
 	want := func(near, named string) {
 		t.Helper()
 		st, err := c.Show()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if a, b := st.Peers[0].Policy, st.Peers[1].Policy; a != near || b != named {
 			t.Errorf("policies %s and %s, want %s and %s", a, b, near, named)
 		}

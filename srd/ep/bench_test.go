@@ -52,9 +52,7 @@ func stream(b *testing.B, size int) {
 	b.SetBytes(int64(size))
 	b.ReportAllocs()
 	for b.Loop() {
-		if err := from.Send(ctx, h, data, ep.SendOptions{}); err != nil {
-			b.Fatal(err)
-		}
+		must(b, from.Send(ctx, h, data, ep.SendOptions{}))
 	}
 }
 
@@ -120,9 +118,7 @@ func BenchmarkPingPongUDP(b *testing.B) {
 
 func socket(b *testing.B) *net.UDPConn {
 	c, err := net.ListenUDP("udp4", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
-	if err != nil {
-		b.Fatal(err)
-	}
+	must(b, err)
 	b.Cleanup(func() { c.Close() })
 	return c
 }
@@ -145,9 +141,7 @@ func remote(b *testing.B, access ep.Access) {
 			owner.Allow(user.PublicKey())
 			h := to(user, owner)
 			region, err := owner.Register(user.PublicKey(), make([]byte, x.size), access)
-			if err != nil {
-				b.Fatal(err)
-			}
+			must(b, err)
 			batch, data := make([]ep.Completion, 16), make([]byte, x.size)
 			b.SetBytes(int64(x.size))
 			b.ReportAllocs()
@@ -164,9 +158,7 @@ func remote(b *testing.B, access ep.Access) {
 				} else {
 					err = user.Read(ctx, h, region.Remote(0), data, ep.SendOptions{})
 				}
-				if err != nil {
-					b.Fatal(err)
-				}
+				must(b, err)
 			}
 		})
 	}

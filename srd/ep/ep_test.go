@@ -38,18 +38,14 @@ func endpoint(t *testing.T, cfg ep.Config) *ep.Endpoint {
 	}
 	cfg.Ports = 4
 	e, err := ep.Open(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { e.Close() })
 	return e
 }
 
 func allow(t *testing.T, server, client *ep.Endpoint) {
 	t.Helper()
-	if err := server.Allow(client.PublicKey()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, server.Allow(client.PublicKey()))
 }
 
 // joined returns a handle from a to b, where a is allowed.
@@ -57,9 +53,7 @@ func joined(t *testing.T, a, b *ep.Endpoint) *ep.Handle {
 	t.Helper()
 	allow(t, b, a)
 	h, err := a.Handle(b.PublicKey(), local(b))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return h
 }
 
@@ -67,9 +61,7 @@ func joined(t *testing.T, a, b *ep.Endpoint) *ep.Handle {
 func post(t *testing.T, e *ep.Endpoint, n, size int) {
 	t.Helper()
 	for i := range n {
-		if err := e.PostReceive(make([]byte, size), uint64(i)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, e.PostReceive(make([]byte, size), uint64(i)))
 	}
 }
 
@@ -118,9 +110,7 @@ func TestBothWays(t *testing.T) {
 	a, b := endpoint(t, ep.Config{SendDepth: 16}), endpoint(t, ep.Config{Workers: 2})
 	ab := joined(t, a, b)
 	ba, err := b.Handle(a.PublicKey())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	const senders, each, receives = 3, 60, 8
 	var wg sync.WaitGroup
 	for _, x := range []struct {
@@ -177,9 +167,7 @@ func TestReceiverNotReadyIsFlowControl(t *testing.T) {
 	for _, x := range []*ep.Endpoint{a, c} {
 		h := joined(t, x, b)
 		for range each {
-			if err := x.Send(ctx, h, make([]byte, size), ep.SendOptions{}); err != nil {
-				t.Fatal(err)
-			}
+			must(t, x.Send(ctx, h, make([]byte, size), ep.SendOptions{}))
 		}
 	}
 	for b.Stats().Refused == 0 {
@@ -222,9 +210,7 @@ func TestNotAllowed(t *testing.T) {
 	a, b := endpoint(t, ep.Config{Unresponsive: 300 * time.Millisecond}), endpoint(t, ep.Config{})
 	post(t, b, 1, 100)
 	h, err := a.Handle(b.PublicKey(), local(b))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	confirm(t, ctx, a, h, "hello", ep.StatusUnresponsive)
 	allow(t, b, a)
 	confirm(t, ctx, a, h, "hello", ep.StatusOK)
@@ -239,9 +225,7 @@ func TestRevoke(t *testing.T) {
 	post(t, b, 4, 100)
 	ab := joined(t, a, b)
 	ba, err := b.Handle(a.PublicKey(), local(a))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	confirm(t, ctx, a, ab, "hello", ep.StatusOK)
 	b.Revoke(a.PublicKey())
 	confirm(t, ctx, b, ba, "I may still speak", ep.StatusOK)
@@ -278,9 +262,7 @@ func TestHandlesAreDestroyedAlone(t *testing.T) {
 	for i := range each {
 		for k, h := range []*ep.Handle{first, second} {
 			// Long ones wait for a receive, and short ones are refused.
-			if err := a.Send(ctx, h, make([]byte, 100+i*1000), ep.SendOptions{Context: uint64(k)}); err != nil {
-				t.Fatal(err)
-			}
+			must(t, a.Send(ctx, h, make([]byte, 100+i*1000), ep.SendOptions{Context: uint64(k)}))
 		}
 	}
 	first.Close()
@@ -309,9 +291,7 @@ func TestCloseEndpoint(t *testing.T) {
 	a, b := endpoint(t, ep.Config{SendDepth: 50}), endpoint(t, ep.Config{})
 	h := joined(t, a, b)
 	for range 50 {
-		if err := a.Send(ctx, h, make([]byte, 30_000), ep.SendOptions{}); err != nil {
-			t.Fatal(err)
-		}
+		must(t, a.Send(ctx, h, make([]byte, 30_000), ep.SendOptions{}))
 	}
 	post(t, a, 5, 100)
 	blocked := make(chan error, 1)
@@ -353,9 +333,7 @@ func TestBounds(t *testing.T) {
 	a, b := endpoint(t, ep.Config{SendDepth: 2, ReceiveDepth: 2}), endpoint(t, ep.Config{})
 	h := joined(t, a, b)
 	for range 2 {
-		if err := a.TrySend(h, nil, ep.SendOptions{}); err != nil {
-			t.Fatal(err)
-		}
+		must(t, a.TrySend(h, nil, ep.SendOptions{}))
 	}
 	if err := a.TrySend(h, nil, ep.SendOptions{}); err != ep.ErrFull {
 		t.Errorf("TrySend: %v", err)
@@ -447,9 +425,7 @@ func TestLocalAddresses(t *testing.T) {
 	post(t, b, 10, 10)
 	allow(t, b, a)
 	h, err := a.Handle(b.PublicKey(), netip.AddrPortFrom(v[0], b.Port()), netip.AddrPortFrom(v[1], b.Port()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	from := map[netip.Addr]bool{}
 	for len(from) < 2 && ctx.Err() == nil {
 		if err := a.Confirm(ctx, h, nil, ep.SendOptions{NotReady: 3}); err != nil && err != ep.StatusNotReady {
@@ -499,12 +475,8 @@ func TestClosedEndpoint(t *testing.T) {
 	a, b := endpoint(t, ep.Config{}), endpoint(t, ep.Config{})
 	port := a.Port()
 	h, err := a.Handle(b.PublicKey(), netip.MustParseAddrPort("127.0.0.1:9"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := a.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, a.Close())
 	if got := a.Port(); got != port {
 		t.Errorf("the port was %d and is %d", port, got)
 	}
@@ -521,4 +493,12 @@ func TestClosedEndpoint(t *testing.T) {
 	a.Stats()
 	h.Stats()
 	h.Close()
+}
+
+// must ends the test if err is not nil.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

@@ -21,9 +21,7 @@ func TestFullQueueHoldsNothingBack(t *testing.T) {
 			post(t, b, 3*depth, 10)
 			h := joined(t, a, b)
 			for range depth {
-				if err := a.Send(ctx, h, []byte("more"), ep.SendOptions{More: true}); err != nil {
-					t.Fatal(err)
-				}
+				must(t, a.Send(ctx, h, []byte("more"), ep.SendOptions{More: true}))
 			}
 			polled := make(chan struct{})
 			go func() {
@@ -56,9 +54,7 @@ func TestWrongLastMessageHoldsNothingBack(t *testing.T) {
 	a, b := endpoint(t, ep.Config{}), endpoint(t, ep.Config{})
 	post(t, b, 3, 10)
 	h := joined(t, a, b)
-	if err := a.Send(ctx, h, []byte("more"), ep.SendOptions{More: true}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, a.Send(ctx, h, []byte("more"), ep.SendOptions{More: true}))
 	if err := a.Send(ctx, h, make([]byte, ep.MaxMessage+1), ep.SendOptions{}); err != ep.ErrTooLarge {
 		t.Errorf("got %v", err)
 	}

@@ -19,9 +19,7 @@ func TestPeerHasItsShareOfReceives(t *testing.T) {
 	flood := func(e *ep.Endpoint) *ep.Handle {
 		h := joined(t, e, b)
 		for range 20 {
-			if err := e.Send(ctx, h, make([]byte, 100), ep.SendOptions{}); err != nil {
-				t.Fatal(err)
-			}
+			must(t, e.Send(ctx, h, make([]byte, 100), ep.SendOptions{}))
 		}
 		return h
 	}

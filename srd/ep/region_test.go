@@ -16,9 +16,7 @@ func region(t *testing.T, b, a *ep.Endpoint, size int, access ep.Access) (*ep.Re
 	t.Helper()
 	memory := make([]byte, size)
 	r, err := b.Register(a.PublicKey(), memory, access)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return r, memory
 }
 
@@ -51,9 +49,7 @@ func TestWriteAndRead(t *testing.T) {
 	for _, size := range []int{0, 1, 1000, 8192, 8193, 100_000, ep.MaxMessage} {
 		r, memory := region(t, b, a, size+2*edge, ep.AccessRead|ep.AccessWrite)
 		data := sequence(size)
-		if err := a.Write(ctx, h, r.Remote(edge), data, ep.SendOptions{Context: 7}); err != nil {
-			t.Fatal(err)
-		}
+		must(t, a.Write(ctx, h, r.Remote(edge), data, ep.SendOptions{Context: 7}))
 		if c := completed(t, ctx, a, ep.OpWrite, ep.StatusOK); c.Context != 7 || c.Handle != h {
 			t.Errorf("completion %+v", c)
 		}
@@ -63,9 +59,7 @@ func TestWriteAndRead(t *testing.T) {
 			t.Fatalf("%d bytes: the memory differs", size)
 		}
 		back := make([]byte, size)
-		if err := a.Read(ctx, h, r.Remote(edge), back, ep.SendOptions{}); err != nil {
-			t.Fatal(err)
-		}
+		must(t, a.Read(ctx, h, r.Remote(edge), back, ep.SendOptions{}))
 		if c := completed(t, ctx, a, ep.OpRead, ep.StatusOK); !bytes.Equal(c.Data, data) {
 			t.Fatalf("%d bytes: read differs", size)
 		}
@@ -87,12 +81,8 @@ func TestManyWritesAndReads(t *testing.T) {
 	data, back := sequence(n*size), make([]byte, n*size)
 	for i := range n {
 		part := func(b []byte) []byte { return b[i*size : (i+1)*size] }
-		if err := a.Write(ctx, h, r.Remote(i*size), part(data), ep.SendOptions{}); err != nil {
-			t.Fatal(err)
-		}
-		if err := a.Read(ctx, h, r.Remote((n+i)*size), part(back), ep.SendOptions{}); err != nil {
-			t.Fatal(err)
-		}
+		must(t, a.Write(ctx, h, r.Remote(i*size), part(data), ep.SendOptions{}))
+		must(t, a.Read(ctx, h, r.Remote((n+i)*size), part(back), ep.SendOptions{}))
 	}
 	for range 2 * n {
 		if c := next(t, ctx, a.Sends()); c.Err() != nil {
@@ -112,9 +102,7 @@ func TestWriteWithImmediate(t *testing.T) {
 	h := joined(t, a, b)
 	r, memory := region(t, b, a, 50_000, ep.AccessWrite)
 	data := sequence(50_000)
-	if err := a.Write(ctx, h, r.Remote(0), data, ep.SendOptions{Immediate: 42, HasImmediate: true}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, a.Write(ctx, h, r.Remote(0), data, ep.SendOptions{Immediate: 42, HasImmediate: true}))
 	if err := b.PostReceive(make([]byte, 10), 3); err != nil { // it may be later than the write
 		t.Fatal(err)
 	}
@@ -134,22 +122,16 @@ func TestDenied(t *testing.T) {
 	a, b, c := endpoint(t, ep.Config{}), endpoint(t, ep.Config{}), endpoint(t, ep.Config{})
 	h, foreign := joined(t, a, b), joined(t, c, b)
 	r, memory := region(t, b, a, 100, ep.AccessWrite)
-	if err := a.Write(ctx, h, r.Remote(1), make([]byte, 100), ep.SendOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, a.Write(ctx, h, r.Remote(1), make([]byte, 100), ep.SendOptions{}))
 	completed(t, ctx, a, ep.OpWrite, ep.StatusRemoteInvalid)
-	if err := a.Read(ctx, h, r.Remote(0), make([]byte, 10), ep.SendOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, a.Read(ctx, h, r.Remote(0), make([]byte, 10), ep.SendOptions{}))
 	completed(t, ctx, a, ep.OpRead, ep.StatusRemoteInvalid)
 	if err := c.Write(ctx, foreign, r.Remote(0), []byte{1}, ep.SendOptions{}); err != nil { // it knows the key
 		t.Fatal(err)
 	}
 	completed(t, ctx, c, ep.OpWrite, ep.StatusRemoteInvalid)
 	r.Close()
-	if err := a.Write(ctx, h, r.Remote(0), []byte{1}, ep.SendOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, a.Write(ctx, h, r.Remote(0), []byte{1}, ep.SendOptions{}))
 	completed(t, ctx, a, ep.OpWrite, ep.StatusRemoteInvalid)
 	post(t, b, 1, 10)
 	confirm(t, ctx, a, h, "hello", ep.StatusOK)
@@ -168,12 +150,8 @@ func TestCloseRegionInFlight(t *testing.T) {
 	const n = 4
 	data := bytes.Repeat([]byte{1}, ep.MaxMessage)
 	for range n {
-		if err := a.Write(ctx, h, r.Remote(0), data, ep.SendOptions{}); err != nil {
-			t.Fatal(err)
-		}
-		if err := a.Read(ctx, h, r.Remote(0), make([]byte, ep.MaxMessage), ep.SendOptions{}); err != nil {
-			t.Fatal(err)
-		}
+		must(t, a.Write(ctx, h, r.Remote(0), data, ep.SendOptions{}))
+		must(t, a.Read(ctx, h, r.Remote(0), make([]byte, ep.MaxMessage), ep.SendOptions{}))
 	}
 	for b.Stats().Read == 0 {
 		time.Sleep(100 * time.Microsecond)
@@ -197,23 +175,17 @@ func TestReadTimesOut(t *testing.T) {
 	relay := newRelay(t, local(b))
 	allow(t, b, a)
 	h, err := a.Handle(b.PublicKey(), relay.addr())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	r, _ := region(t, b, a, 100, ep.AccessRead)
 	post(t, b, 1, 10)
 	confirm(t, ctx, a, h, "hello", ep.StatusOK)
 	relay.cut.Store(true)
 	buf := make([]byte, 100)
-	if err := a.Read(ctx, h, r.Remote(0), buf, ep.SendOptions{Timeout: 50 * time.Millisecond}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, a.Read(ctx, h, r.Remote(0), buf, ep.SendOptions{Timeout: 50 * time.Millisecond}))
 	completed(t, ctx, a, ep.OpRead, ep.StatusTimedOut)
 	buf[0] = 9 // no race: the buffer is the program's again
 	relay.cut.Store(false)
-	if err := a.Read(ctx, h, r.Remote(0), make([]byte, 100), ep.SendOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, a.Read(ctx, h, r.Remote(0), make([]byte, 100), ep.SendOptions{}))
 	completed(t, ctx, a, ep.OpRead, ep.StatusOK)
 	if buf[0] != 9 {
 		t.Error("a late reply was written")
@@ -244,24 +216,16 @@ func TestMemoryDoesNotWaitForCredits(t *testing.T) {
 	r, _ := region(t, b, a, 100_000, ep.AccessRead|ep.AccessWrite)
 	post(t, b, 10, 1000)
 	for range 200 {
-		if err := a.Send(ctx, h, make([]byte, 1000), ep.SendOptions{Quiet: true}); err != nil {
-			t.Fatal(err)
-		}
+		must(t, a.Send(ctx, h, make([]byte, 1000), ep.SendOptions{Quiet: true}))
 	}
 	for b.Stats().Refused == 0 {
 		time.Sleep(time.Millisecond)
 	}
 	for range 5 {
-		if err := a.Write(ctx, h, r.Remote(0), make([]byte, 100_000), ep.SendOptions{}); err != nil {
-			t.Fatal(err)
-		}
+		must(t, a.Write(ctx, h, r.Remote(0), make([]byte, 100_000), ep.SendOptions{}))
 		completed(t, ctx, a, ep.OpWrite, ep.StatusOK)
-		if err := a.Read(ctx, h, r.Remote(0), make([]byte, 100_000), ep.SendOptions{}); err != nil {
-			t.Fatal(err)
-		}
+		must(t, a.Read(ctx, h, r.Remote(0), make([]byte, 100_000), ep.SendOptions{}))
 		completed(t, ctx, a, ep.OpRead, ep.StatusOK)
-		if err := a.Confirm(ctx, h, nil, ep.SendOptions{HasImmediate: true}); err != nil {
-			t.Fatal(err)
-		}
+		must(t, a.Confirm(ctx, h, nil, ep.SendOptions{HasImmediate: true}))
 	}
 }

@@ -23,9 +23,7 @@ type relay struct {
 
 func newRelay(t *testing.T, server netip.AddrPort) *relay {
 	at, err := net.ListenUDP("udp", net.UDPAddrFromAddrPort(netip.MustParseAddrPort("127.0.0.1:0")))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	r := &relay{t: t, at: at, server: server, legs: map[netip.AddrPort]*net.UDPConn{}}
 	r.wg.Go(r.forth)
 	t.Cleanup(func() {
@@ -85,17 +83,13 @@ func TestSilentPeer(t *testing.T) {
 	r := newRelay(t, local(dead))
 	allow(t, dead, a)
 	h, err := a.Handle(dead.PublicKey(), r.addr())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	other := joined(t, a, alive)
 	confirm(t, ctx, a, h, "hello", ep.StatusOK)
 	r.cut.Store(true)
 	const n = 50
 	for range n {
-		if err := a.Send(ctx, h, make([]byte, 50_000), ep.SendOptions{}); err != nil {
-			t.Fatal(err)
-		}
+		must(t, a.Send(ctx, h, make([]byte, 50_000), ep.SendOptions{}))
 	}
 	for range 100 {
 		confirm(t, ctx, a, other, "hello", ep.StatusOK)

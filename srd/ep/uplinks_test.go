@@ -74,16 +74,12 @@ func TestTwoUplinks(t *testing.T) {
 	post(t, b, 100, 50_000)
 	allow(t, b, a)
 	h, err := a.Handle(b.PublicKey(), netip.AddrPortFrom(netip.MustParseAddr("192.0.2.9"), b.Port()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	before := [2]uint64{sent(t, host, "up1"), sent(t, host, "up2")}
 	const messages, size = 100, 50_000
 	const least = messages * size / 5
 	for range messages {
-		if err := a.Confirm(ctx, h, make([]byte, size), ep.SendOptions{}); err != nil {
-			t.Fatal(err)
-		}
+		must(t, a.Confirm(ctx, h, make([]byte, size), ep.SendOptions{}))
 	}
 	after := [2]uint64{sent(t, host, "up1"), sent(t, host, "up2")}
 	if after[0]-before[0] < least || after[1]-before[1] < least {

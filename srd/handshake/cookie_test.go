@@ -73,9 +73,7 @@ func TestCookieForAResponse(t *testing.T) {
 	if i, ok := handshake.ReceiverIndex(reply); !ok || i != p.indexB {
 		t.Fatalf("reply goes to %x %v", i, ok)
 	}
-	if err := p.stampB.ConsumeCookie(p.now, reply); err != nil {
-		t.Fatal(err)
-	}
+	must(t, p.stampB.ConsumeCookie(p.now, reply))
 	_, response = p.respond(p.receive(msg), p.psk)
 	if !checkA.CheckMAC2(p.now, response, source) {
 		t.Fatal("mac2 of the response refused")

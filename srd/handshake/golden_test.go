@@ -21,9 +21,7 @@ func TestGoldenTranscript(t *testing.T) {
 	fmt.Fprintf(&out, "initiation %x\n", msg)
 	reply := p.checkB.CookieReply(p.rng, p.now, msg, p.sourceA)
 	fmt.Fprintf(&out, "cookie reply for %v %x\n", p.sourceA, reply)
-	if err := p.stampA.ConsumeCookie(p.now, reply); err != nil {
-		t.Fatal(err)
-	}
+	must(t, p.stampA.ConsumeCookie(p.now, reply))
 	hello := p.hello()
 	hello.Token = p.stampA.Token(p.now)
 	attempt, msg := p.initiate(hello)
@@ -35,9 +33,7 @@ func TestGoldenTranscript(t *testing.T) {
 	rb, response := p.respond(in, p.psk)
 	fmt.Fprintf(&out, "response %x\n", response)
 	ra, err := attempt.Consume(response)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	wantAgree(t, ra, rb)
 	fmt.Fprintf(&out, "%v key to responder %x iv %x\n%v key to initiator %x iv %x\n", ra.Cipher, ra.Send.Key[:], ra.Send.IV[:], rb.Cipher, rb.Send.Key[:], rb.Send.IV[:])
 	hello = p.hello()
@@ -57,14 +53,10 @@ func TestGoldenTranscript(t *testing.T) {
 func wantGolden(t *testing.T, path string, got []byte) {
 	t.Helper()
 	if *update {
-		if err := os.WriteFile(path, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(path, got, 0o644))
 	}
 	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if !bytes.Equal(got, want) {
 		t.Fatalf("%s differs; run with -update if that is meant\n got:\n%s\nwant:\n%s", path, got, want)
 	}

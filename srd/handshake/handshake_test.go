@@ -27,9 +27,7 @@ func TestHandshakeAgrees(t *testing.T) {
 				}
 				rb, response := p.respond(in, psk)
 				ra, err := attempt.Consume(response)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				if ra.Cipher != c || ra.Hello.Incarnation != p.incarnationB || rb.Hello != hello || ra.Remote != p.b.Public() {
 					t.Fatalf("results %v and %v", ra, rb)
 				}
@@ -84,13 +82,9 @@ func TestResponseOfAnImpostor(t *testing.T) {
 	attempt, _ := p.initiate(p.hello())
 	mallory := newIdentity(t, p.rng)
 	_, toMallory, err := p.a.Initiate(p.rng, mallory.Public(), p.psk, p.indexA, p.hello(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	in, err := mallory.Receive(toMallory)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	_, response := p.respond(in, p.psk)
 	if _, err := attempt.Consume(response); err != handshake.ErrAuth {
 		t.Fatalf("got %v", err)
@@ -149,9 +143,7 @@ func TestGarbageThenTheRightResponse(t *testing.T) {
 		}
 	}
 	ra, err := attempt.Consume(response)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	wantAgree(t, ra, rb)
 }
 
@@ -185,9 +177,7 @@ func TestLowOrderPoints(t *testing.T) {
 	rb, response := p.respond(p.receive(msg), p.psk)
 	for _, s := range lowOrder {
 		point, err := hex.DecodeString(s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if _, _, err := p.a.Initiate(p.rng, handshake.PublicKey(point), p.psk, 1, p.hello(), nil); err != handshake.ErrRemoteKey && err != handshake.CheckPublic(handshake.PublicKey(point)) || err == nil {
 			t.Fatalf("initiation to %s: %v", s, err)
 		}
@@ -217,9 +207,7 @@ func TestOneSpellingOfAStaticKey(t *testing.T) {
 	own := p.b.Public()
 	twin := own
 	twin[31] |= 0x80
-	if err := handshake.CheckPublic(own); err != nil {
-		t.Fatal(err)
-	}
+	must(t, handshake.CheckPublic(own))
 	for low := range 256 {
 		k := handshake.PublicKey(bytes.Repeat([]byte{0xff}, 32))
 		k[0], k[31] = byte(low), 0x7f
@@ -232,9 +220,7 @@ func TestOneSpellingOfAStaticKey(t *testing.T) {
 	}
 	caller := p.a.Respelled()
 	_, msg, err := caller.Initiate(p.rng, own, p.psk, 1, p.hello(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if in, err := p.b.Receive(msg); err != handshake.ErrAuth {
 		t.Errorf("a caller under a second spelling of its key: %v, %v", in, err)
 	}
@@ -365,9 +351,7 @@ func TestPrintingShowsNoSecrets(t *testing.T) {
 	var priv handshake.PrivateKey
 	rng.Read(priv[:])
 	id, err := handshake.NewIdentity(priv)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	p.psk = handshake.PSK{0xde, 0xad, 0xbe, 0xef, 0xde, 0xad, 0xbe, 0xef}
 	attempt, msg := p.initiate(p.hello())
 	r, _ := p.respond(p.receive(msg), p.psk)
@@ -381,5 +365,13 @@ func TestPrintingShowsNoSecrets(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// must ends the test if err is not nil.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

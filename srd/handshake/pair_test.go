@@ -58,9 +58,7 @@ func newIdentity(t testing.TB, rng io.Reader) *handshake.Identity {
 		t.Fatal(err)
 	}
 	id, err := handshake.NewIdentity(priv)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return id
 }
 
@@ -139,13 +137,9 @@ func wantAgree(t testing.TB, a, b handshake.Result) {
 func wantOpens(t testing.TB, c handshake.Cipher, seal, open [32]byte, want bool) {
 	t.Helper()
 	sealer, err := c.New(seal)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	opener, err := c.New(open)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	nonce := make([]byte, sealer.NonceSize())
 	sealed := sealer.Seal(nil, nonce, []byte("inner"), []byte("header"))
 	_, err = opener.Open(nil, nonce, sealed, []byte("header"))

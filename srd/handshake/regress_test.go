@@ -68,8 +68,6 @@ func TestFalseResponsesSpoilNothing(t *testing.T) {
 		}
 	}
 	ra, err := attempt.Consume(response)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	wantAgree(t, ra, rb)
 }

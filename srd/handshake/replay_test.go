@@ -100,9 +100,7 @@ func TestTokenWithAnOldClock(t *testing.T) {
 	}
 	rb, response := p.respond(in, p.psk)
 	ra, err := attempt.Consume(response)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	wantAgree(t, ra, rb)
 	if rb.Hello.Incarnation != p.incarnationA {
 		t.Fatalf("hello %+v", rb.Hello)

@@ -51,8 +51,6 @@ func stream(b *testing.B, size int, ordered bool) {
 	b.SetBytes(int64(size))
 	b.ReportAllocs()
 	for b.Loop() {
-		if err := h.Send(ctx, 1, data, msg.Options{Ordered: ordered}); err != nil {
-			b.Fatal(err)
-		}
+		must(b, h.Send(ctx, 1, data, msg.Options{Ordered: ordered}))
 	}
 }

@@ -20,13 +20,9 @@ type gate struct {
 func newGate(t *testing.T, server netip.AddrPort) *gate {
 	t.Helper()
 	front, err := net.ListenUDP("udp", net.UDPAddrFromAddrPort(local(0)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	back, err := net.DialUDP("udp", nil, net.UDPAddrFromAddrPort(server))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	g := &gate{front: front, back: back}
 	var wg sync.WaitGroup
 	wg.Go(func() {

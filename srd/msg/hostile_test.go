@@ -20,17 +20,11 @@ type liar struct {
 func newLiar(t *testing.T, key ep.PrivateKey, b *msg.Endpoint) *liar {
 	t.Helper()
 	e, err := ep.Open(ep.Config{Key: key, Protocol: "test over srd/msg 1", Ports: 4, SendDepth: 1 << 14})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { e.Close() })
-	if err := b.Allow(e.PublicKey()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, b.Allow(e.PublicKey()))
 	h, err := e.Handle(b.PublicKey(), local(b.Port()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return &liar{e, h}
 }
 
@@ -86,9 +80,7 @@ func TestTagFlood(t *testing.T) {
 	} {
 		l := newLiar(t, key, b)
 		for i := range 2000 {
-			if err := l.TrySend(l.h, frame(i), ep.SendOptions{Quiet: true}); err != nil {
-				t.Fatal(err)
-			}
+			must(t, l.TrySend(l.h, frame(i), ep.SendOptions{Quiet: true}))
 		}
 		waitFor(t, ctx, func() bool { return b.Stats().Below.Refused > 0 })
 		for range 10 {
@@ -115,21 +107,15 @@ func TestLiesInFrames(t *testing.T) {
 		{3, 0}, {4, 0},
 	}
 	for _, frame := range bad {
-		if err := l.Confirm(ctx, l.h, frame, ep.SendOptions{}); err != nil {
-			t.Fatal(err)
-		}
+		must(t, l.Confirm(ctx, l.h, frame, ep.SendOptions{}))
 	}
 	control := [][]byte{nil, {3}, {3, 2}, {4, 1}, {5, 0}, {6, 0}, {3, 0, 0}, append([]byte{5, 1}, make([]byte, 8)...)}
 	for _, frame := range control {
-		if err := l.Confirm(ctx, l.h, frame, ep.SendOptions{HasImmediate: true}); err != nil {
-			t.Fatal(err)
-		}
+		must(t, l.Confirm(ctx, l.h, frame, ep.SendOptions{HasImmediate: true}))
 	}
 	// An offer with a number that is in use, and an ordered message that is held.
 	for _, frame := range [][]byte{offered(5, 10_000, 7), offered(5, 10_000, 7), eager(9, 3, 0, nil), eager(9, 3, 2, nil), eager(9, 3, 2, nil)} {
-		if err := l.Confirm(ctx, l.h, frame, ep.SendOptions{}); err != nil {
-			t.Fatal(err)
-		}
+		must(t, l.Confirm(ctx, l.h, frame, ep.SendOptions{}))
 	}
 	want := uint64(len(bad) + len(control) + 2)
 	waitFor(t, ctx, func() bool { return b.Stats().Bad == want })
@@ -146,13 +132,9 @@ func TestFalseOffer(t *testing.T) {
 	h := joined(t, c, b)
 	l := newLiar(t, ep.NewKey(), b)
 	region, err := l.Register(b.PublicKey(), make([]byte, 10), ep.AccessRead)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for i, key := range []uint64{7, region.Remote(0).Key} {
-		if err := l.Confirm(ctx, l.h, offered(uint32(i), 3<<20, key), ep.SendOptions{}); err != nil {
-			t.Fatal(err)
-		}
+		must(t, l.Confirm(ctx, l.h, offered(uint32(i), 3<<20, key), ep.SendOptions{}))
 		receive(t, b, msg.Match{}, 3<<20, uint64(i))
 		if got := next(t, ctx, b.Receives()); got.Err != ep.StatusRemoteInvalid || got.Context != uint64(i) {
 			t.Errorf("%v", got.Err)
@@ -170,9 +152,7 @@ func TestLiesAboutOffers(t *testing.T) {
 	send(t, ctx, bc, 1, sequence(100_000), msg.Options{})
 	arrived(t, ctx, c, 1)
 	for number := range uint32(100) {
-		if err := l.Confirm(ctx, l.h, []byte{3, 0}, ep.SendOptions{Immediate: number, HasImmediate: true}); err != nil {
-			t.Fatal(err)
-		}
+		must(t, l.Confirm(ctx, l.h, []byte{3, 0}, ep.SendOptions{Immediate: number, HasImmediate: true}))
 	}
 	waitFor(t, ctx, func() bool { return b.Stats().Bad == 1 })
 	if b.Sends().Poll(make([]msg.Completion, 1)) > 0 || b.Stats().Offers != 1 {
@@ -195,9 +175,7 @@ func TestProbeFlood(t *testing.T) {
 	l := newLiar(t, ep.NewKey(), b)
 	for i := range 5000 {
 		o := ep.SendOptions{Immediate: uint32(i), HasImmediate: true, Quiet: true}
-		if err := l.Send(ctx, l.h, []byte{4, 0}, o); err != nil {
-			t.Fatal(err)
-		}
+		must(t, l.Send(ctx, l.h, []byte{4, 0}, o))
 	}
 	waitFor(t, ctx, func() bool {
 		if n := b.Answers(); n > 1024 {
@@ -261,13 +239,9 @@ func TestOfferThatIsNotSent(t *testing.T) {
 	a, b := endpoint(t, msg.Config{Endpoint: patient}), endpoint(t, msg.Config{Endpoint: patient})
 	b.ReadFor(200 * time.Millisecond)
 	way := newGate(t, local(b.Port()))
-	if err := b.Allow(a.PublicKey()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, b.Allow(a.PublicKey()))
 	h, err := a.Handle(b.PublicKey(), way.addr())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	send(t, ctx, h, 0, make([]byte, 100_000), msg.Options{})
 	arrived(t, ctx, b, 1)
 	way.shut.Store(true)

@@ -33,9 +33,7 @@ func endpoint(t *testing.T, cfg msg.Config) *msg.Endpoint {
 	}
 	cfg.Endpoint.Protocol, cfg.Endpoint.Ports = "test", 4
 	m, err := msg.Open(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { m.Close() })
 	return m
 }
@@ -43,28 +41,20 @@ func endpoint(t *testing.T, cfg msg.Config) *msg.Endpoint {
 // joined returns a handle from a to b, where a is allowed.
 func joined(t *testing.T, a, b *msg.Endpoint) *msg.Handle {
 	t.Helper()
-	if err := b.Allow(a.PublicKey()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, b.Allow(a.PublicKey()))
 	h, err := a.Handle(b.PublicKey(), local(b.Port()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return h
 }
 
 func send(t *testing.T, ctx context.Context, h *msg.Handle, tag uint64, data []byte, o msg.Options) {
 	t.Helper()
-	if err := h.Send(ctx, tag, data, o); err != nil {
-		t.Fatal(err)
-	}
+	must(t, h.Send(ctx, tag, data, o))
 }
 
 func receive(t *testing.T, m *msg.Endpoint, match msg.Match, size int, context uint64) {
 	t.Helper()
-	if err := m.Receive(match, make([]byte, size), context); err != nil {
-		t.Fatal(err)
-	}
+	must(t, m.Receive(match, make([]byte, size), context))
 }
 
 func next(t *testing.T, ctx context.Context, q *msg.Queue) msg.Completion {
@@ -99,4 +89,12 @@ func sequence(n int) []byte {
 		v[i] = byte(i ^ i>>8 ^ i>>16)
 	}
 	return v
+}
+
+// must ends the test if err is not nil.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

@@ -59,9 +59,7 @@ func TestPeekAndClaim(t *testing.T) {
 	receive(t, b, any, 10, 9) // it gets none of them
 	unwanted.Discard()
 	for i, c := range []*msg.Claimed{short, long} {
-		if err := c.Receive(make([]byte, c.Size), uint64(i)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, c.Receive(make([]byte, c.Size), uint64(i)))
 		if got := next(t, ctx, b.Receives()); got.Context != uint64(i) || got.Err != nil || !bytes.Equal(got.Data, sequence(c.Size)) {
 			t.Errorf("%+v", got)
 		}
@@ -83,9 +81,7 @@ func TestReceiveMulti(t *testing.T) {
 	a, b := endpoint(t, msg.Config{}), endpoint(t, msg.Config{})
 	h := joined(t, a, b)
 	big := make([]byte, 100_000)
-	if err := b.ReceiveMulti(msg.Match{}, big, 1000, 5); err != nil {
-		t.Fatal(err)
-	}
+	must(t, b.ReceiveMulti(msg.Match{}, big, 1000, 5))
 	sizes, places := []int{10, 0, 50_000, 49_900, 777}, map[int]int{10: 0, 0: 64, 50_000: 128}
 	for i, size := range sizes {
 		send(t, ctx, h, 0, sequence(size), msg.Options{Ordered: true})
@@ -102,9 +98,7 @@ func TestReceiveMulti(t *testing.T) {
 	}
 	arrived(t, ctx, b, 2)
 	// A new one takes what waits, and is canceled.
-	if err := b.ReceiveMulti(msg.Match{}, big, 1000, 6); err != nil {
-		t.Fatal(err)
-	}
+	must(t, b.ReceiveMulti(msg.Match{}, big, 1000, 6))
 	got := map[int]bool{}
 	for range 2 {
 		c := next(t, ctx, b.Receives())
@@ -125,9 +119,7 @@ func TestUnexpectedIsFlowControl(t *testing.T) {
 	a, b := endpoint(t, msg.Config{}), endpoint(t, msg.Config{Unexpected: 8})
 	ab := joined(t, a, b)
 	ba, err := b.Handle(a.PublicKey())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	const n = 100
 	for i := range n {
 		send(t, ctx, ab, uint64(i), []byte{byte(i)}, msg.Options{Ordered: i%2 == 0})
@@ -180,9 +172,7 @@ func TestClose(t *testing.T) {
 	}
 	send(t, ctx, other, 77, make([]byte, 100_000), msg.Options{})
 	receive(t, a, msg.Match{}, 10, 0)
-	if err := a.ReceiveMulti(msg.Match{}, make([]byte, 100), 10, 1); err != nil {
-		t.Fatal(err)
-	}
+	must(t, a.ReceiveMulti(msg.Match{}, make([]byte, 100), 10, 1))
 	a.Close()
 	if c := next(t, ctx, a.Sends()); c.Err != ep.StatusFlushed {
 		t.Errorf("closed endpoint: %v", c.Err)

@@ -157,13 +157,9 @@ func TestLossyNetwork(t *testing.T) {
 	ctx := background(t)
 	a, b := endpoint(t, msg.Config{}), endpoint(t, msg.Config{})
 	way := newGate(t, local(b.Port()))
-	if err := b.Allow(a.PublicKey()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, b.Allow(a.PublicKey()))
 	h, err := a.Handle(b.PublicKey(), way.addr())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	way.loss.Store(5)
 	const n, longest = 60, 60_000
 	for i := range n {

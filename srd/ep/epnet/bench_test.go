@@ -18,22 +18,14 @@ func BenchmarkStream(b *testing.B) {
 
 func write(b *testing.B, size int) {
 	_, far, dial, stop, err := pair()
-	if err != nil {
-		b.Fatal(err)
-	}
+	must(b, err)
 	defer stop()
 	l, err := far.Listen()
-	if err != nil {
-		b.Fatal(err)
-	}
+	must(b, err)
 	c, err := dial(context.Background())
-	if err != nil {
-		b.Fatal(err)
-	}
+	must(b, err)
 	reader, err := l.Accept()
-	if err != nil {
-		b.Fatal(err)
-	}
+	must(b, err)
 	go io.Copy(io.Discard, reader)
 	data := make([]byte, size)
 	b.SetBytes(int64(size))

@@ -90,14 +90,10 @@ func TestConn(t *testing.T) {
 func joined(t *testing.T) (c1, c2 net.Conn) {
 	t.Helper()
 	_, b, dial, stop, err := pair()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(stop)
 	l, err := b.Listen()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if c1, err = dial(background(t)); err != nil {
 		t.Fatal(err)
 	}
@@ -149,29 +145,21 @@ func TestPeerReadsNoMore(t *testing.T) {
 func TestListener(t *testing.T) {
 	ctx := background(t)
 	_, b, dial, stop, err := pair()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer stop()
 	if _, err := dial(ctx); !errors.Is(err, epnet.ErrRefused) {
 		t.Errorf("nobody listens: %v", err)
 	}
 	l, err := b.Listen()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if _, err := b.Listen(); err == nil {
 		t.Error("a second listener")
 	}
 	c1, err := dial(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	c2, _ := l.Accept()
 	waiting, err := dial(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	l.Close()
 	if _, err := l.Accept(); !errors.Is(err, net.ErrClosed) {
 		t.Errorf("a closed listener: %v", err)
@@ -191,13 +179,9 @@ func TestListener(t *testing.T) {
 // A peer that is not there ends a Dial, by its context or by the endpoint's patience.
 func TestDialNobody(t *testing.T) {
 	e, err := endpoint(ep.Config{Unresponsive: 200 * time.Millisecond})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	s, err := epnet.NewStreams(e)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer s.Close()
 	nobody := netip.MustParseAddrPort("127.0.0.1:9")
 	if _, err := s.Dial(background(t), ep.NewKey().Public(), nobody); !errors.Is(err, ep.StatusUnresponsive) {
@@ -214,9 +198,7 @@ func TestDialNobody(t *testing.T) {
 func TestManyStreams(t *testing.T) {
 	ctx := background(t)
 	_, b, dial, stop, err := pair()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer stop()
 	l, _ := b.Listen()
 	var wg sync.WaitGroup
@@ -258,9 +240,7 @@ func TestManyStreams(t *testing.T) {
 // net/http runs over streams unchanged.
 func TestHTTP(t *testing.T) {
 	_, b, dial, stop, err := pair()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer stop()
 	l, _ := b.Listen()
 	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.Copy(w, r.Body) })}
@@ -271,9 +251,7 @@ func TestHTTP(t *testing.T) {
 	want := bytes.Repeat([]byte("body"), 100_000)
 	for range 5 {
 		r, err := client.Post("http://peer/", "text/plain", bytes.NewReader(want))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		got, err := io.ReadAll(r.Body)
 		r.Body.Close()
 		if !bytes.Equal(got, want) {
@@ -293,13 +271,9 @@ func TestHTTP(t *testing.T) {
 func packets(t *testing.T) (a, b *epnet.Packets, toB epnet.Addr) {
 	t.Helper()
 	x, err := endpoint(ep.Config{SendDepth: 4})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	y, err := endpoint(ep.Config{Allow: []ep.PublicKey{x.PublicKey()}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if a, err = epnet.NewPackets(x, 0); err != nil {
 		t.Fatal(err)
 	}
@@ -373,5 +347,13 @@ func TestPacketDeadlines(t *testing.T) {
 	}
 	if err := a.Close(); !errors.Is(err, net.ErrClosed) {
 		t.Errorf("closing twice: %v", err)
+	}
+}
+
+// must ends the test if err is not nil.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }
