@@ -137,6 +137,38 @@ func TestTwoUplinksWithOneAddress(t *testing.T) {
 	seesBoth(t, a, b)
 }
 
+// TestUnlistedStickCarriesNothing has three sticks with one address, and lists two of them while the
+// tunnel runs. The third has the best route, and yet nothing leaves there any more.
+func TestUnlistedStickCarriesNothing(t *testing.T) {
+	side(t)
+	for name, before := range map[string]string{"by the routes": "", "by its name": "u1,u2,u3", "by the address": stickAddr} {
+		t.Run(name, func(t *testing.T) {
+			f, a, _ := sticks(t, [2]string{stickAddr, stickAddr}, (*tunnel.Node).Start)
+			do(t, f.A(1), "ip link add u3 type veth peer name lan3; ip link set u3 up; ip link set lan3 up; ip addr add "+stickAddr+"/24 dev u3")
+			for _, setting := range []string{"paths.local=" + before, "paths.local=u2,u3"} {
+				if err := a.Set(setting); err != nil {
+					t.Fatal(err)
+				}
+				if lost := lostWithin(t, f, 20); lost > lostToDeath {
+					t.Errorf("%s: %d of 20 pings lost", setting, lost)
+				}
+			}
+			do(t, f.A(1), `nft 'table ip count { counter u1 { }; chain out { type filter hook postrouting priority 0; oifname u1 meta l4proto udp counter name u1; }; }'`)
+			const sent = "nft list counter ip count u1 | grep packets"
+			n := do(t, f.A(1), sent)
+			lostWithin(t, f, 20)
+			if now := do(t, f.A(1), sent); now != n {
+				t.Errorf("u1 still carries: %s", strings.TrimSpace(now))
+			}
+			for _, other := range []string{"", "u1"} {
+				if n := pathsBy(t, a, other); n > 0 {
+					t.Errorf("show has %d paths in use by interface %q", n, other)
+				}
+			}
+		})
+	}
+}
+
 // TestTwoUplinksBehindOneGateway is the same with two addresses in one network.
 func TestTwoUplinksBehindOneGateway(t *testing.T) {
 	long(t)

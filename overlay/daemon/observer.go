@@ -64,7 +64,11 @@ func (o *observer) observe(now mono.Time) {
 	}
 	o.tellStrangers(now)
 	for _, a := range o.uplinks.listed.news() {
-		o.log.tell(events.LocalUnlisted, a.String(), "packets to %s are dropped: paths.local does not name it", a)
+		where := ""
+		if o.uplinks.listed.names(a) {
+			where = " at other interfaces"
+		}
+		o.log.tell(events.LocalUnlisted, a.String(), "packets to %s%s are dropped: paths.local does not name it", a, where)
 	}
 	if n := o.sessions.loop.Sends.NoSegments.Load(); n > 0 && !o.fallback {
 		o.fallback = true

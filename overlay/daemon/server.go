@@ -269,7 +269,7 @@ func (s *server) open() (err error) {
 		Inputs:   s.ingress.inputs(func() mono.Time { return s.sessions.loop.Now() }),
 		Inner:    s.uplinks.interfaces.inner,
 		Barred:   s.uplinks.listed.bars,
-		Leaves:   s.uplinks.listed.has,
+		Leaves:   s.uplinks.leaves,
 		Alive:    s.ingress.stalls.note,
 	})
 	if err != nil {

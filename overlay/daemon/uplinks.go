@@ -106,7 +106,7 @@ func (ul *uplinks) moved(paths []srd.PathInfo) func(srd.Uplink) (u srd.Uplink, o
 	for i := range paths {
 		u := paths[i].Tuple.Local
 		v := ul.sockets.bank.Uplink(u)
-		if moved := v != u && u.Link() != 0 && v.Link() != 0; moved && !ul.host.added[v] || ul.interfaces.inner(v.Addr()) || !ul.listed.has(v.Addr()) || !ul.host.owns(v) {
+		if moved := v != u && u.Link() != 0 && v.Link() != 0; moved && !ul.host.added[v] || ul.interfaces.inner(v.Addr()) || !ul.listed.has(v) || !ul.host.owns(v) {
 			v = srd.Uplink{}
 		}
 		now[u] = v
@@ -118,6 +118,12 @@ func (ul *uplinks) moved(paths []srd.PathInfo) func(srd.Uplink) (u srd.Uplink, o
 		}
 		return v, v.IsValid()
 	}
+}
+
+// leaves reports whether packets of a path from u may be sent now. The path may be older than the
+// present entries of paths.local, and may have no interface, or an old number of one.
+func (ul *uplinks) leaves(u srd.Uplink) bool {
+	return ul.listed.has(u) || ul.listed.has(ul.sockets.bank.Uplink(u))
 }
 
 // has reports whether packets can be sent from u.

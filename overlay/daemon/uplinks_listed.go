@@ -9,14 +9,14 @@ import (
 	"github.com/srdtun/srdtun/srd"
 )
 
-// listed contains the addresses of the entries of paths.local. Packets are sent and received
-// only at listed addresses. A peer may use an address that was removed from the file, or call an
-// unlisted one, but gets no reply from there. Methods of listed are safe for concurrent use.
+// listed contains the uplinks of the entries of paths.local. Packets are sent and received only at
+// listed uplinks. A peer may use an uplink that was removed from the file, or call an unlisted
+// one, but gets no reply from there. Methods of listed are safe for concurrent use.
 type listed struct {
-	addrs atomic.Pointer[[]netip.Addr] // nil: paths.local is empty, and all may
+	uplinks atomic.Pointer[[]srd.Uplink] // nil: paths.local is empty, and all may
 
 	mu     sync.Mutex
-	called []netip.Addr // others that packets came to, not told yet and told
+	called []netip.Addr // addresses of others that packets came to, not told yet and told
 	told   int          // of called
 }
 
@@ -24,47 +24,59 @@ type listed struct {
 // unlisted addresses.
 const calledMost = 64
 
-// set stores the addresses of all entries of paths.local, and reports whether they changed. If
+// set stores the uplinks of all entries of paths.local, and reports whether they changed. If
 // paths.local is empty, the parameter all is nil.
 func (l *listed) set(all [][]srd.Uplink) (changed bool) {
-	var next *[]netip.Addr
+	var next *[]srd.Uplink
 	if len(all) > 0 {
-		next = &[]netip.Addr{}
+		next = &[]srd.Uplink{}
 	}
 	for _, entry := range all {
 		for _, u := range entry {
-			if a := u.Addr().WithZone(""); !slices.Contains(*next, a) {
-				*next = append(*next, a)
+			if !slices.Contains(*next, u) {
+				*next = append(*next, u)
 			}
 		}
 	}
-	before := l.addrs.Load()
+	before := l.uplinks.Load()
 	if (before == nil) == (next == nil) && (next == nil || slices.Equal(*before, *next)) {
 		return false
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.addrs.Store(next)
+	l.uplinks.Store(next)
 	l.called, l.told = nil, 0
 	return true
 }
 
-// has reports whether packets may be sent and received at address a. The method has is fast
-// enough to be called for each packet.
-func (l *listed) has(a netip.Addr) bool {
-	v := l.addrs.Load()
-	return v == nil || slices.Contains(*v, a.WithZone(""))
+// has reports whether packets may be sent and received at u. If entries name interfaces, an address
+// of several interfaces is listed at these interfaces alone. A link-local address is listed at any
+// interface, because its entry names none. The method has is fast enough to be called for each
+// packet.
+func (l *listed) has(u srd.Uplink) bool {
+	v := l.uplinks.Load()
+	if v == nil || slices.Contains(*v, u) {
+		return true
+	}
+	a := u.Addr()
+	return a.IsLinkLocalUnicast() && slices.ContainsFunc(*v, func(w srd.Uplink) bool { return w.Addr() == a })
 }
 
-// bars reports whether packets to an address are dropped, because the address is not listed. The
-// method bars records the dropped address for a report.
-func (l *listed) bars(a netip.Addr) bool {
-	if l.has(a) {
+// names reports whether address a is listed at an interface.
+func (l *listed) names(a netip.Addr) bool {
+	v := l.uplinks.Load()
+	return v != nil && slices.ContainsFunc(*v, func(w srd.Uplink) bool { return w.Addr() == a })
+}
+
+// bars reports whether packets to u are dropped, because u is not listed. The method bars records
+// the dropped address for a report.
+func (l *listed) bars(u srd.Uplink) bool {
+	if l.has(u) {
 		return false
 	}
 	// If another goroutine holds the lock, a later packet will record the address.
 	if l.mu.TryLock() {
-		if a = a.WithZone(""); len(l.called) < calledMost && !slices.Contains(l.called, a) {
+		if a := u.Addr(); len(l.called) < calledMost && !slices.Contains(l.called, a) {
 			l.called = append(l.called, a)
 		}
 		l.mu.Unlock()

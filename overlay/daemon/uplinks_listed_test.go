@@ -21,18 +21,24 @@ func listedOf(texts ...string) (v [][]srd.Uplink) {
 // other one is told once until the list changes.
 func TestOnlyListedAddressesCarry(t *testing.T) {
 	var l listed
-	a, b := netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("192.0.2.2")
+	at := func(text string, link uint32) srd.Uplink { return srd.UplinkOf(netip.MustParseAddr(text), link) }
+	a, b := at("192.0.2.1", 0), at("192.0.2.2", 0)
 	if l.bars(a) || l.set(nil) {
 		t.Error("an empty list bars an address")
 	}
-	if !l.set(listedOf("192.0.2.1", "fe80::1%3", "192.0.2.1")) || l.set(listedOf("192.0.2.1", "fe80::1%3")) {
+	if !l.set(listedOf("192.0.2.1", "fe80::1")) || l.set(append(listedOf("192.0.2.1", "fe80::1"), listedOf("192.0.2.1")...)) {
 		t.Error("a change is not seen, or is seen twice")
 	}
-	if l.bars(a) || l.bars(netip.MustParseAddr("fe80::1%7")) || !l.bars(b) || !l.bars(b) {
+	if l.bars(a) || l.bars(at("fe80::1", 7)) || !l.bars(b) || !l.bars(b) {
 		t.Error("not the listed ones carry")
 	}
-	if v := l.news(); !slices.Equal(v, []netip.Addr{b}) || len(l.news()) > 0 {
-		t.Errorf("told: %v, want %v once", v, b)
+	if v := l.news(); !slices.Equal(v, []netip.Addr{b.Addr()}) || len(l.news()) > 0 {
+		t.Errorf("told: %v, want %v once", v, b.Addr())
+	}
+	// Of three interfaces with one address two are listed.
+	l.set([][]srd.Uplink{{at("192.0.2.1", 4)}, {at("192.0.2.1", 5)}})
+	if l.bars(at("192.0.2.1", 4)) || l.bars(at("192.0.2.1", 5)) || !l.bars(at("192.0.2.1", 0)) || !l.bars(at("192.0.2.1", 6)) || !l.names(a.Addr()) || l.names(b.Addr()) {
+		t.Error("an address is listed at interfaces that no entry names")
 	}
 	if !l.set(make([][]srd.Uplink, 1)) || !l.bars(a) {
 		t.Error("an interface without an address lets all carry")
@@ -47,12 +53,15 @@ func TestCalledAddressesAreBounded(t *testing.T) {
 	var l listed
 	l.set(listedOf("192.0.2.1"))
 	for i := range 4 * calledMost {
-		l.bars(netip.MustParseAddr(fmt.Sprintf("2001:db8::%x", i+1)))
+		l.bars(srd.UplinkOf(netip.MustParseAddr(fmt.Sprintf("2001:db8::%x", i+1)), 0))
 	}
 	if n := len(l.news()); n != calledMost {
 		t.Errorf("%d addresses, want %d", n, calledMost)
 	}
-	if n := testing.AllocsPerRun(100, func() { l.bars(netip.MustParseAddr("192.0.2.1")); l.bars(netip.IPv6Unspecified()) }); n > 0 {
+	if n := testing.AllocsPerRun(100, func() {
+		l.bars(srd.UplinkOf(netip.MustParseAddr("192.0.2.1"), 0))
+		l.bars(srd.UplinkOf(netip.IPv6Unspecified(), 0))
+	}); n > 0 {
 		t.Errorf("%v allocations a packet", n)
 	}
 }

@@ -57,15 +57,15 @@ type Config struct {
 	// to an inner address would lead through the tunnel itself. Workers call Inner for each
 	// datagram, at any time. A nil Inner means that there are no inner addresses.
 	Inner func(netip.Addr) bool
-	// Barred reports whether the application must not use a local address. Datagrams to a barred
-	// address are dropped, because any answer would leave from that address. Workers call Barred
-	// for each datagram, at any time. A nil Barred means that no address is barred.
-	Barred func(netip.Addr) bool
-	// Leaves reports whether packets may leave from a local address now. Between the building
-	// and the sending of a train, a thread may lose its processor, and the host may lose the
-	// address. Threads call Leaves for each train, at any time. A nil Leaves means that packets
-	// may leave from all addresses.
-	Leaves func(netip.Addr) bool
+	// Barred reports whether the application must not use an uplink. Datagrams to a barred uplink
+	// are dropped, because any answer would leave from that uplink. Workers call Barred for each
+	// datagram, at any time. A nil Barred means that no uplink is barred.
+	Barred func(srd.Uplink) bool
+	// Leaves reports whether packets may leave from an uplink now. Between the building and the
+	// sending of a train, a thread may lose its processor, and the host may lose the uplink.
+	// Threads call Leaves for each train, at any time. A nil Leaves means that packets may leave
+	// from all uplinks.
+	Leaves func(srd.Uplink) bool
 	// Alive returns the time at which the process last resumed after a long stop, or 0 if it
 	// never stopped. A worker calls Alive whenever it runs. Messages that waited in the sockets
 	// during a stop are delivered as stale. If Alive is nil, stops are ignored.
@@ -78,8 +78,9 @@ type Loop struct {
 	clock clock
 	table table
 
-	inner, barred, leaves func(netip.Addr) bool
-	alive                 func(mono.Time) mono.Time
+	inner          func(netip.Addr) bool
+	barred, leaves func(srd.Uplink) bool
+	alive          func(mono.Time) mono.Time
 
 	endLock  sync.Mutex
 	endpoint *srd.Endpoint

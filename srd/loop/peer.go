@@ -152,7 +152,7 @@ func (p *Peer) sendBy(s *udp.Sender) func(*outgoing) {
 // withholds reports, and counts, that packets must not leave from a local address any more. The
 // connection closes the path, and sends the path's messages again on another path.
 func (l *Loop) withholds(from srd.Uplink, packets int) bool {
-	if l.leaves == nil || !from.IsValid() || l.leaves(from.Addr()) {
+	if l.leaves == nil || !from.IsValid() || l.leaves(from) {
 		return false
 	}
 	l.Drops.Withheld.Add(uint64(packets))

@@ -65,7 +65,7 @@ func TestTrainsFromBeforeAStop(t *testing.T) {
 func TestTrainsFromARemovedLocal(t *testing.T) {
 	a, _ := newHosts(t, 1)
 	here, gone := netip.MustParseAddr("127.0.0.1"), netip.MustParseAddr("127.0.0.2")
-	l := &Loop{bank: a.loop.bank, leaves: func(addr netip.Addr) bool { return addr == here }}
+	l := &Loop{bank: a.loop.bank, leaves: func(u srd.Uplink) bool { return u.Addr() == here }}
 	l.clock.begin(bootTime)
 	out := (&Peer{loop: l}).sendBy(udp.NewSender(l.bank, &l.Sends))
 	for _, k := range []struct {

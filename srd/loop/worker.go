@@ -422,7 +422,7 @@ func (w *worker) accept(d *udp.Datagram, sock uint16) (packets int, later bool) 
 		w.loop.Drops.Inner.Add(1)
 		return 1, false
 	}
-	if w.loop.barred != nil && w.loop.barred(d.Local.Addr()) {
+	if w.loop.barred != nil && w.loop.barred(d.Local) {
 		w.loop.Drops.Barred.Add(1)
 		return 1, false
 	}
