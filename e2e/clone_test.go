@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"encoding/json"
 	"strings"
 	"testing"
 	"time"
@@ -49,15 +48,13 @@ func TestRestoredMachineMakesNewSessions(t *testing.T) {
 // handshakeTime is when the newest handshake was, in seconds.
 func handshakeTime(t *testing.T, n *tunnel.Node) int64 {
 	t.Helper()
-	out, err := n.Show()
-	must(t, err)
 	var s struct {
 		Peers []struct {
 			Latest int64 `json:"latest_handshake_unix_s"`
 		}
 	}
-	if err := json.Unmarshal(out, &s); err != nil || len(s.Peers) != 1 {
-		t.Fatalf("%v: %s", err, out)
+	if statusOf(t, n, &s); len(s.Peers) != 1 {
+		t.Fatalf("%s has %d peers", n.Name, len(s.Peers))
 	}
 	return s.Peers[0].Latest
 }

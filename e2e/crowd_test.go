@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"encoding/json"
 	"flag"
 	"fmt"
 	"net/netip"
@@ -143,10 +142,8 @@ type work struct {
 func workOf(t *testing.T, nodes []*tunnel.Node) (w work) {
 	t.Helper()
 	for _, n := range nodes {
-		raw, err := n.Show()
-		must(t, err)
 		var v control.Status
-		must(t, json.Unmarshal(raw, &v))
+		statusOf(t, n, &v)
 		for _, k := range v.Workers {
 			w.received += k.RxPackets
 			w.trains += k.TxTrains

@@ -3,7 +3,6 @@ package e2e
 import (
 	"crypto/rand"
 	"encoding/base64"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/netip"
@@ -59,10 +58,8 @@ func guest(t *testing.T, name string, prefixes ...string) string {
 // peerNames are the names of the peers that a daemon has.
 func peerNames(t *testing.T, n *tunnel.Node) []string {
 	t.Helper()
-	raw, err := n.Show()
-	must(t, err)
 	var st struct{ Peers []struct{ Name string } }
-	must(t, json.Unmarshal(raw, &st))
+	statusOf(t, n, &st)
 	names := []string{}
 	for _, p := range st.Peers {
 		names = append(names, p.Name)

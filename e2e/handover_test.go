@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"encoding/json"
 	"errors"
 	"net/netip"
 	"regexp"
@@ -119,15 +118,13 @@ func TestHubIsRestartedAsAService(t *testing.T) {
 // handshakesOf returns when n last shook hands with each of its peers, in seconds since 1970.
 func handshakesOf(t *testing.T, n *tunnel.Node) map[string]int64 {
 	t.Helper()
-	out, err := n.Show()
-	must(t, err)
 	var v struct {
 		Peers []struct {
 			Name   string `json:"name"`
 			Latest int64  `json:"latest_handshake_unix_s"`
 		} `json:"peers"`
 	}
-	must(t, json.Unmarshal(out, &v))
+	statusOf(t, n, &v)
 	all := map[string]int64{}
 	for _, p := range v.Peers {
 		all[p.Name] = p.Latest

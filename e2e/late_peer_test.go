@@ -2,7 +2,6 @@ package e2e
 
 import (
 	"encoding/binary"
-	"encoding/json"
 	"fmt"
 	"net"
 	"net/netip"
@@ -126,8 +125,6 @@ func dropsOf(t *testing.T, nodes ...*tunnel.Node) map[string]int {
 	t.Helper()
 	all := map[string]int{}
 	for _, n := range nodes {
-		raw, err := n.Show()
-		must(t, err)
 		var status struct {
 			Drops map[string]int
 			Peers []struct {
@@ -137,7 +134,7 @@ func dropsOf(t *testing.T, nodes ...*tunnel.Node) map[string]int {
 				}
 			}
 		}
-		must(t, json.Unmarshal(raw, &status))
+		statusOf(t, n, &status)
 		for reason, n := range status.Drops {
 			all[reason] += n
 		}

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -121,6 +122,14 @@ func node(t *testing.T, h *fabric.Host, suffix string, c tunnel.Config) *tunnel.
 	must(t, err)
 	cleanUp(t, n)
 	return n
+}
+
+// statusOf reads the node's status into v, which has the fields that the test needs.
+func statusOf(t *testing.T, n *tunnel.Node, v any) {
+	t.Helper()
+	raw, err := n.Show()
+	must(t, err)
+	must(t, json.Unmarshal(raw, v))
 }
 
 // must ends the test if err is not nil.

@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"encoding/json"
 	"testing"
 	"time"
 
@@ -60,9 +59,7 @@ func TestPolicyChangesUnderLoad(t *testing.T) {
 				}
 			}
 		}
-		raw, err := n.Show()
-		must(t, err)
-		must(t, json.Unmarshal(raw, &st))
+		statusOf(t, n, &st)
 		if p := st.Peers[0]; p.Policy != policies[len(policies)-1] || p.Messages.GivenUp > 0 {
 			t.Errorf("%s: policy %s, %d messages given up", n.Name, p.Policy, p.Messages.GivenUp)
 		}

@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"encoding/json"
 	"flag"
 	"fmt"
 	"net/netip"
@@ -111,14 +110,12 @@ func refuse(t *testing.T, n *tunnel.Node) {
 
 func peerKeys(t *testing.T, n *tunnel.Node) (v []string) {
 	t.Helper()
-	raw, err := n.Show()
-	must(t, err)
 	var st struct {
 		Peers []struct {
 			PublicKey string `json:"public_key"`
 		}
 	}
-	must(t, json.Unmarshal(raw, &st))
+	statusOf(t, n, &st)
 	for _, p := range st.Peers {
 		v = append(v, p.PublicKey)
 	}

@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"encoding/json"
 	"fmt"
 	"net/netip"
 	"strings"
@@ -57,25 +56,6 @@ func sticks(t *testing.T, addrs [2]string, start func(*tunnel.Node) error) (*fab
 	must(t, start(a))
 	must(t, a.Await(tunnel.Inner4(2)))
 	return f, a, b
-}
-
-// pathsBy counts the paths in use by an interface, as `show` prints them.
-func pathsBy(t *testing.T, n *tunnel.Node, name string) (count int) {
-	t.Helper()
-	raw, err := n.Show()
-	must(t, err)
-	var status struct {
-		Peers []struct {
-			Paths []struct{ Interface, Local, State string }
-		}
-	}
-	must(t, json.Unmarshal(raw, &status))
-	for _, p := range status.Peers[0].Paths {
-		if p.State == "active" && p.Interface == name {
-			count++
-		}
-	}
-	return count
 }
 
 // lostWithin is how many of n pings, one each 100 ms, get no answer.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -114,21 +115,30 @@ func await(t *testing.T, what string, ok func() bool) {
 }
 
 // pathsFrom counts the paths in use from one of these addresses.
-func pathsFrom(t *testing.T, n *tunnel.Node, local ...string) (count int) {
+func pathsFrom(t *testing.T, n *tunnel.Node, local ...string) int {
 	t.Helper()
-	raw, err := n.Show()
-	must(t, err)
+	return pathsInUse(t, n, func(p pathStatus) bool {
+		return slices.ContainsFunc(local, func(l string) bool { return strings.Contains(p.Local, l) })
+	})
+}
+
+// pathsBy counts the paths in use by an interface, as `show` prints them.
+func pathsBy(t *testing.T, n *tunnel.Node, name string) int {
+	t.Helper()
+	return pathsInUse(t, n, func(p pathStatus) bool { return p.Interface == name })
+}
+
+type pathStatus struct{ Interface, Local, State string }
+
+func pathsInUse(t *testing.T, n *tunnel.Node, is func(pathStatus) bool) (count int) {
+	t.Helper()
 	var status struct {
-		Peers []struct {
-			Paths []struct{ Local, State string }
-		}
+		Peers []struct{ Paths []pathStatus }
 	}
-	must(t, json.Unmarshal(raw, &status))
+	statusOf(t, n, &status)
 	for _, p := range status.Peers[0].Paths {
-		for _, l := range local {
-			if p.State == "active" && strings.Contains(p.Local, l) {
-				count++
-			}
+		if p.State == "active" && is(p) {
+			count++
 		}
 	}
 	return count

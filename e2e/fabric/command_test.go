@@ -57,20 +57,14 @@ func TestCommandIsInterrupted(t *testing.T) {
 		var errs bytes.Buffer
 		c.Stderr = &errs
 		out, err := c.StdoutPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := c.Start(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
+		must(t, c.Start())
 		r := bufio.NewReader(out)
 		prefix, err := r.ReadString('\n') // it is at work
 		if err != nil {
 			t.Fatal(err, errs.String())
 		}
-		if err := c.Process.Signal(sig); err != nil {
-			t.Fatal(err)
-		}
+		must(t, c.Process.Signal(sig))
 		said, _ := io.ReadAll(r)
 		var status *exec.ExitError
 		if err := c.Wait(); !errors.As(err, &status) || status.ExitCode() != 130 {

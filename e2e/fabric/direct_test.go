@@ -12,9 +12,7 @@ import (
 func TestDirect(t *testing.T) {
 	for _, wireLike := range []bool{false, true} {
 		d, err := NewDirect(DirectSpec{Links: 4, WireLike: wireLike})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		t.Cleanup(func() { d.Close() })
 		for k, to := range d.B.V4 {
 			if route, err := d.A.Run("ip", "route", "get", to.String()); err != nil || !strings.Contains(route, fmt.Sprintf("dev eth%d src %s", k, d.A.V4[k])) {
@@ -40,9 +38,7 @@ func TestDirect(t *testing.T) {
 // TestDirectSwitch sends through the switch, and sees the packets at its ports.
 func TestDirectSwitch(t *testing.T) {
 	d, err := NewDirect(DirectSpec{WireLike: true, Switch: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { d.Close() })
 	if _, err := d.Switch.Run("tc", "qdisc", "add", "dev", SwitchToB, "root", "tbf", "rate", "8kbit", "burst", "50", "limit", "60"); err != nil {
 		t.Fatal(err)

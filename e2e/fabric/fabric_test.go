@@ -26,9 +26,7 @@ func build(t *testing.T, spec Spec) *Fabric {
 	t.Helper()
 	start := time.Now()
 	f, err := New(spec)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Logf("built in %v", time.Since(start).Round(time.Millisecond))
 	t.Cleanup(func() {
 		if err := f.Close(); err != nil {
@@ -49,9 +47,7 @@ func sink(t *testing.T, c net.PacketConn, wait time.Duration) (n, largest int) {
 	t.Helper()
 	buf := make([]byte, 1<<16)
 	for {
-		if err := c.SetReadDeadline(time.Now().Add(wait)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, c.SetReadDeadline(time.Now().Add(wait)))
 		k, _, err := c.ReadFrom(buf)
 		if err != nil {
 			return n, largest
@@ -65,17 +61,13 @@ func spray(t *testing.T, h *Host, from, to netip.Addr, ports, rounds int) {
 	t.Helper()
 	for p := range ports {
 		c, err := h.ListenPacket("udp", netip.AddrPortFrom(from, uint16(20000+p)).String())
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for range rounds {
 			if _, err := c.WriteTo(make([]byte, 100), net.UDPAddrFromAddrPort(netip.AddrPortFrom(to, 9000))); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if err := c.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, c.Close())
 		time.Sleep(time.Millisecond)
 	}
 }
@@ -88,22 +80,16 @@ func TestSourcePortsReachEverySpine(t *testing.T) {
 		{f.A(1).Addr4(), f.B(1).Addr4()}, {f.A(1).Addr6(), f.B(1).Addr6()},
 	} {
 		in, err := f.B(1).ListenPacket("udp", netip.AddrPortFrom(c.to, 9000).String())
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		defer in.Close()
 		before, err := f.Counters()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		spray(t, f.A(1), c.from, c.to, ports, rounds)
 		if n, _ := sink(t, in, 300*time.Millisecond); n != ports*rounds {
 			t.Errorf("%s: %d datagrams of %d arrived", c.to, n, ports*rounds)
 		}
 		after, err := f.Counters()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for s := range after {
 			// 64 ports over 4 spines: fewer than 4 on one has odds below 1 in 10^5,
 			// and the seed is fixed.
@@ -117,9 +103,7 @@ func TestSourcePortsReachEverySpine(t *testing.T) {
 func TestOneFlowStaysOnOneSpine(t *testing.T) {
 	f := build(t, Spec{})
 	in, err := f.B(1).ListenPacket("udp", ":9000")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer in.Close()
 	before, _ := f.Counters()
 	spray(t, f.A(1), f.A(1).Addr4(), f.B(1).Addr4(), 1, 100)
@@ -144,9 +128,7 @@ func TestFaultsAreSilentAndHeal(t *testing.T) {
 	const rounds = 200
 	f := build(t, Spec{Spines: 1})
 	in, err := f.B(1).ListenPacket("udp4", ":9000")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer in.Close()
 	arrive := func() int {
 		spray(t, f.A(1), f.A(1).Addr4(), f.B(1).Addr4(), 1, rounds)
@@ -156,24 +138,18 @@ func TestFaultsAreSilentAndHeal(t *testing.T) {
 	if n := arrive(); n != rounds {
 		t.Errorf("healthy: %d of %d arrived", n, rounds)
 	}
-	if err := f.Break(1); err != nil {
-		t.Fatal(err)
-	}
+	must(t, f.Break(1))
 	if n := arrive(); n != 0 {
 		t.Errorf("broken: %d arrived", n)
 	}
 	if out, err := f.A(1).Run("ping", "-6", "-c1", "-W1", f.B(1).Addr6().String()); err == nil || strings.Contains(out, "nreachable") {
 		t.Errorf("broken: the ping over IPv6 got an answer: %s", out)
 	}
-	if err := f.Lossy(1, 500); err != nil {
-		t.Fatal(err)
-	}
+	must(t, f.Lossy(1, 500))
 	if n := arrive(); n < rounds/4 || n > rounds*3/4 {
 		t.Errorf("losing half: %d of %d arrived", n, rounds)
 	}
-	if err := f.Heal(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, f.Heal())
 	if n := arrive(); n != rounds {
 		t.Errorf("healed: %d of %d arrived", n, rounds)
 	}
@@ -200,18 +176,14 @@ func TestManyHostsAndAddresses(t *testing.T) {
 func TestCloseEndsProcesses(t *testing.T) {
 	f := build(t, Spec{Spines: 1})
 	p, err := f.A(1).Start("sleep", "1000")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	// A process that enters the namespace after a while would escape a Close before that.
 	if in, err := os.Stat(f.A(1).Path()); err != nil {
 		t.Error(err)
 	} else if is, err := os.Stat(fmt.Sprintf("/proc/%d/ns/net", p.Pid())); err != nil || !os.SameFile(in, is) {
 		t.Error("the process was not born in the namespace")
 	}
-	if err := f.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, f.Close())
 	select {
 	case <-p.Done():
 	case <-time.After(5 * time.Second):
@@ -234,5 +206,13 @@ func TestProcessKeepsTheEndOfItsOutput(t *testing.T) {
 	}
 	if got := l.String(); len(got) > logMax || !bytes.HasSuffix([]byte(got), []byte("line 99999\n")) {
 		t.Errorf("log of %d bytes ends in %q", len(got), got[max(0, len(got)-20):])
+	}
+}
+
+// must ends the test if err is not nil.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

@@ -29,9 +29,7 @@ func TestProgramLoadsWhileSignalled(t *testing.T) {
 	const loads = 500 // with signals let in, one of the first few fails
 	for range loads {
 		fd, err := loadHashProgram()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		_ = unix.Close(fd)
 	}
 }
