@@ -12,9 +12,7 @@ import (
 // The lists that docs/fleet.md shows are such lists, once keys are put in.
 func TestListsInDocument(t *testing.T) {
 	text, err := os.ReadFile("../docs/fleet.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	keys := []string{"AQAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAE=", "AgAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAI="}
 	lists := 0
 	blocks, _ := manualtest.Split("docs/fleet.md", string(text))

@@ -9,9 +9,7 @@ import (
 func TestAllowList(t *testing.T) {
 	k1, k2 := keyOf(1).String(), keyOf(2).String()
 	l, err := ParseAllowList([]byte("# all\n\na " + k1 + " 10.80.0.1/32,fd80::1/128 within 192.0.2.0/24 # one\nb " + k2 + " -\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if a := l.Find("a"); a == nil || len(a.AllowedIPs) != 2 || len(a.Within) != 1 || a.line != 3 {
 		t.Errorf("%+v", a)
 	}
@@ -89,9 +87,7 @@ func TestDenyList(t *testing.T) {
 		{keyOf(2).String(), false, false, false},
 	} {
 		l, err := ParseDenyList([]byte(c.text))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if l.denies(k, nil) != c.listed || l.denies(k, before) != c.older || l.denies(k, after) != c.newer {
 			t.Errorf("%q: %v %v %v", c.text, l.denies(k, nil), l.denies(k, before), l.denies(k, after))
 		}
@@ -119,9 +115,7 @@ func TestFleetKeys(t *testing.T) {
 func TestDeniedGrants(t *testing.T) {
 	r := granted(t, "a", keyOf(1), 0, "10.80.0.1/32")
 	p := prod()
-	if err := p.Judge(r, t0); err != nil {
-		t.Fatal(err)
-	}
+	must(t, p.Judge(r, t0))
 	var err error
 	if p.Deny, err = ParseDenyList([]byte("* before 2030-01-01T00:00:00Z")); err != nil {
 		t.Fatal(err)

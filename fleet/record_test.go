@@ -37,9 +37,7 @@ func endpoint(s string) []netip.AddrPort { return []netip.AddrPort{netip.MustPar
 func granted(t testing.TB, name string, key Key, issued time.Duration, allowed ...string) *Record {
 	t.Helper()
 	g := &Grant{Fleet: "prod", Name: name, PublicKey: key, AllowedIPs: prefixes(allowed...), Issued: t0.Add(issued), Signed: t0.Add(issued)}
-	if err := g.Sign(fleetKey); err != nil {
-		t.Fatal(err)
-	}
+	must(t, g.Sign(fleetKey))
 	return g.Claimed(endpoint("192.0.2.1:51820"))
 }
 
@@ -56,9 +54,7 @@ func corpus(t testing.TB) (names []string, data [][]byte) {
 	}
 	for _, f := range files {
 		b, err := os.ReadFile(f)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		names, data = append(names, filepath.Base(f)), append(data, b)
 	}
 	return names, data
@@ -85,9 +81,7 @@ func TestRecordsOfTheCorpus(t *testing.T) {
 	}
 	const golden = "testdata/records.golden"
 	if *update {
-		if err := os.WriteFile(golden, []byte(b.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(golden, []byte(b.String()), 0o644))
 	}
 	want, err := os.ReadFile(golden)
 	if err != nil || b.String() != string(want) {
@@ -101,9 +95,7 @@ func TestGrantText(t *testing.T) {
 		Fleet: "prod", Name: "db1", PublicKey: keyOf(1), AllowedIPs: prefixes("10.80.0.1/32", "fd80::1/128"),
 		Within: prefixes("192.0.2.0/24"), Issued: t0, Signed: t0.Add(time.Second), Expires: t0.Add(time.Hour),
 	}
-	if err := g.Sign(fleetKey); err != nil {
-		t.Fatal(err)
-	}
+	must(t, g.Sign(fleetKey))
 	want := `srdtun fleet grant v1
 fleet prod
 name db1
@@ -170,4 +162,12 @@ func FuzzRecord(f *testing.F) {
 			}
 		}
 	})
+}
+
+// must ends the test if err is not nil.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

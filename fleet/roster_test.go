@@ -239,9 +239,7 @@ func TestRestart(t *testing.T) {
 	after := &script{t: t, r: NewRoster(p, Key{}, testGrace), now: t0, files: maps.Clone(s.files)}
 	for name, file := range s.files {
 		e, err := ParseFile(name, []byte(file))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		after.r.Restore(e, t0)
 	}
 	after.take()
@@ -258,9 +256,7 @@ func TestRestart(t *testing.T) {
 func TestPolicyChanges(t *testing.T) {
 	list := func(text string) Policy {
 		l, err := ParseAllowList([]byte(text))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return Policy{Allow: l}
 	}
 	line := func(name string, n int, p string) string { return fmt.Sprintf("%s %s %s\n", name, keyOf(n), p) }
@@ -283,9 +279,7 @@ func TestGrantExpires(t *testing.T) {
 	s := newScript(t, prod())
 	g := granted(t, "a", keyOf(1), 0, "10.80.0.1/32").Grant
 	g.Expires = s.now.Add(time.Minute)
-	if err := g.Sign(fleetKey); err != nil {
-		t.Fatal(err)
-	}
+	must(t, g.Sign(fleetKey))
 	s.put(g.Claimed(nil), 1)
 	s.want("a")
 	if !strings.Contains(s.files["a"], `expires = "`+stamp(g.Expires)+`"`) {
@@ -305,9 +299,7 @@ func TestClockAheadForAWhile(t *testing.T) {
 	s := newScript(t, prod())
 	g := granted(t, "a", keyOf(1), 0, "10.80.0.1/32").Grant
 	g.Expires = s.now.Add(24 * time.Hour)
-	if err := g.Sign(fleetKey); err != nil {
-		t.Fatal(err)
-	}
+	must(t, g.Sign(fleetKey))
 	s.put(g.Claimed(nil), 1)
 	s.want("a")
 	s.after(10 * 365 * 24 * time.Hour)

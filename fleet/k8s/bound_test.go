@@ -59,18 +59,14 @@ func hostileServer(t *testing.T) (s *httptest.Server, asked *atomic.Int64) {
 func TestAgentStaysSmall(t *testing.T) {
 	s, asked := hostileServer(t)
 	file := filepath.Join(t.TempDir(), "kubeconfig")
-	if err := os.WriteFile(file, fmt.Appendf(nil, `apiVersion: v1
+	must(t, os.WriteFile(file, fmt.Appendf(nil, `apiVersion: v1
 kind: Config
 clusters: [{name: c, cluster: {server: %q}}]
 contexts: [{name: x, context: {cluster: c}}]
 current-context: x
-`, s.URL), 0o600); err != nil {
-		t.Fatal(err)
-	}
+`, s.URL), 0o600))
 	nodes, err := (&cluster{kubeconfig: file, annotation: defaultAnnotation}).dial()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	done := make(chan error, 1)
 	refused, peak := 0, uint64(0)
 	go func() {

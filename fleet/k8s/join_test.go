@@ -60,9 +60,7 @@ type api struct {
 // newAPI has the Nodes n1, n2, n3 and some more.
 func newAPI(t *testing.T, more ...string) *api {
 	scheme := runtime.NewScheme()
-	if err := metav1.AddMetaToScheme(scheme); err != nil {
-		t.Fatal(err)
-	}
+	must(t, metav1.AddMetaToScheme(scheme))
 	var have []runtime.Object
 	var list strings.Builder
 	for i, name := range append([]string{"n1", "n2", "n3"}, more...) {
@@ -74,9 +72,7 @@ func newAPI(t *testing.T, more ...string) *api {
 	}
 	a := &api{FakeMetadataClient: fake.NewSimpleMetadataClient(scheme, have...), watching: make(chan *watch.RaceFreeFakeWatcher, 16)}
 	a.list = filepath.Join(t.TempDir(), "allow")
-	if err := os.WriteFile(a.list, []byte(list.String()), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(a.list, []byte(list.String()), 0o600))
 	a.PrependReactor("*", "nodes", func(clienttesting.Action) (bool, runtime.Object, error) {
 		a.mu.Lock()
 		defer a.mu.Unlock()
@@ -107,18 +103,14 @@ func (a *api) fails(err error) {
 // set writes a Node's record, as its own agent would.
 func (a *api) set(t *testing.T, name string, value []byte) *metav1.PartialObjectMetadata {
 	t.Helper()
-	if err := a.nodes.write(t.Context(), name, value); err != nil {
-		t.Fatal(err)
-	}
+	must(t, a.nodes.write(t.Context(), name, value))
 	return a.node(t, name)
 }
 
 func (a *api) node(t *testing.T, name string) *metav1.PartialObjectMetadata {
 	t.Helper()
 	n, err := a.nodes.Get(t.Context(), name, metav1.GetOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return n
 }
 
@@ -132,14 +124,10 @@ func (a *api) record(t *testing.T, i int) *fleet.Record {
 func (a *api) recordOf(t *testing.T, name string, i int) *fleet.Record {
 	t.Helper()
 	policy, err := agent.Files{Allow: a.list}.Load()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	s := member.Self{Addresses: []string{fmt.Sprintf("192.0.2.%d:51820", i)}}
 	r, err := s.Record(name, policy)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return r
 }
 
@@ -282,9 +270,7 @@ func TestStandings(t *testing.T) {
 	a.set(t, "n2", a.record(t, 2).Format())
 	a.set(t, "n3", []byte("nonsense"))
 	policy, err := agent.Files{Allow: a.list}.Load()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	all, err := agent.Standings(t.Context(), a.nodes, policy)
 	if err != nil || len(all) != 2 || all[0].Name != "n2" || all[0].Refused != "" || all[1].Refused == "" {
 		t.Errorf("%+v, %v", all, err)
@@ -294,5 +280,13 @@ func TestStandings(t *testing.T) {
 	})
 	if _, err := agent.Standings(t.Context(), a.nodes, policy); !apierrors.IsForbidden(err) {
 		t.Error(err)
+	}
+}
+
+// must ends the test if err is not nil.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

@@ -50,17 +50,13 @@ func (c *container) mounts(path string) (volume string) {
 // records is another user than the daemon, so that its files are those of a guest.
 func TestManifestKeepsContainersApart(t *testing.T) {
 	text, err := os.ReadFile("../../contrib/kubernetes/srdtun.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var p pod
 	for part := range bytes.SplitSeq(text, []byte("\n---\n")) {
 		if !bytes.Contains(part, []byte("kind: DaemonSet")) {
 			continue
 		}
-		if err := yaml.Unmarshal(part, &p); err != nil {
-			t.Fatal(err)
-		}
+		must(t, yaml.Unmarshal(part, &p))
 	}
 	spec := p.Spec.Template.Spec
 	if spec.AutomountServiceAccountToken == nil || *spec.AutomountServiceAccountToken {

@@ -35,9 +35,7 @@ func TestNodeNamedAsItsAddressIsAMember(t *testing.T) {
 	a := newAPI(t, node)
 	r := start(t, a)
 	w := <-a.watching
-	if err := a.nodes.write(t.Context(), name, a.recordOf(t, name, 4).Format()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, a.nodes.write(t.Context(), name, a.recordOf(t, name, 4).Format()))
 	w.Modify(a.node(t, node))
 	r.wantFiles("fleet-" + name + ".toml")
 	a.nodes.settle = 10 * time.Millisecond

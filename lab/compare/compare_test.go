@@ -27,9 +27,7 @@ func small(t *testing.T) *Matrix {
 	m.Workloads, err[2] = Workloads([]string{"websearch"})
 	m.Systems, err[3] = Systems([]string{"spray", "conga-told", "letflow", "tcp", "mptcp"})
 	for _, e := range err {
-		if e != nil {
-			t.Fatal(e)
-		}
+		must(t, e)
 	}
 	return m
 }
@@ -41,9 +39,7 @@ func TestEverySystemInEveryScenario(t *testing.T) {
 	flows := map[string]int{}
 	for _, c := range m.Cells() {
 		r, err := c.Play(read, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if r.Key != c.Key() || r.Mean <= 0 || r.P99 < r.Mean || r.Ended+r.Open == 0 {
 			t.Errorf("%s: %+v", c.Label(), r)
 		}
@@ -108,14 +104,10 @@ func TestLoad(t *testing.T) {
 			c := Cell{System: systems[0], Fabric: f, Scenario: scenarios[0], Workload: w, Load: 0.6, Seed: 1,
 				Scale: Scale{Flows: 20_000, Most: 1_000_000, MTU: 1500, Ports: 1}}
 			p, err := c.Plan(read)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			b, _ := read(w.File)
 			s, err := workload.ParseSizes(w.File, string(b))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			s = s.Cut(c.Scale.Most)
 			over := c.Over(s).Seconds()
 			want := float64(c.Scale.Flows) / float64(w.Fewer)
@@ -137,9 +129,7 @@ func TestIncast(t *testing.T) {
 	var last float64
 	for _, c := range m.IncastCells() {
 		r, err := c.Play(read, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if r.Ended+r.Open != 0 || r.Incast < 3 || r.Incast > 10 {
 			t.Errorf("%s: %+v", c.Label(), r)
 		}
@@ -258,16 +248,12 @@ func TestInnerTable(t *testing.T) {
 func TestShortTimeouts(t *testing.T) {
 	for name, want := range map[string]time.Duration{"spray": 0, "spray-10ms": shortRTO, "conga-100us-10ms": shortRTO, "tcp": 0, "tcp-10ms": shortRTO} {
 		systems, err := Systems([]string{name})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		fabrics, _ := Fabrics([]string{"conga64-leaf"})
 		workloads, _ := Workloads(nil)
 		c := Cell{System: systems[0], Fabric: fabrics[0], Scenario: scenarios[0], Workload: workloads[0], Load: 0.5, Seed: 1, Scale: Scale{Flows: 10, MTU: 9000, Ports: 8}}
 		p, err := c.Plan(read)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if got := p.Transports["it"].MinRTO.Duration; got != want {
 			t.Errorf("%s: %v, want %v", name, got, want)
 		}
@@ -279,9 +265,7 @@ func TestRead(t *testing.T) {
 	var b bytes.Buffer
 	w := json.NewEncoder(&b)
 	for _, r := range records() {
-		if err := w.Encode(&r); err != nil {
-			t.Fatal(err)
-		}
+		must(t, w.Encode(&r))
 	}
 	all, err := Read(strings.NewReader(b.String() + `{"fabric":"f","sys`))
 	if err != nil || len(all) != len(records()) {
@@ -323,5 +307,13 @@ func TestNames(t *testing.T) {
 	}
 	if _, err := Scenarios([]string{"sunshine"}); err == nil || !strings.Contains(err.Error(), "quarter") {
 		t.Errorf("%v", err)
+	}
+}
+
+// must ends the test if err is not nil.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

@@ -77,9 +77,7 @@ func TestNobodyBeatsFairWhereFlowsAreFew(t *testing.T) {
 			continue
 		}
 		r, err := c.Play(read, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		all = append(all, *r)
 	}
 	for _, g := range Groups(all) {
@@ -96,13 +94,9 @@ func TestFairHasTheSameFlows(t *testing.T) {
 	c := small(t).Cells()[0]
 	c.Scale.Flows = 100
 	p, err := c.Plan(read)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	r, err := lab.Run(p, &p.Cases[0], lab.Ideal, c.Seed, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	flows, err := lab.Flows(p, &p.Cases[0], c.Seed)
 	if err != nil || len(flows) != len(r.Flows) || len(flows) < 50 {
 		t.Fatalf("%v; %d flows, played were %d", err, len(flows), len(r.Flows))

@@ -23,9 +23,7 @@ func TestFlowlets(t *testing.T) {
 			}
 		}
 		f, err := c.PlayFlowlets(read, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		var b bytes.Buffer
 		f.Table(&b)
 		for _, x := range f.bins {
@@ -55,9 +53,7 @@ func TestFlowletsAreElastic(t *testing.T) {
 	var sum Flowlets
 	for _, c := range m.Cells() {
 		f, e := c.PlayFlowlets(read, nil)
-		if e := errors.Join(e, err[0], err[1], err[2]); e != nil {
-			t.Fatal(e)
-		}
+		must(t, errors.Join(e, err[0], err[1], err[2]))
 		sum.Add(f)
 	}
 	// 160 us is a longer queue than the healthy links ever have for long.

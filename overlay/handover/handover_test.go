@@ -17,9 +17,7 @@ import (
 func pair(t *testing.T) (fds []int) {
 	t.Helper()
 	p, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { unix.Close(p[0]); unix.Close(p[1]) })
 	return p[:]
 }
@@ -28,16 +26,12 @@ func TestStateIsSealedAndComesBack(t *testing.T) {
 	want := State{Setup: "abc", FwMark: 7, Ports: []uint16{51820, 4000},
 		Peers: []Peer{{Key: "k", Addresses: []netip.AddrPort{netip.MustParseAddrPort("192.0.2.1:5"), netip.MustParseAddrPort("[2001:db8::1]:6")}}}}
 	fd, err := want.memfd()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if _, err := unix.Pwrite(fd, []byte("x"), 0); err == nil {
 		t.Error("a sealed state can be written")
 	}
 	got, err := readState(fd)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	want.Version, want.Network = got.Version, got.Network
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, want %+v", got, want)
@@ -51,9 +45,7 @@ func TestStateIsSealedAndComesBack(t *testing.T) {
 func TestForeignStateIsRefused(t *testing.T) {
 	memory := func(data string, seal int) int {
 		fd, err := unix.MemfdCreate("x", unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		unix.Pwrite(fd, []byte(data), 0)
 		if _, err := unix.FcntlInt(uintptr(fd), unix.F_ADD_SEALS, seal); err != nil {
 			t.Fatal(err)
@@ -62,14 +54,10 @@ func TestForeignStateIsRefused(t *testing.T) {
 	}
 	good := `{"version":1,"network_namespace":"` + network() + `"}`
 	sparse := memory("{}", 0)
-	if err := unix.Ftruncate(sparse, maxState+1); err != nil {
-		t.Fatal(err)
-	}
+	must(t, unix.Ftruncate(sparse, maxState+1))
 	unix.FcntlInt(uintptr(sparse), unix.F_ADD_SEALS, seals)
 	socket, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for name, c := range map[string]struct {
 		fd  int
 		why string
@@ -128,9 +116,7 @@ type manager struct {
 func newManager(t *testing.T) (*manager, Store) {
 	path := filepath.Join(t.TempDir(), "notify")
 	c, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: path, Net: "unixgram"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	m := &manager{t: t, socket: c, stored: map[string]int{}}
 	done := make(chan struct{})
 	go func() { defer close(done); m.run() }()
@@ -172,9 +158,7 @@ func TestGive(t *testing.T) {
 	for range 512 {
 		b.UDP = append(b.UDP, fd)
 	}
-	if err := s.Give(b); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Give(b))
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if want := map[string]int{nameTUN: 2, nameUDP: 512, nameState: 1}; !reflect.DeepEqual(m.stored, want) {
@@ -217,16 +201,12 @@ func TestCountsThatMakeNoSense(t *testing.T) {
 func TestUnpackWhatIsNotAllThere(t *testing.T) {
 	dup := func() int {
 		fd, err := unix.Dup(pair(t)[0])
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return fd
 	}
 	state := func() int {
 		fd, err := State{}.memfd()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return fd
 	}
 	for _, fds := range []map[string][]int{
@@ -252,11 +232,17 @@ func TestUnpackWhatIsNotAllThere(t *testing.T) {
 	}
 	fds := map[string][]int{nameTUN: {dup()}, nameUDP: {dup(), dup()}, nameState: {state()}}
 	b, err := unpack(fds)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if len(b.TUN) != 1 || len(b.UDP) != 2 {
 		t.Errorf("unpacked %v", b)
 	}
 	b.Close()
+}
+
+// must ends the test if err is not nil.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

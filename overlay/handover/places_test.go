@@ -18,9 +18,7 @@ func TestPlacesComeBack(t *testing.T) {
 		t.Errorf("without a file: %v, %v", got, err)
 	}
 	want := []Peer{{Key: "k", Addresses: []netip.AddrPort{netip.MustParseAddrPort("192.0.2.1:5"), netip.MustParseAddrPort("[2001:db8::1]:6")}}}
-	if err := WritePlaces("lab", want); err != nil {
-		t.Fatal(err)
-	}
+	must(t, WritePlaces("lab", want))
 	if got, err := ReadPlaces("lab"); err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("got %v, %v", got, err)
 	}
@@ -46,18 +44,14 @@ func TestForeignPlacesAreRefused(t *testing.T) {
 		"another network namespace": `{"version":1,"network_namespace":"net:[1]"}`,
 		"has more than":             strings.Repeat(" ", maxState+1),
 	} {
-		if err := os.WriteFile(filepath.Join(dir, "lab.peers"), []byte(data), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(filepath.Join(dir, "lab.peers"), []byte(data), 0o600))
 		if got, err := ReadPlaces("lab"); err == nil || !strings.Contains(err.Error(), why) {
 			t.Errorf("%s: %v, %v", why, got, err)
 		}
 	}
 	// After a boot that is no fault.
 	data := `{"version":1,"network_namespace":"` + network() + `","boot_id":"x","peers":[{"key":"x"}]}`
-	if err := os.WriteFile(filepath.Join(dir, "lab.peers"), []byte(data), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(filepath.Join(dir, "lab.peers"), []byte(data), 0o600))
 	if got, err := ReadPlaces("lab"); err != nil || got != nil {
 		t.Errorf("of another boot: %v, %v", got, err)
 	}

@@ -17,25 +17,19 @@ func TestNoAllocations(t *testing.T) {
 	d := s.open(t, 1, Options{TxQueueLen: 1000})
 	ping := echo(d.Pool())
 	if n := testing.AllocsPerRun(50, func() {
-		if err := d.Write(ping); err != nil {
-			t.Fatal(err)
-		}
+		must(t, d.Write(ping))
 	}); n != 0 {
 		t.Errorf("Write: %v allocations", n)
 	}
 	at := netip.MustParseAddrPort("10.77.0.2:9")
 	fd := s.socket(t, at, unix.SOCK_DGRAM)
 	for i := range 200 {
-		if err := unix.Sendto(fd, make([]byte, 10+1000*(i%2)), 0, sockaddr(at)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, unix.Sendto(fd, make([]byte, 10+1000*(i%2)), 0, sockaddr(at)))
 	}
 	batch := make([]*frame.Frame, 4)
 	if n := testing.AllocsPerRun(50, func() {
 		n, err := readBatch(d, batch)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for _, f := range batch[:n] {
 			f.Release()
 		}

@@ -128,19 +128,13 @@ func TestUDPSuperFrames(t *testing.T) {
 		w := newWire(t)
 		at := netip.MustParseAddrPort(text)
 		out, in := w.a.socket(t, at, unix.SOCK_DGRAM), w.b.socket(t, at, unix.SOCK_DGRAM)
-		if err := unix.Bind(in, sockaddr(at)); err != nil {
-			t.Fatal(err)
-		}
-		if err := unix.SetsockoptInt(out, unix.IPPROTO_UDP, unix.UDP_SEGMENT, size); err != nil {
-			t.Fatal(err)
-		}
+		must(t, unix.Bind(in, sockaddr(at)))
+		must(t, unix.SetsockoptInt(out, unix.IPPROTO_UDP, unix.UDP_SEGMENT, size))
 		data := make([]byte, size*count-100) // the last one is shorter
 		for i := range data {
 			data[i] = byte(i / size)
 		}
-		if err := unix.Sendto(out, data, 0, sockaddr(at)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, unix.Sendto(out, data, 0, sockaddr(at)))
 		buf := make([]byte, 2*size)
 		for i := range count {
 			n, _, err := unix.Recvfrom(in, buf, 0)
@@ -303,9 +297,7 @@ func TestWriteCountsNonsense(t *testing.T) {
 // The kernel answers a ping that was written, and the answer is read.
 func TestPing(t *testing.T) {
 	d := newSpace(t).open(t, 1, Options{UnorderedUDP: true})
-	if err := d.Write(echo(d.Pool())); err != nil {
-		t.Fatal(err)
-	}
+	must(t, d.Write(echo(d.Pool())))
 	batch := make([]*frame.Frame, 1)
 	for range 100 {
 		if _, err := readBatch(d, batch); err != nil {

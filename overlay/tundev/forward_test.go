@@ -72,9 +72,7 @@ func TestJoinedFramesAreForwarded(t *testing.T) {
 			plain := plainDevice(t, b)
 			out := a.socket(t, at, unix.SOCK_DGRAM)
 			for i := range count {
-				if err := unix.Sendto(out, bytes.Repeat([]byte{byte(i)}, size-i/(count-1)), 0, sockaddr(at)); err != nil {
-					t.Fatal(err)
-				}
+				must(t, unix.Sendto(out, bytes.Repeat([]byte{byte(i)}, size-i/(count-1)), 0, sockaddr(at)))
 			}
 			carry(t, from, to, count)
 			if n := to.Stats().WrittenJoined; to.Offloads().USO && n != 1 {

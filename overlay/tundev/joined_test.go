@@ -55,18 +55,14 @@ func TestJoinedUDP(t *testing.T) {
 				a, b := newSpace(t), newSpace(t)
 				from, to := a.open(t, 1, Options{}), b.open(t, 2, Options{})
 				out, in := a.socket(t, at, unix.SOCK_DGRAM), b.socket(t, at, unix.SOCK_DGRAM)
-				if err := unix.Bind(in, sockaddr(at)); err != nil {
-					t.Fatal(err)
-				}
+				must(t, unix.Bind(in, sockaddr(at)))
 				data := make([][]byte, count)
 				for i := range data {
 					data[i] = bytes.Repeat([]byte{byte(i)}, size)
 					if i == count-1 {
 						data[i] = data[i][:size/2-1] // an odd rest
 					}
-					if err := unix.Sendto(out, data[i], 0, sockaddr(at)); err != nil {
-						t.Fatal(err)
-					}
+					must(t, unix.Sendto(out, data[i], 0, sockaddr(at)))
 				}
 				carry(t, from, to, count)
 				buf := make([]byte, 2*size)
@@ -99,9 +95,7 @@ func carry(t *testing.T, from, to *Device, udp int) {
 	m, batch := merger(t, to), make([]*frame.Frame, 128)
 	for udp > 0 {
 		n, err := readBatch(from, batch)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for _, f := range batch[:n] {
 			cut(from.Pool(), f, func(f *frame.Frame) {
 				var in packet.Info

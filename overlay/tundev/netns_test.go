@@ -110,9 +110,7 @@ func (s *space) socket(t testing.TB, addr netip.AddrPort, kind int) int {
 	t.Cleanup(func() { unix.Close(fd) })
 	limit := unix.Timeval{Sec: 20}
 	for _, option := range []int{unix.SO_RCVTIMEO, unix.SO_SNDTIMEO} {
-		if err := unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, option, &limit); err != nil {
-			t.Fatal(err)
-		}
+		must(t, unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, option, &limit))
 	}
 	return fd
 }
@@ -138,14 +136,10 @@ func dial(t *testing.T, from, to *space, at netip.AddrPort, setup func(fd int) e
 	l := to.socket(t, at, unix.SOCK_STREAM)
 	c := from.socket(t, at, unix.SOCK_STREAM)
 	for _, err := range []error{unix.Bind(l, sockaddr(at)), unix.Listen(l, 1), setup(c), unix.Connect(c, sockaddr(at))} {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 	}
 	a, _, err := unix.Accept4(l, unix.SOCK_CLOEXEC)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer unix.Close(a)
 	return conn(t, c), conn(t, a)
 }
@@ -153,15 +147,11 @@ func dial(t *testing.T, from, to *space, at netip.AddrPort, setup func(fd int) e
 func conn(t *testing.T, fd int) *net.TCPConn {
 	t.Helper()
 	copied, err := unix.Dup(fd)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	f := os.NewFile(uintptr(copied), "socket")
 	defer f.Close()
 	c, err := net.FileConn(f)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	tcp := c.(*net.TCPConn)
 	tcp.SetDeadline(time.Now().Add(20 * time.Second))
 	t.Cleanup(func() { tcp.Close() })
@@ -204,4 +194,12 @@ func pumpAll(t *testing.T, from *Device, take func([]*frame.Frame)) {
 		from.Close()
 		<-ended
 	})
+}
+
+// must ends the test if err is not nil.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

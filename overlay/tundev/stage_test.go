@@ -24,15 +24,11 @@ func BenchmarkRead(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				for range run {
-					if err := unix.Sendto(fd, data, 0, addr); err != nil {
-						b.Fatal(err)
-					}
+					must(b, unix.Sendto(fd, data, 0, addr))
 				}
 				for n := 0; n < run; {
 					k, err := readBatch(d, batch)
-					if err != nil {
-						b.Fatal(err)
-					}
+					must(b, err)
 					for _, f := range batch[:k] {
 						f.Release()
 					}
@@ -51,16 +47,12 @@ func BenchmarkWrite(b *testing.B) {
 			s := newSpace(b)
 			d := s.open(b, 1, Options{})
 			at := netip.MustParseAddrPort("10.77.0.1:9")
-			if err := unix.Bind(s.socket(b, at, unix.SOCK_DGRAM), sockaddr(at)); err != nil {
-				b.Fatal(err)
-			}
+			must(b, unix.Bind(s.socket(b, at, unix.SOCK_DGRAM), sockaddr(at)))
 			f := datagram(d.Pool(), size)
 			b.SetBytes(int64(size))
 			b.ReportAllocs()
 			for b.Loop() {
-				if err := d.Write(f); err != nil {
-					b.Fatal(err)
-				}
+				must(b, d.Write(f))
 			}
 			if n := d.Stats(); n.WriteDrops != (Stats{}).WriteDrops || n.WriteRefused > 0 {
 				b.Errorf("%+v", n)

@@ -31,9 +31,7 @@ func stream(t *testing.T, from, to *net.TCPConn, n int) (allocations uint64) {
 			t.Fatal(err)
 		}
 	}
-	if err := <-sent; err != nil {
-		t.Fatal(err)
-	}
+	must(t, <-sent)
 	runtime.ReadMemStats(&after)
 	return after.Mallocs - before.Mallocs
 }

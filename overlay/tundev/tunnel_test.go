@@ -53,9 +53,7 @@ func (s *space) vxlan(t *testing.T, host byte, v6, sum bool, port int) {
 // refuseTunnels makes a device as it is where the kernel knows no super-frames of tunnels.
 func refuseTunnels(t *testing.T, d *Device) {
 	t.Helper()
-	if err := unix.IoctlSetInt(d.fd, unix.TUNSETOFFLOAD, tunOffloads); err != nil {
-		t.Fatal(err)
-	}
+	must(t, unix.IoctlSetInt(d.fd, unix.TUNSETOFFLOAD, tunOffloads))
 	d.offloads.Tunnels = false
 }
 
@@ -209,9 +207,7 @@ func TestTunnelsAreCutAsTheKernelDoes(t *testing.T) {
 			header = geneve
 		}
 		const payload, size = 5003, 1201
-		if err := d.Write(tunnelled(d.Pool(), v6, sum, udp, header, payload, size, 64)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, d.Write(tunnelled(d.Pool(), v6, sum, udp, header, payload, size, 64)))
 		ours := d.Pool().Pieces(nil, tunnelled(d.Pool(), v6, sum, udp, header, payload, size, 63))
 		if len(ours) != 5 {
 			t.Fatalf("%d pieces", len(ours))

@@ -17,9 +17,7 @@ import (
 func told(t *testing.T, h http.HandlerFunc) (at string, gone chan Owner) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	gone = make(chan Owner, 8*maxConns)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
@@ -36,9 +34,7 @@ func told(t *testing.T, h http.HandlerFunc) (at string, gone chan Owner) {
 func dial(t *testing.T, at, text string) net.Conn {
 	t.Helper()
 	c, err := net.Dial("tcp", at)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { c.Close() })
 	if _, err := io.WriteString(c, text); err != nil {
 		t.Fatal(err)
@@ -121,9 +117,7 @@ func TestRefusedQuestionsKeepNobodyOut(t *testing.T) {
 	} {
 		for range 2 * maxConns {
 			c, err := net.Dial("tcp", at)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			defer c.Close()
 			_, _ = io.WriteString(c, text) // the server may refuse it before the end
 		}
@@ -197,21 +191,15 @@ func TestComingAgainKeepsNobodyElseOut(t *testing.T) {
 func TestOwners(t *testing.T) {
 	for _, at := range []string{"127.0.0.1:0", "[::1]:0", "[::]:0"} {
 		l, err := net.Listen("tcp", at)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		to := l.Addr().String()
 		if at == "[::]:0" {
 			to = "127.0.0.1" + to[strings.LastIndex(to, ":"):]
 		}
 		c, err := net.Dial("tcp", to)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		s, err := l.Accept()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if o := ownerOf(s); o != UserOwner(uint32(os.Geteuid())) {
 			t.Errorf("%s: %v", at, o)
 		}

@@ -27,9 +27,7 @@ func TestUnixSocketLetsItsGroupIn(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lab.metrics")
 	defer unix.Umask(unix.Umask(0o777))
 	l, err := ListenUnix(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	var owner Owner
@@ -67,9 +65,7 @@ func TestUnixSocketLetsItsGroupIn(t *testing.T) {
 func TestUnixSocketReplacesStaleSocketsAlone(t *testing.T) {
 	dir := t.TempDir()
 	path, victim := filepath.Join(dir, "a"), filepath.Join(dir, "victim")
-	if err := os.WriteFile(victim, []byte("x"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(victim, []byte("x"), 0o600))
 	stale := func(p string) error {
 		fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM, 0)
 		return errors.Join(err, unix.Bind(fd, &unix.SockaddrUnix{Name: p}), unix.Close(fd))
@@ -86,9 +82,7 @@ func TestUnixSocketReplacesStaleSocketsAlone(t *testing.T) {
 		"folder":  {func(p string) error { return os.Mkdir(p, 0o700) }, "not a socket"},
 	} {
 		for _, at := range []string{path, path + ".new"} {
-			if err := c.plant(at); err != nil {
-				t.Fatal(err)
-			}
+			must(t, c.plant(at))
 			before, _ := os.Lstat(at)
 			l, err := ListenUnix(path)
 			switch {
@@ -114,19 +108,13 @@ func TestUnixSocketReplacesStaleSocketsAlone(t *testing.T) {
 func TestUnixSocketOfAnotherStays(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a")
 	first, err := ListenUnix(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if l, err := ListenUnix(path); err == nil || !strings.Contains(err.Error(), "another process listens") {
 		t.Errorf("%v, %v", l, err)
 	}
-	if err := os.Remove(path); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Remove(path))
 	second, err := ListenUnix(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if err := first.Close(); err != nil {
 		t.Error(err)
 	}
@@ -152,9 +140,7 @@ func TestUnixSocketWantsADirectoryOfItsOwn(t *testing.T) {
 		"missing": {func(string) error { return nil }, "no such file"},
 	} {
 		p := filepath.Join(dir, name)
-		if err := c.make(p); err != nil {
-			t.Fatal(err)
-		}
+		must(t, c.make(p))
 		if l, err := ListenUnix(filepath.Join(p, "a")); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, %v", name, l, err)
 		}

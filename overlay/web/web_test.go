@@ -20,9 +20,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 func serve(t *testing.T, h http.HandlerFunc) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- Serve(ctx, l, h, nil) }()
@@ -41,17 +39,13 @@ func hello(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "hello") }
 func say(t *testing.T, at, text string) int {
 	t.Helper()
 	c, err := net.Dial("tcp", at)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer c.Close()
 	if _, err := io.WriteString(c, text); err != nil {
 		t.Fatal(err)
 	}
 	r, err := http.ReadResponse(bufio.NewReader(c), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return r.StatusCode // the body, which HEAD does not have, goes with the connection
 }
 
@@ -83,9 +77,7 @@ func TestConnectionsAreBounded(t *testing.T) {
 	at := serve(t, func(w http.ResponseWriter, r *http.Request) { serving <- struct{}{}; <-release })
 	for range maxConns + 1 {
 		c, err := net.Dial("tcp", at)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		defer c.Close()
 		if _, err := io.WriteString(c, "GET / HTTP/1.1\r\nHost: x\r\n\r\n"); err != nil {
 			t.Fatal(err)
@@ -117,5 +109,13 @@ func TestNamesAreRefused(t *testing.T) {
 		if w.Code != want {
 			t.Errorf("%q: %d, want %d", host, w.Code, want)
 		}
+	}
+}
+
+// must ends the test if err is not nil.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

@@ -15,9 +15,7 @@ func passed(t *testing.T, b *Bank) (ports []uint16, fds []int) {
 	ports, own := b.Descriptors()
 	for _, fd := range slices.Backward(own) {
 		d, err := unix.Dup(fd)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		fds = append(fds, d)
 	}
 	return ports, fds
@@ -31,12 +29,10 @@ func TestAdopt(t *testing.T) {
 	cfg := Config{ListenPort: 5000, Ports: 4, Range: [2]uint16{6000, 6010}}
 	before := descriptors(t)
 	first, err := (*Bank)(nil), error(nil)
-	if err := s.Do(func() error { first, err = Open(cfg); return err }); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Do(func() error { first, err = Open(cfg); return err }))
 	ports, fds := passed(t, first)
 	first.Close()
-	if err := s.Do(func() error {
+	must(t, s.Do(func() error {
 		c, err := net.Dial("udp4", "127.0.0.1:6001")
 		if err != nil {
 			return err
@@ -44,13 +40,9 @@ func TestAdopt(t *testing.T) {
 		defer c.Close()
 		_, err = c.Write([]byte("meanwhile"))
 		return err
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 	second, err := Adopt(cfg, ports, fds)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for i, want := range []uint16{5000, 6000, 6001, 6002} {
 		if got := second.Socket(i).Port; got != want {
 			t.Errorf("socket %d has port %d, want %d", i, got, want)
@@ -75,16 +67,12 @@ func TestAdoptRefuses(t *testing.T) {
 	cfg := Config{ListenPort: 5000, Ports: 2}
 	b := s.open(t, cfg)
 	stream, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer unix.Close(stream)
 	before := descriptors(t)
 	dup := func(fd int) int {
 		d, err := unix.Dup(fd)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return d
 	}
 	for name, change := range map[string]func(c *Config, ports *[]uint16, fds *[]int){
@@ -128,9 +116,7 @@ func withoutIPv6(t *testing.T, cfg Config, b *Bank) *Bank {
 		return six
 	})
 	four, err := Adopt(cfg, ports, fds)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(four.Close)
 	return four
 }
@@ -147,18 +133,12 @@ func TestOpenIPv6Later(t *testing.T) {
 	}
 	before := descriptors(t)
 	var other net.PacketConn
-	must := func(err error) {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	must(s.Do(func() (err error) { other, err = net.ListenPacket("udp6", "[::1]:6001"); return err }))
+	must(t, s.Do(func() (err error) { other, err = net.ListenPacket("udp6", "[::1]:6001"); return err }))
 	if err := s.Do(func() error { return b.OpenIPv6(0) }); err == nil || b.HasIPv6() || descriptors(t) != before+1 {
 		t.Errorf("somebody has a port: %v, IPv6 %v, %d descriptors of %d", err, b.HasIPv6(), descriptors(t), before+1)
 	}
 	other.Close()
-	must(s.Do(func() error { return b.OpenIPv6(0) }))
+	must(t, s.Do(func() error { return b.OpenIPv6(0) }))
 	ports, fds := b.Descriptors()
 	if len(fds) != 8 || b.WithoutIPv6() != nil {
 		t.Fatalf("%d descriptors, %v", len(fds), b.WithoutIPv6())

@@ -15,9 +15,7 @@ import (
 func descriptors(t *testing.T) int {
 	t.Helper()
 	v, err := os.ReadDir("/proc/self/fd")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return len(v)
 }
 
@@ -78,9 +76,7 @@ func TestAnyPortIsFreeForBothFamilies(t *testing.T) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	b := s.open(t, Config{Ports: 2})
 	for i := range 2 {
 		if p := b.Socket(i).Port; p < 40008 || p > 40009 {
@@ -124,14 +120,10 @@ func TestOpenFails(t *testing.T) {
 func TestOutOfDescriptors(t *testing.T) {
 	s := newSpace(t)
 	var old unix.Rlimit
-	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &old); err != nil {
-		t.Fatal(err)
-	}
+	must(t, unix.Getrlimit(unix.RLIMIT_NOFILE, &old))
 	descriptors(t)                                                      // opens the runtime's own, once
 	top, err := unix.Open("/dev/null", unix.O_RDONLY|unix.O_CLOEXEC, 0) // the lowest free number
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	unix.Close(top)
 	for more, done := 0, false; !done; more++ {
 		before := descriptors(t)

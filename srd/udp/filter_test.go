@@ -63,13 +63,9 @@ func verdict(t *testing.T, shares Shares, b []byte, random uint32) bool {
 		}
 	}
 	vm, err := bpf.NewVM(code)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	n, err := vm.Run(append(make([]byte, behindUDP), b...))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return n > 0
 }
 
@@ -123,9 +119,7 @@ func TestFilterJudges(t *testing.T) {
 func TestKernelRefuses(t *testing.T) {
 	s := newSpace(t)
 	from, to := s.open(t, Config{Ports: 1}), s.open(t, Config{Ports: 1})
-	if err := to.Refuse(testPrefix); err != nil {
-		t.Fatal(err)
-	}
+	must(t, to.Refuse(testPrefix))
 	r, stats := NewReceiver(new(Bank), new(RecvStats)), new(SendStats)
 	sender := NewSender(from, stats)
 	for _, addr := range []string{"127.0.0.1", "::1"} {
@@ -176,24 +170,18 @@ func TestKernelRefuses(t *testing.T) {
 func TestThinWhileReceiving(t *testing.T) {
 	s := newSpace(t)
 	from, to := s.open(t, Config{Ports: 1}), s.open(t, Config{Ports: 1})
-	if err := to.Refuse(testPrefix); err != nil {
-		t.Fatal(err)
-	}
+	must(t, to.Refuse(testPrefix))
 	init := typed(0x21, handshake.InitiationSize, 0)
 	send := func() {
 		for range 640 {
-			if err := unix.Sendto(from.Socket(0).FDs()[0], init, 0, &unix.SockaddrInet4{Port: int(to.Socket(0).Port), Addr: [4]byte{127, 0, 0, 1}}); err != nil {
-				t.Fatal(err)
-			}
+			must(t, unix.Sendto(from.Socket(0).FDs()[0], init, 0, &unix.SockaddrInet4{Port: int(to.Socket(0).Port), Addr: [4]byte{127, 0, 0, 1}}))
 		}
 	}
 	for _, k := range []struct {
 		share       uint32
 		least, most uint64
 	}{{1, 0, 0}, {4, 400, 560}, {64, 600, 640}, {1, 0, 0}} {
-		if err := to.Thin(0, Shares{k.share, 1, 1}); err != nil {
-			t.Fatal(err)
-		}
+		must(t, to.Thin(0, Shares{k.share, 1, 1}))
 		before := to.Refused()
 		send()
 		if got := to.Refused() - before; got < k.least || got > k.most {

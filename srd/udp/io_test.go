@@ -83,9 +83,7 @@ func TestCE(t *testing.T) {
 			t.Errorf("%s: sent with traffic class %d, %v", addr, v, err)
 		}
 		for _, class := range []int{3, 2, 0, 1, 0xb8 | 3} {
-			if err := unix.SetsockoptInt(fdFor(a, addr), level, option, class); err != nil {
-				t.Fatal(err)
-			}
+			must(t, unix.SetsockoptInt(fdFor(a, addr), level, option, class))
 			send.Send(train(at(b, addr), 2, 100))
 			if d := receive(t, r, fdFor(b, addr)); d.ECN != []srd.ECN{srd.NotECT, srd.ECT, srd.ECT, srd.CE}[class&3] {
 				t.Errorf("%s: class %#x: ECN %v", addr, class, d.ECN)
@@ -134,9 +132,7 @@ func TestWithoutSegmentation(t *testing.T) {
 	var stats SendStats
 	send, r := NewSender(a, &stats), NewReceiver(new(Bank), new(RecvStats))
 	// The kernel does not segment packets without a checksum.
-	if err := unix.SetsockoptInt(a.Socket(0).fd4, unix.SOL_SOCKET, unix.SO_NO_CHECK, 1); err != nil {
-		t.Fatal(err)
-	}
+	must(t, unix.SetsockoptInt(a.Socket(0).fd4, unix.SOL_SOCKET, unix.SO_NO_CHECK, 1))
 	to := at(b, "127.0.0.1")
 	tr := train(to, 3, 500)
 	send.Send(tr)
@@ -154,9 +150,7 @@ func TestWithoutSegmentation(t *testing.T) {
 	if stats.NoSegments.Load() != 1 || stats.Packets.Load() != 3 || stats.Trains.Load() != 3 {
 		t.Errorf("%d unsegmented, %d packets, %d calls", stats.NoSegments.Load(), stats.Packets.Load(), stats.Trains.Load())
 	}
-	if err := unix.SetsockoptInt(a.Socket(0).fd4, unix.SOL_SOCKET, unix.SO_NO_CHECK, 0); err != nil {
-		t.Fatal(err)
-	}
+	must(t, unix.SetsockoptInt(a.Socket(0).fd4, unix.SOL_SOCKET, unix.SO_NO_CHECK, 0))
 	for range retrySegments - 1 {
 		send.Send(train(to, 2, 10))
 		receive(t, r, b.Socket(0).fd4)

@@ -12,9 +12,7 @@ import (
 func TestEmptyDatagramsAreRefused(t *testing.T) {
 	s := newSpace(t)
 	from, to := s.open(t, Config{Ports: 1}), s.open(t, Config{Ports: 1})
-	if err := to.Refuse(testPrefix); err != nil {
-		t.Fatal(err)
-	}
+	must(t, to.Refuse(testPrefix))
 	r := NewReceiver(new(Bank), new(RecvStats))
 	port := int(to.Socket(0).Port)
 	for addr, sa := range map[string]unix.Sockaddr{
@@ -24,9 +22,7 @@ func TestEmptyDatagramsAreRefused(t *testing.T) {
 		const copies = 640
 		before := to.Refused()
 		for range copies {
-			if err := unix.Sendto(fdFor(from, addr), nil, 0, sa); err != nil {
-				t.Fatal(err)
-			}
+			must(t, unix.Sendto(fdFor(from, addr), nil, 0, sa))
 		}
 		came := 0
 		for d := (Datagram{}); one(r, fdFor(to, addr), &d); came++ {

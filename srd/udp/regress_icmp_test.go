@@ -13,9 +13,7 @@ func TestICMPAboutSizesIsNotBelieved(t *testing.T) {
 	for i := range b.Len() {
 		for _, fd := range b.Socket(i).FDs() {
 			family, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_DOMAIN)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			level, name, want := unix.IPPROTO_IP, unix.IP_MTU_DISCOVER, unix.IP_PMTUDISC_PROBE
 			if family == unix.AF_INET6 {
 				level, name, want = unix.IPPROTO_IPV6, unix.IPV6_MTU_DISCOVER, unix.IPV6_PMTUDISC_PROBE

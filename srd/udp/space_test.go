@@ -47,9 +47,7 @@ func (s *space) address(t testing.TB, link string, cidrs ...string) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 }
 
 // isLocal reports whether the kernel accepts packets to ip.
@@ -62,9 +60,7 @@ func isLocal(ip net.IP) bool {
 func (s *space) open(t testing.TB, cfg Config) *Bank {
 	t.Helper()
 	var b *Bank
-	if err := s.Do(func() (err error) { b, err = Open(cfg); return err }); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Do(func() (err error) { b, err = Open(cfg); return err }))
 	t.Cleanup(b.Close)
 	return b
 }
@@ -76,9 +72,7 @@ func cable(t *testing.T, near, far *space) {
 	err := near.Do(func() error {
 		return netlink.LinkAdd(&netlink.Veth{LinkAttrs: netlink.LinkAttrs{Name: "srdu0"}, PeerName: "srdu1", PeerNamespace: netlink.NsPid(far.Thread())})
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	near.address(t, "srdu0", "10.9.0.1/24", "fd09::1/64")
 	far.address(t, "srdu1", "10.9.0.2/24", "fd09::2/64")
 }
@@ -138,4 +132,12 @@ func train(to netip.AddrPort, n, size int) *srd.Train {
 		}
 	}
 	return t
+}
+
+// must ends the test if err is not nil.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

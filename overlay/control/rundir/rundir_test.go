@@ -41,13 +41,9 @@ func TestNames(t *testing.T) {
 	if names, err := Names(); err != nil || names != nil {
 		t.Errorf("Names() of a missing directory = %v, %v; want none", names, err)
 	}
-	if err := Make(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, Make())
 	for _, f := range []string{"b.sock", "a.sock", "c.state", "d.log", "bad name.sock", ".sock"} {
-		if err := os.WriteFile(filepath.Join(dir, f), nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(filepath.Join(dir, f), nil, 0o600))
 	}
 	names, err := Names()
 	if want := []string{"a", "b"}; err != nil || !slices.Equal(names, want) {
@@ -57,19 +53,13 @@ func TestNames(t *testing.T) {
 
 func TestCreate(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.Chown(dir, 1234, 1235); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Chown(dir, 1234, 1235))
 	path := filepath.Join(dir, "a.lock")
 	for range 2 { // first new, then present
 		f, err := Create(path, 0, 0o600)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		st, err := f.Stat()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if s := st.Sys().(*syscall.Stat_t); s.Uid != 1234 || s.Gid != 1235 || st.Mode().Perm() != 0o600 {
 			t.Errorf("owner %d:%d, mode %v; want those of the directory and 0600", s.Uid, s.Gid, st.Mode())
 		}
@@ -77,14 +67,10 @@ func TestCreate(t *testing.T) {
 	}
 	// Neither a symbolic nor a hard link leads out of the directory.
 	victim := filepath.Join(t.TempDir(), "victim")
-	if err := os.WriteFile(victim, []byte("x"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(victim, []byte("x"), 0o600))
 	for name, link := range map[string]func(string, string) error{"soft": os.Symlink, "hard": os.Link} {
 		p := filepath.Join(dir, name)
-		if err := link(victim, p); err != nil {
-			t.Fatal(err)
-		}
+		must(t, link(victim, p))
 		if f, err := Create(p, 0, 0o600); err == nil {
 			f.Close()
 			t.Errorf("Create followed a %s link", name)
@@ -92,9 +78,7 @@ func TestCreate(t *testing.T) {
 	}
 	// A file of another user than the directory's owner is refused, too: it may be a
 	// link to a file whose other name is hidden for the moment.
-	if err := os.WriteFile(filepath.Join(dir, "foreign"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(filepath.Join(dir, "foreign"), nil, 0o600))
 	if f, err := Create(filepath.Join(dir, "foreign"), 0, 0o600); err == nil {
 		f.Close()
 		t.Error("Create took a file of another user")
@@ -114,14 +98,10 @@ func TestOnlyFilesAreOpened(t *testing.T) {
 		"soft":   func(p string) error { return os.Symlink(filepath.Join(dir, "victim"), p) },
 		"hard":   func(p string) error { return os.Link(filepath.Join(dir, "victim"), p) },
 	}
-	if err := os.WriteFile(filepath.Join(dir, "victim"), []byte("x"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(filepath.Join(dir, "victim"), []byte("x"), 0o600))
 	for name, plant := range plants {
 		path := filepath.Join(dir, name)
-		if err := plant(path); err != nil {
-			t.Fatal(err)
-		}
+		must(t, plant(path))
 		if b, err := Read(path, 10); err == nil {
 			t.Errorf("%s: read %q", name, b)
 		}
@@ -137,9 +117,7 @@ func TestOnlyFilesAreOpened(t *testing.T) {
 
 func TestReadIsBounded(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a")
-	if err := Replace(path, []byte("0123456789"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, Replace(path, []byte("0123456789"), 0o600))
 	if b, err := Read(path, 10); err != nil || string(b) != "0123456789" {
 		t.Errorf("%q, %v", b, err)
 	}
@@ -152,12 +130,8 @@ func TestReadIsBounded(t *testing.T) {
 func TestDirectoryIsNoLink(t *testing.T) {
 	dir := t.TempDir()
 	link := filepath.Join(dir, "link")
-	if err := os.Mkdir(filepath.Join(dir, "real"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink("real", link); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Mkdir(filepath.Join(dir, "real"), 0o755))
+	must(t, os.Symlink("real", link))
 	if f, err := Create(filepath.Join(link, "a.lock"), 0, 0o600); err == nil {
 		f.Close()
 		t.Error("a file was made behind a link")
@@ -217,18 +191,12 @@ func TestReplaceOnAFullDisk(t *testing.T) {
 func TestDialFollowsNoLink(t *testing.T) {
 	dir := t.TempDir()
 	l, err := Listen(filepath.Join(dir, "a.sock"), 0o660)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	c, err := Dial(filepath.Join(dir, "a.sock"), time.Second)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	c.Close()
 	link := filepath.Join(dir, "b.sock")
-	if err := os.Symlink("a.sock", link); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Symlink("a.sock", link))
 	if c, err := Dial(link, time.Second); err == nil {
 		c.Close()
 		t.Error("connected through a link")
@@ -250,9 +218,7 @@ func TestListenSetsTheMode(t *testing.T) {
 		if got := unix.Umask(old); got != mask {
 			t.Errorf("umask %o became %o", mask, got)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		st, err := os.Lstat(path)
 		if err != nil || st.Mode() != fs.ModeSocket|0o660 {
 			t.Errorf("umask %o: %v, %v", mask, st.Mode(), err)
@@ -260,5 +226,13 @@ func TestListenSetsTheMode(t *testing.T) {
 		if err := errors.Join(l.Close(), l.Remove()); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// must ends the test if err is not nil.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

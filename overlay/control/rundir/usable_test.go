@@ -11,20 +11,12 @@ import (
 func TestRunDirectoryThatCannotBeUsed(t *testing.T) {
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }
-	if err := os.WriteFile(at("file"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(at("file"), nil, 0o600))
 	for name, mode := range map[string]os.FileMode{"open": 0o777, "fine": 0o755, "sticky": 0o777 | os.ModeSticky} {
-		if err := os.Mkdir(at(name), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Chmod(at(name), mode); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Mkdir(at(name), 0o755))
+		must(t, os.Chmod(at(name), mode))
 	}
-	if err := os.Symlink("fine", at("link")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Symlink("fine", at("link")))
 	for path, want := range map[string]string{
 		"run": "not an absolute path", "./run": "not an absolute path", at("file"): "not a directory", at("file/below"): "not a directory",
 		at("open"): "any user may replace files in it (mode 0777)", at("link"): "a symbolic link",
