@@ -1,11 +1,19 @@
 package loop
 
 import (
+	"fmt"
 	"os"
+	"runtime"
 	"strconv"
+	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/srdtun/srdtun/srd/mono"
 )
 
 // All threads get short slices, later ones too.
@@ -49,4 +57,100 @@ func TestShortSlices(t *testing.T) {
 			t.Errorf("thread %d has turns of %d ns, want %d", tid, a.Runtime, want)
 		}
 	}
+}
+
+// While a program may be waiting for an answer, a worker gives way once for each slice. A bulk
+// transfer alone keeps the processor.
+func TestSliceEndsForAWaitingProgram(t *testing.T) {
+	var w worker
+	now := mono.Time(time.Second)
+	expect := func(want bool, what string) {
+		t.Helper()
+		if got := w.sliceOver(now); got != want {
+			t.Errorf("%s: slice over: %v, want %v", what, got, want)
+		}
+	}
+	expect(false, "bulk data only")
+	w.urgent = now
+	expect(true, "a request, after a long slice")
+	expect(false, "at once")
+	now += slice - 1
+	expect(false, "within a slice")
+	now++
+	expect(true, "after a slice")
+	now += mono.Time(urgentLast)
+	expect(false, "long after the request")
+}
+
+// A thread that calls giveWay loses the processor when its slice is over, not at the next tick.
+func TestGiveWayEndsASlice(t *testing.T) {
+	before, err := unix.SchedGetAttr(0, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	shortSlices(slice)
+	defer shortSlices(before.Runtime)
+	if a, err := unix.SchedGetAttr(0, 0); err != nil || a.Runtime != slice {
+		return // before Linux 6.12 threads have no slices of their own
+	}
+	var cpus, one unix.CPUSet
+	if err := unix.SchedGetaffinity(0, &cpus); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 8 * int(unsafe.Sizeof(cpus)) {
+		if cpus.IsSet(i) {
+			one.Set(i)
+			break
+		}
+	}
+	var over atomic.Bool
+	ready, done := make(chan struct{}), make(chan struct{})
+	go func() { // waits for the processor all the time
+		defer close(done)
+		runtime.LockOSThread() // and the thread ends with the goroutine
+		_ = unix.SchedSetaffinity(0, &one)
+		close(ready)
+		for !over.Load() {
+			giveWay()
+		}
+	}()
+	<-ready
+	const work = 40 * time.Millisecond
+	lost := make(chan int)
+	go func() {
+		runtime.LockOSThread()
+		_ = unix.SchedSetaffinity(0, &one)
+		from, begun := switched(t), threadTime()
+		for threadTime()-begun < work {
+			giveWay()
+		}
+		lost <- switched(t) - from
+	}()
+	n := <-lost
+	over.Store(true)
+	<-done
+	// At ticks alone it would be 10 of 4 ms, or 40 of 1 ms.
+	if most := int(work / slice); n < most/4 {
+		t.Errorf("lost the processor %d times in %v, want some %d", n, work, most)
+	}
+}
+
+// switched returns how often the calling thread lost the processor so far.
+func switched(t *testing.T) (n int) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/self/task/%d/status", unix.Gettid()))
+	if err != nil {
+		t.Error(err)
+	}
+	for line := range strings.Lines(string(text)) {
+		if value, ok := strings.CutPrefix(line, "nonvoluntary_ctxt_switches:"); ok {
+			n, _ = strconv.Atoi(strings.TrimSpace(value))
+		}
+	}
+	return n
+}
+
+func threadTime() time.Duration {
+	var u unix.Rusage
+	_ = unix.Getrusage(unix.RUSAGE_THREAD, &u) // does not end a slice
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }

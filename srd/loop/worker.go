@@ -71,6 +71,7 @@ type worker struct {
 	again   []*Peer // peers of touched with more to send
 	mark    func(*Peer, bool)
 	urgent  mono.Time // when an input last had an urgent packet
+	began   mono.Time // start of the current slice, of urgent rounds
 	resumed mono.Time // last resumption of the process that catchUp has handled
 	stale   bool      // received packets waited during the stop
 	read    mono.Time // time before the last reading of the sockets
@@ -285,12 +286,28 @@ func (w *worker) given(p *Peer, urgent bool) {
 	w.touch(p)
 }
 
+// awaited reports whether a program may be waiting for an answer.
+func (w *worker) awaited(now mono.Time) bool {
+	return w.urgent != 0 && now.Sub(w.urgent) < urgentLast
+}
+
 // trains returns the largest number of trains for a peer in this round.
 func (w *worker) trains(now mono.Time) int {
-	if w.urgent != 0 && now.Sub(w.urgent) < urgentLast {
+	if w.awaited(now) {
 		return urgentTrains
 	}
 	return min(bulkTrains, w.sockets)
+}
+
+// sliceOver reports, once for each slice, that a slice is over and that a program may be
+// waiting for the processor. A bulk transfer is faster if the worker keeps the processor
+// until the next tick.
+func (w *worker) sliceOver(now mono.Time) bool {
+	if !w.awaited(now) || now.Sub(w.began) < slice {
+		return false
+	}
+	w.began = now
+	return true
 }
 
 // touch marks peer p for the next call of finish.
@@ -332,6 +349,9 @@ func (w *worker) finish() error {
 	}
 	clear(w.touched)
 	w.touched, w.again = w.again, w.touched[:0]
+	if w.sliceOver(w.loop.Now()) {
+		giveWay()
+	}
 	return nil
 }
 
