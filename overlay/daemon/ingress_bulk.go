@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/srdtun/srdtun/overlay/frame"
+	"github.com/srdtun/srdtun/overlay/packet"
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
@@ -26,14 +27,15 @@ type bulkFlows struct {
 	bulk [256]mono.Time // time of the latest bulk data in each place
 }
 
-// urgent reports whether one of the frames is urgent.
+// urgent reports whether one of the frames is urgent. No program waits for an acknowledgement
+// without data.
 func (h *bulkFlows) urgent(now mono.Time, frames []*frame.Frame) (urgent bool) {
 	for _, f := range frames {
 		at := &h.bulk[f.Flow%uint32(len(h.bulk))]
 		switch n := len(f.Data); {
 		case n >= bulkBytes:
 			*at = now
-		case n <= urgentBytes && (*at == 0 || now.Sub(*at) > bulkLast):
+		case n <= urgentBytes && (*at == 0 || now.Sub(*at) > bulkLast) && !packet.IsPureAck(f.Data):
 			urgent = true
 		}
 	}

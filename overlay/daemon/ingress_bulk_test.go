@@ -5,12 +5,16 @@ import (
 	"time"
 
 	"github.com/srdtun/srdtun/overlay/frame"
+	"github.com/srdtun/srdtun/overlay/packet"
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
 func sized(flow uint32, n int) []*frame.Frame {
 	return []*frame.Frame{{Flow: flow, Data: make([]byte, n)}}
 }
+
+// acknowledgement is a TCP packet without data.
+var acknowledgement = []byte{0: 0x45, 3: 40, 9: packet.ProtoTCP, 32: 0x50, 33: 0x10, 39: 0}
 
 // A short packet is urgent, unless it is the end of bulk data of its flow.
 func TestLatencyHint(t *testing.T) {
@@ -33,6 +37,10 @@ func TestLatencyHint(t *testing.T) {
 	expect(false, download, 40)
 	now++
 	expect(true, download, 40) // a new request after the transfer
+	ack := []*frame.Frame{{Flow: download, Data: acknowledgement}}
+	if h.urgent(now, ack) {
+		t.Error("an acknowledgement of bulk data from the peer is urgent")
+	}
 	if h.urgent(now, append(sized(download, 60000), sized(request, 64)...)) != true {
 		t.Error("a request behind bulk data is not urgent")
 	}

@@ -116,6 +116,16 @@ func IsTCP(b []byte) bool {
 	return proto == ProtoTCP
 }
 
+// IsPureAck reports whether b, which may be arbitrary bytes, is a TCP packet without payload that
+// only acknowledges. IsPureAck does not skip IPv6 extension headers.
+func IsPureAck(b []byte) bool {
+	proto, tcp := upper(b)
+	if proto != ProtoTCP || len(tcp) < tcpHeaderLen || len(tcp) > int(tcp[tcpDataOffset]>>4)*4 {
+		return false
+	}
+	return tcp[tcpFlagsOffset]&tcpControl == tcpACK
+}
+
 // upper returns the bytes after the first IP header of b, and their protocol number. If b is no
 // IP packet, upper returns 0 and nil; b may be arbitrary bytes.
 func upper(b []byte) (proto uint8, rest []byte) {

@@ -203,3 +203,34 @@ func TestReasonNames(t *testing.T) {
 		t.Error("a reason out of range has a name")
 	}
 }
+
+// A packet with data, or with another flag, may be a request or its answer.
+func TestPureAcknowledgements(t *testing.T) {
+	for what, c := range map[string]struct {
+		s    spec
+		want bool
+	}{
+		"acknowledgement":          {spec{flags: tcpACK}, true},
+		"of IPv6":                  {spec{flags: tcpACK, v6: true}, true},
+		"with options":             {spec{flags: tcpACK, options: 12}, true},
+		"with an echo of a mark":   {spec{flags: tcpACK | tcpCWR>>1}, true},
+		"data":                     {spec{flags: tcpACK, payload: bytesUpTo(1)}, false},
+		"end of the connection":    {spec{flags: tcpACK | tcpFIN}, false},
+		"start of the connection":  {spec{flags: 0x02}, false},
+		"answer to the start":      {spec{flags: tcpACK | 0x02}, false},
+		"reset":                    {spec{flags: tcpACK | 0x04}, false},
+		"datagram without payload": {spec{udp: true}, false},
+	} {
+		if got := IsPureAck(c.s.build()); got != c.want {
+			t.Errorf("%s: %v, want %v", what, got, c.want)
+		}
+	}
+	whole := spec{flags: tcpACK}.build()
+	for n := range len(whole) {
+		IsPureAck(whole[:n])
+	}
+	whole[32] = 0 // a header of no bytes
+	if IsPureAck(whole) {
+		t.Error("a header of 0 bytes is no acknowledgement")
+	}
+}

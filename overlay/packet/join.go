@@ -12,6 +12,7 @@ import (
 
 const (
 	tcpACK          = 0x10
+	tcpControl      = 0x3f // the flags without ECN's, RFC 9293 section 3.1
 	tcpAckOffset    = 8
 	tcpWindowOffset = 14
 	tcpUrgOffset    = 18
