@@ -3,9 +3,12 @@ package loop
 import (
 	"os"
 	"strconv"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/srdtun/srdtun/srd/mono"
 )
 
 // slice is a worker's scheduler slice in nanoseconds, the smallest that Linux accepts. The slice
@@ -15,6 +18,10 @@ import (
 // The worker's share of the processor stays the same (Stoica and Abdel-Wahab, 1995, "Earliest
 // eligible virtual deadline first"; custom slices since Linux 6.12).
 const slice = 100_000
+
+// urgentLast is how long an urgent packet has an effect. Within a data centre, a program that
+// waits for each answer sends its next request sooner than that, even beside a bulk transfer.
+const urgentLast = 20 * time.Millisecond
 
 // shortSlices sets the slice of all threads of the process. Later threads inherit the slice. All
 // threads need the short slice, because Go chooses the thread on which a worker runs.
@@ -39,6 +46,22 @@ func shortSlice(tid int, nanoseconds uint64) {
 	}
 	a.Runtime = nanoseconds
 	_ = unix.SchedSetAttr(tid, a, 0)
+}
+
+// awaited reports whether a program may be waiting for an answer.
+func (w *worker) awaited(now mono.Time) bool {
+	return w.urgent != 0 && now.Sub(w.urgent) < urgentLast
+}
+
+// sliceOver reports, once for each slice, that a slice is over and that a program may be
+// waiting for the processor. A bulk transfer is faster if the worker keeps the processor
+// until the next tick.
+func (w *worker) sliceOver(now mono.Time) bool {
+	if !w.awaited(now) || now.Sub(w.began) < slice {
+		return false
+	}
+	w.began = now
+	return true
 }
 
 // giveWay lets the kernel take the processor if the thread's slice is over and another thread

@@ -40,10 +40,6 @@ const (
 // each of which takes at least a page.
 const catchUpPackets = 1 << 12
 
-// urgentLast is how long an urgent packet has an effect. Within a data centre, a program that
-// waits for each answer sends its next request sooner than that, even beside a bulk transfer.
-const urgentLast = 20 * time.Millisecond
-
 // worker is one goroutine that serves its share of the sockets, of the inputs, and of the peers'
 // timers. A worker is a single goroutine, because passing a train to another thread costs more
 // than handling the train. The worker sleeps in a waiter. The worker's timer is a timerfd,
@@ -286,28 +282,12 @@ func (w *worker) given(p *Peer, urgent bool) {
 	w.touch(p)
 }
 
-// awaited reports whether a program may be waiting for an answer.
-func (w *worker) awaited(now mono.Time) bool {
-	return w.urgent != 0 && now.Sub(w.urgent) < urgentLast
-}
-
 // trains returns the largest number of trains for a peer in this round.
 func (w *worker) trains(now mono.Time) int {
 	if w.awaited(now) {
 		return urgentTrains
 	}
 	return min(bulkTrains, w.sockets)
-}
-
-// sliceOver reports, once for each slice, that a slice is over and that a program may be
-// waiting for the processor. A bulk transfer is faster if the worker keeps the processor
-// until the next tick.
-func (w *worker) sliceOver(now mono.Time) bool {
-	if !w.awaited(now) || now.Sub(w.began) < slice {
-		return false
-	}
-	w.began = now
-	return true
 }
 
 // touch marks peer p for the next call of finish.
