@@ -42,9 +42,7 @@ func passive(t *testing.T, a, b *fabric.Host, keepalive time.Duration) *tunnel.P
 // renumber gives a host another address on its cable.
 func renumber(t *testing.T, h *fabric.Host, from, to string) {
 	t.Helper()
-	if _, err := h.Run("sh", "-c", fmt.Sprintf("ip addr del %s/24 dev eth0; ip addr add %s/24 dev eth0", from, to)); err != nil {
-		t.Fatal(err)
-	}
+	command(t, h, "sh", "-c", fmt.Sprintf("ip addr del %s/24 dev eth0; ip addr add %s/24 dev eth0", from, to))
 }
 
 // TestServerMoves changes the address of an end without an endpoint of its peer, like a server
@@ -86,9 +84,7 @@ func TestServerMovesWhileIdle(t *testing.T) {
 	for i, pause := range []time.Duration{500 * time.Millisecond, 15 * time.Second} {
 		time.Sleep(pause)
 		to := fmt.Sprintf("10.1.1.%d", 83+i)
-		if _, err := d.B.Run("sh", "-c", "ip addr flush dev eth0 scope global; ip addr add "+to+"/24 dev eth0"); err != nil {
-			t.Fatal(err)
-		}
+		command(t, d.B, "sh", "-c", "ip addr flush dev eth0 scope global; ip addr add "+to+"/24 dev eth0")
 		time.Sleep(maxMove)
 		for from, at := range map[*fabric.Host]netip.Addr{d.B: tunnel.Inner4(1), d.A: tunnel.Inner4(2)} {
 			if out, err := from.Run("ping", "-n", "-c1", "-W1", at.String()); err != nil {
@@ -115,9 +111,7 @@ func TestFixedLocalGoesAndComesBack(t *testing.T) {
 	must(t, err)
 	defer beat.Close()
 	time.Sleep(time.Second)
-	if _, err := d.A.Run("ip", "addr", "del", "10.1.1.1/24", "dev", "eth0"); err != nil {
-		t.Fatal(err)
-	}
+	command(t, d.A, "ip", "addr", "del", "10.1.1.1/24", "dev", "eth0")
 	time.Sleep(2 * time.Second)
 	if got := states(t, a); got["active"] != 0 {
 		t.Errorf("without an address: paths %v", got)
@@ -125,9 +119,7 @@ func TestFixedLocalGoesAndComesBack(t *testing.T) {
 	if said := a.Log(); strings.Count(said, "10.1.1.1 is not an address of this host") != 1 {
 		t.Errorf("it says %q", said)
 	}
-	if _, err := d.A.Run("ip", "addr", "add", "10.1.1.1/24", "dev", "eth0"); err != nil {
-		t.Fatal(err)
-	}
+	command(t, d.A, "ip", "addr", "add", "10.1.1.1/24", "dev", "eth0")
 	took, err := beat.AnswerAfter(time.Now(), 10*time.Second)
 	must(t, err)
 	t.Logf("an answer %.2f s after the address came back", took.Seconds())

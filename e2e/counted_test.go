@@ -13,8 +13,7 @@ import (
 // protocol has a line with names and a line with values.
 func counted(t *testing.T, h *fabric.Host, file, protocol, name string) int {
 	t.Helper()
-	out, err := h.Run("cat", "/proc/net/"+file)
-	must(t, err)
+	out := command(t, h, "cat", "/proc/net/"+file)
 	var names []string
 	for line := range strings.Lines(out) {
 		f := strings.Fields(line)

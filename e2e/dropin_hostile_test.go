@@ -143,15 +143,9 @@ func TestGuestTakesNoTraffic(t *testing.T) {
 	main := tunnel.Peer{Name: "office", PublicKey: publicKey(t), Endpoints: []netip.AddrPort{end}, AllowedIPs: []netip.Prefix{netip.MustParsePrefix("10.62.0.0/16")}}
 	n := node(t, f.A(1), "tak", tunnel.Config{Address: []netip.Prefix{netip.MustParsePrefix("10.63.0.1/24")}, Peers: []tunnel.Peer{main}, Extra: dir.section()})
 	// A route of this host.
-	if _, err := f.A(1).Run("ip", "link", "add", "dum0", "type", "veth", "peer", "name", "dum1"); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := f.A(1).Run("ip", "link", "set", "dum0", "up"); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := f.A(1).Run("ip", "route", "add", "10.65.0.0/16", "dev", "dum0"); err != nil {
-		t.Fatal(err)
-	}
+	command(t, f.A(1), "ip", "link", "add", "dum0", "type", "veth", "peer", "name", "dum1")
+	command(t, f.A(1), "ip", "link", "set", "dum0", "up")
+	command(t, f.A(1), "ip", "route", "add", "10.65.0.0/16", "dev", "dum0")
 	refused := map[string]string{}
 	add := func(name, why string, prefixes ...string) {
 		t.Helper()

@@ -35,8 +35,7 @@ func TestDSCPOfOuterPackets(t *testing.T) {
 		iifname "`+p.B.Name+`" ip dscp cs5 counter comment "inner"`)
 	seen := func(what string) bool {
 		t.Helper()
-		out, err := f.B(1).Run("nft", "list", "table", "inet", "seen")
-		must(t, err)
+		out := command(t, f.B(1), "nft", "list", "table", "inet", "seen")
 		m := regexp.MustCompile(`counter packets (\d+) bytes \d+ comment "` + what + `"`).FindStringSubmatch(string(out))
 		if m == nil {
 			t.Fatalf("no counter %q in %s", what, out)

@@ -13,9 +13,7 @@ import (
 func TestCongestionIsMarked(t *testing.T) {
 	f := network(t, links)
 	for _, h := range []*fabric.Host{f.A(1), f.B(1)} {
-		if _, err := h.Run("sysctl", "-qw", "net.ipv4.tcp_ecn=1"); err != nil {
-			t.Fatal(err)
-		}
+		command(t, h, "sysctl", "-qw", "net.ipv4.tcp_ecn=1")
 	}
 	p := pair(t, f, tunnel.Config{})
 	got := goodput(t, flow(f, 8))

@@ -91,9 +91,7 @@ func meet(n, other *tunnel.Node, name string, i int) {
 // do runs commands on a host.
 func do(t *testing.T, h *fabric.Host, script string) string {
 	t.Helper()
-	out, err := h.Run("sh", "-ec", script)
-	must(t, err)
-	return out
+	return command(t, h, "sh", "-ec", script)
 }
 
 // TestLogTellsWhatHappened breaks one thing after the other. Each has a line in the log, and in

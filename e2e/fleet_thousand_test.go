@@ -106,9 +106,7 @@ func resident(t *testing.T, pid int) int {
 func TestFleetOfAThousand(t *testing.T) {
 	long(t)
 	f := network(t, fabric.Spec{Spines: 1, HostsB: 2})
-	if _, err := f.A(1).Run("ip", "route", "add", "unreachable", unreachable.String()); err != nil {
-		t.Fatal(err)
-	}
+	command(t, f.A(1), "ip", "route", "add", "unreachable", unreachable.String())
 	e, k := startEtcd(t, f.B(2)), newFleetKeys(t)
 	m := newMember(t, e, k, f.A(1), 1)
 	m.join(t)

@@ -204,8 +204,7 @@ func sendAround(e *ep.Endpoint, dead *ep.Handle, others []*ep.Handle) error {
 func packets(t *testing.T, hosts ...*fabric.Host) (n int) {
 	t.Helper()
 	for _, h := range hosts {
-		text, err := h.Run("cat", "/sys/class/net/eth0/statistics/tx_packets")
-		must(t, err)
+		text := command(t, h, "cat", "/sys/class/net/eth0/statistics/tx_packets")
 		k, err := strconv.Atoi(strings.TrimSpace(text))
 		must(t, err)
 		n += k
@@ -293,9 +292,7 @@ func besideDead(t *testing.T, d *fabric.Direct, u *user, dead *ep.Endpoint) {
 		alone[i] = u.says()
 	}
 	rule := fmt.Sprintf("table inet dead { chain in { type filter hook input priority 0; udp dport %d drop; }; }", dead.Port())
-	if _, err := d.B.Run("nft", rule); err != nil {
-		t.Fatal(err)
-	}
+	command(t, d.B, "nft", rule)
 	for i := range beside {
 		u.tell("around")
 		beside[i] = u.says()

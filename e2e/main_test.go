@@ -132,6 +132,16 @@ func statusOf(t *testing.T, n *tunnel.Node, v any) {
 	must(t, json.Unmarshal(raw, v))
 }
 
+// command runs a command on a host or leaf, and returns its output.
+func command(t *testing.T, at interface {
+	Run(name string, args ...string) (string, error)
+}, name string, args ...string) string {
+	t.Helper()
+	out, err := at.Run(name, args...)
+	must(t, err)
+	return out
+}
+
 // must ends the test if err is not nil.
 func must(t testing.TB, err error) {
 	t.Helper()

@@ -99,9 +99,7 @@ func connect(t *testing.T, server, client *fabric.Host, to netip.Addr) time.Dura
 func translate(t *testing.T, h *fabric.Host, ports string) {
 	t.Helper()
 	rules := fmt.Sprintf(`table ip nat { chain out { type nat hook postrouting priority srcnat; meta l4proto udp oifname != "lo" masquerade to :%s random; }; }`, ports)
-	if _, err := h.Run("nft", "add table ip nat; delete table ip nat; "+rules); err != nil {
-		t.Fatal(err)
-	}
+	command(t, h, "nft", "add table ip nat; delete table ip nat; "+rules)
 	if err := h.Do(func() error { return netlink.ConntrackTableFlush(netlink.ConntrackTable) }); err != nil {
 		t.Fatal("conntrack: ", err)
 	}

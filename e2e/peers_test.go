@@ -76,9 +76,7 @@ func TestForgedSourceIsDropped(t *testing.T) {
 	in, err := f.B(1).ListenPacket("udp", netip.AddrPortFrom(tunnel.Inner4(1), 7000).String())
 	must(t, err)
 	defer in.Close()
-	if _, err := one.Host.Run("ip", "addr", "add", tunnel.Inner4(3).String()+"/32", "dev", one.Name); err != nil {
-		t.Fatal(err)
-	}
+	command(t, one.Host, "ip", "addr", "add", tunnel.Inner4(3).String()+"/32", "dev", one.Name)
 	before, _ := drops(t, hub)
 	// The honest datagram behind the forged ones shows that the way is open.
 	for _, s := range []struct {

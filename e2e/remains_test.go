@@ -20,8 +20,7 @@ func snapshot(t *testing.T, n *tunnel.Node) string {
 	t.Helper()
 	var b strings.Builder
 	for _, c := range []string{"-o link show", "-o addr show", "route show table all", "-6 route show table all", "rule show", "-6 rule show"} {
-		out, err := n.Host.Run("ip", strings.Fields(c)...)
-		must(t, err)
+		out := command(t, n.Host, "ip", strings.Fields(c)...)
 		b.WriteString("# ip " + c + "\n" + out)
 	}
 	files, _ := filepath.Glob("/run/srdtun/" + n.Name + ".*") // other tests' nodes may have a longer name
@@ -106,9 +105,7 @@ func TestBackgroundAndDown(t *testing.T) {
 	n := everywhere(t, network(t, fabric.Spec{Spines: 1}))
 	must(t, os.WriteFile(n.File, n.Config.TOML(), 0o600))
 	before := snapshot(t, n)
-	if _, err := n.Host.Run("timeout", "10", bin, "up", "-d", n.File); err != nil {
-		t.Fatal(err)
-	}
+	command(t, n.Host, "timeout", "10", bin, "up", "-d", n.File)
 	if _, err := n.Host.Run("ip", "link", "show", n.Name); err != nil {
 		t.Error("up -d returned before the device was there: ", err)
 	}

@@ -21,13 +21,10 @@ func TestRouteGoneAndBack(t *testing.T) {
 	beat, err := meter.StartHeartbeat(f.A(1), f.B(1), tunnel.Inner4(1), tunnel.Inner4(2))
 	must(t, err)
 	defer beat.Close()
-	out, err := f.A(1).Run("ip", "-4", "route", "show", "default")
-	must(t, err)
+	out := command(t, f.A(1), "ip", "-4", "route", "show", "default")
 	route := strings.Fields(out)
 	ip := func(verb string) {
-		if _, err := f.A(1).Run("ip", append([]string{"-4", "route", verb}, route...)...); err != nil {
-			t.Fatal(err)
-		}
+		command(t, f.A(1), "ip", append([]string{"-4", "route", verb}, route...)...)
 	}
 	ip("del")
 	if _, err := beat.AnswerAfter(time.Now(), 3*time.Second); err == nil {

@@ -71,8 +71,7 @@ func unread(t *testing.T, h *fabric.Host) int { return counted(t, h, "snmp", "Ud
 // daemon does not read them, and incoming ones if the host does not take them.
 func deviceDrops(t *testing.T, n *tunnel.Node) string {
 	t.Helper()
-	out, err := n.Host.Run("cat", "/sys/class/net/"+n.Name+"/statistics/tx_dropped", "/sys/class/net/"+n.Name+"/statistics/rx_dropped")
-	must(t, err)
+	out := command(t, n.Host, "cat", "/sys/class/net/"+n.Name+"/statistics/tx_dropped", "/sys/class/net/"+n.Name+"/statistics/rx_dropped")
 	return "dropped out, in: " + strings.Join(strings.Fields(out), ", ")
 }
 
@@ -150,8 +149,7 @@ func redis(t *testing.T, f *fabric.Fabric) {
 	defer server.Kill()
 	waitForRedis(t, f, at)
 	interactive(t, f, at)
-	out, err := f.A(1).Run("redis-benchmark", "-h", at, "-t", "set,get", "-n", "20000", "-c", "20", "-d", "1000", "-q", "--csv")
-	must(t, err)
+	out := command(t, f.A(1), "redis-benchmark", "-h", at, "-t", "set,get", "-n", "20000", "-c", "20", "-d", "1000", "-q", "--csv")
 	// Columns: test, requests/s, latencies in ms: mean, min, p50, p95, p99, max.
 	for _, line := range strings.Split(strings.TrimSpace(out), "\n")[1:] {
 		t.Logf("redis-benchmark %s", line)

@@ -45,9 +45,9 @@ func TestNobodyThereIsHeard(t *testing.T) {
 		netip.PrefixFrom(tunnel.Inner4(2), 32), netip.PrefixFrom(tunnel.Inner6(2), 128),
 	}}}
 	must(t, n.Start())
-	run(t, d.A, fmt.Sprintf(`ip addr add fd01::1/64 dev eth0 nodad
+	do(t, d.A, fmt.Sprintf(`ip addr add fd01::1/64 dev eth0 nodad
 		sysctl -qw net.ipv4.ip_forward=1 net.ipv6.conf.all.forwarding=1 net.ipv4.conf.all.rp_filter=1 net.ipv4.conf.%s.rp_filter=1`, n.Name))
-	run(t, d.B, `ip addr add fd01::2/64 dev eth0 nodad
+	do(t, d.B, `ip addr add fd01::2/64 dev eth0 nodad
 		ip route add 10.9.0.0/24 via 10.1.1.1
 		ip -6 route add fd09::/64 via fd01::1`)
 	for _, from := range []*fabric.Host{d.A, d.B} {
@@ -74,24 +74,15 @@ func TestUnheardThroughAHub(t *testing.T) {
 		cleanUp(t, n)
 	}
 	must(t, err)
-	run(t, f.A(1), "sysctl -qw net.ipv4.ip_forward=1 net.ipv6.conf.all.forwarding=1")
+	do(t, f.A(1), "sysctl -qw net.ipv4.ip_forward=1 net.ipv6.conf.all.forwarding=1")
 	wantUnreachable(t, f.B(1), tunnel.Inner4(77))
 	wantUnreachable(t, f.B(1), tunnel.Inner6(77))
-}
-
-// run runs lines of a shell on a host.
-func run(t *testing.T, h *fabric.Host, lines string) {
-	t.Helper()
-	if out, err := h.Run("sh", "-ec", lines); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
 }
 
 // otherKey is the key of no host.
 func otherKey(t *testing.T, n *tunnel.Node) string {
 	t.Helper()
-	out, err := n.Host.Run("sh", "-c", "'"+n.Bin+"' genkey | '"+n.Bin+"' pubkey")
-	must(t, err)
+	out := command(t, n.Host, "sh", "-c", "'"+n.Bin+"' genkey | '"+n.Bin+"' pubkey")
 	return string([]byte(out)[:44])
 }
 
@@ -137,7 +128,7 @@ func TestRouterBehindAPeerIsTold(t *testing.T) {
 	p := passive(t, d.A, d.B, 0)
 	must(t, p.A.Set("peer.b.allowed_ips=10.9.0.2/32,fd09::2/128,10.77.0.0/24"))
 	// The route to 10.77.0.9 is narrow. B reports that from its address on that side.
-	run(t, d.B, `sysctl -qw net.ipv4.ip_forward=1
+	do(t, d.B, `sysctl -qw net.ipv4.ip_forward=1
 		ip addr add 10.78.0.1/24 dev eth0
 		ip route add 10.77.0.0/24 via 10.1.1.1 mtu lock 1000
 		ip route add 10.9.0.1/32 dev `+p.B.Name+` src 10.78.0.1`)

@@ -24,35 +24,28 @@ func secondUplink(t *testing.T, f *fabric.Fabric) {
 		{"addr", "add", "fd00:1:0:200::2/64", "dev", "eth1", "nodad"},
 		{"link", "set", "eth1", "up"},
 	} {
-		if _, err := a.Run("ip", cmd...); err != nil {
-			t.Fatal(err)
-		}
+		command(t, a, "ip", cmd...)
 	}
 	for _, cmd := range [][]string{
 		{"addr", "add", "10.1.200.1/24", "dev", "second"},
 		{"addr", "add", "fd00:1:0:200::1/64", "dev", "second", "nodad"},
 		{"link", "set", "second", "up"},
 	} {
-		if _, err := f.LeafA.Run("ip", cmd...); err != nil {
-			t.Fatal(err)
-		}
+		command(t, f.LeafA, "ip", cmd...)
 	}
 }
 
 func secondRoutes(t *testing.T, f *fabric.Fabric) {
 	t.Helper()
 	for _, via := range []string{"10.1.200.1", "fd00:1:0:200::1"} {
-		if _, err := f.A(1).Run("ip", "route", "add", "default", "via", via, "dev", "eth1", "metric", "5000"); err != nil {
-			t.Fatal(err)
-		}
+		command(t, f.A(1), "ip", "route", "add", "default", "via", via, "dev", "eth1", "metric", "5000")
 	}
 }
 
 // sentBytes is how many bytes have left A(1) by a device.
 func sentBytes(t *testing.T, f *fabric.Fabric, dev string) uint64 {
 	t.Helper()
-	out, err := f.A(1).Run("ip", "-s", "-j", "link", "show", dev)
-	must(t, err)
+	out := command(t, f.A(1), "ip", "-s", "-j", "link", "show", dev)
 	var v []struct {
 		Stats64 struct{ Tx struct{ Bytes uint64 } }
 	}

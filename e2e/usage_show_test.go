@@ -21,9 +21,7 @@ const (
 func TestManyReadersOfAHub(t *testing.T) {
 	side(t)
 	f := network(t, fabric.Spec{Spines: 1})
-	if _, err := f.A(1).Run("ip", "route", "add", "unreachable", unreachable.String()); err != nil {
-		t.Fatal(err)
-	}
+	command(t, f.A(1), "ip", "route", "add", "unreachable", unreachable.String())
 	hub := node(t, f.A(1), "a", tunnel.Config{Address: []netip.Prefix{netip.PrefixFrom(tunnel.Inner4(1), 24)}})
 	hub.Config.Peers = idlePeers(t, hubPeers, f.B(1).Addr4())
 	must(t, hub.Start())

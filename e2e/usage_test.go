@@ -36,8 +36,7 @@ func usage(t *testing.T, n *tunnel.Node) tunnel.Usage {
 // datagrams is how many UDP datagrams the host has sent, of both families.
 func datagrams(t *testing.T, h *fabric.Host) (sent int) {
 	t.Helper()
-	out, err := h.Run("cat", "/proc/net/snmp", "/proc/net/snmp6")
-	must(t, err)
+	out := command(t, h, "cat", "/proc/net/snmp", "/proc/net/snmp6")
 	var names []string
 	found := 0
 	for _, line := range strings.Split(out, "\n") {
@@ -147,9 +146,7 @@ func TestThousandIdlePeers(t *testing.T) {
 	side(t)
 	run := t.TempDir() // outlives the daemons
 	f := network(t, fabric.Spec{Spines: 1})
-	if _, err := f.A(1).Run("ip", "route", "add", "unreachable", unreachable.String()); err != nil {
-		t.Fatal(err)
-	}
+	command(t, f.A(1), "ip", "route", "add", "unreachable", unreachable.String())
 	hub := node(t, f.A(1), "a", tunnel.Config{
 		Address: []netip.Prefix{netip.PrefixFrom(tunnel.Inner4(1), 24)}, Extra: "\n[metrics]\nlisten = \"" + metricsAt + "\"\n",
 	})

@@ -24,9 +24,7 @@ func vxlan(t *testing.T, a, b *fabric.Host) {
 		do(t, h, fmt.Sprintf("ip link add vx0 type vxlan id 7 dstport 4789 noudpcsum local %s remote %s", tunnel.Inner4(i+1), tunnel.Inner4(2-i)))
 		do(t, h, fmt.Sprintf("ip addr add %s/24 dev vx0 && ip link set vx0 up", inVXLAN(i+1)))
 	}
-	if _, err := a.Run("ping", "-n", "-q", "-c1", "-W5", inVXLAN(2).String()); err != nil {
-		t.Fatal(err)
-	}
+	command(t, a, "ping", "-n", "-q", "-c1", "-W5", inVXLAN(2).String())
 }
 
 // tunnelFrames is how many super-frames of tunnels a node has read and written.

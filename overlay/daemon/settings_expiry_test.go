@@ -56,9 +56,7 @@ func TestPeersGoWhenTheirTimeIsOver(t *testing.T) {
 		t.Error("the route is left")
 	}
 	// A reload keeps the peer out, and does not report it a second time.
-	if _, err := ask(t, control.Change{How: control.HowReload, Config: string(config.Format(c))}); err != nil {
-		t.Fatal(err)
-	}
+	accepted(t, control.Change{How: control.HowReload, Config: string(config.Format(c))})
 	want("after a reload", "near")
 	if n := r.count(events.PeerExpired); n != 3 {
 		t.Errorf("told %d times: %q", n, texts(r.server.log))
@@ -100,9 +98,7 @@ func TestPeerComesBackAfterAChangeThatFailed(t *testing.T) {
 	if got := names(shown(t)); slices.Contains(got, "guest") || slices.Contains(got, "late") {
 		t.Fatalf("%v", got)
 	}
-	if _, err := ask(t, control.Change{How: control.HowSet, Settings: []control.Setting{{Key: "peer.near.allowed_ips", Value: `["10.80.0.2/32", "10.84.0.0/16"]`}}}); err != nil {
-		t.Fatal(err)
-	}
+	accepted(t, control.Change{How: control.HowSet, Settings: []control.Setting{{Key: "peer.near.allowed_ips", Value: `["10.80.0.2/32", "10.84.0.0/16"]`}}})
 	clock.set(0)
 	for range 3 {
 		look(true)
@@ -113,9 +109,7 @@ func TestPeerComesBackAfterAChangeThatFailed(t *testing.T) {
 	if n := r.count(events.ConfigRefused); n != 1 {
 		t.Errorf("told %d times: %q", n, texts(r.server.log))
 	}
-	if _, err := ask(t, control.Change{How: control.HowSet, Settings: []control.Setting{{Key: "peer.near.allowed_ips", Value: "10.80.0.2/32"}}}); err != nil {
-		t.Fatal(err)
-	}
+	accepted(t, control.Change{How: control.HowSet, Settings: []control.Setting{{Key: "peer.near.allowed_ips", Value: "10.80.0.2/32"}}})
 	look(false)
 	if got := names(shown(t)); !slices.Contains(got, "guest") {
 		t.Errorf("it stays away: %v", got)
@@ -154,9 +148,7 @@ func TestExpiryThatWasSetHolds(t *testing.T) {
 		until(t, what, func() bool { return slices.Equal(names(shown(t)), peers) })
 	}
 	at := time.Now().Add(time.Hour).UTC().Format(time.RFC3339)
-	if _, err := ask(t, control.Change{How: control.HowSet, Settings: []control.Setting{{Key: "peer.near.expires", Value: at}}}); err != nil {
-		t.Fatal(err)
-	}
+	accepted(t, control.Change{How: control.HowSet, Settings: []control.Setting{{Key: "peer.near.expires", Value: at}}})
 	want("before its time", "near", "named")
 	clock.set(2 * time.Hour)
 	want("its time is over", "named")
@@ -170,9 +162,7 @@ func TestExpiryThatWasSetHolds(t *testing.T) {
 	want("the clock is set back", "named", "near")
 	clock.set(2 * time.Hour)
 	want("its time is over again", "named")
-	if _, err := ask(t, control.Change{How: control.HowReload, Config: string(config.Format(parse(t)))}); err != nil {
-		t.Fatal(err)
-	}
+	accepted(t, control.Change{How: control.HowReload, Config: string(config.Format(parse(t)))})
 	want("a reload of a file without a time", "near", "named")
 	r.cancel()
 	r.wait()

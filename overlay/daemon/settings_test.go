@@ -35,6 +35,13 @@ func ask(t *testing.T, c control.Change) ([]string, error) {
 	return keys, err
 }
 
+// accepted is like ask, for a change that the daemon must accept.
+func accepted(t *testing.T, c control.Change) {
+	t.Helper()
+	_, err := ask(t, c)
+	must(t, err)
+}
+
 func shown(t *testing.T) *control.Status {
 	t.Helper()
 	d, err := control.Dial(rundir.Place{Device: "srdd0"})
@@ -101,9 +108,7 @@ func TestReloadChangesPeers(t *testing.T) {
 		}
 	}
 	// And back: nothing stays.
-	if _, err := ask(t, control.Change{How: control.HowReload, Config: string(config.Format(parse(t)))}); err != nil {
-		t.Fatal(err)
-	}
+	accepted(t, control.Change{How: control.HowReload, Config: string(config.Format(parse(t)))})
 	if st = shown(t); !slices.Equal(names(st), []string{"near", "named"}) || len(st.Pending) > 0 {
 		t.Errorf("peers %q, pending %q", names(st), st.Pending)
 	}
@@ -171,18 +176,14 @@ func TestSetIsToldApart(t *testing.T) {
 	set := control.Change{How: control.HowSet, Settings: []control.Setting{
 		{Key: "peer.near.persistent_keepalive", Value: "25"}, {Key: "peer.near.preshared_key", Value: key(t, 9)}, {Key: "interface.address", Value: "10.80.0.9/24"},
 	}}
-	if _, err := ask(t, set); err != nil {
-		t.Fatal(err)
-	}
+	accepted(t, set)
 	want := []string{"interface.address", "peer.near.preshared_key", "peer.near.persistent_keepalive"}
 	st := shown(t)
 	if !slices.Equal(st.Unsaved, want) || st.Peers[0].PersistentKeepaliveS != 25 || !st.Peers[0].HasPresharedKey {
 		t.Errorf("unsaved %q of %+v", st.Unsaved, st.Peers[0])
 	}
 	set.Settings, set.Save = set.Settings[:2], true
-	if _, err := ask(t, set); err != nil {
-		t.Fatal(err)
-	}
+	accepted(t, set)
 	if st = shown(t); !slices.Equal(st.Unsaved, want[:1]) {
 		t.Errorf("unsaved %q after a part was saved", st.Unsaved)
 	}
@@ -194,9 +195,7 @@ func TestSetIsToldApart(t *testing.T) {
 		t.Errorf("%s%v", text, err)
 	}
 	// A change makes a full tunnel, with a mark of its own.
-	if _, err := ask(t, control.Change{How: control.HowSet, Settings: []control.Setting{{Key: "peer.near.allowed_ips", Value: "0.0.0.0/0"}}}); err != nil {
-		t.Fatal(err)
-	}
+	accepted(t, control.Change{How: control.HowSet, Settings: []control.Setting{{Key: "peer.near.allowed_ips", Value: "0.0.0.0/0"}}})
 	if st = shown(t); st.FwMark == 0 || !leadsHere(t, "198.51.100.1") {
 		t.Errorf("mark %d, route %v", st.FwMark, leadsHere(t, "198.51.100.1"))
 	}
@@ -223,9 +222,7 @@ func TestDropInsAreWatched(t *testing.T) {
 	put("more.toml", strings.NewReplacer("far", "more", key(t, 4), key(t, 5), "10.82.", "10.83.", `, "fd81::/64"`, "").Replace(far(t)))
 	until(t, "a peer that comes", func() bool { return slices.Equal(names(shown(t)), []string{"near", "named", "far", "more"}) })
 	// A changed key stays when another file goes.
-	if _, err := ask(t, control.Change{How: control.HowSet, Settings: []control.Setting{{Key: "peer.more.endpoints", Value: "192.0.2.7:7"}}}); err != nil {
-		t.Fatal(err)
-	}
+	accepted(t, control.Change{How: control.HowSet, Settings: []control.Setting{{Key: "peer.more.endpoints", Value: "192.0.2.7:7"}}})
 	must(t, os.Remove(filepath.Join(dir, "far.toml")))
 	until(t, "a peer that goes", func() bool { return slices.Equal(names(shown(t)), []string{"near", "named", "more"}) })
 	if st := shown(t); !slices.Equal(st.Peers[2].Endpoints, []string{"192.0.2.7:7"}) || !slices.Equal(st.Unsaved, []string{"peer.more.endpoints"}) || leadsHere(t, "10.82.0.1") {
@@ -316,12 +313,8 @@ func TestChangesLeakNothing(t *testing.T) {
 	change := func(rounds int) {
 		for i := range rounds {
 			text := strings.NewReplacer("far", fmt.Sprintf("far%d", i%fars)).Replace(far(t))
-			if _, err := ask(t, control.Change{How: control.HowReload, Config: string(config.Format(parse(t, `, "fd81::/64"`, ""))) + text}); err != nil {
-				t.Fatal(err)
-			}
-			if _, err := ask(t, control.Change{How: control.HowReload, Config: string(config.Format(parse(t)))}); err != nil {
-				t.Fatal(err)
-			}
+			accepted(t, control.Change{How: control.HowReload, Config: string(config.Format(parse(t, `, "fd81::/64"`, ""))) + text})
+			accepted(t, control.Change{How: control.HowReload, Config: string(config.Format(parse(t)))})
 		}
 	}
 	heap := func() uint64 {
