@@ -3,6 +3,7 @@ package e2e
 import (
 	"fmt"
 	"net/netip"
+	"os/exec"
 	"strings"
 	"testing"
 	"time"
@@ -146,6 +147,26 @@ func TestUnlistedStickCarriesNothing(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestAddressOfSeveralInterfacesIsDoubted lists an address that two interfaces have, alone and beside
+// one of the interfaces. The address names no uplink then, and check says so.
+func TestAddressOfSeveralInterfacesIsDoubted(t *testing.T) {
+	side(t)
+	_, a, _ := sticks(t, [2]string{stickAddr, stickAddr}, (*tunnel.Node).Start)
+	for setting, want := range map[string]string{
+		stickAddr:         "192.168.8.100 is an address of u1 and of u2: the routes choose one of them; write the names of the interfaces instead",
+		stickAddr + ",u2": "192.168.8.100 is an address of u2, which another entry names: the entry of the address is not used",
+		"u1,u2":           "",
+	} {
+		out, err := exec.Command(bin, "set", a.Name, "paths.local="+setting).CombinedOutput()
+		if err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+		if text := string(out); want == "" && strings.Contains(text, "warning") || !strings.Contains(text, want) {
+			t.Errorf("paths.local=%s: want %q: %s", setting, want, text)
+		}
 	}
 }
 

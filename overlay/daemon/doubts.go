@@ -35,6 +35,7 @@ func Doubts(c *config.Config, now time.Time) []error {
 		}
 		all = append(all, c.Doubt("paths", "local", "%s %s; its paths begin when it has", l, why))
 	}
+	all = append(all, doubtTwins(c)...)
 	if len(c.Interface.DNS) > 0 && toolOf() == noTool {
 		all = append(all, c.Doubt("interface", "dns", "%v", errNoResolver))
 	}
