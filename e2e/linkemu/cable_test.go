@@ -24,31 +24,23 @@ func TestMain(m *testing.M) {
 func joined(t testing.TB, im Impairment) (*fabric.Fabric, *Cable) {
 	t.Helper()
 	f, err := fabric.New(fabric.Spec{Spines: 1, RateMbit: -1, Lines: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() {
 		if err := f.Close(); err != nil {
 			t.Error(err)
 		}
 	})
 	ab, err := NewLine(1, im)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	ba, _ := NewLine(2)
 	var c *Cable
-	if err := f.Lines[0].Do(func() (err error) { c, err = Join("left", "right", ab, ba); return err }); err != nil {
-		t.Fatal(err)
-	}
+	must(t, f.Lines[0].Do(func() (err error) { c, err = Join("left", "right", ab, ba); return err }))
 	t.Cleanup(func() {
 		if err := c.Close(); err != nil {
 			t.Error(err)
 		}
 	})
-	if err := f.Warm(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, f.Warm())
 	return f, c
 }
 
@@ -57,14 +49,10 @@ func joined(t testing.TB, im Impairment) (*fabric.Fabric, *Cable) {
 func exchange(t *testing.T, f *fabric.Fabric, from, to netip.Addr, n int) (whole, changed int) {
 	t.Helper()
 	in, err := f.B(1).ListenPacket("udp", netip.AddrPortFrom(to, 9000).String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer in.Close()
 	out, err := f.A(1).ListenPacket("udp", netip.AddrPortFrom(from, 0).String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer out.Close()
 	for range n {
 		if _, err := out.WriteTo(make([]byte, 64), net.UDPAddrFromAddrPort(netip.AddrPortFrom(to, 9000))); err != nil {
@@ -127,9 +115,7 @@ func BenchmarkCable(b *testing.B) {
 	f, c := joined(b, Impairment{})
 	to := netip.AddrPortFrom(f.B(1).Addr4(), 9000)
 	out, err := f.A(1).Dial("udp4", to.String(), time.Second)
-	if err != nil {
-		b.Fatal(err)
-	}
+	must(b, err)
 	defer out.Close()
 	packet := make([]byte, 1400)
 	before, _ := c.Stats()

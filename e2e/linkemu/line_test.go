@@ -76,9 +76,7 @@ func checksumRight(frame []byte) bool {
 func newLine(t *testing.T, seed uint64, im ...Impairment) *Line {
 	t.Helper()
 	l, err := NewLine(seed, im...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return l
 }
 
@@ -88,9 +86,7 @@ func through(t *testing.T, l *Line, count int, gap time.Duration) (ids []uint32,
 	t.Helper()
 	for i := range count {
 		now := int64(gap) * int64(i)
-		if err := l.Push(now, udpFrame(i%2 == 0, 5000, uint32(i), 1000)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, l.Push(now, udpFrame(i%2 == 0, 5000, uint32(i), 1000)))
 	}
 	for {
 		at, ok := l.Deadline()
@@ -311,9 +307,7 @@ func FuzzParse(f *testing.F) {
 	f.Add(make([]byte, 13))
 	f.Fuzz(func(t *testing.T, frame []byte) {
 		l, err := NewLine(1, Impairment{Corrupt: 1, FixChecksum: true}, Impairment{Corrupt: 1})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		before := bytes.Clone(frame)
 		if l.Push(0, frame) != nil {
 			return
@@ -325,4 +319,12 @@ func FuzzParse(f *testing.F) {
 			t.Fatalf("%d bytes came out of %d", len(out), len(frame))
 		}
 	})
+}
+
+// must ends the test if err is not nil.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

@@ -121,9 +121,7 @@ func hub() control.Status {
 func TestScrapeOfAHubIsBounded(t *testing.T) {
 	st := hub()
 	h, err := NewHandler(source(&st))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if n := h.take(nil).text.Len(); n < 1<<20 || n > scrapeMost {
 		t.Errorf("a scrape of %d peers has %d bytes, want %d at most", hubPeers, n, scrapeMost)
 	}
@@ -133,9 +131,7 @@ func TestScrapeOfAHubIsBounded(t *testing.T) {
 func BenchmarkScrapeOfAHub(b *testing.B) {
 	st := hub()
 	h, err := NewHandler(source(&st))
-	if err != nil {
-		b.Fatal(err)
-	}
+	must(b, err)
 	b.ReportAllocs()
 	for b.Loop() {
 		h.at = time.Time{} // else the handler would return the cached page
@@ -204,9 +200,7 @@ func value(t *testing.T, c prometheus.Collector, name string) float64 {
 	r := prometheus.NewPedanticRegistry()
 	r.MustRegister(c)
 	families, err := r.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, f := range families {
 		if f.GetName() == name {
 			if m := f.GetMetric()[0]; m.GetCounter() != nil {
@@ -257,9 +251,7 @@ func TestNamesAreSound(t *testing.T) {
 	src := source(&st)
 	src.PerPath = true
 	problems, err := testutil.CollectAndLint(New(src))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, p := range problems {
 		t.Errorf("%s: %s", p.Metric, p.Text)
 	}
@@ -275,5 +267,13 @@ func TestEveryMetricIsCollected(t *testing.T) {
 		if testutil.CollectAndCount(c, m.name) == 0 {
 			t.Errorf("%s has no series", m.name)
 		}
+	}
+}
+
+// must ends the test if err is not nil.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

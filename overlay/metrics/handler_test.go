@@ -24,9 +24,7 @@ func TestScrapesAreCached(t *testing.T) {
 	src := source(&st)
 	src.Status = func() control.Status { reads++; return st }
 	h, err := NewHandler(src)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	now := time.Unix(1700000000, 0)
 	h.now = func() time.Time { return now }
 	for range 100 {
@@ -46,9 +44,7 @@ func TestScrapesAreCached(t *testing.T) {
 func TestScrapeIsText(t *testing.T) {
 	st := sample()
 	h, err := NewHandler(source(&st))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	w := get(t, h, Path)
 	if ct := w.Header().Get("Content-Type"); w.Code != http.StatusOK || !strings.HasPrefix(ct, "text/plain; version=0.0.4") {
 		t.Errorf("%d, %s", w.Code, ct)
@@ -87,9 +83,7 @@ func (s *slow) SetWriteDeadline(time.Time) error {
 func TestSlowScrapesKeepFewPages(t *testing.T) {
 	st := sample()
 	h, err := NewHandler(source(&st))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	now := time.Unix(1700000000, 0)
 	h.now = func() time.Time { return now }
 	var all []*slow

@@ -16,15 +16,11 @@ const manual = "../../docs/monitoring.md"
 // The manual describes every metric as the table does.
 func TestManualHasEveryMetric(t *testing.T) {
 	text, err := os.ReadFile(manual)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	part := regexp.MustCompile(`(?s)(<!-- metrics: [^\n]*-->\n).*?(<!-- end -->)`)
 	want := part.ReplaceAllString(string(text), "${1}"+manualTable()+"${2}")
 	if *update {
-		if err := os.WriteFile(manual, []byte(want), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(manual, []byte(want), 0o644))
 		return
 	}
 	if !part.Match(text) || string(text) != want {
@@ -78,9 +74,7 @@ func TestNamesInUseExist(t *testing.T) {
 	name := regexp.MustCompile(`\bsrdtun_[a-z_]+[a-z]`)
 	for _, file := range []string{manual, "../../contrib/prometheus/alerts.yml", "../../contrib/grafana/srdtun.json"} {
 		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		found := name.FindAllString(string(text), -1)
 		if len(found) < 10 {
 			t.Errorf("%s has %d names", file, len(found))

@@ -35,16 +35,12 @@ func newHost(t *testing.T) *host {
 	h := &host{dir: t.TempDir(), path: t.TempDir()}
 	for _, name := range []string{"sh", "dirname", "uname", "sed", "sort", "head", "printf", "tr", "grep", "sha256sum", "mktemp", "mkdir", "mv", "rm", "chmod", "find", "id", "flock", "curl", "unzip", "cat", "python3"} {
 		if full, err := exec.LookPath(name); err == nil {
-			if err := os.Symlink(full, filepath.Join(h.path, name)); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.Symlink(full, filepath.Join(h.path, name)))
 		}
 	}
 	for _, name := range []string{"find.sh", "go", "../packages.sh", "../../go.mod"} {
 		text, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		h.write(t, filepath.Join("scripts/toolchain", name), string(text))
 	}
 	archive := toolchain(t)
@@ -75,28 +71,20 @@ func toolchain(t *testing.T) []byte {
 		"src/cmd/deep/_go.mod": "module deep\n",
 	} {
 		f, err := w.Create(root + runtime.GOARCH + "/" + name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if _, err := f.Write([]byte(text)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, w.Close())
 	return b.Bytes()
 }
 
 func (h *host) write(t *testing.T, name, text string) {
 	t.Helper()
 	file := filepath.Join(h.dir, name)
-	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(file, []byte(text), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.MkdirAll(filepath.Dir(file), 0o755))
+	must(t, os.WriteFile(file, []byte(text), 0o755))
 }
 
 // run calls a script of the tree, and returns both outputs.
@@ -111,9 +99,7 @@ func (h *host) run(proxy, script string, args ...string) (string, error) {
 func (h *host) left(t *testing.T) string {
 	t.Helper()
 	all, err := filepath.Glob(filepath.Join(h.dir, ".toolchain/*"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for i, f := range all {
 		all[i] = filepath.Base(f)
 	}
@@ -190,9 +176,7 @@ func TestInstalledGoIsUsedIfNewEnough(t *testing.T) {
 	} {
 		h := newHost(t)
 		installed := filepath.Join(h.path, "go")
-		if err := os.WriteFile(installed, []byte("#!/bin/sh\necho go version "+version+" linux/amd64\n"), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(installed, []byte("#!/bin/sh\necho go version "+version+" linux/amd64\n"), 0o755))
 		said, err := h.run("off", "find.sh")
 		if err != nil || (strings.TrimSpace(said) == installed) != used {
 			t.Errorf("%s: %v: %s", version, err, said)
@@ -203,13 +187,9 @@ func TestInstalledGoIsUsedIfNewEnough(t *testing.T) {
 // The pinned Go is new enough for go.mod, for both processors of the packages.
 func TestPinnedGoIsNewEnough(t *testing.T) {
 	sums, err := os.ReadFile("sha256sums")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	mod, err := os.ReadFile("../../go.mod")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	_, rest, _ := strings.Cut(string(mod), "\ngo ")
 	oldest, _, _ := strings.Cut(rest, "\n")
 	series := oldest[:strings.LastIndex(oldest, ".")]
@@ -217,5 +197,13 @@ func TestPinnedGoIsNewEnough(t *testing.T) {
 		if !strings.Contains(string(sums), "  v0.0.1-go"+series+".") || !strings.Contains(string(sums), ".linux-"+arch+".zip\n") {
 			t.Errorf("no Go %s for %s in sha256sums", series, arch)
 		}
+	}
+}
+
+// must ends the test if err is not nil.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

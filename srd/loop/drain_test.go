@@ -30,14 +30,10 @@ func TestDrain(t *testing.T) {
 	h := &host{TB: t}
 	h.identify(1)
 	l, err := New(Config{Bank: bank, Endpoint: srd.NewEndpoint(h.id, rand.Reader), Workers: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer l.close()
 	// The kernel would refuse packets of no session.
-	if err := unix.SetsockoptInt(bank.Socket(0).FDs()[0], unix.SOL_SOCKET, unix.SO_DETACH_FILTER, 0); err != nil {
-		t.Fatal(err)
-	}
+	must(t, unix.SetsockoptInt(bank.Socket(0).FDs()[0], unix.SOL_SOCKET, unix.SO_DETACH_FILTER, 0))
 	w, sender := l.workers[0], udp.NewSender(from, new(udp.SendStats))
 	to := srd.Tuple{Remote: netip.AddrPortFrom(netip.MustParseAddr("127.0.0.1"), bank.Socket(0).Port)}
 	packet := append([]byte{0x24}, make([]byte, size-1)...) // of a session that does not exist
@@ -52,9 +48,7 @@ func TestDrain(t *testing.T) {
 	}
 	send(1)
 	// An empty datagram is no packet.
-	if err := unix.Sendto(from.Socket(0).FDs()[0], nil, 0, &unix.SockaddrInet4{Port: int(to.Remote.Port()), Addr: to.Remote.Addr().As4()}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, unix.Sendto(from.Socket(0).FDs()[0], nil, 0, &unix.SockaddrInet4{Port: int(to.Remote.Port()), Addr: to.Remote.Addr().As4()}))
 	send(1)
 	for i, want := range []uint64{socketPackets, 3 + 20, 20, 1, 1, 0} {
 		before := w.did.packets.Load()

@@ -280,8 +280,6 @@ func (h *host) awaitAll(n uint32) {
 func descriptors(t testing.TB) int {
 	t.Helper()
 	v, err := os.ReadDir("/proc/self/fd")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return len(v)
 }

@@ -155,9 +155,7 @@ func throw(t *testing.T, a, b *host) (sent uint64) {
 		}
 		fd := a.bank.Socket(0).FDs()[0]
 		sa := &unix.SockaddrInet4{Port: int(to.Remote.Port()), Addr: local.As4()}
-		if err := unix.Sendto(fd, p, 0, sa); err != nil {
-			t.Fatal(err)
-		}
+		must(t, unix.Sendto(fd, p, 0, sa))
 		sent++
 	}
 	return sent
@@ -174,4 +172,12 @@ func (h *host) index() uint32 {
 	}
 	h.Fatal("no session")
 	return 0
+}
+
+// must ends the test if err is not nil.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

@@ -28,22 +28,16 @@ type bell struct {
 
 func newBell(t *testing.T) *bell {
 	fd, err := unix.Eventfd(0, unix.EFD_NONBLOCK|unix.EFD_CLOEXEC)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return bellOf(t, fd)
 }
 
 // bellOf returns a bell with a waiter, and closes the descriptor at the end.
 func bellOf(t *testing.T, fd int) *bell {
 	w, err := newWaiter()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { w.close(); unix.Close(fd) })
-	if err := w.add(fd, 0); err != nil {
-		t.Fatal(err)
-	}
+	must(t, w.add(fd, 0))
 	return &bell{TB: t, fd: fd, waiter: w, events: make([]unix.EpollEvent, 8)}
 }
 
@@ -122,13 +116,9 @@ func TestWaiter(t *testing.T) {
 // wake Go's monitor, the subject of these tests.
 func tick(t *testing.T, after, again time.Duration) int {
 	fd, err := unix.TimerfdCreate(unix.CLOCK_MONOTONIC, unix.TFD_NONBLOCK|unix.TFD_CLOEXEC)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	its := unix.ItimerSpec{Value: unix.NsecToTimespec(int64(after)), Interval: unix.NsecToTimespec(int64(again))}
-	if err := unix.TimerfdSettime(fd, 0, &its, nil); err != nil {
-		t.Fatal(err)
-	}
+	must(t, unix.TimerfdSettime(fd, 0, &its, nil))
 	return fd
 }
 
@@ -158,9 +148,7 @@ func TestWaiterLeavesTime(t *testing.T) {
 			defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(procs))
 			b := bellOf(t, tick(t, 4*restAfter, restAfter/8))
 			r, w, err := os.Pipe()
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			defer r.Close()
 			defer w.Close()
 			var served atomic.Bool
@@ -174,16 +162,12 @@ func TestWaiterLeavesTime(t *testing.T) {
 			for b.wait(true) == 0 {
 			}
 			c, err := w.SyscallConn()
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			one := new(byte)
 			err = c.Control(func(fd uintptr) {
 				_, _, _ = unix.RawSyscall(unix.SYS_WRITE, fd, uintptr(unsafe.Pointer(one)), 1)
 			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			b.busy(&served)
 		})
 	}
@@ -236,9 +220,7 @@ func TestWaiterAllocatesNothing(t *testing.T) {
 // switches returns how often threads of this process gave up their processors to wait.
 func switches(t *testing.T) (n int) {
 	files, err := filepath.Glob("/proc/self/task/*/status")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, name := range files {
 		b, err := os.ReadFile(name)
 		if err != nil {
@@ -247,9 +229,7 @@ func switches(t *testing.T) (n int) {
 		_, after, _ := strings.Cut(string(b), "\nvoluntary_ctxt_switches:")
 		of, _, _ := strings.Cut(after, "\n")
 		k, err := strconv.Atoi(strings.TrimSpace(of))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		n += k
 	}
 	return n

@@ -17,14 +17,10 @@ func TestAgentsLogAsTheDaemon(t *testing.T) {
 		"json":    `"level":"info","msg":"came","member":"db1"}` + "\n",
 	} {
 		r, w, err := os.Pipe()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		os.Stderr = w
 		log, err := (&Log{format}).Open()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		log.Info("came", "member", "db1")
 		w.Close()
 		got, err := io.ReadAll(r)

@@ -30,12 +30,8 @@ func fleetKey(t *testing.T, dir string) (private, public string) {
 	c.SetOut(&out)
 	c.SetErr(io.Discard)
 	c.SetArgs([]string{private})
-	if err := c.Execute(); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(public, out.Bytes(), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must(t, c.Execute())
+	must(t, os.WriteFile(public, out.Bytes(), 0o644))
 	return private, public
 }
 
@@ -43,19 +39,13 @@ func TestSignAndJudge(t *testing.T) {
 	dir := t.TempDir()
 	private, public := fleetKey(t, dir)
 	policy, err := agent.Files{Fleet: "prod", Keys: public}.Load()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	now := time.Now()
 	s := signing{key: private, fleet: "prod", public: keyA, allowed: []string{"10.80.0.1/32"}, within: []string{"192.0.2.0/24"}, ledger: dir}
-	if err := s.sign("a", now); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.sign("a", now))
 	j := Self{Grant: filepath.Join(dir, "a.grant"), Addresses: []string{"192.0.2.1:51820"}}
 	r, err := j.Record("a", policy)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if _, err := j.Record("b", policy); err == nil {
 		t.Error("a grant serves another name")
 	}
@@ -69,13 +59,9 @@ func TestSignAndJudge(t *testing.T) {
 	}
 
 	// Signed anew, it keeps its age.
-	if err := s.sign("a", now.Add(time.Hour)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.sign("a", now.Add(time.Hour)))
 	data, err := os.ReadFile(filepath.Join(dir, "a.grant"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	again, err := fleet.ParseGrant(data)
 	if err != nil || !again.Issued.Equal(r.Grant.Issued) || !again.Signed.After(r.Grant.Signed) {
 		t.Errorf("%+v, %v", again, err)
@@ -110,10 +96,16 @@ func TestFleetKeyIsPrivate(t *testing.T) {
 	if (&Program{Name: "x", Flags: func(*cobra.Command) {}}).Run([]string{"fleetkey", private}) == 0 {
 		t.Error("a key is overwritten")
 	}
-	if err := os.Chmod(private, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Chmod(private, 0o644))
 	if _, err := readFleetKey(private); err == nil || !strings.Contains(err.Error(), "chmod 600") {
 		t.Errorf("%v", err)
+	}
+}
+
+// must ends the test if err is not nil.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }
