@@ -7,16 +7,16 @@ import (
 	"github.com/srdtun/srdtun/srd/steer"
 )
 
-// Addresses counts the addresses at which peers are known to be. Each Conn of a process
-// reports its peer's addresses. Handshakes from these addresses have a share of the host's
-// time that no stranger can take (Endpoint.Prefer). Several Conns may hold the same
-// address.
+// Addresses counts the known addresses of peers. Each Conn of a process reports its
+// peer's addresses. Handshakes from known addresses have a reserved share of the host's
+// time (Endpoint.Prefer). Several Conns may hold the same address.
 type Addresses interface {
 	Hold(netip.Addr)
 	Release(netip.Addr)
 }
 
-// AddressSet is Addresses without a lock. The zero value is empty.
+// AddressSet is an implementation of Addresses without a lock. The zero value of
+// AddressSet is empty.
 type AddressSet struct{ holders map[netip.Addr]int }
 
 // Hold implements Addresses.
@@ -38,8 +38,8 @@ func (s *AddressSet) Release(a netip.Addr) {
 // Has reports whether a is held.
 func (s *AddressSet) Has(a netip.Addr) bool { return s.holders[a.Unmap()] > 0 }
 
-// heldMost limits how many addresses of one peer get this share. It is more than hosts have
-// uplinks, and so few that one peer with many addresses cannot fill a table.
+// heldMost limits the number of known addresses of one peer. A host has fewer than
+// heldMost uplinks, and heldMost addresses of one peer cannot fill a table.
 const heldMost = 32
 
 // holding is the set of peer addresses that a Conn holds.
@@ -48,7 +48,7 @@ type holding struct {
 	usable steer.Set // usable paths when the addresses were noted
 }
 
-// add notes an address once.
+// add adds an address, unless the set has it or is full.
 func (h *holding) add(a netip.Addr) {
 	if len(h.addrs) < heldMost && !slices.Contains(h.addrs, a) {
 		h.addrs = append(h.addrs, a)

@@ -2,36 +2,36 @@ package srd
 
 import "github.com/srdtun/srdtun/srd/internal/wire"
 
-// Shared is an Owner of a payload that others can hold as well as the transport. The
-// payload stays unchanged until each Retain has had its Release. Any goroutine may call
-// these methods.
+// Shared is an Owner of a payload that several holders share. The payload stays unchanged
+// until the calls of Release match those of Retain. Any goroutine may call Retain and
+// Release.
 type Shared interface {
 	Owner
 	Retain()
 	Release()
 }
 
-// borrowed is a payload that is not in its buffer yet.
+// borrowed is a payload that is not yet copied to its buffer.
 type borrowed struct {
 	at    int // where it belongs in the buffer
 	data  []byte
 	owner Shared // retained; nil: the same owner as in the previous entry
 }
 
-// loans are payloads that are not yet copied to their places in a buffer. The zero value
-// has none, and copies every payload at once.
+// loans are payloads that are not yet copied to their positions in a buffer. The zero
+// value of loans copies every payload at once.
 type loans struct {
 	wanted bool       // payloads of Shared owners are lent; others are copied at once
 	lent   []borrowed // where they belong, in the order of the buffer
 	lender Owner      // owner of the last entry
 }
 
-// message appends a MESSAGE frame to b. b is part of the buffer and has room for the frame.
+// message appends a MESSAGE frame to b, a part of the buffer with room for the frame.
 func (l *loans) message(b []byte, number uint32, m *Message) []byte {
 	var owner Shared
 	if len(l.lent) == 0 || m.Owner != l.lender {
-		// One type assertion serves a run of messages with the same owner, because it takes
-		// longer than the rest.
+		// Messages in a row with the same owner share one type assertion, because a type
+		// assertion is slow.
 		var ok bool
 		if owner, ok = m.Owner.(Shared); !ok || !l.wanted {
 			return wire.AppendMessage(b, number, &m.Imm, m.Data)

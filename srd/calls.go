@@ -8,10 +8,11 @@ import (
 )
 
 // hurryAfter is the time between the arrival of a cookie and the attempt that uses it.
-// Meanwhile the response to the earlier attempt may arrive on another path.
+// The response to the earlier attempt may arrive on another path before the end of
+// hurryAfter.
 const hurryAfter = 25 * time.Millisecond
 
-// attempt is an initiation of ours that may still be answered.
+// attempt is an initiation of this end that may still be answered.
 type attempt struct {
 	hs    *handshake.Attempt
 	index uint32  // reserved for the response
@@ -20,11 +21,11 @@ type attempt struct {
 	end   mono.Time // when it expires
 }
 
-// called reports whether the attempt went to the tuple from.
+// called reports whether the attempt was sent to the tuple from.
 func (a *attempt) called(from Tuple) bool { return anyReaches(a.on, from) }
 
-// anyReaches reports whether a packet from a tuple may answer one that was sent on a tuple
-// of v.
+// anyReaches reports whether a packet on the tuple from may be an answer to a packet on a
+// tuple of v.
 func anyReaches(v []Tuple, from Tuple) bool {
 	for i := range v {
 		if v[i].reaches(from) {
@@ -34,17 +35,18 @@ func anyReaches(v []Tuple, from Tuple) bool {
 	return false
 }
 
-// reaches reports whether a packet from u may answer one that was sent on t. If t has no
+// reaches reports whether a packet on u may be an answer to a packet on t. If t has no
 // source address, the kernel chose one, so every source address fits.
 func (t *Tuple) reaches(u Tuple) bool {
 	return t.Sock == u.Sock && t.Remote == u.Remote && (t.Local == u.Local || !t.Local.IsValid())
 }
 
-// calls holds the attempts of one peer's handshake that are under way. A regular attempt
-// goes out on several paths. A hurried attempt may go beside it, on the tuple from which a
-// cookie came. An attempt ends when its time is over or when one of the two is answered. No
-// packet of a sender without keys ends an attempt. A cookie is only stored: it causes one
-// hurried attempt for each regular one at most. calls is not safe for concurrent use.
+// calls holds the unfinished attempts of a handshake with one peer. A regular attempt is
+// sent on several paths. In addition, a hurried attempt may be sent on the tuple of a
+// received cookie. An attempt ends after its time, or when either attempt is answered. No
+// packet of a sender without keys ends an attempt. A cookie is only stored, and causes at
+// most one hurried attempt for each regular attempt. The type calls is not safe for
+// concurrent use.
 type calls struct {
 	self    self     // owner of the receiver indices
 	regular *attempt // nil: none
@@ -59,10 +61,10 @@ type calls struct {
 	turn     int  // rotates the tuples that initiations go out on
 }
 
-// busy reports whether a handshake of ours is under way.
+// busy reports whether this end has an unfinished handshake.
 func (v *calls) busy() bool { return v.regular != nil }
 
-// begin notes a regular attempt, after the one before is over.
+// begin stores a regular attempt, after the end of the earlier regular attempt.
 func (v *calls) begin(a attempt) {
 	v.drop(&v.regular)
 	v.regular, v.spent, v.to = &a, false, nil
@@ -75,7 +77,8 @@ func (v *calls) follow(a attempt) {
 	v.hurried = &a
 }
 
-// plan notes that a cookie came from a tuple in answer to the attempt with an index.
+// plan plans a hurried attempt to the tuple from, the source of a cookie for the attempt
+// with this index.
 func (v *calls) plan(now mono.Time, index uint32, from Tuple) {
 	if v.regular == nil || v.regular.index != index {
 		return
@@ -91,7 +94,7 @@ func (v *calls) plan(now mono.Time, index uint32, from Tuple) {
 	}
 }
 
-// hurries reports, once, that the hurried attempt is due, and where it goes.
+// hurries reports, once, that the hurried attempt is due, and returns its tuple.
 func (v *calls) hurries(now mono.Time) (to Tuple, ok bool) {
 	if v.to == nil || now < v.hurry || v.regular == nil {
 		return to, false
@@ -110,7 +113,8 @@ func (v *calls) find(index uint32) *attempt {
 	return nil
 }
 
-// answered ends all attempts but a. The index of a now belongs to a session.
+// answered ends all attempts, because attempt a was answered. The receiver index of a
+// stays reserved, because the new session uses it.
 func (v *calls) answered(a *attempt) {
 	switch a {
 	case v.regular:
@@ -129,15 +133,16 @@ func (v *calls) abandon() {
 	v.to = nil
 }
 
-// expire ends a hurried attempt after its time. The caller decides what follows a regular
-// one.
+// expire ends a hurried attempt after its time. The caller handles the end of a regular
+// attempt.
 func (v *calls) expire(now mono.Time) {
 	if v.hurried != nil && now >= v.hurried.end {
 		v.drop(&v.hurried)
 	}
 }
 
-// deadline returns when an attempt expires or the hurried one is due, whichever is first.
+// deadline returns when an attempt expires or the hurried attempt is due, whichever is
+// first.
 func (v *calls) deadline() mono.Time {
 	at := mono.Never
 	if v.regular != nil {

@@ -9,16 +9,17 @@ import (
 	"github.com/srdtun/srdtun/srd/steer"
 )
 
-// choice picks the path of each train: the policy picks one of the eligible paths.
+// choice finds the eligible paths for each train, and the policy picks one of them.
 //
-// An application gets its bytes in order, so the longest path decides when it gets them.
-// The cost of a path is its round trip without a queue (len), or more if a packet is late:
+// An application receives its bytes in order, so the longest path determines the delay.
+// The cost of a path is its round trip without a queue (len), or more if a packet is
+// late:
 //
 //	cost(p) = max(len, age of the oldest packet in flight if it is late)
 //
-// A packet on a longer path saves two waits on the shorter paths: Q, the mean delay of packets
-// there, and W, the wait in front of the window. So p is eligible if (ECF: Lim et al., CoNEXT 2017,
-// section 3)
+// A packet on a longer path avoids two delays of the shorter paths. Q is the mean
+// queueing delay of packets on these paths, and W is the wait in front of the window. So
+// p is eligible under this condition (Lim et al., ECF, CoNEXT 2017, section 3):
 //
 //	cost(p) <= least cost + Q + W + e
 //
@@ -42,16 +43,16 @@ type choice struct {
 	steering steering
 }
 
-// alikePart: lengths that differ by less than an eighth count as equal. A few round trips
-// measure a length no better than that.
+// alikePart: lengths that differ by less than an eighth count as equal, because a few
+// round trips measure a length only with that accuracy.
 const alikePart = 8
 
 // queuePart: a sample weighs 1/16 in the smoothed queue.
 const queuePart = 16
 
-// length returns the round trip of p without a queue. Where round trips differ at random,
-// most of them are no longer than it. The randomness counts only beyond cc.TargetCeiling,
-// because a queue of that length explains as much.
+// length returns the round trip of p without a queue. If round trips vary at random, most
+// of them are no longer than the length. Random variation counts only above
+// cc.TargetCeiling, because a smaller variation may come from a queue.
 func (p *path) length() time.Duration {
 	return p.rtt.Empty() + max(0, p.rtt.Random()-cc.TargetCeiling)
 }
@@ -87,16 +88,16 @@ func (ch *choice) survey(now mono.Time, wait time.Duration) time.Duration {
 	return least + max(0, ch.queue) + wait + max(2*ch.hosts.coarse, short/alikePart)
 }
 
-// waited takes the delay of a packet on p, an eligible path: its queue there, and by how much
-// the packet came later than in its turn on the nearest path. So a path in use remains eligible
-// while the queue in front comes and goes.
+// waited adds a sample to the smoothed delay Q. A sample is the sum of a packet's
+// queueing delay on p, an eligible path, and its extra delay (behind). Because of the
+// extra delay, p stays eligible while the queue in front of the window grows and shrinks.
 func (ch *choice) waited(now mono.Time, p *path, queue time.Duration) {
 	ch.queue += (queue + ch.behind(p) - ch.queue) / queuePart
 	ch.sampled = now
 }
 
-// distance returns how much longer p is than the nearest path. It is 0 if the two lengths
-// count as equal.
+// distance returns how much longer p is than the nearest path. If the two lengths count
+// as equal, distance returns 0.
 func (ch *choice) distance(p *path) time.Duration {
 	switch d := p.len - ch.least; {
 	case !p.rtt.Known():
@@ -143,16 +144,16 @@ func (ch *choice) choose(now mono.Time) *path {
 	return ch.paths.table[ch.cfg.Policy.Pick(now, set, ch.steering.ahead)]
 }
 
-// A path seldom fails alone. For freezeRounds round trips after a failure, new data takes
-// only recently acknowledged paths: in the last cleanRounds (REPS, EuroSys 2025, section
-// 3.3).
+// Paths often fail together. For freezeRounds round trips after a failure, new data takes
+// only paths with an acknowledgement in the last cleanRounds round trips (REPS, EuroSys
+// 2025, section 3.3).
 const (
 	freezeRounds = 10
 	cleanRounds  = 2
 )
 
-// freeze removes the paths without a recent acknowledgement from set, unless none would be
-// left.
+// freeze removes the paths without a recent acknowledgement from set, unless set would be
+// empty.
 func (ch *choice) freeze(now mono.Time, set *steer.Set) {
 	var clean steer.Set
 	for slot := set.Next(0); slot >= 0; slot = set.Next(slot + 1) {
@@ -165,8 +166,8 @@ func (ch *choice) freeze(now mono.Time, set *steer.Set) {
 	}
 }
 
-// alternative picks a path for the repair of m, one without a copy of m if possible. It
-// prefers paths that were acknowledged since m was first sent, then eligible ones.
+// alternative picks a path for the repair of m, if possible a path without a copy of m.
+// Paths that were acknowledged since m was first sent are preferred, then eligible paths.
 func (ch *choice) alternative(now mono.Time, m *outMsg) *path {
 	need := wire.Overhead + wire.MessageOverhead + len(m.m.Data)
 	most := ch.survey(now, 0)
@@ -197,16 +198,17 @@ func (ch *choice) alternative(now mono.Time, m *outMsg) *path {
 	switch p, tail := ch.paths.last, &ch.recovery.timer; {
 	case (tail.backoff > 0 || tail.found) && tail.probes <= 1 && p != nil && p.slot != m.slot && fits.Has(int(p.slot)) &&
 		(fresh.Has(int(p.slot)) || tail.backoff > silentAfter || tail.found):
-		// A tail probe looks for a path that works. The best guess is the path on which the
-		// peer was heard last: the peer may have left all others. When nothing gets
-		// through, every second probe goes there.
+		// A tail probe searches for a path that works. The best guess is the path of the
+		// last received packet, because the peer may have left all other paths. If probes
+		// stay unanswered, every second probe is sent on the path of the last received
+		// packet.
 		return p
 	case !fresh.Empty():
 		*fits = fresh
 	case fits.Empty() && !m.void:
-		// No path carries a message of this size any more, so its payload is given up. Only
-		// its number is still sent. For a Reliable message this counts as the loss of its
-		// session.
+		// No path carries a message of this size any more, so the payload is given up.
+		// Only the message number is still sent. A Reliable message gets the status
+		// Reset.
 		s := GivenUp
 		if m.m.Class == Reliable {
 			s = Reset
@@ -220,10 +222,10 @@ func (ch *choice) alternative(now mono.Time, m *outMsg) *path {
 	return ch.paths.table[ch.cfg.Policy.Pick(now, fits, what)]
 }
 
-// nearer returns the path for the acknowledgement of packets that came on p. If p is one of
-// the nearest paths, p is used. Otherwise it is the near path with the latest packet from
-// the peer, if that packet is recent. If it is old, the near paths may have failed, and p
-// is used.
+// nearer returns the path for the acknowledgement of packets that came on p. If p is one
+// of the nearest paths, the result is p. Otherwise the result is the near path with the
+// latest packet from the peer. If that packet is old, the near paths may have failed, and
+// the result is p.
 func (ch *choice) nearer(p *path) *path {
 	if ch.distance(p) == 0 {
 		return p

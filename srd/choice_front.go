@@ -6,12 +6,13 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// front estimates how long messages wait before the window admits them: the waiting bytes,
-// divided by the rate of arrivals. This is the wait of a message that joins the queue now,
-// not of the message at its head. The last packets of a transfer have waited longest, but
-// gain nothing from a longer path (ECF: Lim et al., CoNEXT 2017, section 3).
+// front estimates how long messages wait before the window admits them: the waiting
+// bytes, divided by the rate of arrivals. The estimate is the wait of a message that
+// joins the queue now, not of the message at the head of the queue. The last packets of a
+// transfer have waited longest, but gain nothing from a longer path (Lim et al., ECF,
+// CoNEXT 2017, section 3).
 //
-// The zero value is ready: nothing waits.
+// The zero value of front has a wait of zero.
 type front struct {
 	wait time.Duration // smoothed
 	last time.Duration // as of at
@@ -20,14 +21,14 @@ type front struct {
 }
 
 // frontRounds is the number of round trips over which the wait is smoothed. An inner
-// connection that waits for a repair sends in bursts, and nothing waits between two bursts.
-// If far paths were eligible only during bursts, the nearest ones would fill up. The queue
-// at the end of a slow start is short-lived too: it is gone after some round trips.
+// connection that waits for a repair sends in bursts, and no packet waits between two
+// bursts. If far paths were eligible only during bursts, the queues of the nearest paths
+// would grow. The queue at the end of a slow start also lasts only some round trips.
 const frontRounds = 8
 
-// note records the waiting bytes and the rate in bytes per second at which they leave (0:
-// unknown). rtt is a round trip. After a long pause the past wait is unknown and counts as
-// zero.
+// note records the waiting bytes and the rate in bytes per second at which the window
+// admits them (0: unknown). The past wait has a time constant of frontRounds times rtt.
+// After a longer pause the past wait is unknown and counts as zero.
 func (f *front) note(now mono.Time, bytes int, rate float64, rtt time.Duration) {
 	switch past, span := now.Sub(f.at), frontRounds*rtt; {
 	case past >= span:
@@ -44,13 +45,15 @@ func (f *front) note(now mono.Time, bytes int, rate float64, rtt time.Duration) 
 	}
 }
 
-// behind returns how much later a packet arrives on p than in its turn on the nearest path.
+// behind returns the extra delay of a packet on p: the distance of p less the wait in
+// front of the window for the nearest path.
 func (ch *choice) behind(p *path) time.Duration { return max(0, ch.distance(p)-ch.front.wait) }
 
-// admitted returns the rate in bytes per second at which the window admits waiting data, 0
-// if it is unknown. This is the rate of arrivals, if data waited during its measurement.
-// Otherwise the measurement may only show that there was little to send. Then the rate is
-// at least a window in each round trip.
+// admitted returns the rate in bytes per second at which the window admits waiting data,
+// or 0 if the rate is unknown. The rate is the rate of arrivals if data waited during its
+// measurement. Without waiting data the measured rate may be too low, because there was
+// little to send. Without waiting data the result is at least one window for each round
+// trip.
 func (ch *choice) admitted(now mono.Time) float64 {
 	rate, trip := ch.recovery.rate.at(now), ch.rtt.Smoothed().Seconds()
 	if rate == 0 || trip == 0 || ch.recovery.rate.since >= ch.front.idle {

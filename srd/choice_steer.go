@@ -22,15 +22,15 @@ type steering struct {
 	arrival steer.Arrival // of the packet being handled
 }
 
-// copies is a range of message numbers: messages that were sent on one path and go on a
-// second one too.
+// copies is the range of messages that were sent on one path and must also be sent on a
+// second path.
 type copies struct {
 	from, to uint64
 	first    uint16 // slot of their first path
 }
 
-// SetPolicy replaces the path policy. Packets in flight stay on their paths. The new policy
-// knows nothing of the paths but their classes.
+// SetPolicy replaces the path policy. Packets in flight stay on their paths. The new
+// policy receives the classes of the paths, but no earlier measurements.
 func (c *Conn) SetPolicy(p steer.Policy) {
 	c.env.cfg.Policy = p
 	s := &c.choice.steering
@@ -54,8 +54,8 @@ func (ch *choice) place(p *path) {
 	}
 }
 
-// look prepares the context of the next choice, for a train of at most n bytes. It returns
-// false if the policy needs a flow and there is nothing to send.
+// look prepares the context of the next choice, for a train of at most n bytes. If the
+// policy needs a flow and no message is queued, look returns false.
 func (ch *choice) look(now mono.Time, src Source, n int) bool {
 	s := &ch.steering
 	s.source, s.ahead = nil, steer.Context{Target: ch.cfg.Control.Target(), Bytes: n}
@@ -68,7 +68,7 @@ func (ch *choice) look(now mono.Time, src Source, n int) bool {
 	return ok
 }
 
-// same reports whether the next message belongs to the train being built.
+// same reports whether the next message may go into the train being built.
 func (s *steering) same(now mono.Time) bool {
 	if s.source == nil {
 		return true
@@ -77,7 +77,7 @@ func (s *steering) same(now mono.Time) bool {
 	return ok && flow == s.ahead.Flow
 }
 
-// room returns how many bytes of a packet trailer needs.
+// room returns the number of bytes that trailer needs in a packet.
 func (s *steering) room(now mono.Time) (n int) {
 	if s.remote != nil {
 		n += wire.StampLen
@@ -106,7 +106,7 @@ func (s *steering) feedback(now mono.Time, b []byte) []byte {
 	return b
 }
 
-// spread reports to the policy that new messages, from number first on, went out on p.
+// spread reports to the policy that new messages, from number first on, were sent on p.
 func (ch *choice) spread(now mono.Time, p *path, first uint64, bytes int) {
 	s := &ch.steering
 	if s.sender != nil && bytes > 0 {
@@ -117,14 +117,15 @@ func (ch *choice) spread(now mono.Time, p *path, first uint64, bytes int) {
 	}
 }
 
-// told handles the peer's metric of one of our paths.
+// told passes the peer's congestion metric of one of our paths to the policy.
 func (ch *choice) told(now mono.Time, f *wire.Frame) {
 	if r := ch.steering.remote; r != nil && int(f.Slot) < len(ch.paths.table) {
 		r.Told(now, int(f.Slot), f.Metric)
 	}
 }
 
-// measure passes an arrived packet to the gauge after its frames have been read.
+// measure passes the metrics of packet p to the gauge, after the frames of p were
+// handled.
 func (ch *choice) measure(now mono.Time, p *Packet) {
 	s := &ch.steering
 	if p.Slot == candidateSlot {

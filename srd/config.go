@@ -20,19 +20,19 @@ type Config struct {
 	PSK      handshake.PSK
 	Offers   handshake.Offers // ciphers that may be used
 	Features uint8            // formats that the layer above can read, one bit each; the peer is told
-	// Eager opens all paths at once. Without Eager and Keepalive, paths are opened one by
-	// one as messages are exchanged.
+	// Eager opens all paths at once. Without Eager, paths are opened one by one as
+	// messages are exchanged.
 	Eager bool
-	// Protocol is the number of the protocol above. A peer with another number gets no
-	// session. 0: packets of a tunnel.
+	// Protocol is the number of the protocol of the layer above. A peer with another
+	// protocol number gets no session. The number of a tunnel's packets is 0.
 	Protocol    uint32
 	Incarnation uint64    // random and new whenever the connection's state is made
 	Rand        io.Reader // source of keys and of other secrets; it must not fail
 	Indexes     Indexes
 	Addresses   Addresses // set to which the peer's addresses are added; may be nil
-	// Afford decides whether an initiation or a challenge of n bytes may go to an unproven
-	// address; nil: always. It bounds the bytes that an untrusted user's peer can make this
-	// host send to strangers.
+	// Afford reports whether an initiation or a challenge of n bytes may be sent to an
+	// unproven address; nil: always. Afford bounds the bytes that this host sends to
+	// strangers because of an untrusted user's peer.
 	Afford func(now mono.Time, to netip.Addr, n int) bool
 	// Timestamp maps the monotonic clock to the wall clock's TAI64N stamp.
 	Timestamp func(mono.Time) handshake.Timestamp
@@ -43,15 +43,17 @@ type Config struct {
 	Control   cc.Controller
 	Keepalive time.Duration // interval on every path that we opened; 0: none
 	// KeyLife and KeyPackets bound the use of keys in time and in packets of up to 2,048
-	// bytes. A larger packet counts as several. The side that began the handshake renews
-	// the keys. 0: 120 s and 2^27 packets. The shortest life is 12 s.
+	// bytes. A larger packet counts as several packets. The initiator of the handshake
+	// renews the keys. The value 0 means 120 s and 2^27 packets. The least KeyLife is 12
+	// s.
 	KeyLife    time.Duration
 	KeyPackets uint64
-	// Granularity is the accuracy of the driver's clock and scheduling. All timeouts allow
-	// for it. 0: mono.Granularity.
+	// Granularity is the accuracy of the driver's clock and scheduling. All timeouts
+	// allow for the granularity. The value 0 means mono.Granularity.
 	Granularity time.Duration
 	// HostDelay returns the measured lateness of this host: its usual maximum
-	// (mono.Lateness). nil: it is not measured. If both ends report their lateness,
-	// timeouts allow for the later of the two instead of Granularity.
+	// (mono.Lateness). A nil HostDelay means that the lateness is not measured. If both
+	// ends report their lateness, timeouts allow for the greater lateness instead of
+	// Granularity.
 	HostDelay func() time.Duration
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// Conn is the transport state of one peer. It joins the machines that own the parts of this
-// state; docs/core.md describes them.
+// Conn is the transport state of one peer. Each field of Conn owns a part of the state
+// (docs/core.md).
 type Conn struct {
 	env       *env
 	session   session
@@ -22,7 +22,7 @@ type Conn struct {
 	restarted bool
 }
 
-// introduce connects the machines of c with each other.
+// introduce sets the pointers between the parts of c.
 func introduce(c *Conn) {
 	e, ways := c.env, &c.paths.slots
 	c.session.env, c.session.paths, c.session.recovery, c.session.self = e, &c.paths, &c.recovery, self{c}
@@ -34,8 +34,8 @@ func introduce(c *Conn) {
 	c.receiver.env = e
 }
 
-// New returns a connection without a session. Nothing is sent before SetTuples,
-// a message to send, or a handshake from the peer.
+// New returns a connection without a session. The connection sends no packet before
+// SetTuples, a message to send, or a handshake from the peer.
 func New(cfg Config) *Conn {
 	var seed [32]byte
 	if _, err := io.ReadFull(cfg.Rand, seed[:]); err != nil {
@@ -56,8 +56,8 @@ func (c *Conn) Remote() handshake.PublicKey { return c.env.cfg.Remote }
 // Stats returns the counters.
 func (c *Conn) Stats() *Stats { return &c.env.stats }
 
-// Window returns congestion window, bytes in flight, and pacing rate in bytes
-// per second.
+// Window returns the congestion window in bytes, the bytes in flight, and the pacing rate
+// in bytes per second.
 func (c *Conn) Window() (window, inflight int, rate float64) {
 	return c.env.cfg.Control.Window(), c.recovery.inflight, c.env.cfg.Control.Rate()
 }
@@ -66,11 +66,11 @@ func (c *Conn) Window() (window, inflight int, rate float64) {
 func (c *Conn) Backlog() bool { return !c.recovery.out.empty() }
 
 // Delivered returns the recent rate of acknowledged data in bytes of UDP payload per
-// second. It is measured over some 200 ms, and is 0 when the last measurement is a second
-// old.
+// second. The rate is measured over some 200 ms, and is 0 if the last measurement is a
+// second old.
 func (c *Conn) Delivered(now mono.Time) float64 { return c.recovery.rate.at(now) }
 
-// RTT returns the smoothed round trip over all paths, 0 when unknown.
+// RTT returns the smoothed round trip over all paths, or 0 if it is unknown.
 func (c *Conn) RTT() time.Duration { return c.env.rtt.Smoothed() }
 
 // Queue returns the smoothed queueing delay and its target.
@@ -78,8 +78,8 @@ func (c *Conn) Queue() (queue, target time.Duration) {
 	return c.env.cfg.Control.Queue(), c.env.cfg.Control.Target()
 }
 
-// Recv returns the next message that arrived. Its payload lies in the packet
-// that was handled last and is valid until that buffer is used again.
+// Recv returns the next message that arrived. The payload is part of the packet that was
+// handled last, and is valid until that buffer is used again.
 func (c *Conn) Recv() (Message, bool) {
 	if c.receiver.taken == len(c.receiver.received) {
 		c.receiver.received, c.receiver.taken = c.receiver.received[:0], 0

@@ -8,10 +8,10 @@ import (
 )
 
 // The methods in this file change settings of the Config while the connection runs.
-// SetPolicy and SetTuples change others.
+// SetPolicy and SetTuples change the policy and the tuples.
 
-// SetPSK changes the preshared key from the next handshake on. A present session goes on,
-// so the key can be changed at both ends one after the other.
+// SetPSK changes the preshared key from the next handshake on. The present session
+// continues, so both ends can change the key one after the other.
 func (c *Conn) SetPSK(psk handshake.PSK) { c.env.cfg.PSK = psk }
 
 // SetKeepalive sets the longest time for which a path of ours is unused; 0: no limit.

@@ -6,13 +6,12 @@ import (
 	"github.com/srdtun/srdtun/srd/steer"
 )
 
-// Reincarnate makes the connection that of a new process, as New does. The policy and the
-// control must know no path. It is for a copied process, as in a virtual machine restored
-// from a snapshot. The original seals packets under our keys with the nonces that we would
-// use next. So the keys are forgotten, and nothing more is sealed under them, not even the
-// end of the session. Unacknowledged messages are given up, because chance decides which of
-// the two processes gets their acknowledgements. Counters go on, and recorded handshakes
-// are refused as before.
+// Reincarnate resets the connection to that of a new process, as New does. The policy and
+// the control must have no state of a path. Reincarnate is for a copied process, as in a
+// virtual machine restored from a snapshot. The original process seals packets with the
+// same keys and nonces. So the keys are deleted, and no packet is sealed under them, not
+// even a CLOSE. Unacknowledged messages are given up, because either process may get the
+// acknowledgements. The counters continue, and recorded handshakes are still refused.
 func (c *Conn) Reincarnate(now mono.Time, incarnation uint64, policy steer.Policy, control cc.Controller) {
 	c.Close(now, NewTrain()) // the train is not sealed
 	met, tuples, back, stats, replay := c.session.since != 0, c.paths.tuples, c.paths.back, c.env.stats, c.session.replay

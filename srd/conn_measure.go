@@ -13,9 +13,10 @@ type Measured struct {
 	RTT   time.Duration // 0: no answer
 }
 
-// Measure begins a measurement of the paths that pick selects, and ends the one before. It
-// returns the number of these paths. A nil pick selects all paths, and opens those that
-// were not needed so far. Without a session nothing is measured. Next sends the challenges.
+// Measure begins a measurement of the paths that pick selects, and ends any earlier
+// measurement. Measure returns the number of selected paths. A nil pick selects all
+// paths, and opens a path on every tuple. Without a session no path is measured. Next
+// sends the challenges.
 func (c *Conn) Measure(now mono.Time, pick func(*PathInfo) bool) int {
 	c.paths.measuring = nil
 	if !c.session.ready(now) {
@@ -38,8 +39,8 @@ func (c *Conn) Measure(now mono.Time, pick func(*PathInfo) bool) int {
 	return len(m.probes)
 }
 
-// Measurement returns the results so far. open is true while a challenge is not sent yet,
-// or not answered.
+// Measurement returns the present results of a measurement. The result open is true while
+// a challenge is unsent or unanswered.
 func (c *Conn) Measurement() (v []Measured, open bool) {
 	if c.paths.measuring == nil {
 		return nil, false

@@ -40,7 +40,7 @@ func (c *Conn) Paths() []PathInfo {
 	return v
 }
 
-// Endpoint returns the address the peer was last heard from.
+// Endpoint returns the source address of the last packet from the peer.
 func (c *Conn) Endpoint() netip.AddrPort {
 	if c.paths.last != nil {
 		return c.paths.last.tuple.Remote
@@ -49,21 +49,23 @@ func (c *Conn) Endpoint() netip.AddrPort {
 }
 
 // failingFor is the time for which a path that fell silent counts as failing: the longest
-// interval of probes. After it, routing has mostly found another way. Otherwise the path is
-// gone, and the remaining capacity is the normal one.
+// interval of probes. After failingFor, routing has usually found another route. If
+// routing has found no other route, the path is gone, and the remaining capacity is the
+// normal one.
 const failingFor = probeMost
 
-// Failing reports whether a path fell silent a moment ago and has not come back. Then the
-// network's capacity has changed for a reason other than the senders' traffic.
+// Failing reports whether a path fell silent within failingFor and is still silent. Such
+// a failure changes the network's capacity for a reason other than the senders' traffic.
 func (c *Conn) Failing(now mono.Time) bool {
 	return c.paths.fell != 0 && now.Sub(c.paths.fell) < failingFor
 }
 
-// SetTuples sets the tuples on which the peer may be reached: all local x remote addresses
-// and ports. Our paths on other tuples make room when they do not answer. New paths are
-// opened as soon as there is a session. back lists tuples at which the peer was heard once.
-// They are called as well, because a peer behind a NAT answers there or comes itself. Once
-// the peer has come between two addresses, no more paths of back are opened between them.
+// SetTuples sets the tuples on which the peer may be reachable: all local x remote
+// addresses and ports. Our paths on other tuples are freed for new paths if they do not
+// answer. New paths are opened as soon as a session exists. The argument back lists
+// tuples of earlier packets from the peer. Calls to the tuples of back are useful,
+// because a peer behind a NAT may still receive on them. Once the peer has opened a path
+// between two addresses, no more tuples of back are called between them.
 func (c *Conn) SetTuples(now mono.Time, tuples []Tuple, back ...Tuple) {
 	all := slices.Concat(tuples, back)
 	c.paths.tuples, c.paths.back = all[:min(len(all), steer.MaxPaths)], min(len(tuples), steer.MaxPaths)
@@ -81,14 +83,14 @@ func (c *Conn) SetTuples(now mono.Time, tuples []Tuple, back ...Tuple) {
 	}
 }
 
-// The next two methods report changes of this host's addresses and routes. A path includes
-// a local address, so the path is gone when the address is. No timeout is needed for that,
-// because the kernel refuses each packet at once.
+// Refused and HostChanged report changes of this host's addresses and routes. A path ends
+// when its local address is removed. The removal of an address is detected without a
+// timeout, because the kernel refuses each packet at once.
 
-// Refused reports that the kernel did not take a packet on t: this host has not the source
-// address, or no route from it. All packets in flight on that path are sent again
-// elsewhere. The path is probed like any path that is down, because the address may come
-// back.
+// Refused reports that the kernel refused a packet on t, because this host lacks the
+// source address or a route from it. All messages in flight on the path are sent again on
+// other paths. The path is probed like any path that is down, because the address may be
+// restored.
 func (c *Conn) Refused(now mono.Time, t Tuple) {
 	for _, p := range c.paths.table {
 		if p.tuple == t && (p.state == PathActive || p.state == PathSuspect) {
@@ -98,11 +100,11 @@ func (c *Conn) Refused(now mono.Time, t Tuple) {
 	}
 }
 
-// HostChanged reports that addresses or routes of this host may have changed. The function
-// became returns the present form of an uplink: an address that moved to another interface,
-// for example, has another uplink number. The paths of such an uplink go on. If it is gone,
-// ok is false, and its paths are freed. Silent paths are probed at once, because the cause
-// of their silence may be over.
+// HostChanged reports that addresses or routes of this host may have changed. The
+// function became returns the present form of an uplink: an address that moved to another
+// interface, for example, has another uplink number. The paths of an uplink in a new form
+// continue. If the uplink is gone, ok is false, and its paths are freed. Silent paths are
+// probed at once, because the cause of their silence may be over.
 func (c *Conn) HostChanged(now mono.Time, became func(Uplink) (u Uplink, ok bool)) {
 	soon := now
 	for _, p := range c.paths.table {
@@ -111,7 +113,7 @@ func (c *Conn) HostChanged(now mono.Time, became func(Uplink) (u Uplink, ok bool
 		case p.tuple.Local.IsValid() && !c.paths.follow(p, became):
 			c.paths.freePath(p)
 		case p.silent():
-			// These probes keep the same distance as first challenges.
+			// The probes of silent paths have the same interval as first challenges.
 			p.probe.next, p.probe.tries = soon, 0
 			c.paths.probing.Add(int(p.slot))
 			c.env.active = now // so that an idle connection probes too, for a while
@@ -120,8 +122,8 @@ func (c *Conn) HostChanged(now mono.Time, became func(Uplink) (u Uplink, ok bool
 	}
 }
 
-// Proven returns the addresses at which the peer has proven to be, at most 16. The address
-// heard last is first. Addresses without a path come last.
+// Proven returns the proven addresses of the peer, at most 16. The addresses of paths are
+// first, sorted by the latest packet, and addresses without a path are last.
 func (c *Conn) Proven() (v []netip.AddrPort) {
 	var paths []*path
 	for _, p := range c.paths.table {
@@ -144,8 +146,7 @@ func (c *Conn) Proven() (v []netip.AddrPort) {
 	return v
 }
 
-// Candidates returns the tuples on which the peer was heard and that are not proven, for
-// display.
+// Candidates returns the unproven tuples from which the peer's packets came, for display.
 func (c *Conn) Candidates(now mono.Time) (v []Tuple) {
 	for i := range c.paths.candidates.All() {
 		if k := &c.paths.candidates.All()[i]; now.Sub(k.Heard()) <= candidate.Life {

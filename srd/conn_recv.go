@@ -17,10 +17,10 @@ import (
 //	4. Handle: check and set of the packet number, then the frames
 //	5. Recv: messages that are new
 //
-// No frame is read before step 3 has proven its author.
+// Handle reads frames only after RecvKeys.Open has proven their author.
 
-// Fresh reports whether a packet with these numbers could be new. It is a cheap check
-// before decryption; Handle decides.
+// Fresh reports whether a packet with this slot and packet number could be new. Fresh is
+// a cheap check before decryption; Handle makes the exact check.
 func (c *Conn) Fresh(slot uint16, pn uint64) bool {
 	if slot > candidateSlot {
 		c.env.drop(DropSlot)
@@ -33,8 +33,8 @@ func (c *Conn) Fresh(slot uint16, pn uint64) bool {
 	return true
 }
 
-// Handle handles one decrypted packet. Messages in it alias p.Plain: drain Recv before that
-// buffer is used again.
+// Handle handles one decrypted packet. The messages in the packet alias p.Plain: call
+// Recv until it returns false before the buffer is used again.
 func (c *Conn) Handle(now mono.Time, p *Packet) {
 	if p.Slot > candidateSlot {
 		c.env.drop(DropSlot)
@@ -78,11 +78,12 @@ func (c *Conn) Handle(now mono.Time, p *Packet) {
 }
 
 // waitMost bounds the time between a packet's arrival at the host and its handling. A
-// longer time means that the process was stopped, or that its clocks do not agree.
+// longer time means that the process was stopped, or that the kernel's clock differs from
+// the process's clock.
 const waitMost = time.Second
 
-// arrival returns when a packet came to the host: its stamp, or now if the stamp is
-// impossible.
+// arrival returns the time when a packet reached the host: its stamp at, or now if the
+// stamp is impossible.
 func arrival(now, at mono.Time) mono.Time {
 	if at <= 0 || at > now || now.Sub(at) > waitMost {
 		return now
@@ -90,7 +91,7 @@ func arrival(now, at mono.Time) mono.Time {
 	return at
 }
 
-// frames handles all frames of p and reports whether any asks for an
+// frames handles all frames of p, and reports whether any frame elicits an
 // acknowledgement.
 func (c *Conn) frames(now mono.Time, p *Packet, urgent *bool) (eliciting bool) {
 	var f wire.Frame
@@ -142,7 +143,7 @@ func (c *Conn) frames(now mono.Time, p *Packet, urgent *bool) (eliciting bool) {
 			}
 		case wire.KindClose:
 			c.env.drop(DropClosed)
-			// A CLOSE under replaced keys was delayed on its way, and ends nothing.
+			// A CLOSE under replaced keys was delayed in the network, and is ignored.
 			if e := c.session.send; e != nil && e.recv == p.Keys {
 				c.session.closeSession(now)
 				if !c.recovery.out.empty() {

@@ -5,9 +5,9 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// rest gives back the memory that the connection took for traffic. It is called when unused
-// keys have expired. So a host with many peers, each busy for a moment now and then, does
-// not keep the memory of all their peaks.
+// rest frees the memory of the connection for traffic. The connection calls rest when
+// unused keys have expired. So a host with many peers does not keep the memory of each
+// peer's peak.
 func (c *Conn) rest(now mono.Time) {
 	if !c.recovery.out.rest() {
 		return

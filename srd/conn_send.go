@@ -2,7 +2,7 @@ package srd
 
 import "github.com/srdtun/srdtun/srd/mono"
 
-// Outbound flow, in order of precedence, one train a call:
+// Each call of Next builds one train, in this order of precedence:
 //
 //	1. handshake packets
 //	2. path challenges that are due, and responses that are owed
@@ -13,8 +13,8 @@ import "github.com/srdtun/srdtun/srd/mono"
 //	7. when there are none, a proof that we have the keys of a session that we began,
 //	   or copies of late messages
 
-// Next fills t with the next train to send, taking new messages from src (which
-// may be nil). It returns false when there is nothing to send now.
+// Next fills t with the next train to send, taking new messages from src (which may be
+// nil). If no train may be sent now, Next returns false.
 func (c *Conn) Next(now mono.Time, t *Train, src Source) bool {
 	t.at = now
 	if c.session.nextHandshake(t) {
@@ -27,7 +27,7 @@ func (c *Conn) Next(now mono.Time, t *Train, src Source) bool {
 	if ps.nextReply(now, t) || ps.nextCandidate(now, t) || ps.nextProbe(now, t) || ps.nextMeasure(now, t) {
 		return true
 	}
-	// A due acknowledgement needs no packet of its own if it goes with new messages.
+	// A due acknowledgement needs no separate packet if new messages are sent now.
 	if c.receiver.ack.due(now) && (sd.newFirst() && sd.nextData(now, t, src) || sd.nextAck(now, t)) {
 		return true
 	}
@@ -35,8 +35,9 @@ func (c *Conn) Next(now mono.Time, t *Train, src Source) bool {
 		sd.nextReinjection(now, t)
 }
 
-// SendDeadline returns when the pacer will let new messages of src go. It returns Never if
-// the pacer does not hold them back. The driver calls it when src has something to send.
+// SendDeadline returns when the pacer will allow new messages of src. If the pacer does
+// not hold them back, SendDeadline returns Never. The driver calls SendDeadline when src
+// has a message to send.
 func (c *Conn) SendDeadline(now mono.Time, src Source) mono.Time {
 	rate, before := c.env.cfg.Control.Rate(), c.sender.before(src)
 	if rate == 0 || c.sender.bucket.Holds(before) || c.env.cfg.Control.Window()-c.recovery.inflight < max(1, before) || c.paths.usable.Empty() ||

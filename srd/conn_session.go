@@ -9,12 +9,12 @@ import (
 	"github.com/srdtun/srdtun/srd/steer"
 )
 
-// meet notes the peer's incarnation, which has just been proven. If it differs from the
-// former one, all state of the former is cleared in one step, its keys included.
+// meet stores the peer's incarnation, which has just been proven. If the incarnation is a
+// new one, all state of the former incarnation is cleared in one step, including keys.
 func (c *Conn) meet(now mono.Time, incarnation uint64) {
 	s := &c.session
-	// This applies to the first meeting as well: a late packet under the keys of another
-	// process must not bring that process back.
+	// Unconfirmed keys of other incarnations are deleted even at the first incarnation: a
+	// late packet under such keys must not restore the state of another process.
 	for _, e := range []**epoch{&s.next, &s.other} {
 		if *e != nil && (*e).peer != incarnation {
 			c.session.retire(e)
@@ -28,11 +28,12 @@ func (c *Conn) meet(now mono.Time, incarnation uint64) {
 	s.met, s.incarnation = true, incarnation
 }
 
-// confirm handles the first packet under keys that we made as responder. The packet proves
-// that the initiator has the keys. If our response went to one address alone, it also
-// proves that address (RFC 9000 section 8.1). The initiation proves neither, because it may
-// be a recording. If we believed the incarnation in a recording, we would number messages
-// anew, and the real peer would drop them as duplicates.
+// confirm handles the first packet under keys that this end made as responder. The packet
+// proves that the initiator has the keys. If our response went to a single address, the
+// packet also proves that address (RFC 9000 section 8.1). The initiation proves neither
+// the keys nor the address, because it may be a recording. If this end accepted the
+// incarnation in a recording, its message numbers would restart at 0, and the real peer
+// would drop the messages as duplicates.
 func (c *Conn) confirm(now mono.Time, p *Packet) {
 	s := &c.session
 	var e *epoch
@@ -41,7 +42,8 @@ func (c *Conn) confirm(now mono.Time, p *Packet) {
 		e, s.next = s.next, nil
 		c.session.retire(&s.other)
 	case s.other != nil && s.other.recv == p.Keys:
-		// The newer epoch stays: our response to it may be on its way to the initiator.
+		// The newer epoch stays, because our response for it may still reach the
+		// initiator.
 		e, s.other = s.other, nil
 	default:
 		return
@@ -61,7 +63,7 @@ func (c *Conn) confirm(now mono.Time, p *Packet) {
 	c.paths.begin(now)
 }
 
-// Close tells the peer on one path that the session ends, and forgets the keys.
+// Close builds a CLOSE for the peer on one path, and deletes the keys.
 func (c *Conn) Close(now mono.Time, t *Train) bool {
 	defer func() {
 		c.session.retire(&c.session.send)
@@ -75,9 +77,8 @@ func (c *Conn) Close(now mono.Time, t *Train) bool {
 	return c.Farewell(now, t)
 }
 
-// Farewell tells the peer on one path that the session ends, as Close does, but forgets
-// nothing. Packets on their way here can still be opened. It reports whether there was a
-// session.
+// Farewell builds a CLOSE for the peer on one path, and keeps the keys. So packets in
+// flight to this end can still be opened. Farewell reports whether there was a session.
 func (c *Conn) Farewell(now mono.Time, t *Train) bool {
 	p := c.sender.ackPath()
 	if p == nil || !c.session.ready(now) {
@@ -88,8 +89,8 @@ func (c *Conn) Farewell(now mono.Time, t *Train) bool {
 	return true
 }
 
-// Connect says that there is something to send. It begins a handshake unless there is a
-// session or an attempt. It reports whether there is a session.
+// Connect must be called when there is a message to send. Without a session or an
+// attempt, Connect begins a handshake. Connect reports whether there is a session.
 func (c *Conn) Connect(now mono.Time) (ready bool) {
 	switch ready = c.session.ready(now); {
 	case ready:
@@ -102,10 +103,10 @@ func (c *Conn) Connect(now mono.Time) (ready bool) {
 	return ready
 }
 
-// Greet begins a handshake without anything to send, if none is under way. Then the first
-// message need not wait for a handshake, and a peer that knew a former process of ours
-// meets the new one. The attempts end soon: with many absent peers, endless attempts would be
-// a useless load.
+// Greet begins a handshake without a message to send, unless there is a session or an
+// attempt. After a greeting the first message need not wait for a handshake, and the peer
+// replaces the state of a former process of this end. The attempts end soon: with many
+// absent peers, endless attempts would be a useless load.
 func (c *Conn) Greet(now mono.Time) {
 	if !c.session.ready(now) && !c.session.calls.busy() {
 		c.session.call(now)
@@ -113,8 +114,8 @@ func (c *Conn) Greet(now mono.Time) {
 	}
 }
 
-// seek keeps looking for a path when there is a session but none works. Then nothing is in
-// flight, so no timeout can show that the peer has lost its keys.
+// seek continues probing if there is a session but no path works. In this state no packet
+// is in flight, so no timeout can show that the peer has lost its keys.
 func (c *Conn) seek(now mono.Time) {
 	if !c.paths.usable.Empty() {
 		return
@@ -128,8 +129,9 @@ func (c *Conn) seek(now mono.Time) {
 	}
 }
 
-// handleResponse handles the response to one of our attempts. It consumes the attempt, so a
-// second response finds none. A response that does not open changes nothing.
+// handleResponse handles the response to one of our attempts. A valid response ends the
+// attempt, so a second response is dropped. A response that cannot be decrypted changes
+// no state.
 func (c *Conn) handleResponse(now mono.Time, from Tuple, msg []byte) {
 	s := &c.session
 	index, _ := handshake.ReceiverIndex(msg)
@@ -169,12 +171,12 @@ type Session struct {
 	Since     mono.Time // of the newest handshake
 	Cipher    handshake.Cipher
 	Initiator bool
-	// Features are the formats that the peer's layer above can read, as the handshake of
-	// these keys said; 0 without keys. They belong to the peer's incarnation. Messages for
-	// a former incarnation are never sent to a new one.
+	// Features are the formats that the peer's layer above can read, as stated in the
+	// handshake of the keys; 0 without keys. Features belong to one incarnation of the
+	// peer. Messages for a former incarnation are never sent to a new one.
 	Features uint8
-	// Foreign means that one of the two ends refused the last handshake, because the peer
-	// speaks another protocol. Protocol is the peer's.
+	// Foreign means that the last handshake was refused, because the peer uses another
+	// protocol. Protocol is the peer's protocol.
 	Foreign  bool
 	Protocol uint32
 }
@@ -217,17 +219,17 @@ func (c *Conn) forget(now mono.Time) {
 	c.restarted = true
 }
 
-// Restarted reports, once, that the peer has a new incarnation. The layer above must then
-// forget what it knew about the peer.
+// Restarted reports, once, that the peer has a new incarnation. After a restart the layer
+// above must delete its state of the peer.
 func (c *Conn) Restarted() bool {
 	r := c.restarted
 	c.restarted = false
 	return r
 }
 
-// lied ends the session with a peer that has acknowledged packets it cannot have received.
+// lied ends the session with a peer that has acknowledged packets without receiving them.
 // The peer is neither called nor answered until its wait is over. The next session begins
-// with a new window, because lies may have grown the old one.
+// with a new window, because lies may have increased the window.
 func (c *Conn) lied(now mono.Time) {
 	s := &c.session
 	s.liar.again(now)

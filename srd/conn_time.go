@@ -2,7 +2,8 @@ package srd
 
 import "github.com/srdtun/srdtun/srd/mono"
 
-// Advance lets time pass: path timeouts, probe timeouts, session timers.
+// Advance handles all timers that are due: path timeouts, probe timeouts and session
+// timers.
 func (c *Conn) Advance(now mono.Time) {
 	c.env.clock = now
 	c.env.allowForHosts()
@@ -32,15 +33,16 @@ func (c *Conn) Deadline() (mono.Time, string) {
 	if !c.session.ready(c.env.clock) {
 		return at, why
 	}
-	// Without a working path an acknowledgement waits for a path, not for a time.
+	// Without a working path no acknowledgement can be sent, so a due acknowledgement
+	// sets no deadline.
 	if c.receiver.ack.packets > 0 && c.sender.ackPath() != nil {
 		add(c.receiver.ack.deadline(), "ack")
 	}
 	if c.recovery.inflight > 0 {
 		add(c.recovery.pathDeadline(), "path timeout")
 	}
-	// Sending, which follows Advance, finds the length of the farthest path. If that moves
-	// the deadline into the past, it is due now.
+	// Next, which is called after Advance, updates the length of the farthest path. If
+	// the new length moves the deadline into the past, the deadline is now.
 	add(max(c.recovery.tailDeadline(), c.env.clock), "tail probe")
 	add(c.paths.probeDeadline(), "path probe")
 	if c.sender.mayCopy() && c.recovery.reinject > c.env.clock {
@@ -50,7 +52,7 @@ func (c *Conn) Deadline() (mono.Time, string) {
 }
 
 // advanceSession expires and renews keys, and repeats handshakes. When unused keys have
-// expired and no others are needed, it gives back the memory of traffic.
+// expired and no new keys are needed, advanceSession frees the memory for traffic.
 func (c *Conn) advanceSession(now mono.Time) {
 	switch ended := c.session.expire(now); {
 	case ended && (!c.recovery.out.empty() || c.env.cfg.Keepalive > 0):

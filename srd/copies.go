@@ -1,31 +1,32 @@
 package srd
 
-// Filling is a buffer that is filled after the connection was unlocked. Until each Fill has
-// had its Filled, the buffer must neither be read nor given to anybody else. Any goroutine
-// may call these methods.
+// Filling is a buffer that is filled after the connection is unlocked. Until the calls of
+// Filled match those of Fill, the buffer must not be read or reused. Any goroutine may
+// call Fill and Filled.
 type Filling interface {
 	Fill()
 	Filled()
 }
 
-// Copies are delivered payloads that wait to be copied. The goroutine that had the
-// connection locked copies them after it unlocks. Copying is a good part of a receiver's
-// work for a train, and needs nothing of the connection. The zero value is empty.
+// Copies are delivered payloads that are not copied yet. The goroutine that held the lock
+// of the connection copies the payloads after it has unlocked the connection. Copying is
+// a large part of a receiver's work for a train, and needs no state of the connection.
+// The zero value of Copies is empty.
 type Copies struct{ v []copying }
 
-// copying is one payload.
+// copying is one payload that is not copied yet.
 type copying struct {
 	to       Filling
 	dst, src []byte
 	last     bool // of a run of entries for to, which share one Fill
 }
 
-// copyLater is the smallest payload in bytes that is worth an entry. It also bounds the
-// number of entries, because one read returns a limited number of such payloads.
+// copyLater is the smallest payload in bytes that is worth an entry in Copies. So the
+// number of entries has a bound, because one read returns a limited number of bytes.
 const copyLater = 256
 
-// Copy copies src to dst, which is a part of the buffer to. It copies at once if c is nil
-// or src is short, otherwise in Run.
+// Copy copies src to dst, which is a part of the buffer to. If c is nil or src is short,
+// the copy is made at once, otherwise in Run.
 func (c *Copies) Copy(to Filling, dst, src []byte) {
 	if c == nil || len(src) < copyLater {
 		copy(dst, src)
@@ -39,7 +40,7 @@ func (c *Copies) Copy(to Filling, dst, src []byte) {
 	c.v = append(c.v, copying{to, dst, src, true})
 }
 
-// Run copies all payloads. The sources must not have changed since Copy.
+// Run copies all payloads. The source buffers must not have changed since Copy.
 func (c *Copies) Run() {
 	for i := range c.v {
 		e := &c.v[i]

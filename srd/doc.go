@@ -1,7 +1,8 @@
 // Package srd is the transport: reliable, unordered datagrams ("messages") to a peer over
-// many UDP paths at once. It follows Scalable Reliable Datagram (Shalev et al., "A
-// Cloud-Optimized Transport Protocol for Elastic and Scalable HPC", IEEE Micro 2020). It
-// gives up nothing but order. The layer above restores order where it matters.
+// many UDP paths at once. The transport follows Scalable Reliable Datagram (Shalev et
+// al., "A Cloud-Optimized Transport Protocol for Elastic and Scalable HPC", IEEE Micro
+// 2020). The transport does not preserve the order of messages. The layer above restores
+// the order if necessary.
 //
 // A Conn is the state machine of one peer, and does no input or output of its own:
 //
@@ -10,17 +11,18 @@
 //	out     Recv          Next           Deadline
 //
 // Time, randomness and packets are arguments. The caller pulls outgoing packets and the
-// next wake-up time. The contract: after each of the in verbs, drain Recv and Next before
-// waiting, and never let now go back. A Conn is not safe for concurrent use; the driver
-// (srd/loop) holds a lock around it. Sealing and opening packets, the expensive part,
-// happens outside of that lock: Train.Seal and RecvKeys.Open touch no state of the Conn.
+// next wake-up time. After each call in the row "in", the caller must call Recv and Next
+// until they return false. The argument now must never decrease. A Conn is not safe for
+// concurrent use, so the driver (srd/loop) locks it. Sealing and opening packets, the
+// expensive part, needs no lock: Train.Seal and RecvKeys.Open use no state of the Conn.
 //
-// Three number spaces are never mixed. Packet numbers count per path and serve encryption,
-// loss detection and RTT. A path is one UDP 4-tuple, which ECMP keeps in order. So a gap on
-// one path proves a loss, even if the paths reorder wildly among each other. Message
-// numbers count per peer and serve reliability: a retransmission is the same message in a
-// new packet on another path. The flow sequence restores order. It belongs to the layer
-// above, and travels unread in the immediate.
+// The transport has three separate number spaces. Packet numbers count per path and serve
+// encryption, loss detection and RTT. A path is one UDP 4-tuple, which ECMP keeps in
+// order. So a gap on one path proves a loss, even if packets of different paths arrive in
+// any order. Message numbers count per peer and serve reliability: a retransmission is
+// the same message in a new packet on another path. Flow sequence numbers restore order
+// in the layer above. The transport carries a flow sequence number in the immediate, and
+// does not read it.
 //
 // A file's name begins with the type that owns its contents (docs/core.md): session, paths,
 // receiver, recovery, choice, sender. The conn files join these types. Lower types see only

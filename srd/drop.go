@@ -1,9 +1,9 @@
 package srd
 
-// Reason names why a packet, frame or message was dropped.
+// Reason is the reason for the drop of a packet, frame or message.
 type Reason uint8
 
-// The reasons. Each is a counter in Stats.
+// The reasons. Stats has a counter for each Reason.
 const (
 	DropNone            Reason = iota
 	DropMalformed              // a frame was cut short or of unknown kind
@@ -37,9 +37,10 @@ var reasonNames = [NumReasons]string{
 	"endpoint_removed", "call_limit",
 }
 
-// Meant reports whether a healthy connection has drops for this reason. A message is
-// repeated when it may be lost, so it may come twice. A handshake goes out on several
-// paths, and one of its copies is enough. A session that the peer closes ends in order.
+// Meant reports whether a working connection has drops for this reason. A message is sent
+// again when it may be lost, so it may arrive twice. A handshake packet is sent on
+// several paths, and all copies but the first are dropped. A CLOSE from the peer is the
+// regular end of a session.
 func (r Reason) Meant() bool {
 	switch r {
 	case DropDuplicate, DropHandshakeCopy, DropClosed:

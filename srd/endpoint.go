@@ -9,11 +9,11 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// copiesKept is the number of recent initiations, and of recent responses, that are
-// remembered. Their copies on other paths then cost no cryptography.
+// copiesKept is the number of recent initiations, and of recent responses, whose MACs are
+// stored. Copies of these packets on other paths cost no cryptography.
 const copiesKept = 256
 
-// EndpointReason names why a packet that belongs to no connection was dropped.
+// EndpointReason is the reason for the drop of a packet without a connection.
 type EndpointReason uint8
 
 // The reasons.
@@ -39,9 +39,9 @@ var endpointReasonNames = [NumEndpointReasons]string{
 // String returns the counter's name.
 func (r EndpointReason) String() string { return endpointReasonNames[r] }
 
-// Endpoint finds the connection that a handshake packet belongs to, and guards the
-// expensive part of handshakes. Like Conn it is pure and not safe for concurrent use. The
-// driver finds connections by receiver index (Indexes).
+// Endpoint finds the connection of a handshake packet, and limits the processor time of
+// handshakes. Like Conn, an Endpoint is pure and not safe for concurrent use. The driver
+// finds connections by receiver index (Indexes).
 type Endpoint struct {
 	id      *handshake.Identity
 	checker *handshake.Checker
@@ -57,8 +57,8 @@ type Endpoint struct {
 	Refused [NumEndpointReasons]Refusal // the latest of each reason
 }
 
-// Refusal describes the sender of a dropped packet, as the packet claims. A sender can
-// forge the address, but not the key of a handshake.
+// Refusal describes the sender of a dropped packet by the contents of the packet. A
+// sender can forge the address, but not the key of a handshake.
 type Refusal struct {
 	From netip.AddrPort
 	Key  handshake.PublicKey // of EndUnknownPeer
@@ -70,7 +70,7 @@ func (e *Endpoint) refuse(r EndpointReason, from Tuple) {
 	e.Refused[r] = Refusal{From: from.Remote}
 }
 
-// recent holds handshake packets of one kind that were accepted lately, by their first MAC.
+// recent holds the recently accepted handshake packets of one kind, by their first MAC.
 type recent struct {
 	ring [copiesKept]struct {
 		mac  [16]byte
@@ -79,7 +79,7 @@ type recent struct {
 	turn int
 }
 
-// find returns the connection of the packet with a MAC, or nil if the packet is new.
+// find returns the connection of the packet with this MAC, or nil if the packet is new.
 func (r *recent) find(mac [16]byte) *Conn {
 	for i := range r.ring {
 		if k := &r.ring[i]; k.conn != nil && k.mac == mac {
@@ -89,14 +89,14 @@ func (r *recent) find(mac [16]byte) *Conn {
 	return nil
 }
 
-// add remembers a packet in place of the oldest.
+// add replaces the oldest entry with the packet of this MAC.
 func (r *recent) add(mac [16]byte, c *Conn) {
 	k := &r.ring[r.turn%copiesKept]
 	k.mac, k.conn = mac, c
 	r.turn++
 }
 
-// remove forgets the packets for c.
+// remove removes the packets for c.
 func (r *recent) remove(c *Conn) {
 	for i := range r.ring {
 		if r.ring[i].conn == c {
@@ -110,22 +110,22 @@ func NewEndpoint(id *handshake.Identity, rand io.Reader) *Endpoint {
 	return &Endpoint{id: id, checker: handshake.NewChecker(id.Public(), rand), rand: rand, peers: map[handshake.PublicKey]*Conn{}}
 }
 
-// Prefer sets the function that tells whether an address is one of a peer's. Handshakes
-// from such addresses have a share of the time that nobody else can take.
+// Prefer sets the function that reports whether an address is a peer's known address.
+// Handshakes from known addresses have a reserved share of the time.
 func (e *Endpoint) Prefer(known func(netip.Addr) bool) { e.known = known }
 
 // Add registers c under its peer's key.
 func (e *Endpoint) Add(c *Conn) { e.peers[c.Remote()] = c }
 
-// Remove forgets c.
+// Remove removes c from the endpoint.
 func (e *Endpoint) Remove(c *Conn) {
 	delete(e.peers, c.Remote())
 	e.inits.remove(c)
 	e.answers.remove(c)
 }
 
-// Arrival is a handshake packet on its way to a connection. The driver locks
-// the connection and calls Deliver.
+// Arrival is a received handshake packet for a connection. The driver locks the
+// connection and calls Deliver.
 type Arrival struct {
 	Conn *Conn
 
@@ -137,9 +137,9 @@ type Arrival struct {
 	copy  bool // of a response that was accepted before
 }
 
-// Receive examines a handshake packet. It returns the connection of the packet, or a reply
-// to send at once, or neither. The function lookup finds the connection for which an index
-// was reserved.
+// Receive examines a handshake packet. Receive returns the connection of the packet, or a
+// reply to send at once, or neither. The function lookup finds the connection for which
+// an index was reserved.
 func (e *Endpoint) Receive(now mono.Time, from Tuple, msg []byte, lookup func(uint32) *Conn) (a Arrival, reply []byte) {
 	switch handshake.Kind(msg) {
 	case handshake.TypeInitiation:
@@ -153,7 +153,7 @@ func (e *Endpoint) Receive(now mono.Time, from Tuple, msg []byte, lookup func(ui
 	return a, nil
 }
 
-// find returns the connection with the receiver index of a response or cookie.
+// find returns the connection for the receiver index of a response or cookie.
 func (e *Endpoint) find(msg []byte, lookup func(uint32) *Conn) *Conn {
 	index, _ := handshake.ReceiverIndex(msg)
 	c := lookup(index)
@@ -163,7 +163,7 @@ func (e *Endpoint) find(msg []byte, lookup func(uint32) *Conn) *Conn {
 	return c
 }
 
-// Deliver hands the packet to its connection, which the caller has locked. It
+// Deliver passes the packet to its connection, which the caller has locked. Deliver
 // reports whether the peer should get a cookie (Stale).
 func (a *Arrival) Deliver(now mono.Time) (stale bool) {
 	switch a.kind {
@@ -182,16 +182,17 @@ func (a *Arrival) Deliver(now mono.Time) (stale bool) {
 		if a.in != nil {
 			return a.Conn.session.handleInitiation(now, a.from, a.in, a.msg, a.token)
 		}
-		// As a rule the first copy was stale. It may have come from an observer, and then
-		// the observer got the cookie.
+		// The first copy of this initiation was usually stale. If the first copy came
+		// from an observer, the observer got the cookie, so the source of this copy gets
+		// a cookie too.
 		a.Conn.env.drop(DropHandshakeCopy)
 		return !a.Conn.session.liar.waits(now)
 	}
 	return false
 }
 
-// Stale returns the cookie reply for an initiation that Deliver found stale, or
-// nil when enough were sent.
+// Stale returns the cookie reply for an initiation that Deliver found stale, or nil if
+// the limit of cookie replies is reached.
 func (e *Endpoint) Stale(now mono.Time, a *Arrival) []byte {
 	r := e.request(a.from, a.msg)
 	return e.cookie(now, &r, a.msg)
@@ -228,8 +229,9 @@ func (e *Endpoint) initiation(now mono.Time, from Tuple, msg []byte) (a Arrival,
 	return Arrival{Conn: c, kind: handshake.TypeInitiation, from: from, msg: msg, in: in, token: token}, nil
 }
 
-// response finds the attempt that a response answers; nothing else is known about it here.
-// To open a response costs as much as an initiation, so it passes the same guard.
+// response finds the connection of a response by its receiver index. To decrypt a
+// response costs as much as to decrypt an initiation, so a response passes the same
+// guard.
 func (e *Endpoint) response(now mono.Time, from Tuple, msg []byte, lookup func(uint32) *Conn) (a Arrival, reply []byte) {
 	if !e.checker.CheckMAC1(msg) {
 		e.refuse(EndBadMAC, from)
@@ -283,7 +285,7 @@ func (e *Endpoint) admit(now mono.Time, r *request, msg []byte) (ok bool, reply 
 }
 
 // salt draws a secret number for the throttles. If the source of randomness fails, the
-// number can be guessed, but that is no reason to refuse everybody.
+// salt can be guessed, but all handshakes still work.
 func (e *Endpoint) salt() uint64 {
 	var b [8]byte
 	if _, err := io.ReadFull(e.rand, b[:]); err != nil {

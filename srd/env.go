@@ -10,7 +10,7 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// env is the state that all machines of a connection share.
+// env is the state that all types of a connection share.
 type env struct {
 	cfg       Config
 	rng       *rand.Rand
@@ -26,12 +26,12 @@ type env struct {
 // drop counts a dropped packet, frame or message.
 func (e *env) drop(r Reason) { e.stats.Drops[r]++ }
 
-// idleAfter is the time without traffic after which down paths are no longer probed, until
-// there is traffic again. So an idle tunnel sends nothing.
+// idleAfter is the time without traffic after which silent paths are not probed until
+// traffic resumes. So an idle tunnel sends no packets.
 const idleAfter = 10 * time.Second
 
-// secret draws the secret of a challenge. It comes from the system's generator, so that
-// nobody can predict it from earlier ones.
+// secret returns a random secret for a challenge. Secrets are from the system's
+// generator, so that earlier secrets do not predict the next secret.
 func (e *env) secret() (s wire.Secret) {
 	if _, err := io.ReadFull(e.cfg.Rand, s[:]); err != nil {
 		panic("srd: source of randomness: " + err.Error())

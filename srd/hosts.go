@@ -8,47 +8,49 @@ import (
 )
 
 // This file measures the time that the two hosts add to a round trip (Kumar et al.,
-// "Swift", SIGCOMM 2020, section 3.1). Round trips are of the network alone: they end with
-// the receive stamp, and exclude the time for which the peer held the acknowledgement.
-// Timeouts allow for the hosts' time:
+// "Swift", SIGCOMM 2020, section 3.1). A round trip includes only the network: it ends
+// with the receive stamp, and excludes the time for which the peer held the
+// acknowledgement. Timeouts allow for the hosts' time:
 //
 //	granule = max(own lateness, the peer's), at least hostLeast, at most mono.Granularity
 //	wait    = max(mean time in both hosts, the longest delay of an acknowledgement)
 //
-// Each end measures its own lateness and reports it in HOST frames. A peer gains nothing by
-// a lie. If it reports too much, timeouts are no longer than without a report. If it
-// reports too little, more packets are sent to it again, out of the same window.
+// Each end measures its own lateness and reports it in HOST frames. A peer gains nothing
+// by a false report. If the reported lateness is too high, timeouts are no longer than
+// without a report. If the reported lateness is too low, the peer gets more copies within
+// the same window.
 const (
-	// hostLeast is the least lateness that counts: a system call and the handling of a
-	// train take that long.
+	// hostLeast is the least lateness that counts: the time of a system call and the
+	// handling of a train.
 	hostLeast = 20 * time.Microsecond
-	// tellEvery is the interval of reports to the peer, while packets are sent to it.
+	// tellEvery is the interval of reports to the peer, while packets are sent.
 	tellEvery = time.Second
-	// tookMost bounds a single sample of the hosts' time. A host that was stopped once must
-	// not be waited for as long next time. The bound is about the longest hold that an
-	// acknowledgement can report.
+	// tookMost bounds a single sample of the hosts' time. Without tookMost a single stop
+	// of a host would make later timeouts too long. The value of tookMost is about the
+	// longest hold that an acknowledgement can report.
 	tookMost = 250 * time.Millisecond
 	// ackPart: an acknowledgement may wait for an eighth of a round trip, but for no less
 	// than a quarter of the configured granularity.
 	ackPart = 4
-	// trainPart: one train takes a tenth of the configured granularity at the pacing rate.
-	// For a process that is 4 packets at 400 Mbit/s, 42 at 5 Gbit/s. A longer train makes a
-	// queue on its path. A shorter one needs more system calls, and more wake-ups at the
-	// far end.
+	// trainPart: one train takes a tenth of the configured granularity at the pacing
+	// rate. With the granularity of a process, a train has 4 packets at 400 Mbit/s and 42
+	// packets at 5 Gbit/s. A longer train makes a queue on its path. Shorter trains need
+	// more system calls, and more wake-ups of the peer.
 	trainPart = 10
 	// burstPart: the bytes of half a granularity may leave at once, because the driver's
 	// timers are no finer.
 	burstPart = 2
 	// holdGranules is how long the peer may hold an acknowledgement back before the delay
-	// counts as a queue. The peer may delay it for one granule, and be some granules late.
-	// With a granularity of 1 ms the shortest target of congestion control is 4 ms.
+	// counts as a queue. An honest peer may delay an acknowledgement for one granule, and
+	// may be late by some granules. With a granularity of 1 ms the shortest target of
+	// congestion control is 4 ms.
 	holdGranules = 5
-	// wrongLife is how long a wrong verdict counts: a machine that stalled for a moment is
-	// not slow for ever.
+	// wrongLife is how long a wrong verdict counts. A machine that stalled once is not
+	// slow for ever.
 	wrongLife = 5 * time.Second
 )
 
-// hosts is the lateness of the two ends. newHosts makes it.
+// hosts is the lateness of the two ends, initialised by newHosts.
 type hosts struct {
 	coarse  time.Duration // Config.Granularity
 	granule time.Duration // measured lateness of the later end
@@ -61,8 +63,8 @@ type hosts struct {
 	wrongAt mono.Time     // when one was last added or taken back
 }
 
-// newHosts returns the initial state for hosts with granularity g; 0 is the granularity of
-// a process.
+// newHosts returns the initial state for hosts with granularity g. The value 0 stands for
+// the granularity of a process.
 func newHosts(g time.Duration) hosts {
 	if g == 0 {
 		g = mono.Granularity
@@ -70,11 +72,11 @@ func newHosts(g time.Duration) hosts {
 	return hosts{coarse: g, granule: g, peer: mono.Granularity}
 }
 
-// forget begins anew, because the peer is another process.
+// forget resets the state, because the peer is another process.
 func (h *hosts) forget() { *h = newHosts(h.coarse) }
 
-// took notes a sample of both hosts' time, and smooths it as TCP smooths the whole round
-// trip (RFC 6298, section 2).
+// took adds a sample of both hosts' time to the mean and deviation, as TCP does for the
+// whole round trip (RFC 6298, section 2).
 func (h *hosts) took(d time.Duration) {
 	d = max(0, min(d, tookMost))
 	h.deviation += ((d - h.mean).Abs() - h.deviation) / 4
@@ -84,33 +86,34 @@ func (h *hosts) took(d time.Duration) {
 // wait returns the time that the two hosts usually add to a round trip.
 func (h *hosts) wait() time.Duration { return max(h.ackMost(), h.mean) }
 
-// noise returns the deviation to allow for: dev of the network, but no less than the
-// granule and the deviation of the hosts.
+// noise returns the deviation of a timeout: the greatest of dev, the granule and the
+// deviation of the hosts.
 func (h *hosts) noise(dev time.Duration) time.Duration { return max(dev, h.granule, h.deviation) }
 
 // ackLeast and ackMost bound the delay of an acknowledgement.
 func (h *hosts) ackLeast() time.Duration { return h.coarse / ackPart }
 func (h *hosts) ackMost() time.Duration  { return max(h.ackLeast(), h.granule) }
 
-// train returns the time that one train takes at the pacing rate, and burst the time for
-// the bytes that may leave at once. Both ignore the measured granule, because they limit
-// the use of processor time.
+// train returns the duration of one train at the pacing rate. The method burst returns
+// the duration of a burst at the pacing rate. Both methods ignore the measured granule,
+// because they limit the use of processor time.
 func (h *hosts) train() time.Duration { return h.coarse / trainPart }
 func (h *hosts) burst() time.Duration { return h.coarse / burstPart }
 
-// hold returns how long the peer may hold an acknowledgement back. It ignores the measured
-// granule too, because the peer has a say in that.
+// hold returns how long the peer may hold an acknowledgement back. The limit of a hold
+// does not depend on the measured granule, because the peer's report changes the granule.
 func (h *hosts) hold() time.Duration { return holdGranules * h.coarse }
 
-// mistaken notes a wrong verdict: a packet declared lost was only slow. It counts once in
-// each round trip (RFC 8985 section 6.2 step 4 does so with its reordering window).
+// mistaken counts a wrong verdict: a packet declared lost was only late. At most one
+// wrong verdict counts in each round trip, as for the reordering window of RFC 8985
+// section 6.2 step 4.
 func (h *hosts) mistaken(now mono.Time, rtt time.Duration) {
 	if now.Sub(h.wrongAt) > rtt {
 		h.wrong, h.wrongAt = min(h.wrong+1, mistakesMost), now
 	}
 }
 
-// forgive takes back a wrong verdict after wrongLife.
+// forgive removes one wrong verdict after wrongLife.
 func (h *hosts) forgive(now mono.Time) {
 	if h.wrong > 0 && now.Sub(h.wrongAt) > wrongLife {
 		h.wrong, h.wrongAt = h.wrong-1, now
@@ -125,13 +128,14 @@ func (e *env) allowForHosts() {
 	e.hosts.granule = min(mono.Granularity, max(hostLeast, e.cfg.HostDelay(), e.hosts.peer))
 }
 
-// hostsLate reports whether an end was measured to be as late as an ordinary process may
-// be.
+// hostsLate reports whether the measured lateness of an end is that of an ordinary
+// process (mono.Granularity).
 func (e *env) hostsLate() bool {
 	return e.cfg.HostDelay != nil && e.hosts.granule >= mono.Granularity
 }
 
-// telling returns how many bytes of a packet tellHost needs now: 0 unless a report is due.
+// telling returns the number of bytes that tellHost needs in a packet, or 0 if no report
+// is due.
 func (e *env) telling(now mono.Time) int {
 	if e.cfg.HostDelay == nil {
 		return 0
@@ -142,8 +146,9 @@ func (e *env) telling(now mono.Time) int {
 	return wire.HostLen
 }
 
-// tellHost appends this host's lateness. It must be the last frame of a packet, because
-// older peers stop reading there.
+// tellHost appends a HOST frame with this host's lateness. The HOST frame must be the
+// last frame of a packet, because older peers ignore the rest of a packet after an
+// unknown frame.
 func (e *env) tellHost(now mono.Time, b []byte) []byte {
 	own := e.cfg.HostDelay()
 	e.hosts.at = now

@@ -7,7 +7,7 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// Overhead is the number of bytes that sealing adds to a packet's frames.
+// Overhead is the number of bytes that a sealed packet has in addition to its frames.
 const Overhead = wire.Overhead
 
 // HeaderLen is the part of Overhead before the frames, in bytes.
@@ -20,18 +20,17 @@ func (s self) reserve() uint32      { return s.conn.env.cfg.Indexes.Reserve(s.co
 func (s self) publish(k *RecvKeys)  { s.conn.env.cfg.Indexes.Publish(k.local, k) }
 func (s self) release(index uint32) { s.conn.env.cfg.Indexes.Release(index) }
 
-// SendKeys seal the packets of one session in one direction. They are immutable
-// and safe for concurrent use. Nonces come from packet headers: the Conn that
-// owns the keys never uses a (path slot, packet number) pair twice, also not
-// across sessions.
+// SendKeys seal the packets of one session in one direction. SendKeys are immutable and
+// safe for concurrent use. Nonces come from packet headers: the Conn that owns the keys
+// never uses a (path slot, packet number) pair twice, also not across sessions.
 type SendKeys struct {
 	aead   cipher.AEAD
 	iv     Nonce
 	remote uint32 // receiver index
 }
 
-// Nonce is the scratch space of one goroutine that seals or opens packets. It passes
-// through an interface, so on the stack it would be allocated anew for each packet.
+// Nonce is the scratch space of one goroutine that seals or opens packets. A nonce on the
+// stack would escape through an interface, and so cost an allocation for each packet.
 type Nonce = [wire.NonceLen]byte
 
 // seal closes the packet b in place: header, frames, and room for the tag.
@@ -41,7 +40,7 @@ func (k *SendKeys) seal(b []byte, n *Nonce) {
 	k.aead.Seal(b[wire.HeaderLen:wire.HeaderLen], n[:], b[wire.HeaderLen:end], b[:wire.HeaderLen])
 }
 
-// RecvKeys open the packets of one session. They are immutable and safe for
+// RecvKeys open the packets of one session. RecvKeys are immutable and safe for
 // concurrent use.
 type RecvKeys struct {
 	Conn  *Conn
@@ -50,8 +49,8 @@ type RecvKeys struct {
 	local uint32
 }
 
-// Open decrypts the data packet b in place. ok is false if b is not authentic. Then b is
-// overwritten, and nothing in it may be used.
+// Open decrypts the data packet b in place. If b is not authentic, ok is false, and the
+// overwritten b must not be used.
 func (k *RecvKeys) Open(b []byte, n *Nonce) (p Packet, ok bool) {
 	if !wire.IsData(b) {
 		return p, false
@@ -65,8 +64,8 @@ func (k *RecvKeys) Open(b []byte, n *Nonce) (p Packet, ok bool) {
 	return Packet{Slot: h.Slot, PN: h.PN, Size: len(b), Plain: plain, Keys: k}, true
 }
 
-// DataIndex returns the receiver index of b. ok is false when b is not a data
-// packet of this version.
+// DataIndex returns the receiver index of b. If b is not a data packet of this version,
+// ok is false.
 func DataIndex(b []byte) (index uint32, ok bool) {
 	if !wire.IsData(b) {
 		return 0, false
@@ -74,14 +73,14 @@ func DataIndex(b []byte) (index uint32, ok bool) {
 	return wire.ParseHeader(b).Index, true
 }
 
-// DataNumber returns path slot and packet number of a packet for which
-// DataIndex was ok.
+// DataNumber returns the path slot and packet number of b. The caller must have checked b
+// with DataIndex.
 func DataNumber(b []byte) (slot uint16, pn uint64) {
 	h := wire.ParseHeader(b)
 	return h.Slot, h.PN
 }
 
-// Indexes hands out receiver indices: random, unique in the process.
+// Indexes reserves receiver indices, which are random and unique in the process.
 type Indexes interface {
 	Reserve(*Conn) uint32
 	Publish(uint32, *RecvKeys)

@@ -9,7 +9,7 @@ import (
 // meterSpan is the length of one measurement of the rate.
 const meterSpan = 200 * time.Millisecond
 
-// meterStale is the age after which a measured rate is no longer shown.
+// meterStale is the age after which a measured rate counts as unknown.
 const meterStale = 5 * meterSpan
 
 // meter measures the rate of acknowledged bytes (UDP payload).
@@ -20,7 +20,8 @@ type meter struct {
 	since mono.Time // when that span began
 }
 
-// add notes acknowledged bytes. Bytes before a long pause no longer count.
+// add counts acknowledged bytes. Bytes before a pause longer than meterStale no longer
+// count.
 func (m *meter) add(now mono.Time, bytes int) {
 	if now.Sub(m.from) > meterStale {
 		*m = meter{from: now}
@@ -32,7 +33,7 @@ func (m *meter) add(now mono.Time, bytes int) {
 	}
 }
 
-// at returns the rate of the last span, 0 if that ended long ago.
+// at returns the rate of the last span, or 0 if the span ended more than meterStale ago.
 func (m *meter) at(now mono.Time) float64 {
 	if now.Sub(m.from) > meterStale {
 		return 0

@@ -15,7 +15,7 @@ import (
 //	noise(p)  = max(dev(p), granule, dev(hosts))  times that differ by less are equal
 //	growth(p) = 3 base, at most cc.TargetFloor, at least base/4
 //
-// Time gives three verdicts:
+// The age of a packet gives three verdicts:
 //
 //	late      mean + wait + (2 + wrong) noise                  the packet's age is the path's cost; without
 //	                                                           new data a copy goes elsewhere
@@ -24,12 +24,12 @@ import (
 //	reordered max((2 + wrong) noise, mean/2)                   after others of its train (RFC 8985 section 6.2)
 //
 // growth is the queue that may build up within one round trip, for example when many
-// senders begin at once. Samples show such a queue a round trip later. wrong counts recent
-// wrong verdicts.
+// senders begin at once. Samples of round trips show a new queue one round trip later.
+// The number wrong counts recent wrong verdicts.
 const (
 	lateDeviations = 2
-	// lostDeviations is one more than TCP has (RFC 6298): with dozens of paths it must fit
-	// the latest of many packets, not one packet.
+	// lostDeviations is one more than TCP's number (RFC 6298), because with dozens of
+	// paths the timeout must fit the latest of many packets.
 	lostDeviations = 5
 	ptoDeviations  = 4 // RFC 9002 section 6.2.1
 	reorderPart    = 2
@@ -37,9 +37,9 @@ const (
 	growthPart     = 4
 )
 
-// noise returns by how much the times of equal packets may differ, for the round trips of
-// r. With few samples one outlier dominates the deviation. So an unsettled deviation counts
-// for no more than the deviation of all paths, or than the base if that is greater.
+// noise returns the difference within which two round trips of r count as equal. With few
+// samples one outlier dominates the deviation. So with few samples the deviation is
+// limited to the deviation of all paths, or to the base if that is greater.
 func (e *env) noise(r *rtt.Estimator) time.Duration {
 	dev := r.Variation()
 	if !r.Settled() && e.rtt.Settled() {
@@ -48,9 +48,10 @@ func (e *env) noise(r *rtt.Estimator) time.Duration {
 	return e.hosts.noise(dev)
 }
 
-// mean returns the average time of a packet on p, for verdicts of loss. A path with few
-// samples gets its base and the queue of all paths. The time of lateAfter does not include
-// this queue: it does no harm to avoid such a path.
+// mean returns the average time of a packet on p, for verdicts of loss. The mean of a
+// path with few samples is at least the base plus the queue of all paths. The time of
+// lateAfter does not include the queue of all paths, because avoiding a path with few
+// samples does no harm.
 func (e *env) mean(p *path) time.Duration {
 	if p.rtt.Settled() {
 		return p.rtt.Smoothed()
@@ -58,17 +59,17 @@ func (e *env) mean(p *path) time.Duration {
 	return max(p.rtt.Smoothed(), p.rtt.Base()+e.cfg.Control.Queue())
 }
 
-// lateAfter returns the age from which a packet on p is late.
+// lateAfter returns the age at which a packet on p becomes late.
 func (e *env) lateAfter(p *path) time.Duration {
 	return p.rtt.Smoothed() + e.hosts.wait() + (lateDeviations+e.hosts.wrong)*e.noise(&p.rtt)
 }
 
-// copyAfter returns the age of a packet on p from which a copy on another path arrives
-// sooner.
+// copyAfter returns the age of a packet on p after which a copy on another path would
+// arrive earlier.
 func (e *env) copyAfter(p *path) time.Duration { return e.lateAfter(p) }
 
-// lostAfter returns the age from which a packet on p is overdue: it is lost, or the path
-// has failed.
+// lostAfter returns the age at which a packet on p is overdue: the packet is lost, or the
+// path has failed.
 func (e *env) lostAfter(p *path) time.Duration {
 	if !p.rtt.Known() {
 		return e.unmeasured()
@@ -79,7 +80,8 @@ func (e *env) lostAfter(p *path) time.Duration {
 }
 
 // unmeasured returns lostAfter for a path that a handshake has proven and that has no
-// samples. The handshake is its first sample (RFC 6298 section 2.2).
+// samples. The duration of the handshake is the first sample of the path (RFC 6298
+// section 2.2).
 func (e *env) unmeasured() time.Duration {
 	if e.took == 0 || e.took > sampleMost {
 		return 2 * firstRTT
@@ -87,17 +89,17 @@ func (e *env) unmeasured() time.Duration {
 	return min(probeMost, e.took+e.hosts.wait()+(lostDeviations+e.hosts.wrong)*e.hosts.noise(e.took/2))
 }
 
-// reorderWindow returns how much later than others of its train a packet may be
-// acknowledged.
+// reorderWindow returns the longest allowed delay between the acknowledgements of two
+// packets of a train on p (L2).
 func (e *env) reorderWindow(p *path) time.Duration {
 	return max((lateDeviations+e.hosts.wrong)*e.noise(&p.rtt), p.rtt.Smoothed()/reorderPart)
 }
 
-// tailDue returns when packet k, the oldest in flight on p, is lost although no later
-// packet proves it (the tail of a train). The beginning of its train must have arrived;
-// otherwise tailDue returns Never. An acknowledgement of k should have come together with
-// the beginning's, or with the next one. With many paths the next train on p may begin
-// after p's timeout, although p is not silent.
+// tailDue returns when packet k, the oldest in flight on p, counts as lost without a
+// later packet, as the tail of a train. The beginning of its train must have arrived;
+// otherwise tailDue returns Never. An acknowledgement of k should have come with the
+// acknowledgement of the beginning, or with the next acknowledgement. With many paths the
+// next train on p may begin after p's timeout, although p is not silent.
 func (e *env) tailDue(p *path, k *ledger.Packet) mono.Time {
 	if p.largest == 0 || k.At > p.newest || !e.begun(p, p.lowest) {
 		return mono.Never
@@ -106,10 +108,10 @@ func (e *env) tailDue(p *path, k *ledger.Packet) mono.Time {
 }
 
 // begun reports whether a packet of pn's train, or a later packet, has arrived. A packet
-// that left at the same time is not enough. On a shared link the packets of other paths may
-// lie between the two, for example a first window. The reorder window covers that if half
-// of the mean is long compared with the granule; then begun is true. A packet that was
-// settled otherwise and is no longer in the ledger proves nothing.
+// that left at the same time in another train does not count. On a shared link the
+// packets of other paths may be queued between two trains, for example a first window. If
+// half of the mean is long compared with the granule, the reorder window covers such
+// packets, so begun is true. A packet that is no longer in the ledger is no evidence.
 func (e *env) begun(p *path, pn uint64) bool {
 	if p.rtt.Smoothed()/reorderPart >= lateDeviations*e.hosts.granule {
 		return true
@@ -122,8 +124,8 @@ func (e *env) begun(p *path, pn uint64) bool {
 	return true
 }
 
-// isLate reports whether the oldest packet on p should have been acknowledged by now. Its
-// age is then the cost of the path.
+// isLate reports whether the oldest packet on p is late (L7). The age of a late packet is
+// the cost of its path.
 func (e *env) isLate(now mono.Time, p *path) bool {
 	if p.inflight == p.freed.bytes || !p.rtt.Known() {
 		return false

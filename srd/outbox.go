@@ -6,9 +6,9 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// OutboxLimit is the greatest number of unacknowledged messages. It is half of the
-// receiver's memory (seq.WindowSize), so that the receiver recognises every retransmission.
-// At 1,420 bytes each it is 23 MB in flight.
+// OutboxLimit is the greatest number of unacknowledged messages. OutboxLimit is half of
+// the receiver's window (seq.WindowSize), so that the receiver detects every duplicate.
+// OutboxLimit messages of 1,420 bytes are 23 MB in flight.
 const OutboxLimit = 16384
 
 // outMsg is one message that is not yet acknowledged.
@@ -24,8 +24,8 @@ type outMsg struct {
 	acked bool
 }
 
-// outbox holds messages by number, in a ring that grows to OutboxLimit. The
-// zero value is empty and numbers from 0.
+// outbox holds messages by number, in a ring that grows to OutboxLimit. The zero value of
+// outbox is empty, and its message numbers begin at 0.
 type outbox struct {
 	ring  []outMsg
 	acked []uint64  // one bit a message of the ring, as in outMsg.acked
@@ -40,7 +40,7 @@ func (o *outbox) empty() bool { return o.next == o.first }
 
 func (o *outbox) mask() uint64 { return uint64(len(o.ring) - 1) }
 
-// push adds m and returns its number. The box must not be full.
+// push adds m and returns its number. The outbox must not be full.
 func (o *outbox) push(m Message, now mono.Time) uint64 {
 	if o.next-o.first == uint64(len(o.ring)) {
 		o.grow()
@@ -58,7 +58,7 @@ func (o *outbox) push(m Message, now mono.Time) uint64 {
 	return n
 }
 
-// expect notes the deadline t of a payload.
+// expect updates due for a payload with the deadline t.
 func (o *outbox) expect(t mono.Time) {
 	if o.due == 0 || t < o.due {
 		o.due = t
@@ -82,12 +82,13 @@ func (o *outbox) grow() {
 // at returns message n, which must be at or above first and below next.
 func (o *outbox) at(n uint64) *outMsg { return &o.ring[n&o.mask()] }
 
-// open reports whether n is in the box and not acknowledged.
+// open reports whether message n is in the outbox and not acknowledged.
 func (o *outbox) open(n uint64) bool {
 	return n >= o.first && n < o.next && !o.at(n).acked
 }
 
-// ack marks message n, which must be open, gives its payload back and advances first.
+// ack marks message n, which must be open, as acknowledged. The payload of m is released,
+// and first advances.
 func (o *outbox) ack(n uint64) {
 	m := o.at(n)
 	m.release(Acknowledged)
@@ -99,8 +100,8 @@ func (o *outbox) ack(n uint64) {
 	}
 }
 
-// fresh returns the bits of word that are news: their messages are in the box and were not
-// acknowledged before. Each bit stands for one of 64 messages from number n on.
+// fresh returns the bits of word whose messages are in the outbox and unacknowledged. Bit
+// i of word stands for message n+i.
 func (o *outbox) fresh(n, word uint64) uint64 {
 	if n >= o.next || word == 0 || len(o.ring) == 0 {
 		return 0
@@ -131,7 +132,7 @@ func each(n, word uint64, f func(uint64)) {
 	}
 }
 
-// release gives m's payload back to its owner, unless that was done before.
+// release returns the payload of m to its owner, unless it was already returned.
 func (m *outMsg) release(s Status) {
 	if m.m.Owner != nil {
 		m.m.Owner.Done(s)
@@ -139,7 +140,8 @@ func (m *outMsg) release(s Status) {
 	m.m.Owner, m.m.Data = nil, nil
 }
 
-// reset drops all messages and returns their number. Message numbers begin anew.
+// reset drops all messages and returns their number. The message numbers begin at 0
+// again.
 func (o *outbox) reset() int {
 	n := 0
 	for i := o.first; i < o.next; i++ {
@@ -152,7 +154,8 @@ func (o *outbox) reset() int {
 	return n
 }
 
-// rest frees the rings and reports true if the box is empty. Message numbers go on.
+// If the outbox is empty, rest frees the rings and returns true. The message numbers
+// continue.
 func (o *outbox) rest() bool {
 	if !o.empty() {
 		return false
@@ -161,8 +164,8 @@ func (o *outbox) rest() bool {
 	return true
 }
 
-// queue64 is a growing ring of message numbers. Each message of the outbox has one entry at
-// most, so OutboxLimit bounds the ring.
+// queue64 is a growing ring of message numbers. Each message of the outbox has at most
+// one entry, so OutboxLimit bounds the ring.
 type queue64 struct {
 	ring []uint64
 	head uint64

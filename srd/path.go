@@ -9,16 +9,16 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// PathState says how a path may be used.
+// PathState is the state of a path, which determines its use.
 type PathState uint8
 
-// The states of a path, seen from the sending side.
+// PathFree to PathDown are the states of a path at its sender.
 const (
 	PathFree      PathState = iota // slot not in use
-	PathCandidate                  // opened by us to a configured address, not validated: challenges only
+	PathCandidate                  // opened by this end to a configured address, not validated: challenges only
 	PathActive                     // carries data
-	PathSuspect                    // fell silent while others progressed: no data, being probed
-	PathDown                       // did not answer probes: no data, probed ever more slowly
+	PathSuspect                    // got no acknowledgement while other paths did: no data, being probed
+	PathDown                       // did not answer probes: no data, probed at growing intervals
 )
 
 var pathStateNames = [...]string{"free", "candidate", "active", "suspect", "down"}
@@ -26,8 +26,9 @@ var pathStateNames = [...]string{"free", "candidate", "active", "suspect", "down
 // String returns the state's name.
 func (s PathState) String() string { return pathStateNames[s] }
 
-// Sizes of UDP payload in bytes. Every path must carry BasePacket (RFC 9000 section 14.1);
-// a path that does not is never validated.
+// BasePacket and MaxPacket are sizes of UDP payload in bytes. Every path must carry
+// packets of BasePacket bytes (RFC 9000 section 14.1). A path that drops such packets is
+// never validated.
 const (
 	BasePacket = 1200
 	// MaxPacket is the largest size that is probed, for networks with 9,000-byte packets.
@@ -36,9 +37,9 @@ const (
 
 // Timing of challenges.
 const (
-	probeFirst = 10 * time.Millisecond // after a path fell silent; doubles
-	// probeMost is the longest interval of challenges. A far path is also measured this
-	// often while data is sent.
+	probeFirst = 10 * time.Millisecond // interval of challenges after a path fell silent; doubles
+	// probeMost is the longest interval of challenges. While data is sent, a far path is
+	// also measured once in probeMost.
 	probeMost = time.Second
 	// candidateTries bounds the challenges to an address that never answers.
 	candidateTries = 8
@@ -50,21 +51,21 @@ const (
 	// mtuWait is the shortest wait for the answer to a size probe.
 	mtuWait = 50 * time.Millisecond
 	// downAfter is the number of unanswered probes after which a suspect path is down.
-	// These probes have the path's full size. Later ones have BasePacket bytes, in case the
-	// path's MTU fell.
+	// The first downAfter probes have the path's full size. Later probes have BasePacket
+	// bytes, because the path's MTU may have become smaller.
 	downAfter = 3
-	// provenEchoes is how many challenges in a row a down path must answer. A flapping link
-	// answers one now and then.
+	// provenEchoes is the number of challenges in a row that a down path must answer. A
+	// flapping link may answer a single challenge.
 	provenEchoes = 2
 )
 
-// path is one of our own paths: a 4-tuple with a packet number space.
+// path is a path on which this end sends: a 4-tuple with a packet number space.
 type path struct {
 	tuple Tuple
 	slot  uint16
 	state PathState
-	ours  bool // opened by us, kept while the endpoint is configured
-	stale bool // since is out of date
+	ours  bool // opened by this end, kept while the endpoint is configured
+	stale bool // the field since is out of date
 	// validated: the peer has returned a secret that went to this tuple alone, or a
 	// handshake has proven the address.
 	validated bool
@@ -73,24 +74,24 @@ type path struct {
 
 	sent     ledger.Ledger
 	inflight int
-	freed    freed     // the part of inflight that is freed
-	lowest   uint64    // no packet below is in flight, except freed ones
-	judged   uint64    // the packet threshold was applied to all below
+	freed    freed     // the freed packets within inflight
+	lowest   uint64    // no packet with a lower number is in flight, except freed packets
+	judged   uint64    // the packet threshold was applied to all lower packet numbers
 	since    mono.Time // when the oldest packet in flight was sent, if not stale
-	heard    mono.Time // last acknowledgement of a packet on it
-	fell     mono.Time // when it last fell silent
-	seen     mono.Time // last packet from the peer on it
+	heard    mono.Time // last acknowledgement of a packet on the path
+	fell     mono.Time // when the path last fell silent
+	seen     mono.Time // last packet from the peer on the path
 	rtt      rtt.Estimator
-	len      time.Duration // length, as of the last sample
+	len      time.Duration // length of the path, as of the last sample
 	largest  uint64        // highest packet number acknowledged, plus one
 	newest   mono.Time     // when the packet below largest was sent
-	told     mono.Time     // and when its acknowledgement came
+	told     mono.Time     // when the acknowledgement of that packet came
 	peerCE   uint32        // the peer's counter of CE marks
-	reorder  uint8         // the packet threshold: so many later packets make a gap a loss
-	answers  uint8         // responses sent on it in round trip number round
+	reorder  uint8         // the packet threshold (L1)
+	answers  uint8         // responses sent on the path in round trip number round
 	round    uint16
 	pinged   mono.Time // last measured as a far path
-	skipped  uint64    // packet number left out last, plus one; the ledger has none above it
+	skipped  uint64    // last skipped packet number, plus one; the ledger has no higher one
 
 	mtu   int // UDP payload known to pass
 	hole  hole
@@ -112,16 +113,16 @@ type probe struct {
 	hole    bool // want is a size that passed before
 }
 
-// PathStats counts what happened on a path.
+// PathStats are the counters of a path.
 type PathStats struct {
 	Packets     uint64 // data-carrying packets sent
 	Bytes       uint64
 	Lost        uint64
 	Spurious    uint64 // declared lost, then acknowledged
-	Retransmits uint64 // packets sent on it that carry a message again
-	Received    uint64 // packets that came on its addresses and ports
-	Marked      uint64 // of those received, with Congestion Experienced
-	Unmarked    uint64 // of those received, without ECT
+	Retransmits uint64 // packets sent on the path with a retransmitted message
+	Received    uint64 // packets received on the 4-tuple of the path
+	Marked      uint64 // received packets with Congestion Experienced
+	Unmarked    uint64 // received packets without ECT
 }
 
 func (s *PathStats) received(e ECN) {
@@ -134,33 +135,34 @@ func (s *PathStats) received(e ECN) {
 	}
 }
 
-// Packet thresholds: a packet is lost when a packet sent this much later on the same path
-// has arrived. A threshold of 2 tolerates a swap of neighbours. Each proven mistake raises
-// it by one, by mistakesMost at most (docs/design.md, "Loss and repair").
+// A packet is lost when a packet with a number higher by the packet threshold has arrived
+// on the same path. A threshold of 2 tolerates a swap of two neighbours. Each proven
+// mistake raises the threshold by one, by mistakesMost at most (docs/design.md, "Loss and
+// repair").
 const (
 	reorderFirst = 2
-	mistakesMost = 6 // wrong verdicts that count at once, of the packet threshold or of time
+	mistakesMost = 6 // most wrong verdicts that count, of the packet threshold or of time
 )
 
-// These times are not measured.
+// The following times are constants, not measurements.
 const (
 	ptoMost = 200 * time.Millisecond
-	// firstRTT is the round trip assumed for a path without samples, and the first interval
-	// of challenges. RFC 9002 section 6.2.2 has 333 ms for the whole Internet; here
-	// challenges measure before data flows.
+	// firstRTT is the round trip assumed for a path without samples, and the first
+	// interval of challenges. RFC 9002 section 6.2.2 has 333 ms for the whole Internet.
+	// In srdtun challenges measure a path before data is sent.
 	firstRTT = 100 * time.Millisecond
-	// sampleMost is the longest time that counts as a round trip. A longer one means that
-	// an end slept: a stopped process, or a machine that was moved.
+	// sampleMost is the longest time that counts as a round trip. A longer time means
+	// that one end was suspended: a stopped process, or a migrated virtual machine.
 	sampleMost = 10 * time.Second
 )
 
-// oldest returns the oldest packet in flight on p, without the freed ones.
+// oldest returns the oldest packet in flight on p that is not freed.
 func (p *path) oldest() *ledger.Packet {
 	if p.inflight == p.freed.bytes {
 		return nil
 	}
-	// A packet is never in flight again, so the search goes on where it ended. Otherwise it
-	// might pass the records of thousands of lost packets each time.
+	// A packet is never in flight again, so the search continues where the last search
+	// ended. A search from the start might pass thousands of lost packets each time.
 	for p.lowest = max(p.lowest, p.sent.First()); p.lowest < p.sent.Next(); p.lowest++ {
 		if k := p.sent.At(p.lowest); k.State == ledger.InFlight {
 			return k
@@ -169,16 +171,15 @@ func (p *path) oldest() *ledger.Packet {
 	return nil
 }
 
-// A packet declared lost is remembered for lostMemory, because a late acknowledgement shows
-// that this was a mistake. Such records may take half of the ledger at most. A ledger
-// filled up behind one loss would take no more packets, and so get no more
-// acknowledgements.
+// The ledger keeps a lost packet for lostMemory, because a late acknowledgement shows
+// that the verdict was wrong. Lost packets may take half of the ledger at most. If lost
+// packets filled the ledger, the path could send no more packets.
 const (
 	lostMemory  = 300 * time.Millisecond
 	lostPackets = ledger.Limit / 2
 )
 
-// trim forgets the settled packets at the old end of the ledger. It keeps a skipped number
+// trim removes the settled packets at the old end of the ledger. A skipped number stays
 // until no record of an acknowledgement can reach it.
 func (p *path) trim(now mono.Time) {
 	p.sent.Trim(func(k *ledger.Packet) bool {
@@ -194,25 +195,25 @@ func (p *path) trim(now mono.Time) {
 	})
 }
 
-// carries reports whether a packet of size bytes may go on p.
+// carries reports whether a packet of size bytes may be sent on p.
 func (p *path) carries(size int) bool { return size <= p.mtu }
 
 // freed describes the freed packets of a path.
 type freed struct {
 	bytes   int
-	due     mono.Time // when time settles the oldest
-	backoff uint      // how often time settled some since the last record of a packet
+	due     mono.Time // when the oldest freed packet is settled by time
+	backoff uint      // number of settlements by time since the last record of a packet
 }
 
-// hole counts the large packets (above BasePacket) that were lost on a path. Only packets
-// sent after the last one that arrived count.
+// hole counts the lost packets above BasePacket bytes on a path. A packet counts only if
+// it was sent after the newest large packet that arrived.
 type hole struct {
 	lost    int
-	since   mono.Time // when one of them was sent
-	arrived mono.Time // when the newest that arrived was sent
+	since   mono.Time // when a lost large packet was sent
+	arrived mono.Time // when the newest large packet that arrived was sent
 }
 
-// swallow notes that packet k was lost.
+// swallow counts packet k, which was lost, if it is large.
 func (h *hole) swallow(k *ledger.Packet) {
 	if k.Size <= BasePacket || k.At <= h.arrived {
 		return
@@ -221,7 +222,7 @@ func (h *hole) swallow(k *ledger.Packet) {
 	h.since = k.At
 }
 
-// pass notes that a large packet, sent at this time, has arrived.
+// pass records that a large packet, sent at this time, has arrived.
 func (h *hole) pass(at mono.Time) {
 	if at >= h.arrived {
 		h.lost, h.arrived = 0, at
@@ -231,11 +232,11 @@ func (h *hole) pass(at mono.Time) {
 // silent reports whether p carried data and then fell silent.
 func (p *path) silent() bool { return p.state == PathSuspect || p.state == PathDown }
 
-// tooSmall reports whether p, which a small packet validated, has not answered the probes
-// of BasePacket bytes.
+// tooSmall reports whether a small packet validated p, but no probe of BasePacket bytes
+// was answered.
 func (p *path) tooSmall() bool {
 	return p.state == PathActive && p.unsized && p.probe.want == 0 && p.probe.sizeTry >= baseTries
 }
 
-// word returns when p was last known to work, in either direction.
+// word returns the time of the last evidence that p works, in either direction.
 func (p *path) word() mono.Time { return max(p.seen, p.heard) }

@@ -11,8 +11,8 @@ import (
 	"github.com/srdtun/srdtun/srd/steer"
 )
 
-// paths holds the ways to the peer, from a candidate to a forgotten path. It decides their
-// states, which packets may go where, and how large packets may be.
+// paths holds the paths to the peer and the candidates for paths. The type decides the
+// state of each path, its use and its packet size.
 type paths struct {
 	*env
 	keys   *keyring
@@ -22,11 +22,11 @@ type paths struct {
 	slots
 	from    []*whence // sources of the peer's packets, by the peer's path slot
 	probing steer.Set // paths with a probe planned
-	fell    mono.Time // when the last of the silent paths fell silent; 0: none is silent
+	fell    mono.Time // when a path that is still silent last fell silent; 0: no path is silent
 	dormant bool      // some silent paths are not probed while idle
 
-	tuples   []Tuple   // where the peer may be reached: candidates for paths
-	back     int       // index in tuples: from here on the peer is only called back
+	tuples   []Tuple   // addresses at which the peer may be reachable: candidates for paths
+	back     int       // index in tuples: tuples from here on serve only to call the peer back
 	opened   uint32    // paths opened so far
 	openedAt mono.Time // when one was last challenged for the first time
 	known    uint64    // messages sent and received before the peer's present process
@@ -36,29 +36,29 @@ type paths struct {
 
 	withdrawn  withdrawn
 	candidates candidate.Table[Tuple]
-	strayed    uint64    // packets sent to candidates: next packet number of candidateSlot
-	askedAt    mono.Time // when quiet paths were last asked whether they work
+	strayed    uint64    // number of packets sent to candidates: next packet number of candidateSlot
+	askedAt    mono.Time // when quiet paths were last challenged (askQuiet)
 	former     former
 
 	replies []owed
-	round   uint16    // of round trips, for the responses in each
-	roundAt mono.Time // when it began
+	round   uint16    // number of the round trip, for the limit of responses (answersMost)
+	roundAt mono.Time // when the round trip began
 
 	measuring *measurement // nil: none is under way
 }
 
-// keepaliveSize is the smallest challenge: header, frame, tag.
+// keepaliveSize is the size of the smallest challenge: header, frame and tag.
 const keepaliveSize = wire.Overhead + wire.SecretFrameLen
 
-// owed is a response that we owe the peer: on a path of ours, or on a tuple without one.
+// owed is a response that is due to the peer, on a path or on a tuple without a path.
 type owed struct {
-	path   *path // nil: there is none
+	path   *path // nil: the tuple has no path
 	tuple  Tuple
 	secret wire.Secret
 	size   int
 }
 
-// measurement is the state of a measurement, under way or done.
+// measurement is the state of a running or finished measurement.
 type measurement struct {
 	probes []measured
 }
@@ -68,17 +68,17 @@ type measured struct {
 	tuple  Tuple
 	slot   uint16
 	secret wire.Secret
-	at     mono.Time     // sent; 0: not
-	rtt    time.Duration // 0: not answered
+	at     mono.Time     // when the challenge was sent; 0: not sent
+	rtt    time.Duration // 0: no response yet
 }
 
 // former holds the proven addresses of paths that were freed.
 type former struct{ addrs []netip.AddrPort }
 
-// provenMost bounds the addresses that former remembers and that Proven returns.
+// provenMost bounds the number of addresses in former and in the result of Proven.
 const provenMost = 16
 
-// add notes a as the newest address.
+// add puts a at the front, as the newest address.
 func (f *former) add(a netip.AddrPort) {
 	f.addrs = slices.DeleteFunc(f.addrs, func(b netip.AddrPort) bool { return a == b })
 	f.addrs = slices.Insert(f.addrs, 0, a)

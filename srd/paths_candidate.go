@@ -9,10 +9,10 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// A tuple on which the peer was heard, but has not proven to be, is a candidate (package
-// candidate). It gets challenges, and responses to the peer's challenges there, and nothing
-// else. The credit of its address pays for both. A candidate that has returned the secret
-// of a challenge becomes a path.
+// A candidate is a tuple from which the peer's packets came, but which is not validated
+// (package candidate). A candidate gets only challenges, and responses to the peer's
+// challenges. The credit of the candidate's address pays for both. A candidate that has
+// returned the secret of a challenge becomes a path.
 
 // candidateLeast is the shortest time between a candidate's first challenge and the next.
 const candidateLeast = 100 * time.Millisecond
@@ -22,8 +22,8 @@ func (ps *paths) firstWait() time.Duration {
 	return max(candidateLeast, min(2*ps.rtt.Smoothed(), probeMost))
 }
 
-// trusts reports whether addr is proven, because a path there works. Its ports may be
-// challenged without credit.
+// trusts reports whether addr is proven, because a path to addr works. A challenge to a
+// proven address needs no credit, on any port.
 func (ps *paths) trusts(addr netip.Addr) bool {
 	for _, p := range ps.table {
 		if p.validated && (p.state == PathActive || p.state == PathSuspect) && p.tuple.Remote.Addr() == addr {
@@ -33,8 +33,9 @@ func (ps *paths) trusts(addr netip.Addr) bool {
 	return false
 }
 
-// pay charges n bytes to the credit of addr, and reports whether they may be sent.
-// Everything sent to an unproven address passes pay, or Next of the candidates.
+// pay charges n bytes to the credit of addr, and reports whether the credit was
+// sufficient. Every packet to an unproven address is charged by pay or by Next of the
+// candidates.
 func (ps *paths) pay(addr netip.Addr, n int) bool {
 	if ps.trusts(addr) || ps.candidates.Spend(addr, n) {
 		return true
@@ -43,7 +44,8 @@ func (ps *paths) pay(addr netip.Addr, n int) bool {
 	return false
 }
 
-// affords reports whether n bytes may be sent to addr, which is proven or configured.
+// affords reports whether the call limit allows n bytes to addr, a proven or configured
+// address.
 func (ps *paths) affords(now mono.Time, addr netip.Addr, n int) bool {
 	if ps.cfg.Afford == nil || ps.trusts(addr) || ps.cfg.Afford(now, addr, n) {
 		return true
@@ -67,9 +69,9 @@ func (ps *paths) heardOn(now mono.Time, w *whence, p *Packet) {
 	}
 }
 
-// nextCandidate sends the challenge of a candidate that is due. The challenge is as small
-// as possible, so that a keepalive pays for it and for the answer. RFC 9000 section 8.2.1
-// allows that, and asks for a larger challenge afterwards.
+// nextCandidate sends a candidate's challenge if one is due. The challenge is as small as
+// possible, so that the bytes of a keepalive pay for the challenge and the response. RFC
+// 9000 section 8.2.1 allows a small challenge if a larger one follows.
 func (ps *paths) nextCandidate(now mono.Time, t *Train) bool {
 	k := ps.candidates.Next(now, keepaliveSize, ps.firstWait(), ps.trusts)
 	if k == nil {
@@ -79,8 +81,8 @@ func (ps *paths) nextCandidate(now mono.Time, t *Train) bool {
 	return true
 }
 
-// challenge appends k's challenge. All challenges to k have the same secret. Nobody else is
-// sent this secret, so any answer proves as much as one to the newest challenge.
+// challenge appends k's challenge. All challenges to k have the same secret. No other
+// address gets this secret, so an answer to any of the challenges proves k.
 func (ps *paths) challenge(b []byte, k *candidate.Candidate[Tuple]) []byte {
 	if k.Secret == (wire.Secret{}) {
 		k.Secret = ps.secret()
@@ -88,7 +90,8 @@ func (ps *paths) challenge(b []byte, k *candidate.Candidate[Tuple]) []byte {
 	return wire.AppendSecret(b, wire.KindChallenge, &k.Secret)
 }
 
-// stray builds a train of one packet to a tuple without a path. The packet is paid for.
+// stray builds a train of one packet to a tuple without a path. The caller has paid for
+// the packet.
 func (ps *paths) stray(t *Train, to Tuple, size int, f func([]byte) []byte) {
 	t.reset(to, ps.keys.send.keys)
 	b := t.open(candidateSlot, ps.strayed)
@@ -98,7 +101,8 @@ func (ps *paths) stray(t *Train, to Tuple, size int, f func([]byte) []byte) {
 	ps.keys.count(len(t.Buf))
 }
 
-// candidateAnswers handles a returned secret that was sent on none of our paths.
+// candidateAnswers handles a returned secret if it is not the secret of a path's
+// challenge.
 func (ps *paths) candidateAnswers(now mono.Time, secret *wire.Secret) {
 	k := ps.candidates.Answer(now, secret)
 	if k == nil {
@@ -112,10 +116,10 @@ func (ps *paths) candidateAnswers(now mono.Time, secret *wire.Secret) {
 	}
 }
 
-// admit makes a path of a proven candidate. If there is no room, it returns false. Then the
-// candidate waits, and the paths that were silent for longest are asked whether they work.
+// admit turns a proven candidate into a path. If no slot is free, admit returns false,
+// the candidate waits, and the paths that were silent for longest are challenged.
 func (ps *paths) admit(now mono.Time, k *candidate.Candidate[Tuple]) bool {
-	// The table moves its entries, so k is invalid once one is removed.
+	// The table of candidates moves its entries, so k is invalid after a removal.
 	tuple, was, since, heard, rtt, size := k.Tuple, k.Was, k.Since(), k.Heard(), k.RTT(), k.Size()
 	p := ps.find(tuple)
 	if p == nil {
@@ -143,9 +147,9 @@ func (ps *paths) admit(now mono.Time, k *candidate.Candidate[Tuple]) bool {
 	return true
 }
 
-// regain sends the oldest message again on p, unless another path was acknowledged since p
-// was first heard. If none was, the peer has moved, and unanswered packets went to its old
-// address.
+// regain sends the oldest message again on p, unless another path was acknowledged since
+// p was first heard. Without such an acknowledgement the peer has moved, and unanswered
+// packets went to its old address.
 func (ps *paths) regain(p *path, since mono.Time) {
 	n := ps.flight.out.first
 	if !ps.flight.out.open(n) || (ps.flight.out.at(n).slot == p.slot && !ps.flight.out.at(n).wants) {
@@ -160,8 +164,8 @@ func (ps *paths) regain(p *path, since mono.Time) {
 	ps.flight.timer.probes, ps.flight.timer.found = 1, true
 }
 
-// replaced asks the path in slot was-1 whether it still works, because the peer's packets
-// of that path now come on another, proven tuple. That happens when a NAT has forgotten a
+// replaced challenges the path in slot was-1, because the peer's packets of that path now
+// come on another, proven tuple. Packets change their tuple when a NAT has dropped a
 // mapping. The packets in flight on the old path are sent again at once.
 func (ps *paths) replaced(now mono.Time, was uint16, since mono.Time) {
 	if was == 0 || int(was) > len(ps.table) {
@@ -172,21 +176,22 @@ func (ps *paths) replaced(now mono.Time, was uint16, since mono.Time) {
 	}
 }
 
-// promote makes paths of waiting proven candidates while there is room.
+// promote turns waiting proven candidates into paths while slots are free.
 func (ps *paths) promote(now mono.Time) {
 	for k := ps.candidates.Waiting(now); k != nil && ps.admit(now, k); k = ps.candidates.Waiting(now) {
 	}
 }
 
-// quietAfter is the time without a packet in either direction after which a path may be
-// asked whether it still works. It is asked when a proven candidate waits for room.
+// quietAfter is the time without a packet in either direction after which a path is
+// quiet. A quiet path is challenged when a proven candidate waits for a slot.
 const quietAfter = deadAfter
 
-// askEvery is the shortest interval of these questions, because each looks at all paths.
+// askEvery is the shortest interval between two searches for quiet paths. A search goes
+// through all paths.
 const askEvery = 50 * time.Millisecond
 
-// askQuiet asks as many paths as candidates wait for room, those silent for longest. A path
-// that does not answer is down soon, and makes room.
+// askQuiet challenges one path for each candidate that waits for a slot, the longest
+// silent first. A path that does not answer is soon down, and its slot may be taken.
 func (ps *paths) askQuiet(now mono.Time) {
 	if ps.askedAt != 0 && now.Sub(ps.askedAt) < askEvery {
 		return
@@ -212,9 +217,9 @@ func (ps *paths) askQuiet(now mono.Time) {
 	}
 }
 
-// candidateWait returns how long to wait for the answer to the challenge after tries
-// others. For the first one that is twice the duration of the handshake at least. Only the
-// newest challenge can be answered.
+// candidateWait returns the wait for an answer after a challenge. The argument tries is
+// the number of earlier challenges. The wait for the first answer is at least twice the
+// duration of the handshake. Only the newest challenge can be answered.
 func (ps *paths) candidateWait(tries int) time.Duration {
 	return min(max(firstRTT, 2*min(ps.took, probeMost))<<min(tries, candidateTries), probeMost)
 }

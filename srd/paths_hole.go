@@ -5,24 +5,23 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// A route may change to one that carries only smaller packets, without any notice. Then
-// large packets vanish, while acknowledgements and other small packets pass. So the path
-// works, but no full packet of an inner TCP ever arrives (RFC 8899 section 4.3, black hole
-// detection). A path is in doubt when several large packets in a row were lost on it, and a
-// small one that left later arrived. Challenges of its present size then show whether it
-// still carries that. Without an answer it carries BasePacket, and larger sizes are probed
-// as on a new path.
+// The MTU of a route may shrink without any notice. On a route with a smaller MTU large
+// packets are lost, while acknowledgements and other small packets pass (RFC 8899 section
+// 4.3, black hole detection). So no full packet of an inner TCP arrives. A path is in
+// doubt when several large packets in a row were lost, and a later small packet arrived.
+// Challenges of the present size then test a path in doubt. If no challenge is answered,
+// the path's size falls to BasePacket, and larger sizes are probed as on a new path.
 
 const (
-	// holeAfter packets larger than BasePacket must be lost in a row, and holeTries
-	// challenges of full size must stay unanswered (RFC 8899 section 5.1.2: MAX_PROBES is
-	// 3).
+	// The size of a path falls after two conditions: holeAfter packets above BasePacket
+	// are lost in a row, and holeTries challenges of full size stay unanswered
+	// (MAX_PROBES in RFC 8899 section 5.1.2).
 	holeAfter = 3
 	holeTries = 3
 )
 
-// passed notes that packet k has arrived on p. It begins to probe for p's size if only
-// small packets arrive.
+// passed records that packet k has arrived on p. If only small packets arrive, passed
+// starts probes of p's present size.
 func (ps *paths) passed(now mono.Time, p *path, k *ledger.Packet) {
 	if k.Size >= BasePacket {
 		p.unsized = false
@@ -36,7 +35,8 @@ func (ps *paths) passed(now mono.Time, p *path, k *ledger.Packet) {
 	}
 }
 
-// shrink reduces p to BasePacket. Larger packets under way no longer count.
+// shrink reduces the packet size of p to BasePacket. The hole ignores larger packets that
+// are still in flight.
 func (ps *paths) shrink(now mono.Time, p *path) {
 	p.mtu = BasePacket
 	p.hole.pass(now)

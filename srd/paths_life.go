@@ -5,8 +5,8 @@ import (
 	"github.com/srdtun/srdtun/srd/steer"
 )
 
-// strangerTries is the number of probes, probeMost apart, after which a down path that the
-// peer opened is forgotten.
+// strangerTries is the number of probes after which a down path that the peer opened is
+// freed.
 const strangerTries = 30
 
 // find returns our path on t, or nil.
@@ -21,8 +21,8 @@ func (ps *paths) find(t Tuple) *path {
 		if p.tuple.Sock != t.Sock || p.tuple.Remote != t.Remote {
 			continue
 		}
-		// The source address of our own path is only known when the first answer shows
-		// where it arrived. Until then the kernel has chosen one, and any address fits.
+		// The first answer on a path shows the path's local address. Before the first
+		// answer the kernel has chosen the local address, so any address fits.
 		if !p.tuple.Local.IsValid() {
 			p.tuple.Local = t.Local
 			return p
@@ -34,15 +34,15 @@ func (ps *paths) find(t Tuple) *path {
 	return nil
 }
 
-// openPath takes a slot for t. With ours, the peer is configured to be there, and otherwise
-// it has proven to be there. The result is nil if there is no slot.
+// openPath opens a path on t. If ours is set, t is a configured tuple; otherwise the peer
+// has proven t. The result is nil if no slot is free.
 func (ps *paths) openPath(now mono.Time, t Tuple, ours bool) *path {
 	p := ps.slotFor(ours)
 	if p == nil {
 		return nil
 	}
-	// A slot that is used again continues its packet numbers. So a nonce is never used
-	// twice, even across paths and sessions.
+	// The packet numbers of a slot continue with each new path in the slot. So a nonce is
+	// never used twice, even across paths and sessions.
 	*p = path{slot: p.slot, tuple: t, state: PathCandidate, ours: ours, sent: p.sent, largest: p.largest, peerCE: p.peerCE, skipped: p.skipped, reorder: reorderFirst}
 	p.probe.next = now
 	ps.probing.Add(int(p.slot))
@@ -51,8 +51,8 @@ func (ps *paths) openPath(now mono.Time, t Tuple, ours bool) *path {
 	return p
 }
 
-// slotFor returns a free slot, or frees the path that is least likely to be missed. It
-// returns nil if every path must stay.
+// slotFor returns a free slot, or frees the path with the least worth. If every path must
+// stay, slotFor returns nil.
 func (ps *paths) slotFor(ours bool) *path {
 	for _, p := range ps.table {
 		if p.state == PathFree {
@@ -77,12 +77,13 @@ func (ps *paths) slotFor(ours bool) *path {
 	return least
 }
 
-// worth ranks the paths that may make room for a new one, which is ours or proven by the
-// peer. The lowest goes first. For a proven one, untried paths of ours go first, so that
-// two sides with many ports share the room. Next are paths that never answered, then the
-// path down for longest, and ours last. For one of ours only a down path of the peer's
-// goes, or two dead paths would replace each other for ever. A path that works stays
-// (Never).
+// worth ranks the paths that may be freed for a new path; the path with the lowest worth
+// is freed first. If the peer opened the new path, our unchallenged paths are freed
+// first, so that two ends with many ports share the slots. Paths that never answered
+// follow, then the peer's path that is down for longest, then our own down paths. For a
+// new path of this end, only the peer's down paths may be freed. If own paths could be
+// freed, two dead paths would replace each other for ever. The worth of a working path is
+// Never, so a working path is not freed.
 func (p *path) worth(ours bool) mono.Time {
 	switch {
 	case !ours && p.ours && p.state == PathCandidate && p.probe.tries == 0:
@@ -97,8 +98,8 @@ func (p *path) worth(ours bool) mono.Time {
 	return max(2, p.fell)
 }
 
-// follow moves p to the present form of its uplink. It returns false if the uplink is gone,
-// or if another path is there already.
+// follow changes the local address of p to the present form of p's uplink. If the uplink
+// is gone, or another path has the new tuple, follow returns false.
 func (ps *paths) follow(p *path, became func(Uplink) (Uplink, bool)) bool {
 	u, ok := became(p.tuple.Local)
 	if !ok || u == p.tuple.Local {
@@ -136,8 +137,7 @@ func (ps *paths) askDropped(now mono.Time) {
 	}
 }
 
-// forget frees all paths, because the peer is another process. No messages were exchanged
-// with it yet.
+// forget frees all paths and resets the carried bytes, because the peer is a new process.
 func (ps *paths) forget() {
 	for _, p := range ps.table {
 		if p.state != PathFree {

@@ -8,12 +8,13 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// A measurement sends one small challenge on each of some paths, and notes the time until
-// its response. It is for display only: it changes no estimate and no state of a path.
+// A measurement sends one small challenge on each selected path, and measures the time
+// until the response. The result is only displayed: a measurement changes no estimate and
+// no state of a path.
 
-// nextMeasure sends the next challenge of a measurement. A path that is not open yet must
-// wait. The peer answers only the newest challenge, and that must be the one that opens the
-// path.
+// nextMeasure sends the next challenge of a measurement. A path that is not open yet is
+// not measured. The peer answers only the newest challenge, so a measurement would
+// prevent the answer to the challenge that opens the path.
 func (ps *paths) nextMeasure(now mono.Time, t *Train) bool {
 	m := ps.measuring
 	if m == nil {

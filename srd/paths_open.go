@@ -18,7 +18,7 @@ import (
 const (
 	openEvery = 300 * time.Microsecond
 	openMost  = time.Second / steer.MaxPaths
-	// openAtOnce leaves some of the peer's candidates to others.
+	// openAtOnce leaves a quarter of the peer's candidate table to other senders.
 	openAtOnce = candidate.Most * 3 / 4
 )
 
@@ -53,17 +53,18 @@ func (ps *paths) need() {
 // unanswered reports whether several tail probes in a row had no answer.
 func (ps *paths) unanswered() bool { return ps.flight.timer.backoff > 1 && !ps.flight.out.empty() }
 
-// unheard notes that a tail probe is sent. From the second one on we call the peer even
-// between addresses where it opens paths itself.
+// unheard must be called for each tail probe. From the second unanswered tail probe on,
+// this end opens paths even between addresses where the peer opens paths.
 func (ps *paths) unheard() { ps.changed = ps.changed || ps.wanting && ps.unanswered() }
 
-// openedOne notes that a path is challenged for the first time. A process that wakes late
-// catches up.
+// openedOne records the first challenge of a path. A process that wakes late may send the
+// missed challenges at once.
 func (ps *paths) openedOne(now mono.Time) {
 	ps.openedAt = max(ps.openAt(), now.Add(-mono.Granularity))
 }
 
-// begin opens paths for a new session. Messages that waited for the session leave first.
+// begin opens paths for a new session. Messages that were queued before the session are
+// sent before the challenges.
 func (ps *paths) begin(now mono.Time) {
 	ps.openedAt = now
 	ps.openAll(now)
@@ -98,9 +99,9 @@ func (ps *paths) openAll(now mono.Time) {
 	}
 }
 
-// askHere hurries the challenge of p, because the peer was heard there. Only the newest
-// challenge can be answered, so each still gets its time, however many packets come from
-// there.
+// askHere sends the next challenge of p early, because the peer's packets come on p's
+// tuple. Only the newest challenge can be answered, so a challenge is never sent before
+// the end of the wait for the last answer.
 func (ps *paths) askHere(now mono.Time, p *path) {
 	if p.probe.tries == 0 {
 		p.probe.next = 0
@@ -109,8 +110,9 @@ func (ps *paths) askHere(now mono.Time, p *path) {
 	p.probe.next = p.probe.next.Min(max(now, p.probe.at.Add(ps.candidateWait(int(p.probe.tries)-1))))
 }
 
-// vain returns how many paths of ours were challenged more than once, if no path works. If
-// one works, mostly a late host delays the answers, and more paths would not help.
+// If no path works, vain returns the number of our paths that were challenged more than
+// once. If a path works, a late host is the usual reason for late answers, and more paths
+// would not help.
 func (ps *paths) vain() (n int) {
 	if !ps.usable.Empty() {
 		return 0
@@ -130,8 +132,9 @@ func (ps *paths) comes(t Tuple) bool {
 	})
 }
 
-// spare reports whether p, which has never answered, may go. Then it only calls the peer
-// back, and the peer opens paths there itself.
+// spare reports whether p, which has never answered, may be freed. The path may be freed
+// if it serves only to call the peer back, and the peer opens paths between the same
+// addresses.
 func (ps *paths) spare(p *path) bool {
 	return slices.Index(ps.tuples, p.tuple) >= ps.back && ps.comes(p.tuple)
 }

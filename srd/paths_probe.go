@@ -41,8 +41,8 @@ func (ps *paths) nextProbe(now mono.Time, t *Train) bool {
 	return false
 }
 
-// planProbe plans the next challenge on p, which is due: its size, and how long to wait for
-// the answer. If p needs none, it leaves the probing set.
+// planProbe returns the size of the challenge that is due on p, and the wait for its
+// answer. If p needs no challenge, planProbe removes p from the probing set.
 func (ps *paths) planProbe(now mono.Time, p *path) (size int, wait time.Duration, ok bool) {
 	q := &p.probe
 	switch p.state {
@@ -104,9 +104,9 @@ func (ps *paths) planSize(now mono.Time, p *path) (size int, wait time.Duration,
 	return int(q.want), ps.sizeWait(p), true
 }
 
-// sizeWait returns how long to wait for the answer to a size probe. A newer probe makes the
-// answer to an older one unusable. So on a path without samples it waits as long as the
-// handshake suggests, or else probeMost.
+// sizeWait returns how long to wait for the answer to a size probe. A newer probe makes
+// the answer to an older probe unusable. So the wait on a path without samples depends on
+// the duration of the handshake, or is probeMost.
 func (ps *paths) sizeWait(p *path) time.Duration {
 	switch {
 	case p.rtt.Known():
@@ -157,7 +157,7 @@ func (ps *paths) wake(now mono.Time) {
 	}
 }
 
-// answered handles a path response that came under keys.
+// answered handles a path response that was encrypted under keys.
 func (ps *paths) answered(now, at mono.Time, secret *wire.Secret, keys *RecvKeys) {
 	for _, p := range ps.table {
 		q := &p.probe
@@ -184,7 +184,7 @@ func (ps *paths) answered(now, at mono.Time, secret *wire.Secret, keys *RecvKeys
 	}
 }
 
-// proven notes that p's challenge of size bytes was answered.
+// proven records the answer to p's challenge of size bytes.
 func (ps *paths) proven(now mono.Time, p *path, size int) {
 	q := &p.probe
 	if p.state != PathActive && size >= BasePacket {
@@ -195,8 +195,8 @@ func (ps *paths) proven(now mono.Time, p *path, size int) {
 		p.mtu = size
 		ps.activate(now, p)
 	case PathDown:
-		// If no other path is left, a path that carries at least small packets for now is
-		// better than none.
+		// If no other path is usable, one answer is enough: a path that carries small
+		// packets is better than no path.
 		if q.echoes++; q.echoes < provenEchoes && !ps.usable.Empty() {
 			q.next = now.Add(probeFirst)
 			return
@@ -234,7 +234,7 @@ func (ps *paths) advanceProbes(now mono.Time) {
 	}
 }
 
-// unopened reports whether p was not challenged yet since it was opened or went down.
+// unopened reports whether p got no challenge since p was opened or went down.
 func (p *path) unopened() bool {
 	return p.probe.tries == 0 && (p.state == PathCandidate || p.state == PathDown)
 }
@@ -264,8 +264,8 @@ func (ps *paths) probeDeadline() mono.Time {
 	return at
 }
 
-// advancePaths gives free room to waiting candidates and to tuples of ours. It also takes
-// paths out of use that do not carry BasePacket.
+// advancePaths gives free slots to waiting candidates and configured tuples. A path that
+// does not carry BasePacket bytes is taken out of use.
 func (ps *paths) advancePaths(now mono.Time) {
 	ps.need()
 	if !ps.changed {

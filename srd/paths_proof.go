@@ -6,13 +6,15 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// A handshake proves an address, because somebody there could read a packet that was sent
-// there. It proves nothing if the same packet went to another address too. The packet may
-// have been read there, and the answer may have a forged source address.
+// A handshake proves an address, because the answer shows that the packet was received at
+// that address. A handshake proves nothing if the same packet went to two addresses. The
+// packet may have been received at the other address, and the answer may have a forged
+// source address.
 
-// responded handles the first packet under keys that we made as responder. It came on t,
-// where our response went. If sole is set, the response went to no other address, and t is
-// proven. Otherwise t must answer a challenge, unless it has done so before.
+// responded handles the first packet under keys that this end made as responder. The
+// packet came on t, the tuple of our response. If sole is set, the response went to no
+// other address, and t is proven. If sole is not set, t must answer a challenge, unless t
+// was validated before.
 func (ps *paths) responded(now mono.Time, t Tuple, sole bool) {
 	p := ps.find(t)
 	if p == nil && sole {
@@ -23,8 +25,8 @@ func (ps *paths) responded(now mono.Time, t Tuple, sole bool) {
 	}
 }
 
-// calledBack handles the response of n bytes to our initiation, which came on t. It proves
-// t if the initiation went to that address and to no other (sole).
+// calledBack handles a response of n bytes, on t, to our initiation. The response proves
+// t if the initiation went only to t's address (sole).
 func (ps *paths) calledBack(now mono.Time, t Tuple, n int, sole netip.Addr) {
 	p := ps.find(t)
 	if p == nil && ps.listed(t) {
@@ -41,8 +43,8 @@ func (ps *paths) calledBack(now mono.Time, t Tuple, n int, sole netip.Addr) {
 	}
 }
 
-// met takes p into use, because a handshake has proven it. A handshake has small packets,
-// so p is asked at once whether full ones pass.
+// met takes p into use, because a handshake has proven p's address. The packets of a
+// handshake are small, so full packets on p are probed at once.
 func (ps *paths) met(now mono.Time, p *path) {
 	p.unsized = p.unsized || !p.validated
 	ps.activate(now, p)

@@ -12,18 +12,18 @@ import (
 )
 
 const (
-	// maxReplies bounds the owed responses: one for each path and one for each candidate. A
-	// newer challenge on a path takes the place of the one before.
+	// maxReplies bounds the owed responses: one for each path and one for each candidate.
+	// A newer challenge on a path replaces the older challenge.
 	maxReplies = steer.MaxPaths + candidate.Most
-	// answersMost bounds the responses on a path in a round trip, which counts as
-	// answersLeast at least. An honest peer challenges a path once in that path's round
-	// trip. That may be shorter than the smoothed round trip of all paths.
+	// answersMost bounds the responses on a path in one smoothed round trip, or in
+	// answersLeast if the round trip is shorter. An honest peer challenges a path once in
+	// that path's round trip. A single path may have a shorter round trip than the
+	// smoothed one of all paths.
 	answersMost  = 8
 	answersLeast = time.Millisecond
 )
 
-// challenged notes a response that is owed to the source of a challenge. The challenge is
-// the first one in its packet.
+// challenged queues the response to the first challenge in packet p.
 func (ps *paths) challenged(p *Packet, secret wire.Secret) {
 	on := ps.whence(p.Slot).path
 	o := owed{path: on, tuple: p.Tuple, secret: secret, size: min(p.Size, BasePacket)}
@@ -41,7 +41,8 @@ func (ps *paths) challenged(p *Packet, secret wire.Secret) {
 	ps.replies = append(ps.replies, o)
 }
 
-// mayAnswer counts a response on p, and reports whether this round trip allows it.
+// mayAnswer counts a response on p, and reports whether the limit of this round trip
+// allows the response.
 func (ps *paths) mayAnswer(p *path) bool {
 	if now := ps.lastHeard; now.Sub(ps.roundAt) > max(ps.rtt.Smoothed(), answersLeast) {
 		ps.round, ps.roundAt = ps.round+1, now
@@ -56,7 +57,7 @@ func (ps *paths) mayAnswer(p *path) bool {
 	return true
 }
 
-// nextReply sends the first response owed that may be sent.
+// nextReply sends the first owed response that may be sent.
 func (ps *paths) nextReply(now mono.Time, t *Train) bool {
 	for len(ps.replies) > 0 {
 		r := ps.replies[0]
@@ -83,13 +84,14 @@ func (ps *paths) respond(t *Train, p *path, r *owed, size int) {
 	})
 }
 
-// aside returns a proven path for a response that is owed to a candidate, or nil if the
-// response must go to the candidate. The challenge may be an observer's copy that overtook
-// the original. Then a response to the source of the copy never arrives, and an observer
-// that overtakes each challenge would hide us from the peer. A response counts on any path
-// (RFC 9000 section 8.2.3; section 9.3.3 has the attack). A secret that comes again was not
-// answered, so every second response to it goes on a proven path. That response measures
-// nothing: only a candidate's first challenge does, and a path has a new secret each time.
+// aside returns a proven path for a response to a candidate's challenge. If the response
+// must go to the candidate, aside returns nil. The challenge may be an observer's copy
+// that overtook the original (RFC 9000 section 9.3.3). A response to the source of the
+// copy never reaches the peer. An observer that overtakes each challenge would hide this
+// end from the peer. A response is valid on any path (RFC 9000 section 8.2.3). A repeated
+// secret was not answered, so every second response to the secret is sent on a proven
+// path. The peer takes no round trip from that response: only a candidate's first
+// challenge is measured, and each challenge of a path has a new secret.
 func (ps *paths) aside(k *candidate.Candidate[Tuple], secret wire.Secret) *path {
 	if k.Theirs != secret {
 		k.Theirs, k.Asks = secret, 0
@@ -112,11 +114,11 @@ func (ps *paths) aside(k *candidate.Candidate[Tuple], secret wire.Secret) *path 
 	return p
 }
 
-// reply sends an owed response on a tuple without a path, if its address has paid for it.
-// The candidate's challenge goes with it. If the response is a full packet, the answer
-// proves at once that full packets pass. If there was no room for a candidate, the peer
-// gets no response and asks again. With a response it would believe that the path is open
-// at both ends.
+// reply sends an owed response on a tuple without a path, if the credit of its address is
+// sufficient. The candidate's challenge is in the same packet. If the response is a full
+// packet, the answer proves that full packets pass. If the table has no room for the
+// candidate, the peer gets no response and sends a new challenge. A response would make
+// the peer use a path that is not open at this end.
 func (ps *paths) reply(now mono.Time, t *Train, r *owed) bool {
 	k := ps.candidates.Find(r.tuple)
 	if k == nil {

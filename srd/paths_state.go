@@ -5,12 +5,12 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// The states of a path change in this file; paths_life.go has their beginning. When a path
-// goes out of use, its packets in flight are handed back, and the size of a full packet may
-// change.
+// This file changes the states of paths, and paths_life.go opens paths. When a path goes
+// out of use, its packets in flight are handed back to the flight, and the size of a full
+// packet may change.
 
-// suspect takes p out of use and hands back all packets in flight on it. That is not
-// congestion, so congestion control hears nothing of it.
+// suspect takes p out of use and queues the messages in flight on p for retransmission. A
+// path failure is not congestion, so congestion control gets no report of it.
 func (ps *paths) suspect(now mono.Time, p *path) {
 	ps.flight.loseAll(p, ledger.Timed)
 	if p.state == PathActive {
@@ -66,7 +66,7 @@ func (ps *paths) freePath(p *path) {
 	ps.resize()
 }
 
-// mourn updates fell, the time when the last of the silent paths fell silent.
+// mourn updates fell, the latest time at which a path that is still silent fell silent.
 func (ps *paths) mourn() {
 	ps.fell = 0
 	for _, p := range ps.table {
@@ -76,8 +76,8 @@ func (ps *paths) mourn() {
 	}
 }
 
-// resize sets the size of a full packet. Every usable path carries it, so that a message
-// can be sent again on any of them.
+// resize sets the size of a full packet to the least size of the usable paths. So a
+// message can be sent again on any usable path.
 func (ps *paths) resize() {
 	size := MaxPacket
 	for _, p := range ps.table {
@@ -91,8 +91,8 @@ func (ps *paths) resize() {
 	}
 }
 
-// moved notes that a path was freed or went down. Its room may go to a waiting candidate or
-// tuple, and its address may be no longer proven.
+// moved must be called when a path was freed or went down. A waiting candidate or tuple
+// may get the path's slot, and the path's address may be no longer proven.
 func (ps *paths) moved() {
 	ps.candidates.Recheck()
 	ps.changed = ps.changed || ps.wanting || ps.candidates.Len() > 0
@@ -124,13 +124,13 @@ func (ps *paths) ask(now mono.Time, p *path) {
 	ps.resize()
 }
 
-// down gives p up until it answers.
+// down declares p down until p answers challenges.
 func (ps *paths) down(p *path) {
 	p.state, p.probe.echoes = PathDown, 0
 	ps.moved()
 }
 
-// fail takes p, which cannot work, out of use.
+// fail takes p out of use and declares it down, because p cannot work.
 func (ps *paths) fail(now mono.Time, p *path) {
 	ps.flight.handBack(p)
 	if p.state == PathActive {
@@ -144,7 +144,7 @@ func (ps *paths) fail(now mono.Time, p *path) {
 	ps.resize()
 }
 
-// leave notes that p is gone: packets on its tuple come on no path of ours.
+// leave removes p from the sources of received packets, because p was freed.
 func (ps *paths) leave(p *path) {
 	for _, w := range ps.from {
 		if w != nil && w.path == p {

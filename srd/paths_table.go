@@ -7,12 +7,13 @@ import (
 	"github.com/srdtun/srdtun/srd/steer"
 )
 
-// candidateSlot is the path slot of all packets to candidates. No path has it, so strangers
-// use up no slot, ledger or steering. No packet in it is acknowledged.
+// candidateSlot is the path slot of all packets to candidates. No path has candidateSlot,
+// so strangers use up no slot, ledger or steering. Packets in candidateSlot are not
+// acknowledged.
 const candidateSlot = steer.MaxPaths
 
-// slots holds our paths by slot, for all machines that send on a path or look one up. Only
-// paths changes it.
+// slots is the table of our paths, by slot. Several types read the table, but only the
+// type paths changes it.
 type slots struct {
 	table  []*path
 	usable steer.Set // those that carry data
@@ -28,9 +29,9 @@ type whence struct {
 	was    uint16 // slot of the path before this tuple, plus one; 0: none
 }
 
-// sample adds a round trip to p. A path that is opened beside a queue has never been empty.
-// So it begins with the least base of the paths between the same addresses. The peer
-// reports held, its own time, which trip does not include.
+// sample adds a round trip to p. The queue of a new path may never have been empty. So
+// the base of a new path begins with the least base of the paths between the same
+// addresses. The peer reports held, a delay in its host, which trip does not include.
 func (s *slots) sample(now mono.Time, p *path, trip, held time.Duration) {
 	first := !p.rtt.Known()
 	p.rtt.Add(now, trip, held)

@@ -5,7 +5,7 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// came finds our path for p, and notes that the peer was heard there.
+// came finds our path for packet p, and records that a packet came on the path.
 func (ps *paths) came(now mono.Time, p *Packet) {
 	w := ps.whence(p.Slot)
 	ps.locate(w, p)
@@ -21,9 +21,10 @@ func (ps *paths) came(now mono.Time, p *Packet) {
 	}
 }
 
-// cameAgain handles a packet that was handled before. While no path works, the peer may be
-// at its source: a faster observer makes all first copies come from elsewhere. So its tuple
-// becomes a candidate, and a challenge in it is answered there, once.
+// cameAgain handles the second copy of a packet. An observer may forward copies that
+// overtake the peer's own packets, so the second copy may come from the peer's address.
+// So while no path works, the tuple of the second copy becomes a candidate, and a
+// challenge in the copy is answered once.
 func (ps *paths) cameAgain(now mono.Time, p *Packet) {
 	if !ps.usable.Empty() {
 		return
@@ -45,8 +46,8 @@ func (ps *paths) cameAgain(now mono.Time, p *Packet) {
 	}
 }
 
-// whence returns the source of the packets of a slot. The list is as long as the slots in
-// use require; candidateSlot is first.
+// whence returns the source of the packets of a slot. The list from has entries up to the
+// highest slot in use, and the entry of candidateSlot is first.
 func (ps *paths) whence(slot uint16) *whence {
 	i := (int(slot) + 1) % (candidateSlot + 1)
 	for len(ps.from) <= i {

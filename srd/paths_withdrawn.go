@@ -7,24 +7,25 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// withdrawn lists addresses of the peer that must carry nothing while another one works.
-// The peer learned the paths to them from us, and uses these until they fall silent. So
-// packets from there are dropped as well. If no other address works, they count like any
-// other: a peer may have moved there.
+// withdrawn lists addresses of the peer that must carry no packets while another address
+// works. The peer learned the paths to these addresses from this end, and uses the paths
+// until they fall silent. So packets from withdrawn addresses are dropped as well. If no
+// other address works, withdrawn addresses may be used, because the peer may have moved
+// to one of them.
 type withdrawn []netip.Addr
 
 // withdrawnMost bounds the list, as provenMost bounds the proven addresses.
 const withdrawnMost = provenMost
 
-// Withdraw sets the list of the peer's addresses that were configured and no longer are.
-// Paths to them are freed as soon as another path is in use, and their packets in flight
-// are sent again.
+// Withdraw sets the list of the peer's addresses that were removed from the
+// configuration. As soon as a path to another address is in use, the paths to removed
+// addresses are freed, and their messages in flight are sent again.
 func (c *Conn) Withdraw(now mono.Time, addrs []netip.Addr) {
 	c.paths.withdrawn = slices.Clone(addrs[:min(len(addrs), withdrawnMost)])
 	c.paths.letGo()
 }
 
-// at reports whether a path leads to one of the addresses.
+// at reports whether p is a path to one of the withdrawn addresses.
 func (w withdrawn) at(p *path) bool { return slices.Contains(w, p.tuple.Remote.Addr()) }
 
 // elsewhere reports whether a path to another address is in use.
@@ -37,7 +38,7 @@ func (ps *paths) refuses(a netip.Addr) bool {
 	return len(ps.withdrawn) > 0 && slices.Contains(ps.withdrawn, a) && ps.elsewhere()
 }
 
-// letGo frees the paths to withdrawn addresses if another is in use.
+// letGo frees the paths to withdrawn addresses if a path to another address is in use.
 func (ps *paths) letGo() {
 	if len(ps.withdrawn) == 0 || !ps.elsewhere() {
 		return

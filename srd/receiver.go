@@ -10,7 +10,7 @@ import (
 	"github.com/srdtun/srdtun/srd/steer"
 )
 
-// receiver keeps track of the packets and messages that have arrived, and acknowledges them.
+// receiver records the packets and messages that have arrived, and acknowledges them.
 type receiver struct {
 	*env
 
@@ -24,7 +24,7 @@ type receiver struct {
 	parts    *ackParts // nil until the first acknowledgement after a rest
 }
 
-// inPath records the packets that have arrived on one of the peer's path slots.
+// inPath records the packets that have arrived in one of the peer's path slots.
 type inPath struct {
 	slot   uint16
 	seen   seq.Replay
@@ -35,7 +35,7 @@ type inPath struct {
 	way    rtt.OneWay // delay of the peer's acknowledgements on this path
 }
 
-// record returns the acknowledgement record of this path as of now.
+// record returns the acknowledgement record of the path as of now.
 func (in *inPath) record(now mono.Time) wire.Record {
 	hold := min(now.Sub(in.at)/wire.HoldUnit, wire.HoldMax)
 	highest := in.seen.Next() - 1
@@ -48,15 +48,16 @@ func (in *inPath) record(now mono.Time) wire.Record {
 	}
 }
 
-// more returns the most additional records that are needed to cover all packets since the
-// acknowledgement before the last. One record covers RecordReach+1 packet numbers. A long train,
-// or several that were handled together, can span more. The sender's congestion window grows
-// only by packets that a record covers.
+// more returns the greatest number of additional records that may be needed. The records
+// must cover all packets since the last acknowledgement but one. One record covers
+// RecordReach+1 packet numbers. A long train, or several trains that were handled
+// together, can span more packet numbers. The sender's congestion window grows only by
+// packets that a record covers.
 func (in *inPath) more() int {
 	return int((in.seen.Next() - 1 - min(in.told[1], in.seen.Next()-1)) / (wire.RecordReach + 1))
 }
 
-// appendMore appends these additional records, but no more than most.
+// appendMore appends the additional records that more counts, up to the limit most.
 func (in *inPath) appendMore(records []wire.Record, most int) []wire.Record {
 	last := records[len(records)-1]
 	for range min(most, in.more()) {
@@ -70,19 +71,20 @@ func (in *inPath) appendMore(records []wire.Record, most int) []wire.Record {
 	return records
 }
 
-// tell notes that an acknowledgement now covers all packets that have arrived.
+// tell must be called when an acknowledgement covers all packets that have arrived.
 func (in *inPath) tell() { in.told = [2]uint64{in.seen.Next(), in.told[0]} }
 
-// An acknowledgement is due after this many packets or bytes, or some time after the first of
-// them. That time is an eighth of a round trip, within hosts.ackLeast and hosts.ackMost. The
-// connection notices it while it is being served for another reason. Only hosts.ackMost wakes
-// the connection up: a timer for each acknowledgement would cost more than the acknowledgement.
+// An acknowledgement is due after ackEveryPackets or ackEveryBytes, or some time after
+// the first packet (F1). The delay of an acknowledgement is an eighth of a round trip,
+// within hosts.ackLeast and hosts.ackMost. Only hosts.ackMost has a timer, because a
+// timer for each acknowledgement would cost more than the acknowledgement. Any earlier
+// call of Next sends an acknowledgement that is due.
 const (
 	ackEveryPackets = 16
 	ackEveryBytes   = 32 << 10
 )
 
-// ackState decides when to acknowledge.
+// ackState determines when an acknowledgement is due.
 type ackState struct {
 	packets int
 	bytes   int
@@ -94,8 +96,8 @@ type ackState struct {
 	latest  time.Duration // after this time from since, the connection wakes up to acknowledge
 }
 
-// arrived counts a packet that asks for an acknowledgement. The packet reached the host at time
-// at. The smoothed round trip is rtt; 0: unknown.
+// arrived counts an ack-eliciting packet that reached the host at time at. The argument
+// rtt is the smoothed round trip, or 0 if it is unknown.
 func (a *ackState) arrived(now, at mono.Time, size int, urgent bool, rtt time.Duration, h *hosts) {
 	if a.packets == 0 {
 		a.since = at
@@ -129,7 +131,8 @@ type ackParts struct {
 	recs  [wire.MaxAckRecords]wire.Record
 }
 
-// ackParts returns that scratch space. It allocates the space at the first call.
+// ackParts returns the scratch space for acknowledgements, which the first call
+// allocates.
 func (rv *receiver) ackParts() *ackParts {
 	if rv.parts == nil {
 		rv.parts = new(ackParts)
@@ -137,8 +140,8 @@ func (rv *receiver) ackParts() *ackParts {
 	return rv.parts
 }
 
-// arrive notes on its path that p has arrived. It reports whether p needs an acknowledgement at
-// once, because of a congestion mark or a gap in front of it.
+// arrive records the arrival of packet p in the state of its path. The result is true if
+// p needs an acknowledgement at once, because of a congestion mark or a gap before p.
 func (rv *receiver) arrive(in *inPath, p *Packet, next uint64) (urgent bool) {
 	if p.PN >= next {
 		in.at = p.At
@@ -171,8 +174,8 @@ func (rv *receiver) message(f *wire.Frame) seq.Verdict {
 	return v
 }
 
-// appendAck appends an acknowledgement frame. Its bitmap is the first entries of
-// ackParts().words, as many as words says.
+// appendAck appends an acknowledgement frame. The frame's bitmap consists of the first
+// words entries of ackParts().words.
 func (rv *receiver) appendAck(now mono.Time, b []byte, words int) []byte {
 	records := rv.ackParts().recs[:0]
 	n := min(len(rv.pending), wire.MaxAckRecords)
@@ -193,10 +196,10 @@ func (rv *receiver) appendAck(now mono.Time, b []byte, words int) []byte {
 	return wire.AppendAck(b, rv.inbox.FirstMissing(), max(1, now.Stamp()), records, rv.ackParts().words[:words])
 }
 
-// ackRoom returns the size of an acknowledgement frame as of now, and the number of its bitmap
-// words, which it puts into ackParts. Both are 0 if there is nothing new to acknowledge, or if
-// the size exceeds most. The acknowledgement need not be due yet: in a packet with free space it
-// costs nothing.
+// ackRoom returns the size of an acknowledgement frame as of now, and the number of its
+// bitmap words. The words are stored in ackParts. If no new packet is to be acknowledged,
+// or if the size exceeds most, both results are 0. The acknowledgement need not be due
+// yet, because an acknowledgement in the free space of a packet costs nothing.
 func (rv *receiver) ackRoom(most int) (room, words int) {
 	if rv.ack.packets == 0 {
 		return 0, 0

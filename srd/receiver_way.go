@@ -9,24 +9,26 @@ import (
 )
 
 // clocksApart is the most that the clocks of two hosts drift apart while a measured least
-// one-way delay is valid. It allows for 50 us a second, more than crystals usually drift.
+// one-way delay is valid. The assumed drift is 50 us a second, more than the usual drift
+// of crystals.
 const clocksApart = 2 * rtt.WayWindow / 20_000
 
-// ackedOn is the path and the addresses that the newest acknowledgement came on.
+// ackedOn is the path and the addresses of the newest received acknowledgement.
 type ackedOn struct {
 	in     *inPath
 	local  Uplink
 	remote netip.Addr
 }
 
-// waited returns how long p, which carries an acknowledgement, queued on its way to us. The peer
-// sent it when its own clock showed clock; 0: the frame does not say. Our sending does not cause
-// a queue on the way back. A host that mistakes it for its own queue sends next to nothing while
-// it receives much.
+// waited returns the queueing delay in the network of p, a packet with an
+// acknowledgement. The argument clock is the time of sending by the peer's clock, or 0 if
+// the frame does not contain it. A host's own packets do not cause a queue on the return
+// path. A host that took a queue on the return path for its own would send almost no data
+// while it receives much.
 //
-// A path without a recent acknowledgement has no least delay to compare with, and a queue may
-// stand there already. So it starts with the least delay of the last acknowledgement, if that
-// had the same addresses.
+// A path without a recent acknowledgement has no least delay for comparison, and may
+// already have a queue. A path without a least delay begins with that of the path with
+// the last acknowledgement, if both have the same addresses.
 func (rv *receiver) waited(now mono.Time, p *Packet, clock uint32) time.Duration {
 	if clock == 0 || p.Slot == candidateSlot { // packets of candidates may come from any path
 		return 0

@@ -5,7 +5,7 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// recovery decides which packets are lost, and when their messages are sent again.
+// recovery detects lost packets, and queues their messages for retransmission.
 type recovery struct {
 	flight
 	paths  *paths
@@ -16,8 +16,8 @@ type recovery struct {
 	nextSkip int       // trains of new messages until a packet number is skipped
 }
 
-// maybeSkip leaves out a packet number on p now and then. The sender calls it once for each
-// train of new messages.
+// maybeSkip skips a packet number on p about once in skipEvery calls. The sender calls
+// maybeSkip for each train of new messages.
 func (rc *recovery) maybeSkip(p *path) {
 	if rc.nextSkip--; rc.nextSkip <= 0 {
 		rc.nextSkip = rc.skipGap()
@@ -25,8 +25,8 @@ func (rc *recovery) maybeSkip(p *path) {
 	}
 }
 
-// skipEvery is the mean number of trains between two skipped packet numbers. They expose a peer
-// that acknowledges packets which it has not received.
+// skipEvery is the mean number of trains between two skipped packet numbers. A skipped
+// number exposes a peer that acknowledges packets without receiving them.
 const skipEvery = 4096
 
 func (rc *recovery) skipGap() int { return 1 + rc.rng.IntN(2*skipEvery) }

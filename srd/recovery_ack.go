@@ -20,9 +20,10 @@ type gain struct {
 	ce    bool          // the peer has counted more Congestion Experienced marks
 }
 
-// handleAck applies an acknowledgement that reached the host at time at. Before that it had
-// queued on its way for the time back. It returns false if the peer claims an impossible
-// arrival. The caller then ignores the rest of the packet and ends the session.
+// handleAck applies an acknowledgement that reached the host at time at, and that queued
+// in the network for the time back. If the acknowledgement names a packet that was not
+// sent, handleAck returns false. If handleAck returns false, the caller ignores the rest
+// of the packet and ends the session.
 func (rc *recovery) handleAck(now, at mono.Time, back time.Duration, a *wire.Ack) bool {
 	if a.FirstMissing > rc.out.next || !rc.plausible(a) {
 		rc.drop(DropAckInvalid)
@@ -112,12 +113,12 @@ func (rc *recovery) ackRecord(now, at mono.Time, back time.Duration, r wire.Reco
 	rc.credit(now, &g, back)
 }
 
-// roundTrip returns the network's part of a round trip. The packet left at time sent, and its
-// acknowledgement reached the host at time at. The peer held the acknowledgement back for hold,
-// which is the peer's word alone. A peer that exaggerates hides every queue, and would get far
-// more than its link carries. So congestion control counts the part above hosts.hold as a queue
-// in the peer's host (gain.held; Swift, section 3.2). If hold leaves no time for the network, a
-// clock was set. Then the round trip ends at now.
+// roundTrip returns the network's part of a round trip. The packet left at time sent, and
+// its acknowledgement reached the host at time at. The peer states that it held the
+// acknowledgement back for hold. A peer that states a longer hold hides every queue, and
+// would get far more data than its link carries. So congestion control counts the part
+// above hosts.hold as a queue in the peer's host (gain.held; Swift, section 3.2). If hold
+// leaves no time for the network, a clock was set, and the round trip ends at now.
 func roundTrip(sent, at, now mono.Time, hold time.Duration) time.Duration {
 	if at.Sub(sent) <= hold {
 		at = now
@@ -125,16 +126,17 @@ func roundTrip(sent, at, now mono.Time, hold time.Duration) time.Duration {
 	return max(at.Sub(sent)-hold, time.Microsecond)
 }
 
-// credit passes g on to congestion control and to the path policy. The acknowledgement queued on
-// its way for the time back.
+// credit reports g to congestion control and to the path policy. The acknowledgement
+// queued in the network for the time back.
 func (rc *recovery) credit(now mono.Time, g *gain, back time.Duration) {
 	p := g.p
 	near := rc.choice.eligible.Has(int(p.slot)) || rc.choice.eligible.Empty()
 	var stray time.Duration
 	if g.rtt > 0 {
 		rc.hosts.took(g.hosts)
-		// The acknowledgement's queue is part of the round trip, so it is no longer than the
-		// round trip above its base. A larger value means that the way back itself is longer.
+		// The queueing delay of the acknowledgement is part of the round trip, so it is
+		// at most the round trip less the base. A larger value means that the return path
+		// itself is longer.
 		back = min(back, max(0, g.rtt-p.rtt.Base()))
 		trip := g.rtt + g.held
 		stray = p.rtt.Stray(now, trip-back)
@@ -161,8 +163,8 @@ func (rc *recovery) credit(now mono.Time, g *gain, back time.Duration) {
 	}
 }
 
-// length corrects the base of p. The base would be wrong while competitors never let the queue
-// empty, or after the path has become longer.
+// length corrects the base of p. Without a correction the base is wrong while competitors
+// keep the queue filled, and after the path has become longer.
 func (rc *recovery) length(now mono.Time, p *path) {
 	switch rc.cfg.Control.Queued() {
 	case cc.Nobody:
@@ -177,10 +179,10 @@ func (rc *recovery) length(now mono.Time, p *path) {
 	}
 }
 
-// unlike reports whether p usually takes longer than another path without a queue, by more than
-// the target t. Then p has become longer. Or a competitor keeps a queue on p, which has the same
-// effect as length. A delay that all paths have in common is not length: the acknowledgements
-// may be queueing.
+// unlike reports whether the usual round trip of p exceeds that of a path without a queue
+// by more than the target t. A longer round trip may be due to a longer route, or to a
+// competitor's queue on p, which has the same effect. A delay that all paths have in
+// common is no evidence of a longer route, because it may be a queue of acknowledgements.
 func (rc *recovery) unlike(p *path, t time.Duration) bool {
 	for _, q := range rc.paths.table {
 		if q != p && q.state == PathActive && q.rtt.Known() && q.rtt.Usual() <= q.rtt.Base()+t/2 && q.rtt.Usual()+t < p.rtt.Usual() {
@@ -214,13 +216,13 @@ func (rc *recovery) ackPacket(now mono.Time, g *gain, pn uint64) {
 		switch {
 		case !rc.out.open(n):
 		case rc.choice.steering.doubled != nil:
-			// The other copy is still in flight, and its acknowledgement will measure its own
-			// path.
+			// The second copy of a message stays in flight, because its acknowledgement
+			// will measure the second path.
 			rc.out.ack(n)
 			rc.stats.Acked++
 		default:
-			// A copy that is still in flight is useless now. It leaves the window without
-			// credit.
+			// If another copy of the message is in flight, the copy is useless now and
+			// leaves the window without credit.
 			if q, other := rc.ackMessage(n); other != nil {
 				rc.settle(q, other)
 			}
@@ -228,7 +230,7 @@ func (rc *recovery) ackPacket(now mono.Time, g *gain, pn uint64) {
 	}
 }
 
-// spurious raises a loss threshold, because a packet that was declared lost has arrived.
+// spurious raises the loss threshold that declared packet k lost, because k has arrived.
 func (rc *recovery) spurious(now mono.Time, p *path, k *ledger.Packet) {
 	p.stats.Spurious++
 	rc.stats.Spurious++
@@ -255,10 +257,11 @@ func (rc *recovery) ackMessage(n uint64) (p *path, empty *ledger.Packet) {
 	return p, empty
 }
 
-// ackMessages applies the message part of an acknowledgement: all numbers below FirstMissing,
-// and the bitmap above it. If the acknowledgement with a packet's record was lost, this part
-// still frees the packet's messages. It makes no room in the window; only records do. A peer can
-// acknowledge a message number that never arrived, and no skipped number would expose it.
+// ackMessages applies the message part of an acknowledgement: all numbers below
+// FirstMissing, and the bitmap above it. If the acknowledgement with a packet's record
+// was lost, the message part still frees the packet's messages. Message numbers make no
+// room in the window; only records do. A peer can acknowledge a message that never
+// arrived, and no skipped number would expose this lie.
 func (rc *recovery) ackMessages(now mono.Time, a *wire.Ack) {
 	take := func(n uint64) {
 		if p, k := rc.ackMessage(n); k != nil {
@@ -276,10 +279,10 @@ func (rc *recovery) ackMessages(now mono.Time, a *wire.Ack) {
 	}
 }
 
-// detectLoss applies the packet threshold to p (docs/transport.md, L1). A packet is lost when a
-// packet with a number higher by reorder or more has arrived on the same path. A freed packet
-// may lie so far below the highest number that no record can cover it. Its fate then stays
-// unknown, and it is settled.
+// detectLoss applies the packet threshold to p (docs/transport.md, L1). A packet is lost
+// when a packet with a number higher by reorder or more has arrived on the same path. A
+// freed packet may lie so far below the highest number that no record can cover it. Such
+// a packet is settled, without a verdict.
 func (rc *recovery) detectLoss(now mono.Time, p *path) {
 	p.trim(now)
 	reorder := uint64(p.reorder)
@@ -304,14 +307,15 @@ func (rc *recovery) detectLoss(now mono.Time, p *path) {
 	}
 }
 
-// lost declares packet pn lost on a path that delivers other packets, and tells the path policy.
+// lost declares packet pn lost on a path that delivers other packets, and reports the
+// loss to the path policy.
 func (rc *recovery) lost(now mono.Time, p *path, pn uint64, k *ledger.Packet) {
 	rc.lose(p, pn, k)
 	rc.cfg.Policy.Loss(now, int(p.slot))
 }
 
-// loseTail declares the rest of a train lost if its beginning has arrived (L2). The train's age
-// is no proof, so congestion control does not hear of the loss.
+// loseTail declares the rest of a train lost if its beginning has arrived (L2). Time
+// alone does not prove the loss, so congestion control gets no report.
 func (rc *recovery) loseTail(now mono.Time, p *path) {
 	for pn := p.lowest; pn < p.sent.Next(); pn++ {
 		k := p.sent.At(pn)

@@ -8,8 +8,8 @@ import (
 	"github.com/srdtun/srdtun/srd/steer"
 )
 
-// flight contains the packets in flight, the messages that are not acknowledged, and the queue
-// of messages to send again. The type recovery decides about losses, and the type paths about
+// flight contains the packets in flight, the unacknowledged messages, and the
+// retransmission queue. The type recovery detects losses, and the type paths detects
 // failed paths.
 type flight struct {
 	*env
@@ -35,7 +35,7 @@ type lossTimer struct {
 	found    bool      // the peer has moved: the next repair goes to the path where it was just heard
 }
 
-// single builds a train of one packet on p. f appends the packet's frames.
+// single builds a train of one packet on p. The function f appends the packet's frames.
 func (fl *flight) single(t *Train, p *path, state ledger.State, size int, f func([]byte) []byte) {
 	t.reset(p.tuple, fl.keys.send.keys)
 	b := t.open(p.slot, p.sent.Next())
@@ -44,12 +44,13 @@ func (fl *flight) single(t *Train, p *path, state ledger.State, size int, f func
 	fl.record(p, ledger.Packet{At: t.at, State: state, Size: uint16(len(t.Buf))})
 }
 
-// meanLife is how long the mean round trip stays valid after the last acknowledgement. The queue
-// behind a long mean has drained by then, and a tail probe would wait for that queue as well.
+// meanLife is how long the mean round trip stays valid after the last acknowledgement.
+// After meanLife the queue that made the mean long has drained, and the long mean would
+// only delay a tail probe.
 const meanLife = time.Second
 
-// record enters a new packet into the path's ledger, and counts it against the limit of the keys
-// that will seal it.
+// record adds a new packet to the path's ledger, and counts the packet against the limit
+// of its keys.
 func (fl *flight) record(p *path, k ledger.Packet) uint64 {
 	fl.stats.TxBytes += uint64(k.Size)
 	fl.keys.count(int(k.Size))
@@ -97,8 +98,8 @@ func (fl *flight) queueFirst(n uint64) {
 	q.unshift(n)
 }
 
-// giveUp turns m into a tombstone. The number still travels, so that the receiver does not wait
-// for the message, but the payload does not.
+// giveUp turns m into a tombstone. The message number is still sent, without the payload,
+// so that the receiver does not wait for the message.
 func (fl *flight) giveUp(m *outMsg, s Status) {
 	m.release(s)
 	m.void = true
@@ -108,8 +109,9 @@ func (fl *flight) giveUp(m *outMsg, s Status) {
 	}
 }
 
-// voidAll gives up all payloads that are not acknowledged, because the peer does not answer.
-// Their numbers stay: if the same process of the peer comes back, it continues from them.
+// voidAll gives up all unacknowledged payloads, because the peer does not answer. The
+// message numbers stay in the outbox: if the same process of the peer answers again, both
+// ends continue with these numbers.
 func (fl *flight) voidAll() {
 	for n := fl.out.first; n < fl.out.next; n++ {
 		if m := fl.out.at(n); !m.acked && !m.void {
@@ -118,16 +120,17 @@ func (fl *flight) voidAll() {
 	}
 }
 
-// handBack declares everything in flight on p lost, so that other paths repair it. p is not used
-// any more.
+// handBack declares all packets in flight on p lost, so that their messages are sent
+// again on other paths. After handBack the path p is out of use.
 func (fl *flight) handBack(p *path) {
 	fl.loseAll(p, 0)
 	fl.settleFreed(p)
 }
 
-// loseAll declares everything in flight on p lost, except freed packets. It is for a path that
-// may soon be used again. If freed packets left the window too, a path that falls silent again
-// and again would empty the window. The packets get the mark of the reason.
+// loseAll declares all packets in flight on p lost, except freed packets. After loseAll
+// the path may soon be in use again. If freed packets left the window too, a path that
+// falls silent repeatedly would empty the window. The lost packets get mark, the reason
+// of the loss.
 func (fl *flight) loseAll(p *path, mark ledger.Mark) {
 	for pn := p.sent.First(); pn < p.sent.Next(); pn++ {
 		if k := p.sent.At(pn); k.State == ledger.InFlight {
@@ -153,7 +156,7 @@ func (fl *flight) lose(p *path, pn uint64, k *ledger.Packet) {
 	}
 }
 
-// land takes a packet out of flight.
+// land removes packet k from the bytes in flight.
 func (fl *flight) land(p *path, k *ledger.Packet) {
 	if k.State == ledger.Freed {
 		fl.freed -= int(k.Size)
@@ -167,8 +170,9 @@ func (fl *flight) land(p *path, k *ledger.Packet) {
 	}
 }
 
-// settle takes packet k out of the window after all its messages were acknowledged. Neither
-// congestion control nor the path policy hears of it.
+// settle removes packet k from the bytes in flight after all its messages were
+// acknowledged. Neither congestion control nor the path policy gets a report of the
+// packet.
 func (fl *flight) settle(p *path, k *ledger.Packet) {
 	fl.land(p, k)
 	k.State = ledger.Acked
@@ -183,10 +187,11 @@ func (fl *flight) settleFreed(p *path) {
 	}
 }
 
-// silentAfter is the number of unanswered tail probes that stop all other sending. Together they
-// have tried up to 13 paths (probesNow).
+// silentAfter is the number of unanswered tail probes that stop all other sending. The
+// silentAfter probes have tried up to 13 paths (probesNow).
 const silentAfter = 3
 
-// silent reports whether the peer has left several tail probes unanswered. Then only probes are
-// sent, as after a TCP timeout: other packets would most likely be lost too, again and again.
+// silent reports whether the peer has left several tail probes unanswered. While the peer
+// is silent, only probes are sent, as after a TCP timeout: other packets would most
+// likely be lost too.
 func (fl *flight) silent() bool { return fl.timer.backoff >= silentAfter && !fl.out.empty() }

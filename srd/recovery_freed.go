@@ -7,13 +7,13 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// A packet is freed when all its messages were acknowledged by their numbers, before a record
-// acknowledged the packet itself. Usually the acknowledgement with that record was lost, and the
-// next record on the path covers the packet. But a greedy peer may acknowledge messages that
-// were dropped (Savage et al. 1999, "TCP Congestion Control with a Misbehaving Receiver"). So a
-// freed packet stays in flight and takes room in the window, until a record, the packet
-// threshold or time settles it. Congestion control gets credit only for packets that a record
-// acknowledges.
+// A packet is freed when all its messages were acknowledged by their numbers, before a
+// record acknowledged the packet itself. Usually the acknowledgement with the record was
+// lost, and the next record of the path covers the packet. But a greedy peer may
+// acknowledge messages that were dropped (Savage et al. 1999, "TCP Congestion Control
+// with a Misbehaving Receiver"). So a freed packet stays in flight and takes room in the
+// window, until a record, the packet threshold or time settles it. Congestion control
+// gets credit only for packets that a record acknowledges.
 
 // free marks packet k, in flight on p, as freed: all its messages were acknowledged by number.
 func (rc *recovery) free(now mono.Time, p *path, k *ledger.Packet) {
@@ -27,15 +27,17 @@ func (rc *recovery) free(now mono.Time, p *path, k *ledger.Packet) {
 	p.freed.bytes += int(k.Size)
 }
 
-// freedFor returns how long after its sending a freed packet on p is settled by time. At first
-// that is when its record should have come (lateAfter). The time doubles, up to probeMost, each
-// time that no record came in between. So a peer that never sends records gets ever less data.
+// freedFor returns the time from the sending of a freed packet on p until time settles
+// it. At first freedFor returns the time within which the record should have come
+// (lateAfter). The result of freedFor doubles, up to probeMost, with each settlement
+// without a record in between. So a peer that never sends records gets data ever more
+// slowly.
 func (rc *recovery) freedFor(p *path) time.Duration {
 	wait := rc.lateAfter(p)
 	return max(wait, min(wait<<min(p.freed.backoff, 16), probeMost))
 }
 
-// checkFreed settles the freed packets on p when their time is over.
+// checkFreed settles the freed packets on p that are older than freedFor.
 func (rc *recovery) checkFreed(now mono.Time, p *path) {
 	if p.freed.bytes == 0 || now < p.freed.due {
 		return

@@ -5,30 +5,31 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// Losses that only time shows, soonest first (docs/transport.md, L2 and L3).
-//
-//   - The rest of a train is lost if its beginning has arrived (tailDue).
-//   - The oldest packet is overdue (env.lostAfter). If the path was heard meanwhile, the packet is
-//     lost. Otherwise the path has failed.
-//
-// Both need proof: a packet that was sent later has arrived. The first rule also applies if
-// nothing was sent later.
+// Two rules detect losses by time (docs/transport.md, L2 and L3). By the first rule, the
+// rest of a train is lost if its beginning has arrived (tailDue). By the second rule, the
+// oldest packet of a path is overdue after env.lostAfter. If another packet on the path
+// was acknowledged in the meantime, the overdue packet is lost. If no other packet was
+// acknowledged in the meantime, the path has failed. Both rules need the proof that a
+// packet which was sent later has arrived. The first rule also applies if no packet was
+// sent later.
 
-// checkPaths applies these rules to all paths with packets in flight, and settles freed packets.
+// checkPaths applies the rules of time to all paths with packets in flight, and settles
+// freed packets.
 func (rc *recovery) checkPaths(now mono.Time) {
 	for _, p := range rc.paths.table {
 		if !rc.busy.Has(int(p.slot)) {
 			continue
 		}
 		for rc.checkOldest(now, p) {
-			// The next one may be due as well.
+			// Each call of checkOldest handles at least one packet.
 		}
 		rc.checkFreed(now, p)
 	}
 }
 
-// checkOldest examines the oldest packet in flight on p. If its time is over, it declares that
-// packet lost, perhaps with others, or suspects the path. It reports whether it did so.
+// checkOldest examines the oldest packet in flight on path p. If the packet's time is
+// over, checkOldest declares it lost, perhaps with others, or suspects the path. The
+// caller repeats the call while the result is true.
 func (rc *recovery) checkOldest(now mono.Time, p *path) bool {
 	k := p.oldest()
 	switch {
@@ -46,34 +47,37 @@ func (rc *recovery) checkOldest(now mono.Time, p *path) bool {
 	return true
 }
 
-// overtaken reports whether a later packet has arrived on any path (RACK, RFC 8985, over paths).
-// It must have left later than k by more than the deviation of p: paths of equal length may
-// differ by that much.
+// overtaken reports whether a later packet has arrived on any path (RACK, RFC 8985, over
+// paths). The later packet must have left after k by more than the deviation of p,
+// because round trips of equal paths differ by that much.
 func (rc *recovery) overtaken(p *path, k *ledger.Packet) bool {
 	return rc.timer.newest > k.At.Add(p.rtt.Variation())
 }
 
-// outlived reports whether an acknowledgement of k, the rest of a train, should have come by
-// now. Either a later packet was acknowledged, or no later packet exists. The acknowledgement of
-// the train's beginning may have come on a shorter path than the next acknowledgement does. On
-// short round trips this alone can make k look lost.
+// outlived reports whether an acknowledgement of k, in the rest of a train, should have
+// come by now. The result is true if a later packet was acknowledged, or if no later
+// packet exists. The acknowledgement of the train's beginning may use a shorter path than
+// the acknowledgement of k. On short round trips this difference alone could make k look
+// lost.
 func (rc *recovery) outlived(p *path, k *ledger.Packet) bool {
 	return rc.overtaken(p, k) || rc.timer.lastSent <= k.At.Add(p.rtt.Variation())
 }
 
-// talks reports whether a packet on p was acknowledged so lately that the path has not failed.
-// Then the overdue packets on it are lost, and the packets behind them are not. On a link with
-// many losses it takes some packets until two of them arrive and prove the loss of another. On a
-// long path many packets are in flight by then.
+// talks reports whether a packet on p was acknowledged so recently that the path has not
+// failed. If so, only the overdue packets on p are lost, not the later packets. On a link
+// with many losses, two later packets that prove a loss may arrive late, with many more
+// packets in flight.
 func (rc *recovery) talks(now mono.Time, p *path) bool {
 	return now.Sub(p.heard) < rc.lostAfter(p)-p.rtt.Smoothed()
 }
 
-// overdueTogether is the part of a path's allowance above its mean within which packets count as
-// overdue together. Otherwise each of hundreds of packets in flight would wake the host.
+// overdueTogether is the part of a path's allowance above its mean within which packets
+// count as overdue together. Without overdueTogether the timer of each packet in flight
+// would wake the host.
 const overdueTogether = 64
 
-// loseOverdue declares the overdue packets on p lost, and tells congestion control.
+// loseOverdue declares the overdue packets on p lost, and reports the loss to congestion
+// control.
 func (rc *recovery) loseOverdue(now mono.Time, p *path) {
 	after, lost := rc.lostAfter(p), 0
 	due := now.Add((after-rc.mean(p))/overdueTogether - after)
@@ -92,8 +96,9 @@ func (rc *recovery) loseOverdue(now mono.Time, p *path) {
 	rc.cfg.Control.Lost(now, lost)
 }
 
-// pathDeadline returns when checkPaths has something to do. If a packet is overdue already but
-// not overtaken, the tail probe or the next acknowledgement takes care of it.
+// pathDeadline returns the time of the next call of checkPaths. A packet that is overdue
+// but not overtaken sets no deadline: the tail probe or the next acknowledgement settles
+// it.
 func (rc *recovery) pathDeadline() mono.Time {
 	at := mono.Never
 	for _, p := range rc.paths.table {

@@ -20,7 +20,8 @@ func (rc *recovery) retransmission() (uint64, bool) {
 	return q.peek(), true
 }
 
-// expire gives m's payload up when it is no longer worth repairing (docs/transport.md, L6).
+// expire gives up the payload of m if the payload is too old for a repair
+// (docs/transport.md, L6).
 func (rc *recovery) expire(now mono.Time, m *outMsg) {
 	limit := giveUpStream
 	switch d, timed := m.m.Class.deadline(); {
@@ -41,8 +42,8 @@ func (rc *recovery) expire(now mono.Time, m *outMsg) {
 	}
 }
 
-// expireDue gives up the payloads that have passed their deadline, in flight or not. Their
-// owners learn of it soon after.
+// expireDue gives up the payloads that have passed their deadline, in flight or not. The
+// owner of such a message gets the status GivenUp soon after the deadline.
 func (rc *recovery) expireDue(now mono.Time) {
 	o := &rc.out
 	if o.due == 0 || now < o.due {
@@ -61,8 +62,9 @@ func (rc *recovery) expireDue(now mono.Time) {
 	}
 }
 
-// worth returns how long a payload is repaired: for least, or for a few round trips on a long
-// path. Before any round trip is known, TCP's first timeout is the limit (RFC 6298 section 2).
+// worth returns the age up to which a payload is repaired: least, or four round trips if
+// they are longer. Before the first sample of a round trip, TCP's first timeout is the
+// least age (RFC 6298 section 2).
 func (rc *recovery) worth(least time.Duration) time.Duration {
 	if !rc.rtt.Known() {
 		return max(least, firstRepairMost)
@@ -70,8 +72,8 @@ func (rc *recovery) worth(least time.Duration) time.Duration {
 	return max(least, 4*rc.rtt.Smoothed())
 }
 
-// lateAt returns when message n is late (L7). It returns Never if the message has no payload in
-// flight, or if the round trip of its path is unknown.
+// lateAt returns when message n is late (L7). If the message has no payload in flight, or
+// the round trip of its path is unknown, lateAt returns Never.
 func (rc *recovery) lateAt(n uint64) mono.Time {
 	if !rc.out.open(n) {
 		return mono.Never
@@ -85,8 +87,8 @@ func (rc *recovery) lateAt(n uint64) mono.Time {
 	return k.At.Add(rc.copyAfter(p))
 }
 
-// sentAt returns when the newest packet with message n was sent. The message must be open, and
-// the packet in flight.
+// sentAt returns when the newest packet with message n was sent. Message n must be open,
+// and its newest packet must be in flight.
 func (rc *recovery) sentAt(n uint64) mono.Time {
 	m := rc.out.at(n)
 	return rc.paths.table[m.slot].sent.At(m.pn).At

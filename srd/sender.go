@@ -22,16 +22,16 @@ type sender struct {
 	pings   int       // acknowledgements since the last one that asked for an answer
 }
 
-// Bounds of a data train.
 const (
-	// minPayload is the least room at a packet's end that is used. Less is padded.
+	// minPayload is the least room at a packet's end that is used for a message. Less
+	// room is padded.
 	minPayload = 64
-	// burstBytes is how many bytes may leave at once at any pace: 16 packets.
+	// burstBytes is the number of bytes that may leave at once at any pace: 16 packets.
 	burstBytes = 16 * 1472
 )
 
-// newFirst reports whether new messages may go next: no message waits for a repair or for its
-// second copy.
+// newFirst reports whether new messages may be sent next, because no message waits for a
+// repair or for its second copy.
 func (sd *sender) newFirst() bool {
 	return sd.recovery.out.retx.len() == 0 && !sd.choice.steering.doubling()
 }
@@ -45,8 +45,9 @@ func (sd *sender) nextAck(now mono.Time, t *Train) bool {
 	}
 	state := ledger.Silent
 	words := sd.receiver.inbox.Words(sd.receiver.ackParts().words[:])
-	// Now and then an acknowledgement asks for an acknowledgement itself. So a host that only
-	// receives notices when a path has died in its own direction.
+	// Every sixteenth acknowledgement that nextAck sends contains a PING, which elicits
+	// an acknowledgement. So a host that only receives can detect a path that has failed
+	// in the direction to the peer.
 	sd.pings++
 	ping := sd.pings >= 16
 	if ping {
@@ -68,10 +69,10 @@ func (sd *sender) nextAck(now mono.Time, t *Train) bool {
 	return true
 }
 
-// ackPath returns the path for an acknowledgement. That is the path of the peer's last data, or
-// a nearer one. If our direction of that path has failed, any working path will do. A duplicate
-// message is acknowledged on its own path, because nearer paths may have failed in our
-// direction.
+// ackPath returns the path for an acknowledgement: the path of the peer's last packet, or
+// a nearer path. If the path of the last packet is not in use, ackPath returns any path
+// in use. A duplicate message is acknowledged on its own path, because nearer paths may
+// have failed in the direction to the peer.
 func (sd *sender) ackPath() *path {
 	if p := sd.paths.last; p != nil && p.state == PathActive {
 		if sd.receiver.ack.again {
@@ -121,13 +122,14 @@ func (sd *sender) nextRetransmit(now mono.Time, t *Train) bool {
 	case sd.recovery.timer.probes > 0:
 		sd.recovery.queueFirst(n)
 	case m.tries >= 2 && m.tries%2 == 0 && sd.recovery.inflight < sd.cfg.Control.Window():
-		// From the second repetition on, the message goes on two paths at once.
+		// From the second retransmission on, the message is sent on two paths at once.
 		sd.recovery.queueRetransmit(n)
 	}
 	sd.stats.Retransmitted++
 	p.stats.Retransmits++
-	// The pacer does not hold repairs back. New data waits for the repairs' tokens afterwards,
-	// but for no more than a burst. So new data does not wait for all repairs of a long outage.
+	// The pacer does not hold repairs back. After repairs new data waits for the tokens
+	// of the repairs, but for no more than a burst. So new data does not wait for all
+	// repairs of a long outage.
 	if sd.bucket.Tokens() > -burstBytes {
 		sd.spend(len(t.Buf))
 	}
@@ -155,16 +157,17 @@ func (sd *sender) nextData(now mono.Time, t *Train, src Source) bool {
 	sd.limit, sd.stopped = limit, now
 	switch {
 	case limit == LimitWindow || limit == LimitPaths,
-		// The pacer delays bursts even while the window has room to spare. So a delay counts
-		// only if half of the window is used: a larger window would not help otherwise (RFC 7661
-		// section 3).
+		// The pacer delays bursts even while the window has free room. So a delay by the
+		// pacer counts only if half of the window is used, because a larger window would
+		// not help otherwise (RFC 7661 section 3).
 		limit == LimitPacing && 2*sd.recovery.inflight >= sd.cfg.Control.Window():
 		sd.recovery.limited = now
 	}
 	return false
 }
 
-// build fills t with new messages and returns LimitData, or the limit that forbids it.
+// build fills t with new messages and returns LimitData, or returns the limit that
+// prevents sending.
 func (sd *sender) build(now mono.Time, t *Train, src Source) Limit {
 	if sd.paths.usable.Empty() {
 		return LimitPaths
@@ -202,24 +205,26 @@ func (sd *sender) build(now mono.Time, t *Train, src Source) Limit {
 	return LimitData
 }
 
-// spend takes n bytes from the pacer's tokens. Bytes sent before the pace is known are no debt:
-// otherwise the sender would pay for its first window a second time.
+// spend takes n bytes from the pacer's tokens. Bytes that were sent before the pace is
+// known take no tokens. Otherwise the sender would wait for the tokens of its first
+// window after the window was sent.
 func (sd *sender) spend(n int) {
 	if sd.cfg.Control.Rate() > 0 {
 		sd.bucket.Spend(n)
 	}
 }
 
-// bunchMost is how many packets a train waits for if the hosts are a granule late. Each train
-// costs such a host a wake-up, a few system calls and an acknowledgement. It handles all packets
-// of a granule together anyway.
+// bunchMost is the number of packets for which a train waits if the hosts are late by a
+// granule. Each train costs a late host a wake-up, a few system calls and an
+// acknowledgement. A late host handles all packets of a granule together anyway.
 const bunchMost = 4
 
-// before returns how many bytes the window and the pacer must allow before a train from src may
-// go. The last packet of the train does not count. With 0 the train goes as soon as they allow
-// any byte. If the hosts are late, it waits for bunchMost packets or for half of the window. It
-// waits only if src has that many packets, and if an acknowledgement will come. TCP also defers
-// a segment until more of the window is open.
+// before returns the number of bytes that the window and the pacer must allow before a
+// train from src is sent. The last packet of the train does not count. If the result is
+// 0, one allowed byte is enough to send the train. If the hosts are late, a train waits
+// for bunchMost packets or for half of the window. The train waits only if src has that
+// many packets, and if an acknowledgement will come. TCP also defers a segment until more
+// of the window is open.
 func (sd *sender) before(src Source) int {
 	if !sd.hostsLate() || sd.recovery.inflight == 0 {
 		return 0
@@ -231,8 +236,8 @@ func (sd *sender) before(src Source) int {
 	return before
 }
 
-// trainPackets returns the most packets of a train. The pace sends that many within hosts.train,
-// and the window and the pacer's tokens allow them.
+// trainPackets returns the most packets of a train. The limits of a train are the pacing
+// rate times hosts.train, the window, and the pacer's tokens.
 func (sd *sender) trainPackets(rate float64, budget, burst int) int {
 	n := 1 + int(rate*sd.hosts.train().Seconds())/sd.paths.packet
 	n = min(n, 1+max(0, sd.bucket.Tokens())/sd.paths.packet, 1+budget/sd.paths.packet)
@@ -278,9 +283,9 @@ func (sd *sender) fill(t *Train, p *path, most int, src Source) {
 	}
 }
 
-// pack appends MESSAGE frames to the packet of t that begins at offset from, and leaves spare
-// bytes free. If full is true, the packet has no more room. Otherwise src has no more messages
-// for it.
+// pack appends MESSAGE frames to the packet of t that begins at offset from, and leaves
+// spare bytes free. If full is true, the packet has no more room. If full is false, src
+// has no more messages for the packet.
 func (sd *sender) pack(t *Train, b []byte, from int, p *path, spare int, src Source) (_ []byte, full bool) {
 	room := sd.paths.packet - wire.TagLen - sd.choice.steering.room(t.at) - spare
 	for !sd.recovery.out.full() {
@@ -297,8 +302,8 @@ func (sd *sender) pack(t *Train, b []byte, from int, p *path, spare int, src Sou
 		}
 		if sd.recovery.out.empty() {
 			// Earlier probe timeouts concern packets without a message, such as an
-			// acknowledgement that asked for an answer. They say nothing about the path of this
-			// message.
+			// acknowledgement with a PING. These timeouts are no evidence about the path
+			// of the new message.
 			sd.recovery.timer.backoff = 0
 		}
 		n := sd.recovery.out.push(m, t.at)
@@ -311,7 +316,7 @@ func (sd *sender) pack(t *Train, b []byte, from int, p *path, spare int, src Sou
 	return b, false
 }
 
-// nextPing sends a ping on a far path, to measure the path's length and to see whether it works.
+// nextPing sends a ping on a far path, to measure the path's length and to test the path.
 func (sd *sender) nextPing(now mono.Time, t *Train) bool {
 	p := sd.choice.ping
 	sd.choice.ping = nil
@@ -323,10 +328,11 @@ func (sd *sender) nextPing(now mono.Time, t *Train) bool {
 	return true
 }
 
-// nextProof sends an acknowledgement under the keys of a handshake that we began. The peer uses
-// these keys only after it knows that we have them. Without proof it would soon begin a session
-// of its own. There may be no other packet to send, or only packets to an address that the peer
-// has left. The previous keys may have expired during the handshake.
+// nextProof sends an acknowledgement under the keys of a handshake that this end began.
+// The peer uses these keys only after it has received a packet under them. Without such a
+// packet the peer would soon begin a session of its own. The acknowledgement is needed if
+// there is no other packet to send, or only packets to an address that the peer has left.
+// The previous keys may have expired during the handshake.
 func (sd *sender) nextProof(t *Train) bool {
 	e := sd.keys.send
 	if !e.initiator || e.proven || e.heard {
@@ -342,6 +348,6 @@ func (sd *sender) nextProof(t *Train) bool {
 	return true
 }
 
-// ackShare is the part of a packet that an acknowledgement may take beside new messages. A
-// longer acknowledgement, which reports many gaps, goes alone.
+// ackShare: an acknowledgement may take a quarter of a packet with new messages. A longer
+// acknowledgement, which reports many gaps, is sent in its own packet.
 const ackShare = 4

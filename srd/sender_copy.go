@@ -38,10 +38,11 @@ func (sd *sender) nextCopy(now mono.Time, t *Train) bool {
 	return len(t.Buf) > 0
 }
 
-// copyPacket appends a packet for p with copies of the messages from n on, below to. It returns
-// the first message that is not in the packet. A message that was acknowledged or given up
-// meanwhile needs no copy. Each message still belongs to the packet that carried it first. If
-// that packet is lost and the copy has not arrived, the message is repaired.
+// copyPacket appends a packet for p with copies of the messages from n on, below to. The
+// result of copyPacket is the first message that is not in the packet. A message that was
+// acknowledged or given up in the meantime needs no copy. The record of each message
+// still refers to its first packet. If the first packet is lost and the copy has not
+// arrived, the message is repaired.
 func (sd *sender) copyPacket(t *Train, p *path, n, to uint64) uint64 {
 	for n < to && (!sd.recovery.out.open(n) || sd.recovery.out.at(n).void) {
 		n++

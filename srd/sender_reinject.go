@@ -4,26 +4,27 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// When everything has been sent, the connection may wait for only a few packets. They are in the
-// queue of a slow link, or they are lost and no later packet proves it. The window has room
-// then. So their messages are sent once more on another path as soon as they are late. MPTCP
-// calls this opportunistic retransmission, or reinjection (Raiciu et al., NSDI 2012, section
-// 4.2). It declares no packet lost. The receiver drops the second copy of a message.
+// When all messages have been sent, the connection may wait for only a few packets. These
+// packets are in the queue of a slow link, or are lost without a later packet that proves
+// the loss. The window has room in this state. So the messages of late packets are sent
+// once more on another path. MPTCP calls such copies opportunistic retransmission, or
+// reinjection (Raiciu et al., NSDI 2012, section 4.2). A copy declares no packet lost.
+// The receiver drops the second copy of a message.
 //
-// Copies take capacity from others on the network. So they have a budget, as hedged requests do
-// (Dean and Barroso, "The Tail at Scale", CACM 2013). It pays for one copy per copyEvery
-// acknowledged messages. It can grow to 32 copies, enough for a first window whose path has
-// died.
+// Copies take capacity from other traffic. So copies have a budget, as hedged requests do
+// (Dean and Barroso, "The Tail at Scale", CACM 2013). The budget pays for one copy per
+// copyEvery acknowledged messages. The budget can grow to 32 copies, enough for a first
+// window on a failed path.
 const (
 	copyEvery  = 32
 	copiesMost = 32 * copyEvery
-	// copyLook is how many of the oldest messages are searched for late ones. Late messages are
-	// old, and this search takes no longer than sending a train.
+	// copyLook is the number of the oldest messages that are searched for late ones. Late
+	// messages are old, and a search takes no longer than sending a train.
 	copyLook = 128
 )
 
-// mayCopy reports whether there is nothing else to send, and the budget and the window have room
-// for a copy.
+// mayCopy reports whether no other packet is to be sent, and the budget and the window
+// have room for a copy.
 func (sd *sender) mayCopy() bool {
 	return sd.idling() && sd.recovery.copies >= copyEvery && sd.recovery.inflight < sd.cfg.Control.Window() &&
 		sd.recovery.out.retx.len() == 0 && sd.recovery.timer.backoff == 0
@@ -43,7 +44,7 @@ func (sd *sender) nextReinjection(now mono.Time, t *Train) bool {
 		case at > now:
 			rc.reinject = rc.reinject.Min(at)
 		case rc.timer.newest > rc.sentAt(n):
-			// Something sent later has arrived, so the network and the peer are well.
+			// A packet that was sent later has arrived, so the network and the peer work.
 			rc.reinject = now
 			rc.queueRetransmit(n)
 			if !sd.nextRetransmit(now, t) {
@@ -56,13 +57,14 @@ func (sd *sender) nextReinjection(now mono.Time, t *Train) bool {
 			}
 			return true
 		default:
-			// No later packet has arrived. The next acknowledgement starts a new search.
+			// If no later packet has arrived, the next acknowledgement starts a new
+			// search.
 		}
 	}
 	return false
 }
 
-// idling reports whether everything is sent, but not everything is acknowledged.
+// idling reports whether all messages are sent, but some are unacknowledged.
 func (sd *sender) idling() bool {
 	return sd.stopped != 0 && sd.limit == LimitData && !sd.recovery.out.empty()
 }

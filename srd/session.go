@@ -9,7 +9,7 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// session runs the handshakes of a connection and holds their keys.
+// session runs the handshakes of a connection, and contains the keys of its sessions.
 type session struct {
 	keyring
 	paths    *paths
@@ -33,7 +33,8 @@ type rawPacket struct {
 	b     []byte
 }
 
-// response is our answer to the newest initiation, kept for copies of that initiation.
+// response is this end's response to the newest initiation. A copy of that initiation
+// gets the same response.
 type response struct {
 	mac   [16]byte // mac1 of the initiation
 	index uint32   // our receiver index
@@ -46,8 +47,8 @@ type response struct {
 	more   bool    // the response went to more tuples than on lists
 }
 
-// went reports whether the response for index went to t, and whether it went to a single remote
-// address. Only the newest response is remembered.
+// went reports whether the response for index was sent to t, and whether it was sent to a
+// single remote address. Only the newest response is stored.
 func (r *response) went(t Tuple, index uint32) (there, sole bool) {
 	return r.index == index && slices.Contains(r.on, t), !r.more && soleAddr(r.on).IsValid()
 }
@@ -57,8 +58,8 @@ func (r *response) answers(index uint32, from Tuple) bool {
 	return r.b != nil && r.index == index && anyReaches(r.on, from)
 }
 
-// foreign records that the peer speaks another protocol. The peer has said so in answer to us,
-// under its key. The zero value records nothing.
+// foreign records that the peer uses another protocol, as the peer stated in an
+// authenticated response. The zero value means that no such response came.
 type foreign struct {
 	protocol uint32
 	until    mono.Time // the peer is not called before then
@@ -85,10 +86,10 @@ const (
 	// greetAttempts is how many attempts a greeting has. They take some 2 s. A peer that is
 	// there has answered by then, and a peer that comes later greets us.
 	greetAttempts = 3
-	// hellos is how many paths an initiation is sent on at once: a dead first path must not stop
-	// the tunnel.
+	// hellos is the number of paths on which an initiation is sent at once. With several
+	// paths, a dead first path does not stop the tunnel.
 	hellos = 8
-	// echoes is how many copies of one initiation are answered if they come from known addresses
-	// of the peer. Each is answered on the path that it came on.
+	// echoes is the number of answered copies of one initiation from known addresses of
+	// the peer. The response to a copy is sent on the path of the copy.
 	echoes = 8
 )

@@ -15,8 +15,8 @@ var copyLimit = limit{rate: 1000, burst: copyBurst}
 
 const copyBurst = 64
 
-// call makes the first attempt of a handshake. It does not call a peer that has lied, or that
-// speaks another protocol, before the wait for that is over.
+// call makes the first attempt of a handshake. A peer that has lied or uses another
+// protocol is not called before the end of its wait.
 func (s *session) call(now mono.Time) {
 	if s.liar.waits(now) {
 		s.callAt = s.liar.until
@@ -37,7 +37,8 @@ func (s *session) doubt(now mono.Time) {
 	}
 }
 
-// initiate sends a new initiation on several paths. It replaces the attempt that has timed out.
+// initiate sends a new initiation on several paths. The new attempt replaces the attempt
+// that has timed out.
 func (s *session) initiate(now mono.Time) {
 	v := &s.calls
 	v.drop(&v.regular)
@@ -49,26 +50,27 @@ func (s *session) initiate(now mono.Time) {
 	}
 }
 
-// hurry sends the initiation that a cookie makes possible. The cookie is valid only on the path
-// that it came on. On another path a copy without a valid cookie might arrive first, and the
-// peer would examine that copy.
+// hurry sends an initiation with a new cookie. A cookie is valid only on the path on
+// which it was received. On another path a copy of the initiation without a valid cookie
+// might arrive first, and the peer would examine that copy.
 func (s *session) hurry(now mono.Time, to Tuple) {
 	if a, ok := s.attempt(now, []Tuple{to}, s.stamper.Token(now), s.calls.tries-1); ok {
 		s.calls.follow(a)
 	}
 }
 
-// attempt sends an initiation to targets. Without a token the initiation contains the time of
-// day. The time for an answer doubles with each earlier attempt; before is their number. The
-// attempt takes that time even if it could be sent nowhere. Then the next attempt follows.
+// attempt sends an initiation to targets. Without a token the initiation contains the
+// time of day. The argument before is the number of earlier attempts, and the wait for an
+// answer doubles with each of them. An attempt lasts as long if the call limit allowed
+// none of its packets.
 func (s *session) attempt(now mono.Time, targets []Tuple, token [16]byte, before int) (attempt, bool) {
 	s.stamps(s.cfg.Remote).Expire(now)
 	local := s.self.reserve()
 	h := handshake.Hello{Timestamp: s.cfg.Timestamp(now), Incarnation: s.cfg.Incarnation, Offers: s.cfg.Offers, Token: token, Protocol: s.cfg.Protocol, Features: s.cfg.Features}
 	hs, msg, err := s.cfg.Identity.Initiate(s.cfg.Rand, s.cfg.Remote, s.cfg.PSK, local, h, s.stamper)
 	if err != nil {
-		// The peer's public key is not a valid point. The configuration is wrong for good, and
-		// the counter shows each attempt.
+		// The peer's public key is not a valid point. No attempt can succeed with this
+		// configuration, and the counter shows each attempt.
 		s.self.release(local)
 		s.drop(DropHandshakeBad)
 		return attempt{}, false
@@ -92,8 +94,8 @@ func (s *session) stamps(remote handshake.PublicKey) *handshake.Stamper {
 	return s.stamper
 }
 
-// targets returns the tuples for the next initiation. At most half of them are validated paths.
-// The rest are configured tuples in turn.
+// targets returns the tuples for the next initiation. At most half of the tuples are
+// validated paths. The other tuples are the configured ones in turn.
 func (s *session) targets() []Tuple {
 	var v []Tuple
 	add := func(t Tuple) {
@@ -120,10 +122,11 @@ func (s *session) targets() []Tuple {
 	return v
 }
 
-// handleCookie takes a cookie reply to one of our attempts, or to our response. The reply does
-// not prove its sender. So it must come from a tuple to which we sent that attempt or response.
-// It also has little effect beyond the cookie. An attempt lives on, with one hurried attempt
-// beside it at most. A response is sent once more, to the same tuple.
+// handleCookie handles a cookie reply to one of our attempts, or to our response. A
+// cookie reply does not authenticate its sender. So the reply must come from a tuple to
+// which the attempt or response was sent. A cookie reply has little effect except for the
+// cookie. An attempt continues, with at most one hurried attempt beside it. A response is
+// sent once more, to the same tuple.
 func (s *session) handleCookie(now mono.Time, from Tuple, msg []byte) {
 	index, _ := handshake.ReceiverIndex(msg)
 	a, answer := s.calls.find(index), s.last.answers(index, from)
@@ -142,8 +145,8 @@ func (s *session) handleCookie(now mono.Time, from Tuple, msg []byte) {
 	}
 }
 
-// answerAgain sends our newest response once more, now with the cookie. The cookie reply had n
-// bytes.
+// answerAgain sends our newest response once more, with the cookie. The cookie reply had
+// n bytes.
 func (s *session) answerAgain(now mono.Time, to Tuple, n int) {
 	if s.last.again == 0 {
 		s.drop(DropHandshakeCopy)
@@ -153,9 +156,10 @@ func (s *session) answerAgain(now mono.Time, to Tuple, n int) {
 	s.sendBack(now, to, n, s.stamper.Restamp(s.last.b))
 }
 
-// handleInitiation answers an initiation that the endpoint has decrypted. With tokenOK the
-// initiation has a valid, fresh token. The result stale means that the initiation is not newer
-// than earlier ones. Then a cookie may help the peer.
+// handleInitiation answers an initiation that the endpoint has decrypted. If tokenOK is
+// set, the initiation has a valid, fresh token. The result stale means that the
+// initiation is not newer than earlier initiations. The caller may send a cookie to the
+// sender of a stale initiation.
 func (s *session) handleInitiation(now mono.Time, from Tuple, in *handshake.Incoming, msg []byte, tokenOK bool) (stale bool) {
 	if s.liar.waits(now) {
 		s.drop(DropLiar)
@@ -175,7 +179,8 @@ func (s *session) handleInitiation(now mono.Time, from Tuple, in *handshake.Inco
 		return false
 	}
 	if in.Hello.Protocol != s.cfg.Protocol {
-		// The response tells the peer why there will be no session.
+		// The response contains our protocol, so the peer gets the reason for the
+		// refusal.
 		s.self.release(local)
 		s.drop(DropProtocol)
 		s.last = response{mac: handshake.MAC1(msg), index: local, b: answer, left: echoes, again: echoes}
@@ -183,8 +188,8 @@ func (s *session) handleInitiation(now mono.Time, from Tuple, in *handshake.Inco
 		return false
 	}
 	if e := s.newEpoch(now, &r, false); e != nil {
-		// The initiator may have accepted our response to its previous initiation while this one
-		// was on its way. So the previous keys stay too.
+		// The initiator may have accepted our response to its previous initiation while
+		// this initiation was in flight. So the previous keys are kept too.
 		s.retire(&s.other)
 		s.other, s.next, e.crossed = s.next, e, s.fresh(now)
 		s.last = response{mac: handshake.MAC1(msg), index: local, b: answer, left: echoes, again: echoes}
@@ -193,8 +198,8 @@ func (s *session) handleInitiation(now mono.Time, from Tuple, in *handshake.Inco
 	return false
 }
 
-// handleCopy answers a copy of the newest initiation, on another path, with the same response.
-// It reports whether msg was such a copy.
+// handleCopy answers a copy of the newest initiation, on another path, with the same
+// response. The result is true if msg was a copy.
 func (s *session) handleCopy(from Tuple, msg []byte) bool {
 	l := &s.last
 	if l.b == nil || l.mac != handshake.MAC1(msg) {
@@ -227,12 +232,12 @@ func (s *session) nextHandshake(t *Train) bool {
 	return true
 }
 
-// mostRaw bounds the handshake queue. Between two calls of Next it takes initiations on hellos
-// paths, and answers to one initiation and to all its copies.
+// mostRaw bounds the handshake queue. The queue has room for initiations on hellos paths,
+// and for the answers to one initiation and all its copies.
 const mostRaw = 2*hellos + echoes + copyBurst + 1
 
-// respond sends our response to the tuple that an initiation of n bytes came from. Those bytes
-// pay for the response (docs/transport.md, U5).
+// respond sends our response to the source of an initiation of n bytes. The n bytes pay
+// for the response (docs/transport.md, U5).
 func (s *session) respond(now mono.Time, to Tuple, n int) {
 	l := &s.last
 	switch {
@@ -244,8 +249,8 @@ func (s *session) respond(now mono.Time, to Tuple, n int) {
 	}
 }
 
-// sendBack queues handshake packet b for the tuple that a packet of n bytes came from. It
-// reports false if the queue is full, or if the address has not sent enough bytes to pay for b.
+// sendBack queues handshake packet b for the source of a packet of n bytes. If the queue
+// is full, or the address has not sent enough bytes to pay for b, sendBack returns false.
 func (s *session) sendBack(now mono.Time, to Tuple, n int, b []byte) bool {
 	s.paths.candidates.Earn(now, to.Remote.Addr(), n, s.paths.trusts)
 	if len(s.out) >= mostRaw {
@@ -259,17 +264,18 @@ func (s *session) sendBack(now mono.Time, to Tuple, n int, b []byte) bool {
 	return true
 }
 
-// fresh reports whether the peer may have sent an arriving initiation before it knew that we
-// have the keys of our newest session. That is possible if we began this session and the peer
-// has not used it yet. Packets overtake each other: the peer's answer to us may have come before
-// its own initiation. When the peer learns that we have the keys, it drops its attempt and uses
-// our session. If it has not used our session for deadAfter, it may call again for that reason.
-// Then the initiation is a new one.
+// fresh reports whether the peer may have sent an arriving initiation before it received
+// a packet under the keys of our newest session. A true result requires that this end
+// began the session and the peer has not used it yet. The peer's answer may have
+// overtaken its own initiation. After the first packet under the new keys, the peer drops
+// its own attempt and uses our session. If the peer has not used our session for
+// deadAfter, the initiation may be a new call, so fresh returns false.
 func (s *session) fresh(now mono.Time) bool {
 	return s.send != nil && s.send.initiator && !s.send.heard && now.Sub(s.send.created) < deadAfter
 }
 
-// holdAddresses notes the addresses of validated paths and the configured addresses of the peer.
+// holdAddresses reserves handshake time for the addresses of validated paths and the
+// configured addresses of the peer.
 func (s *session) holdAddresses() {
 	h := &s.held
 	h.usable = s.paths.usable

@@ -8,19 +8,19 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// Life of keys (docs/design.md, "Sessions").
+// The following constants limit the use of keys (docs/design.md, "Sessions").
 const (
 	rekeyAfter   = 120 * time.Second
 	rekeyPackets = 1 << 27 // in units of packetUnit bytes
-	// packetUnit is the packet size in bytes for which RFC 9001, appendix B.1, computes the
-	// limit of 2^28 packets. A larger packet counts as several.
+	// packetUnit is the packet size in bytes for which RFC 9001, appendix B.1, computes
+	// the limit of 2^28 packets. A larger packet counts as several packets.
 	packetUnit = 1 << 11
-	// previousLife is how long packets under replaced keys are still accepted.
+	// previousLife is the time for which packets under replaced keys are still accepted.
 	previousLife = 5 * time.Second
 )
 
-// keyLife is when the initiator or the responder renews keys, and when the keys expire. The
-// responder renews later, so that only one of the two does it.
+// keyLife is the age at which the initiator or the responder renews keys, and the age at
+// which keys expire. The responder renews later, so that only one end begins a handshake.
 type keyLife struct {
 	renew, renewResponse, reject time.Duration
 	renewPackets, rejectPackets  uint64
@@ -30,8 +30,8 @@ type keyLife struct {
 // frequent handshakes would keep an idle connection busy for ever.
 const leastKeyLife = idleAfter + 2*time.Second
 
-// keyLimits returns the age and the number of packets after which keys are renewed. The age is
-// at least leastKeyLife. 0 stands for the protocol's own limit.
+// keyLimits returns the age and the number of packets after which keys are renewed. The
+// age is at least leastKeyLife. An argument of 0 selects the protocol's limit.
 func keyLimits(age time.Duration, packets uint64) (time.Duration, uint64) {
 	return max(leastKeyLife, cmp.Or(age, rekeyAfter)), cmp.Or(packets, rekeyPackets)
 }
@@ -44,7 +44,8 @@ type keyring struct {
 	send *epoch // seals packets; nil: no session
 	prev *epoch // replaced, still opens packets
 	next *epoch // made as responder; we do not use it before the initiator does
-	// other is older than next. The initiator has used neither of them yet.
+	// The epoch other is older than next. The initiator has used neither next nor other
+	// yet.
 	other *epoch
 
 	incarnation uint64 // the peer's
@@ -82,7 +83,7 @@ func (v *keyring) life() keyLife {
 	}
 }
 
-// ready reports whether there are keys to seal packets with.
+// ready reports whether valid keys exist for sealing packets.
 func (v *keyring) ready(now mono.Time) bool {
 	life := v.life()
 	return v.send != nil && now.Sub(v.send.created) < life.reject && v.send.sent < life.rejectPackets
@@ -121,7 +122,8 @@ func (v *keyring) newEpoch(now mono.Time, r *handshake.Result, initiator bool) *
 	return e
 }
 
-// used notes that the peer uses k. Replaced keys live on while the peer uses them.
+// used must be called for each packet under keys k. Replaced keys stay valid while the
+// peer uses them.
 func (v *keyring) used(now mono.Time, k *RecvKeys) {
 	if v.send != nil && v.send.recv == k {
 		v.send.heard = true
@@ -131,7 +133,7 @@ func (v *keyring) used(now mono.Time, k *RecvKeys) {
 	}
 }
 
-// retire ends an epoch: it releases the epoch's index and forgets the keys.
+// retire ends an epoch: the epoch's index is released, and its keys are deleted.
 func (v *keyring) retire(e **epoch) {
 	if *e != nil {
 		v.self.release((*e).recv.local)
@@ -139,8 +141,8 @@ func (v *keyring) retire(e **epoch) {
 	}
 }
 
-// stranger reports whether an unconfirmed handshake may be with another incarnation of the peer.
-// The packet numbers of another incarnation start afresh.
+// stranger reports whether an unconfirmed handshake may be with another incarnation of
+// the peer. The packet numbers of another incarnation begin at 0.
 func (v *keyring) stranger() bool {
 	for _, e := range []*epoch{v.next, v.other} {
 		if e != nil && v.met && e.peer != v.incarnation {

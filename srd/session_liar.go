@@ -6,21 +6,23 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// A peer that acknowledges what it cannot have received must wait for its next session. An
-// honest program never does that, and a faulty program gains nothing by a new session at once.
+// A peer that acknowledges packets without receiving them must wait for its next session.
+// An honest program never lies, and a faulty program gains nothing by a new session at
+// once.
 const (
-	// liarFirst is the first wait. It is as long as a restarted peer has to wait for our call
+	// liarFirst is the first wait, equal to the wait of a restarted peer for our call
 	// (deadAfter).
 	liarFirst = 500 * time.Millisecond
-	// liarMost is the longest wait. It is short enough that a corrected program soon gets a
+	// liarMost is the longest wait, so short that a corrected program soon gets a
 	// session.
 	liarMost = 64 * time.Second
-	// liarForgiven is how long a peer must not lie after a wait, so that its next wait is
-	// liarFirst again. It is as long as two generations of keys.
+	// If a peer does not lie for liarForgiven after a wait, its next wait is liarFirst
+	// again. Two generations of keys last liarForgiven.
 	liarForgiven = 2 * rekeyAfter
 )
 
-// liar is the wait of a peer that has lied. The zero value stands for a peer that never has.
+// liar is the wait of a peer that has lied. The zero value stands for a peer that never
+// lied.
 type liar struct {
 	until mono.Time
 	wait  time.Duration
@@ -29,7 +31,8 @@ type liar struct {
 // waits reports whether the peer still has to wait.
 func (l *liar) waits(now mono.Time) bool { return now < l.until }
 
-// again begins a wait. It is twice as long as the last wait, unless that one is forgiven.
+// again begins a wait, twice as long as the last wait. After liarForgiven without a lie,
+// the wait is liarFirst.
 func (l *liar) again(now mono.Time) {
 	if l.wait == 0 || now.Sub(l.until) > liarForgiven {
 		l.wait = liarFirst

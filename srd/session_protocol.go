@@ -5,12 +5,12 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// foreignWait is how long a peer that speaks another protocol is not called again. It is the
-// longest time between two attempts.
+// foreignWait is the time for which a peer that uses another protocol is not called
+// again, equal to the longest time between two attempts.
 const foreignWait = retryMost
 
-// refuse ends a handshake with a peer that speaks another protocol. There will be no session, so
-// the payloads that wait for it are given up. An earlier session that still works keeps them.
+// refuse ends a handshake with a peer that uses another protocol. If no earlier session
+// works, the payloads that wait for a session are given up.
 func (s *session) refuse(now mono.Time, r *handshake.Result) {
 	s.self.release(r.LocalIndex)
 	s.drop(DropProtocol)
@@ -18,7 +18,7 @@ func (s *session) refuse(now mono.Time, r *handshake.Result) {
 	s.shun(now)
 }
 
-// shun replaces a call to a peer that speaks another protocol.
+// shun takes the place of a call to a peer that uses another protocol.
 func (s *session) shun(now mono.Time) {
 	if !s.ready(now) {
 		s.recovery.voidAll()

@@ -6,7 +6,7 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// begin makes e the session that packets are sent under.
+// begin takes the keys of e into use for sending.
 func (s *session) begin(now mono.Time, e *epoch) {
 	s.retire(&s.prev)
 	s.prev, s.send = s.send, e
@@ -20,11 +20,12 @@ func (s *session) begin(now mono.Time, e *epoch) {
 	s.recovery.timer.backoff = 0
 }
 
-// keeps reports whether the session in use stays although the initiator has confirmed e, which
-// we made as responder. There are two cases. If our initiation crossed the initiator's, both
-// ends must keep the same session, so the end with the smaller public key decides it. If our
-// initiation went out long after we had made e, our session is newer. The peer's packets under e
-// are then accepted like packets under replaced keys.
+// keeps reports whether the session in use stays although the initiator has confirmed e,
+// an epoch that this end made as responder. If our initiation crossed the initiator's,
+// both ends must keep the same session. In this case the session of the end with the
+// smaller public key stays. If our initiation was sent long after this end had made e,
+// our session is newer and stays. The peer's packets under e are then accepted like
+// packets under replaced keys.
 func (s *session) keeps(e *epoch) bool {
 	switch {
 	case s.send == nil || !s.send.initiator:
@@ -37,16 +38,18 @@ func (s *session) keeps(e *epoch) bool {
 	return false
 }
 
-// first reports whether our session stays when both ends call.
+// first reports whether our session stays when both ends call, because our public key is
+// smaller.
 func (s *session) first() bool {
 	own, remote := s.cfg.Identity.Public(), s.cfg.Remote
 	return bytes.Compare(own[:], remote[:]) < 0
 }
 
-// concede takes a session that the peer began into use after all: the peer has just used its
-// keys k. Our session only seemed newer. A peer that was stopped may have begun its session
-// after it had received our later initiation. The peer has known our session for long. It would
-// use our session if that were newer from its side too.
+// concede takes a session that the peer began into use, although our session seemed
+// newer, because the peer has just used its keys k. A peer that was stopped may have
+// begun its session after it had received our later initiation. The peer has had the keys
+// of our session for deadAfter. The peer would use our session if that were newer at its
+// end too.
 func (s *session) concede(now mono.Time, k *RecvKeys) {
 	e := s.prev
 	if e == nil || e.recv != k || !e.crossed || s.send == nil || s.send.heard || now.Sub(s.send.created) < deadAfter || s.first() {
@@ -56,8 +59,8 @@ func (s *session) concede(now mono.Time, k *RecvKeys) {
 	s.begin(now, e)
 }
 
-// closeSession drops the keys in use. Messages in flight are repaired when there is a session
-// again. A handshake that waits for the initiator's first packet goes on.
+// closeSession deletes the keys in use. Messages in flight are sent again in the next
+// session. A handshake that waits for the initiator's first packet continues.
 func (s *session) closeSession(now mono.Time) {
 	s.retire(&s.send)
 	s.retire(&s.prev)
@@ -67,8 +70,8 @@ func (s *session) closeSession(now mono.Time) {
 	}
 }
 
-// expire ends keys that are too old, and renews the keys in use before that. It reports whether
-// the keys in use have ended.
+// expire deletes keys that are too old, and renews the keys in use before they are too
+// old. The result is true if the keys in use were deleted.
 func (s *session) expire(now mono.Time) (ended bool) {
 	if e := s.prev; e != nil && now >= e.dies {
 		s.retire(&s.prev)
@@ -91,7 +94,7 @@ func (s *session) calling(now mono.Time) bool {
 	return true
 }
 
-// repeat continues the handshakes that are under way.
+// repeat sends the next attempts of unfinished handshakes that are due.
 func (s *session) repeat(now mono.Time) {
 	s.calls.expire(now)
 	if to, ok := s.calls.hurries(now); ok {
@@ -105,9 +108,9 @@ func (s *session) repeat(now mono.Time) {
 	}
 }
 
-// callAgain makes the next attempt, or gives the handshake up. With a keepalive it never stops
-// calling. Waiting payloads are given up only if no session works: an attacker who prevents the
-// next session must not harm one that works.
+// callAgain makes the next attempt, or gives up the handshake. With a keepalive the
+// attempts never end. Waiting payloads are given up only if no session works: an attacker
+// who prevents the next session must not harm a working session.
 func (s *session) callAgain(now mono.Time) {
 	enough := giveUpAttempts
 	if s.calls.greeting && s.recovery.out.empty() && s.cfg.Keepalive == 0 {
@@ -126,8 +129,8 @@ func (s *session) callAgain(now mono.Time) {
 	s.initiate(now)
 }
 
-// renew ends e if it is too old, or begins its replacement if that is due. It reports whether e
-// has ended.
+// renew deletes the keys of e if they are too old, or begins a handshake if a renewal is
+// due. The result is true if the keys were deleted.
 func (s *session) renew(now mono.Time, e *epoch) (ended bool) {
 	age, life := now.Sub(e.created), s.life()
 	if age >= life.reject {
@@ -147,7 +150,8 @@ func (s *session) renew(now mono.Time, e *epoch) (ended bool) {
 	return false
 }
 
-// sessionDeadline returns when the session needs Advance, and why.
+// sessionDeadline returns when the session needs the next call of Advance, and the
+// reason.
 func (s *session) sessionDeadline() (mono.Time, string) {
 	at, why := mono.Never, "nothing"
 	if len(s.out) > 0 {

@@ -9,8 +9,8 @@ import (
 	"github.com/srdtun/srdtun/srd/steer"
 )
 
-// Tests and simulations in other packages see only the public face of a connection. These hooks
-// check what is inside.
+// Tests and simulations in other packages can use only the exported methods of a
+// connection. The hooks of package inspect check its internal state.
 func init() {
 	inspect.Sound = func(c any) error { return sound(c.(*Conn)) }
 	inspect.Within = func(c any) error { return within(c.(*Conn)) }
@@ -69,12 +69,13 @@ func within(c *Conn) error {
 	return nil
 }
 
-// debtMost is the largest debt of the pacer without second copies: the repairs of a burst, and
-// two packets. A train with a second copy adds a whole train.
+// debtMost is the largest debt of the pacer without second copies: the repairs of a
+// burst, and two packets. With second copies the debt may be a whole train more.
 const debtMost = burstBytes + 2*MaxPacket
 
-// soundTimers checks three things. A due acknowledgement wakes the connection. The pacer's debt
-// has a bound. The oldest message is old enough for the number of tail probes so far.
+// soundTimers checks that a due acknowledgement wakes the connection, and that the
+// pacer's debt is within its bound. The oldest message must be old enough for the number
+// of tail probes.
 func soundTimers(c *Conn) error {
 	if err := soundAck(c); err != nil {
 		return err
@@ -95,8 +96,8 @@ func soundTimers(c *Conn) error {
 	return nil
 }
 
-// soundAck checks that the connection wakes up to send an acknowledgement, even if nothing else
-// happens. Otherwise the peer would send its last packets again.
+// soundAck checks that a waiting acknowledgement alone wakes the connection in time.
+// Without the acknowledgement the peer would send its last packets again.
 func soundAck(c *Conn) error {
 	if c.receiver.ack.packets == 0 || !c.session.ready(c.env.clock) || c.sender.ackPath() == nil {
 		return nil

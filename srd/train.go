@@ -5,8 +5,8 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// MaxTrain is the most packets in one train. UDP_SEGMENT takes 64. On a 1500-byte path 44
-// packets fill the 65,507 bytes of one send.
+// MaxTrain is the most packets in one train. UDP_SEGMENT allows 64 packets. On a path
+// with 1500-byte packets, 44 packets fill the 65,507 bytes of one send.
 const (
 	MaxTrain      = 64
 	MaxTrainBytes = 65507
@@ -30,9 +30,9 @@ type Train struct {
 // NewTrain returns a train with room for the largest run.
 func NewTrain() *Train { return &Train{Buf: make([]byte, 0, MaxTrainBytes)} }
 
-// Borrow makes Seal, not Next, copy the payloads of new messages with Shared owners. Copying is
-// half of the work of Next, which needs the connection's lock; Seal needs no lock. Buf is then
-// complete only after Seal. Borrow returns t.
+// After Borrow, Seal and not Next copies the payloads of new messages with Shared owners.
+// Copying is half of the work of Next, which needs the connection's lock. Seal needs no
+// lock. In a train with Borrow, Buf is complete only after Seal. Borrow returns t.
 func (t *Train) Borrow() *Train {
 	t.loans.wanted = true
 	return t
@@ -46,7 +46,7 @@ func (t *Train) Packets() int {
 	return (len(t.Buf) + t.Size - 1) / t.Size
 }
 
-// Seal encrypts the train in place. It needs no lock.
+// Seal encrypts the train in place. The caller of Seal needs no lock.
 func (t *Train) Seal() {
 	t.loans.collect(t.Buf)
 	if t.keys == nil {
@@ -72,8 +72,8 @@ func (t *Train) open(slot uint16, pn uint64) []byte {
 	return b
 }
 
-// close ends the packet that began at offset from, after the frames in b. It pads the packet
-// with zeros to pad bytes; 0: no padding.
+// close ends the packet that began at offset from, after the frames in b. The packet is
+// padded with zeros to pad bytes; 0: no padding.
 func (t *Train) close(b []byte, from, pad int) {
 	if n := pad - wire.TagLen - (len(b) - from); n > 0 {
 		z := len(b)

@@ -7,18 +7,19 @@ import (
 	"strconv"
 )
 
-// Uplink is a source address of this host and the interface that its packets leave through. An
-// address alone is not enough: two LTE sticks of one maker give the host the same address. In an
-// Uplink without an address the kernel chooses it. The type is smaller than a netip.Addr with a
-// number, because each path has several uplinks.
+// Uplink is a source address of this host and the outgoing interface. An address alone
+// does not identify an uplink, because two LTE sticks of one maker may give the host the
+// same address. If an Uplink has no address, the kernel chooses the address. An Uplink is
+// smaller than a netip.Addr with an interface number, because each path stores several
+// uplinks.
 type Uplink struct {
 	addr  [16]byte
 	link  uint32
 	bytes uint8 // of addr: 4, 16, 0: none
 }
 
-// UplinkOf returns the uplink of an address, which has no zone, and of an interface by its
-// number. With link 0 the routing table chooses the interface.
+// UplinkOf returns the uplink of address a, which must have no zone, and interface number
+// link. If link is 0, the routing table chooses the interface.
 func UplinkOf(a netip.Addr, link uint32) Uplink {
 	u := Uplink{link: link}
 	switch {
@@ -62,7 +63,7 @@ func (u Uplink) String() string {
 	return u.Addr().String() + "%" + strconv.FormatUint(uint64(u.link), 10)
 }
 
-// Compare orders uplinks as netip.Addr does, and then by their interfaces.
+// Compare orders uplinks by address, as netip.Addr does, and then by interface.
 func (u Uplink) Compare(v Uplink) int {
 	return cmp.Or(cmp.Compare(u.bytes, v.bytes), bytes.Compare(u.addr[:], v.addr[:]), cmp.Compare(u.link, v.link))
 }

@@ -1,5 +1,6 @@
-// Package cc is congestion control. It limits the bytes in flight to a peer, over all paths
-// together, and the rate at which they leave. It is pure: time comes in with every call.
+// Package cc is congestion control. Congestion control limits the bytes in flight to a
+// peer, over all paths together, and the sending rate. The package is pure: each call
+// gets the time as an argument.
 package cc
 
 import (
@@ -8,7 +9,7 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// Ack is what an acknowledgement says about one packet.
+// Ack is the information in an acknowledgement about one packet.
 type Ack struct {
 	Bytes int           // bytes newly known to have arrived
 	RTT   time.Duration // the packet's round trip, without Held; 0 if not measured
@@ -20,17 +21,17 @@ type Ack struct {
 	CE    bool          // this packet, or one just before it on the path, carried Congestion Experienced
 }
 
-// Whose says who causes the present queue.
+// Whose names the cause of the present queue.
 type Whose uint8
 
 const (
-	// Ours: this sender controls the queue, which is empty now and then. So the least round trip
-	// is the base.
+	// Ours: this sender controls the queue. The queue is sometimes empty, so the least
+	// round trip is the base.
 	Ours Whose = iota
-	// Others: competitors keep the queue full. It may never be empty, so the least recent round
-	// trip is no base.
+	// Others: competitors keep the queue full. A full queue may never be empty, so the
+	// least recent round trip is no base.
 	Others
-	// Nobody: the queue of supposed competitors was a longer path.
+	// Nobody: the path has become longer, and no competitor causes the delay.
 	Nobody
 )
 
@@ -39,16 +40,16 @@ const (
 type Controller interface {
 	// Packet sets the size of a full packet, in bytes of UDP payload.
 	Packet(bytes int)
-	// Ack handles an acknowledgement. If limited is true, the window and not the application
-	// limited sending while the packet was in flight.
+	// Ack handles an acknowledgement. If limited is true, the window, and not the
+	// application, limited sending while the packet was in flight.
 	Ack(now mono.Time, a Ack, limited bool)
-	// Lost reports bytes that were proven lost on a working path. A path that is being given up
-	// does not report its losses: they are no sign of congestion.
+	// Lost reports bytes that were proven lost on a working path. Losses on a failed path
+	// are not reported, because they are no sign of congestion.
 	Lost(now mono.Time, bytes int)
-	// Reset forgets everything learnt from acknowledgements, because the peer has lied. The
+	// Reset deletes all state from acknowledgements, because the peer has lied. The
 	// packet size and the number of inner flows stay.
 	Reset()
-	// Queued says who causes the queue.
+	// Queued returns the cause of the queue.
 	Queued() Whose
 	// Window is the limit of the bytes in flight.
 	Window() int

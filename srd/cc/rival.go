@@ -7,36 +7,37 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// Constants of the competitive mode (docs/transport.md, W14 to W16), of CUBIC and its probe (W8,
-// W10, W15).
+// The following constants belong to the competitive mode (docs/transport.md, W14 to W16),
+// and to CUBIC and its probe (W8, W10, W15).
 const (
-	// W1 leaves a lone sender a queue of T. A competitor's queue is longer: above heldTargets T
-	// for heldRounds rounds, or above 5/4 T for starvedRounds rounds with less than half of the
-	// best rate.
+	// W1 leaves a lone sender a queue of T. A longer queue is a competitor's: above
+	// heldTargets T for heldRounds rounds, or above 5/4 T for starvedRounds rounds with
+	// less than half of the best rate.
 	heldTargets   = 2
 	heldRounds    = 4
 	starvedRounds = 8
-	// seriesCut: a window below this share of the last one is a cut. Only packets sent after
-	// the cut then give evidence of losses and of competitors.
+	// seriesCut: a new window below this share of the last window is a cut. After a cut,
+	// only packets sent after it give evidence of losses and competitors.
 	seriesCut = 0.75
-	// sameAnswers: a competitor's queue changes. If so many drains leave the same queue, the path
-	// is longer (W16). Equal queues differ by at most a granule and at most 1/samePart.
+	// sameAnswers: if sameAnswers drains leave the same queue, the path is longer,
+	// because a competitor's queue changes (W16). Equal queues differ by at most a
+	// granule and at most 1/samePart.
 	sameAnswers = 3
 	samePart    = 16
-	// RFC 9438, sections 5.1, 4.6, 4.4 and 4.3.
+	// The constants of CUBIC are from RFC 9438, sections 5.1, 4.6, 4.4 and 4.3.
 	cubicC     = 0.4
 	cubicBeta  = 0.7
 	cubicAhead = 1.5
 	renoAlpha  = 3 * (1 - cubicBeta) / (1 + cubicBeta)
-	// The probe (W10) comes as often as in BBRv3 (draft-ietf-ccwg-bbr, ProbeBW).
+	// The probe (W10) has the interval of BBRv3 (draft-ietf-ccwg-bbr, ProbeBW).
 	probeRounds = 63
 	probeAfter  = 2 * time.Second
 	probePart   = 8
-	// flowsMost bounds N, so that many inner flows do not make a tunnel ever more aggressive.
+	// flowsMost bounds N, and so the aggressiveness of a tunnel with many inner flows.
 	flowsMost = 256
 )
 
-// rival decides who causes the queue (W14), and competes for it as N connections with CUBIC do
+// rival detects the cause of the queue (W14), and competes as N connections with CUBIC do
 // (W15).
 type rival struct {
 	whose  Whose
@@ -49,7 +50,8 @@ type rival struct {
 	same   int           // drains in a row that left about the same queue as answer
 }
 
-// cubic is RFC 9438's state of one window. Its zero value has had no overflow.
+// cubic is the state of one window in RFC 9438. The zero value of cubic stands for a
+// window without an overflow.
 type cubic struct {
 	window float64
 	peak   float64
@@ -60,7 +62,7 @@ type cubic struct {
 	probe  float64       // growth in the last round beyond CUBIC's
 }
 
-// shrink cuts a window to the share left, and returns the new window.
+// shrink multiplies window by left, and returns the new window.
 func (v *cubic) shrink(now mono.Time, window, left, step float64) float64 {
 	v.epoch, v.peak, v.window = now, window, max(MinWindow, left*window)
 	v.rounds, v.probe = 0, 0
@@ -68,9 +70,9 @@ func (v *cubic) shrink(now mono.Time, window, left, step float64) float64 {
 	return v.window
 }
 
-// grow handles the end of a round. The argument step is one packet for each of N connections.
-// Without a known competitor, the window is probed after probeRounds or probeAfter (W10): it
-// grows by one packet, then two, then four.
+// grow handles the end of a round. The argument step is the bytes of one packet for each
+// of N connections. If alone is true, the window is probed after probeRounds or
+// probeAfter (W10): it grows by one packet, then two, then four.
 func (v *cubic) grow(now mono.Time, step float64, alone bool) {
 	if v.window == 0 {
 		return
@@ -87,7 +89,8 @@ func (v *cubic) grow(now mono.Time, step float64, alone bool) {
 	v.window = min(MaxWindow, max(v.window+v.probe, min(max(v.reno, cubicC*d*d*d*step+v.peak), cubicAhead*v.window)))
 }
 
-// bound returns the largest window that should cause no overflow, MaxWindow before the first one.
+// bound returns the largest window that should cause no overflow, or MaxWindow before the
+// first overflow.
 func (v *cubic) bound() float64 {
 	if v.window == 0 {
 		return MaxWindow
@@ -101,11 +104,11 @@ func (c *SRD) Flows(n int) { c.rival.flows = float64(max(1, min(n, flowsMost))) 
 // Queued implements Controller.
 func (c *SRD) Queued() Whose { return c.rival.whose }
 
-// next begins a new drain period for the best rates.
+// next begins a new drain period in best, the list of the best rates.
 func (v *rival) next() { v.best = [2]float64{0, v.best[0]} }
 
-// compete runs the competitive mode (W14, W15). It reports whether it has decided the window of
-// this round.
+// compete runs the competitive mode (W14, W15), and reports whether it has set the window
+// of this round.
 func (c *SRD) compete(now mono.Time, r *round, lost float64, q, network time.Duration, seen bool) bool {
 	v, t := &c.rival, c.Target()
 	if r.sampled == 0 {
@@ -138,8 +141,8 @@ func (c *SRD) compete(now mono.Time, r *round, lost float64, q, network time.Dur
 	return true
 }
 
-// follow is CUBIC for N connections (RFC 9438, W15). If lost packets hit connections at random, a
-// share of 1 - (1 - 1/N)^lost shrinks.
+// follow is CUBIC for N connections (RFC 9438, W15). If losses hit connections at random,
+// a share of 1 - (1 - 1/N)^lost of the connections has a loss and shrinks.
 func (c *SRD) follow(now mono.Time, limited bool, lost float64, seen bool) {
 	step := c.rival.flows * float64(c.packet)
 	switch {
@@ -155,7 +158,8 @@ func (c *SRD) follow(now mono.Time, limited bool, lost float64, seen bool) {
 	c.window = max(MinWindow, min(MaxWindow, c.window))
 }
 
-// answered handles the end of a drain, with its shortest queue (W16).
+// answered handles the end of a drain, and compares the shortest queue with that of
+// earlier drains (W16).
 func (v *rival) answered(granule, target time.Duration) {
 	if (v.least - v.answer).Abs() > min(granule, v.least/samePart) {
 		v.answer, v.same = v.least, 0

@@ -6,9 +6,11 @@ import (
 )
 
 const (
-	// scatterLeast is the least number of samples for an estimate. With 16 its error is a sixth.
+	// scatterLeast is the least number of samples for an estimate. With 16 samples the
+	// error of an estimate is a sixth.
 	scatterLeast = 16
-	// scatterPart: a new estimate has the weight 1/8. The first ones have equal weights.
+	// scatterPart: a new estimate has the weight 1/8. The first estimates have equal
+	// weights.
 	scatterPart = 8
 )
 
@@ -26,9 +28,9 @@ func (s *scatter) add(stray time.Duration) {
 	s.squares += stray.Seconds() * stray.Seconds()
 }
 
-// endRound makes an estimate if there are enough samples. Otherwise they stay for the next round.
-// In a round that was not full, a queue that comes and goes causes the distances. So endRound
-// drops its samples.
+// endRound makes an estimate if there are enough samples. Too few samples stay for the
+// next round. In a round that was not full, a queue that fills and drains causes the
+// distances, so the samples are dropped.
 func (s *scatter) endRound(full bool) {
 	if full && s.n < scatterLeast {
 		return

@@ -7,50 +7,56 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// Constants of the window (docs/transport.md, W1 to W9, and W11 to W13).
+// The following constants belong to the laws of the window (docs/transport.md, W1 to W9,
+// and W11 to W13).
 const (
 	// MSS is the packet size in bytes in which windows are counted.
 	MSS = 1472
-	// InitialWindow is RFC 6928's ten packets on each of four paths.
+	// InitialWindow is ten packets (RFC 6928) on each of four paths.
 	InitialWindow = 40 * MSS
-	// MinWindow is enough to detect a loss: one packet to lose and two later ones to prove it.
+	// MinWindow is enough to detect a loss, which takes a lost packet and two later
+	// packets.
 	MinWindow = 4 * MSS
-	// MaxWindow keeps the arithmetic finite. No outbox holds as much (srd.OutboxLimit).
+	// MaxWindow keeps the arithmetic finite. The bytes of a full outbox are fewer than
+	// MaxWindow (srd.OutboxLimit).
 	MaxWindow = 1 << 28
-	// targetGranules is the least target in granules. A shorter queue runs dry while an end waits
-	// for its processor.
+	// targetGranules is the least target in granules. A shorter queue becomes empty while
+	// a host waits for its processor.
 	targetGranules = 4
 	TargetFloor    = targetGranules * mono.Granularity
-	// TargetCeiling is the longest target (W4). On a long path, base says nothing about buffers.
+	// TargetCeiling is the longest target (W4). On a long path, base is no measure of
+	// buffers.
 	TargetCeiling = 25 * time.Millisecond
-	// paceGain sends a window in 4/5 of a round trip (W13). So pacing alone never leaves a link
-	// idle (BBR, RFC 9002 section 7.7).
+	// With paceGain a window is sent in 4/5 of a round trip (W13), so that pacing alone
+	// never leaves a link idle (BBR, RFC 9002 section 7.7).
 	paceGain = 1.25
-	// A verdict on losses (W8, W9) takes lossLeast to lossMost packets. Chance explains
-	// chanceMost times the known share, plus lossTolerated, plus lossSigmas deviations of a
-	// Poisson law. A share above chanceCeiling is never chance.
+	// A verdict on losses (W8, W9) takes lossLeast to lossMost packets. Random loss
+	// explains chanceMost times the known share, plus lossTolerated, plus lossSigmas
+	// deviations of a Poisson distribution. A share above chanceCeiling is never chance.
 	lossLeast     = 32
 	lossMost      = 256
 	lossTolerated = 0.005
 	chanceMost    = 1.5
 	chanceCeiling = 0.1
 	lossSigmas    = 2.5
-	// After an overflow, headroom (0.85 in BBRv3) of the window is left, reduced by lossWeight times the
-	// lost share. At least CUBIC's part is left (W8).
+	// After an overflow, headroom (0.85 in BBRv3) of the window is left, reduced by
+	// lossWeight times the lost share. After an overflow the new window is at least
+	// CUBIC's share of the old window (W8).
 	headroom   = 0.82
 	lossWeight = 3
-	// Delays are smoothed over 1/smoothing of a window, however many acknowledgements report
-	// them. One acknowledgement has the weight smoothMost at most.
+	// Delays are smoothed over 1/smoothing of a window, however many acknowledgements
+	// report them. The weight of one acknowledgement is at most smoothMost.
 	smoothing  = 4
 	smoothMost = 0.25
-	// Every drainEvery, the window is cut to drainShare for a round trip, which shows the base
-	// (W11; BBR's ProbeRTT).
+	// Every drainEvery, the window is cut to drainShare for a round trip, to measure the
+	// base (W11; BBR's ProbeRTT).
 	drainEvery = 8 * time.Second
 	drainShare = 0.25
 )
 
-// SRD is one window for all paths of a peer. Like SRD's own congestion control (Shalev et al.,
-// IEEE Micro 2020), it keeps the queue short. Once a round it applies Little's law (W1),
+// SRD is one window for all paths of a peer. Like the congestion control of Amazon's SRD
+// (Shalev et al., IEEE Micro 2020), the type SRD keeps the queue short. At the end of
+// each round, Little's law sets the window (W1):
 //
 //	w = min(2 w, arrived (base + T)) + MSS        arrived: the rate of acknowledged bytes
 //
@@ -77,7 +83,7 @@ type SRD struct {
 	rival       rival
 }
 
-// chance is the share of packets that is lost at any window (W9).
+// chance is the share of random losses, which does not depend on the window (W9).
 type chance struct {
 	packets, lost float64 // since the last verdict; a verdict takes lossLeast packets
 	share         float64
@@ -87,7 +93,7 @@ type chance struct {
 	cubic         cubic   // the bound before the cut
 }
 
-// round holds the measurements of one round trip.
+// round holds the measurements of one round (docs/transport.md, "Window").
 type round struct {
 	from           mono.Time
 	acked, lost    int
@@ -97,7 +103,7 @@ type round struct {
 	limited        bool          // the window limited sending
 }
 
-// mean returns the mean of a weighted sum.
+// mean divides sum, one of the weighted sums of r, by the sum of the weights.
 func (r *round) mean(sum time.Duration) time.Duration {
 	if r.sampled == 0 {
 		return 0
@@ -124,8 +130,8 @@ func (c *SRD) Reset() {
 // Packet implements Controller.
 func (c *SRD) Packet(bytes int) { c.packet = bytes }
 
-// Window returns the congestion window in bytes. Bytes that arrived while their acknowledgements
-// wait are in no queue of this sender, so they are added (W12):
+// Window returns the congestion window in bytes. Bytes whose acknowledgements queue on
+// the return path have already left the network, so they are added (W12):
 //
 //	w rtt / (rtt - back)
 func (c *SRD) Window() int {
@@ -135,8 +141,9 @@ func (c *SRD) Window() int {
 	return min(MaxWindow, int(c.window*float64(c.srtt+1)/float64(c.way()+1)))
 }
 
-// way is the smoothed round trip without the queue of acknowledgements. It is at least half of
-// the round trip, so a peer that overstates this queue gets twice the window at most.
+// way is the smoothed round trip without the queueing delay of acknowledgements. The
+// result is at least half of the round trip, so a peer that overstates the delay gets at
+// most twice the window.
 func (c *SRD) way() time.Duration { return max(c.srtt-c.back, c.srtt/2) }
 
 // Queue returns the smoothed queueing delay, without jitter.
@@ -149,8 +156,9 @@ func (c *SRD) Target() time.Duration {
 	return max(targetGranules*c.granule, min(c.base+jitter, TargetCeiling)) + jitter
 }
 
-// Rate returns the pacing rate in bytes per second, 0 before the first sample (W13). In the round
-// after a drain it has no gain: a faster window would overflow a short buffer.
+// Rate returns the pacing rate in bytes per second, or 0 before the first sample (W13).
+// In the round after a drain the rate has no gain, because a faster rate would overflow a
+// short buffer.
 func (c *SRD) Rate() float64 {
 	switch {
 	case c.srtt == 0:
@@ -184,8 +192,8 @@ func (c *SRD) Ack(now mono.Time, a Ack, limited bool) {
 	}
 }
 
-// meets reports whether slow start has met a queue of half a target (W7), of data or of
-// acknowledgements. HyStart (RFC 9406) stops at an eighth of a round trip.
+// meets reports whether slow start has met a queue of half a target (W7), a queue of data
+// or of acknowledgements. HyStart (RFC 9406) stops at an eighth of a round trip.
 func (c *SRD) meets() bool { return c.queue+c.back > (c.Target()+c.allowance())/2 }
 
 func (c *SRD) sample(a Ack) {
@@ -262,9 +270,10 @@ func (c *SRD) endRound(now mono.Time) {
 	case r.sampled == 0:
 		return
 	case !r.limited && network > t && r.acked >= MinWindow:
-		// A window that is not full bounds no queue: a download's acknowledgements can fill a
-		// narrow uplink. So the window becomes what is used (W6, RFC 7661 section 4.4.1). The
-		// other packets wait in front of the window, where they share full packets.
+		// A window that is not full bounds no queue: a download's acknowledgements can
+		// fill a narrow uplink. So the window falls to the used part (W6, RFC 7661
+		// section 4.4.1). Messages above the new window wait in front of it, where
+		// several messages can share a full packet.
 		c.starting, c.window = false, min(c.window, max(most*c.srtt.Seconds(), float64(r.acked)))
 		return
 	case !r.limited:
@@ -285,9 +294,9 @@ func (c *SRD) endRound(now mono.Time) {
 	c.window = next
 }
 
-// overran returns the number of lost packets if they are an overflow (W8), else 0. Losses that go
-// on after a cut are chance (W9). The argument seen says that all packets of the round were sent
-// after the last cut.
+// overran returns the number of lost packets if they are an overflow (W8), or else 0.
+// Losses that continue after a cut are chance (W9). The argument seen means that all
+// packets of the round were sent after the last cut.
 func (c *SRD) overran(r *round, seen bool) (lost float64) {
 	v := &c.chance
 	if v.asked && !seen {
@@ -322,8 +331,8 @@ func (c *SRD) overran(r *round, seen bool) (lost float64) {
 	return lost
 }
 
-// draining runs the periodic drain (W11), and reports whether this round belongs to it. Such
-// rounds teach nothing.
+// draining runs the periodic drain (W11), and reports whether this round belongs to a
+// drain. The rounds of a drain are not measured.
 func (c *SRD) draining(now mono.Time) bool {
 	competing := c.rival.whose == Others
 	switch {

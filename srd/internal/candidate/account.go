@@ -33,8 +33,8 @@ func (t *Table[T]) Earn(now mono.Time, addr netip.Addr, n int, trusts func(netip
 	a.credit = min(a.credit+Amplification*n, CreditMost)
 }
 
-// Spend takes n bytes off addr's account before they are sent. It returns false if the account
-// has less; then nothing may be sent.
+// Spend charges n bytes to the account of addr before they are sent. If the credit is
+// less than n, Spend returns false, and the caller must not send.
 func (t *Table[T]) Spend(addr netip.Addr, n int) bool {
 	a := t.account(addr)
 	if a == nil || a.credit < n {
@@ -44,11 +44,12 @@ func (t *Table[T]) Spend(addr netip.Addr, n int) bool {
 	return true
 }
 
-// Recheck makes the table check again which addresses are proven, because paths have changed.
+// Recheck must be called when paths have changed. The table then checks again which
+// addresses are proven.
 func (t *Table[T]) Recheck() { t.looked, t.until = t.looked+1, 0 }
 
-// trusted reports whether a's address is proven. If an address is no longer proven, the peer has
-// left it. Then it gets no challenges until it is heard again.
+// trusted reports whether a's address is proven. An address that is no longer proven gets
+// no challenges until a packet comes from it.
 func (t *Table[T]) trusted(a *account, trusts func(netip.Addr) bool) bool {
 	if a.look == t.looked+1 {
 		return a.trust
@@ -70,8 +71,8 @@ func (t *Table[T]) account(addr netip.Addr) *account {
 	return nil
 }
 
-// open opens an account for a new address. If the table is full, it replaces the account that has
-// earned nothing for longest.
+// open opens an account for a new address. If the table is full, open replaces the
+// account whose last packet is the oldest.
 func (t *Table[T]) open(addr netip.Addr) *account {
 	if len(t.accounts) < Accounts {
 		t.accounts = append(t.accounts, account{addr: addr})
@@ -87,7 +88,7 @@ func (t *Table[T]) open(addr netip.Addr) *account {
 	return out
 }
 
-// Rest frees the memory. The credit is lost, but this affects only idle peers.
+// Rest frees the memory. The credit is lost too, which affects only idle peers.
 func (t *Table[T]) Rest() {
 	t.Clear()
 	t.accounts = nil

@@ -1,19 +1,20 @@
-// Package candidate keeps a peer's candidates: tuples from which it was heard, and which are not
-// validated yet. It also limits the bytes sent to their addresses until then. RFC 9000 has the
-// reasons: address validation (section 8.1), path validation (8.2), and address spoofing by a
-// peer (9.3).
+// Package candidate stores a peer's candidates: tuples from which the peer's packets
+// came, and which are not validated yet. Package candidate also limits the bytes sent to
+// the addresses of candidates. RFC 9000 has the reasons: address validation (section
+// 8.1), path validation (8.2), and address spoofing by a peer (9.3).
 //
-// An authentic packet proves its author, not its sender. An observer may forward it from
-// elsewhere, and a peer may forge its own source address. So each remote address has one account
-// for all its ports. An authentic packet earns three times its size, and each packet to the
-// address is paid from the account. Without credit nothing is sent:
+// An authentic packet proves its author, not its sender. An observer may forward the
+// packet from another address, and a peer may forge its source address. So each remote
+// address has one account for all its ports. An authentic packet earns three times its
+// size, and each packet to the address is paid from the account. Without credit no packet
+// is sent:
 //
 //	bytes sent to an unproven address <= 3 x bytes that came from it
 //
-// A candidate proves itself by returning a secret of 128 bits that was sent to it alone. The
-// caller knows whether another tuple has proven the address (the function trusts). At a proven
-// address nothing is charged. Only the number of tries and the size of the table limit challenges
-// there.
+// A candidate is proven by the return of a secret of 128 bits that was sent to no other
+// tuple. The caller's function trusts reports whether another tuple has proven the
+// address. Packets to a proven address are not charged. Only the number of tries and the
+// size of the table limit the challenges to a proven address.
 package candidate
 
 import (
@@ -26,28 +27,30 @@ import (
 )
 
 const (
-	// Most is the limit of unproven candidates. A peer that opens more tuples at once paces
-	// itself (srd.opening). An observer that forwards from everywhere gets no more either.
+	// Most is the limit of unproven candidates. A peer that opens more tuples paces its
+	// first challenges (openAtOnce in package srd). An observer that forwards packets
+	// from many addresses gets no more candidates either.
 	Most = 32
-	// Waits is the limit of proven candidates that wait for a place among the paths. It equals
-	// the number of paths.
+	// Waits is the limit of proven candidates that wait for a path slot, equal to the
+	// number of slots.
 	Waits = steer.MaxPaths
 	// Accounts is the limit of accounts: one for each candidate, and the same number for
-	// addresses that only sent handshakes. An account that is replaced loses its credit, which is
-	// always safe.
+	// addresses that only sent handshakes. An account that is replaced loses its credit.
+	// A loss of credit is safe, because it only prevents packets.
 	Accounts = 2 * Most
 	// Amplification limits the bytes sent to an unproven address to this multiple of the bytes
 	// received from it (RFC 9000 section 8.1).
 	Amplification = 3
-	// CreditMost bounds the credit of an address: the ten packets of an initial window (RFC 9002
-	// section 7.2). A response and a challenge need less than two packets.
+	// CreditMost bounds the credit of an address to the bytes of ten packets, an initial
+	// window (RFC 9002 section 7.2). A response and a challenge need less than two
+	// packets.
 	CreditMost = 12_000
-	// Tries limits the challenges to a candidate until it is heard again. At an unproven address
-	// it also limits the challenges to all candidates together.
+	// Tries limits the challenges to a candidate until another packet comes from it. At
+	// an unproven address Tries limits the challenges to all candidates together.
 	Tries = 8
 	// doublings is how often the time between challenges doubles, from 100 ms to 1.6 s.
 	doublings = 4
-	// Life is how long a silent candidate or account is kept. It is longer than the usual
+	// Life is how long a silent candidate or account is kept, longer than the usual
 	// keepalive of 25 s.
 	Life = 30 * time.Second
 )
@@ -72,27 +75,29 @@ type Candidate[T comparable] struct {
 	proven bool          // it has returned its secret, and waits for a place among the paths
 }
 
-// Since returns when the candidate was first heard.
+// Since returns the time of the first packet from the candidate.
 func (k *Candidate[T]) Since() mono.Time { return k.since }
 
-// Heard returns when the candidate was last heard.
+// Heard returns the time of the last packet from the candidate.
 func (k *Candidate[T]) Heard() mono.Time { return k.heard }
 
-// Challenged reports whether a challenge was sent to it.
+// Challenged reports whether a challenge was sent to the candidate.
 func (k *Candidate[T]) Challenged() bool { return k.tries > 0 }
 
-// Proven reports whether it has returned its secret.
+// Proven reports whether the candidate has returned its secret.
 func (k *Candidate[T]) Proven() bool { return k.proven }
 
-// Size returns the size of the smallest challenge sent to it. Responses to all challenges are
-// alike, so only this size is proven to pass.
+// Size returns the size of the smallest challenge to the candidate. The responses to all
+// challenges are equal, so only the smallest size is proven to pass.
 func (k *Candidate[T]) Size() int { return k.size }
 
-// RTT returns the round trip of its proof, without the wait for a place. It is 0 if several
-// challenges were sent, because their responses are alike (Karn and Partridge, SIGCOMM 1987).
+// RTT returns the round trip of the proof, without the wait for a slot. If several
+// challenges were sent, RTT returns 0, because their responses are equal (Karn and
+// Partridge, SIGCOMM 1987).
 func (k *Candidate[T]) RTT() time.Duration { return k.rtt }
 
-// Asked notes a challenge of size bytes. first is the time until the second challenge.
+// Asked records a challenge of size bytes. The argument first is the time from the first
+// challenge to the second.
 func (k *Candidate[T]) Asked(now mono.Time, size int, first time.Duration) {
 	if k.at = now; k.tries == 0 || size < k.size {
 		k.size = size
@@ -102,13 +107,14 @@ func (k *Candidate[T]) Asked(now mono.Time, size int, first time.Duration) {
 	k.left -= min(k.left, 1)
 }
 
-// over reports whether the candidate has had the time for its first challenge, and for its last.
+// over reports whether the wait after the first challenge and the wait after the last
+// challenge are over.
 func (k *Candidate[T]) over(now mono.Time, first time.Duration) bool {
 	return now >= k.since.Add(first) && now >= k.next
 }
 
 // Table holds the candidates of one peer and the accounts of their addresses. The zero
-// value is empty. It is not safe for concurrent use.
+// value of Table is empty. A Table is not safe for concurrent use.
 type Table[T comparable] struct {
 	all      []Candidate[T]
 	accounts []account
@@ -120,8 +126,8 @@ type Table[T comparable] struct {
 // Len returns the number of candidates, including the proven ones that wait.
 func (t *Table[T]) Len() int { return len(t.all) }
 
-// All returns the candidates in no particular order. They are valid until a call changes the
-// table.
+// All returns the candidates in no particular order. The returned slice is valid until a
+// call changes the table.
 func (t *Table[T]) All() []Candidate[T] { return t.all }
 
 // NumWaiting returns the number of proven candidates that wait.
@@ -137,8 +143,9 @@ func (t *Table[T]) Find(tuple T) *Candidate[T] {
 	return nil
 }
 
-// Hear notes an authentic packet on tuple, whose remote address is addr. It returns the
-// candidate, or nil if the table has no room. first is the time until the second challenge.
+// Hear records an authentic packet on tuple, whose remote address is addr. Hear returns
+// the candidate, or nil if the table has no room. The argument first is the time from the
+// first challenge to the second.
 func (t *Table[T]) Hear(now mono.Time, tuple T, addr netip.Addr, first time.Duration) *Candidate[T] {
 	k := t.Find(tuple)
 	if k == nil {
@@ -151,10 +158,11 @@ func (t *Table[T]) Hear(now mono.Time, tuple T, addr netip.Addr, first time.Dura
 	return k
 }
 
-// room returns a place for a candidate at addr: a free one, or the oldest of the address with
-// most candidates. An address with fewer candidates than addr keeps them. An address with equally
-// many loses a candidate only after that candidate's time is over. Otherwise a sender that
-// forwards from ever new tuples would remove each candidate before its response came.
+// room returns an entry for a candidate at addr: a free entry, or the oldest entry of the
+// address with most candidates. An address with fewer candidates than addr keeps its
+// entries. An address with as many candidates as addr loses an entry only after the wait
+// for a response. Without this wait, a sender that forwards from ever new tuples would
+// remove each candidate before its response came.
 func (t *Table[T]) room(now mono.Time, addr netip.Addr, first time.Duration) *Candidate[T] {
 	t.expire(now)
 	if len(t.all)-t.waiting < Most {
@@ -218,9 +226,9 @@ func (t *Table[T]) Remove(tuple T) {
 	}
 }
 
-// Next returns a candidate that is now due for a challenge of size bytes, or nil. It pays for the
-// challenge and notes it. The candidate with the fewest challenges comes first, then the one
-// heard last: some ports may lead nowhere.
+// Next returns a candidate that is now due for a challenge of size bytes, or nil. Next
+// charges and records the challenge. The candidate with the fewest challenges is first,
+// then the candidate with the latest packet, because some ports may never answer.
 func (t *Table[T]) Next(now mono.Time, size int, first time.Duration, trusts func(netip.Addr) bool) *Candidate[T] {
 	if now < t.until {
 		return nil
@@ -249,8 +257,8 @@ func (t *Table[T]) Next(now mono.Time, size int, first time.Duration, trusts fun
 	return best
 }
 
-// When returns the time at which Next has a challenge of size bytes. It is Never if something
-// must arrive first.
+// When returns the time at which Next has a challenge of size bytes. If a packet must
+// arrive before a challenge is due, When returns Never.
 func (t *Table[T]) When(size int, trusts func(netip.Addr) bool) mono.Time {
 	if t.until != 0 {
 		return t.until
@@ -262,8 +270,8 @@ func (t *Table[T]) When(size int, trusts func(netip.Addr) bool) mono.Time {
 	return t.until
 }
 
-// due returns when k may get a challenge of size bytes. All candidates at an unproven address
-// share the rate of one.
+// due returns when k may get a challenge of size bytes. All candidates at an unproven
+// address share the rate of a single candidate.
 func (t *Table[T]) due(k *Candidate[T], size int, trusts func(netip.Addr) bool) mono.Time {
 	if k.proven || k.left == 0 {
 		return mono.Never
@@ -280,9 +288,9 @@ func (t *Table[T]) due(k *Candidate[T], size int, trusts func(netip.Addr) bool) 
 	return max(k.next, a.next)
 }
 
-// Answer handles a secret that the peer returned. It returns the candidate that the secret
-// proves. It returns nil if no unproven candidate has this secret, or if no place to wait is
-// free.
+// Answer handles a secret that the peer returned. Answer returns the candidate that the
+// secret proves. If no unproven candidate has this secret, or if Waits candidates are
+// waiting, Answer returns nil.
 func (t *Table[T]) Answer(now mono.Time, secret *wire.Secret) *Candidate[T] {
 	for i := range t.all {
 		k := &t.all[i]
@@ -302,7 +310,7 @@ func (t *Table[T]) Answer(now mono.Time, secret *wire.Secret) *Candidate[T] {
 	return nil
 }
 
-// Waiting returns the proven candidate that was heard last, or nil.
+// Waiting returns the proven candidate with the latest packet, or nil.
 func (t *Table[T]) Waiting(now mono.Time) *Candidate[T] {
 	var best *Candidate[T]
 	for i := range t.all {
@@ -314,5 +322,5 @@ func (t *Table[T]) Waiting(now mono.Time) *Candidate[T] {
 	return best
 }
 
-// Clear forgets all candidates, but keeps the credit of their addresses.
+// Clear removes all candidates, but keeps the credit of their addresses.
 func (t *Table[T]) Clear() { t.all, t.waiting = nil, 0 }

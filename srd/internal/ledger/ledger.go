@@ -1,10 +1,10 @@
-// Package ledger remembers the packets sent on one path by packet number, from the oldest with an
-// open fate to the newest.
+// Package ledger stores the packets sent on one path by packet number, from the oldest
+// unsettled packet to the newest packet.
 package ledger
 
 import "github.com/srdtun/srdtun/srd/mono"
 
-// State of a packet number.
+// State is the state of a packet number.
 type State uint8
 
 // The states. InFlight and Freed packets count against the congestion window.
@@ -38,15 +38,16 @@ type Packet struct {
 	Marks Mark
 }
 
-// Limit is the most packet numbers a path may have open. It exceeds any congestion window (see
-// cc.MaxWindow). A path reaches it only if acknowledgements have stopped, and then it has failed.
+// Limit is the most packet numbers a path may have open. Limit is twice the number of
+// messages in a full outbox (srd.OutboxLimit). A path with Limit open packet numbers gets
+// no acknowledgements, so the path has failed.
 const Limit = 1 << 15
 
 // minRing is the first size of a ring: enough for the challenges of an idle path.
 const minRing = 8
 
-// Ledger is a growing ring. The zero value is empty and starts at packet number
-// 0. It is not safe for concurrent use.
+// Ledger is a growing ring. The zero value of Ledger is empty and starts at packet number
+// 0. A Ledger is not safe for concurrent use.
 type Ledger struct {
 	ring  []Packet
 	first uint64 // oldest packet number remembered
@@ -56,13 +57,13 @@ type Ledger struct {
 // Next returns the packet number of the next Push.
 func (l *Ledger) Next() uint64 { return l.next }
 
-// First returns the oldest packet number remembered.
+// First returns the oldest packet number in the ledger.
 func (l *Ledger) First() uint64 { return l.first }
 
 // Full reports whether no more packet numbers may be opened.
 func (l *Ledger) Full() bool { return l.next-l.first >= Limit-1 }
 
-// Push records p under the next packet number and returns this number.
+// Push stores p under the next packet number, and returns the packet number.
 func (l *Ledger) Push(p Packet) uint64 {
 	if l.next-l.first == uint64(len(l.ring)) {
 		l.grow()
@@ -81,8 +82,8 @@ func (l *Ledger) grow() {
 	l.ring = ring
 }
 
-// At returns the entry of pn, or nil if it is not remembered. The pointer is valid until the next
-// Push.
+// At returns the entry of pn, or nil if the ledger has no entry. The pointer is valid
+// until the next Push.
 func (l *Ledger) At(pn uint64) *Packet {
 	if pn < l.first || pn >= l.next {
 		return nil
@@ -90,7 +91,7 @@ func (l *Ledger) At(pn uint64) *Packet {
 	return &l.ring[pn&uint64(len(l.ring)-1)]
 }
 
-// Rest frees the memory if no packet is remembered. Packet numbers continue.
+// Rest frees the memory of an empty ledger. The packet numbers continue.
 func (l *Ledger) Rest() {
 	if l.first == l.next {
 		l.ring = nil

@@ -8,8 +8,8 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// Bucket is a token bucket in bytes, full at its zero value. It may owe up to one train, which
-// later refills pay back. It is not safe for concurrent use.
+// Bucket is a token bucket in bytes, full at its zero value. The tokens may be negative
+// by up to one train. A Bucket is not safe for concurrent use.
 type Bucket struct {
 	tokens float64
 	at     mono.Time
@@ -30,17 +30,16 @@ func (b *Bucket) Refill(now mono.Time, rate float64, burst int) {
 	b.tokens = min(b.tokens, float64(burst))
 }
 
-// Holds reports whether the bucket has more than n bytes, so that another packet may join a
-// train.
+// Holds reports whether the bucket has more than n bytes.
 func (b *Bucket) Holds(n int) bool { return b.tokens > float64(n) || !b.used }
 
 // Spend removes n bytes.
 func (b *Bucket) Spend(n int) { b.tokens -= float64(n) }
 
-// Tokens returns the bytes in the bucket. A negative number is debt.
+// Tokens returns the bytes in the bucket. A negative number of bytes is a debt.
 func (b *Bucket) Tokens() int { return int(b.tokens) }
 
-// When returns when the bucket will have quantum bytes at this rate.
+// When returns the time at which the bucket will have quantum bytes at this rate.
 func (b *Bucket) When(rate float64, quantum int) mono.Time {
 	need := float64(quantum) - b.tokens
 	if need <= 0 || rate <= 0 {

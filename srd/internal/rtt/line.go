@@ -5,19 +5,20 @@ import (
 	"time"
 )
 
-// line is the least-squares straight line through the samples of about one round trip. Within
-// that time a queue stands, grows or drains along a line. The jitter of a radio link changes from
-// packet to packet.
+// line is the least-squares straight line through the samples of about one round trip.
+// Within one round trip the length of a queue follows a straight line. The jitter of a
+// radio link changes from packet to packet.
 type line struct {
 	n      float32
 	age, x float32 // means: age in seconds before the newest sample, and round trip
 	tt, tx float32 // sums of the squares and of the products of deviations from these means
 }
 
-// add adds a sample, taken since after the last one. It returns the sample's distance from the
-// line through the earlier ones, scaled as a recursive residual (Brown, Durbin and Evans 1975).
-// The squares then have the same sum as the residuals of the whole line, and each sample adds one
-// degree of freedom. If there is no line yet, add returns 0.
+// add adds a sample, taken at the time since after the last sample. The result of add is
+// the sample's distance from the line through the earlier samples, scaled as a recursive
+// residual (Brown, Durbin and Evans 1975). The squares of these distances have the same
+// sum as the squared residuals of the whole line, and each sample adds one degree of
+// freedom. If there is no line yet, add returns 0.
 func (l *line) add(since, sample time.Duration) (off time.Duration) {
 	if l.n > 0 {
 		l.age += float32(since.Seconds())
@@ -36,5 +37,6 @@ func (l *line) add(since, sample time.Duration) (off time.Duration) {
 	return off
 }
 
-// length is about the time from the first sample to the newest: twice their mean age.
+// length returns about the time from the first sample to the newest: twice the mean age
+// of the samples.
 func (l *line) length() time.Duration { return time.Duration(2 * l.age * float32(time.Second)) }

@@ -1,5 +1,5 @@
-// Package seq has the number spaces' helpers: sliding windows of the numbers that have been seen,
-// and the expansion of truncated numbers.
+// Package seq has sliding windows of received packet and message numbers, and the
+// expansion of truncated numbers.
 package seq
 
 import "math/bits"
@@ -14,9 +14,9 @@ func Expand(low uint32, reference uint64) uint64 {
 	return n
 }
 
-// Replay remembers which of the last ReplaySize packet numbers have been seen (RFC 6479: a ring
-// of words, so advancing clears whole words). The ring grows on demand, so an idle path with a
-// few challenges needs few bytes. It is not safe for concurrent use.
+// Replay stores which of the last ReplaySize packet numbers have been received (RFC 6479:
+// a ring of words, so advancing clears whole words). The ring grows on demand, so an idle
+// path with a few challenges needs few bytes. A Replay is not safe for concurrent use.
 type Replay struct {
 	words []uint64 // by word number, modulo their count, a power of two
 	low   uint64   // lowest word number in the ring
@@ -24,12 +24,12 @@ type Replay struct {
 	next  uint64   // one more than the highest number seen
 }
 
-// ReplaySize is how far below the highest packet number another is still accepted. A path keeps
-// packets in order, except when the receiving core changes or a train is cut in pieces.
-// ReplaySize is a word short of replayWords, because the highest number's word is seldom full.
+// ReplaySize is the distance below the highest packet number up to which a packet is
+// accepted. A path keeps packets in order, except when the receiving core changes or a
+// train is cut in pieces. ReplaySize is one word less than replayWords, because the word
+// of the highest number is seldom full.
 const ReplaySize = 16384 - 64
 
-// The ring's sizes, in words.
 const (
 	replayWords  = 256
 	replayWords0 = 4 // enough for the challenges of an idle path
@@ -37,7 +37,7 @@ const (
 
 const _ = uint(replayWords*64 - 64 - ReplaySize)
 
-// Next returns one more than the highest number set, 0 if none was.
+// Next returns one more than the highest number set, or 0 before the first Set.
 func (r *Replay) Next() uint64 { return r.next }
 
 func (r *Replay) word(w uint64) *uint64 { return &r.words[w&uint64(len(r.words)-1)] }
@@ -55,7 +55,7 @@ func (r *Replay) Fresh(n uint64) bool {
 	return *r.word(n / 64)&(1<<(n%64)) == 0
 }
 
-// Set marks n. It reports whether n was fresh.
+// Set marks n as received, and reports whether n was fresh.
 func (r *Replay) Set(n uint64) bool {
 	if !r.Fresh(n) {
 		return false
@@ -74,7 +74,8 @@ func (r *Replay) Set(n uint64) bool {
 	return true
 }
 
-// advance makes w the highest word. w is not below the highest word so far.
+// advance makes w the highest word of the ring. Word w must not be below the present
+// highest word.
 func (r *Replay) advance(w uint64) {
 	was := (r.next - 1) / 64
 	if w-r.low >= uint64(len(r.words)) && len(r.words) < replayWords {
@@ -89,8 +90,8 @@ func (r *Replay) advance(w uint64) {
 	}
 }
 
-// Rest makes the ring of an unused path small. Of the numbers so far, only the latest can still
-// be fresh afterwards.
+// Rest reduces the ring of an unused path to replayWords0 words. All numbers below the
+// kept words count as received.
 func (r *Replay) Rest() {
 	if len(r.words) <= replayWords0 {
 		return
@@ -104,8 +105,8 @@ func (r *Replay) Rest() {
 	}
 }
 
-// reach makes w the lowest word of the ring. It is inside the window, and below all other words
-// of the ring.
+// reach makes w the lowest word of the ring. Word w must be inside the window, and below
+// all other words of the ring.
 func (r *Replay) reach(w uint64) {
 	high := (r.next - 1) / 64
 	if high-w >= uint64(len(r.words)) {
@@ -117,8 +118,8 @@ func (r *Replay) reach(w uint64) {
 	r.low = w
 }
 
-// grow enlarges the ring for the words from low to high, up to replayWords. It keeps the present
-// words.
+// grow enlarges the ring for the words from low to high, up to replayWords words. The
+// present words are kept.
 func (r *Replay) grow(low, high uint64) {
 	size := uint64(len(r.words))
 	for high-low >= size && size < replayWords {
@@ -131,9 +132,9 @@ func (r *Replay) grow(low, high uint64) {
 	}
 }
 
-// Below returns which of the 64 numbers under h have been set: bit i stands for h-1-i. Numbers
-// below the window count as not set. Call it only after the first Set, with h at most the highest
-// number seen.
+// Below returns which of the 64 numbers under h have been set: bit i stands for h-1-i.
+// For Below, numbers below the window count as not set. Below may be called only after
+// the first Set, with h at most the highest number set.
 func (r *Replay) Below(h uint64) uint64 {
 	w, s := h/64, h%64
 	var v uint64
@@ -160,13 +161,14 @@ func (r *Replay) Last(from, n uint64) (uint64, bool) {
 	return 0, false
 }
 
-// WindowSize is how far above the first missing message a message number may be. It is twice the
-// most that a sender may have in flight. So any retransmission of an unacknowledged message is
-// recognised (docs/design.md, "Three number spaces").
+// A Window accepts WindowSize message numbers, from the first missing number on. A sender
+// may have half of WindowSize messages in flight, so any retransmission is recognised as
+// a duplicate (docs/design.md, "Three number spaces").
 const WindowSize = 32768
 
-// Window remembers a receiver's message numbers: all below FirstMissing have been seen, and some
-// above. It takes memory on first use. The zero value expects message 0 first.
+// Window stores the message numbers that a receiver has seen: all numbers below
+// FirstMissing, and some above. The first Set allocates the memory. The first missing
+// number of the zero value is 0.
 type Window struct {
 	first uint64 // first missing
 	above uint64 // one more than the highest number seen, or first
@@ -213,8 +215,8 @@ func (w *Window) Set(n uint64) Verdict {
 	return New
 }
 
-// take moves first over the run of ones there, up to the word's end, and clears the run. It
-// reports whether the rest of the word was all ones.
+// take moves first over the run of ones that begins there, up to the word's end, and
+// clears the run. The result is true if the run reached the end of the word.
 func (w *Window) take() bool {
 	p, s := &w.words[w.first/64%windowWords], w.first%64
 	run := uint64(bits.TrailingZeros64(^(*p >> s)))
@@ -228,15 +230,15 @@ func (w *Window) take() bool {
 	return run == 64-s
 }
 
-// Rest frees the memory if no number is missing. Numbers continue.
+// Rest frees the memory if no number is missing. The message numbers continue.
 func (w *Window) Rest() {
 	if w.above <= w.first {
 		w.words = nil // they are all zero
 	}
 }
 
-// Words fills dst with the bitmap that starts one above the first missing number. It returns the
-// words up to the highest number seen, at most len(dst).
+// Words fills dst with the bitmap that starts one above the first missing number. Words
+// returns the number of words up to the highest number seen, at most len(dst).
 func (w *Window) Words(dst []uint64) int {
 	if w.above <= w.first {
 		return 0
@@ -248,8 +250,8 @@ func (w *Window) Words(dst []uint64) int {
 	return n
 }
 
-// word returns the 64 bits that start at number n. Bits beyond the window are zero: they stand
-// for numbers just passed.
+// word returns the 64 bits that start at number n. Bits beyond the window are zero,
+// because the words of passed numbers are cleared.
 func (w *Window) word(n uint64) uint64 {
 	s := n % 64
 	v := w.words[n/64%windowWords] >> s

@@ -2,7 +2,7 @@ package wire
 
 import "encoding/binary"
 
-// The frames of a data packet.
+// Kind is the type of a frame in a data packet.
 //
 //	PAD        0x00, zeros to the end of the packet
 //	MESSAGE    0x01 | length u16 | number u32 | immediate 13 | payload
@@ -40,10 +40,10 @@ const (
 	KindHost
 )
 
-// Elicits reports whether a frame of this kind asks for an acknowledgement.
+// Elicits reports whether a frame of this kind elicits an acknowledgement.
 func (k Kind) Elicits() bool { return k == KindMessage || k == KindTombstone || k == KindPing }
 
-// Sizes of frames in bytes.
+// The following constants are sizes of frames in bytes.
 const (
 	ImmLen          = 13 // the overlay's header, which the transport does not read
 	MessageOverhead = 1 + 2 + 4 + ImmLen
@@ -59,8 +59,8 @@ const (
 	AckWordLen      = 8
 )
 
-// Bounds of an ACK frame. At both limits it takes 1,167 bytes, and so fits the smallest packet of
-// every path (1,200 bytes of UDP payload).
+// MaxAckRecords and MaxAckWords bound an ACK frame. An ACK frame at both limits has 1,167
+// bytes, so it fits into the packets of every path (1,200 bytes of UDP payload at least).
 const (
 	MaxAckRecords = 16
 	MaxAckWords   = 96
@@ -69,21 +69,21 @@ const (
 const _ = uint(1200 - Overhead - AckFixed - MaxAckRecords*AckRecordLen - MaxAckWords*AckWordLen)
 
 // HoldUnit is the unit of hold times in ACK records, and of lateness in HOST frames, in
-// nanoseconds. A field of 16 bits reaches 262 ms, longer than any acknowledgement is held.
-// HoldMax means that the time is longer.
+// nanoseconds. A field of 16 bits reaches 262 ms, longer than any acknowledgement is
+// held. The value HoldMax stands for any longer time.
 const (
 	HoldUnit = 4000
 	HoldMax  = 1<<16 - 1
 )
 
-// Imm is a message's immediate: 13 bytes beside the payload. The transport keeps them when it
-// gives up the payload.
+// Imm is a message's immediate: 13 bytes in addition to the payload. The transport still
+// sends the immediate after it has given up the payload.
 type Imm = [ImmLen]byte
 
 // Secret is the secret of a challenge, which the response returns.
 type Secret = [SecretLen]byte
 
-// RecordReach is how many packets below the highest one a record reports.
+// RecordReach is the number of packets below the highest packet that a record reports.
 const RecordReach = 64
 
 // Record reports to the sender which packets have arrived on a path.
@@ -95,7 +95,7 @@ type Record struct {
 	CE      uint32 // packets that arrived with Congestion Experienced, modulo 2^32
 }
 
-// Ack is a decoded ACK frame. Its records and words alias the packet.
+// Ack is a decoded ACK frame. The records and words of an Ack alias the packet.
 type Ack struct {
 	FirstMissing uint64 // every message below has arrived
 	Clock        uint32 // sender's clock at the sending of this frame, in microseconds modulo 2^32; 0: not given
@@ -125,8 +125,8 @@ func (a *Ack) NumWords() int { return len(a.words) / AckWordLen }
 // Word returns message bitmap word i.
 func (a *Ack) Word(i int) uint64 { return binary.BigEndian.Uint64(a.words[i*AckWordLen:]) }
 
-// Frame is one decoded frame. Only the fields of its kind are set; slices alias
-// the packet.
+// Frame is one decoded frame. Only the fields of the frame's kind are set. The slices of
+// a Frame alias the packet.
 type Frame struct {
 	Kind    Kind
 	Number  uint32 // MESSAGE, TOMBSTONE: low 32 bits of the message number
@@ -141,9 +141,9 @@ type Frame struct {
 	Late    uint16 // HOST: in HoldUnit
 }
 
-// Next decodes the first frame of b into f and returns the rest of b. The result ok is false if b
-// does not begin with a whole frame of a known kind. Then the rest of the packet cannot be
-// decoded either. Padding takes up the rest.
+// Next decodes the first frame of b into f and returns the rest of b. The result ok is
+// false if b does not begin with a whole frame of a known kind. After a failure the rest
+// of the packet cannot be decoded either. A PAD frame extends to the end of the packet.
 func Next(b []byte, f *Frame) (rest []byte, ok bool) {
 	if len(b) == 0 {
 		return nil, false
@@ -240,8 +240,8 @@ func AppendMessage(b []byte, number uint32, imm *Imm, payload []byte) []byte {
 	return append(AppendMessageHead(b, number, imm, len(payload)), payload...)
 }
 
-// AppendMessageHead appends a MESSAGE frame without its payload. The argument payload is its
-// length in bytes.
+// AppendMessageHead appends a MESSAGE frame without its payload. The argument payload is
+// the length of the payload in bytes.
 func AppendMessageHead(b []byte, number uint32, imm *Imm, payload int) []byte {
 	n := len(b)
 	b = append(b, make([]byte, MessageOverhead)...)
@@ -260,8 +260,8 @@ func AppendTombstone(b []byte, number uint32, imm *Imm) []byte {
 	return append(b, imm[:]...)
 }
 
-// AppendAck appends an ACK frame. At most MaxAckRecords records and MaxAckWords
-// words may be given.
+// AppendAck appends an ACK frame. The frame has at most MaxAckRecords records and
+// MaxAckWords words.
 func AppendAck(b []byte, firstMissing uint64, clock uint32, records []Record, words []uint64) []byte {
 	b = append(b, byte(KindAck), byte(len(records)), byte(len(words)))
 	b = binary.BigEndian.AppendUint64(b, firstMissing)

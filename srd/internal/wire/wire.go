@@ -1,5 +1,5 @@
-// Package wire encodes and decodes the data packet of the tunnel. Everything
-// is big endian.
+// Package wire encodes and decodes the data packet of the tunnel. All fields are big
+// endian.
 //
 //	 0                   1                   2                   3
 //	 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1
@@ -15,17 +15,19 @@
 //	|                  sealed frames … then 16-byte tag             |
 //	+---------------------------------------------------------------+
 //
-// The 16 header bytes are not encrypted. They are the AEAD's additional data. The nonce is the
-// path slot as 32 bits and the packet number as 64 bits, XORed with the key's IV. So an attacker
-// cannot foresee nonces that two keys share (RFC 8446 section 5.3, RFC 9001 section 5.3).
+// The 16 bytes of the header are authenticated as the AEAD's additional data, but not
+// encrypted. The nonce is the path slot as 32 bits and the packet number as 64 bits,
+// XORed with the key's IV. Because of the IV, an attacker cannot predict a nonce that two
+// keys share (RFC 8446 section 5.3, RFC 9001 section 5.3).
 //
-// The sealed part is a sequence of frames (see frame.go). docs/wire.md has the same drawings with
-// an example of each in hex. The golden test of this package reads them.
+// The sealed part is a sequence of frames (see frame.go). The page docs/wire.md has the
+// same drawings, with an example of each frame in hex. The golden test of this package
+// compares the code with these examples.
 package wire
 
 import "encoding/binary"
 
-// Sizes of a data packet's fixed parts, in bytes.
+// HeaderLen, TagLen, NonceLen and Overhead are sizes in bytes.
 const (
 	Version   = 2
 	TypeData  = 4
@@ -33,8 +35,7 @@ const (
 	TagLen    = 16
 	NonceLen  = 12
 	Overhead  = HeaderLen + TagLen
-	// MaxPacket is the largest packet: 9,000 bytes less the headers of IPv4 and UDP. The usage
-	// limits of keys assume packets of this size.
+	// MaxPacket is the largest packet: 9,000 bytes less the headers of IPv4 and UDP.
 	MaxPacket = 8972
 )
 
@@ -72,7 +73,8 @@ func ParseHeader(b []byte) Header {
 	}
 }
 
-// Nonce fills n with the nonce of the packet that begins with header b. iv belongs to the key.
+// Nonce fills n with the nonce of the packet that begins with header b. The argument iv
+// is the IV of the key.
 func Nonce(n, iv *[NonceLen]byte, b []byte) {
 	_ = b[HeaderLen-1]
 	head := binary.BigEndian.Uint32(iv[:]) ^ uint32(binary.BigEndian.Uint16(b[2:]))
