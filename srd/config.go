@@ -20,8 +20,8 @@ type Config struct {
 	PSK      handshake.PSK
 	Offers   handshake.Offers // ciphers that may be used
 	Features uint8            // formats that the layer above can read, one bit each; the peer is told
-	// Eager opens all paths at once. Without Eager, paths are opened one by one as
-	// messages are exchanged.
+	// Eager opens all paths at once. Without Eager and Keepalive, paths are opened one
+	// by one as messages are exchanged.
 	Eager bool
 	// Protocol is the number of the protocol of the layer above. A peer with another
 	// protocol number gets no session. The number of a tunnel's packets is 0.
