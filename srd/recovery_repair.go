@@ -63,8 +63,8 @@ func (rc *recovery) expireDue(now mono.Time) {
 }
 
 // worth returns the age up to which a payload is repaired: least, or four round trips if
-// they are longer. Before the first sample of a round trip, TCP's first timeout is the
-// least age (RFC 6298 section 2).
+// they are longer. Before the first sample of a round trip, worth returns one second at
+// least, which is TCP's first timeout (RFC 6298 section 2).
 func (rc *recovery) worth(least time.Duration) time.Duration {
 	if !rc.rtt.Known() {
 		return max(least, firstRepairMost)

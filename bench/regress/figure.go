@@ -25,8 +25,8 @@ const (
 	worseBy = 0.05
 	// foreignMost is the number of processors that foreign processes may use during a judged pair.
 	foreignMost = 0.2
-	// judgedLeast is the number of pairs that a verdict needs. Three pairs change in the same
-	// direction by chance in one of eight cases.
+	// judgedLeast is the number of pairs that a verdict needs. By chance, all three pairs of
+	// a figure are worse in one of eight runs.
 	judgedLeast = 3
 )
 

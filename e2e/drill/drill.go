@@ -90,7 +90,7 @@ func (r *run) end() (err error) {
 	return err
 }
 
-// within adds a row for a duration.
+// within adds a row to the results: it compares the duration got with the upper limit bound.
 func (r *run) within(what string, got, bound time.Duration) {
 	text := fmt.Sprintf("%.2f s", got.Seconds())
 	if got >= never {

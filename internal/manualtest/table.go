@@ -3,7 +3,7 @@ package manualtest
 import "strings"
 
 // forDevelopers are documents that users need not read, with the reason for each. Tests check
-// the calls in these documents against the commands, but do not run their blocks.
+// that the commands in these documents exist, but do not run the code blocks of the documents.
 var forDevelopers = map[string]string{
 	"CHANGELOG.md":       "what was",
 	"HACKING.md":         "for people who work on srdtun; the targets of make and the programs' commands are checked",

@@ -124,7 +124,7 @@ func sparing(c *config.Config, change func(*config.Config) (*config.Config, erro
 }
 
 // changedByRoot returns an error if want changes a guest so that it conflicts with other peers.
-// A command that changes a guest must not cause its removal.
+// A root command must not change a peer from a drop-in file so that this peer is removed.
 func (s *settings) changedByRoot(want *config.Config) error {
 	_, out := config.WithoutClashes(want, s.around())
 	for _, v := range out {

@@ -217,8 +217,8 @@ func (v *end) farAhead(s *liar.Session) {
 	v.send(v.own(), v.to(), s.Seal(0, f))
 }
 
-// wildFrames sends frames of one byte, whose sequence numbers differ by as much as is allowed, or
-// more.
+// wildFrames sends frames of one byte. Successive sequence numbers differ by the largest gap that
+// the receiver accepts, or by a larger gap.
 func (v *end) wildFrames(s *liar.Session) {
 	f := liar.Frames{}
 	step := []uint32{1, 4096, 8191, 8192, 1 << 31}[v.l.rng.IntN(5)]

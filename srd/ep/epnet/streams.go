@@ -272,8 +272,8 @@ func (s *Streams) refuse(f *frame, from ep.PublicKey) {
 	if h == nil {
 		return
 	}
-	// If the handle is full, the peer does not answer its resets. A later frame of the peer
-	// causes another reset.
+	// If the handle's queue is full, this reset is not sent. The next frame of the peer causes
+	// another reset.
 	s.send(h, &frame{kind: frameReset, opener: !f.opener, id: f.id}, ep.SendOptions{Context: frameReset})
 }
 
