@@ -61,7 +61,7 @@ func checkPrivate(path string, info fs.FileInfo) (wide fs.FileMode, err error) {
 	if open == 0 || open&^platformBits == 0 && platforms(path, info) {
 		return open, nil
 	}
-	return 0, &openError{path, info.Mode().Perm()}
+	return 0, &openError{path, info.Mode().Perm(), os.Getenv(invocation) == "" && onReadOnlyMount(path)}
 }
 
 // The constants are results of statfs(2).
@@ -96,13 +96,24 @@ func platforms(path string, info fs.FileInfo) bool {
 	return ok && ok2 && a.Dev != b.Dev
 }
 
+// onReadOnlyMount reports whether the mode of the file cannot be changed where it is mounted, as
+// in a container with a read-only volume.
+func onReadOnlyMount(path string) bool {
+	var st syscall.Statfs_t
+	return syscall.Statfs(path, &st) == nil && st.Flags&readOnlyMount != 0
+}
+
 // openError is the error for a private file that others may read or write.
 type openError struct {
-	path string
-	mode fs.FileMode
+	path  string
+	mode  fs.FileMode
+	fixed bool // the mode cannot be changed at path
 }
 
 func (e *openError) Error() string {
+	if e.fixed {
+		return fmt.Sprintf("readable or writable by group or others (mode %04o), on a read-only mount; run chmod 600 on the file that is mounted as %s", e.mode, e.path)
+	}
 	return fmt.Sprintf("readable or writable by group or others (mode %04o); run: chmod 600 %s", e.mode, e.path)
 }
 

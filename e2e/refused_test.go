@@ -223,13 +223,13 @@ func TestModesOfPlatforms(t *testing.T) {
 		{"0400", "ro", "lab.toml", 0, ""},
 		{"0444", "rw", "lab.toml", 78, "run: chmod 600"},
 		{"0440", "rw", "lab.toml", 78, "run: chmod 600"},
-		{"0666", "ro", "lab.toml", 78, "run: chmod 600"},
+		{"0666", "ro", "lab.toml", 78, "run chmod 600 on the file that is mounted as"},
 		{"0644", "ro", "lab.toml", 0, "lab.toml: others may read it (mode bits 0044)"}, // kubelet's default
 		{"0640", "ro", "lab.toml", 0, "lab.toml: others may read it (mode bits 0040)"}, // and with fsGroup
-		{"0464", "ro", "lab.toml", 78, "run: chmod 600"},
-		{"0644", "disk", "lab.toml", 78, "run: chmod 600"},
-		{"0444", "disk", "file.toml", 78, "run: chmod 600"},
-		{"0644", "root", "lab.toml", 78, "run: chmod 600"},
+		{"0464", "ro", "lab.toml", 78, "run chmod 600 on the file that is mounted as"},
+		{"0644", "disk", "lab.toml", 78, "run chmod 600 on the file that is mounted as"},
+		{"0444", "disk", "file.toml", 78, "run chmod 600 on the file that is mounted as"},
+		{"0644", "root", "lab.toml", 78, "run chmod 600 on the file that is mounted as"},
 		{"0440", "service", "lab.toml", 78, "run: chmod 600"},
 		{"0644", "service", "file.toml", 78, "run: chmod 600"},
 	} {
