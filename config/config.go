@@ -99,6 +99,7 @@ type Interface struct {
 	FwMark     uint32         // SO_MARK of the outer packets; 0 is none
 	Table      Table
 	Workers    int      // threads that carry packets; 0: half of the processors, up to four
+	NoOffload  bool     // single packets with finished checksums pass the device
 	DNS        []string // addresses of resolvers and search domains
 	Hooks      Hooks
 }

@@ -56,6 +56,7 @@ mtu = 9001
 fwmark = 7
 table = 124
 workers = 3
+offload = true
 dns = ["10.80.0.54"]
 pre_up = ["a"]
 post_up = ["b"]

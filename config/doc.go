@@ -15,6 +15,7 @@
 //	fwmark                0..4294967295 or "off", default 0
 //	table                 "auto" (default), "off" or a number
 //	workers               0..16, default 0: half of the processors, up to four
+//	offload               true (default) or false: single packets pass the device
 //	dns                   list of addresses and search domains
 //	pre_up, post_up       lists of commands, each a list of words
 //	pre_down, post_down   likewise

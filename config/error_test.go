@@ -122,6 +122,7 @@ var faulty = []struct{ name, doc, want string }{
 	{"table zero", "[interface]\ntable = 0\n", `s.toml:2: interface.table: want "auto", "off" or a number from 1 to 4294967295`},
 	{"table word", "[interface]\ntable = 'of'\n", `s.toml:2: interface.table: want "auto", "off" or a number from 1 to 4294967295`},
 
+	{"offload in quotes", "[interface]\noffload = 'no'\n", `s.toml:2: interface.offload: want true or false, not a string`},
 	{"workers", "[interface]\nworkers = 17\n", `s.toml:2: interface.workers: 17 is out of bounds; want 0 to 16`},
 	{"source ports", "[paths]\nsource_ports = 257\n", `s.toml:2: paths.source_ports: 257 is out of bounds; want 1 to 256`},
 	{"no source ports", "[paths]\nsource_ports = 0\n", `s.toml:2: paths.source_ports: 0 is out of bounds; want 1 to 256`},

@@ -19,6 +19,7 @@ func (d *draft) readInterface() Interface {
 		FwMark:     uint32(s.numberOr("fwmark", 0, math.MaxUint32, "off")),
 		Table:      s.table("table"),
 		Workers:    int(s.number("workers", 0, 0, maxWorkers)),
+		NoOffload:  s.has("offload") && !s.flag("offload"),
 		DNS:        s.dns("dns"),
 		Hooks: Hooks{
 			PreUp: s.commands("pre_up"), PostUp: s.commands("post_up"),

@@ -26,6 +26,7 @@ mtu = 9000
 fwmark = 0xca6c
 table = 123
 workers = 2
+offload = false
 dns = ["10.80.0.53", "corp.example"]
 pre_up = ["modprobe", "tun"]
 post_up = [["ip", "link"], ["logger", "a \"b\" \u0007 %i"]]
@@ -90,7 +91,7 @@ func TestParseEverything(t *testing.T) {
 		Interface: Interface{
 			Name: "lab0", PrivateKey: NewSecret(key(t, wgPairs[0].private)),
 			Address:    prefixes("10.80.0.1/24", "fd00::1/64", "192.0.2.9/32"),
-			ListenPort: 4500, MTU: 9000, FwMark: 0xca6c, Table: Table{ID: 123}, Workers: 2,
+			ListenPort: 4500, MTU: 9000, FwMark: 0xca6c, Table: Table{ID: 123}, Workers: 2, NoOffload: true,
 			DNS: []string{"10.80.0.53", "corp.example"},
 			Hooks: Hooks{
 				PreUp: [][]string{{"modprobe", "tun"}}, PostUp: [][]string{{"ip", "link"}, {"logger", "a \"b\" \a %i"}},

@@ -66,11 +66,11 @@ func TestTemplateShowsDefaults(t *testing.T) {
 	bare, err := Parse("lab.toml", text)
 	must(t, err)
 	before, _, _ := strings.Cut(string(text), "#[[peer]]")
-	doc := regexp.MustCompile(`(?m)^#(mtu|fwmark|table|workers|source_ports|policy|link_mbit|cipher|udp)( = )`).ReplaceAllString(before, "$1$2")
+	doc := regexp.MustCompile(`(?m)^#(mtu|fwmark|table|workers|offload|source_ports|policy|link_mbit|cipher|udp)( = )`).ReplaceAllString(before, "$1$2")
 	full, err := Parse("lab.toml", []byte(doc))
 	must(t, err)
 	if bare.Interface.MTU != full.Interface.MTU || bare.Interface.FwMark != full.Interface.FwMark ||
-		bare.Interface.Table != full.Interface.Table || bare.Interface.Workers != full.Interface.Workers || bare.Paths.SourcePorts != full.Paths.SourcePorts ||
+		bare.Interface.Table != full.Interface.Table || bare.Interface.Workers != full.Interface.Workers || bare.Interface.NoOffload != full.Interface.NoOffload || bare.Paths.SourcePorts != full.Paths.SourcePorts ||
 		bare.Paths.Policy != full.Paths.Policy || bare.Paths.PathMTU != full.Paths.PathMTU ||
 		bare.Transport != full.Transport || bare.Order != full.Order {
 		t.Errorf("without %+v\nwith %+v", bare, full)

@@ -20,6 +20,12 @@ func ofListenPort(c *Config, _ *Peer) string {
 func ofMTU(c *Config, _ *Peer) string     { return ofNumber(int64(c.Interface.MTU), DefaultMTU) }
 func ofFwMark(c *Config, _ *Peer) string  { return ofNumber(int64(c.Interface.FwMark), 0) }
 func ofWorkers(c *Config, _ *Peer) string { return ofNumber(int64(c.Interface.Workers), 0) }
+func ofOffload(c *Config, _ *Peer) string {
+	if !c.Interface.NoOffload {
+		return ""
+	}
+	return "false"
+}
 func ofTable(c *Config, _ *Peer) string {
 	if c.Interface.Table.Off {
 		return `"off"`

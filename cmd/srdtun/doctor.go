@@ -30,6 +30,7 @@ is 1 if something would prevent the start.`,
 				plan = planOf(c)
 			} else {
 				plan.Conflicts = runningConflicts()
+				plan.Running = devices("")
 			}
 			v := doctor.Judge(doctor.Look(), plan)
 			writeFindings(os.Stdout, v)
@@ -42,7 +43,7 @@ is 1 if something would prevent the start.`,
 }
 
 func planOf(c *config.Config) doctor.Plan {
-	p := doctor.Plan{SourcePorts: c.Paths.SourcePorts, ListenPort: c.Interface.ListenPort}
+	p := doctor.Plan{SourcePorts: c.Paths.SourcePorts, ListenPort: c.Interface.ListenPort, Running: devices(c.Interface.Name)}
 	for _, d := range conflicts(c) {
 		p.Conflicts = append(p.Conflicts, d.Error())
 	}
@@ -52,6 +53,16 @@ func planOf(c *config.Config) doctor.Plan {
 		}
 	}
 	return p
+}
+
+// devices returns the devices of the running interfaces, or of the one with the given name.
+func devices(name string) (v []doctor.Device) {
+	for _, st := range interfaces() {
+		if name == "" || st.Interface == name {
+			v = append(v, doctor.Device{Interface: st.Interface, Device: st.Device})
+		}
+	}
+	return v
 }
 
 // writeFindings prints a line for each finding, and below it the reason and the advice.

@@ -5,6 +5,7 @@ package control
 // bytes of the inner packets.
 type Device struct {
 	Queues            int      `json:"queues"`              // threads that can read at once
+	NoOffload         bool     `json:"no_offload"`          // single packets with finished checksums pass the device: interface.offload = false
 	UDPSuperFrames    bool     `json:"udp_super_frames"`    // runs of UDP cross whole (Linux 6.2); TCP always does
 	TunnelSuperFrames bool     `json:"tunnel_super_frames"` // runs of packets in VXLAN and Geneve cross whole, too (Linux 6.17); else they come one by one
 	TxQueueLen        int      `json:"tx_queue_len"`        // frames; 0: as the kernel had it
@@ -17,13 +18,15 @@ type Device struct {
 	ReadSuperFrames  uint64 `json:"read_super_frames"`        // of these, runs of packets
 	ReadTunnelFrames uint64 `json:"read_tunnel_super_frames"` // super-frames in VXLAN or Geneve
 	SplitSuperFrames uint64 `json:"split_super_frames"`       // split because no peer takes them
+	ReadSingles      uint64 `json:"read_singles"`             // TCP packets that continue the packet before them, and could have come with it in a super-frame
+	ReadAccECN       uint64 `json:"read_singles_accecn"`      // of these, with AccECN's flag: a TUN device takes no super-frames of AccECN
 
 	WrittenFrames       uint64 `json:"written_frames"`              // to the kernel, received
 	WrittenBytes        uint64 `json:"written_bytes"`               // in these
 	WrittenSuperFrames  uint64 `json:"written_super_frames"`        // of these, runs of packets
 	JoinedSuperFrames   uint64 `json:"joined_super_frames"`         // super-frames joined here from single packets
 	WrittenTunnelFrames uint64 `json:"written_tunnel_super_frames"` // super-frames in VXLAN or Geneve
-	CutSuperFrames      uint64 `json:"cut_super_frames"`            // in VXLAN or Geneve, written packet by packet because the kernel does not take them whole
+	CutSuperFrames      uint64 `json:"cut_super_frames"`            // written packet by packet: in VXLAN or Geneve if the kernel does not take them whole, all with offload off
 	CopiedFrames        uint64 `json:"copied_frames"`               // written through a copy
 
 	WriteBusy    uint64 `json:"write_busy"`    // dropped: the kernel had no memory
@@ -36,6 +39,22 @@ type Device struct {
 	ReadDrops  map[string]uint64 `json:"read_drops"`  // packets that cannot be carried: reason to count
 	WriteDrops map[string]uint64 `json:"write_drops"` // packets that a peer should not have sent: reason to count
 }
+
+// fewSingles is the number of packets in ReadSingles from which a share says anything.
+const fewSingles = 1000
+
+// manySingles is the number of packets in ReadSingles for each super-frame from which something
+// keeps super-frames away. A TCP whose window opens in small steps sends single packets too: about
+// one for each super-frame was seen.
+const manySingles = 8
+
+// Singly reports whether inner TCP comes from the kernel in single packets although offload is on.
+func (d *Device) Singly() bool {
+	return !d.NoOffload && d.ReadSingles > fewSingles && d.ReadSingles > manySingles*d.ReadSuperFrames
+}
+
+// OfAccECN reports whether AccECN is the reason for Singly: most of the packets have its flag.
+func (d *Device) OfAccECN() bool { return 2*d.ReadAccECN > d.ReadSingles }
 
 func (d *Device) fillEmpty() {
 	if d.Problems == nil {

@@ -72,6 +72,7 @@ func (d *device) options() tundev.Options {
 		FlowKey:      packet.FlowKey{random64(), random64()},
 		UnorderedUDP: d.running.cfg().Order.UDP == "unordered",
 		Queues:       workers(d.running.cfg().Interface.Workers),
+		NoOffload:    d.running.cfg().Interface.NoOffload,
 	}
 }
 
@@ -121,7 +122,8 @@ func (d *device) mtu() int {
 // newMerger returns a merger, which joins packets into super-frames for the device. A merger is
 // empty after Flush, so any writer may use it.
 func (d *device) newMerger() any {
-	return merge.New(merge.Config{UDP: d.tun.Offloads().USO, Tunnels: d.tun.Offloads().Tunnels, Alloc: d.tun.Pool().Get, Write: func(f *frame.Frame, what merge.Outcome) {
+	o := d.tun.Offloads()
+	return merge.New(merge.Config{Off: o.Off, UDP: o.USO, Tunnels: o.Tunnels, Alloc: d.tun.Pool().Get, Write: func(f *frame.Frame, what merge.Outcome) {
 		write(d.tun, f, what)
 	}})
 }

@@ -9,11 +9,12 @@ import (
 func (s *status) describeDevice() control.Device {
 	d, o := s.device.tun.Stats(), s.device.tun.Offloads()
 	return control.Device{
-		Queues: s.device.tun.Queues(), UDPSuperFrames: o.USO, TunnelSuperFrames: o.Tunnels, TxQueueLen: o.TxQueueLen,
+		Queues: s.device.tun.Queues(), NoOffload: o.Off, UDPSuperFrames: o.USO, TunnelSuperFrames: o.Tunnels, TxQueueLen: o.TxQueueLen,
 		GSOMaxBytes: o.GSOMaxSize, GSOMaxSegments: o.GSOMaxSegments, Problems: o.Problems,
 		ReadFrames: d.Read, ReadBytes: d.ReadBytes, ReadSuperFrames: d.ReadSuper, SplitSuperFrames: d.Split,
+		ReadSingles: d.ReadSingles, ReadAccECN: d.ReadAccECN,
 		WrittenFrames: d.Written, WrittenBytes: d.WrittenBytes, WrittenSuperFrames: d.WrittenSuper,
-		ReadTunnelFrames: d.ReadTunnel, WrittenTunnelFrames: d.WrittenTunnel, CutSuperFrames: d.CutTunnel,
+		ReadTunnelFrames: d.ReadTunnel, WrittenTunnelFrames: d.WrittenTunnel, CutSuperFrames: d.Cut,
 		JoinedSuperFrames: d.WrittenJoined, CopiedFrames: d.Copied,
 		WriteBusy: d.WriteBusy, WriteRefused: d.WriteRefused, WriteErrors: d.WriteErrors,
 		UnreachableSent: s.ingress.rejects.sent.Load(), UnreachableWithheld: s.ingress.rejects.withheld.Load(),

@@ -21,6 +21,7 @@ const (
 
 // Config connects a Merger to the device.
 type Config struct {
+	Off bool // the device takes no super-frames
 	UDP bool // the device takes UDP super-frames
 	// Tunnels means that the device accepts super-frames inside UDP tunnels. If UDP is not set, UDP
 	// datagrams inside the tunnels are not joined.
@@ -68,8 +69,8 @@ func New(cfg Config) *Merger {
 // were added.
 func (m *Merger) Add(f *frame.Frame) {
 	in := &m.info
-	if packet.Parse(f.Data, &in.Info) != packet.OK {
-		m.cfg.Write(f, AsCame) // counted there
+	if m.cfg.Off || packet.Parse(f.Data, &in.Info) != packet.OK {
+		m.cfg.Write(f, AsCame) // nonsense is counted there
 		return
 	}
 	i := m.find(in)

@@ -68,6 +68,8 @@ func (c *Collector) collectInterface(e emitter, st *control.Status) {
 	e.put(uptime, float64(st.UptimeS))
 	e.put(mtu, float64(st.MTU))
 	e.count(readFrames, st.Device.ReadFrames)
+	e.count(readSingles, st.Device.ReadSingles)
+	e.count(readAccECN, st.Device.ReadAccECN)
 	e.count(readBytes, st.Device.ReadBytes)
 	e.count(writtenFrames, st.Device.WrittenFrames)
 	e.count(writtenBytes, st.Device.WrittenBytes)

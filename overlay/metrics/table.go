@@ -44,6 +44,8 @@ var (
 	drops          = define("drops_total", counter, ofReason, "Packets and frames dropped, over all peers, by reason.")
 	readFrames     = define("device_read_frames_total", counter, ofInterface, "Frames that the host sent into the tunnel; super-frames count once.")
 	readBytes      = define("device_read_bytes_total", counter, ofInterface, "Bytes that the host sent into the tunnel.")
+	readSingles    = define("device_read_single_tcp_packets_total", counter, ofInterface, "TCP packets that continue the packet before them, and could have come with it in a super-frame.")
+	readAccECN     = define("device_read_single_accecn_packets_total", counter, ofInterface, "The same with the flag of AccECN, for which TUN devices have no super-frames.")
 	writtenFrames  = define("device_written_frames_total", counter, ofInterface, "Frames that the host got out of the tunnel; super-frames count once.")
 	writtenBytes   = define("device_written_bytes_total", counter, ofInterface, "Bytes that the host got out of the tunnel.")
 	trains         = define("udp_trains_total", counter, ofInterface, "Send calls; each carries a run of packets or one.")

@@ -60,6 +60,10 @@ func completeChecksum(b []byte, start, offset int) {
 	binary.BigEndian.PutUint16(b[start+offset:], c)
 }
 
+// Complete completes the partial transport checksum of the packet b, which Validate or Segment
+// wrote. The parameter in is the result of Parse for b, or for the super-frame of b.
+func Complete(b []byte, in *Info) { completeChecksum(b, in.CSumStart, in.CSumOffset) }
+
 // writeHeaderChecksum computes the IPv4 header checksum of b and writes it into the header.
 func writeHeaderChecksum(b []byte, headerLen int) {
 	binary.BigEndian.PutUint16(b[ipv4CSumOffset:], 0)

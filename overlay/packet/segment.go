@@ -40,6 +40,9 @@ func Segments(in *Info, facts frame.Facts) int {
 	return 1
 }
 
+// Count returns the number of packets in a frame, at least 1.
+func Count(in *Info, facts frame.Facts) int { return segments(in, facts) }
+
 // SegmentLen returns the length in bytes of segment i of the frame.
 func SegmentLen(in *Info, facts frame.Facts, i int) int {
 	headers, size := in.HeaderLen+in.L4HeaderLen, int(facts.GSOSize)

@@ -153,7 +153,7 @@ func TestJoinedTunnels(t *testing.T) {
 		w.transfer(t, "10.88.0.2:5001", 16<<20, asItIs)
 		w.clean(t)
 		s := w.devB.Stats()
-		if s.WrittenTunnel == 0 || s.WrittenTunnel != s.WrittenJoined || 2*s.WrittenTunnel < s.Written || s.CutTunnel != 0 {
+		if s.WrittenTunnel == 0 || s.WrittenTunnel != s.WrittenJoined || 2*s.WrittenTunnel < s.Written || s.Cut != 0 {
 			t.Errorf("v6 %v, checksum %v: %+v", v6, sum, s)
 		}
 	}

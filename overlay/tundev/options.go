@@ -30,11 +30,13 @@ type Options struct {
 	TxQueueLen   int            // frames
 	GSOMaxSize   int            // bytes
 	Queues       int            // at most MaxQueues
+	NoOffload    bool           // single packets with complete checksums pass the device
 }
 
 // Offloads lists the features that the kernel granted. The device also works without optional
 // features.
 type Offloads struct {
+	Off            bool     // nothing was asked for: Options.NoOffload
 	Tunnels        bool     // super-frames of UDP tunnels come and go whole (Linux 6.17)
 	USO            bool     // UDP super-frames come whole (Linux 6.2)
 	TxQueueLen     int      // frames; 0 when it could not be set
@@ -71,8 +73,12 @@ func (d *Device) tune(link netlink.Link, opts Options) {
 	}
 	// Package tun has already requested these features, and the second request shows whether the
 	// kernel supports them.
-	o.Tunnels = note("UDP tunnel segmentation offload", d.takeTunnels())
-	o.USO = o.Tunnels || note("UDP segmentation offload", unix.IoctlSetInt(d.fd, unix.TUNSETOFFLOAD, tunOffloads))
+	if o.Off = opts.NoOffload; o.Off {
+		note("offload = false", d.refuseOffloads())
+	} else {
+		o.Tunnels = note("UDP tunnel segmentation offload", d.takeTunnels())
+		o.USO = o.Tunnels || note("UDP segmentation offload", unix.IoctlSetInt(d.fd, unix.TUNSETOFFLOAD, tunOffloads))
+	}
 	if n := orDefault(opts.TxQueueLen, DefaultTxQueueLen); note("txqueuelen", netlink.LinkSetTxQLen(link, n)) {
 		o.TxQueueLen = n
 	}
@@ -99,6 +105,15 @@ func (d *Device) takeTunnels() error {
 		return errors.Join(err, d.setHeader(packet.VnetHeaderLen))
 	}
 	return nil
+}
+
+// refuseOffloads asks for single packets with complete checksums. Package tun has requested super-frames,
+// and another process may have opened the device with a longer header.
+func (d *Device) refuseOffloads() error {
+	if err := d.setHeader(packet.VnetHeaderLen); err != nil {
+		return err
+	}
+	return unix.IoctlSetInt(d.fd, unix.TUNSETOFFLOAD, 0)
 }
 
 func (d *Device) setHeader(n int) error {

@@ -19,6 +19,8 @@ type reader struct {
 	info  packet.Info   // of the last frame
 	inner packet.Tunnel // of the last frame, if it is a tunnelled super-frame
 
+	singles packet.Singles
+
 	// The following fields describe a frame that is being returned in pieces: see packet.Segments.
 	split     *frame.Frame
 	splitNext int
@@ -53,6 +55,7 @@ func (q *Queue) next() (*frame.Frame, error) {
 	case unix.EINTR:
 		return nil, nil
 	case unix.EAGAIN:
+		r.singles.Reset() // the next packet did not exist yet
 		return nil, err
 	case unix.EBADFD:
 		return nil, ErrGone
@@ -70,6 +73,9 @@ func (q *Queue) accept(b []byte) *frame.Frame {
 	}
 	if f.Facts.GSO != frame.GSONone {
 		d.counter.readSuper.Add(1)
+		r.singles.Reset()
+	} else if f.TCP {
+		q.countSingle(f)
 	}
 	if f.Facts.GSO.Tunnelled() {
 		d.counter.readTunnel.Add(1)
@@ -87,6 +93,18 @@ func (q *Queue) accept(b []byte) *frame.Frame {
 	}
 	r.spare = nil
 	return f
+}
+
+// countSingle counts a TCP packet that the kernel could have passed together with the previous one.
+func (q *Queue) countSingle(f *frame.Frame) {
+	d, r := q.dev, &q.reader
+	continues, accECN := r.singles.Next(f.Data, &r.info, f.Flow)
+	if continues {
+		d.counter.readSingles.Add(1)
+		if accECN {
+			d.counter.readAccECN.Add(1)
+		}
+	}
 }
 
 // describe sets the fields of frame f from the virtio header and the packet in b.

@@ -12,12 +12,14 @@ type Stats struct {
 	Read, ReadBytes       uint64 // all frames from the kernel
 	ReadSuper             uint64 // super-frames among them
 	ReadTunnel            uint64 // of these, those of packets in a UDP tunnel
+	ReadSingles           uint64 // TCP packets that continue the packet before them, and could have come with it in a super-frame
+	ReadAccECN            uint64 // of these, those with AccECN's flag
 	Split                 uint64 // super-frames cut up because no peer would take them
 	Written, WrittenBytes uint64
 	WrittenSuper          uint64
 	WrittenJoined         uint64 // of those, the ones joined here
 	WrittenTunnel         uint64 // of those, the ones of packets in a UDP tunnel
-	CutTunnel             uint64 // super-frames of packets in a UDP tunnel, cut up here because the kernel does not take them
+	Cut                   uint64 // super-frames cut up here because the kernel does not take them
 	Copied                uint64 // copied before the write, because they lacked headroom
 	WriteBusy             uint64 // dropped because the kernel had no memory
 	WriteRefused          uint64 // dropped because the kernel found the header invalid
@@ -29,7 +31,7 @@ type Stats struct {
 
 type counters struct {
 	readFrames, readBytes, readSuper, readTunnel, split atomic.Uint64
-	writtenTunnel, cutTunnel                            atomic.Uint64
+	readSingles, readAccECN, writtenTunnel, cut         atomic.Uint64
 	written, writtenBytes, writtenSuper, joined, copied atomic.Uint64
 	writeBusy, writeRefused, writeErrors                atomic.Uint64
 	readDrops, writeDrops                               [packet.NumReasons]atomic.Uint64
@@ -50,9 +52,10 @@ func (c *counters) wrote(n int) {
 func (d *Device) Stats() Stats {
 	c := &d.counter
 	s := Stats{
-		Read: c.readFrames.Load(), ReadBytes: c.readBytes.Load(), ReadSuper: c.readSuper.Load(), ReadTunnel: c.readTunnel.Load(), Split: c.split.Load(),
+		Read: c.readFrames.Load(), ReadBytes: c.readBytes.Load(), ReadSuper: c.readSuper.Load(), ReadTunnel: c.readTunnel.Load(),
+		ReadSingles: c.readSingles.Load(), ReadAccECN: c.readAccECN.Load(), Split: c.split.Load(),
 		Written: c.written.Load(), WrittenBytes: c.writtenBytes.Load(), WrittenSuper: c.writtenSuper.Load(),
-		WrittenJoined: c.joined.Load(), WrittenTunnel: c.writtenTunnel.Load(), CutTunnel: c.cutTunnel.Load(),
+		WrittenJoined: c.joined.Load(), WrittenTunnel: c.writtenTunnel.Load(), Cut: c.cut.Load(),
 		Copied: c.copied.Load(), WriteBusy: c.writeBusy.Load(), WriteRefused: c.writeRefused.Load(), WriteErrors: c.writeErrors.Load(),
 	}
 	for r := range packet.NumReasons {

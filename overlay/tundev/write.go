@@ -38,6 +38,9 @@ func (d *Device) put(f *frame.Frame, joined bool) error {
 		d.counter.writeDrops[reason].Add(1)
 		return nil
 	}
+	if d.offloads.Off && f.Facts.CSum {
+		return d.putComplete(f, &in)
+	}
 	if f.Facts.GSO != frame.GSONone {
 		d.counter.writtenSuper.Add(1)
 		if joined {
@@ -45,6 +48,36 @@ func (d *Device) put(f *frame.Frame, joined bool) error {
 		}
 	}
 	return d.send(f, &in, packet.BuildVnetHeader(f.Data, &in, f.Facts))
+}
+
+// putComplete writes the packets of a frame one by one, with complete checksums.
+func (d *Device) putComplete(f *frame.Frame, in *packet.Info) error {
+	n := packet.Count(in, f.Facts)
+	if n == 1 {
+		packet.Complete(f.Data, in)
+		return d.send(f, in, packet.VnetHeader{})
+	}
+	return d.putPieces(f, in, n, func(i int) *frame.Frame {
+		part := d.pool.Get(packet.SegmentLen(in, f.Facts, i))
+		packet.Segment(part.Data, f.Data, in, f.Facts, i)
+		packet.Complete(part.Data, in)
+		return part
+	})
+}
+
+// putPieces writes the n packets of a super-frame one by one, and counts the super-frame as cut.
+func (d *Device) putPieces(f *frame.Frame, in *packet.Info, n int, piece func(i int) *frame.Frame) error {
+	d.counter.cut.Add(1)
+	for i := range n {
+		part := piece(i)
+		err := d.send(part, in, packet.VnetHeader{})
+		part.Release()
+		if err != nil {
+			d.counter.writeErrors.Add(uint64(n - i - 1)) // the rest
+			return err
+		}
+	}
+	return nil
 }
 
 // putTunnelled writes a super-frame of a UDP tunnel, whole if the kernel accepts it, otherwise
@@ -70,17 +103,7 @@ func (d *Device) putTunnelled(f *frame.Frame, in *packet.Info, joined bool) erro
 		}
 		return d.send(f, in, header)
 	}
-	d.counter.cutTunnel.Add(1)
-	for i := range t.Count(f.Facts) {
-		part := d.pool.Piece(f, in, &t, i)
-		err := d.send(part, in, packet.VnetHeader{})
-		part.Release()
-		if err != nil {
-			d.counter.writeErrors.Add(uint64(t.Count(f.Facts) - i - 1)) // the rest
-			return err
-		}
-	}
-	return nil
+	return d.putPieces(f, in, t.Count(f.Facts), func(i int) *frame.Frame { return d.pool.Piece(f, in, &t, i) })
 }
 
 // send writes a frame with its virtio header. The method send first copies a frame without

@@ -5,6 +5,8 @@ package doctor
 import (
 	"fmt"
 	"strings"
+
+	"github.com/srdtun/srdtun/overlay/control"
 )
 
 // Level is the severity of a finding.
@@ -36,12 +38,19 @@ type Plan struct {
 	Uplinks     []string // interfaces of paths.local
 	ListenPort  uint16
 	Conflicts   []string // outer packets that go, or would go, into a tunnel: a line each
+	Running     []Device // the devices of running tunnels
+}
+
+// Device is the TUN device of a running tunnel.
+type Device struct {
+	Interface string
+	control.Device
 }
 
 // Judge returns a finding for each check, the most important first.
 func Judge(f *Facts, p Plan) []Finding {
 	checks := []func(*Facts, Plan) Finding{
-		tun, privileges, otherTunnels, kernel, segmentation, buffers, descriptors, processors, clock, conntrack, reversePath, redirects, multipath, ipv6,
+		tun, privileges, otherTunnels, kernel, segmentation, innerTCP, buffers, descriptors, processors, clock, conntrack, reversePath, redirects, multipath, ipv6,
 	}
 	var v []Finding
 	for _, check := range checks {
@@ -115,6 +124,28 @@ func segmentation(f *Facts, _ Plan) Finding {
 	if len(missing) > 0 {
 		v.Level, v.Saw = Warning, "not for "+strings.Join(missing, " and ")
 		v.Why, v.Advice = "each packet costs a system call: a third of the throughput", "Linux 5.0 or newer; gVisor and similar kernels have none"
+	}
+	return v
+}
+
+// innerTCP checks whether the kernel passes the TCP packets of programs in super-frames.
+func innerTCP(_ *Facts, p Plan) Finding {
+	v := Finding{Check: "inner TCP", Saw: "no running tunnel reads it packet by packet"}
+	for _, d := range p.Running {
+		switch {
+		case d.Singly():
+			v.Level = Warning
+			v.Saw = fmt.Sprintf("on %s %d packets came one by one, and %d super-frames", d.Interface, d.ReadSingles, d.ReadSuperFrames)
+			v.Why = "each packet passes the kernel and the tunnel by itself, at several times the processor time"
+			v.Advice = fmt.Sprintf("ethtool -K %s tso on gso on; if it is forwarded, gro on for the card that it comes from", d.Interface)
+			if d.OfAccECN() {
+				v.Why = "they have the flag of AccECN (RFC 9768), and this kernel's TUN devices take no super-frames of AccECN"
+				v.Advice = "sysctl -w net.ipv4.tcp_ecn=2 where the connections begin, or where they end"
+			}
+			return v
+		case d.NoOffload:
+			v.Saw = fmt.Sprintf("on %s each packet passes by itself, because offload = false", d.Interface)
+		}
 	}
 	return v
 }

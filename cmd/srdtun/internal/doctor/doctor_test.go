@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/srdtun/srdtun/overlay/control"
 )
 
 // well is a host without findings.
@@ -73,6 +75,29 @@ func TestBuffersMatterToWhoCannotGoBeyond(t *testing.T) {
 	for _, v := range Judge(f, plan) {
 		if v.Check == "UDP buffers" && (v.Level != Warning || !strings.Contains(v.Advice, "rmem_max=8388608")) {
 			t.Errorf("%+v", v)
+		}
+	}
+}
+
+func TestInnerTCPInSinglePackets(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		device control.Device
+		level  Level
+		text   string // in the finding
+	}{
+		{"super-frames", control.Device{ReadSuperFrames: 1600, ReadSingles: 1800}, OK, "no running tunnel"},
+		{"few", control.Device{ReadSingles: 900}, OK, "no running tunnel"},
+		{"single packets", control.Device{ReadSuperFrames: 10, ReadSingles: 4000, ReadAccECN: 1}, Warning, "ethtool -K lab tso on"},
+		{"AccECN", control.Device{ReadSuperFrames: 10, ReadSingles: 4000, ReadAccECN: 3900}, Warning, "tcp_ecn=2"},
+		{"by the configuration", control.Device{NoOffload: true, ReadSingles: 4000}, OK, "because offload = false"},
+	} {
+		p := plan
+		p.Running = []Device{{"other", control.Device{}}, {"lab", c.device}}
+		for _, v := range Judge(well(), p) {
+			if v.Check == "inner TCP" && (v.Level != c.level || !strings.Contains(v.Saw+v.Advice, c.text)) {
+				t.Errorf("%s: %+v", c.name, v)
+			}
 		}
 	}
 }

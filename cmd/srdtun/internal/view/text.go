@@ -143,6 +143,12 @@ func (t *text) iface(st *control.Status) {
 // fallbacks lists the features that run in a slower mode.
 func fallbacks(st *control.Status) []string {
 	parts := slices.Clone(st.Device.Problems)
+	if st.Device.NoOffload {
+		parts = append(parts, "offload is off in the configuration")
+	}
+	if st.Device.Singly() {
+		parts = append(parts, count(int(st.Device.ReadSingles), "TCP packet")+" read one by one: see srdtun doctor")
+	}
 	if n := st.Device.CopiedFrames; n > 0 {
 		parts = append(parts, count(int(n), "frame")+" copied for the device")
 	}
