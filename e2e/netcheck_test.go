@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -93,5 +94,33 @@ func TestNetcheckSeesClearedMarks(t *testing.T) {
 	mean := float64(n) / 4
 	if math.Abs(float64(bleached)-mean) > 5*math.Sqrt(mean*3/4) {
 		t.Errorf("%d of %d paths over one of four spines", bleached, n)
+	}
+}
+
+// TestJumboFramesAreFound raises the MTU of the cable's ends, and then lowers that of one end.
+func TestJumboFramesAreFound(t *testing.T) {
+	side(t)
+	for _, c := range []struct {
+		a, b int
+		want string
+	}{
+		{8900, 8900, `ok +path MTU +8900, found by itself`},
+		{9000, 1500, `ok +path MTU +1500, although the device here takes 9000`},
+	} {
+		d := direct(t, fabric.DirectSpec{})
+		do(t, d.A, fmt.Sprintf("ip link set eth0 mtu %d", c.a))
+		do(t, d.B, fmt.Sprintf("ip link set eth0 mtu %d", c.b))
+		p, err := tunnel.NewPair(bin, d.A, d.B, tunnel.Config{}, false)
+		if p != nil {
+			cleanUp(t, p)
+		}
+		must(t, err)
+		bulk(t, d)
+		var out string
+		await(t, "MTU of all paths", func() bool {
+			out, _ = d.A.Run(bin, "netcheck", "--quick", p.A.Name)
+			return regexp.MustCompile(c.want).MatchString(out)
+		})
+		t.Logf("%s", out)
 	}
 }

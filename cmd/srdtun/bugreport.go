@@ -203,7 +203,7 @@ func (r *bugReport) state(at rundir.Place) {
 	for i := range st.Peers {
 		r.public[st.Peers[i].PublicKey] = true
 		r.section("netcheck, peer %s", firstOf(st.Peers[i].Name, st.Peers[i].PublicKey))
-		writeFindings(&r.out, netcheck.Judge(st, &st.Peers[i], nil, nil))
+		writeFindings(&r.out, netcheck.Judge(st, &st.Peers[i], nil, nil, deviceMTUs()))
 	}
 	r.section("show --json")
 	text, err := json.MarshalIndent(st, "", " ")

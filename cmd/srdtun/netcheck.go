@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net"
+	"net/netip"
 	"os"
 	"os/signal"
 	"slices"
@@ -116,7 +118,7 @@ func runNetcheck(st *control.Status, peers []control.Peer, there *control.Status
 		if theirs != nil && theirs.PublicKey != p.PublicKey {
 			theirs = nil // another peer's status
 		}
-		v := netcheck.Judge(st, p, ways, theirs)
+		v := netcheck.Judge(st, p, ways, theirs, deviceMTUs())
 		writeFindings(os.Stdout, v)
 		worst = max(worst, doctor.Worst(v))
 	}
@@ -124,6 +126,22 @@ func runNetcheck(st *control.Status, peers []control.Peer, there *control.Status
 		return &toldError{errors.New("a peer cannot be reached")}
 	}
 	return nil
+}
+
+// deviceMTUs returns the MTUs of this host's devices by their addresses. The daemon may run in another
+// network namespace, whose devices are not seen.
+func deviceMTUs() netcheck.Devices {
+	all := map[netip.Addr]int{}
+	devices, _ := net.Interfaces() // an error means that nothing is seen
+	for _, d := range devices {
+		addresses, _ := d.Addrs()
+		for _, a := range addresses {
+			if prefix, err := netip.ParsePrefix(a.String()); err == nil {
+				all[prefix.Addr()] = d.MTU
+			}
+		}
+	}
+	return func(local netip.Addr) int { return all[local.Unmap().WithZone("")] }
 }
 
 func firstOf(a, b string) string {

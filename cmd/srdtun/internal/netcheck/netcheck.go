@@ -49,9 +49,12 @@ type Ways struct {
 	Err  error
 }
 
+// Devices returns the MTU of this host's device with a local address, or 0 if there is none.
+type Devices func(local netip.Addr) int
+
 // Judge returns the findings about a peer. The argument there is the status from the peer's own
 // daemon, or nil.
-func Judge(st *control.Status, p *control.Peer, ways []Ways, there *control.Status) []doctor.Finding {
+func Judge(st *control.Status, p *control.Peer, ways []Ways, there *control.Status, devices Devices) []doctor.Finding {
 	v := []doctor.Finding{session(p), paths(p)}
 	if len(p.Paths) == 0 { // no path has shown anything of the network
 		return append(v, trains(st), dropped(st), refused(st))
@@ -60,7 +63,7 @@ func Judge(st *control.Status, p *control.Peer, ways []Ways, there *control.Stat
 	for _, w := range ways {
 		v = append(v, width(w))
 	}
-	return append(v, mtu(p), translated(p), rewritten(st, p, there), loss(p), ecn(p.Paths), ecnThere(st, there), trains(st), dropped(st), refused(st))
+	return append(v, mtu(p, devices), translated(p), rewritten(st, p, there), loss(p), ecn(p.Paths), ecnThere(st, there), trains(st), dropped(st), refused(st))
 }
 
 func session(p *control.Peer) doctor.Finding {
@@ -150,8 +153,8 @@ const (
 	ethernetMTU = 1500
 )
 
-func mtu(p *control.Peer) doctor.Finding {
-	var least, most int
+func mtu(p *control.Peer, devices Devices) doctor.Finding {
+	var least, most, device int
 	var at Pair // the pair with the least MTU
 	for i := range p.Paths {
 		path := &p.Paths[i]
@@ -163,6 +166,9 @@ func mtu(p *control.Peer) doctor.Finding {
 			at, _ = pairOf(path)
 		}
 		most = max(most, path.MTU)
+		if pair, ok := pairOf(path); ok && devices != nil {
+			device = max(device, devices(pair.Local))
+		}
 	}
 	v := doctor.Finding{Check: "path MTU", Saw: fmt.Sprint(most)}
 	switch {
@@ -177,6 +183,10 @@ func mtu(p *control.Peer) doctor.Finding {
 		v.Advice = "a tunnel on the way, or a filter, lets no larger packets pass; look for its MTU"
 	case most < ethernetMTU:
 		v.Why = "a tunnel on the way takes its part"
+	case most > ethernetMTU:
+		v.Saw += ", found by itself: large packets cost less processor time"
+	case device > most:
+		v.Saw = fmt.Sprintf("%d, although the device here takes %d: the way or the peer's device takes no more", most, device)
 	}
 	return v
 }

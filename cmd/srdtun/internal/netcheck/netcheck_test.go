@@ -29,7 +29,7 @@ func healthy() (*control.Status, *control.Peer) {
 
 func TestNothingToSayOfAHealthyNetwork(t *testing.T) {
 	st, p := healthy()
-	v := Judge(st, p, []Ways{{Pairs(p)[0], 4, nil}}, nil)
+	v := Judge(st, p, []Ways{{Pairs(p)[0], 4, nil}}, nil, nil)
 	for _, f := range v {
 		if f.Level != doctor.OK || f.Advice != "" || f.Saw == "" {
 			t.Errorf("%+v", f)
@@ -45,7 +45,7 @@ func TestNothingIsKnownYet(t *testing.T) {
 	st, p := healthy()
 	p.Endpoints, p.LatestHandshakeUnixS, p.Paths, st.Sends = []string{"203.0.113.9:51820"}, 0, nil, control.Sends{}
 	var got []string
-	for _, f := range Judge(st, p, nil, nil) {
+	for _, f := range Judge(st, p, nil, nil, nil) {
 		got = append(got, f.Check+": "+f.Saw)
 	}
 	want := []string{
@@ -62,7 +62,7 @@ func TestNothingIsKnownYet(t *testing.T) {
 	for i := range p.Paths {
 		p.Paths[i].State, p.Paths[i].SentPackets, p.Paths[i].Lost = control.PathDown, 5, 5
 	}
-	for _, f := range Judge(st, p, nil, nil) {
+	for _, f := range Judge(st, p, nil, nil, nil) {
 		if want := map[string]string{"loss": "too few packets were sent to judge", "address translation": "not known: the peer does not answer"}[f.Check]; want != "" && f.Saw != want {
 			t.Errorf("%+v, want %q", f, want)
 		}
@@ -141,7 +141,7 @@ func TestFindings(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			st, p := healthy()
 			c.harm(st, p)
-			for _, f := range Judge(st, p, nil, nil) {
+			for _, f := range Judge(st, p, nil, nil, nil) {
 				switch {
 				case f.Check == c.check:
 					if f.Level != c.level || !strings.Contains(f.Saw, c.saw) || f.Level > doctor.OK && (f.Why == "" || f.Advice == "") {
@@ -160,7 +160,7 @@ func TestPortsThatNeverPass(t *testing.T) {
 	st, p := healthy()
 	p.Paths[2].State, p.Paths[10].State = control.PathDown, control.PathDown
 	p.Paths[3].State = control.PathDown
-	for _, f := range Judge(st, p, nil, nil) {
+	for _, f := range Judge(st, p, nil, nil, nil) {
 		if f.Check == "source ports" && (f.Level != doctor.Warning || f.Saw != "7 of 8 pass") {
 			t.Errorf("%+v", f)
 		}
@@ -191,7 +191,7 @@ func TestWhatThePeerSees(t *testing.T) {
 		there.Peers[1].Paths = append(there.Peers[1].Paths, control.Path{Remote: "192.0.2.1:51820", State: control.PathActive})
 		harm(there)
 		v := map[string]doctor.Finding{}
-		for _, f := range Judge(st, p, nil, there) {
+		for _, f := range Judge(st, p, nil, there, nil) {
 			v[f.Check] = f
 		}
 		return v
@@ -225,6 +225,29 @@ func TestWhatThePeerSees(t *testing.T) {
 		f := see(c.harm)[c.check]
 		if f.Level != c.level || !strings.Contains(f.Saw, c.saw) || f.Level > doctor.OK && f.Advice == "" {
 			t.Errorf("%s: %+v, want %v %q", c.name, f, c.level, c.saw)
+		}
+	}
+}
+
+// Whether larger packets pass shows what the network carries, next to what the device takes.
+func TestLargePackets(t *testing.T) {
+	for _, c := range []struct {
+		path, device int
+		saw          string
+	}{
+		{1500, 1500, "1500"},
+		{1500, 0, "1500"},
+		{8900, 8900, "8900, found by itself: large packets cost less processor time"},
+		{1500, 9001, "1500, although the device here takes 9001: the way or the peer's device takes no more"},
+	} {
+		st, p := healthy()
+		for i := range p.Paths {
+			p.Paths[i].MTU = c.path
+		}
+		for _, f := range Judge(st, p, nil, nil, func(netip.Addr) int { return c.device }) {
+			if f.Check == "path MTU" && (f.Level != doctor.OK || f.Saw != c.saw) {
+				t.Errorf("path %d, device %d: %+v", c.path, c.device, f)
+			}
 		}
 	}
 }
