@@ -41,7 +41,7 @@ func (s *sink) Receive(p *net.Packet) {
 // send lets a packet of 1000 bytes go from a port of one host to another host.
 func send(n *Network, src, dst int, port uint16) {
 	p := n.Engine.NewPacket()
-	p.Data = p.Data[:972]
+	p.Fill(zeros[:972])
 	p.Datagram(netip.AddrPortFrom(n.Hosts[src].Addr, port), netip.AddrPortFrom(n.Hosts[dst].Addr, 7))
 	n.Hosts[src].Send(p)
 }

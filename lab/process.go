@@ -93,7 +93,7 @@ func (p *process) wake(after time.Duration) {
 
 // arrive models the kernel's handling of a packet that arrives for the process.
 func (p *process) arrive(pkt *net.Packet) {
-	port, n := pkt.Dst.Port(), len(pkt.Data)+socketEach
+	port, n := pkt.Dst.Port(), pkt.Len()+socketEach
 	if p.waiting[port]+n > socketRoom {
 		p.Overflow++
 		p.host.engine.Free(pkt)
@@ -154,7 +154,7 @@ func (p *process) receive() time.Duration {
 	at := p.inbox[0].at
 	p.late.Add(h.engine.Now().Sub(at))
 	p.inbox = p.inbox[1:]
-	p.waiting[pkt.Dst.Port()] -= len(pkt.Data) + socketEach
+	p.waiting[pkt.Dst.Port()] -= pkt.Len() + socketEach
 	p.taken++
 	var train time.Duration
 	if pkt.Src != p.from {
@@ -209,10 +209,7 @@ func (p *process) transmit() (n int) {
 		if h.Up.Waiting()+k > nicRoom {
 			p.NoBuffer++
 		} else {
-			q := h.engine.NewPacket()
-			q.Data = append(q.Data, b[:k]...)
-			q.Datagram(from, t.Tuple.Remote)
-			h.Send(q)
+			h.emit(b[:k], from, t.Tuple.Remote)
 		}
 		b = b[k:]
 	}

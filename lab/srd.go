@@ -48,6 +48,10 @@ func (c *SRDConfig) policy(seed uint64) (steer.Policy, error) {
 	return p, err
 }
 
+// trainBytes bounds a train of a host that acts at once. A network card sends packet by packet, so
+// its trains are short.
+const trainBytes = mostMTU
+
 // srdHeaders is the size of the IPv4 and UDP headers before a UDP payload.
 const srdHeaders = 28
 
@@ -62,12 +66,15 @@ type SRD struct {
 	hosts []*srdHost // nil: takes no part
 	first Stats      // at time zero
 	made  int        // connections
+	train srd.Train  // being built, on hosts that act at once
+	plain []byte     // payload of the packet being handled
 }
 
 // NewSRD returns the SRD transport for a network. NewSRD returns an error if the path policy does
 // not exist.
 func NewSRD(n *Network, cfg SRDConfig) (*SRD, error) {
 	t := &SRD{cfg: cfg, net: n, rng: n.Engine.Fork(), hosts: make([]*srdHost, n.machines())}
+	t.train.Buf = make([]byte, 0, trainBytes)
 	_, err := cfg.policy(0)
 	return t, err
 }
@@ -342,9 +349,11 @@ func (h *srdHost) take(p *net.Packet, at mono.Time) *srdEnd {
 	if !i.end.conn.Fresh(slot, pn) {
 		return nil
 	}
+	b := p.Payload(h.srd.plain[:0])
+	h.srd.plain = b
 	pkt := srd.Packet{
-		Tuple: t, Slot: slot, PN: pn, At: at, ECN: ecnOf(p), Size: len(p.Data), Load: p.Load, Keys: i.keys,
-		Plain: p.Data[srd.HeaderLen : len(p.Data)-srd.Overhead+srd.HeaderLen],
+		Tuple: t, Slot: slot, PN: pn, At: at, ECN: ecnOf(p), Size: len(b), Load: p.Load, Keys: i.keys,
+		Plain: b[srd.HeaderLen : len(b)-srd.Overhead+srd.HeaderLen],
 	}
 	i.end.conn.Handle(h.engine.Now(), &pkt)
 	return i.end
@@ -363,7 +372,7 @@ func (h *srdHost) source(t srd.Tuple) netip.AddrPort {
 // greet handles a handshake packet.
 func (h *srdHost) greet(t srd.Tuple, p *net.Packet) *srdEnd {
 	now := h.engine.Now()
-	msg := append([]byte(nil), p.Data...)
+	msg := p.Payload(nil)
 	a, _ := h.end.Receive(now, t, msg, func(i uint32) *coreConn {
 		if e := h.index[i]; e != nil {
 			return e.end.conn

@@ -35,11 +35,9 @@ type srdEnd struct {
 	ring  []*srdFlow // flows with something to send, in turns
 	turn  int
 
-	train *srd.Train
-	more  []*net.Packet // of a train, behind the first
-	fire  func()
-	wake  mono.Time // earliest timer that is set; Never: none
-	due   mono.Time // when service is due
+	fire func()
+	wake mono.Time // earliest timer that is set; Never: none
+	due  mono.Time // when service is due
 
 	// The fields called and touched are used only on hosts that model a process.
 	called  bool // the connection has been asked for
@@ -70,7 +68,7 @@ func newSRDEnd(h, remote *srdHost) (*srdEnd, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &srdEnd{host: h, remote: remote, train: &srd.Train{}, wake: mono.Never, conn: newConn(cfg), control: cfg.Control.(*coreControl)}
+	e := &srdEnd{host: h, remote: remote, wake: mono.Never, conn: newConn(cfg), control: cfg.Control.(*coreControl)}
 	e.app, e.fire = e, e.onTimer
 	h.ends = append(h.ends, e)
 	h.end.Add(e.conn)
@@ -259,34 +257,28 @@ func (e *srdEnd) onTimer() {
 	}
 }
 
-// next sends one train, which it builds in the buffer of a packet. If the train has only one
-// packet, this packet keeps the buffer.
+// next sends one train, which it builds in the one buffer of the transport.
 func (e *srdEnd) next(now mono.Time) bool {
-	h, t := e.host, e.train
-	p := h.engine.NewPacket()
-	t.Buf = p.Data[:0]
+	h, t := e.host, &e.host.srd.train
+	t.Buf = t.Buf[:0]
 	if !e.conn.Next(now, t, e.app) {
-		h.engine.Free(p)
 		return false
 	}
-	from := e.host.source(t.Tuple)
-	first := min(t.Size, len(t.Buf))
-	e.more = e.more[:0]
-	for b := t.Buf[first:]; len(b) > 0; {
+	from := h.source(t.Tuple)
+	for b := t.Buf; len(b) > 0; {
 		n := min(t.Size, len(b))
-		q := h.engine.NewPacket()
-		q.Data = append(q.Data, b[:n]...)
-		e.more = append(e.more, q)
+		h.emit(b[:n], from, t.Tuple.Remote)
 		b = b[n:]
 	}
-	p.Data = t.Buf[:first]
-	p.Datagram(from, t.Tuple.Remote)
-	h.Send(p)
-	for _, q := range e.more {
-		q.Datagram(from, t.Tuple.Remote)
-		h.Send(q)
-	}
 	return true
+}
+
+// emit sends one datagram.
+func (h *srdHost) emit(b []byte, from, to netip.AddrPort) {
+	p := h.engine.NewPacket()
+	p.Fill(b)
+	p.Datagram(from, to)
+	h.Send(p)
 }
 
 var _ net.Node = (*srdHost)(nil)

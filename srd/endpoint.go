@@ -70,13 +70,17 @@ func (e *Endpoint) refuse(r EndpointReason, from Tuple) {
 	e.Refused[r] = Refusal{From: from.Remote}
 }
 
-// recent holds the recently accepted handshake packets of one kind, by their first MAC.
+// recent holds the recently accepted handshake packets of one kind, by their first MAC. The ring
+// grows to copiesKept entries, because an endpoint with few peers needs few.
 type recent struct {
-	ring [copiesKept]struct {
-		mac  [16]byte
-		conn *Conn
-	}
+	ring []accepted
 	turn int
+}
+
+// accepted is an accepted handshake packet.
+type accepted struct {
+	mac  [16]byte
+	conn *Conn
 }
 
 // find returns the connection of the packet with this MAC, or nil if the packet is new.
@@ -91,8 +95,11 @@ func (r *recent) find(mac [16]byte) *Conn {
 
 // add replaces the oldest entry with the packet of this MAC.
 func (r *recent) add(mac [16]byte, c *Conn) {
-	k := &r.ring[r.turn%copiesKept]
-	k.mac, k.conn = mac, c
+	if len(r.ring) < copiesKept {
+		r.ring = append(r.ring, accepted{mac, c})
+		return
+	}
+	r.ring[r.turn%copiesKept] = accepted{mac, c}
 	r.turn++
 }
 

@@ -14,8 +14,9 @@ func (ps *paths) nextProbe(now mono.Time, t *Train) bool {
 	if ps.probing.Empty() {
 		return false
 	}
-	for _, p := range ps.table {
-		if !ps.probing.Has(int(p.slot)) || now < ps.probeAt(p) {
+	for slot := ps.probing.Next(0); slot >= 0; slot = ps.probing.Next(slot + 1) {
+		p := ps.table[slot]
+		if now < ps.probeAt(p) {
 			continue
 		}
 		size, wait, ok := ps.planProbe(now, p)
@@ -256,10 +257,8 @@ func (ps *paths) probeDeadline() mono.Time {
 	if ps.probing.Empty() {
 		return at
 	}
-	for _, p := range ps.table {
-		if ps.probing.Has(int(p.slot)) {
-			at = at.Min(ps.probeAt(p))
-		}
+	for slot := ps.probing.Next(0); slot >= 0; slot = ps.probing.Next(slot + 1) {
+		at = at.Min(ps.probeAt(ps.table[slot]))
 	}
 	return at
 }

@@ -16,10 +16,8 @@ import (
 // checkPaths applies the rules of time to all paths with packets in flight, and settles
 // freed packets.
 func (rc *recovery) checkPaths(now mono.Time) {
-	for _, p := range rc.paths.table {
-		if !rc.busy.Has(int(p.slot)) {
-			continue
-		}
+	for slot := rc.busy.Next(0); slot >= 0; slot = rc.busy.Next(slot + 1) {
+		p := rc.paths.table[slot]
 		for rc.checkOldest(now, p) {
 			// Each call of checkOldest handles at least one packet.
 		}
@@ -101,10 +99,8 @@ func (rc *recovery) loseOverdue(now mono.Time, p *path) {
 // it.
 func (rc *recovery) pathDeadline() mono.Time {
 	at := mono.Never
-	for _, p := range rc.paths.table {
-		if !rc.busy.Has(int(p.slot)) {
-			continue
-		}
+	for slot := rc.busy.Next(0); slot >= 0; slot = rc.busy.Next(slot + 1) {
+		p := rc.paths.table[slot]
 		if k := p.oldest(); k != nil {
 			if t := k.At.Add(rc.lostAfter(p)); t < at && (t > rc.clock || rc.overtaken(p, k)) {
 				at = t

@@ -47,7 +47,7 @@ const saltLife = 10 * time.Second
 type throttle struct {
 	salt    uint64
 	salted  mono.Time
-	buckets [sourceBuckets]limiter
+	buckets *[sourceBuckets]limiter // nil: all full; most endpoints never use most throttles
 }
 
 // stale reports whether a new salt is due.
@@ -60,11 +60,14 @@ func (v *throttle) reset(now mono.Time, salt uint64) { *v = throttle{salt: salt,
 
 // address takes a token from the bucket of a.
 func (v *throttle) address(now mono.Time, a netip.Addr, l limit) bool {
-	return v.buckets[v.bucket(network(a))].take(now, l)
+	return v.number(now, network(a), l)
 }
 
 // number takes a token from the bucket of n.
 func (v *throttle) number(now mono.Time, n uint64, l limit) bool {
+	if v.buckets == nil {
+		v.buckets = new([sourceBuckets]limiter)
+	}
 	return v.buckets[v.bucket(n)].take(now, l)
 }
 

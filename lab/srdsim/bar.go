@@ -5,12 +5,14 @@ import (
 	"io"
 	"os"
 	"strings"
+	"sync"
 	"time"
 )
 
 // bar shows progress on a terminal, and does nothing without a terminal.
 type bar struct {
 	w    io.Writer
+	mu   sync.Mutex // guards said, and w
 	said time.Time
 }
 
@@ -32,6 +34,8 @@ func newBar(w io.Writer) *bar {
 }
 
 func (b *bar) show(label string, share float64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	if b.w == nil || time.Since(b.said) < barEvery {
 		return
 	}
@@ -41,6 +45,8 @@ func (b *bar) show(label string, share float64) {
 }
 
 func (b *bar) clear() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	if b.w != nil {
 		fmt.Fprint(b.w, "\r\x1b[K")
 	}

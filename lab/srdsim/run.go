@@ -2,11 +2,15 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
+	"runtime/debug"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -44,7 +48,14 @@ type runOptions struct {
 	seeds    string // A..B
 }
 
+// runGC is the growth of the heap between garbage collections, in per cent. Most memory of a large
+// experiment is the state of paths, which is not garbage.
+const runGC = 50
+
 func runPlans(names []string, o *runOptions) error {
+	if os.Getenv("GOGC") == "" {
+		defer debug.SetGCPercent(debug.SetGCPercent(runGC))
+	}
 	if o.dir != "" {
 		if err := os.MkdirAll(o.dir, 0o755); err != nil {
 			return err
@@ -155,24 +166,34 @@ func summarize(p *lab.Plan, c *lab.Case, on *lab.HostModel, done map[string]*lab
 	return &s, writeResults(o.dir, p, c, on, runs)
 }
 
-// runCase runs a case on one host model with each of its seeds.
-func runCase(p *lab.Plan, c *lab.Case, on *lab.HostModel, o *runOptions) (runs []*lab.Result, err error) {
+// runCase runs a case on one host model with each of its seeds, on all processors.
+func runCase(p *lab.Plan, c *lab.Case, on *lab.HostModel, o *runOptions) ([]*lab.Result, error) {
 	seeds, err := o.seedsOf(p)
 	if err != nil {
 		return nil, err
 	}
-	for i, seed := range seeds {
+	defer o.progress.clear()
+	return each(seeds, runtime.GOMAXPROCS(0), func(seed uint64) (*lab.Result, error) {
 		label := fmt.Sprintf("%s, %s, %s, seed %d", p.Name, c.Name, on.Name, seed)
-		r, err := lab.Run(p, c, on, seed, func(share float64) {
-			o.progress.show(label, (float64(i)+share)/float64(len(seeds)))
+		return lab.Run(p, c, on, seed, func(share float64) { o.progress.show(label, share) })
+	})
+}
+
+// each returns the results of play for all elements of v, in their order. It plays several at a
+// time.
+func each[T, R any](v []T, jobs int, play func(T) (R, error)) ([]R, error) {
+	results, errs := make([]R, len(v)), make([]error, len(v))
+	var all sync.WaitGroup
+	free := make(chan struct{}, jobs)
+	for i := range v {
+		free <- struct{}{}
+		all.Go(func() {
+			results[i], errs[i] = play(v[i])
+			<-free
 		})
-		o.progress.clear()
-		if err != nil {
-			return nil, err
-		}
-		runs = append(runs, r)
 	}
-	return runs, nil
+	all.Wait()
+	return results, errors.Join(errs...)
 }
 
 // seedsOf returns the seeds of the command line, or by default the plan's seeds.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"net/netip"
 	"time"
 
 	"github.com/srdtun/srdtun/srd/mono"
@@ -26,6 +27,21 @@ type Engine struct {
 	trace  io.Writer
 	names  []string
 	spare  []*Packet
+	places map[netip.Addr]int32
+}
+
+// place returns the number of an address. Switches keep their routes by these numbers, so only the
+// first switch looks up the address of a packet.
+func (e *Engine) place(a netip.Addr) int32 {
+	n, ok := e.places[a]
+	if !ok {
+		if e.places == nil {
+			e.places = map[netip.Addr]int32{}
+		}
+		n = int32(len(e.places))
+		e.places[a] = n
+	}
+	return n
 }
 
 // event is either a function to call, or the arrival of a packet at a node. Most events are

@@ -234,7 +234,7 @@ func (l *Link) carry(p *Packet) {
 // flip returns a copy of p with one inverted bit, like an error that a checksum fails to detect.
 func (l *Link) flip(p *Packet) *Packet {
 	c := *p
-	c.Data = append([]byte(nil), p.Data...)
+	c.Data, c.Zeros = p.Payload(nil), 0
 	c.Data[l.rng.IntN(len(c.Data))] ^= 1 << l.rng.IntN(8)
 	return &c
 }

@@ -1,6 +1,7 @@
 package net
 
 import (
+	"bytes"
 	"encoding/binary"
 	"net/netip"
 
@@ -31,7 +32,8 @@ type Packet struct {
 	Src, Dst netip.AddrPort
 	Proto    uint8
 	ECT, CE  bool   // ECN-capable transport; congestion experienced
-	Data     []byte // UDP payload
+	Data     []byte // UDP payload, without the zeros behind it
+	Zeros    int    // bytes of the payload that follow Data and are zero
 	Meta     any    // a model's data in place of a payload
 	Size     int    // bytes of the IP packet
 	// Load is one more than the metric of the busiest link so far among links with Quality.Tell. A
@@ -39,6 +41,7 @@ type Packet struct {
 	Load uint8
 
 	flow uint64  // hash of the five-tuple; 0: not computed yet
+	to   int32   // number of the address Dst in the engine, plus one; 0: not looked up yet
 	self *Packet // itself, while it belongs to an engine's pool
 
 	Origin Origin
@@ -56,15 +59,11 @@ type Origin struct {
 	At  mono.Time
 }
 
-// poolBytes is the capacity in bytes of Data in a pooled packet: a jumbo frame.
-const poolBytes = 9000
-
-// NewPacket returns an empty packet that may later be passed to Free. The packet's Data has the
-// capacity of a jumbo frame.
+// NewPacket returns an empty packet that may later be passed to Free.
 func (e *Engine) NewPacket() *Packet {
 	n := len(e.spare)
 	if n == 0 {
-		p := &Packet{Data: make([]byte, 0, poolBytes)}
+		p := &Packet{}
 		p.self = p
 		return p
 	}
@@ -74,18 +73,57 @@ func (e *Engine) NewPacket() *Packet {
 	return p
 }
 
+// keptData is the capacity in bytes of the largest buffer that the pool keeps. Few packets need a
+// larger one, and in a pool of tens of thousands of packets each would come to have it.
+const keptData = 512
+
 // Free returns an unused packet of NewPacket to the pool. Free keeps the field Meta for reuse by a
 // model. For packets that are not from NewPacket, Free does nothing.
 func (e *Engine) Free(p *Packet) {
 	if p.self == p {
+		if cap(p.Data) > keptData {
+			p.Data = nil
+		}
 		e.spare = append(e.spare, p)
 	}
 }
 
-// Datagram turns p into a packet with one UDP datagram, whose payload is p.Data.
+// zeros is the step by which Fill looks for zeros.
+var zeros [256]byte
+
+// headLeast is the number of bytes at the start of a payload that stay in Data even if they are
+// zero. Digest and the headers of the transport need them.
+const headLeast = 64
+
+// Fill copies the payload b into p. The zeros at the end of b are only counted: the payload of an
+// experiment is mostly zeros, and packets under way are most of a large experiment's memory.
+func (p *Packet) Fill(b []byte) {
+	n := len(b)
+	for n >= headLeast+len(zeros) && bytes.Equal(b[n-len(zeros):n], zeros[:]) {
+		n -= len(zeros)
+	}
+	for n > headLeast && b[n-1] == 0 {
+		n--
+	}
+	p.Data, p.Zeros = append(p.Data[:0], b[:n]...), len(b)-n
+}
+
+// Payload appends the whole payload to buf.
+func (p *Packet) Payload(buf []byte) []byte {
+	buf = append(buf, p.Data...)
+	for left := p.Zeros; left > 0; left -= len(zeros) {
+		buf = append(buf, zeros[:min(left, len(zeros))]...)
+	}
+	return buf
+}
+
+// Len returns the length of the payload in bytes.
+func (p *Packet) Len() int { return len(p.Data) + p.Zeros }
+
+// Datagram turns p into a packet with one UDP datagram, whose payload p has.
 func (p *Packet) Datagram(src, dst netip.AddrPort) {
-	p.Src, p.Dst, p.Proto, p.ECT, p.CE, p.Load, p.flow = src, dst, ProtoUDP, true, false, 0, 0
-	p.Size = header(dst) + HeaderUDP + len(p.Data)
+	p.Src, p.Dst, p.Proto, p.ECT, p.CE, p.Load, p.flow, p.to = src, dst, ProtoUDP, true, false, 0, 0, 0
+	p.Size = header(dst) + HeaderUDP + p.Len()
 }
 
 // UDP returns a packet with one UDP datagram.
@@ -122,13 +160,13 @@ func (p *Packet) Hash(seed uint64) uint64 {
 // Readdressed returns a copy of p with other addresses.
 func (p *Packet) Readdressed(src, dst netip.AddrPort) *Packet {
 	c := *p
-	c.Src, c.Dst, c.flow = src, dst, 0
+	c.Src, c.Dst, c.flow, c.to = src, dst, 0, 0
 	return &c
 }
 
 // Digest returns a hash that identifies the packet in notes.
 func (p *Packet) Digest() uint64 {
-	h := uint64(len(p.Data))
+	h := uint64(p.Len())
 	if len(p.Data) >= 16 {
 		h = Mix(h ^ binary.BigEndian.Uint64(p.Data))
 		h = Mix(h ^ binary.BigEndian.Uint64(p.Data[8:]))

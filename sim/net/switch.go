@@ -15,23 +15,34 @@ type Switch struct {
 
 	engine *Engine
 	noun   Noun
-	routes map[netip.Addr][]Node
+	routes [][]Node // by the number of the address; nil: none
 }
 
 // NewSwitch returns a switch without routes.
 func (e *Engine) NewSwitch(name string, seed uint64) *Switch {
-	return &Switch{Seed: seed, engine: e, noun: e.Name(name), routes: map[netip.Addr][]Node{}}
+	return &Switch{Seed: seed, engine: e, noun: e.Name(name)}
 }
 
 // Route adds next hops for an address.
 func (s *Switch) Route(to netip.Addr, next ...Node) {
-	s.routes[to] = append(s.routes[to], next...)
+	r := s.route(to)
+	*r = append(*r, next...)
+}
+
+// route returns the entry of an address.
+func (s *Switch) route(to netip.Addr) *[]Node {
+	n := s.engine.place(to)
+	for len(s.routes) <= int(n) {
+		s.routes = append(s.routes, nil)
+	}
+	return &s.routes[n]
 }
 
 // Avoid removes a next hop of an address, as a routing protocol does after a failure of the next
 // hop. Avoid returns the number of remaining next hops.
 func (s *Switch) Avoid(to netip.Addr, next Node) int {
-	hops := s.routes[to]
+	r := s.route(to)
+	hops := *r
 	if hops == nil {
 		hops = s.Default
 	}
@@ -39,15 +50,18 @@ func (s *Switch) Avoid(to netip.Addr, next Node) int {
 	if hops == nil {
 		hops = []Node{}
 	}
-	s.routes[to] = hops
+	*r = hops
 	return len(hops)
 }
 
 // Receive implements net.Node, and forwards a packet.
 func (s *Switch) Receive(p *Packet) {
-	next := s.routes[p.Dst.Addr()]
-	if next == nil {
-		next = s.Default
+	if p.to == 0 {
+		p.to = s.engine.place(p.Dst.Addr()) + 1
+	}
+	next := s.Default
+	if i := int(p.to) - 1; i < len(s.routes) && s.routes[i] != nil {
+		next = s.routes[i]
 	}
 	if len(next) == 0 {
 		s.NoRoute++
