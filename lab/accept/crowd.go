@@ -18,6 +18,7 @@ const (
 	crowdSpines = 4
 	crowdTime   = 8 * time.Second
 	crowdShare  = 0.9
+	crowdJain   = 0.95
 )
 
 // crowdPlan returns the plan of a crowd over the given transport.
@@ -82,42 +83,69 @@ func crowdScene() *scene {
 		ratio    = "carried from the first moment, of plain TCP's"
 		together = "carried from the first moment"
 		slowest  = "the slowest"
+		jain     = "Jain's index"
+		dropped  = "packets dropped"
+		again    = "sent again, of the messages"
 	)
-	play := func(r *round, transport string) (all, least float64, err error) {
+	play := func(r *round, transport string) (res *lab.Result, each []float64, err error) {
 		p, err := crowdPlan(transport)
 		if err != nil {
-			return 0, 0, err
+			return nil, nil, err
 		}
 		host, err := lab.HostNamed(r.host)
 		if err != nil {
-			return 0, 0, err
+			return nil, nil, err
 		}
-		res, err := lab.Run(p, &p.Cases[0], host, r.seed, nil)
-		if err != nil {
-			return 0, 0, err
+		if res, err = lab.Run(p, &p.Cases[0], host, r.seed, nil); err != nil {
+			return nil, nil, err
 		}
-		each := make([]float64, len(res.Flows))
-		for i, f := range res.Flows {
-			each[i] = float64(f.Delivered) * 8 / 1e6 / crowdTime.Seconds()
-			all += each[i]
+		for _, f := range res.Flows {
+			each = append(each, float64(f.Delivered)*8/1e6/crowdTime.Seconds())
 		}
-		return all, slices.Min(each), nil
+		return res, each, nil
 	}
 	return &scene{
 		name: "crowd of 100", cost: 10,
-		figures: []figure{{name: ratio, unit: "x", goal: atLeast(crowdShare)}, {name: together, unit: "Mbit/s"}, {name: slowest, unit: "Mbit/s"}},
+		figures: []figure{
+			{name: ratio, unit: "x", goal: atLeast(crowdShare)}, {name: together, unit: "Mbit/s"}, {name: slowest, unit: "Mbit/s"},
+			{name: jain, unit: "x", goal: atLeast(crowdJain)}, {name: dropped, unit: "x"}, {name: again, unit: "x"},
+		},
 		measure: func(r *round) error {
-			ours, least, err := play(r, srdtun)
+			res, each, err := play(r, srdtun)
 			if err != nil {
 				return err
 			}
-			theirs, _, err := play(r, plain)
-			r.set(ratio, ours/theirs)
+			_, theirs, err := play(r, plain)
+			if err != nil {
+				return err
+			}
+			ours := sum(each)
+			r.set(ratio, ours/sum(theirs))
 			r.set(together, ours)
-			r.set(slowest, least)
-			return err
+			r.set(slowest, slices.Min(each))
+			r.set(jain, fairness(each))
+			r.set(dropped, waste(res))
+			s := res.Stats[srdtun]
+			r.set(again, float64(s.Retransmitted)/float64(max(1, s.Packets)))
+			return nil
 		},
 	}
+}
+
+func sum(v []float64) (s float64) {
+	for _, x := range v {
+		s += x
+	}
+	return s
+}
+
+// fairness returns Jain's index of v: 1 if all are equal, 1/n if one has everything.
+func fairness(v []float64) float64 {
+	squares := 0.0
+	for _, x := range v {
+		squares += x * x
+	}
+	return sum(v) * sum(v) / float64(len(v)) / max(squares, 1e-9)
 }
 
 // incastGoal bounds the completion time of the last flow, as a multiple of the ideal time.
@@ -160,6 +188,6 @@ func scenes() []*scene {
 	}
 	return append(v,
 		adslScene(), longScene(),
-		crowdScene(), incastScene("64K", goal{}), incastScene("2M", atMost(incastGoal)),
+		crowdScene(), incastScene("64K", goal{}), busy(incastScene("64K", goal{})), incastScene("2M", atMost(incastGoal)),
 	)
 }
