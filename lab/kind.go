@@ -30,11 +30,15 @@ var makers = map[string]maker{
 		return NewEdge(n, srdOf(p, on), tcpOf(p))
 	},
 	// The kind "tcp" is CUBIC as in Linux, with RACK and tail probes, or MPTCP as in upstream
-	// Linux.
+	// Linux. With a policy, the leaf switches choose uplinks by it.
 	"tcp": func(n *Network, p *TransportPlan, _ *HostModel) (Transport, error) {
 		c := tcpOf(p)
 		c.HyStart = p.HyStart
-		return NewTCP(n, c), nil
+		var err error
+		if p.Policy != "" {
+			err = n.Balance(LeafConfig{Policy: p.Policy, Timeout: p.FlowletTimeout.Duration, Local: p.Local, Saw: p.Saw})
+		}
+		return NewTCP(n, c), err
 	},
 }
 
@@ -69,7 +73,7 @@ func (t *TransportPlan) check() error {
 		return fmt.Errorf("mtu %d, want %d to %d", t.MTU, leastMTU, mostMTU)
 	case t.Kind != "tcp" && (t.Ports < 1 || t.Ports > steer.MaxPaths):
 		return fmt.Errorf("ports %d, want 1 to %d", t.Ports, steer.MaxPaths)
-	case t.Kind != "tcp" && t.Policy != "" && !slices.Contains(steer.Names(), t.Policy):
+	case t.Policy != "" && !slices.Contains(steer.Names(), t.Policy):
 		return fmt.Errorf("policy %q is not known", t.Policy)
 	case t.FlowletTimeout.Duration < 0 || t.FlowletTimeout.Duration > time.Second:
 		return fmt.Errorf("flowlet_timeout %v, want 0 to 1s", t.FlowletTimeout)

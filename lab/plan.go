@@ -18,6 +18,7 @@ import (
 //	seeds = [1, 2, 3]
 //	limit = "1s"            # of virtual time
 //	sample = "1ms"          # of goodput; absent: none
+//	links = "10ms"          # samples of links between switches; absent: none
 //	hosts = ["ideal"]       # names of HostNamed; absent: the daemon's
 //
 //	[network]
@@ -43,6 +44,7 @@ type Plan struct {
 	Seeds      []uint64                 `toml:"seeds"`
 	Limit      Duration                 `toml:"limit"`
 	Sample     Duration                 `toml:"sample"`
+	Links      Duration                 `toml:"links"`
 	Hosts      []string                 `toml:"hosts"`
 	Network    NetworkPlan              `toml:"network"`
 	Transports map[string]TransportPlan `toml:"transport"`
@@ -88,8 +90,11 @@ type TransportPlan struct {
 	// zero. Without Coupled, subflows behave as in upstream Linux. Subflows in upstream Linux are
 	// independent, and all but the first join after the first acknowledgement.
 	Coupled bool `toml:"coupled"`
-	// Watch is a hook of the path policy, as in SRDConfig.
-	Watch func(steer.Policy) steer.Policy `toml:"-"`
+	// Local belongs to the kind "tcp" with a policy: see LeafConfig.
+	Local bool `toml:"local"`
+	// Watch is a hook of the path policy, as in SRDConfig, and Saw one of leaves, as in LeafConfig.
+	Watch func(steer.Policy) steer.Policy                `toml:"-"`
+	Saw   func(at time.Duration, flow uint32, bytes int) `toml:"-"`
 }
 
 // Case is one experiment of a plan.
@@ -156,12 +161,17 @@ type HostGoals struct {
 
 // FlowPlan describes a number of identical flows.
 type FlowPlan struct {
-	Src       int      `toml:"src"`
-	Dst       int      `toml:"dst"`
-	Size      int64    `toml:"size"` // bytes; 0: endless
-	Count     int      `toml:"count"`
-	Start     Duration `toml:"start"` // of the first
-	Every     Duration `toml:"every"` // between two
+	Src   int      `toml:"src"`
+	Dst   int      `toml:"dst"`
+	Size  int64    `toml:"size"` // bytes; 0: endless
+	Count int      `toml:"count"`
+	Start Duration `toml:"start"` // of the first
+	Every Duration `toml:"every"` // between two
+	// Hosts is the number of sending hosts, Src and those after it; 0: one. Each sends to a host
+	// that is Step further than that of the host before, and begins Stagger later.
+	Hosts     int      `toml:"hosts"`
+	Step      int      `toml:"step"`
+	Stagger   Duration `toml:"stagger"`
 	Group     string   `toml:"group"`
 	Transport string   `toml:"transport"`
 }
@@ -252,7 +262,7 @@ func (p *Plan) check() error {
 		return fmt.Errorf("no seeds")
 	case p.Limit.Duration <= 0 || p.Limit.Duration > mostEnd:
 		return fmt.Errorf("limit %v, want more than 0 and at most %v", p.Limit, mostEnd)
-	case p.Sample.Duration < 0 || p.Network.Queue <= 0 || p.Network.Mark < 0 || p.Network.Shared < 0:
+	case p.Sample.Duration < 0 || p.Links.Duration < 0 || p.Network.Queue <= 0 || p.Network.Mark < 0 || p.Network.Shared < 0:
 		return fmt.Errorf("sample %v, queue %d, mark %d, shared %d", p.Sample, p.Network.Queue, p.Network.Mark, p.Network.Shared)
 	case len(p.Cases) == 0:
 		return fmt.Errorf("no case")
@@ -288,8 +298,11 @@ func (c *Case) check(p *Plan) error {
 		return err
 	}
 	for _, f := range c.Flows {
-		if f.Size < 0 || f.Count < 0 || f.Count > mostCount || f.Start.Duration < 0 || f.Every.Duration < 0 {
-			return fmt.Errorf("flow %d->%d: size, count, start and every must not be below zero, nor count above %d", f.Src, f.Dst, mostCount)
+		if f.Size < 0 || f.Count < 0 || f.Hosts < 0 || f.Start.Duration < 0 || f.Every.Duration < 0 || f.Stagger.Duration < 0 {
+			return fmt.Errorf("flow %d->%d: size, count, hosts, start, every and stagger must not be below zero", f.Src, f.Dst)
+		}
+		if max(f.Count, f.Hosts) > mostCount {
+			return fmt.Errorf("flow %d->%d: count and hosts must not be above %d", f.Src, f.Dst, mostCount)
 		}
 	}
 	if c.Batches < 0 || c.Batches > mostCount || c.Skip < 0 || c.Size < 0 {

@@ -30,6 +30,16 @@ type Result struct {
 	// delivered in each interval.
 	Sample  float64   `json:"sample_us,omitempty"`
 	Samples [][]int64 `json:"samples,omitempty"`
+	// Uplinks holds the samples of links between switches, if the plan asks for them.
+	Uplinks []LinkSamples `json:"uplinks,omitempty"`
+}
+
+// LinkSamples are samples of a link: the bytes that it carried in each interval, and the bytes in
+// its queue at the end of the interval.
+type LinkSamples struct {
+	Name    string  `json:"name"`
+	Bytes   []int64 `json:"bytes"`
+	Waiting []int   `json:"waiting"`
 }
 
 // FlowResult holds the results of one flow. All times of a FlowResult are in microseconds.
@@ -86,7 +96,7 @@ func (r *run) result() *Result {
 		Plan: r.plan.Name, Title: r.plan.Title, Case: r.c.Name, Host: r.on.Name, Seed: r.seed,
 		Order: r.c.order, Figure: r.c.Figure, Line: r.c.Line, X: r.c.X, Group: r.c.Group, Skip: r.c.Skip, Events: r.engine.Done(),
 		Time: micros(r.engine.Now().Sub(r.zero)), Stats: map[string]Stats{},
-		Sample: micros(r.plan.Sample.Duration), Samples: r.samples,
+		Sample: micros(r.plan.Sample.Duration), Samples: r.samples, Uplinks: r.links,
 	}
 	for i, f := range r.flows {
 		x.Flows = append(x.Flows, r.flow(i, f))

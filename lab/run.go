@@ -75,6 +75,7 @@ type run struct {
 	sampled []int64 // bytes delivered at the last sample, by flow
 	samples [][]int64
 	before  []linkCount
+	links   []LinkSamples
 }
 
 // prepare creates flows and transports, and waits until all transports have finished their
@@ -149,9 +150,11 @@ func (r *run) addFlows() error {
 		}
 	}
 	for _, f := range r.c.Flows {
-		for i := range max(1, f.Count) {
-			at := f.Start.Duration + time.Duration(i)*f.Every.Duration
-			r.add(&Flow{Src: f.Src, Dst: f.Dst, Size: f.Size, At: at, Group: f.Group, Transport: f.Transport}, -1)
+		for h := range max(1, f.Hosts) {
+			for i := range max(1, f.Count) {
+				at := f.Start.Duration + time.Duration(h)*f.Stagger.Duration + time.Duration(i)*f.Every.Duration
+				r.add(&Flow{Src: f.Src + h, Dst: f.Dst + h*f.Step, Size: f.Size, At: at, Group: f.Group, Transport: f.Transport}, -1)
+			}
 		}
 	}
 	if x := r.c.Poisson; x != nil {
@@ -216,6 +219,9 @@ func (r *run) play() {
 		r.sampled = make([]int64, len(r.flows))
 		r.engine.After(every, r.sample)
 	}
+	if every := r.plan.Links.Duration; every > 0 {
+		r.watchLinks(every)
+	}
 	endless := slices.ContainsFunc(r.flows, func(f *Flow) bool { return f.Size == 0 })
 	limit := r.plan.Limit.Duration
 	events := uint64(0)
@@ -275,4 +281,28 @@ func (r *run) sample() {
 	}
 	r.samples = append(r.samples, row)
 	r.engine.After(r.plan.Sample.Duration, r.sample)
+}
+
+// watchLinks samples the links between switches.
+func (r *run) watchLinks(every time.Duration) {
+	var v []*net.Link
+	for _, row := range r.net.Cables[1:] {
+		for _, c := range row {
+			v = append(v, c.Up, c.Down)
+		}
+	}
+	before := make([]uint64, len(v))
+	for i, l := range v {
+		r.links, before[i] = append(r.links, LinkSamples{Name: l.Name()}), l.Bytes
+	}
+	var sample func()
+	sample = func() {
+		for i, l := range v {
+			s := &r.links[i]
+			s.Bytes, s.Waiting = append(s.Bytes, int64(l.Bytes-before[i])), append(s.Waiting, l.Waiting())
+			before[i] = l.Bytes
+		}
+		r.engine.After(every, sample)
+	}
+	r.engine.After(every, sample)
 }

@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -138,6 +139,18 @@ func (c *Cell) Plan(read func(file string) ([]byte, error)) (*lab.Plan, error) {
 	return load(b.String(), read)
 }
 
+// Run plays the cell, after the function change has changed its plan; nil: unchanged.
+func (c *Cell) Run(read func(file string) ([]byte, error), change func(*lab.Plan), progress func(share float64)) (*lab.Result, error) {
+	p, err := c.Plan(read)
+	if err != nil {
+		return nil, err
+	}
+	if change != nil {
+		change(p)
+	}
+	return lab.Run(p, &p.Cases[0], lab.Ideal, c.Seed, progress)
+}
+
 // load parses a plan from text.
 func load(text string, read func(string) ([]byte, error)) (*lab.Plan, error) {
 	const name = "cell"
@@ -166,14 +179,11 @@ func (c *Cell) head(b *strings.Builder, limit time.Duration) {
 	}
 	if kind == "tcp" {
 		// Linux's CUBIC uses HyStart, but Linux's LIA does not.
-		fmt.Fprintf(b, "subflows = %d\nhystart = %v\nalgorithm = %q\ncoupled = %v\n", c.System.Subflows, !c.System.Coupled, c.System.Algorithm, c.System.Coupled)
+		fmt.Fprintf(b, "subflows = %d\nhystart = %v\nalgorithm = %q\ncoupled = %v\npolicy = %q\nflowlet_timeout = %q\nlocal = %v\n",
+			c.System.Subflows, !c.System.Coupled, c.System.Algorithm, c.System.Coupled, c.System.Policy, cmp.Or(c.System.Timeout, c.Scale.Timeout), c.System.Local)
 	} else {
-		timeout := c.System.Timeout
-		if timeout == 0 {
-			timeout = c.Scale.Timeout
-		}
 		fmt.Fprintf(b, "ports = %d\ngranularity = %q\npolicy = %q\nflowlet_timeout = %q\nunordered = %v\n",
-			c.Scale.Ports, c.Scale.Granularity, c.System.Policy, timeout, c.System.Unordered)
+			c.Scale.Ports, c.Scale.Granularity, c.System.Policy, cmp.Or(c.System.Timeout, c.Scale.Timeout), c.System.Unordered)
 		// A daemon on a server gives the rate of its network card to congestion control. A leaf
 		// switch has several links, so there is no single rate that bounds a peer's traffic.
 		if c.System.Rated {

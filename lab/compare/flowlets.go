@@ -1,8 +1,6 @@
 package compare
 
 import (
-	"fmt"
-	"io"
 	"math"
 	"time"
 
@@ -32,14 +30,6 @@ type flowletBin struct {
 // maximum-likelihood estimate if each byte is equally likely to be the last. The mean over ended
 // flowlets alone would ignore the longest flowlets.
 func (b *flowletBin) mean() float64 { return float64(b.bytes) / float64(b.ended) }
-
-// Add adds the counters of another run.
-func (a *Flowlets) Add(o *Flowlets) {
-	for i, b := range o.bins {
-		a.bins[i].ended += b.ended
-		a.bins[i].bytes += b.bytes
-	}
-}
 
 const (
 	// flowletBins is the number of bins, whose upper limits are 10, 20, 40 .. us. The last bin has
@@ -104,38 +94,38 @@ func (w *flowletWatch) Sent(_ mono.Time, p int, flow uint32, n int) {
 
 // PlayFlowlets counts the flowlets of a cell that uses letflow or a similar policy.
 func (c *Cell) PlayFlowlets(read func(string) ([]byte, error), progress func(float64)) (*Flowlets, error) {
-	p, err := c.Plan(read)
-	if err != nil {
-		return nil, err
-	}
 	a := &Flowlets{}
-	t := p.Transports["it"]
-	t.Watch = a.watch
-	p.Transports["it"] = t
-	_, err = lab.Run(p, &p.Cases[0], lab.Ideal, c.Seed, progress)
+	_, err := c.Run(read, Change(func(t *lab.TransportPlan) { t.Watch = a.watch }), progress)
 	return a, err
 }
 
-// Table prints, for each range of queueing delay, the number of ended flowlets and their mean size.
-func (a *Flowlets) Table(w io.Writer) {
-	fmt.Fprint(w, "| queue of the path | MB sent | flowlets ended | size, KB |\n|---|---|---|---|\n")
-	for i := range a.bins {
-		b := &a.bins[i]
-		if b.bytes == 0 {
-			continue
-		}
-		from, to := flowletFirst<<i/2, flowletFirst<<i
-		label := fmt.Sprintf("%v to %v", from, to)
-		switch i {
-		case 0:
-			label = fmt.Sprintf("below %v", to)
-		case flowletBins - 1:
-			label = fmt.Sprintf("%v and more", from)
-		}
-		size := "none ended"
-		if b.ended > 0 {
-			size = fmt.Sprintf("%.0f", b.mean()/1e3)
-		}
-		fmt.Fprintf(w, "| %s | %.0f | %d | %s |\n", label, float64(b.bytes)/1e6, b.ended, size)
+// Change returns a change of a cell's plan that changes the transport.
+func Change(change func(*lab.TransportPlan)) func(*lab.Plan) {
+	return func(p *lab.Plan) {
+		t := p.Transports["it"]
+		change(&t)
+		p.Transports["it"] = t
 	}
+}
+
+// FlowletBin counts the flowlets that began on paths with at least the queueing delay From.
+type FlowletBin struct {
+	From  time.Duration
+	Bytes int64
+	Ended int
+	Mean  float64 // bytes of a flowlet
+}
+
+// Bins returns the counters for each range of queueing delay in which bytes were sent.
+func (a *Flowlets) Bins() (v []FlowletBin) {
+	for i := range a.bins {
+		if b := &a.bins[i]; b.bytes > 0 {
+			from := flowletFirst << i / 2
+			if i == 0 {
+				from = 0
+			}
+			v = append(v, FlowletBin{From: from, Bytes: b.bytes, Ended: b.ended, Mean: b.mean()})
+		}
+	}
+	return v
 }

@@ -2,15 +2,11 @@ package compare
 
 import (
 	"fmt"
-	"io"
 	"strings"
 	"time"
 
 	"github.com/srdtun/srdtun/lab"
 )
-
-// fans lists the numbers of servers that answer a request, as in figure 13 of CONGA's paper.
-var fans = []int{4, 8, 16, 31}
 
 const (
 	// requests is the number of requests in a run, which start every requestEvery. The interval
@@ -28,20 +24,6 @@ type Incast struct {
 	Fan    int
 	Seed   uint64
 	Scale  Scale
-}
-
-// IncastCells returns every combination of a number of servers and a system.
-func (m *Matrix) IncastCells() (v []Incast) {
-	for _, f := range m.Fabrics {
-		for _, fan := range fans {
-			for seed := range m.Seeds {
-				for _, x := range m.Systems {
-					v = append(v, Incast{System: x, Fabric: f, Fan: fan, Seed: uint64(seed + 1), Scale: m.Scale})
-				}
-			}
-		}
-	}
-	return v
 }
 
 // Label returns a readable name of the incast.
@@ -76,22 +58,4 @@ func (i *Incast) Play(read func(string) ([]byte, error), progress func(float64))
 	x := &Record{Key: i.Key()}
 	x.read(r)
 	return x, nil
-}
-
-// IncastTable writes the goodput of requests as a table, with a row for each number of servers.
-func IncastTable(w io.Writer, all []*Group) {
-	for _, s := range sections(all) {
-		systems := names(s)
-		fmt.Fprintf(w, "%s: goodput of requests for 10 MB, Gbit/s\n\n| servers | %s |\n|---|%s\n",
-			s[0].Fabric, strings.Join(systems, " | "), strings.Repeat("---|", len(systems)))
-		for _, g := range s {
-			fmt.Fprintf(w, "| %.0f |", g.Load)
-			for _, n := range systems {
-				x, _ := g.Of(n)
-				fmt.Fprintf(w, " %.2f |", x.Incast)
-			}
-			fmt.Fprintln(w)
-		}
-		fmt.Fprintln(w)
-	}
 }

@@ -67,17 +67,17 @@ func (c *Cell) Key() Key {
 
 // Play runs the cell and returns its record.
 func (c *Cell) Play(read func(file string) ([]byte, error), progress func(share float64)) (*Record, error) {
-	p, err := c.Plan(read)
-	if err != nil {
-		return nil, err
-	}
 	x := &Record{Key: c.Key()}
 	if c.System.Kind == fairKind {
+		p, err := c.Plan(read)
+		if err != nil {
+			return nil, err
+		}
 		flows, err := c.playFair(p)
 		x.Sum(flows)
 		return x, err
 	}
-	r, err := lab.Run(p, &p.Cases[0], lab.Ideal, c.Seed, progress)
+	r, err := c.Run(read, nil, progress)
 	if err != nil {
 		return nil, err
 	}

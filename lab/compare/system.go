@@ -12,7 +12,7 @@ import (
 type System struct {
 	Name     string
 	Kind     string // of package lab, or fairKind
-	Policy   string // kind tunnel
+	Policy   string // of a tunnel; with the kind tcp, of leaf switches
 	Subflows int    // kind tcp
 	// Algorithm and Coupled are the fields of lab.TransportPlan for kind tcp.
 	Algorithm string
@@ -27,6 +27,8 @@ type System struct {
 	// With Rated set, the policy receives the rate of the network's links, which a switch has in
 	// its configuration.
 	Rated bool
+	// With Local set, leaf switches use only their own metrics (kind tcp with a policy).
+	Local bool
 	// With Unordered set, the order of inner flows is not restored.
 	Unordered bool
 	// A system with Extra set is compared only if the command line names it.
@@ -67,6 +69,13 @@ var systems = []System{
 	{Name: "tcp-10ms", Kind: "tcp", Subflows: 1, MinRTO: shortRTO},
 	{Name: "mptcp-10ms", Kind: "tcp", Subflows: 8, MinRTO: shortRTO},
 	{Name: "dctcp", Kind: "tcp", Subflows: 1, MinRTO: shortRTO, Algorithm: "dctcp", Mark: cloveMark, Extra: true},
+	{Name: "leaf-conga", Kind: "tcp", Policy: "conga", Tell: true, MinRTO: shortRTO, Extra: true},
+	{Name: "leaf-conga-100us", Kind: "tcp", Policy: "conga", Timeout: shortTimeout, Tell: true, MinRTO: shortRTO, Extra: true},
+	{Name: "leaf-conga-flow", Kind: "tcp", Policy: "conga-flow", Tell: true, MinRTO: shortRTO, Extra: true},
+	{Name: "leaf-local", Kind: "tcp", Policy: "conga", Local: true, MinRTO: shortRTO, Extra: true},
+	{Name: "leaf-letflow", Kind: "tcp", Policy: "letflow", MinRTO: shortRTO, Extra: true},
+	{Name: "leaf-letflow-100us", Kind: "tcp", Policy: "letflow", Timeout: shortTimeout, MinRTO: shortRTO, Extra: true},
+	{Name: "leaf-packet", Kind: "tcp", Policy: "letflow", Timeout: perPacket, MinRTO: shortRTO, Extra: true},
 	{Name: "mptcp-lia", Kind: "tcp", Subflows: 8, Coupled: true, Extra: true},
 	{Name: "fair", Kind: fairKind, Subflows: 1, Extra: true},
 	{Name: "spray-10ms", Kind: "tunnel", Policy: "spray", MinRTO: shortRTO, Extra: true},

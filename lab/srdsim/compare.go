@@ -37,10 +37,6 @@ type compareOptions struct {
 const compareLong = `Put path policies, TCP and MPTCP into the same situations, and say how much longer flows take than
 with the best of them: a table, and a figure.
 
-	matrix    scenarios x workloads x loads: completion times
-	requests  10 MB from 4 to 31 servers at once: goodput
-	flowlets  how large LetFlow's flowlets are on paths with how long a queue, a link at a quarter
-
 Every result is written to a file as soon as there is one. What is there already is not computed again: an
 interrupted run goes on where it was, and --redraw makes table and figure of what there is.`
 
@@ -48,18 +44,13 @@ interrupted run goes on where it was, and --redraw makes table and figure of wha
 func compareCommand() *cobra.Command {
 	var o compareOptions
 	c := &cobra.Command{
-		Use:       "compare [matrix|requests|flowlets]",
-		Short:     "Compare path policies, TCP and MPTCP on the papers' networks: a table and a figure",
-		Long:      compareLong,
-		ValidArgs: []string{"matrix", "requests", "flowlets"},
-		Args:      cobra.MatchAll(cobra.MaximumNArgs(1), cobra.OnlyValidArgs),
-		RunE: func(c *cobra.Command, args []string) error {
+		Use:   "compare",
+		Short: "Compare path policies, TCP and MPTCP on the papers' networks: a table and a figure",
+		Long:  compareLong,
+		Args:  cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
 			o.out, o.progress = c.OutOrStdout(), newBar(c.ErrOrStderr())
-			what := "matrix"
-			if len(args) > 0 {
-				what = args[0]
-			}
-			return o.run(what)
+			return o.run()
 		},
 	}
 	f := c.Flags()
@@ -143,19 +134,13 @@ func (o *compareOptions) read(file string) ([]byte, error) {
 	return os.ReadFile(filepath.Join(o.data, file))
 }
 
-func (o *compareOptions) run(what string) error {
+func (o *compareOptions) run() error {
 	m, err := o.matrix()
 	if err != nil {
 		return err
 	}
 	if err := os.MkdirAll(o.dir, 0o755); err != nil {
 		return err
-	}
-	switch what {
-	case "requests":
-		return o.requests(&m)
-	case "flowlets":
-		return o.flowlets(&m)
 	}
 	var jobs []job
 	for _, c := range m.Cells() {
@@ -181,51 +166,6 @@ func (o *compareOptions) run(what string) error {
 // behindShare is the smallest difference of a ratio that counts, because another seed changes a
 // ratio about as much.
 const behindShare = 0.05
-
-// requests compares the goodput of incast requests between systems.
-func (o *compareOptions) requests(m *compare.Matrix) error {
-	var jobs []job
-	for _, c := range m.IncastCells() {
-		jobs = append(jobs, job{c.Key(), c.Label(), func(p func(float64)) (*compare.Record, error) { return c.Play(o.read, p) }})
-	}
-	all, err := o.all(jobs, "requests.jsonl")
-	if err != nil {
-		return err
-	}
-	compare.IncastTable(o.out, compare.Groups(all))
-	return nil
-}
-
-// flowlets prints the sizes of flowlets when one link has a quarter of its rate. Each table of
-// flowlet sizes combines all seeds of one cell.
-func (o *compareOptions) flowlets(m *compare.Matrix) error {
-	systems, err := compare.Systems([]string{"letflow"})
-	if err != nil {
-		return err
-	}
-	slow, err := compare.Scenarios([]string{"quarter"})
-	if err != nil {
-		return err
-	}
-	m.Systems, m.Scenarios = systems, slow
-	var sum compare.Flowlets
-	for i, c := range m.Cells() { // seeds of a situation follow each other
-		f, err := c.PlayFlowlets(o.read, func(share float64) { o.progress.show(fmt.Sprintf("%s, seed %d", c.Label(), c.Seed), share) })
-		o.progress.clear()
-		if err != nil {
-			return err
-		}
-		sum.Add(f)
-		if (i+1)%m.Seeds != 0 {
-			continue
-		}
-		fmt.Fprintf(o.out, "%s, %d seeds\n\n", c.Label(), m.Seeds)
-		sum.Table(o.out)
-		fmt.Fprintln(o.out)
-		sum = compare.Flowlets{}
-	}
-	return nil
-}
 
 // job is one measurement to compute.
 type job struct {

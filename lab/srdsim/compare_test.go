@@ -58,16 +58,24 @@ func TestCompareInPieces(t *testing.T) {
 	}
 }
 
-func TestCompareOthers(t *testing.T) {
-	if s, err := srdsim(t, append(compareArgs(t), "requests")...); err != nil || !strings.Contains(s, "| 31 |") {
-		t.Errorf("%v, output %s", err, s)
-	}
-	if s, err := srdsim(t, append(compareArgs(t), "flowlets", "--flowlet-timeout", "1us")...); err != nil || !strings.Contains(s, "flowlets ended") {
-		t.Errorf("%v, output %s", err, s)
-	}
+func TestCompareRefuses(t *testing.T) {
 	for _, bad := range [][]string{{"--load", "0"}, {"--fabric", "x"}, {"--seeds", "0"}, {"everything"}, {"--system", "nobody"}} {
 		if s, err := srdsim(t, append(compareArgs(t), bad...)...); err == nil {
 			t.Errorf("%v is taken: %s", bad, s)
 		}
+	}
+}
+
+// A figure of a paper prints the paper's values beside its own, and names an unknown figure.
+func TestPaper(t *testing.T) {
+	s, err := srdsim(t, "paper", "conga-13", "--data", "..", "--srdplot", "/bin/true", "-o", t.TempDir())
+	if err != nil || !strings.Contains(s, "31 servers: CONGA / MPTCP") || !strings.Contains(s, "2 to 8") {
+		t.Errorf("%v, output %s", err, s)
+	}
+	if s, err := srdsim(t, "paper"); err != nil || strings.Count(s, "\n") < len(paperFigures) {
+		t.Errorf("%v, list %s", err, s)
+	}
+	if s, err := srdsim(t, "paper", "conga-99"); err == nil {
+		t.Errorf("a figure that is none: %s", s)
 	}
 }

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+	"os"
 	"strings"
 	"testing"
 
@@ -34,5 +36,18 @@ func TestDocumentsCompareWithWhatThereIs(t *testing.T) {
 	}
 	if n < 3 {
 		t.Errorf("%d comparisons: these are not the documents", n)
+	}
+}
+
+// The page names each figure of papers, with its source and its time.
+func TestDocumentsListFigures(t *testing.T) {
+	page, err := os.ReadFile("../../docs/simulation.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range paperFigures {
+		if row := fmt.Sprintf("| `%s` | %s | %s | %s |\n", f.name, f.source, f.shows, f.takes); !strings.Contains(string(page), row) {
+			t.Errorf("the page lacks the row %s", row)
+		}
 	}
 }

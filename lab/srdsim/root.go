@@ -17,6 +17,6 @@ func root() *cobra.Command {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	c.AddCommand(seedCommand(), soakCommand(), runCommand(), reportCommand(), compareCommand(), sweepCommand())
+	c.AddCommand(seedCommand(), soakCommand(), runCommand(), reportCommand(), compareCommand(), paperCommand(), sweepCommand())
 	return c
 }

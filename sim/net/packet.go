@@ -40,6 +40,8 @@ type Packet struct {
 	// Load of 0 means that there was no link with Quality.Tell.
 	Load uint8
 
+	Leaf LeafTag
+
 	flow uint64  // hash of the five-tuple; 0: not computed yet
 	to   int32   // number of the address Dst in the engine, plus one; 0: not looked up yet
 	self *Packet // itself, while it belongs to an engine's pool
@@ -48,6 +50,11 @@ type Packet struct {
 	Forged bool // spoilt or made up on its way: nobody may believe it
 	Trap   bool // acknowledges a left-out packet number
 }
+
+// LeafTag is what leaf switches write into packets to balance load (CONGA, section 3.1): the uplink
+// that the packet took, and the metric of one uplink of the leaf to which the packet goes. Numbers
+// of uplinks are one more, and 0 means none.
+type LeafTag struct{ Path, Told, Metric uint8 }
 
 // Origin identifies a packet's sender and its first destination, even if the packet's addresses are
 // changed later. All copies of a packet have the same Origin. In a packet made by a stranger, By is

@@ -10,6 +10,8 @@ import (
 type Switch struct {
 	Seed    uint64 // of the hash; a new one is a route change
 	Default []Node // for addresses without a route
+	// Choose returns the next hop of a packet, in place of the hash; nil: the hash.
+	Choose func(p *Packet, next []Node) Node
 
 	NoRoute uint64 // packets dropped for lack of a route
 
@@ -67,6 +69,10 @@ func (s *Switch) Receive(p *Packet) {
 		s.NoRoute++
 		s.engine.Note(s.noun, "drops: no route", p.Digest(), 0, 0)
 		s.engine.Free(p)
+		return
+	}
+	if s.Choose != nil {
+		s.Choose(p, next).Receive(p)
 		return
 	}
 	next[p.Hash(s.Seed)%uint64(len(next))].Receive(p)
