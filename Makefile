@@ -49,7 +49,7 @@ TESTSUM   = $(BIN)/testsum
 # go build that shows how far it is: the first one takes minutes.
 BUILD     = GO='$(GO)' scripts/build.sh
 
-.PHONY: help build build-agents build-etcd check gofmt model test test-all test-unit test-threads soak acceptance mutate hostdelay plaintcp test-lab test-bench test-examples test-agents test-k8s test-e2e e2e-side e2e-alone e2e-long bench-stages fuzz demo lab compare compare-fabric bench strain cloud messages apps blackhole regress bin-bench srdsim srdplot results drills install uninstall man dist deb rpm release test-release test-package lint lint-all clean packages packages-demo packages-bench packages-apps testsum
+.PHONY: help build build-agents build-etcd check gofmt model test test-all test-unit test-threads soak acceptance mutate hostdelay plaintcp test-lab test-bench test-examples test-agents test-k8s test-e2e e2e-side e2e-alone e2e-long bench-stages fuzz demo lab compare compare-fabric bench cores strain cloud messages apps blackhole regress bin-bench srdsim srdplot results drills install uninstall man dist deb rpm release test-release test-package lint lint-all clean packages packages-demo packages-bench packages-apps testsum
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -191,6 +191,12 @@ compare: ## all path policies, TCP and MPTCP in the simulator: out/compare (minu
 compare-fabric: packages-demo build ## the same with the daemon in namespaces: out/compare-fabric.* (root, minutes)
 	@$(BUILD) compare -o $(abspath $(BIN))/compare ./lab/fabric
 	@$(BIN)/compare -bin $(abspath $(BIN)/srdtun) -o $(OUT)/compare-fabric $(COMPAREFLAGS)
+
+# CORESFLAGS are flags of bin/bench cores, as in CORESFLAGS='-workers 1,2'.
+cores: packages-bench build bin-bench ## how the daemon uses many processors, one peer and four, and rivals beside it (root, 8 minutes)
+	@$(BIN)/bench cores -bin $(abspath $(BIN)/srdtun) -runs 1 -workers 1,2,4,8,16 -peers 1,4 $(CORESFLAGS)
+	@$(MAKE) --no-print-directory srdplot
+	@$(BIN)/bench rivals -bin $(abspath $(BIN)/srdtun) -plot $(abspath $(BIN)/srdplot) -tools $(OUT)/bench-tools -o $(OUT)/cores --reps 1 --only real,tcp8,wireguard-go,wireguard-ts,nebula,srdtun
 
 # BLACKHOLEFLAGS are flags of bin/bench blackhole.
 blackhole: packages-demo build bin-bench ## how long an application stalls when a spine dies silently, 100 times (root, 5 minutes)

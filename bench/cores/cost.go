@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -15,7 +16,7 @@ import (
 	"github.com/srdtun/srdtun/overlay/control"
 )
 
-// cost holds counters of the work that a daemon does for its only peer.
+// cost holds counters of the work that daemons do for their peers.
 type cost struct {
 	trains         uint64 // received and built
 	cpu            time.Duration
@@ -28,7 +29,18 @@ func (c cost) since(old cost) cost {
 
 func (c cost) String() string {
 	us := func(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1e3 / float64(max(1, c.trains)) }
-	return fmt.Sprintf("%.1f us, %.2f, %.2f", us(c.cpu), us(c.locked), us(c.writes))
+	share := float64(c.locked) / float64(max(1, c.cpu))
+	return fmt.Sprintf("%.1f us, %.2f (%.3f), %.2f", us(c.cpu), us(c.locked), share, us(c.writes))
+}
+
+// lookAll adds up the counters of several daemons.
+func lookAll(nodes []*tunnel.Node) (sum cost, err error) {
+	for _, n := range nodes {
+		c, e := look(n)
+		sum = cost{sum.trains + c.trains, sum.cpu + c.cpu, sum.locked + c.locked, sum.writes + c.writes}
+		err = errors.Join(err, e)
+	}
+	return sum, err
 }
 
 // look reads a daemon's counters since its start.
@@ -41,10 +53,9 @@ func look(n *tunnel.Node) (c cost, err error) {
 	if err := json.Unmarshal(text, &st); err != nil {
 		return c, err
 	}
-	if len(st.Peers) != 1 {
-		return c, fmt.Errorf("%s has %d peers, want 1", n.Name, len(st.Peers))
+	for i := range st.Peers {
+		c.trains += st.Peers[i].RxTrains + st.Peers[i].TxTrains
 	}
-	c.trains = st.Peers[0].RxTrains + st.Peers[0].TxTrains
 	u, err := n.Usage()
 	if err != nil {
 		return c, err

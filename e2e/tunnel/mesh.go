@@ -10,7 +10,7 @@ import (
 // until all nodes reach each other. If NewMesh returns nodes and an error, the caller must close
 // the nodes too.
 func NewMesh(bin string, hosts ...*fabric.Host) ([]*Node, error) {
-	nodes, err := newNodes(bin, hosts)
+	nodes, err := newNodes(bin, Config{}, hosts)
 	if err != nil {
 		return nodes, err
 	}

@@ -102,9 +102,9 @@ func (p *Pair) Report() string { return p.A.Report() + p.B.Report() }
 func (p *Pair) Close() error { return errors.Join(p.A.Close(), p.B.Close()) }
 
 // newNodes makes a node for each host, numbered from 1. The new nodes have no peers yet.
-func newNodes(bin string, hosts []*fabric.Host) (nodes []*Node, err error) {
+func newNodes(bin string, c Config, hosts []*fabric.Host) (nodes []*Node, err error) {
 	for i, h := range hosts {
-		n, err := NewNode(bin, h, string(rune('a'+i)), innerConfig(Config{}, i+1))
+		n, err := NewNode(bin, h, string(rune('a'+i)), innerConfig(c, i+1))
 		if err != nil {
 			return nodes, err
 		}
@@ -116,7 +116,12 @@ func newNodes(bin string, hosts []*fabric.Host) (nodes []*Node, err error) {
 // NewStar starts a hub on the first host (node 1), and a spoke on each other host (nodes 2 and
 // up). The spokes send all inner traffic to the hub.
 func NewStar(bin string, hub *fabric.Host, spokes ...*fabric.Host) ([]*Node, error) {
-	nodes, err := newNodes(bin, append([]*fabric.Host{hub}, spokes...))
+	return NewStarOf(bin, Config{}, hub, spokes...)
+}
+
+// NewStarOf is NewStar with settings for all nodes.
+func NewStarOf(bin string, c Config, hub *fabric.Host, spokes ...*fabric.Host) ([]*Node, error) {
+	nodes, err := newNodes(bin, c, append([]*fabric.Host{hub}, spokes...))
 	if err != nil {
 		return nodes, err
 	}
