@@ -11,11 +11,12 @@ import (
 
 // Datagrams is a transport that carries inner UDP flows in a tunnel. Each flow sends datagrams of
 // one size at a constant rate, without repairs or congestion control. The datagrams' delays and
-// order of arrival therefore show the effect of the tunnel.
+// order of arrival therefore show the effect of the tunnel. Flows of the group Bulk are TCP
+// connections in the same tunnel.
 type Datagrams struct {
 	*Tunnel
 	cfg   DatagramConfig
-	stats DatagramStats
+	stats [2]DatagramStats // before and from Split
 }
 
 // DatagramConfig is the configuration of Datagrams.
@@ -24,6 +25,11 @@ type DatagramConfig struct {
 	Every  time.Duration // between two packets of a flow
 	// From is the time, after time zero, from which sent datagrams are counted.
 	From time.Duration
+	// Split is a time after time zero. Datagrams that were sent from Split on are counted apart. Zero
+	// means no such time.
+	Split time.Duration
+	// Bulk is the group of the flows that are TCP connections. An empty name means none.
+	Bulk string
 }
 
 // DatagramStats counts sent, delivered and reordered datagrams.
@@ -40,8 +46,8 @@ type DatagramStats struct {
 }
 
 // NewDatagrams returns the datagram transport for a network.
-func NewDatagrams(n *Network, cfg SRDConfig, l DatagramConfig) (*Datagrams, error) {
-	t, err := NewTunnel(n, cfg, TCPConfig{})
+func NewDatagrams(n *Network, cfg SRDConfig, inner TCPConfig, l DatagramConfig) (*Datagrams, error) {
+	t, err := NewTunnel(n, cfg, inner)
 	return &Datagrams{Tunnel: t, cfg: l}, err
 }
 
@@ -57,6 +63,9 @@ type datagramFlow struct {
 
 // Open implements Transport.
 func (t *Datagrams) Open(f *Flow) error {
+	if t.cfg.Bulk != "" && f.Group == t.cfg.Bulk {
+		return t.Tunnel.Open(f)
+	}
 	if err := t.SRD.Open(f); err != nil {
 		return err
 	}
@@ -70,10 +79,25 @@ func (t *Datagrams) Open(f *Flow) error {
 }
 
 // Start implements Transport.
-func (t *Datagrams) Start(f *Flow) { f.State.(*datagramFlow).send(f.Left()) }
+func (t *Datagrams) Start(f *Flow) {
+	if l, ok := f.State.(*datagramFlow); ok {
+		l.send(f.Left())
+		return
+	}
+	t.Tunnel.Start(f)
+}
 
-// counts reports whether a datagram that was sent at a given time is counted.
-func (t *Datagrams) counts(f *Flow, at mono.Time) bool { return at.Sub(f.begun)+f.At >= t.cfg.From }
+// counters returns the counters for a datagram that was sent at a given time, or nil if the
+// datagram is not counted.
+func (t *Datagrams) counters(f *Flow, at mono.Time) *DatagramStats {
+	switch sent := at.Sub(f.begun) + f.At; {
+	case sent < t.cfg.From:
+		return nil
+	case t.cfg.Split > 0 && sent >= t.cfg.Split:
+		return &t.stats[1]
+	}
+	return &t.stats[0]
+}
 
 // datagram is the information that a packet carries in addition to its size.
 type datagram struct {
@@ -87,8 +111,8 @@ func (l *datagramFlow) send(left int64) {
 	p := l.packet
 	p.Meta = datagram{l.next, now}
 	l.next++
-	if t.counts(l.flow, now) {
-		t.stats.Sent++
+	if s := t.counters(l.flow, now); s != nil {
+		s.Sent++
 	}
 	l.from.Receive(&p)
 	if left -= int64(p.Size); left > 0 {
@@ -102,23 +126,32 @@ func (l *datagramFlow) Receive(p *net.Packet) {
 	l.flow.Deliver(p.Size)
 	late := d.number < l.newest
 	l.newest = max(l.newest, d.number+1)
-	if !t.counts(l.flow, d.at) {
+	s := t.counters(l.flow, d.at)
+	if s == nil {
 		return
 	}
-	t.stats.Arrived++
+	s.Arrived++
 	if late {
-		t.stats.Disordered++
+		s.Disordered++
 	}
-	t.stats.delays = append(t.stats.delays, t.net.Engine.Now().Sub(d.at))
+	s.delays = append(s.delays, t.net.Engine.Now().Sub(d.at))
 }
 
 // Stats implements Transport.
 func (t *Datagrams) Stats() Stats {
-	s, l := t.Tunnel.Stats(), t.stats
+	s := t.Tunnel.Stats()
+	s.Datagrams = t.stats[0].sorted()
+	if t.cfg.Split > 0 {
+		s.Split = t.stats[1].sorted()
+	}
+	return s
+}
+
+// sorted returns the counters with the percentiles of the delays.
+func (l DatagramStats) sorted() *DatagramStats {
 	slices.SortFunc(l.delays, cmp.Compare)
 	if n := len(l.delays); n > 0 {
 		l.P50, l.P99, l.Longest = micros(l.delays[n/2]), micros(l.delays[n*99/100]), micros(l.delays[n-1])
 	}
-	s.Datagrams = &l
-	return s
+	return &l
 }

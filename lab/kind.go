@@ -22,7 +22,7 @@ var makers = map[string]maker{
 	},
 	// The kind "datagrams" sends datagrams inside srdtun at a constant rate.
 	"datagrams": func(n *Network, p *TransportPlan, on *HostModel) (Transport, error) {
-		return NewDatagrams(n, srdOf(p, on), DatagramConfig{Packet: p.Packet, Every: p.Every.Duration, From: p.From.Duration})
+		return NewDatagrams(n, srdOf(p, on), tcpOf(p), DatagramConfig{Packet: p.Packet, Every: p.Every.Duration, From: p.From.Duration, Split: p.Split.Duration, Bulk: p.Bulk})
 	},
 	// The kind "edge" is TCP inside tunnels between leaf switches. With the kind "edge", servers
 	// use plain TCP.
@@ -85,7 +85,7 @@ func (t *TransportPlan) check() error {
 		return fmt.Errorf("subflows %d, want at most %d", t.Subflows, mostSubflows)
 	case t.MinRTO.Duration != 0 && t.MinRTO.Duration < leastRTO:
 		return fmt.Errorf("min_rto %v, want %v at least", t.MinRTO, leastRTO)
-	case t.Kind == "datagrams" && (t.Packet < innerLeast || t.Packet > t.MTU-innerLess || t.Every.Duration <= 0 || t.From.Duration < 0):
+	case t.Kind == "datagrams" && (t.Packet < innerLeast || t.Packet > t.MTU-innerLess || t.Every.Duration <= 0 || t.From.Duration < 0 || t.Split.Duration < 0):
 		return fmt.Errorf("packets of %d bytes every %v, from %v on", t.Packet, t.Every, t.From)
 	case t.Granularity.Duration < 0 || t.Granularity.Duration > time.Second:
 		return fmt.Errorf("granularity %v, want 0 to 1s", t.Granularity)

@@ -79,9 +79,13 @@ type TransportPlan struct {
 	// Packet, Every and From belong to the kind "datagrams". Packet is a datagram's size in bytes,
 	// and Every the time between two datagrams of a flow. Datagrams sent before From are not
 	// counted.
-	Packet  int      `toml:"packet"`
-	Every   Duration `toml:"every"`
-	From    Duration `toml:"from"`
+	Packet int      `toml:"packet"`
+	Every  Duration `toml:"every"`
+	From   Duration `toml:"from"`
+	// Split and Bulk belong to the kind "datagrams", too. Datagrams sent from Split on are counted
+	// apart, and flows of the group Bulk are TCP connections in the same tunnel.
+	Split   Duration `toml:"split"`
+	Bulk    string   `toml:"bulk"`
 	HyStart bool     `toml:"hystart"` // leave slow start when the round trip grows
 	// Algorithm is "cubic" (the default), "linux" (CUBIC as in Linux 6.18), "reno", or "dctcp".
 	// DCTCP needs a network that marks packets.

@@ -42,6 +42,8 @@ type Stats struct {
 	LeastPacket int `json:"least_packet,omitempty"`
 	// Datagrams holds the counters of datagrams, or nil if there are none.
 	Datagrams *DatagramStats `json:"datagrams,omitempty"`
+	// Split holds the counters of datagrams from the plan's time split on, or nil without one.
+	Split *DatagramStats `json:"split,omitempty"`
 	// Order holds the cost of restoring the order of inner flows, or nil if the transport restores
 	// no order.
 	Order *OrderStats `json:"order,omitempty"`

@@ -114,8 +114,7 @@ func (ch *choice) choose(now mono.Time) *path {
 	settled := ch.steering.scope != steer.PerTrain
 	most := ch.survey(now, ch.front.wait)
 	set := &ch.picked
-	*set, ch.eligible, ch.ping = steer.Set{}, steer.Set{}, nil
-	ch.spare = steer.Set{}
+	*set, ch.eligible, ch.spare, ch.ping = steer.Set{}, steer.Set{}, steer.Set{}, nil
 	for slot := ch.paths.usable.Next(0); slot >= 0; slot = ch.paths.usable.Next(slot + 1) {
 		p := ch.paths.table[slot]
 		near := ch.cost(now, p) <= most

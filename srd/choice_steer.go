@@ -16,14 +16,15 @@ type steering struct {
 
 	source Source        // of the train being built, if it must keep to one flow
 	ahead  steer.Context // context of the choice of the train's path
+	worth  bool          // a message of that train is worth a copy
 	copies copies
 
 	gauge   steer.Gauge   // of the peer's paths to us
 	arrival steer.Arrival // of the packet being handled
 }
 
-// copies is the range of messages that were sent on one path and must also be sent on a
-// second path.
+// copies is a range of messages that were sent on one path. Those that the policy doubles
+// are also sent on a second path (sender_copy.go).
 type copies struct {
 	from, to uint64
 	first    uint16 // slot of their first path
@@ -47,8 +48,11 @@ func (c *Conn) SetPolicy(p steer.Policy) {
 	}
 }
 
-// place reports the class of p to the policy.
+// place reports the class and the uplinks of p to the policy.
 func (ch *choice) place(p *path) {
+	if ch.steering.doubled != nil {
+		ch.steering.doubled.Ends(int(p.slot), p.tuple.Local, p.tuple.Remote.Addr())
+	}
 	if ch.steering.placed != nil && ch.cfg.Class != nil {
 		ch.steering.placed.Place(int(p.slot), ch.cfg.Class(p.tuple))
 	}
@@ -58,7 +62,7 @@ func (ch *choice) place(p *path) {
 // policy needs a flow and no message is queued, look returns false.
 func (ch *choice) look(now mono.Time, src Source, n int) bool {
 	s := &ch.steering
-	s.source, s.ahead = nil, steer.Context{Target: ch.cfg.Control.Target(), Bytes: n}
+	s.source, s.worth, s.ahead = nil, false, steer.Context{Target: ch.cfg.Control.Target(), Bytes: n}
 	if s.scope != steer.PerFlow {
 		return true
 	}
@@ -112,7 +116,7 @@ func (ch *choice) spread(now mono.Time, p *path, first uint64, bytes int) {
 	if s.sender != nil && bytes > 0 {
 		s.sender.Sent(now, int(p.slot), s.ahead.Flow, bytes)
 	}
-	if s.doubled != nil {
+	if s.doubled != nil && (s.worth || s.doubled.All()) {
 		s.copies = copies{from: first, to: ch.recovery.out.next, first: p.slot}
 	}
 }
@@ -139,6 +143,3 @@ func (ch *choice) measure(now mono.Time, p *Packet) {
 	}
 	s.arrival = steer.Arrival{}
 }
-
-// doubling reports whether the last train must be sent a second time.
-func (s *steering) doubling() bool { return s.copies.from != s.copies.to }

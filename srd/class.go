@@ -28,17 +28,13 @@ const classUnit = time.Microsecond
 // passed since it was first sent, and not earlier. The number of losses has no effect.
 // The time of repair is at least 2 us and at most 71 minutes.
 func Deadline(d time.Duration) Class {
-	n := max(d, 0) / classUnit
-	return Class(min(max(n, time.Duration(firstDeadline)), time.Duration(lastDeadline)))
+	return Class(min(max(d/classUnit, time.Duration(firstDeadline)), time.Duration(lastDeadline)))
 }
 
 // deadline returns the time after which messages of class k are given up. If k has no
 // fixed time, ok is false.
 func (k Class) deadline() (d time.Duration, ok bool) {
-	if k < firstDeadline || k > lastDeadline {
-		return 0, false
-	}
-	return time.Duration(k) * classUnit, true
+	return time.Duration(k) * classUnit, k >= firstDeadline && k <= lastDeadline
 }
 
 // Status is the outcome of a message.

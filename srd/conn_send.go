@@ -8,7 +8,8 @@ import "github.com/srdtun/srdtun/srd/mono"
 //	2. path challenges that are due, and responses that are owed
 //	3. an acknowledgement that is due: with new messages, or alone
 //	4. repairs, each on a path that its message has not tried
-//	5. a second copy of the last train, if the path policy wants one
+//	5. a second copy of the last train, or of its messages that are worth one, if the
+//	   path policy wants it
 //	6. new messages, as the window and the pacer allow
 //	7. when there are none, a proof that we have the keys of a session that we began,
 //	   or copies of late messages

@@ -24,6 +24,9 @@ type outMsg struct {
 	acked bool
 }
 
+// copied reports whether m went on two paths at once, and was not repaired since.
+func (m *outMsg) copied() bool { return m.tries == 0 && m.tried&(m.tried-1) != 0 }
+
 // outbox holds messages by number, in a ring that grows to OutboxLimit. The zero value of
 // outbox is empty, and its message numbers begin at 0.
 type outbox struct {

@@ -215,9 +215,9 @@ func (rc *recovery) ackPacket(now mono.Time, g *gain, pn uint64) {
 	for n := k.First; n < k.First+uint64(k.N); n++ {
 		switch {
 		case !rc.out.open(n):
-		case rc.choice.steering.doubled != nil:
-			// The second copy of a message stays in flight, because its acknowledgement
-			// will measure the second path.
+		case rc.out.at(n).copied():
+			// The other copy of the message stays in flight, because its acknowledgement
+			// will measure the other path.
 			rc.out.ack(n)
 			rc.stats.Acked++
 		default:

@@ -33,7 +33,7 @@ const (
 // newFirst reports whether new messages may be sent next, because no message waits for a
 // repair or for its second copy.
 func (sd *sender) newFirst() bool {
-	return sd.recovery.out.retx.len() == 0 && !sd.choice.steering.doubling()
+	return sd.recovery.out.retx.len() == 0 && sd.choice.steering.copies == copies{}
 }
 
 // nextAck sends an acknowledgement in a packet of its own.
@@ -127,12 +127,7 @@ func (sd *sender) nextRetransmit(now mono.Time, t *Train) bool {
 	}
 	sd.stats.Retransmitted++
 	p.stats.Retransmits++
-	// The pacer does not hold repairs back. After repairs new data waits for the tokens
-	// of the repairs, but for no more than a burst. So new data does not wait for all
-	// repairs of a long outage.
-	if sd.bucket.Tokens() > -burstBytes {
-		sd.spend(len(t.Buf))
-	}
+	sd.spend(len(t.Buf))
 	return true
 }
 
@@ -207,9 +202,11 @@ func (sd *sender) build(now mono.Time, t *Train, src Source) Limit {
 
 // spend takes n bytes from the pacer's tokens. Bytes that were sent before the pace is
 // known take no tokens. Otherwise the sender would wait for the tokens of its first
-// window after the window was sent.
+// window after the window was sent. The pacer does not hold repairs and copies back. After
+// them new data waits for their tokens, but for no more than a burst. So new data does not
+// wait for all repairs of a long outage.
 func (sd *sender) spend(n int) {
-	if sd.cfg.Control.Rate() > 0 {
+	if sd.cfg.Control.Rate() > 0 && sd.bucket.Tokens() > -burstBytes {
 		sd.bucket.Spend(n)
 	}
 }
@@ -310,6 +307,7 @@ func (sd *sender) pack(t *Train, b []byte, from int, p *path, spare int, src Sou
 		o := sd.recovery.out.at(n)
 		o.slot, o.pn, o.tried = p.slot, p.sent.Next(), 1<<(p.slot%64)
 		b = t.loans.message(b, uint32(n), &m)
+		sd.choice.steering.worth = sd.choice.steering.worth || m.Twice
 		sd.stats.Sent++
 		sd.active = t.at
 	}

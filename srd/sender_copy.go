@@ -4,30 +4,31 @@ import (
 	"github.com/srdtun/srdtun/srd/internal/ledger"
 	"github.com/srdtun/srdtun/srd/internal/wire"
 	"github.com/srdtun/srdtun/srd/mono"
-	"github.com/srdtun/srdtun/srd/steer"
 )
 
-// nextCopy sends the messages of the last train once more, on a second path.
+// nextCopy sends messages of the last train once more, on a second path: all of them, or
+// the next one that is worth it (Message.Twice).
 func (sd *sender) nextCopy(now mono.Time, t *Train) bool {
-	s := &sd.choice.steering
-	what := s.copies
-	s.copies = copies{}
-	if what.from == what.to {
-		return false
+	s, set, what := &sd.choice.steering, &sd.choice.picked, sd.choice.steering.copies
+	*set, s.copies = sd.choice.spare.Common(sd.paths.usable), copies{}
+	for what.from < what.to && !sd.copies(what.from) {
+		what.from++
 	}
-	set := &sd.choice.picked
-	*set = steer.Set{}
-	for _, p := range sd.paths.table {
-		if sd.paths.usable.Has(int(p.slot)) && p.carries(sd.paths.packet) && !p.sent.Full() && !sd.isLate(now, p) {
-			set.Add(int(p.slot))
+	if what.from == what.to || !set.Has(int(what.first)) || sd.recovery.silent() {
+		return false // nothing, or the first path has just failed: repair takes care
+	}
+	if !s.doubled.All() {
+		s.copies, what.to = copies{what.from + 1, what.to, what.first}, what.from+1
+	}
+	s.ahead.Bytes = wire.Overhead + wire.MessageOverhead + len(sd.recovery.out.at(what.from).m.Data)
+	for slot := set.Next(0); slot >= 0; slot = set.Next(slot + 1) {
+		if sd.isLate(now, sd.paths.table[slot]) {
+			set.Remove(slot)
 		}
-	}
-	if !set.Has(int(what.first)) || sd.recovery.silent() {
-		return false // the first path has just failed: repair takes care of the messages
 	}
 	second, ok := s.doubled.Second(now, set, s.ahead, int(what.first))
 	if !ok {
-		return false
+		return sd.nextCopy(now, t)
 	}
 	p := sd.paths.table[second]
 	t.reset(p.tuple, sd.keys.send.keys)
@@ -38,18 +39,23 @@ func (sd *sender) nextCopy(now mono.Time, t *Train) bool {
 	return len(t.Buf) > 0
 }
 
+// copies reports whether message n is to be copied. A message that was acknowledged or
+// given up in the meantime needs no copy.
+func (sd *sender) copies(n uint64) bool {
+	return sd.recovery.out.open(n) && !sd.recovery.out.at(n).void && (sd.recovery.out.at(n).m.Twice || sd.choice.steering.doubled.All())
+}
+
 // copyPacket appends a packet for p with copies of the messages from n on, below to. The
-// result of copyPacket is the first message that is not in the packet. A message that was
-// acknowledged or given up in the meantime needs no copy. The record of each message
-// still refers to its first packet. If the first packet is lost and the copy has not
-// arrived, the message is repaired.
+// result of copyPacket is the first message that is not in the packet. The record of each
+// message still refers to its first packet. If the first packet is lost and the copy has
+// not arrived, the message is repaired.
 func (sd *sender) copyPacket(t *Train, p *path, n, to uint64) uint64 {
-	for n < to && (!sd.recovery.out.open(n) || sd.recovery.out.at(n).void) {
+	for n < to && !sd.copies(n) {
 		n++
 	}
-	from, first := len(t.Buf), n
+	from, first, pad := len(t.Buf), n, 0
 	b := t.open(p.slot, p.sent.Next())
-	for n < to && sd.recovery.out.open(n) && !sd.recovery.out.at(n).void {
+	for n < to && sd.copies(n) {
 		m := sd.recovery.out.at(n)
 		if len(b)-from+wire.MessageOverhead+len(m.m.Data)+wire.TagLen > sd.paths.packet {
 			break
@@ -61,12 +67,10 @@ func (sd *sender) copyPacket(t *Train, p *path, n, to uint64) uint64 {
 	if n == first {
 		return n + 1 // not even one message fits: packets have become smaller
 	}
-	pad := 0
 	if n < to {
 		pad = sd.paths.packet
 	}
 	t.close(b, from, pad)
-	k := uint16(n - first)
-	sd.recovery.record(p, ledger.Packet{At: t.at, First: first, N: k, Left: k, Size: uint16(len(t.Buf) - from), State: ledger.InFlight})
+	sd.recovery.record(p, ledger.Packet{At: t.at, First: first, N: uint16(n - first), Left: uint16(n - first), Size: uint16(len(t.Buf) - from), State: ledger.InFlight})
 	return n
 }

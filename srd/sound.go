@@ -81,7 +81,7 @@ func soundTimers(c *Conn) error {
 		return err
 	}
 	debt := debtMost
-	if c.choice.steering.doubled != nil {
+	if d := c.choice.steering.doubled; d != nil && d.All() {
 		debt += MaxTrainBytes
 	}
 	if n := -c.sender.bucket.Tokens(); n > debt {

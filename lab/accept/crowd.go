@@ -181,7 +181,7 @@ func incastScene(size string, g goal) *scene {
 
 // scenes lists all scenes of the command.
 func scenes() []*scene {
-	v := wanScenes()
+	v := append(wanScenes(), callScenes()...)
 	v = append(v, besideScenes()...)
 	for _, s := range []*scene{uplinkScene(), sizeScene(), firstScene(), flapScene(), restartScene()} {
 		v = append(v, s, busy(s))

@@ -28,7 +28,7 @@ type options struct {
 type line struct {
 	Scene  string    `json:"scene"`
 	Figure string    `json:"figure"`
-	Value  float64   `json:"value"` // the median, or the least
+	Value  float64   `json:"value"` // the median, or the worst
 	Unit   string    `json:"unit"`
 	Goal   string    `json:"goal"`
 	OK     bool      `json:"ok"`
@@ -125,9 +125,7 @@ func outcome(all []*scene, rounds []*round, o *options) (lines []line) {
 					l.Seeds = append(l.Seeds, r.values[f.name])
 				}
 			}
-			if l.Value = median(l.Seeds); f.worst {
-				l.Value = slices.Min(l.Seeds)
-			}
+			l.Value = f.of(l.Seeds)
 			l.OK = f.goal.met(l.Value)
 			lines = append(lines, l)
 		}

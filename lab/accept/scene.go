@@ -38,6 +38,17 @@ type figure struct {
 	worst bool
 }
 
+// of returns the metric of all seeds: the median, or the worst value by the metric's goal.
+func (f *figure) of(seeds []float64) float64 {
+	switch {
+	case !f.worst:
+		return median(seeds)
+	case math.IsInf(f.goal.most, 1):
+		return slices.Min(seeds)
+	}
+	return slices.Max(seeds)
+}
+
 // goal is the range that a metric must be in. The zero value accepts any value, which is printed
 // for comparison only.
 type goal struct {

@@ -172,6 +172,11 @@ func (s *status) describeConn(v *control.Peer, p *peer, now mono.Time, c *srd.Co
 		Sent: t.Sent, Acked: t.Acked, Retransmitted: t.Retransmitted, Spurious: t.Spurious,
 		GivenUp: t.GivenUp, NeverRepaired: t.NeverRepaired, Duplicates: t.Drops[srd.DropDuplicate],
 	}
+	if d, ok := p.steering.policy.(interface {
+		Copies() (copied, refused uint64)
+	}); ok {
+		v.Messages.Copied, v.Messages.CopiesRefused = d.Copies()
+	}
 	v.DeliveredBytesPerS = uint64(c.Delivered(now))
 	describeLimits(v, p, now, c)
 	g := p.in.reassembler.Stats()

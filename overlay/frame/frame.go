@@ -70,6 +70,7 @@ type Frame struct {
 	Facts    Facts
 	Flow     uint32        // hash of the inner flow key; at the receiver the flow slot, which the peer chose
 	TCP      bool          // inner protocol is TCP: a loss is worth a longer repair
+	Steady   bool          // of a small and steady flow, so worth a copy on a second uplink
 	Enqueued mono.Time     // when it entered the ingress queue
 	Held     time.Duration // how long it waited for earlier frames, at the receiver
 

@@ -37,6 +37,8 @@ func collectTraffic(e emitter, p *control.Peer) {
 	e.count(acked, p.Messages.Acked)
 	e.count(retransmitted, p.Messages.Retransmitted)
 	e.count(spurious, p.Messages.Spurious)
+	e.count(copied, p.Messages.Copied)
+	e.count(copiesRefused, p.Messages.CopiesRefused)
 	e.count(givenUp, p.Messages.GivenUp)
 	e.count(duplicates, p.Messages.Duplicates)
 	e.count(heldFrames, p.Order.HeldFrames)

@@ -62,6 +62,7 @@ func (c *Segmenter) Cut(max int) srd.Message {
 		Owner: f,
 		Flow:  f.Flow,
 		Class: srd.Datagram,
+		Twice: f.Steady,
 	}
 	if f.TCP {
 		m.Class = srd.Stream

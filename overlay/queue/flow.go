@@ -30,6 +30,7 @@ type flow struct {
 	supers     int // super-frames among its frames
 	deficit    int // bytes left in this round; negative is debt
 	codel      codel
+	steady     steady
 	period     uint32  // of active, when it was last served
 	sent       float64 // bytes in that period
 }
@@ -92,7 +93,7 @@ func (t *table) set(hash uint32) (first uint32, set []int32) {
 
 // take assigns the slot of an idle flow to a new flow, and resets the slot's state.
 func (fl *flow) take(bucket, hash uint32) {
-	fl.bucket, fl.hash, fl.codel = bucket, hash, codel{}
+	fl.bucket, fl.hash, fl.codel, fl.steady = bucket, hash, codel{}, steady{}
 }
 
 // newSlot returns a free slot: the longest idle one, or a new one.

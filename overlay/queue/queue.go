@@ -141,6 +141,7 @@ func (q *Queue) Push(now mono.Time, f *frame.Frame) {
 	}
 	fl.tail = n
 	size := len(f.Data)
+	f.Steady = fl.steady.note(now, size, f.TCP) && f.Flow == fl.hash
 	fl.bytes += size
 	if f.Facts.GSO != frame.GSONone {
 		fl.supers++
@@ -152,6 +153,9 @@ func (q *Queue) Push(now mono.Time, f *frame.Frame) {
 	q.frames++
 	q.stats.Pushed++
 	q.stats.PushedBytes += uint64(size)
+	if f.Steady {
+		q.stats.Steady++
+	}
 	if fl.in == listIdle {
 		q.table.move(slot, &q.table.idle, &q.fresh, listFresh)
 		fl.deficit = q.cfg.Quantum

@@ -7,6 +7,7 @@ import "time"
 type Stats struct {
 	Pushed, Popped           uint64 // frames
 	PushedBytes, PoppedBytes uint64
+	Steady                   uint64 // frames pushed of small and steady flows
 	DroppedBytes             uint64 // in frames dropped and segments taken off
 
 	Marked    uint64 // frames marked CE, or that already were when a mark was due

@@ -48,9 +48,16 @@ type Placed interface {
 	Place(p, class int)
 }
 
-// Doubled is a policy that sends every packet twice.
+// Doubled is a policy that sends some or all messages twice.
 type Doubled interface {
-	// Second returns a second path for a train just sent on first, another member of usable. If
-	// usable has no other member, Second returns false.
+	// All reports whether every message is sent twice. Otherwise only messages that are worth it
+	// are, one at a time.
+	All() bool
+	// Ends sets the two ends of path p, before p is offered for the first time: the local uplink,
+	// and the peer's address. Ends are compared and have no other meaning.
+	Ends(p int, local, remote any)
+	// Second returns a second path for data just sent on first, another member of usable. The
+	// number of bytes is c.Bytes. If there is no such path, or if the data are not worth it, Second
+	// returns false.
 	Second(now mono.Time, usable *Set, c Context, first int) (int, bool)
 }

@@ -63,6 +63,7 @@ type Spray struct {
 	mean  time.Duration // queueing delay and distance, smoothed over all samples
 	rtt   time.Duration // round trip, smoothed likewise: one step of learning
 	heard bool          // a sample has come
+	copying
 }
 
 type sprayPath struct {
@@ -71,6 +72,7 @@ type sprayPath struct {
 	skip   int           // turns to skip after losses
 	queue  time.Duration // including the distance
 	at     mono.Time     // time of queue
+	ends   ends
 }
 
 // NewSpray returns a spraying policy. The seed sets the order of turns.
@@ -98,7 +100,7 @@ func (s *Spray) path(p int) *sprayPath {
 }
 
 // Reset implements Policy.
-func (s *Spray) Reset(p int) { *s.path(p) = sprayPath{weight: 1} }
+func (s *Spray) Reset(p int) { *s.path(p) = sprayPath{weight: 1, ends: s.path(p).ends} }
 
 // Weight implements Policy.
 func (s *Spray) Weight(p int) float64 {

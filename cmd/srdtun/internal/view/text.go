@@ -272,8 +272,8 @@ func (t *text) counters(p *control.Peer) {
 	t.field("window", "%s in flight of %s, pacing %s, delivering %s",
 		Bytes(p.BytesInFlight), Bytes(p.CwndBytes), orOff(p.RateBytesPerS), Rate(p.DeliveredBytesPerS))
 	m := p.Messages
-	t.field("messages", "%d sent, %d acked, %d resent, %d spurious, %d given up, %d duplicates",
-		m.Sent, m.Acked, m.Retransmitted, m.Spurious, m.GivenUp, m.Duplicates)
+	t.field("messages", "%d sent, %d acked, %d resent, %d spurious, %d given up, %d duplicates, %d copied",
+		m.Sent, m.Acked, m.Retransmitted, m.Spurious, m.GivenUp, m.Duplicates, m.Copied)
 	o := p.Order
 	t.field("order", "%d frames held (%s), %d released by timeout, longest hold %s",
 		o.HeldFrames, Bytes(o.HeldBytes), o.ReleasedByTimeout, Micros(o.LongestHoldUs))
