@@ -193,7 +193,7 @@ compare-fabric: packages-demo build ## the same with the daemon in namespaces: o
 	@$(BIN)/compare -bin $(abspath $(BIN)/srdtun) -o $(OUT)/compare-fabric $(COMPAREFLAGS)
 
 # CORESFLAGS are flags of bin/bench cores, as in CORESFLAGS='-workers 1,2'.
-cores: packages-bench build bin-bench ## how the daemon uses many processors, one peer and four, and rivals beside it (root, 8 minutes)
+cores: packages-bench build bin-bench ## how the daemon uses many processors, one peer and four, and rivals beside it (root)
 	@$(BIN)/bench cores -bin $(abspath $(BIN)/srdtun) -runs 1 -workers 1,2,4,8,16 -peers 1,4 $(CORESFLAGS)
 	@$(MAKE) --no-print-directory srdplot
 	@$(BIN)/bench rivals -bin $(abspath $(BIN)/srdtun) -plot $(abspath $(BIN)/srdplot) -tools $(OUT)/bench-tools -o $(OUT)/cores --reps 1 --only real,tcp8,wireguard-go,wireguard-ts,nebula,srdtun

@@ -38,7 +38,7 @@ var schema = []sectionSpec{
 		{"fwmark", `0..4294967295 or "off"`, "0", atRestart, "A mark on the outer packets, for policy routing.", ofFwMark, false},
 		{"table", `"auto", "off" or a number`, `"auto"`, atRestart, "Where the routes to allowed_ips go, as in wg-quick(8).", ofTable, false},
 		{"workers", "0..16", "0", atRestart, "Threads that carry packets; 0: half of the processors, up to four.", ofWorkers, false},
-		{"offload", "true or false", "true", atRestart, "Whether the kernel may pass several packets of a flow at once to the device, and take them back so, with unfinished checksums. `false` is for kernels where this fails, and costs several times the processor time.", ofOffload, false},
+		{"offload", "true or false", "true", atRestart, "Whether the kernel may pass several packets of a flow at once to the device, and take them back so, with unfinished checksums. `false` is for kernels where this fails, and costs processor time.", ofOffload, false},
 		{"dns", "list of addresses and search domains", "none", atRestart, "Resolvers to use while the tunnel is up, given to resolvectl or resolvconf. An entry that is no address is a search domain.", ofDNS, false},
 		{"pre_up", "list of commands", "none", atRestart, "Run before the device is made. A command is a list of its words; no shell reads it, and `%i` in a word is the interface's name.", ofPreUp, false},
 		{"post_up", "list of commands", "none", atRestart, "Run when the interface has its addresses and routes. A failure ends the start.", ofPostUp, false},

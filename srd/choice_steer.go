@@ -116,7 +116,7 @@ func (ch *choice) spread(now mono.Time, p *path, first uint64, bytes int) {
 	if s.sender != nil && bytes > 0 {
 		s.sender.Sent(now, int(p.slot), s.ahead.Flow, bytes)
 	}
-	if s.doubled != nil && (s.worth || s.doubled.All()) {
+	if s.doubled != nil && s.doubled.Doubles(s.worth) {
 		s.copies = copies{from: first, to: ch.recovery.out.next, first: p.slot}
 	}
 }

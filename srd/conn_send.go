@@ -32,7 +32,7 @@ func (c *Conn) Next(now mono.Time, t *Train, src Source) bool {
 	if c.receiver.ack.due(now) && (sd.newFirst() && sd.nextData(now, t, src) || sd.nextAck(now, t)) {
 		return true
 	}
-	return sd.nextRetransmit(now, t) || sd.nextCopy(now, t) || sd.nextPing(now, t) || sd.nextData(now, t, src) || sd.nextProof(t) ||
+	return sd.nextRetransmit(now, t) || sd.choice.steering.copies != (copies{}) && sd.nextCopy(now, t) || sd.nextPing(now, t) || sd.nextData(now, t, src) || sd.nextProof(t) ||
 		sd.nextReinjection(now, t)
 }
 

@@ -11,38 +11,38 @@ import (
 func (sd *sender) nextCopy(now mono.Time, t *Train) bool {
 	s, set, what := &sd.choice.steering, &sd.choice.picked, sd.choice.steering.copies
 	*set, s.copies = sd.choice.spare.Common(sd.paths.usable), copies{}
-	for what.from < what.to && !sd.copies(what.from) {
-		what.from++
-	}
-	if what.from == what.to || !set.Has(int(what.first)) || sd.recovery.silent() {
-		return false // nothing, or the first path has just failed: repair takes care
-	}
-	if !s.doubled.All() {
-		s.copies, what.to = copies{what.from + 1, what.to, what.first}, what.from+1
-	}
-	s.ahead.Bytes = wire.Overhead + wire.MessageOverhead + len(sd.recovery.out.at(what.from).m.Data)
 	for slot := set.Next(0); slot >= 0; slot = set.Next(slot + 1) {
-		if sd.isLate(now, sd.paths.table[slot]) {
+		if slot != int(what.first) && sd.isLate(now, sd.paths.table[slot]) {
 			set.Remove(slot)
 		}
 	}
-	second, ok := s.doubled.Second(now, set, s.ahead, int(what.first))
-	if !ok {
-		return sd.nextCopy(now, t)
+	if !set.Has(int(what.first)) || set.Len() < 2 || sd.recovery.silent() {
+		return false // repair takes care if the first path has just failed
 	}
-	p := sd.paths.table[second]
-	t.reset(p.tuple, sd.keys.send.keys)
-	for n := what.from; n < what.to && len(t.Buf)+sd.paths.packet <= cap(t.Buf) && t.Packets() < MaxTrain; {
-		n = sd.copyPacket(t, p, n, what.to)
+	for ; what.from < what.to; what.from++ {
+		if !sd.copies(what.from) {
+			continue
+		}
+		s.ahead.Bytes = wire.Overhead + wire.MessageOverhead + len(sd.recovery.out.at(what.from).m.Data)
+		if second, ok := s.doubled.Second(now, set, s.ahead, int(what.first)); ok {
+			if !s.doubled.Doubles(false) {
+				s.copies, what.to = copies{what.from + 1, what.to, what.first}, what.from+1
+			}
+			t.reset(sd.paths.table[second].tuple, sd.keys.send.keys)
+			for n := what.from; n < what.to && len(t.Buf)+sd.paths.packet <= cap(t.Buf) && t.Packets() < MaxTrain; {
+				n = sd.copyPacket(t, sd.paths.table[second], n, what.to)
+			}
+			sd.spend(len(t.Buf))
+			return len(t.Buf) > 0
+		}
 	}
-	sd.spend(len(t.Buf))
-	return len(t.Buf) > 0
+	return false
 }
 
 // copies reports whether message n is to be copied. A message that was acknowledged or
 // given up in the meantime needs no copy.
 func (sd *sender) copies(n uint64) bool {
-	return sd.recovery.out.open(n) && !sd.recovery.out.at(n).void && (sd.recovery.out.at(n).m.Twice || sd.choice.steering.doubled.All())
+	return sd.recovery.out.open(n) && !sd.recovery.out.at(n).void && sd.choice.steering.doubled.Doubles(sd.recovery.out.at(n).m.Twice)
 }
 
 // copyPacket appends a packet for p with copies of the messages from n on, below to. The

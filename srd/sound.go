@@ -81,7 +81,7 @@ func soundTimers(c *Conn) error {
 		return err
 	}
 	debt := debtMost
-	if d := c.choice.steering.doubled; d != nil && d.All() {
+	if d := c.choice.steering.doubled; d != nil && d.Doubles(false) {
 		debt += MaxTrainBytes
 	}
 	if n := -c.sender.bucket.Tokens(); n > debt {

@@ -43,8 +43,10 @@ func (v *names) number(x any) uint8 {
 	return uint8(i)
 }
 
-// All implements Doubled.
-func (s *Spray) All() bool { return false }
+// Doubles implements Doubled. With one uplink no message costs a search for a second one.
+func (s *Spray) Doubles(worth bool) bool {
+	return worth && max(len(s.locals), len(s.remotes)) > 1
+}
 
 // Ends implements Doubled.
 func (s *Spray) Ends(p int, local, remote any) {

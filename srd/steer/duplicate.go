@@ -13,8 +13,8 @@ type Duplicate struct {
 // NewDuplicate returns a Duplicate policy.
 func NewDuplicate(seed uint64) *Duplicate { return &Duplicate{Spray: NewSpray(seed)} }
 
-// All implements Doubled.
-func (d *Duplicate) All() bool { return true }
+// Doubles implements Doubled.
+func (d *Duplicate) Doubles(bool) bool { return true }
 
 // Second implements Doubled.
 func (d *Duplicate) Second(now mono.Time, usable *Set, c Context, first int) (int, bool) {

@@ -50,9 +50,9 @@ type Placed interface {
 
 // Doubled is a policy that sends some or all messages twice.
 type Doubled interface {
-	// All reports whether every message is sent twice. Otherwise only messages that are worth it
-	// are, one at a time.
-	All() bool
+	// Doubles reports whether messages that are worth a copy, or all messages, are sent twice. Those
+	// that are worth it are sent twice one at a time.
+	Doubles(worth bool) bool
 	// Ends sets the two ends of path p, before p is offered for the first time: the local uplink,
 	// and the peer's address. Ends are compared and have no other meaning.
 	Ends(p int, local, remote any)

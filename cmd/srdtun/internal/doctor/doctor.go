@@ -136,7 +136,7 @@ func innerTCP(_ *Facts, p Plan) Finding {
 		case d.Singly():
 			v.Level = Warning
 			v.Saw = fmt.Sprintf("on %s %d packets came one by one, and %d super-frames", d.Interface, d.ReadSingles, d.ReadSuperFrames)
-			v.Why = "each packet passes the kernel and the tunnel by itself, at several times the processor time"
+			v.Why = "each packet passes the kernel and the tunnel by itself, which costs processor time"
 			v.Advice = fmt.Sprintf("ethtool -K %s tso on gso on; if it is forwarded, gro on for the card that it comes from", d.Interface)
 			if d.OfAccECN() {
 				v.Why = "they have the flag of AccECN (RFC 9768), and this kernel's TUN devices take no super-frames of AccECN"
