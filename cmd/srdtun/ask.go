@@ -43,7 +43,24 @@ func askAll(places []rundir.Place, part control.Part) []asked {
 	return all
 }
 
+// Many commands at once may take all places of a daemon for a moment. A command then asks
+// again, as after EAGAIN.
+const (
+	placeWait  = 5 * time.Second       // longer than the whole state of a large hub takes
+	placePause = 20 * time.Millisecond // between two attempts
+)
+
+// askWithin requests a part of a daemon's status. A wait of zero stands for the client's own limit.
 func askWithin(at rundir.Place, part control.Part, d time.Duration) (*control.Status, error) {
+	for began := time.Now(); ; time.Sleep(placePause) {
+		st, err := askOnce(at, part, d)
+		if !control.Crowded(err) || time.Since(began) > placeWait {
+			return st, err
+		}
+	}
+}
+
+func askOnce(at rundir.Place, part control.Part, d time.Duration) (*control.Status, error) {
 	c, err := control.Dial(at)
 	if err != nil {
 		return nil, err

@@ -20,7 +20,13 @@ var (
 	ErrNotRunning = errors.New("not running")
 	// ErrPermission means that the daemon, or the mode of its socket, denies access to the caller.
 	ErrPermission = errors.New("permission denied")
+	// errEnded means that the connection ended without a reply.
+	errEnded = errors.New("the connection ended during the request: the daemon has ended, or had no place left")
 )
+
+// Crowded reports whether a request failed because the daemon had no place for its connection, or
+// gave the place to another one before the request came. The same request may pass later.
+func Crowded(err error) bool { return errors.Is(err, errEnded) || errors.Is(err, errNoPlace) }
 
 // clientTimeout bounds the lifetime of a client's connection. The client's timeout is longer
 // than the server's, so a busy server still reports its own timeout.
@@ -200,7 +206,7 @@ func (c *Client) do(req request, fds ...int) (reply, error) {
 	line, err = readLine(c.r, req.replyBound())
 	switch {
 	case errors.Is(err, io.EOF), errors.Is(err, unix.ECONNRESET), errors.Is(err, io.ErrUnexpectedEOF):
-		return reply{}, fmt.Errorf("%s: the connection ended during the request: the daemon has ended, or had no place left", c.at)
+		return reply{}, fmt.Errorf("%s: %w", c.at, errEnded)
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return reply{}, fmt.Errorf("%s does not answer", c.at)
 	case errors.Is(err, errTooLong):
@@ -237,6 +243,8 @@ func (c *Client) parse(line []byte) (reply, error) {
 		return reply{}, &Refusal{fmt.Errorf("%s: %w: %s", c.at, ErrPermission, r.Error)}
 	case r.Bad:
 		return reply{}, &Refusal{fmt.Errorf("%s: %w%s", c.at, ErrConfig, r.Error)}
+	case r.Error == errNoPlace.Error():
+		return reply{}, &Refusal{fmt.Errorf("%s: %w", c.at, errNoPlace)}
 	case r.Error != "":
 		return reply{}, &Refusal{fmt.Errorf("%s: %s", c.at, r.Error)}
 	}

@@ -74,6 +74,7 @@ func (p *places) take(n *place) bool {
 			others++
 		}
 	}
+	n.since = time.Now()
 	if len(p.taken) >= maxConns || !n.master && others >= maxOthers {
 		old := p.givesWay(n)
 		if old == nil {
@@ -81,7 +82,6 @@ func (p *places) take(n *place) bool {
 		}
 		p.remove(old)
 	}
-	n.since = time.Now()
 	p.taken[n] = struct{}{}
 	p.wg.Add(1)
 	return true
@@ -103,8 +103,10 @@ func (p *places) remove(old *place) {
 }
 
 // givesWay returns the connection that the new connection n replaces, or nil.
+// No connection gives way to one that its client has already closed. A command that only looks
+// for a daemon closes its connection at once.
 func (p *places) givesWay(n *place) (v *place) {
-	if !n.master && p.leaving >= maxLeaving {
+	if !n.master && p.leaving >= maxLeaving || n.hungUp() {
 		return nil
 	}
 	now, have := time.Now(), map[uint32]int{n.cred.uid: 1}

@@ -234,6 +234,35 @@ func TestClientThatReadsKeepsItsPlace(t *testing.T) {
 	}
 }
 
+// A connection that its client has already closed replaces no client that is about to ask.
+func TestClosedConnectionReplacesNone(t *testing.T) {
+	p := &places{taken: map[*place]struct{}{}}
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: filepath.Join(t.TempDir(), "s")})
+	must(t, err)
+	defer l.Close()
+	open := func() (n *place, client *net.UnixConn) {
+		client, err := net.DialUnix("unix", nil, l.Addr().(*net.UnixAddr))
+		must(t, err)
+		server, err := l.AcceptUnix()
+		must(t, err)
+		t.Cleanup(func() { client.Close(); server.Close() })
+		return &place{UnixConn: server, of: p, master: true, stop: func() {}}, client
+	}
+	for range maxConns {
+		if n, _ := open(); !p.take(n) {
+			t.Fatal("no place")
+		}
+	}
+	n, client := open()
+	client.Close()
+	if p.take(n) || p.leaving > 0 {
+		t.Errorf("%d connections gave way to a closed one", p.leaving)
+	}
+	if n, _ := open(); !p.take(n) || p.leaving != 1 {
+		t.Errorf("%d connections gave way to an open one", p.leaving)
+	}
+}
+
 // Root's own connections give way to root's, and to nobody else's.
 func TestRootGivesWayToRoot(t *testing.T) {
 	b, path, gone := crowd(t)
