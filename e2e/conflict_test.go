@@ -136,23 +136,31 @@ func TestSecondHalvesAreRefused(t *testing.T) {
 // first one's server. No mark helps there: the lines name the peer whose prefix has to go.
 func TestNarrowPrefixAroundAnEndpointIsNamed(t *testing.T) {
 	side(t)
-	f := network(t, fabric.Spec{HostsB: 2})
-	host := f.A(1)
-	around := netip.PrefixFrom(f.B(1).Addr4(), 31).Masked()
-	first, second := both(t, f, none, func(c *client) { c.Config.Peers[0].AllowedIPs = []netip.Prefix{around} }, 2)
-	second.Config.Peers[0].Name = "greedy"
-	first.detach(t)
-	if !answers(host, first.inner) {
-		t.Fatal("nothing passes the first one")
+	for name, reached := range map[string]bool{"of a peer with paths": true, "of a peer without an endpoint": false} {
+		t.Run(name, func(t *testing.T) {
+			f := network(t, fabric.Spec{HostsB: 2})
+			host := f.A(1)
+			around := netip.PrefixFrom(f.B(1).Addr4(), 31).Masked()
+			first, second := both(t, f, none, func(c *client) { c.Config.Peers[0].AllowedIPs = []netip.Prefix{around} }, 2)
+			second.Config.Peers[0].Name = "greedy"
+			if !reached {
+				second.Config.Peers[0].Endpoints = nil
+			}
+			first.detach(t)
+			if !answers(host, first.inner) {
+				t.Fatal("nothing passes the first one")
+			}
+			second.write(t)
+			const names = " is in allowed_ips of its peer greedy: leave their addresses out there"
+			wants(t, "check", cli(t, host, "check", second.File), around.String()+names)
+			wants(t, "up -d", second.detach(t), around.String()+names)
+			wants(t, "doctor", cli(t, host, "doctor", second.File), around.String()+names)
+			wants(t, "doctor", cli(t, host, "doctor"), around.String()+names)
+			await(t, "event of the first", func() bool {
+				return strings.Contains(cli(t, host, "events", first.Name), "go into the tunnel "+second.Name+", whose default route, narrower prefix or rules")
+			})
+		})
 	}
-	second.write(t)
-	const names = " is in allowed_ips of its peer greedy: leave their addresses out there"
-	wants(t, "check", cli(t, host, "check", second.File), around.String()+names)
-	wants(t, "up -d", second.detach(t), around.String()+names)
-	wants(t, "doctor", cli(t, host, "doctor", second.File), around.String()+names)
-	await(t, "event of the first", func() bool {
-		return strings.Contains(cli(t, host, "events", first.Name), "go into the tunnel "+second.Name+", whose default route, narrower prefix or rules")
-	})
 }
 
 // TestForeignTunnelIsToldInBothOrders has another VPN's device beside a tunnel of ours.

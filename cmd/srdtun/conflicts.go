@@ -41,7 +41,10 @@ func runningConflicts() (lines []string) {
 
 // conflictsOf returns the conflicts of one running interface.
 func conflictsOf(st *control.Status, all []*control.Status) (lines []string) {
-	for _, line := range slices.Concat(st.Conflicts, daemon.Enters(st.Interface, all)) {
+	for _, line := range slices.Concat(st.Conflicts, daemon.Enters(st.Interface, all, func() (*control.Status, error) {
+		r, err := askOne(st.Interface, control.Part{})
+		return r.Status, err
+	})) {
 		lines = append(lines, st.Interface+": "+line)
 	}
 	return lines

@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/netip"
 	"slices"
+	"sync"
 
 	"github.com/srdtun/srdtun/config"
 	"github.com/srdtun/srdtun/overlay/control"
@@ -22,7 +23,7 @@ func DoubtRoutes(c *config.Config, others []*control.Status) (all []error) {
 		for _, line := range others[i].Conflicts {
 			all = append(all, c.Doubt("interface", "name", "%s", line))
 		}
-		for _, line := range Enters(c.Interface.Name, others) {
+		for _, line := range enters(c.Interface.Name, others, func() []owner { return ownersOf(c) }) {
 			all = append(all, c.Doubt("interface", "name", "%s", line))
 		}
 		return all
@@ -72,21 +73,16 @@ func ownersOf(c *config.Config) (v []owner) {
 	return v
 }
 
-func ownersIn(name string, others []*control.Status) (v []owner) {
-	for _, st := range others {
-		if st.Interface != name {
-			continue
-		}
-		for i := range st.Peers {
-			p := &st.Peers[i]
-			o := owner{title: cmp.Or(p.Name, p.PublicKey)}
-			for _, text := range p.AllowedIPs {
-				if a, err := netip.ParsePrefix(text); err == nil {
-					o.prefixes = append(o.prefixes, a)
-				}
+func ownersIn(st *control.Status) (v []owner) {
+	for i := range st.Peers {
+		p := &st.Peers[i]
+		o := owner{title: cmp.Or(p.Name, p.PublicKey)}
+		for _, text := range p.AllowedIPs {
+			if a, err := netip.ParsePrefix(text); err == nil {
+				o.prefixes = append(o.prefixes, a)
 			}
-			v = append(v, o)
 		}
+		v = append(v, o)
 	}
 	return v
 }
@@ -127,15 +123,29 @@ func wouldEnter(c *config.Config, to netip.Addr, mark uint32) string {
 
 // Enters returns a line for each address to which a running tunnel sends outer packets through
 // the interface name. Enters leaves out tunnels with a policy rule for their mark, because the
-// interface's own status names them.
-func Enters(name string, others []*control.Status) (lines []string) {
+// interface's own status names them. The function whole returns the interface's status with all
+// peers, also those without a path. Enters calls whole only if there is a line.
+func Enters(name string, others []*control.Status, whole func() (*control.Status, error)) []string {
+	return enters(name, others, func() []owner {
+		st, err := whole()
+		if err != nil {
+			return nil // the line names no peer
+		}
+		return ownersIn(st)
+	})
+}
+
+func enters(name string, others []*control.Status, ownersNow func() []owner) (lines []string) {
 	link, err := net.InterfaceByName(name)
 	if err != nil {
 		return nil
 	}
-	own := ownersIn(name, others)
+	owners := sync.OnceValue(ownersNow)
 	for _, o := range outerOf(name, others, netconf.MarkedPackets(0, name)) {
-		if line := taken(o, name, own); o.Interface() == link.Index && !slices.Contains(lines, line) {
+		if o.Interface() != link.Index {
+			continue
+		}
+		if line := taken(o, name, owners()); !slices.Contains(lines, line) {
 			lines = append(lines, line)
 		}
 	}
