@@ -81,7 +81,7 @@ var bugs = []bug{
 	{"tail timeouts back off while nobody waits", "srd/sender.go", "			sd.recovery.timer.backoff = 0\n		}\n		n := sd.recovery.out.push", "		}\n		n := sd.recovery.out.push"},
 	{"the ledger forgets what is in flight", "srd/path.go", "		case ledger.InFlight, ledger.Freed:\n			return false\n", "		case ledger.InFlight, ledger.Freed:\n			return true\n"},
 	{"a lost packet's messages are forgotten", "srd/recovery_flight.go", "		if m := fl.out.at(n); m.slot == p.slot && m.pn == pn {", "		if m := fl.out.at(n); m.slot == p.slot && m.pn == pn && n > k.First {"},
-	{"the pacer is in debt without end", "srd/sender.go", "	if sd.bucket.Tokens() > -burstBytes {\n		sd.spend(len(t.Buf))\n	}", "	sd.spend(len(t.Buf))"},
+	{"the pacer is in debt without end", "srd/sender.go", "	if sd.cfg.Control.Rate() > 0 && sd.bucket.Tokens() > -burstBytes {\n", "	if sd.cfg.Control.Rate() > 0 {\n"},
 	// The following bugs lose a wake-up, because the deadline omits one of its reasons.
 	{"lost wake-up: an acknowledgement", "srd/conn_time.go", "		add(c.receiver.ack.deadline(), \"ack\")\n", ""},
 	{"lost wake-up: a path's timeout", "srd/conn_time.go", "		add(c.recovery.pathDeadline(), \"path timeout\")\n", ""},
