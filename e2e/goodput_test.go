@@ -43,23 +43,6 @@ func goodput(t *testing.T, fl meter.Flow) float64 {
 	return mean
 }
 
-func TestOneFlowUsesAllPaths(t *testing.T) {
-	f := network(t, links)
-	pair(t, f, tunnel.Config{})
-	if got := goodput(t, flow(f, 1)); got < minGoodput {
-		t.Errorf("%.0f Mbit/s, want %.0f", got/1e6, minGoodput/1e6)
-	}
-}
-
-func TestEightFlowsUseAllPaths(t *testing.T) {
-	long(t)
-	f := network(t, links)
-	pair(t, f, tunnel.Config{})
-	if got := goodput(t, flow(f, 8)); got < minGoodput {
-		t.Errorf("%.0f Mbit/s, want %.0f", got/1e6, minGoodput/1e6)
-	}
-}
-
 func blackhole(t *testing.T, f *fabric.Fabric, fl meter.Flow) *meter.Outage {
 	t.Helper()
 	o, err := meter.Blackhole(f, fl, outage)

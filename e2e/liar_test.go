@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"fmt"
 	"os/exec"
 	"path/filepath"
 	"testing"
@@ -21,12 +22,12 @@ const (
 	liarRounds = 3
 )
 
-// The most that 3 s of lies, 4 Mbit/s, may cost the hub: processor time, and memory. The memory
-// is twice the most that may wait for a peer. Garbage is collected only when it equals the live
-// memory.
+// The most that 3 s of lies, 4 Mbit/s, may cost the hub: processor time, memory, and bytes sent
+// for each byte of the liar.
 const (
 	lieCost   = time.Second
-	lieMemory = 64 << 20
+	lieMemory = 32 << 20
+	lieAnswer = 1.0
 )
 
 // lies are the rows of the program that a liar sends.
@@ -72,15 +73,23 @@ func TestLiesCostTheHubLittle(t *testing.T) {
 	for _, row := range lies {
 		t.Run(row, func(t *testing.T) {
 			before := usage(t, l.hub)
-			l.end(l.lie(row, "3s"))
+			p := l.lie(row, "3s")
+			l.end(p)
 			after := usage(t, l.hub)
-			cost := after.CPU - before.CPU
-			t.Logf("3 s of it alone cost %v and made the hub %d KiB larger", cost, (after.RSS-before.RSS)>>10)
+			cost, grown := after.CPU-before.CPU, after.Peak-before.RSS
+			var sent, answered int
+			if _, err := fmt.Sscanf(p.Log.String(), "%d bytes sent, %d bytes answered", &sent, &answered); err != nil {
+				t.Fatalf("%v: %s", err, p.Log.String())
+			}
+			t.Logf("3 s of it alone cost %v, made the hub at most %d KiB larger, and %d bytes got %d", cost, grown>>10, sent, answered)
 			if cost > lieCost {
 				t.Errorf("3 s of lies cost the hub %v", cost)
 			}
-			if grown := after.RSS - before.RSS; grown > lieMemory {
+			if grown > lieMemory {
 				t.Errorf("they made the hub %d bytes larger", grown)
+			}
+			if float64(answered) > lieAnswer*float64(sent) {
+				t.Errorf("it answers %d bytes with %d", sent, answered)
 			}
 		})
 	}

@@ -191,8 +191,8 @@ func TestMemoryUnderLoad(t *testing.T) {
 		mtu  int // of the tunnel; 0: its default
 		load func(t *testing.T, f *fabric.Fabric)
 	}{
-		{"eight flows as fast as it goes", -1, 0, func(t *testing.T, f *fabric.Fabric) {
-			fl := flow(f, 8)
+		{"64 flows as fast as it goes", -1, 0, func(t *testing.T, f *fabric.Fabric) {
+			fl := flow(f, 64)
 			fl.For = 6 * time.Second
 			r, err := meter.Start(fl)
 			must(t, err)

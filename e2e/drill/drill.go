@@ -34,10 +34,7 @@ var All = []Drill{
 	{"duplicate", "every packet twice", true, duplicate},
 	{"stop", "either daemon stopped", false, stop},
 	{"descriptors", "no descriptor is left", true, descriptors},
-	{"memory", "256 MiB of memory for the daemon, under load", false, memory},
 	{"replay", "all packets of a session again and again", false, replay},
-	{"garbage", "100,000 packets of nonsense a second", false, garbage},
-	{"liar", "a configured peer that lies, beside an honest one", false, liarRows},
 }
 
 // Row is a measured value with its bound.
@@ -103,8 +100,8 @@ func (r *run) within(what string, got, bound time.Duration) {
 const never = time.Hour
 
 // most and least add rows for numbers with an upper or a lower bound.
-func (r *run) most(what string, got, bound float64, unit string) {
-	r.rows = append(r.rows, Row{r.drill, what, fmt.Sprintf("<= %.4g%s", bound, unit), fmt.Sprintf("%.4g%s", got, unit), got > bound})
+func (r *run) most(what string, got, bound float64) {
+	r.rows = append(r.rows, Row{r.drill, what, fmt.Sprintf("<= %.4g", bound), fmt.Sprintf("%.4g", got), got > bound})
 }
 
 func (r *run) least(what string, got, bound float64, unit string) {

@@ -1,18 +1,13 @@
 package drill
 
 import (
-	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
-	"strconv"
 	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
 
-	"github.com/srdtun/srdtun/e2e/fabric"
-	"github.com/srdtun/srdtun/e2e/meter"
 	"github.com/srdtun/srdtun/e2e/tunnel"
 )
 
@@ -90,90 +85,4 @@ func (r *run) beginWithFew(n *tunnel.Node) error {
 	}
 	r.is("a daemon that begins with too few", "says why", got)
 	return nil
-}
-
-// memoryCap is the memory of a small virtual machine or container, in bytes.
-const memoryCap = 256 << 20
-
-// memory makes a daemon with little memory carry as much traffic as the machine can. The kernel
-// kills a daemon that uses more memory.
-func memory(r *run) error {
-	f, err := r.fabric(fabric.Spec{RateMbit: -1})
-	if err != nil {
-		return err
-	}
-	p, err := r.pair(f.A(1), f.B(1), tunnel.Config{})
-	if err != nil {
-		return err
-	}
-	enforced := true
-	for _, n := range []*tunnel.Node{p.A, p.B} {
-		undo, err := confine(n.Name, n.Pid(), memoryCap)
-		if err != nil {
-			enforced = false
-			fmt.Fprintln(r.Log, "memory: it is only measured:", err)
-			continue
-		}
-		r.later(undo)
-	}
-	flow, err := meter.Start(meter.Flow{Client: f.A(1), Server: f.B(1), To: tunnel.Inner4(2), Streams: 64, For: r.pick(5*time.Second, 20*time.Second)})
-	if err != nil {
-		return err
-	}
-	r.later(func() error { flow.Stop(); return nil })
-	r.survives(flow)
-	for side, n := range map[string]*tunnel.Node{"sender": p.A, "receiver": p.B} {
-		u, err := n.Usage()
-		if err != nil {
-			return fmt.Errorf("%s ended: %w", n.Name, err)
-		}
-		what := side + ": most resident memory"
-		if enforced {
-			what += ", and the kernel's cap"
-		}
-		r.most(what, float64(u.Peak)/(1<<20), memoryCap>>20, " MiB")
-	}
-	return nil
-}
-
-// confine puts a process into a new control group with the given memory in bytes.
-func confine(name string, pid int, bytes int) (undo func() error, err error) {
-	var all error
-	for _, v := range []struct{ root, limit string }{
-		{filepath.Join("/sys/fs/cgroup/memory", ownGroup("memory")), "memory.limit_in_bytes"},
-		{filepath.Join("/sys/fs/cgroup", ownGroup("")), "memory.max"},
-		{"/sys/fs/cgroup", "memory.max"}, // a group with processes in it may have no others that count
-	} {
-		dir := filepath.Join(v.root, name)
-		if err := os.Mkdir(dir, 0o755); err != nil {
-			all = errors.Join(all, err)
-			continue
-		}
-		undo = func() error {
-			// If the process still runs, it returns to its previous control group.
-			_ = os.WriteFile(filepath.Join(v.root, "cgroup.procs"), []byte(strconv.Itoa(pid)), 0o644)
-			return os.Remove(dir)
-		}
-		err := errors.Join(
-			os.WriteFile(filepath.Join(dir, v.limit), []byte(strconv.Itoa(bytes)), 0o644),
-			os.WriteFile(filepath.Join(dir, "cgroup.procs"), []byte(strconv.Itoa(pid)), 0o644),
-		)
-		if err == nil {
-			return undo, nil
-		}
-		all = errors.Join(all, err, undo())
-	}
-	return nil, all
-}
-
-// ownGroup returns this process's control group for a controller of cgroups version 1, or in
-// version 2 if controller is "" (cgroups(7)).
-func ownGroup(controller string) string {
-	b, _ := os.ReadFile("/proc/self/cgroup") // without it the root is tried
-	for line := range strings.Lines(string(b)) {
-		if f := strings.SplitN(strings.TrimSpace(line), ":", 3); len(f) == 3 && f[1] == controller {
-			return f[2]
-		}
-	}
-	return "/"
 }

@@ -91,7 +91,7 @@ func move(r *run) error {
 	if _, err = r.passive(d.A, d.B); err != nil {
 		return err
 	}
-	flow, beat, err := r.load(d.A, d.B, 9*time.Second)
+	flow, beat, err := r.load(d.A, d.B, 11*time.Second)
 	if err != nil {
 		return err
 	}
@@ -102,7 +102,8 @@ func move(r *run) error {
 	}{
 		{"the end without endpoints has another address", d.B, "10.1.1.2", "10.1.1.82"},
 		{"the other end has another address", d.A, "10.1.1.1", "10.1.1.81"},
-		{"the end without endpoints again", d.B, "10.1.1.82", "10.1.1.83"},
+		{"the end without endpoints has its old address", d.B, "10.1.1.82", "10.1.1.2"},
+		{"the end without endpoints again", d.B, "10.1.1.2", "10.1.1.83"},
 	} {
 		if _, err := m.host.Run("sh", "-c", fmt.Sprintf("ip addr del %s/24 dev eth0; ip addr add %s/24 dev eth0", m.from, m.to)); err != nil {
 			return err

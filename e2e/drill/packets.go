@@ -95,9 +95,9 @@ func duplicate(r *run) error {
 // whole adds rows for a stream that must arrive complete and unchanged.
 func (r *run) whole(s *meter.Stream) {
 	t := s.Tally()
-	r.most("datagrams that came out twice", float64(t.Twice), 0, "")
-	r.most("datagrams that came out of order", float64(t.Disordered), 0, "")
-	r.most("datagrams lost, of a thousand", 1000*float64(max(0, t.Sent-t.Arrived-inFlight))/float64(max(1, t.Sent)), 1, "")
+	r.most("datagrams that came out twice", float64(t.Twice), 0)
+	r.most("datagrams that came out of order", float64(t.Disordered), 0)
+	r.most("datagrams lost, of a thousand", 1000*float64(max(0, t.Sent-t.Arrived-inFlight))/float64(max(1, t.Sent)), 1)
 }
 
 // inFlight is the number of a stream's datagrams that may be in flight: those of 50 ms.
@@ -137,6 +137,6 @@ func (r *run) stopNode(f *fabric.Fabric, n *tunnel.Node, side string) error {
 	time.Sleep(3 * time.Second)
 	r.within(side+": the oldest datagram that is delivered", s.Tally().Oldest, maxAge)
 	r.within(side+": new datagrams pass after", s.FirstAfter(resumed), maxMove)
-	r.most(side+": datagrams that came out twice", float64(s.Tally().Twice), 0, "")
+	r.most(side+": datagrams that came out twice", float64(s.Tally().Twice), 0)
 	return nil
 }

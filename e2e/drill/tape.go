@@ -3,7 +3,6 @@ package drill
 import (
 	"errors"
 	"net"
-	"net/netip"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -11,7 +10,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/srdtun/srdtun/e2e/fabric"
-	"github.com/srdtun/srdtun/e2e/tunnel"
 )
 
 // tapeMost bounds the number of recorded frames; a minute has fewer.
@@ -130,31 +128,4 @@ func (t *tape) close() error {
 		}
 	}
 	return errors.Join(errs...)
-}
-
-// flood sends garbageRate random packets per second from h to the daemon's port at the address
-// to. The random packets have all values of the first byte, and many sizes.
-func flood(h *fabric.Host, to netip.Addr, lasts time.Duration) (sent int, err error) {
-	c, err := h.ListenPacket("udp4", ":0")
-	if err != nil {
-		return 0, err
-	}
-	defer c.Close()
-	conn := c.(*net.UDPConn)
-	at := netip.AddrPortFrom(to, tunnel.DefaultPort)
-	buf := make([]byte, 300)
-	for i := range buf {
-		buf[i] = byte(i * 37)
-	}
-	begun := time.Now()
-	for time.Since(begun) < lasts {
-		for due := int(time.Since(begun).Seconds() * garbageRate); sent < due; sent++ {
-			buf[0], buf[5] = byte(sent%8), byte(sent)
-			if _, err := conn.WriteToUDPAddrPort(buf[:20+sent%100], at); err != nil && !errors.Is(err, unix.ENOBUFS) && !errors.Is(err, unix.ECONNREFUSED) {
-				return sent, err
-			}
-		}
-		time.Sleep(time.Millisecond)
-	}
-	return sent, nil
 }

@@ -4,24 +4,20 @@
 package main
 
 import (
-	"context"
 	"crypto/rand"
 	"encoding/base64"
-	"encoding/binary"
 	"errors"
 	"flag"
 	"fmt"
+	"net"
 	"net/netip"
 	"os"
+	"sync/atomic"
 	"time"
 
-	"github.com/srdtun/srdtun/srd"
-	"github.com/srdtun/srdtun/srd/cc"
 	"github.com/srdtun/srdtun/srd/handshake"
-	"github.com/srdtun/srdtun/srd/loop"
+	"github.com/srdtun/srdtun/srd/liar"
 	"github.com/srdtun/srdtun/srd/mono"
-	"github.com/srdtun/srdtun/srd/steer"
-	"github.com/srdtun/srdtun/srd/udp"
 )
 
 func main() {
@@ -50,16 +46,16 @@ func run() error {
 		return err
 	}
 	if *refused {
-		l.index[0] ^= 0xff
+		l.session.Remote ^= 0xff << 24
 	}
-	begin := time.Now()
-	for sent := 0.0; time.Since(begin) < *long; {
-		if ahead := time.Duration(sent*8/(*rate*1e6)*1e9) - time.Since(begin); ahead > 0 {
+	begin, sent := time.Now(), 0
+	for time.Since(begin) < *long {
+		if ahead := time.Duration(float64(sent)*8/(*rate*1e6)*1e9) - time.Since(begin); ahead > 0 {
 			time.Sleep(ahead)
 		}
-		sent += float64(l.send(fill(l)))
+		sent += l.send(fill(l))
 	}
-	fmt.Println(l.pn, "packets")
+	fmt.Println(sent, "bytes sent,", l.got.Load(), "bytes answered")
 	return nil
 }
 
@@ -72,40 +68,21 @@ func key(text string) (k [32]byte, err error) {
 	return k, err
 }
 
-// liar holds a session, and counts its packets.
-type liar struct {
-	sender *udp.Sender
-	train  *srd.Train // it has the keys
-	index  [4]byte
-	pn     uint64
-	number uint32 // of messages
-	turn   uint32 // of frames
+// sender holds a session, and counts its messages.
+type sender struct {
+	conn    *net.UDPConn
+	session *liar.Session
+	number  uint32       // of messages
+	turn    uint32       // of frames
+	got     atomic.Int64 // bytes from the peer, after the lies have begun
 }
 
-// app sends one empty message, which reveals the session's parameters in its packet.
-type app struct {
-	srd.OneFlow
-	left int
-	sent uint32
-}
+// meetTime is the time for the handshake and for the peer's challenges.
+const meetTime = time.Second
 
-func (a *app) Pull(mono.Time, int) (srd.Message, bool) {
-	if a.left == 0 {
-		return srd.Message{}, false
-	}
-	a.left--
-	a.sent++
-	return srd.Message{Data: []byte{0}}, true
-}
-func (a *app) Deliver(mono.Time, *srd.Message) {}
-func (a *app) Restarted(mono.Time)             {}
-func (a *app) Backlog() bool                   { return a.left > 0 }
-func (a *app) Deadline() mono.Time             { return mono.Never }
-func (a *app) Advance(mono.Time)               {}
-func (a *app) Flush() bool                     { return false }
-
-// meet completes a handshake with the peer.
-func meet(private, public, local, to string) (*liar, error) {
+// meet completes a handshake with the peer, and proves its address. Later packets of the peer are
+// only counted.
+func meet(private, public, local, to string) (*sender, error) {
 	own, err := key(private)
 	if err != nil {
 		return nil, err
@@ -118,76 +95,75 @@ func meet(private, public, local, to string) (*liar, error) {
 	if err != nil {
 		return nil, err
 	}
-	tuple := srd.Tuple{}
-	if tuple.Remote, err = netip.ParseAddrPort(to); err != nil {
+	at, err := netip.ParseAddrPort(to)
+	if err != nil {
 		return nil, err
 	}
 	from, err := netip.ParseAddr(local)
 	if err != nil {
 		return nil, err
 	}
-	tuple.Local = srd.UplinkOf(from, 0)
-	bank, err := udp.Open(udp.Config{Ports: 1})
-	if err != nil {
+	l := &sender{}
+	if l.conn, err = net.DialUDP("udp", net.UDPAddrFromAddrPort(netip.AddrPortFrom(from, 0)), net.UDPAddrFromAddrPort(at)); err != nil {
 		return nil, err
 	}
-	driver, err := loop.New(loop.Config{Bank: bank, Endpoint: srd.NewEndpoint(id, rand.Reader), Workers: 1})
-	if err != nil {
-		return nil, err
-	}
-	a := &app{}
-	p := driver.Add(srd.New(srd.Config{
-		Identity: id, Remote: handshake.PublicKey(other), Offers: handshake.Hardware(), Incarnation: uint64(time.Now().UnixNano()),
-		Rand: rand.Reader, Indexes: driver.Indexes(), MTU: func(srd.Tuple) int { return 1472 },
-		Timestamp: func(mono.Time) handshake.Timestamp { return handshake.TimestampOf(time.Now()) },
-		Policy:    steer.NewSpray(1), Control: cc.New(0),
-	}), a)
-	ctx, stop := context.WithCancel(context.Background())
-	defer stop()
-	go func() { _ = driver.Run(ctx) }()
-	p.Do(func(now mono.Time, c *srd.Conn) {
-		c.SetTuples(now, []srd.Tuple{tuple})
-		c.Connect(now)
+	peer := liar.New(liar.Config{
+		Identity: id, Remote: handshake.PublicKey(other), Offers: handshake.Hardware(), Incarnation: uint64(time.Now().UnixNano()), Rand: rand.Reader,
 	})
-	p.Kick()
-	l := &liar{sender: udp.NewSender(bank, &driver.Sends), train: srd.NewTrain()}
-	for range 5000 {
-		time.Sleep(time.Millisecond)
-		ok := false
-		p.Do(func(now mono.Time, c *srd.Conn) {
-			a.left = 1
-			if c.Session(now).Ready && c.Next(now, l.train, a) {
-				_, ok = srd.DataIndex(l.train.Buf)
-			}
-			a.left = 0
-		})
-		if ok {
-			// From now on, the connection does not receive the peer's packets. The peer
-			// acknowledges packets that the connection never sent. The connection's own message
-			// leaves under another packet number.
-			stop()
-			l.index, l.number = [4]byte(l.train.Buf[4:]), a.sent
-			end := len(l.train.Buf) - (srd.Overhead - srd.HeaderLen)
-			l.send(append([]byte(nil), l.train.Buf[srd.HeaderLen:end]...))
-			return l, nil
-		}
+	if _, err := l.conn.Write(peer.Call(mono.Time(time.Second), handshake.TimestampOf(time.Now()))); err != nil {
+		return nil, err
 	}
-	return nil, errors.New("no session")
+	if err := l.conn.SetReadDeadline(time.Now().Add(meetTime)); err != nil {
+		return nil, err
+	}
+	for buf := make([]byte, 2000); ; {
+		n, err := l.conn.Read(buf)
+		if err != nil {
+			break
+		}
+		l.take(peer, buf[:n])
+	}
+	if l.session == nil {
+		return nil, errors.New("no session")
+	}
+	if err := l.conn.SetReadDeadline(time.Time{}); err != nil {
+		return nil, err
+	}
+	go l.count()
+	return l, nil
 }
 
-// slot is a flow slot that the connection does not use.
-const slot = 200
+// take handles the peer's response and its path challenges.
+func (l *sender) take(peer *liar.Peer, b []byte) {
+	if l.session == nil {
+		if l.session = peer.Respond(b); l.session != nil {
+			l.send(liar.Frames{}.Ping())
+		}
+		return
+	}
+	if _, plain, ok := l.session.Open(b); ok {
+		liar.Each(plain, func(f *liar.Frame) {
+			if f.Kind == liar.KindChallenge {
+				l.send(liar.Frames{}.Response(f.Secret))
+			}
+		})
+	}
+}
+
+// count adds up the peer's bytes.
+func (l *sender) count() {
+	for buf := make([]byte, 2000); ; {
+		n, err := l.conn.Read(buf)
+		if errors.Is(err, net.ErrClosed) {
+			return
+		}
+		l.got.Add(int64(n))
+	}
+}
 
 // send encrypts frames into the next packet, sends the packet, and returns its size.
-func (l *liar) send(frames []byte) int {
-	b := append(l.train.Buf[:0], 0x24, 0, 0, slot)
-	b = append(b, l.index[:]...)
-	b = binary.BigEndian.AppendUint64(b, l.pn)
-	b = append(b, frames...)
-	l.train.Buf = append(b, make([]byte, srd.Overhead-srd.HeaderLen)...)
-	l.train.Size = len(l.train.Buf)
-	l.pn++
-	l.train.Seal()
-	l.sender.Send(l.train)
-	return len(l.train.Buf)
+func (l *sender) send(frames []byte) int {
+	b := l.session.Seal(0, frames)
+	_, _ = l.conn.Write(b) // the network may lose it as well
+	return len(b)
 }

@@ -4,17 +4,17 @@ import "encoding/binary"
 
 // rows are the kinds of packets that the liar can send. Each function in rows fills a packet with
 // frames.
-var rows = map[string]func(l *liar) []byte{
+var rows = map[string]func(l *sender) []byte{
 	// In a "sequence" packet, each frame is as far ahead of the previous frame as the protocol
 	// allows.
-	"sequence": func(l *liar) []byte {
+	"sequence": func(l *sender) []byte {
 		return l.fill(60, func(b []byte) []byte {
 			l.turn++
 			return l.message(b, 0, l.turn*8191, 0, 20, 20)
 		})
 	},
 	// "slots" packets contain frames out of order, in all flow slots.
-	"slots": func(l *liar) []byte {
+	"slots": func(l *sender) []byte {
 		return l.fill(1400, func(b []byte) []byte {
 			l.turn++
 			return l.message(b, l.turn%4096, 1+l.turn/4096, 0, 20, 20)
@@ -22,12 +22,12 @@ var rows = map[string]func(l *liar) []byte{
 	},
 	// "hoard" packets contain whole frames in all flow slots that wait for an earlier frame,
 	// which never comes.
-	"hoard": func(l *liar) []byte {
+	"hoard": func(l *sender) []byte {
 		l.turn++
 		return l.message(nil, l.turn%4096, 1+l.turn/4096, 0, 1380, 1380)
 	},
 	// "unfinished" messages contain one byte of each frame.
-	"unfinished": func(l *liar) []byte {
+	"unfinished": func(l *sender) []byte {
 		return l.fill(100, func(b []byte) []byte {
 			l.turn++
 			return l.message(b, l.turn%4096, 1+l.turn/4096, 0, 10_300, 1)
@@ -37,7 +37,7 @@ var rows = map[string]func(l *liar) []byte{
 	// all their memory.
 	"spread": spread,
 	// "earned" packets are "spread" packets after half a second of honest traffic.
-	"earned": func(l *liar) []byte {
+	"earned": func(l *sender) []byte {
 		if l.number < 2000 {
 			return l.fill(1380, func(b []byte) []byte {
 				b = l.message(b, 100, l.turn, 0, 1380, 1380)
@@ -48,7 +48,7 @@ var rows = map[string]func(l *liar) []byte{
 		return spread(l)
 	},
 	// "tombstones" packets give up frames before any part of them has come.
-	"tombstones": func(l *liar) []byte {
+	"tombstones": func(l *sender) []byte {
 		return l.fill(1400, func(b []byte) []byte {
 			l.turn++
 			b = append(b, 7)
@@ -58,29 +58,24 @@ var rows = map[string]func(l *liar) []byte{
 		})
 	},
 	// "far" frames have sequence numbers far ahead of all others.
-	"far": func(l *liar) []byte {
+	"far": func(l *sender) []byte {
 		return l.fill(60, func(b []byte) []byte {
 			l.turn++
 			return l.message(b, l.turn%7, l.turn<<20, 0, 20, 20)
 		})
 	},
 	// "challenges" packets contain only path challenges.
-	"challenges": func(l *liar) []byte {
+	"challenges": func(l *sender) []byte {
 		return l.fill(1400, func(b []byte) []byte {
 			l.turn++
 			return append(binary.BigEndian.AppendUint32(append(b, 3), l.turn), make([]byte, 12)...)
 		})
 	},
 	// "pings" are small packets that each request an acknowledgement.
-	"pings": func(l *liar) []byte { return []byte{6} },
-	// "flood" packets contain the same frames as an honest peer's packets.
-	"flood": func(l *liar) []byte {
-		l.turn++
-		return l.message(nil, l.turn%64, l.turn/64, 0, 1380, 1380)
-	},
+	"pings": func(l *sender) []byte { return []byte{6} },
 }
 
-func spread(l *liar) []byte {
+func spread(l *sender) []byte {
 	return l.fill(1400, func(b []byte) []byte {
 		const pages = 16
 		l.turn++
@@ -90,7 +85,7 @@ func spread(l *liar) []byte {
 }
 
 // fill appends frames to a packet until it has size bytes.
-func (l *liar) fill(size int, frame func([]byte) []byte) (b []byte) {
+func (l *sender) fill(size int, frame func([]byte) []byte) (b []byte) {
 	for len(b) < size {
 		b = frame(b)
 	}
@@ -98,7 +93,7 @@ func (l *liar) fill(size int, frame func([]byte) []byte) (b []byte) {
 }
 
 // message appends a MESSAGE frame (docs/wire.md).
-func (l *liar) message(b []byte, slot, seq uint32, offset, length, n int) []byte {
+func (l *sender) message(b []byte, slot, seq uint32, offset, length, n int) []byte {
 	b = append(b, 1)
 	b = binary.BigEndian.AppendUint16(b, uint16(n))
 	b = binary.BigEndian.AppendUint32(b, l.number)
