@@ -222,12 +222,7 @@ func TestFloodOfDropIns(t *testing.T) {
 	dir := newGuestDir(t)
 	n := node(t, f.A(1), "fld", tunnel.Config{Extra: dir.section()})
 	must(t, n.Start())
-	usage := func() tunnel.Usage {
-		t.Helper()
-		u, err := n.Usage()
-		must(t, err)
-		return u
-	}
+	usage := func() fabric.Usage { return usage(t, n) }
 	before := usage()
 	many := func(count int) {
 		t.Helper()

@@ -55,7 +55,7 @@ func TestFleetAgentStaysSmall(t *testing.T) {
 	}
 	smallIn := func(what string) {
 		t.Helper()
-		peak := peakMemory(t, a.agent.Pid())
+		peak := usageOf(t, a.agent.Pid()).Peak
 		t.Logf("%s: at most %.0f MiB", what, float64(peak)/(1<<20))
 		if peak > maxAgentMemory {
 			t.Errorf("%s took %d MiB", what, peak>>20)
@@ -89,19 +89,4 @@ func (e *etcd) put(key, value string) {
 	if out, err := cmd.CombinedOutput(); err != nil {
 		e.t.Fatalf("etcdctl put: %v: %s", err, out)
 	}
-}
-
-// peakMemory is the most that a process has had in memory at once, in bytes.
-func peakMemory(t *testing.T, pid int) int {
-	t.Helper()
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	must(t, err)
-	for line := range strings.SplitSeq(string(status), "\n") {
-		var kb int
-		if n, _ := fmt.Sscanf(line, "VmHWM: %d kB", &kb); n == 1 {
-			return kb << 10
-		}
-	}
-	t.Fatal("no VmHWM")
-	return 0
 }

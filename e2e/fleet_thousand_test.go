@@ -6,9 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/netip"
-	"os"
-	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -76,29 +73,19 @@ func (c *crowd) put(records ...*fleetRecord) {
 }
 
 // ran is the processor time of all threads of a process.
-func ran(t *testing.T, pid int) (sum time.Duration) {
+func ran(t *testing.T, pid int) time.Duration {
 	t.Helper()
-	files, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", pid))
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no threads of %d, %v", pid, err)
-	}
-	for _, f := range files {
-		b, _ := os.ReadFile(f) // a thread may have ended
-		ns, _, _ := strings.Cut(string(b), " ")
-		n, _ := strconv.ParseInt(ns, 10, 64)
-		sum += time.Duration(n)
-	}
-	return sum
+	d, err := fabric.RanOf(pid)
+	must(t, err)
+	return d
 }
 
-// resident is the memory of a process in bytes.
-func resident(t *testing.T, pid int) int {
+// usageOf is usage for any process.
+func usageOf(t *testing.T, pid int) fabric.Usage {
 	t.Helper()
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", pid))
+	u, err := fabric.UsageOf(pid)
 	must(t, err)
-	pages, err := strconv.Atoi(strings.Fields(string(b))[1])
-	must(t, err)
-	return pages * os.Getpagesize()
+	return u
 }
 
 // TestFleetOfAThousand measures another host's cost of a change of one of a thousand members,
@@ -136,14 +123,14 @@ func TestFleetOfAThousand(t *testing.T) {
 	daemon, agent = (daemon-idleDaemon)/changes, (agent-idleAgent)/changes
 	t.Logf("a change costs the daemon %v and the agent %v of processor; idle they take %v and %v a second, and %.1f and %.1f MiB", daemon, agent,
 		idleDaemon/(changes*changeEvery/time.Second), idleAgent/(changes*changeEvery/time.Second),
-		float64(usage(t, m.Node).RSS)/(1<<20), float64(resident(t, m.agent.Pid()))/(1<<20))
+		float64(usage(t, m.Node).RSS)/(1<<20), float64(usageOf(t, m.agent.Pid()).RSS)/(1<<20))
 	if daemon+agent > maxChange {
 		t.Errorf("a change costs %v, want at most %v", daemon+agent, maxChange)
 	}
 	if n := usage(t, m.Node).RSS; n > maxThousand {
 		t.Errorf("the daemon has %d bytes", n)
 	}
-	if n := resident(t, m.agent.Pid()); n > maxAgent {
+	if n := usageOf(t, m.agent.Pid()).RSS; n > maxAgent {
 		t.Errorf("the agent has %d bytes", n)
 	}
 	if n := strings.Count(m.said(), " changed member="); n != changes {

@@ -92,16 +92,7 @@ func (u *user) says() string {
 // resident returns the user's memory in MB.
 func (u *user) resident() float64 {
 	u.t.Helper()
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", u.cmd.Process.Pid))
-	if err != nil {
-		u.t.Fatal(err)
-	}
-	_, rest, _ := strings.Cut(string(text), "VmRSS:")
-	kb := 0.0
-	if _, err := fmt.Sscan(rest, &kb); err != nil {
-		u.t.Fatal(err)
-	}
-	return kb * 1024 / 1e6
+	return float64(usageOf(u.t, u.cmd.Process.Pid).RSS) / 1e6
 }
 
 // beUser is the user's main function.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -26,7 +25,7 @@ const (
 // maxIdleCPU is the most of one core that an idle daemon may take.
 const maxIdleCPU = 0.01
 
-func usage(t *testing.T, n *tunnel.Node) tunnel.Usage {
+func usage(t *testing.T, n *tunnel.Node) fabric.Usage {
 	t.Helper()
 	u, err := n.Usage()
 	must(t, err)
@@ -36,30 +35,10 @@ func usage(t *testing.T, n *tunnel.Node) tunnel.Usage {
 // datagrams is how many UDP datagrams the host has sent, of both families.
 func datagrams(t *testing.T, h *fabric.Host) (sent int) {
 	t.Helper()
-	out := command(t, h, "cat", "/proc/net/snmp", "/proc/net/snmp6")
-	var names []string
-	found := 0
-	for _, line := range strings.Split(out, "\n") {
-		f := strings.Fields(line)
-		switch {
-		case len(f) == 2 && f[0] == "Udp6OutDatagrams":
-			n, _ := strconv.Atoi(f[1])
-			sent, found = sent+n, found+1
-		case len(f) > 0 && f[0] == "Udp:" && names == nil:
-			names = f
-		case len(f) > 0 && f[0] == "Udp:" && len(f) == len(names):
-			for i := range f {
-				if names[i] == "OutDatagrams" {
-					n, _ := strconv.Atoi(f[i])
-					sent, found = sent+n, found+1
-				}
-			}
-		}
-	}
-	if found != 2 {
-		t.Fatalf("no counters of UDP in %q", out)
-	}
-	return sent
+	_, rest, _ := strings.Cut(command(t, h, "cat", "/proc/net/snmp6"), "Udp6OutDatagrams")
+	_, err := fmt.Sscan(rest, &sent)
+	must(t, err)
+	return sent + counted(t, h, "snmp", "Udp:", "OutDatagrams")
 }
 
 // idleFor is how long an idle daemon sends nothing. settled bounds the time of its last probes

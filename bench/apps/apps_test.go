@@ -165,16 +165,6 @@ func TestIncastLeavesWarmUpOut(t *testing.T) {
 	}
 }
 
-func TestProcessorTime(t *testing.T) {
-	const line = "17 (a ) b) S 1 17 17 0 -1 4194560 100 0 0 0 250 50 0 0 20 0 1 0 1000 1 1"
-	if got := parseStat(line); got != 3*time.Second {
-		t.Errorf("%v, want 3s", got)
-	}
-	if got := parseStat("17 (a) S"); got != 0 {
-		t.Errorf("a line cut short gives %v", got)
-	}
-}
-
 // Processor time counts from the beginning of a round to its end, warm-up left out,
 // however the lines are cut.
 func TestTollIsOfRounds(t *testing.T) {

@@ -3,11 +3,10 @@ package apps
 import (
 	"bytes"
 	"fmt"
-	"os"
 	"runtime"
-	"strconv"
-	"strings"
 	"time"
+
+	"github.com/srdtun/srdtun/e2e/fabric"
 )
 
 // toll measures the processor time of a cluster's processes during the rounds of the incast. Write
@@ -66,32 +65,9 @@ func (t *toll) see(line string, now time.Time) {
 // has ended adds zero to the sum.
 func processorTime(pids []int) (sum time.Duration) {
 	for _, pid := range pids {
-		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-		if err == nil {
-			sum += parseStat(string(text))
+		if d, err := fabric.CPUOf(pid); err == nil {
+			sum += d
 		}
-	}
-	return sum
-}
-
-// userTick is the unit of times in /proc/PID/stat. The unit userTick is the same on all Linux
-// architectures that Go supports.
-const userTick = 10 * time.Millisecond
-
-// parseStat returns the sum of utime and stime in /proc/PID/stat, see proc_pid_stat(5). In
-// /proc/PID/stat the process name is in parentheses and may contain any character. If the first
-// field after the name has index 0, then utime and stime are fields 11 and 12.
-func parseStat(text string) (sum time.Duration) {
-	f := strings.Fields(text[strings.LastIndexByte(text, ')')+1:])
-	if len(f) < 13 {
-		return 0
-	}
-	for _, s := range f[11:13] {
-		ticks, err := strconv.Atoi(s)
-		if err != nil {
-			return 0
-		}
-		sum += time.Duration(ticks) * userTick
 	}
 	return sum
 }

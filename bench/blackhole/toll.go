@@ -3,9 +3,6 @@ package blackhole
 import (
 	"encoding/json"
 	"fmt"
-	"os"
-	"strconv"
-	"strings"
 
 	"github.com/srdtun/srdtun/e2e/tunnel"
 )
@@ -35,14 +32,7 @@ func (t toll) String() string {
 // tolls reads the current counters on a node's host. All TCP traffic of the host's namespace goes
 // through the tunnel.
 func tolls(n *tunnel.Node) (t toll, err error) {
-	err = n.Host.Do(func() error {
-		text, err := os.ReadFile("/proc/thread-self/net/snmp")
-		if err != nil {
-			return err
-		}
-		t.Again, err = counter(string(text), "Tcp", "RetransSegs")
-		return err
-	})
+	t.Again, err = n.Host.Counter("snmp", "Tcp:", "RetransSegs")
 	if err != nil {
 		return t, err
 	}
@@ -72,26 +62,4 @@ func tolls(n *tunnel.Node) (t toll, err error) {
 		t.GivenUp += p.Messages.GivenUp
 	}
 	return t, nil
-}
-
-// counter reads one counter of /proc/net/snmp. In /proc/net/snmp each protocol has a line of names
-// and a line of values.
-func counter(text, protocol, name string) (int, error) {
-	var names []string
-	for _, line := range strings.Split(text, "\n") {
-		f := strings.Fields(line)
-		if len(f) == 0 || f[0] != protocol+":" {
-			continue
-		}
-		if names == nil {
-			names = f
-			continue
-		}
-		for i := 1; i < min(len(f), len(names)); i++ {
-			if names[i] == name {
-				return strconv.Atoi(f[i])
-			}
-		}
-	}
-	return 0, fmt.Errorf("no counter %s of %s", name, protocol)
 }

@@ -55,15 +55,3 @@ func TestQuantile(t *testing.T) {
 		t.Errorf("of one value %v", got)
 	}
 }
-
-func TestCounter(t *testing.T) {
-	const text = "Ip: A RetransSegs\nIp: 1 2\nTcp: InSegs RetransSegs\nTcp: 5 42\n"
-	if n, err := counter(text, "Tcp", "RetransSegs"); n != 42 || err != nil {
-		t.Errorf("%d, %v", n, err)
-	}
-	for _, name := range []string{"OutRsts", "5"} {
-		if n, err := counter(text, "Tcp", name); err == nil {
-			t.Errorf("%s is %d", name, n)
-		}
-	}
-}

@@ -6,10 +6,7 @@ import (
 	"net"
 	"net/netip"
 	"os"
-	"path/filepath"
 	"runtime"
-	"strconv"
-	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -113,29 +110,11 @@ func exchange(fd int, b []byte, call func(int, []byte) (int, error)) error {
 	return nil
 }
 
-// ran returns the processor time of all threads of both daemons so far, in microseconds, from
-// /proc/PID/task/TID/schedstat.
+// ran returns the processor time of all threads of both daemons so far, in microseconds.
 func ran(p *tunnel.Pair) (us float64, err error) {
 	for _, n := range []*tunnel.Node{p.A, p.B} {
-		files, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", n.Pid()))
-		if err != nil {
-			return 0, err
-		}
-		for _, f := range files {
-			text, err := os.ReadFile(f)
-			if errors.Is(err, os.ErrNotExist) {
-				continue // the thread has ended
-			}
-			if err != nil {
-				return 0, err
-			}
-			ns, _, _ := strings.Cut(string(text), " ")
-			v, err := strconv.ParseFloat(ns, 64)
-			if err != nil {
-				return 0, fmt.Errorf("%s: %w", f, err)
-			}
-			us += v / 1e3
-		}
+		d, e := fabric.RanOf(n.Pid())
+		us, err = us+float64(d.Nanoseconds())/1e3, errors.Join(err, e)
 	}
-	return us, nil
+	return us, err
 }

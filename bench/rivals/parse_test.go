@@ -43,15 +43,6 @@ func TestParseLoad(t *testing.T) {
 	}
 }
 
-func TestParseRSS(t *testing.T) {
-	if mib, err := parseRSS("VmHWM:\t 99 kB\nVmRSS:\t   13312 kB\nRssAnon: 1 kB\n"); err != nil || mib != 13 {
-		t.Errorf("%v MiB, %v", mib, err)
-	}
-	if _, err := parseRSS("Name: x\n"); err == nil {
-		t.Error("a process without memory is accepted")
-	}
-}
-
 func TestCandidates(t *testing.T) {
 	got := candidates("m v1.0.0 v1.1.0 v1.2.0 v1.3.0 v1.4.0-rc1 v1.4.0\n")
 	if want := []string{"v1.4.0", "v1.3.0", "v1.2.0", "v1.1.0"}; !slices.Equal(got, want) {

@@ -288,3 +288,6 @@ func (n *Node) Close() error {
 	freeName(n.Name)
 	return err
 }
+
+// Usage reads the memory and processor time of the running daemon.
+func (n *Node) Usage() (fabric.Usage, error) { return fabric.UsageOf(n.process.Pid()) }
