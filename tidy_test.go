@@ -88,7 +88,7 @@ func under(dir string, roots ...string) bool {
 func pure(dir string) bool {
 	return dir == "srd" || dir == "fleet" || dir == "internal/inspect" || dir == "internal/keytext" || dir == "internal/peerid" || under(dir, "srd/mono", "srd/cc", "srd/steer", "srd/handshake", "srd/liar", "srd/internal",
 		"overlay/budget", "overlay/events", "overlay/frame", "overlay/packet", "overlay/merge", "overlay/route", "overlay/order", "overlay/queue", "overlay/flows", "sim",
-		"lab/compare", "lab/tcp", "lab/workload") || dir == "lab"
+		"lab/compare", "lab/stat", "lab/tcp", "lab/workload") || dir == "lab"
 }
 
 // impure lists the packages that no pure package imports, with the reasons.

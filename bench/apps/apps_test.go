@@ -58,21 +58,6 @@ func TestStalls(t *testing.T) {
 	}
 }
 
-func TestQuantile(t *testing.T) {
-	var all []time.Duration
-	for i := 1; i <= 100; i++ {
-		all = append(all, time.Duration(i)*time.Millisecond)
-	}
-	for q, want := range map[float64]float64{0.5: 50, 0.99: 99, 1: 100} {
-		if got := quantile(all, q); got != want {
-			t.Errorf("quantile %v: %v, want %v", q, got, want)
-		}
-	}
-	if quantile(nil, 0.5) != 0 {
-		t.Error("no answers have a quantile")
-	}
-}
-
 func TestOnly(t *testing.T) {
 	apps := []string{"postgres", "etcd"}
 	for _, c := range []struct {

@@ -3,6 +3,8 @@ package apps
 import (
 	"slices"
 	"time"
+
+	"github.com/srdtun/srdtun/lab/stat"
 )
 
 const (
@@ -80,19 +82,6 @@ func stalls(answers []answer, all []death) (dying, calm []time.Duration) {
 	return dying, calm
 }
 
-// quantile returns the smallest of the sorted values that a share q of them does not exceed,
-// in ms.
-func quantile(sorted []time.Duration, q float64) float64 {
-	if len(sorted) == 0 {
-		return 0
-	}
-	i := 0
-	for float64(i+1) < q*float64(len(sorted)) {
-		i++
-	}
-	return ms(sorted[i])
-}
-
 func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
 // told converts the stalls to named values, and keeps them for the figure.
@@ -103,10 +92,10 @@ func (r *run) told(answers []answer, all []death) []value {
 	}
 	return []value{
 		{"deaths", float64(len(all))},
-		{"longest_p50_ms", quantile(dying, 0.5)},
-		{"longest_p99_ms", quantile(dying, 0.99)},
-		{"longest_max_ms", quantile(dying, 1)},
-		{"calm_p50_ms", quantile(calm, 0.5)},
-		{"calm_p99_ms", quantile(calm, 0.99)},
+		{"longest_p50_ms", ms(stat.Quantile(dying, 0.5))},
+		{"longest_p99_ms", ms(stat.Quantile(dying, 0.99))},
+		{"longest_max_ms", ms(stat.Quantile(dying, 1))},
+		{"calm_p50_ms", ms(stat.Quantile(calm, 0.5))},
+		{"calm_p99_ms", ms(stat.Quantile(calm, 0.99))},
 	}
 }

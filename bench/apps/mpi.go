@@ -10,12 +10,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/srdtun/srdtun/e2e/fabric"
+	"github.com/srdtun/srdtun/lab/stat"
 )
 
 // mpi is the incast of the SRD paper: 48 ranks of Open MPI on four hosts send to one rank. The MPI
@@ -195,13 +195,12 @@ func incastValues(in io.Reader) (values []value, err error) {
 		if want := m.rounds * mpiSenders * mpiEach; len(all) != want || of[m.size] == 0 {
 			return nil, errors.New("the incast has not told of all flows")
 		}
-		slices.Sort(all)
 		ideal := ms(incastIdeal(m.size))
 		for _, q := range []struct {
 			name string
 			of   float64
 		}{{"p50", 0.5}, {"p99", 0.99}, {"max", 1}} {
-			values = append(values, value{m.name + "_" + q.name + "_over_ideal", quantile(all, q.of) / ideal})
+			values = append(values, value{m.name + "_" + q.name + "_over_ideal", ms(stat.Quantile(all, q.of)) / ideal})
 		}
 		values = append(values, value{m.name + "_idle", idle[m.size] / of[m.size]})
 	}

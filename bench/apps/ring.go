@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/srdtun/srdtun/e2e/fabric"
+	"github.com/srdtun/srdtun/lab/stat"
 )
 
 // ring is the experiment with the ring algorithm of a collective library, such as an all-reduce.
@@ -66,8 +67,8 @@ func (r *run) ring(c *cluster) ([]value, error) {
 	ideal := 2 * ringSockets * ringSlice * 8 / (spines * rateMbit * 1e6 * wireShare) * 1e3
 	return []value{
 		{"slowest_over_mean", slowest},
-		{"step_p50_over_ideal", quantile(step, 0.5) / ideal},
-		{"step_p99_over_ideal", quantile(step, 0.99) / ideal},
+		{"step_p50_over_ideal", ms(stat.Quantile(step, 0.5)) / ideal},
+		{"step_p99_over_ideal", ms(stat.Quantile(step, 0.99)) / ideal},
 	}, nil
 }
 

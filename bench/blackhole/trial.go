@@ -7,6 +7,7 @@ import (
 
 	"github.com/srdtun/srdtun/e2e/fabric"
 	"github.com/srdtun/srdtun/e2e/tunnel"
+	"github.com/srdtun/srdtun/lab/stat"
 )
 
 const (
@@ -128,7 +129,7 @@ func summary(all []trial) string {
 		return v
 	}
 	q := func(v []float64) string {
-		return fmt.Sprintf("p50 %.0f, p90 %.0f, p99 %.0f, max %.0f", at(v, 0.5), at(v, 0.9), at(v, 0.99), v[len(v)-1])
+		return fmt.Sprintf("p50 %.0f, p90 %.0f, p99 %.0f, max %.0f", stat.Quantile(v, 0.5), stat.Quantile(v, 0.9), stat.Quantile(v, 0.99), v[len(v)-1])
 	}
 	var healthy, dead toll
 	for _, t := range all {
@@ -137,16 +138,6 @@ func summary(all []trial) string {
 	return fmt.Sprintf("%d trials\nstall, ms:              %s\n... of the worst flow:  %s\n... before it died:     %s\n"+
 		"goodput, Mbit/s:        before %.0f, during %.0f\nwhile dead:             %v\nbefore:                 %v",
 		len(all), q(of(func(t trial) float64 { return t.Stall })), q(of(func(t trial) float64 { return t.Worst })),
-		q(of(func(t trial) float64 { return t.Quiet })), at(of(func(t trial) float64 { return t.Before }), 0.5),
-		at(of(func(t trial) float64 { return t.During }), 0.5), dead, healthy)
-}
-
-// at returns the quantile q: the smallest of the sorted values that a share q of them does not
-// exceed.
-func at(v []float64, q float64) float64 {
-	i := int(q * float64(len(v)))
-	if float64(i) == q*float64(len(v)) && i > 0 {
-		i--
-	}
-	return v[i]
+		q(of(func(t trial) float64 { return t.Quiet })), stat.Quantile(of(func(t trial) float64 { return t.Before }), 0.5),
+		stat.Quantile(of(func(t trial) float64 { return t.During }), 0.5), dead, healthy)
 }

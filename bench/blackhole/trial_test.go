@@ -40,18 +40,3 @@ func TestGrown(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
-
-func TestQuantile(t *testing.T) {
-	var v []float64
-	for i := range 100 {
-		v = append(v, float64(i+1))
-	}
-	for q, want := range map[float64]float64{0.5: 50, 0.9: 90, 0.99: 99} {
-		if got := at(v, q); got != want {
-			t.Errorf("%v of 1..100 is %v, want %v", q, got, want)
-		}
-	}
-	if got := at([]float64{7}, 0.99); got != 7 {
-		t.Errorf("of one value %v", got)
-	}
-}

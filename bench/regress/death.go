@@ -1,6 +1,9 @@
 package regress
 
-import "github.com/srdtun/srdtun/bench/blackhole"
+import (
+	"github.com/srdtun/srdtun/bench/blackhole"
+	"github.com/srdtun/srdtun/lab/stat"
+)
 
 var (
 	stallP50  = figure{name: "blackhole, stall, p50", unit: "ms", lower: true}
@@ -18,8 +21,8 @@ var death = scene{
 		if err != nil {
 			return err
 		}
-		r.set(stallP50, quantile(ms, 0.5))
-		r.set(stallMost, quantile(ms, 1))
+		r.set(stallP50, stat.Quantile(ms, 0.5))
+		r.set(stallMost, stat.Quantile(ms, 1))
 		return nil
 	},
 }

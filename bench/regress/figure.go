@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"github.com/srdtun/srdtun/lab/stat"
 )
 
 // figure describes a metric that is measured for both versions.
@@ -71,11 +73,11 @@ func (f figure) judge(all []pair) verdict {
 			ratios = append(ratios, r)
 		}
 	}
-	v.judged, v.base, v.head = len(ratios), median(base), median(head)
+	v.judged, v.base, v.head = len(ratios), stat.Median(base), stat.Median(head)
 	if v.judged == 0 {
 		return v
 	}
-	v.median = median(ratios)
+	v.median = stat.Median(ratios)
 	v.low, v.high = slices.Min(ratios), slices.Max(ratios)
 	if v.judged >= judgedLeast {
 		v.word = f.decide(v)
@@ -108,28 +110,6 @@ func (f figure) decide(v verdict) string {
 		return worse
 	}
 	return better
-}
-
-// median sorts the values and returns their median.
-func median(v []float64) float64 {
-	if len(v) == 0 {
-		return math.NaN()
-	}
-	slices.Sort(v)
-	if n := len(v); n%2 == 0 {
-		return (v[n/2-1] + v[n/2]) / 2
-	}
-	return v[len(v)/2]
-}
-
-// quantile returns the smallest of the values that a share q of them does not exceed. The values
-// are sorted in place.
-func quantile(v []float64, q float64) float64 {
-	if len(v) == 0 {
-		return math.NaN()
-	}
-	slices.Sort(v)
-	return v[max(0, int(math.Ceil(q*float64(len(v))))-1)]
 }
 
 // number formats a value with three significant digits.

@@ -48,19 +48,6 @@ func TestCountsMayBeZero(t *testing.T) {
 	}
 }
 
-func TestMedianAndQuantile(t *testing.T) {
-	if m := median([]float64{4, 1, 3, 2}); m != 2.5 {
-		t.Error(m)
-	}
-	v := []float64{5, 1, 4, 2, 3}
-	if q := quantile(v, 0.5); q != 3 {
-		t.Error(q)
-	}
-	if q := quantile(v, 0.99); q != 5 {
-		t.Error(q)
-	}
-}
-
 // TestNamesAreUnique: a figure is found by its name, and so is a scene.
 func TestNamesAreUnique(t *testing.T) {
 	scenesSeen, figuresSeen := map[string]bool{}, map[string]bool{}

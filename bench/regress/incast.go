@@ -11,6 +11,7 @@ import (
 
 	"github.com/srdtun/srdtun/e2e/fabric"
 	"github.com/srdtun/srdtun/e2e/tunnel"
+	"github.com/srdtun/srdtun/lab/stat"
 )
 
 var (
@@ -51,8 +52,8 @@ var incast = scene{
 		if err != nil {
 			return err
 		}
-		r.set(incastP50, quantile(ms, 0.5))
-		r.set(incastP99, quantile(ms, 0.99))
+		r.set(incastP50, stat.Quantile(ms, 0.5))
+		r.set(incastP99, stat.Quantile(ms, 0.99))
 		return nil
 	},
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/srdtun/srdtun/e2e/fabric"
 	"github.com/srdtun/srdtun/e2e/tunnel"
+	"github.com/srdtun/srdtun/lab/stat"
 )
 
 var (
@@ -64,8 +65,8 @@ func (r *run) idleRequests(p *tunnel.Pair, q *dialogue) error {
 		return err
 	}
 	r.set(idleCPU, (after-before)/float64(len(us)))
-	r.set(idleP50, quantile(us, 0.5))
-	r.set(idleP99, quantile(us, 0.99))
+	r.set(idleP50, stat.Quantile(us, 0.5))
+	r.set(idleP99, stat.Quantile(us, 0.99))
 	return nil
 }
 
@@ -81,7 +82,7 @@ func (r *run) besideLoad(a, b *fabric.Host, q *dialogue) error {
 	if e := <-ended; e != nil {
 		return fmt.Errorf("the flow: %w", e)
 	}
-	r.set(loadP50, quantile(us, 0.5))
-	r.set(loadP99, quantile(us, 0.99))
+	r.set(loadP50, stat.Quantile(us, 0.5))
+	r.set(loadP99, stat.Quantile(us, 0.99))
 	return err
 }

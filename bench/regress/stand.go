@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/srdtun/srdtun/bench/others"
+	"github.com/srdtun/srdtun/lab/stat"
 )
 
 const (
@@ -105,7 +106,7 @@ func valueOf(all []*standing, version int, f figure, rounds []int) float64 {
 		for _, k := range rounds {
 			v = append(v, s.got[k][f.name])
 		}
-		sum, n = sum+median(v), n+1
+		sum, n = sum+stat.Median(v), n+1
 	}
 	if n == 0 {
 		return math.NaN()

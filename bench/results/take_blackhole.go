@@ -1,6 +1,10 @@
 package results
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/srdtun/srdtun/lab/stat"
+)
 
 // death is a line of the file that "bench blackhole" writes. Times of a death are in ms, and rates
 // in Mbit/s.
@@ -36,8 +40,8 @@ func takeBlackhole(file string) (*table, error) {
 		again, givenUp = again+d.Dead.Again, givenUp+d.Dead.GivenUp
 	}
 	t.Rows = [][]string{
-		{"longest stall of the flow: p50 / p99 / most, ms", fmt.Sprintf("%.0f / %.0f / %.0f", quantile(stall, 0.5), quantile(stall, 0.99), quantile(stall, 1))},
-		{"goodput while it is dead, of that before (75 % is there)", fmt.Sprintf("%.0f %%", 100*quantile(share, 0.5))},
+		{"longest stall of the flow: p50 / p99 / most, ms", fmt.Sprintf("%.0f / %.0f / %.0f", stat.Quantile(stall, 0.5), stat.Quantile(stall, 0.99), stat.Quantile(stall, 1))},
+		{"goodput while it is dead, of that before (75 % is there)", fmt.Sprintf("%.0f %%", 100*stat.Quantile(share, 0.5))},
 		{"segments of the TCP inside sent again while it is dead, in all", fmt.Sprint(again)},
 		{"messages given up", fmt.Sprint(givenUp)},
 	}

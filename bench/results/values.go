@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"os"
 	"slices"
+
+	"github.com/srdtun/srdtun/lab/stat"
 )
 
 // day is the format of dates in the document.
@@ -48,22 +50,11 @@ func median(v []float64, unit float64) string {
 	if len(v) == 0 {
 		return nothing
 	}
-	v = slices.Sorted(slices.Values(v))
-	m := (v[(len(v)-1)/2] + v[len(v)/2]) / 2
+	m := stat.Median(v)
 	if len(v) == 1 {
 		return digits(m * unit)
 	}
-	return fmt.Sprintf("%s [%s..%s]", digits(m*unit), digits(v[0]*unit), digits(v[len(v)-1]*unit))
-}
-
-// quantile returns the smallest of the values that a share q of them does not exceed.
-func quantile(v []float64, q float64) float64 {
-	v = slices.Sorted(slices.Values(v))
-	i := int(q * float64(len(v)))
-	if float64(i) == q*float64(len(v)) && i > 0 {
-		i--
-	}
-	return v[i]
+	return fmt.Sprintf("%s [%s..%s]", digits(m*unit), digits(slices.Min(v)*unit), digits(slices.Max(v)*unit))
 }
 
 // digits formats a number with three significant digits.

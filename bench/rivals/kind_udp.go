@@ -6,11 +6,11 @@ import (
 	"net"
 	"net/netip"
 	"os"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/srdtun/srdtun/bench/sockperf"
+	"github.com/srdtun/srdtun/lab/stat"
 )
 
 // udpSockets uses the UDP sockets of Go's package net, without any transport on top.
@@ -76,8 +76,7 @@ func udpRequests(s *site, during time.Duration) (p sockperf.Percentiles, err err
 	if err != nil {
 		return p, err
 	}
-	slices.Sort(us)
-	return sockperf.Percentiles{P50: quantile(us, 0.5), P99: quantile(us, 0.99)}, nil
+	return sockperf.Percentiles{P50: stat.Quantile(us, 0.5), P99: stat.Quantile(us, 0.99)}, nil
 }
 
 // askAndWait sends requests for the given time, and returns the round trips in microseconds.

@@ -2,12 +2,11 @@ package rivals
 
 import (
 	"fmt"
-	"math"
 	"regexp"
-	"slices"
 	"strconv"
 
 	"github.com/srdtun/srdtun/bench/sockperf"
+	"github.com/srdtun/srdtun/lab/stat"
 )
 
 // pingEvery is the pause between pings. The pause is long enough for an idle machine to enter a
@@ -43,11 +42,5 @@ func parsePings(out string) (sockperf.Percentiles, error) {
 	if len(us) == 0 {
 		return sockperf.Percentiles{}, fmt.Errorf("no ping was answered: %.200s", out)
 	}
-	slices.Sort(us)
-	return sockperf.Percentiles{P50: quantile(us, 0.5), P99: quantile(us, 0.99)}, nil
-}
-
-// quantile returns the smallest of the sorted values that a share q of them does not exceed.
-func quantile(sorted []float64, q float64) float64 {
-	return sorted[max(0, int(math.Ceil(q*float64(len(sorted))))-1)]
+	return sockperf.Percentiles{P50: stat.Quantile(us, 0.5), P99: stat.Quantile(us, 0.99)}, nil
 }

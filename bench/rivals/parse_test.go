@@ -22,15 +22,6 @@ func TestParsePings(t *testing.T) {
 	}
 }
 
-func TestQuantile(t *testing.T) {
-	v := []float64{1, 2, 3, 4}
-	for q, want := range map[float64]float64{0: 1, 0.25: 1, 0.5: 2, 0.51: 3, 0.99: 4, 1: 4} {
-		if got := quantile(v, q); got != want {
-			t.Errorf("quantile %v is %v, want %v", q, got, want)
-		}
-	}
-}
-
 func TestParseLoad(t *testing.T) {
 	bytes, seconds, err := parseLoad([]byte("a word\n" + `{"end":{"sum_sent":{"bytes":11},"sum_received":{"bytes":10,"seconds":2}}}`))
 	if err != nil || bytes != 10 || seconds != 2 {

@@ -6,10 +6,10 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"slices"
 	"time"
 
 	"github.com/srdtun/srdtun/e2e/fabric"
+	"github.com/srdtun/srdtun/lab/stat"
 	"github.com/srdtun/srdtun/lab/workload"
 )
 
@@ -169,7 +169,7 @@ func (b *bench) strain(s *site, l *link, row string) ([]value, error) {
 		return nil, err
 	}
 	ideal := x.ideal(len(s.senders()))
-	over := func(q float64) float64 { return float64(quantileOf(took, q)) / float64(ideal) }
+	over := func(q float64) float64 { return float64(stat.Quantile(took, q)) / float64(ideal) }
 	values := []value{{"p50_over_ideal", over(0.5)}, {"p99_over_ideal", over(0.99)}, {"max_over_ideal", over(1)}}
 	if s.port != nil {
 		values = append(values, value{"drops", after - before})
@@ -200,8 +200,8 @@ func (b *bench) websearch(s *site, l *link) ([]value, error) {
 		}
 	}
 	return []value{
-		{"mean_ms", meanMs(took)}, {"p99_ms", ms(quantileOf(took, 0.99))},
-		{"small_mean_ms", meanMs(small)}, {"small_p99_ms", ms(quantileOf(small, 0.99))},
+		{"mean_ms", meanMs(took)}, {"p99_ms", ms(stat.Quantile(took, 0.99))},
+		{"small_mean_ms", meanMs(small)}, {"small_p99_ms", ms(stat.Quantile(small, 0.99))},
 	}, nil
 }
 
@@ -213,13 +213,4 @@ func meanMs(v []time.Duration) float64 {
 		sum += d
 	}
 	return ms(sum) / float64(max(1, len(v)))
-}
-
-// quantileOf returns the smallest value that a share q of all values does not exceed.
-func quantileOf(v []time.Duration, q float64) time.Duration {
-	if len(v) == 0 {
-		return 0
-	}
-	v = slices.Sorted(slices.Values(v))
-	return v[min(len(v)-1, max(0, int(q*float64(len(v))+0.999999)-1))]
 }

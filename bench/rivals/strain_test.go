@@ -18,24 +18,6 @@ func TestIdealOfABurst(t *testing.T) {
 	}
 }
 
-func TestQuantilesOfFlows(t *testing.T) {
-	var v []time.Duration
-	for i := range 100 {
-		v = append(v, time.Duration(100-i))
-	}
-	for _, x := range []struct {
-		q    float64
-		want time.Duration
-	}{{0.5, 50}, {0.99, 99}, {1, 100}, {0, 1}} {
-		if got := quantileOf(v, x.q); got != x.want {
-			t.Errorf("quantile %g is %d, want %d", x.q, got, x.want)
-		}
-	}
-	if quantileOf(nil, 0.5) != 0 {
-		t.Error("a quantile of nothing")
-	}
-}
-
 // Each row of -strain has measurements, and a name that -only knows.
 func TestStrainRowsAreKnown(t *testing.T) {
 	for _, e := range strainMatrix {

@@ -37,15 +37,6 @@ func TestGoals(t *testing.T) {
 	}
 }
 
-func TestMedian(t *testing.T) {
-	if x := median([]float64{3, 1, 2}); x != 2 {
-		t.Errorf("of three: %v", x)
-	}
-	if x := median([]float64{4, 1, 2, 3}); x != 2.5 {
-		t.Errorf("of four: %v", x)
-	}
-}
-
 // No two scenes have the same name, and each figure has a unit or counts something.
 func TestScenes(t *testing.T) {
 	names := map[string]bool{}

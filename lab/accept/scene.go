@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"github.com/srdtun/srdtun/lab/stat"
 )
 
 // scene is a network with traffic, on which one or more metrics are measured.
@@ -42,7 +44,7 @@ type figure struct {
 func (f *figure) of(seeds []float64) float64 {
 	switch {
 	case !f.worst:
-		return median(seeds)
+		return stat.Median(seeds)
 	case math.IsInf(f.goal.most, 1):
 		return slices.Min(seeds)
 	}
@@ -90,11 +92,4 @@ func (r *round) set(name string, x float64) {
 		panic("accept: " + r.scene.name + " has no figure " + name)
 	}
 	r.values[name] = x
-}
-
-// median returns the middle value of v, or the mean of the two middle values.
-func median(v []float64) float64 {
-	s := slices.Sorted(slices.Values(v))
-	n := len(s)
-	return (s[(n-1)/2] + s[n/2]) / 2
 }

@@ -5,11 +5,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"math"
 	"slices"
 	"time"
 
 	"github.com/srdtun/srdtun/lab"
+	"github.com/srdtun/srdtun/lab/stat"
 )
 
 // Key identifies a measurement in the results file. The key of a record includes the scale, so that
@@ -139,7 +139,7 @@ func (x *Record) Sum(flows []Took) {
 			large = append(large, f.Took)
 		}
 	}
-	x.Mean, x.P99, x.Small, x.Large = mean(all), percentile(all, 0.99), mean(small), mean(large)
+	x.Mean, x.P99, x.Small, x.Large = mean(all), stat.Quantile(all, 0.99), mean(small), mean(large)
 	for _, q := range requests {
 		x.Incast += float64(q.bytes) * 8 / q.took * 1e-3 / float64(len(requests))
 	}
@@ -173,15 +173,6 @@ func mean(v []float64) float64 {
 		sum += x
 	}
 	return sum / float64(len(v))
-}
-
-// percentile returns the nearest-rank percentile p of v.
-func percentile(v []float64, p float64) float64 {
-	if len(v) == 0 {
-		return 0
-	}
-	slices.Sort(v)
-	return v[max(0, int(math.Ceil(p*float64(len(v))))-1)]
 }
 
 // Read parses the records in r, one on each line. Read ignores an incomplete last line, which an
