@@ -221,8 +221,8 @@ results: bin-bench ## write docs/results.md and docs/bench.png from what lab, be
 	@$(MAKE) --no-print-directory srdplot
 	@$(BIN)/bench results -out $(OUT) -plot $(abspath $(BIN))/srdplot
 
-# DRILLFLAGS are flags of bin/bench drills, as in DRILLFLAGS='-short -only move,stop'.
-drills: packages-demo build bin-bench ## hurt the daemon under load, each way with its bound (root, about 15 minutes)
+# DRILLFLAGS are flags of bin/bench drills, as in DRILLFLAGS='-short -only move,dead'.
+drills: packages-demo build bin-bench ## hurt the daemon under load, each way with its bound (root, some minutes)
 	@$(BIN)/bench drills -bin $(abspath $(BIN)/srdtun) $(DRILLFLAGS)
 
 # The folders of PREFIX and SYSCONF that the files below go to.

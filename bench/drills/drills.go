@@ -1,8 +1,7 @@
 // Package drills disturbs the shipped daemon under load in several ways, and compares the cost of
 // each disturbance with a bound. The disturbances include kill -9, address changes, failed,
-// corrupting and duplicating networks, and a stopped process. Other disturbances are missing file
-// descriptors and replayed packets. The command prints a table, and exits with code 1 if a bound
-// was exceeded.
+// corrupting and duplicating networks, missing file descriptors, and replayed packets. The command
+// prints a table, and exits with code 1 if a bound was exceeded.
 //
 // The command needs root, takes the machine for itself, and removes all its changes however it
 // ends.

@@ -27,12 +27,10 @@ type Drill struct {
 // All lists the drills in the order in which they run.
 var All = []Drill{
 	{"kill", "kill -9 of the end that knows no address, under load", true, kill},
-	{"nat", "the NAT in front of one end forgets every mapping, under load, idle, and with keepalive", false, rebind},
 	{"move", "the address of either end changes, under load", true, move},
 	{"dead", "all paths dead", false, dead},
 	{"corrupt", "5 % of packets corrupted behind the UDP checksum", false, corrupt},
 	{"duplicate", "every packet twice", true, duplicate},
-	{"stop", "either daemon stopped", false, stop},
 	{"descriptors", "no descriptor is left", true, descriptors},
 	{"replay", "all packets of a session again and again", false, replay},
 }

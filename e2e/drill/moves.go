@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/vishvananda/netlink"
-
 	"github.com/srdtun/srdtun/e2e/fabric"
 	"github.com/srdtun/srdtun/e2e/meter"
 	"github.com/srdtun/srdtun/e2e/tunnel"
@@ -13,9 +11,8 @@ import (
 
 // The constants bound the recovery times of the drills in this file.
 const (
-	maxRestart = 2 * time.Second        // WireGuard takes some 15 s
-	maxMove    = time.Second            // a person notices more
-	maxForgot  = 200 * time.Millisecond // a SYN that is lost is sent again after a second
+	maxRestart = 2 * time.Second // WireGuard takes some 15 s
+	maxMove    = time.Second     // a person notices more
 	maxHealed  = 2 * time.Second
 )
 
@@ -139,99 +136,5 @@ func dead(r *run) error {
 		return err
 	}
 	r.within(fmt.Sprintf("traffic both ways after %v without", outage), answer(beat, time.Now()), maxHealed)
-	return nil
-}
-
-// translate configures h as a NAT that changes the source ports of its UDP packets to a port in
-// ports. translate also deletes earlier mappings.
-func translate(h *fabric.Host, ports string) error {
-	rules := fmt.Sprintf(`table ip nat { chain out { type nat hook postrouting priority srcnat; meta l4proto udp oifname != "lo" masquerade to :%s random; }; }`, ports)
-	if _, err := h.Run("nft", "add table ip nat; delete table ip nat; "+rules); err != nil {
-		return err
-	}
-	return h.Do(func() error { return netlink.ConntrackTableFlush(netlink.ConntrackTable) })
-}
-
-// rebind makes the NAT in front of one end change all its source ports.
-func rebind(r *run) error {
-	f, err := r.fabric(fabric.Spec{})
-	if err != nil {
-		return err
-	}
-	if err := translate(f.A(1), "20000-29999"); err != nil {
-		return err
-	}
-	p, err := r.passive(f.A(1), f.B(1))
-	if err != nil {
-		return err
-	}
-	// The load comes last, because only an idle tunnel shows the behaviour of idle daemons.
-	if err := r.rebindIdle(f); err != nil {
-		return err
-	}
-	if err := r.rebindKept(f, p); err != nil {
-		return err
-	}
-	_, beat, err := r.load(f.A(1), f.B(1), 6*time.Second)
-	if err != nil {
-		return err
-	}
-	if err := translate(f.A(1), "40000-49999"); err != nil {
-		return err
-	}
-	r.within("under load: traffic both ways", answer(beat, time.Now()), maxMove)
-	return nil
-}
-
-// rebindIdle opens a connection through an idle tunnel after the NAT has lost its mappings.
-func (r *run) rebindIdle(f *fabric.Fabric) error {
-	l, err := f.B(1).Listen("tcp", tunnel.Inner4(2).String()+":0")
-	if err != nil {
-		return err
-	}
-	defer l.Close()
-	time.Sleep(idleAfter)
-	if err := translate(f.A(1), "30000-39999"); err != nil {
-		return err
-	}
-	begun := time.Now()
-	c, err := f.A(1).Dial("tcp", l.Addr().String(), longWait)
-	if err != nil {
-		return err
-	}
-	r.within("idle: the first TCP connection", time.Since(begun), maxForgot)
-	return c.Close()
-}
-
-// keepalive is the longest common keepalive interval, other than the template's 25 s.
-const keepalive = 5 * time.Second
-
-// idleAfter is the time after which a daemon no longer probes its paths.
-const idleAfter = 12 * time.Second
-
-// rebindKept opens a connection to the end behind the NAT while that end sends only keepalives.
-func (r *run) rebindKept(f *fabric.Fabric, p *tunnel.Pair) error {
-	if err := p.A.Stop(); err != nil {
-		return err
-	}
-	p.A.Config.Peers[0].Keepalive = keepalive
-	if err := p.A.Start(); err != nil {
-		return err
-	}
-	if err := p.A.Await(tunnel.Inner4(2)); err != nil {
-		return err
-	}
-	time.Sleep(idleAfter)
-	if err := translate(f.A(1), "50000-59999"); err != nil {
-		return err
-	}
-	time.Sleep(keepalive + time.Second)
-	begun, got := time.Now(), never
-	for time.Since(begun) < longWait && got == never {
-		if _, err := f.B(1).Run("ping", "-n", "-q", "-c1", "-W1", tunnel.Inner4(1).String()); err == nil {
-			got = time.Since(begun)
-		}
-	}
-	r.within(fmt.Sprintf("keepalive of %v: the end behind it answers", keepalive), got, maxMove)
 	return nil
 }

@@ -1,9 +1,7 @@
 package drill
 
 import (
-	"errors"
 	"fmt"
-	"syscall"
 	"time"
 
 	"github.com/srdtun/srdtun/e2e/fabric"
@@ -102,41 +100,3 @@ func (r *run) whole(s *meter.Stream) {
 
 // inFlight is the number of a stream's datagrams that may be in flight: those of 50 ms.
 const inFlight = int(50 * time.Millisecond / streamEvery)
-
-// maxAge bounds the age of a delivered datagram. A datagram may wait for two seconds, and a
-// little longer for a repair.
-const maxAge = 3 * time.Second
-
-// stop suspends each daemon in turn, as a debugger or a container's freezer does.
-func stop(r *run) error {
-	f, err := r.fabric(fabric.Spec{})
-	if err != nil {
-		return err
-	}
-	p, err := r.pair(f.A(1), f.B(1), tunnel.Config{})
-	if err != nil {
-		return err
-	}
-	return errors.Join(r.stopNode(f, p.A, "sender"), r.stopNode(f, p.B, "receiver"))
-}
-
-func (r *run) stopNode(f *fabric.Fabric, n *tunnel.Node, side string) error {
-	s, err := r.stream(f.A(1), f.B(1))
-	if err != nil {
-		return err
-	}
-	time.Sleep(time.Second)
-	if err := syscall.Kill(n.Pid(), syscall.SIGSTOP); err != nil {
-		return err
-	}
-	time.Sleep(r.pick(20*time.Second, 200*time.Second))
-	resumed := time.Now()
-	if err := syscall.Kill(n.Pid(), syscall.SIGCONT); err != nil {
-		return err
-	}
-	time.Sleep(3 * time.Second)
-	r.within(side+": the oldest datagram that is delivered", s.Tally().Oldest, maxAge)
-	r.within(side+": new datagrams pass after", s.FirstAfter(resumed), maxMove)
-	r.most(side+": datagrams that came out twice", float64(s.Tally().Twice), 0)
-	return nil
-}
