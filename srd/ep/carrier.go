@@ -52,7 +52,7 @@ func (e *Endpoint) connect(key PublicKey, l *link) {
 		Timestamp: func(now mono.Time) handshake.Timestamp {
 			return handshake.TimestampOf(time.Now().Add(now.Sub(e.loop.Now())))
 		},
-		Policy: steer.NewSpray(binary.NativeEndian.Uint64(random[8:])), Control: cc.New(0),
+		Policy: steer.NewSpray(binary.NativeEndian.Uint64(random[8:])), Control: cc.New(0), HostDelay: e.loop.HostDelay,
 	})
 	l.loop, l.open = e.loop, &e.sockets
 	l.peer = e.loop.Add(l.core, l)
