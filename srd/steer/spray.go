@@ -69,9 +69,9 @@ type Spray struct {
 type sprayPath struct {
 	weight float32       // standing weight
 	credit float32       // saved turns; a turn costs 1
-	skip   int           // turns to skip after losses
 	queue  time.Duration // including the distance
 	at     mono.Time     // time of queue
+	skip   int32         // turns to skip after losses
 	ends   ends
 }
 
@@ -83,8 +83,8 @@ func newSpray(seed uint64, granularity time.Duration) *Spray {
 }
 
 // minTable is the initial size of the table of paths: the number of paths from the default
-// source ports to one address.
-const minTable = 32
+// source ports of a program to one address. A program may have a thousand peers.
+const minTable = 16
 
 // path returns the state of path p. The table of paths grows on demand, so a peer without a
 // connection has no table.
@@ -155,7 +155,7 @@ func (s *Spray) forward(now mono.Time, usable *Set) int {
 		if !usable.Has(int(p)) {
 			continue
 		}
-		skipped := min(sp.skip, int(rounds))
+		skipped := min(sp.skip, int32(rounds))
 		sp.skip -= skipped
 		// Rounding errors must not give another path a whole turn.
 		sp.credit = min(almostOne, sp.credit+(rounds-float32(skipped))*sp.weight*s.now(sp, now))
