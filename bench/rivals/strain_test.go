@@ -1,8 +1,6 @@
 package rivals
 
 import (
-	"io"
-	"net"
 	"testing"
 	"time"
 )
@@ -29,29 +27,5 @@ func TestStrainRowsAreKnown(t *testing.T) {
 				t.Error(err)
 			}
 		}
-	}
-}
-
-// A receiver notes each transfer of a connection once, even beside wrong data.
-func TestReceiverNotesTransfers(t *testing.T) {
-	r := &receiver{ended: make([]time.Time, 2)}
-	r.left.Add(2)
-	a, b := net.Pipe()
-	taken := make(chan struct{})
-	go func() { r.take(b); close(taken) }()
-	transfer(a, 1, 100_000)
-	transfer(a, 0, 0)
-	transfer(a, 1, 5)
-	transfer(a, 7, 5) // of nobody
-	a.Close()
-	<-taken
-	r.left.Wait()
-	for i, at := range r.ended {
-		if at.IsZero() {
-			t.Errorf("transfer %d has not ended", i)
-		}
-	}
-	if _, err := a.Write(nil); err != io.ErrClosedPipe {
-		t.Errorf("the pipe is %v", err)
 	}
 }

@@ -41,13 +41,12 @@ var network = compare.Fabric{
 type site struct {
 	f     *fabric.Fabric
 	nodes []*tunnel.Node // of all servers, those of leaf A first
-	sinks []*sink        // of the servers of leaf B
 	mptcp bool           // the kernel has been told of all addresses
 	marks bool           // links between leaves and spines mark
 	busy  float64        // share of the processors in the last measurement: a fabric short of processors shows no policy
 }
 
-// build creates the network and starts its daemons and servers.
+// build creates the network and starts its daemons.
 func build(bin string, timeout time.Duration) (s *site, err error) {
 	if os.Geteuid() != 0 {
 		return nil, errors.New("namespaces can be made by root only")
@@ -56,7 +55,7 @@ func build(bin string, timeout time.Duration) (s *site, err error) {
 	if s.f, err = fabric.New(fabric.Spec{HostsA: perLeaf, HostsB: perLeaf, Spines: spines, Addrs: addresses, RateMbit: spineMbit}); err != nil {
 		return nil, err
 	}
-	for _, step := range []func() error{s.shape, func() error { return s.startDaemons(bin, timeout) }, s.listen} {
+	for _, step := range []func() error{s.shape, func() error { return s.startDaemons(bin, timeout) }} {
 		if err := step(); err != nil {
 			return s, err
 		}
@@ -66,9 +65,6 @@ func build(bin string, timeout time.Duration) (s *site, err error) {
 
 func (s *site) close() error {
 	var all []error
-	for _, k := range s.sinks {
-		k.close()
-	}
 	for _, n := range s.nodes {
 		all = append(all, n.Close())
 	}

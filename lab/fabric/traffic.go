@@ -1,13 +1,8 @@
 package main
 
 import (
-	"context"
-	"encoding/binary"
 	"errors"
-	"fmt"
-	"io"
 	"math/rand/v2"
-	"net"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -30,100 +25,7 @@ const (
 	// fileBytes is the size in bytes of the file that an incast transfers. The requested file has a
 	// tenth of the testbed's size, because a transfer takes a hundred times as long.
 	fileBytes = 1_000_000
-	// readSize is the size in bytes of a receiver's reads.
-	readSize = 256 << 10
-	// tagSize is the size in bytes of the flow number that precedes the data.
-	tagSize = 8
 )
-
-// sink accepts connections on a server, and records when each flow's last byte arrived.
-type sink struct {
-	l net.Listener
-}
-
-// run is a measurement in progress, with the state of its flows.
-type run struct {
-	mu    sync.Mutex
-	began []time.Time
-	ended []time.Time
-	left  sync.WaitGroup
-	conns map[net.Conn]bool
-	over  bool
-}
-
-// current is the measurement in progress, if any. Each flow carries the measurement's number, so
-// that flows of earlier measurements are ignored.
-var current struct {
-	sync.Mutex
-	r  *run
-	no uint32
-}
-
-// listen starts a sink on each server below leaf B.
-func (s *site) listen() error {
-	for i := perLeaf; i < 2*perLeaf; i++ {
-		var l net.Listener
-		err := s.server(i).Do(func() (err error) {
-			c := net.ListenConfig{}
-			c.SetMultipathTCP(true)
-			l, err = c.Listen(context.Background(), "tcp4", fmt.Sprintf(":%d", sinkPort))
-			return err
-		})
-		if err != nil {
-			return err
-		}
-		k := &sink{l}
-		s.sinks = append(s.sinks, k)
-		go k.accept()
-	}
-	return nil
-}
-
-func (k *sink) close() { k.l.Close() }
-
-func (k *sink) accept() {
-	for {
-		c, err := k.l.Accept()
-		if err != nil {
-			return
-		}
-		go take(c)
-	}
-}
-
-// take reads a flow until the flow ends.
-func take(c net.Conn) {
-	defer c.Close()
-	var tag [tagSize]byte
-	if _, err := io.ReadFull(c, tag[:]); err != nil {
-		return
-	}
-	buf := make([]byte, readSize)
-	for {
-		if _, err := c.Read(buf); err == io.EOF {
-			break
-		} else if err != nil {
-			return
-		}
-	}
-	now := time.Now()
-	current.Lock()
-	r, no := current.r, current.no
-	current.Unlock()
-	if binary.BigEndian.Uint32(tag[:]) != no {
-		return
-	}
-	r.end(int(binary.BigEndian.Uint32(tag[4:])), now)
-}
-
-func (r *run) end(i int, now time.Time) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if !r.over && r.ended[i].IsZero() {
-		r.ended[i] = now
-		r.left.Done()
-	}
-}
 
 // measure sends the flows of a cell and returns its record.
 func (s *site) measure(c *compare.Cell, data string) (x *compare.Record, err error) {
@@ -141,30 +43,43 @@ func (s *site) measure(c *compare.Cell, data string) (x *compare.Record, err err
 	if err != nil {
 		return nil, err
 	}
-	r := &run{began: make([]time.Time, len(flows)), ended: make([]time.Time, len(flows)), conns: map[net.Conn]bool{}}
-	current.Lock()
-	current.r = r
-	current.no++
-	no := current.no
-	current.Unlock()
-	r.left.Add(len(flows))
-	before, err := meter.ReadCPU()
+	var under []*fabric.Host // leaf B
+	for i := range perLeaf {
+		under = append(under, s.server(perLeaf+i))
+	}
+	sink, err := meter.NewSink(sinkPort, len(flows), under...)
 	if err != nil {
 		return nil, err
 	}
+	before, err := meter.ReadCPU()
+	if err != nil {
+		return nil, errors.Join(err, sink.Close())
+	}
+	began := make([]time.Time, len(flows))
+	var senders sync.WaitGroup
 	zero := time.Now()
 	for i, f := range flows {
 		time.Sleep(time.Until(zero.Add(f.Start)))
-		r.began[i] = time.Now()
-		go r.send(no, i, s.server(f.Src), to(f.Dst), f.Size, mptcp)
+		began[i] = time.Now()
+		senders.Go(func() {
+			c, err := meter.Connect(s.server(f.Src), netip.AddrPortFrom(to(f.Dst), sinkPort), mptcp, patience)
+			if err != nil {
+				return // it did not end
+			}
+			defer c.Close()
+			meter.Send(c, i, f.Size)
+		})
 	}
-	r.wait(time.Until(zero.Add(over + patience)))
+	sink.Wait(len(flows), time.Until(zero.Add(over+patience)))
+	over = time.Since(zero)
 	after, err := meter.ReadCPU()
+	err = errors.Join(err, sink.Close())
+	senders.Wait() // none of them may meet the next sink
 	if err != nil {
 		return nil, err
 	}
-	s.busy = after.Since(before).Busy / time.Since(zero).Seconds() / float64(runtime.NumCPU())
-	return r.record(c, flows), nil
+	s.busy = after.Since(before).Busy / over.Seconds() / float64(runtime.NumCPU())
+	return record(c, flows, began, zero.Add(over), sink), nil
 }
 
 // plan draws the flows of a cell, sorted by start time.
@@ -210,87 +125,16 @@ func withRequests(flows []workload.Flow, f *compare.Fabric, over time.Duration) 
 // from 1 on.
 const requestID = 0
 
-// send sends one flow of size bytes.
-func (r *run) send(no uint32, i int, from *fabric.Host, to netip.Addr, size int64, mptcp bool) {
-	var c net.Conn
-	err := from.Do(func() (err error) {
-		d := net.Dialer{Timeout: patience}
-		d.SetMultipathTCP(mptcp)
-		c, err = d.Dial("tcp4", netip.AddrPortFrom(to, sinkPort).String())
-		return err
-	})
-	if err != nil {
-		return // it did not end
-	}
-	if !r.hold(c) {
-		return
-	}
-	defer c.Close()
-	b := make([]byte, tagSize, tagSize+min(size, readSize))
-	binary.BigEndian.PutUint32(b, no)
-	binary.BigEndian.PutUint32(b[4:], uint32(i))
-	b = b[:cap(b)]
-	for sent := int64(0); sent < size+tagSize; {
-		n, err := c.Write(b[:min(int64(len(b)), size+tagSize-sent)])
-		if err != nil {
-			return
-		}
-		if sent == 0 {
-			clear(b[:tagSize])
-		}
-		sent += int64(n)
-	}
-	_ = c.(*net.TCPConn).CloseWrite()
-	_, _ = io.Copy(io.Discard, c) // until the receiver has it all
-}
-
-// hold stores a connection, so that the end of the run can close it.
-func (r *run) hold(c net.Conn) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.over {
-		c.Close()
-		return false
-	}
-	r.conns[c] = true
-	return true
-}
-
-// wait waits until all flows have ended, at most for d, and then closes the open ones.
-func (r *run) wait(d time.Duration) {
-	all := make(chan struct{})
-	go func() { r.left.Wait(); close(all) }()
-	select {
-	case <-all:
-	case <-time.After(d):
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.over = true
-	for c := range r.conns {
-		_ = c.(*net.TCPConn).SetLinger(0)
-		c.Close()
-	}
-	for _, t := range r.ended {
-		if t.IsZero() {
-			r.left.Done() // nobody waits for them any more
-		}
-	}
-}
-
-// record computes the record of a finished run.
-func (r *run) record(c *compare.Cell, flows []workload.Flow) *compare.Record {
-	now := time.Now()
+// record computes the record of a finished measurement. Flows that have not ended took until now.
+func record(c *compare.Cell, flows []workload.Flow, began []time.Time, now time.Time, sink *meter.Sink) *compare.Record {
 	var v []compare.Took
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	for i, f := range flows {
-		t := compare.Took{Size: f.Size, Start: micros(f.Start), Client: f.Dst, Request: f.ID == requestID, Ended: !r.ended[i].IsZero()}
-		end := r.ended[i]
+		end := sink.Ended(i)
+		t := compare.Took{Size: f.Size, Start: micros(f.Start), Client: f.Dst, Request: f.ID == requestID, Ended: !end.IsZero()}
 		if !t.Ended {
 			end = now
 		}
-		t.Took = micros(end.Sub(r.began[i]))
+		t.Took = micros(end.Sub(began[i]))
 		v = append(v, t)
 	}
 	x := &compare.Record{Key: c.Key()}
