@@ -64,7 +64,7 @@ func (ch *choice) cost(now mono.Time, p *path) time.Duration {
 	case !p.rtt.Known():
 		return sampleMost
 	case ch.isLate(now, p):
-		return max(p.len, now.Sub(p.since))
+		return max(p.len, now.Sub(p.oldest().At))
 	}
 	return p.len
 }

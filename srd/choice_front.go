@@ -7,7 +7,7 @@ import (
 )
 
 // front estimates how long messages wait before the window admits them: the waiting
-// bytes, divided by the rate of arrivals. The estimate is the wait of a message that
+// bytes, divided by the window's rate. The estimate is the wait of a message that
 // joins the queue now, not of the message at the head of the queue. The last packets of a
 // transfer have waited longest, but gain nothing from a longer path (Lim et al., ECF,
 // CoNEXT 2017, section 3).
@@ -17,7 +17,6 @@ type front struct {
 	wait time.Duration // smoothed
 	last time.Duration // as of at
 	at   mono.Time
-	idle mono.Time // when last nothing waited
 }
 
 // frontRounds is the number of round trips over which the wait is smoothed. An inner
@@ -36,9 +35,6 @@ func (f *front) note(now mono.Time, bytes int, rate float64, rtt time.Duration) 
 	default:
 		f.wait += time.Duration(float64(f.last-f.wait) * float64(past) / float64(span))
 	}
-	if f.wait == 0 {
-		f.idle = now
-	}
 	f.at, f.last = now, 0
 	if rate > 0 {
 		f.last = time.Duration(min(float64(bytes)/rate, sampleMost.Seconds()) * float64(time.Second))
@@ -49,15 +45,11 @@ func (f *front) note(now mono.Time, bytes int, rate float64, rtt time.Duration) 
 // front of the window for the nearest path.
 func (ch *choice) behind(p *path) time.Duration { return max(0, ch.distance(p)-ch.front.wait) }
 
-// admitted returns the rate in bytes per second at which the window admits waiting data,
-// or 0 if the rate is unknown. The rate is the rate of arrivals if data waited during its
-// measurement. Without waiting data the measured rate may be too low, because there was
-// little to send. Without waiting data the result is at least one window for each round
-// trip.
-func (ch *choice) admitted(now mono.Time) float64 {
-	rate, trip := ch.recovery.rate.at(now), ch.rtt.Smoothed().Seconds()
-	if rate == 0 || trip == 0 || ch.recovery.rate.since >= ch.front.idle {
-		return rate
+// admitted returns the rate in bytes per second at which the window admits waiting data:
+// one window for each round trip. If no round trip is known, admitted returns 0.
+func (ch *choice) admitted() float64 {
+	if trip := ch.rtt.Smoothed().Seconds(); trip > 0 {
+		return float64(ch.cfg.Control.Window()) / trip
 	}
-	return max(rate, float64(ch.cfg.Control.Window())/trip)
+	return 0
 }

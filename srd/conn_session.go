@@ -2,7 +2,6 @@ package srd
 
 import (
 	"github.com/srdtun/srdtun/srd/handshake"
-	"github.com/srdtun/srdtun/srd/internal/ledger"
 	"github.com/srdtun/srdtun/srd/internal/seq"
 	"github.com/srdtun/srdtun/srd/internal/wire"
 	"github.com/srdtun/srdtun/srd/mono"
@@ -197,13 +196,7 @@ func (c *Conn) forget(now mono.Time) {
 	n := c.recovery.out.reset()
 	c.env.stats.Drops[DropIncarnation] += uint64(n)
 	for _, p := range c.paths.table {
-		for pn := p.sent.First(); pn < p.sent.Next(); pn++ {
-			if k := p.sent.At(pn); k.State == ledger.InFlight {
-				c.recovery.land(p, k)
-				k.State = ledger.Acked
-			}
-		}
-		c.recovery.settleFreed(p)
+		c.recovery.handBack(p)
 		p.largest = 0
 		p.peerCE = 0
 	}

@@ -16,8 +16,7 @@ const meterStale = 5 * meterSpan
 type meter struct {
 	from  mono.Time
 	bytes int
-	rate  float64   // of the last whole span, bytes per second
-	since mono.Time // when that span began
+	rate  float64 // of the last whole span, bytes per second
 }
 
 // add counts acknowledged bytes. Bytes before a pause longer than meterStale no longer
@@ -29,7 +28,7 @@ func (m *meter) add(now mono.Time, bytes int) {
 	m.bytes += bytes
 	if d := now.Sub(m.from); d >= meterSpan {
 		m.rate = float64(m.bytes) / d.Seconds()
-		m.since, m.from, m.bytes = m.from, now, 0
+		m.from, m.bytes = now, 0
 	}
 }
 

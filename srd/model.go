@@ -37,36 +37,13 @@ const (
 	growthPart     = 4
 )
 
-// noise returns the difference within which two round trips of r count as equal. With few
-// samples one outlier dominates the deviation. So with few samples the deviation is
-// limited to the deviation of all paths, or to the base if that is greater.
-func (e *env) noise(r *rtt.Estimator) time.Duration {
-	dev := r.Variation()
-	if !r.Settled() && e.rtt.Settled() {
-		dev = min(dev, max(e.rtt.Variation(), r.Base()))
-	}
-	return e.hosts.noise(dev)
-}
-
-// mean returns the average time of a packet on p, for verdicts of loss. The mean of a
-// path with few samples is at least the base plus the queue of all paths. The time of
-// lateAfter does not include the queue of all paths, because avoiding a path with few
-// samples does no harm.
-func (e *env) mean(p *path) time.Duration {
-	if p.rtt.Settled() {
-		return p.rtt.Smoothed()
-	}
-	return max(p.rtt.Smoothed(), p.rtt.Base()+e.cfg.Control.Queue())
-}
+// noise returns the difference within which two round trips of r count as equal.
+func (e *env) noise(r *rtt.Estimator) time.Duration { return e.hosts.noise(r.Variation()) }
 
 // lateAfter returns the age at which a packet on p becomes late.
 func (e *env) lateAfter(p *path) time.Duration {
 	return p.rtt.Smoothed() + e.hosts.wait() + (lateDeviations+e.hosts.wrong)*e.noise(&p.rtt)
 }
-
-// copyAfter returns the age of a packet on p after which a copy on another path would
-// arrive earlier.
-func (e *env) copyAfter(p *path) time.Duration { return e.lateAfter(p) }
 
 // lostAfter returns the age at which a packet on p is overdue: the packet is lost, or the
 // path has failed.
@@ -76,7 +53,7 @@ func (e *env) lostAfter(p *path) time.Duration {
 	}
 	base := p.rtt.Base()
 	growth := max(min(growthBases*base, cc.TargetFloor), base/growthPart)
-	return e.mean(p) + e.hosts.wait() + (lostDeviations+e.hosts.wrong)*max(e.noise(&p.rtt), growth/lostDeviations)
+	return p.rtt.Smoothed() + e.hosts.wait() + (lostDeviations+e.hosts.wrong)*max(e.noise(&p.rtt), growth/lostDeviations)
 }
 
 // unmeasured returns lostAfter for a path that a handshake has proven and that has no
@@ -89,52 +66,21 @@ func (e *env) unmeasured() time.Duration {
 	return min(probeMost, e.took+e.hosts.wait()+(lostDeviations+e.hosts.wrong)*e.hosts.noise(e.took/2))
 }
 
-// reorderWindow returns the longest allowed delay between the acknowledgements of two
-// packets of a train on p (L2).
-func (e *env) reorderWindow(p *path) time.Duration {
-	return max((lateDeviations+e.hosts.wrong)*e.noise(&p.rtt), p.rtt.Smoothed()/reorderPart)
-}
-
 // tailDue returns when packet k, the oldest in flight on p, counts as lost without a
-// later packet, as the tail of a train. The beginning of its train must have arrived;
+// later packet, as the tail of a train (L2). The beginning of its train must have arrived;
 // otherwise tailDue returns Never. An acknowledgement of k should have come with the
 // acknowledgement of the beginning, or with the next acknowledgement. With many paths the
 // next train on p may begin after p's timeout, although p is not silent.
 func (e *env) tailDue(p *path, k *ledger.Packet) mono.Time {
-	if p.largest == 0 || k.At > p.newest || !e.begun(p, p.lowest) {
+	if p.largest == 0 || k.At > p.newest {
 		return mono.Never
 	}
-	return p.told.Add(e.reorderWindow(p))
-}
-
-// begun reports whether a packet of pn's train, or a later packet, has arrived. A packet
-// that left at the same time in another train does not count. On a shared link the
-// packets of other paths may be queued between two trains, for example a first window. If
-// half of the mean is long compared with the granule, the reorder window covers such
-// packets, so begun is true. A packet that is no longer in the ledger is no evidence.
-func (e *env) begun(p *path, pn uint64) bool {
-	if p.rtt.Smoothed()/reorderPart >= lateDeviations*e.hosts.granule {
-		return true
-	}
-	for q := p.largest; q <= pn; q++ {
-		if k := p.sent.At(q); k == nil || k.Marks&ledger.Follows == 0 {
-			return false
-		}
-	}
-	return true
+	return p.told.Add(max((lateDeviations+e.hosts.wrong)*e.noise(&p.rtt), p.rtt.Smoothed()/reorderPart))
 }
 
 // isLate reports whether the oldest packet on p is late (L7). The age of a late packet is
 // the cost of its path.
 func (e *env) isLate(now mono.Time, p *path) bool {
-	if p.inflight == p.freed.bytes || !p.rtt.Known() {
-		return false
-	}
-	if p.stale {
-		p.stale = false
-		if k := p.oldest(); k != nil {
-			p.since = k.At
-		}
-	}
-	return now.Sub(p.since) > e.lateAfter(p)
+	k := p.oldest()
+	return k != nil && p.rtt.Known() && now.Sub(k.At) > e.lateAfter(p)
 }

@@ -4,7 +4,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/srdtun/srdtun/srd/internal/ledger"
 	"github.com/srdtun/srdtun/srd/internal/rtt"
+	"github.com/srdtun/srdtun/srd/mono"
 )
 
 // modelled returns a machine whose hosts act with a granule, and a path of steady round trips.
@@ -19,47 +21,16 @@ func modelled(granule, base time.Duration) (*env, *path) {
 // Without deviation there is what hosts take, and the queue that a round trip may add.
 func TestModelOfASteadyPath(t *testing.T) {
 	const ms, us = time.Millisecond, time.Microsecond
-	for _, x := range []struct{ granule, base, late, lost, reorder time.Duration }{
-		{ms, 12 * us, 12*us + 3*ms, 12*us + 6*ms, 2 * ms}, // processes: 2 and 5 granules, and one that is put off
-		{us, 12 * us, 15 * us, 49 * us, 6 * us},           // network cards: 3 base round trips
-		{ms, 40 * ms, 43 * ms, 51 * ms, 20 * ms},          // a long path: a quarter of it
+	for _, x := range []struct{ granule, base, late, lost time.Duration }{
+		{ms, 12 * us, 12*us + 3*ms, 12*us + 6*ms}, // processes: 2 and 5 granules, and one that is put off
+		{us, 12 * us, 15 * us, 49 * us},           // network cards: 3 base round trips
+		{ms, 40 * ms, 43 * ms, 51 * ms},           // a long path: a quarter of it
 	} {
 		e, p := modelled(x.granule, x.base)
 		near := func(got, want time.Duration) bool { return (got - want).Abs() <= want/50 }
-		if late, lost, reorder := e.lateAfter(p), e.lostAfter(p), e.reorderWindow(p); !near(late, x.late) || !near(lost, x.lost) || !near(reorder, x.reorder) {
-			t.Errorf("granule %v, base %v: late after %v, lost after %v, reordered by %v; want %v, %v, %v",
-				x.granule, x.base, late, lost, reorder, x.late, x.lost, x.reorder)
+		if late, lost := e.lateAfter(p), e.lostAfter(p); !near(late, x.late) || !near(lost, x.lost) {
+			t.Errorf("granule %v, base %v: late after %v, lost after %v; want %v, %v", x.granule, x.base, late, lost, x.late, x.lost)
 		}
-	}
-}
-
-// queued is a controller that knows of a queue.
-type queued struct {
-	fixed
-	queue time.Duration
-}
-
-func (q *queued) Queue() time.Duration { return q.queue }
-
-// A path of few round trips has the queue that all have; one of many its own.
-func TestModelOfAHardlyMeasuredPath(t *testing.T) {
-	const base, queue = 10 * time.Millisecond, 30 * time.Millisecond
-	e, measured := modelled(time.Millisecond, base)
-	before := e.lostAfter(measured)
-	e.cfg.Control = &queued{queue: queue}
-	fresh := &path{}
-	fresh.rtt.Add(1, base, 0)
-	without := e.lostAfter(fresh)
-	if got := e.lostAfter(measured); got != before {
-		t.Errorf("measured: lost after %v, want %v", got, before)
-	}
-	e.cfg.Control = &queued{}
-	if got := e.lostAfter(fresh) + queue; got != without {
-		t.Errorf("hardly measured: lost after %v, want %v", without, got)
-	}
-	fresh.rtt.Add(1, base+2*queue, 0)
-	if m := e.mean(fresh); m != fresh.rtt.Smoothed() {
-		t.Errorf("mean %v of a path that took %v", m, fresh.rtt.Smoothed())
 	}
 }
 
@@ -97,12 +68,14 @@ func TestModelLearnsFromMistakes(t *testing.T) {
 func TestModelLatePath(t *testing.T) {
 	e, p := modelled(time.Microsecond, 12*time.Microsecond)
 	coarse, _ := modelled(0, 0)
-	p.inflight, p.since = 1, 1
-	if now := p.since.Add(20 * time.Microsecond); coarse.isLate(now, p) || !e.isLate(now, p) {
+	const sent = mono.Time(1)
+	p.inflight = 1
+	p.sent.Push(ledger.Packet{At: sent, State: ledger.InFlight})
+	if now := sent.Add(20 * time.Microsecond); coarse.isLate(now, p) || !e.isLate(now, p) {
 		t.Errorf("after 20 us: late %v for a process, %v for a network card", coarse.isLate(now, p), e.isLate(now, p))
 	}
 	p.rtt = rtt.Estimator{}
-	if e.isLate(p.since.Add(time.Second), p) {
+	if e.isLate(sent.Add(time.Second), p) {
 		t.Error("a path that was not measured is late")
 	}
 }

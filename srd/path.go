@@ -65,7 +65,6 @@ type path struct {
 	slot  uint16
 	state PathState
 	ours  bool // opened by this end, kept while the endpoint is configured
-	stale bool // the field since is out of date
 	// validated: the peer has returned a secret that went to this tuple alone, or a
 	// handshake has proven the address.
 	validated bool
@@ -74,10 +73,8 @@ type path struct {
 
 	sent     ledger.Ledger
 	inflight int
-	freed    freed     // the freed packets within inflight
-	lowest   uint64    // no packet with a lower number is in flight, except freed packets
+	lowest   uint64    // no packet with a lower number is in flight, except delivered packets
 	judged   uint64    // the packet threshold was applied to all lower packet numbers
-	since    mono.Time // when the oldest packet in flight was sent, if not stale
 	heard    mono.Time // last acknowledgement of a packet on the path
 	fell     mono.Time // when the path last fell silent
 	seen     mono.Time // last packet from the peer on the path
@@ -156,15 +153,15 @@ const (
 	sampleMost = 10 * time.Second
 )
 
-// oldest returns the oldest packet in flight on p that is not freed.
+// oldest returns the oldest packet in flight on p that is not delivered.
 func (p *path) oldest() *ledger.Packet {
-	if p.inflight == p.freed.bytes {
+	if p.inflight == 0 {
 		return nil
 	}
 	// A packet is never in flight again, so the search continues where the last search
 	// ended. A search from the start might pass thousands of lost packets each time.
 	for p.lowest = max(p.lowest, p.sent.First()); p.lowest < p.sent.Next(); p.lowest++ {
-		if k := p.sent.At(p.lowest); k.State == ledger.InFlight {
+		if k := p.sent.At(p.lowest); k.State == ledger.InFlight && !k.Delivered() {
 			return k
 		}
 	}
@@ -184,7 +181,7 @@ const (
 func (p *path) trim(now mono.Time) {
 	p.sent.Trim(func(k *ledger.Packet) bool {
 		switch k.State {
-		case ledger.InFlight, ledger.Freed:
+		case ledger.InFlight:
 			return false
 		case ledger.Lost:
 			return now.Sub(k.At) > lostMemory || p.sent.Next()-p.sent.First() > lostPackets
@@ -197,13 +194,6 @@ func (p *path) trim(now mono.Time) {
 
 // carries reports whether a packet of size bytes may be sent on p.
 func (p *path) carries(size int) bool { return size <= p.mtu }
-
-// freed describes the freed packets of a path.
-type freed struct {
-	bytes   int
-	due     mono.Time // when the oldest freed packet is settled by time
-	backoff uint      // number of settlements by time since the last record of a packet
-}
 
 // hole counts the lost packets above BasePacket bytes on a path. A packet counts only if
 // it was sent after the newest large packet that arrived.

@@ -1,7 +1,6 @@
 package srd
 
 import (
-	"github.com/srdtun/srdtun/srd/internal/ledger"
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
@@ -12,7 +11,7 @@ import (
 // suspect takes p out of use and queues the messages in flight on p for retransmission. A
 // path failure is not congestion, so congestion control gets no report of it.
 func (ps *paths) suspect(now mono.Time, p *path) {
-	ps.flight.loseAll(p, ledger.Timed)
+	ps.flight.loseAll(p)
 	if p.state == PathActive {
 		p.state = PathSuspect
 		p.fell, ps.fell = now, now

@@ -77,7 +77,6 @@ func (p *pin) Pick(now mono.Time, usable *steer.Set, c steer.Context) int {
 	panic("no path")
 }
 func (p *pin) Sample(mono.Time, int, steer.Sample) {}
-func (p *pin) Loss(mono.Time, int)                 {}
 func (p *pin) Reset(int)                           {}
 func (p *pin) Weight(int) float64                  { return 1 }
 

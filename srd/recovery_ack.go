@@ -33,7 +33,7 @@ func (rc *recovery) handleAck(now, at mono.Time, back time.Duration, a *wire.Ack
 	for i := range a.NumRecords() {
 		rc.ackRecord(now, at, back, a.Record(i))
 	}
-	rc.ackMessages(now, a)
+	rc.ackMessages(a)
 	for i := range a.NumRecords() {
 		r := a.Record(i)
 		if p := rc.paths.table[r.Slot]; r.Highest+1 == p.largest {
@@ -91,7 +91,7 @@ func (rc *recovery) ackRecord(now, at mono.Time, back time.Duration, r wire.Reco
 		if k := p.sent.At(r.Highest); k != nil && k.At != 0 {
 			p.newest, p.told = k.At, now
 		}
-		if k := p.sent.At(r.Highest); k != nil && k.State != ledger.Acked && k.State != ledger.Freed && k.At != 0 && now.Sub(k.At) <= sampleMost {
+		if k := p.sent.At(r.Highest); k != nil && k.State != ledger.Acked && !k.Delivered() && k.At != 0 && now.Sub(k.At) <= sampleMost {
 			hold := time.Duration(r.Hold) * wire.HoldUnit
 			if hold >= at.Sub(k.At) { // impossible: no time is left for the network
 				hold = min(hold, rc.hosts.hold())
@@ -152,7 +152,7 @@ func (rc *recovery) credit(now mono.Time, g *gain, back time.Duration) {
 		rc.cfg.Policy.Sample(now, int(p.slot), steer.Sample{Queue: max(0, queue), Distance: rc.choice.behind(p), RTT: p.rtt.Smoothed(), CE: g.ce})
 	}
 	if g.bytes > 0 {
-		p.freed.backoff = 0
+		rc.timer.vain = 0
 		rc.rate.add(now, g.bytes)
 		limited := rc.limited != 0 && now.Sub(rc.limited) <= rc.rtt.Smoothed()+rc.hosts.coarse
 		a := cc.Ack{Bytes: g.bytes, RTT: g.rtt, Base: p.rtt.Base(), Empty: p.rtt.Empty(), Back: back, Stray: stray, CE: g.ce, Held: g.held}
@@ -200,9 +200,11 @@ func (rc *recovery) ackPacket(now mono.Time, g *gain, pn uint64) {
 		return
 	}
 	switch k.State {
-	case ledger.InFlight, ledger.Freed:
+	case ledger.InFlight:
 		rc.land(p, k)
-		g.bytes += int(k.Size)
+		if !k.Delivered() || now.Sub(k.At) <= rc.lateAfter(p) {
+			g.bytes += int(k.Size)
+		}
 	case ledger.Lost:
 		rc.spurious(now, p, k)
 	default:
@@ -223,8 +225,8 @@ func (rc *recovery) ackPacket(now mono.Time, g *gain, pn uint64) {
 		default:
 			// If another copy of the message is in flight, the copy is useless now and
 			// leaves the window without credit.
-			if q, other := rc.ackMessage(n); other != nil {
-				rc.settle(q, other)
+			if q, pn := rc.ackMessage(n); q != nil {
+				rc.settle(q, pn, q.sent.At(pn), 0)
 			}
 		}
 	}
@@ -234,55 +236,52 @@ func (rc *recovery) ackPacket(now mono.Time, g *gain, pn uint64) {
 func (rc *recovery) spurious(now mono.Time, p *path, k *ledger.Packet) {
 	p.stats.Spurious++
 	rc.stats.Spurious++
-	switch {
-	case k.Marks&ledger.Timed != 0:
+	switch k.Loss {
+	case ledger.Timed:
 		rc.hosts.mistaken(now, rc.rtt.Smoothed())
-	case k.Marks&ledger.Told != 0: // later packets of the path had overtaken it
+	case ledger.Overtaken:
 		p.reorder = min(p.reorder+1, reorderFirst+mistakesMost)
 	}
 }
 
-// ackMessage marks message n, which must be open, as delivered. If the newest packet with n is
-// in flight and has no other open message, ackMessage returns that packet and its path.
-func (rc *recovery) ackMessage(n uint64) (p *path, empty *ledger.Packet) {
+// ackMessage marks message n, which must be open, as delivered. If the newest packet with n
+// is in flight and has no other open message, ackMessage returns that packet and its path.
+func (rc *recovery) ackMessage(n uint64) (p *path, pn uint64) {
 	m := rc.out.at(n)
-	p = rc.paths.table[m.slot]
-	if k := p.sent.At(m.pn); k != nil && k.State == ledger.InFlight && n >= k.First && n < k.First+uint64(k.N) {
+	q := rc.paths.table[m.slot]
+	if k := q.sent.At(m.pn); k != nil && k.State == ledger.InFlight && n >= k.First && n < k.First+uint64(k.N) {
 		if k.Left--; k.Left == 0 {
-			empty = k
+			p, pn = q, m.pn
 		}
 	}
 	rc.out.ack(n)
 	rc.stats.Acked++
-	return p, empty
+	return p, pn
 }
 
 // ackMessages applies the message part of an acknowledgement: all numbers below
 // FirstMissing, and the bitmap above it. If the acknowledgement with a packet's record
-// was lost, the message part still frees the packet's messages. Message numbers make no
-// room in the window; only records do. A peer can acknowledge a message that never
-// arrived, and no skipped number would expose this lie.
-func (rc *recovery) ackMessages(now mono.Time, a *wire.Ack) {
-	take := func(n uint64) {
-		if p, k := rc.ackMessage(n); k != nil {
-			rc.free(now, p, k)
-		}
-	}
+// was lost, the message part still frees the packet's messages. A packet whose messages
+// were all acknowledged by their numbers is delivered. Message numbers make no room in
+// the window, and a late record of a delivered packet gives no credit. A peer can
+// acknowledge a message that never arrived (Savage et al., CCR 1999), and no skipped
+// number would expose this lie.
+func (rc *recovery) ackMessages(a *wire.Ack) {
 	for n := rc.out.first; n < a.FirstMissing; n++ {
 		if rc.out.open(n) {
-			take(n)
+			rc.ackMessage(n)
 		}
 	}
 	for i := range a.NumWords() {
 		from := a.FirstMissing + 1 + uint64(i)*64
-		each(from, rc.out.fresh(from, a.Word(i)), take)
+		each(from, rc.out.fresh(from, a.Word(i)), func(n uint64) { rc.ackMessage(n) })
 	}
 }
 
 // detectLoss applies the packet threshold to p (docs/transport.md, L1). A packet is lost
 // when a packet with a number higher by reorder or more has arrived on the same path. A
-// freed packet may lie so far below the highest number that no record can cover it. Such
-// a packet is settled, without a verdict.
+// delivered packet may lie so far below the highest number that no record can cover it.
+// Such a packet is settled, without a verdict.
 func (rc *recovery) detectLoss(now mono.Time, p *path) {
 	p.trim(now)
 	reorder := uint64(p.reorder)
@@ -294,12 +293,12 @@ func (rc *recovery) detectLoss(now mono.Time, p *path) {
 		p.judged = pn + 1
 		k := p.sent.At(pn)
 		switch {
-		case k.State == ledger.Freed && pn+wire.RecordReach+1 < p.largest:
-			rc.settle(p, k)
-		case k.State == ledger.InFlight || k.State == ledger.Freed:
+		case k.State != ledger.InFlight:
+		case k.Delivered() && pn+wire.RecordReach+1 < p.largest:
+			rc.settle(p, pn, k, 0)
+		default:
 			lost += int(k.Size)
-			rc.lost(now, p, pn, k)
-			k.Marks |= ledger.Told
+			rc.lose(p, pn, k, ledger.Overtaken)
 		}
 	}
 	if lost > 0 {
@@ -307,24 +306,12 @@ func (rc *recovery) detectLoss(now mono.Time, p *path) {
 	}
 }
 
-// lost declares packet pn lost on a path that delivers other packets, and reports the
-// loss to the path policy.
-func (rc *recovery) lost(now mono.Time, p *path, pn uint64, k *ledger.Packet) {
-	rc.lose(p, pn, k)
-	rc.cfg.Policy.Loss(now, int(p.slot))
-}
-
 // loseTail declares the rest of a train lost if its beginning has arrived (L2). Time
 // alone does not prove the loss, so congestion control gets no report.
-func (rc *recovery) loseTail(now mono.Time, p *path) {
-	for pn := p.lowest; pn < p.sent.Next(); pn++ {
-		k := p.sent.At(pn)
-		if k.At > p.newest || !rc.begun(p, pn) {
-			break
-		}
-		if k.State == ledger.InFlight {
-			rc.lost(now, p, pn, k)
-			k.Marks |= ledger.Timed
+func (rc *recovery) loseTail(p *path) {
+	for pn := p.lowest; pn < p.sent.Next() && p.sent.At(pn).At <= p.newest; pn++ {
+		if k := p.sent.At(pn); k.State == ledger.InFlight && !k.Delivered() {
+			rc.lose(p, pn, k, ledger.Timed)
 		}
 	}
 }

@@ -1,8 +1,6 @@
 package srd
 
 import (
-	"time"
-
 	"github.com/srdtun/srdtun/srd/internal/ledger"
 	"github.com/srdtun/srdtun/srd/mono"
 	"github.com/srdtun/srdtun/srd/steer"
@@ -17,7 +15,6 @@ type flight struct {
 
 	out      outbox
 	inflight int
-	freed    int       // bytes of inflight in freed packets (recovery_freed.go)
 	busy     steer.Set // paths with packets in flight
 	timer    lossTimer
 	reinject mono.Time // no message is late before then; 0: nextReinjection has to search
@@ -29,6 +26,7 @@ type lossTimer struct {
 	progress mono.Time // last acknowledgement of something new, or first packet after idle
 	newest   mono.Time // sending time of the newest packet known to have arrived
 	backoff  uint      // probe timeouts in a row
+	vain     uint      // settlements by time since the last record of a packet
 	probes   int       // copies of the oldest open message to send, whatever the window says
 	lastSent mono.Time
 	probed   mono.Time // last tail probe
@@ -44,40 +42,33 @@ func (fl *flight) single(t *Train, p *path, state ledger.State, size int, f func
 	fl.record(p, ledger.Packet{At: t.at, State: state, Size: uint16(len(t.Buf))})
 }
 
-// meanLife is how long the mean round trip stays valid after the last acknowledgement.
-// After meanLife the queue that made the mean long has drained, and the long mean would
-// only delay a tail probe.
-const meanLife = time.Second
-
 // record adds a new packet to the path's ledger, and counts the packet against the limit
 // of its keys.
 func (fl *flight) record(p *path, k ledger.Packet) uint64 {
 	fl.stats.TxBytes += uint64(k.Size)
 	fl.keys.count(int(k.Size))
 	if k.State == ledger.InFlight {
-		if p.inflight == p.freed.bytes {
-			p.since, p.stale = k.At, false
-		}
 		fl.inflight += int(k.Size)
 		p.inflight += int(k.Size)
 		p.stats.Packets++
 		p.stats.Bytes += uint64(k.Size)
 		fl.busy.Add(int(p.slot))
-		if fl.inflight-fl.freed == int(k.Size) {
-			if fl.timer.progress != 0 && k.At.Sub(fl.timer.progress) > meanLife {
-				fl.rtt.Age()
-			}
+		if fl.inflight == int(k.Size) {
 			fl.timer.progress = k.At
 		}
 		fl.timer.lastSent = k.At
-		if k.Marks&ledger.Follows == 0 && p.rtt.Known() {
-			fl.reinject = fl.reinject.Min(k.At.Add(fl.copyAfter(p)))
-		}
 		return p.sent.Push(k)
 	}
 	pn := p.sent.Push(k)
 	p.trim(k.At)
 	return pn
+}
+
+// expectLate notes when messages sent on p at the time at may be late.
+func (fl *flight) expectLate(p *path, at mono.Time) {
+	if p.rtt.Known() {
+		fl.reinject = fl.reinject.Min(at.Add(fl.lateAfter(p)))
+	}
 }
 
 // queueRetransmit puts open message n into the retransmission queue.
@@ -120,31 +111,42 @@ func (fl *flight) voidAll() {
 	}
 }
 
-// handBack declares all packets in flight on p lost, so that their messages are sent
-// again on other paths. After handBack the path p is out of use.
+// handBack settles all packets in flight on p, which is out of use for good. Their
+// messages are sent again on other paths.
 func (fl *flight) handBack(p *path) {
-	fl.loseAll(p, 0)
-	fl.settleFreed(p)
-}
-
-// loseAll declares all packets in flight on p lost, except freed packets. After loseAll
-// the path may soon be in use again. If freed packets left the window too, a path that
-// falls silent repeatedly would empty the window. The lost packets get mark, the reason
-// of the loss.
-func (fl *flight) loseAll(p *path, mark ledger.Mark) {
 	for pn := p.sent.First(); pn < p.sent.Next(); pn++ {
 		if k := p.sent.At(pn); k.State == ledger.InFlight {
-			fl.lose(p, pn, k)
-			k.Marks |= mark
+			fl.settle(p, pn, k, 0)
 		}
 	}
 }
 
-// lose declares packet pn lost and queues its messages for retransmission.
-func (fl *flight) lose(p *path, pn uint64, k *ledger.Packet) {
+// loseAll declares all packets in flight on p lost, except delivered packets, because p
+// may soon be in use again. If delivered packets left the window too, a path that falls
+// silent repeatedly would empty the window.
+func (fl *flight) loseAll(p *path) {
+	for pn := p.sent.First(); pn < p.sent.Next(); pn++ {
+		if k := p.sent.At(pn); k.State == ledger.InFlight && !k.Delivered() {
+			fl.lose(p, pn, k, ledger.Timed)
+		}
+	}
+}
+
+// settle ends the wait for packet pn. The packet is lost, unless it is delivered.
+func (fl *flight) settle(p *path, pn uint64, k *ledger.Packet, why ledger.Verdict) {
+	if k.Delivered() {
+		fl.land(p, k)
+		k.State = ledger.Acked
+		return
+	}
+	fl.lose(p, pn, k, why)
+}
+
+// lose declares packet pn lost, and queues its messages for retransmission.
+func (fl *flight) lose(p *path, pn uint64, k *ledger.Packet, why ledger.Verdict) {
 	fl.land(p, k)
 	p.hole.swallow(k)
-	k.State = ledger.Lost
+	k.State, k.Loss = ledger.Lost, why
 	p.stats.Lost++
 	for n := k.First; n < k.First+uint64(k.N); n++ {
 		if !fl.out.open(n) {
@@ -158,37 +160,15 @@ func (fl *flight) lose(p *path, pn uint64, k *ledger.Packet) {
 
 // land removes packet k from the bytes in flight.
 func (fl *flight) land(p *path, k *ledger.Packet) {
-	if k.State == ledger.Freed {
-		fl.freed -= int(k.Size)
-		p.freed.bytes -= int(k.Size)
-	}
 	fl.inflight -= int(k.Size)
 	p.inflight -= int(k.Size)
-	p.stale = true
 	if p.inflight == 0 {
 		fl.busy.Remove(int(p.slot))
 	}
 }
 
-// settle removes packet k from the bytes in flight after all its messages were
-// acknowledged. Neither congestion control nor the path policy gets a report of the
-// packet.
-func (fl *flight) settle(p *path, k *ledger.Packet) {
-	fl.land(p, k)
-	k.State = ledger.Acked
-}
-
-// settleFreed settles all freed packets on p.
-func (fl *flight) settleFreed(p *path) {
-	for pn := p.sent.First(); pn < p.sent.Next() && p.freed.bytes > 0; pn++ {
-		if k := p.sent.At(pn); k.State == ledger.Freed {
-			fl.settle(p, k)
-		}
-	}
-}
-
 // silentAfter is the number of unanswered tail probes that stop all other sending. The
-// silentAfter probes have tried up to 13 paths (probesNow).
+// silentAfter probes have tried up to 13 paths.
 const silentAfter = 3
 
 // silent reports whether the peer has left several tail probes unanswered. While the peer

@@ -7,21 +7,18 @@ import (
 
 // Two rules detect losses by time (docs/transport.md, L2 and L3). By the first rule, the
 // rest of a train is lost if its beginning has arrived (tailDue). By the second rule, the
-// oldest packet of a path is overdue after env.lostAfter. If another packet on the path
-// was acknowledged in the meantime, the overdue packet is lost. If no other packet was
-// acknowledged in the meantime, the path has failed. Both rules need the proof that a
-// packet which was sent later has arrived. The first rule also applies if no packet was
-// sent later.
+// oldest packet of a path is overdue after env.lostAfter, if a packet that was sent later
+// has arrived on any path. If another packet on the path was acknowledged in the meantime,
+// the overdue packet is lost. If no other packet was acknowledged in the meantime, the
+// path has failed.
 
-// checkPaths applies the rules of time to all paths with packets in flight, and settles
-// freed packets.
+// checkPaths applies the rules of time to all paths with packets in flight.
 func (rc *recovery) checkPaths(now mono.Time) {
 	for slot := rc.busy.Next(0); slot >= 0; slot = rc.busy.Next(slot + 1) {
 		p := rc.paths.table[slot]
 		for rc.checkOldest(now, p) {
 			// Each call of checkOldest handles at least one packet.
 		}
-		rc.checkFreed(now, p)
 	}
 }
 
@@ -33,8 +30,8 @@ func (rc *recovery) checkOldest(now mono.Time, p *path) bool {
 	switch {
 	case k == nil:
 		return false
-	case now >= rc.tailDue(p, k) && rc.outlived(p, k):
-		rc.loseTail(now, p)
+	case now >= rc.tailDue(p, k):
+		rc.loseTail(p)
 	case now < k.At.Add(rc.lostAfter(p)) || !rc.overtaken(p, k):
 		return false
 	case rc.talks(now, p):
@@ -52,15 +49,6 @@ func (rc *recovery) overtaken(p *path, k *ledger.Packet) bool {
 	return rc.timer.newest > k.At.Add(p.rtt.Variation())
 }
 
-// outlived reports whether an acknowledgement of k, in the rest of a train, should have
-// come by now. The result is true if a later packet was acknowledged, or if no later
-// packet exists. The acknowledgement of the train's beginning may use a shorter path than
-// the acknowledgement of k. On short round trips this difference alone could make k look
-// lost.
-func (rc *recovery) outlived(p *path, k *ledger.Packet) bool {
-	return rc.overtaken(p, k) || rc.timer.lastSent <= k.At.Add(p.rtt.Variation())
-}
-
 // talks reports whether a packet on p was acknowledged so recently that the path has not
 // failed. If so, only the overdue packets on p are lost, not the later packets. On a link
 // with many losses, two later packets that prove a loss may arrive late, with many more
@@ -69,27 +57,22 @@ func (rc *recovery) talks(now mono.Time, p *path) bool {
 	return now.Sub(p.heard) < rc.lostAfter(p)-p.rtt.Smoothed()
 }
 
-// overdueTogether is the part of a path's allowance above its mean within which packets
-// count as overdue together. Without overdueTogether the timer of each packet in flight
-// would wake the host.
-const overdueTogether = 64
-
 // loseOverdue declares the overdue packets on p lost, and reports the loss to congestion
-// control.
+// control. Packets that will be overdue within the least lateness of a host count as
+// overdue together. Otherwise the timer of each packet in flight would wake the host.
 func (rc *recovery) loseOverdue(now mono.Time, p *path) {
-	after, lost := rc.lostAfter(p), 0
-	due := now.Add((after-rc.mean(p))/overdueTogether - after)
+	lost := 0
+	due := now.Add(hostLeast - rc.lostAfter(p))
 	for pn := p.lowest; pn < p.sent.Next(); pn++ {
 		k := p.sent.At(pn)
-		if k.State != ledger.InFlight {
+		if k.State != ledger.InFlight || k.Delivered() {
 			continue
 		}
 		if k.At > due {
 			break
 		}
 		lost += int(k.Size)
-		rc.lost(now, p, pn, k)
-		k.Marks |= ledger.Told | ledger.Timed
+		rc.lose(p, pn, k, ledger.Timed)
 	}
 	rc.cfg.Control.Lost(now, lost)
 }
@@ -105,12 +88,7 @@ func (rc *recovery) pathDeadline() mono.Time {
 			if t := k.At.Add(rc.lostAfter(p)); t < at && (t > rc.clock || rc.overtaken(p, k)) {
 				at = t
 			}
-			if t := rc.tailDue(p, k); t < at && (t > rc.clock || rc.outlived(p, k)) {
-				at = t
-			}
-		}
-		if p.freed.bytes > 0 {
-			at = at.Min(p.freed.due)
+			at = at.Min(rc.tailDue(p, k))
 		}
 	}
 	return at

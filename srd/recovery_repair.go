@@ -84,7 +84,7 @@ func (rc *recovery) lateAt(n uint64) mono.Time {
 	if m.void || k == nil || k.State != ledger.InFlight || !p.rtt.Known() {
 		return mono.Never
 	}
-	return k.At.Add(rc.copyAfter(p))
+	return k.At.Add(rc.lateAfter(p))
 }
 
 // sentAt returns when the newest packet with message n was sent. Message n must be open,

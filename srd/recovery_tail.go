@@ -31,19 +31,19 @@ const (
 	// in each direction have failed. In two of a hundred such cases all three probes
 	// fail, after 28 ms.
 	probesMost = 8
+	// vainMost bounds the doubling in expireOld: probeMost is reached earlier.
+	vainMost = 16
 )
 
 // pto returns the probe timeout (RFC 9002 section 6.2). If no acknowledgement comes for a
-// probe timeout, the oldest message is sent again. After a queue has drained, the
-// deviation of round trips is as long as the queue was. So the deviations add at most one
-// round trip (RFC 8985 section 7.2). The mean time in the hosts and an allowance for
-// mistakes are added.
+// probe timeout, the oldest message is sent again. The mean time in the hosts and an
+// allowance for mistakes are added.
 func (rc *recovery) pto() time.Duration {
 	if !rc.rtt.Known() {
 		return firstRTT
 	}
-	h, mean := &rc.hosts, rc.rtt.Smoothed()
-	d := mean + h.mean + (ptoDeviations+h.wrong)*h.noise(min(rc.rtt.Variation(), mean/ptoDeviations))
+	h := &rc.hosts
+	d := rc.rtt.Smoothed() + h.mean + (ptoDeviations+h.wrong)*h.noise(rc.rtt.Variation())
 	return min(d<<min(rc.timer.backoff, 16), max(ptoMost, d))
 }
 
@@ -52,7 +52,7 @@ func (rc *recovery) pto() time.Duration {
 // after the last packet for ever. So the probe is also due ptoMost, or a longer probe
 // timeout, after the oldest message, the last probe and the last progress.
 func (rc *recovery) tailDeadline() mono.Time {
-	if rc.out.empty() && rc.inflight == rc.freed {
+	if rc.out.empty() && rc.inflight == 0 {
 		return mono.Never
 	}
 	wait := rc.pto()
@@ -80,37 +80,22 @@ func (rc *recovery) checkTail(now mono.Time) (dead bool) {
 	rc.expireOld(now)
 	if n := rc.out.first; rc.out.open(n) {
 		rc.queueFirst(n)
-		rc.timer.probes = rc.probesNow(n)
+		rc.timer.probes = max(1, min(1<<(2*min(rc.timer.backoff-1, 2)), probesMost, rc.paths.usable.Len()/2))
 	}
 	return !rc.out.empty() && now.Sub(max(rc.lastHeard, rc.out.at(rc.out.first).first)) > deadAfter
 }
 
-// probesNow returns the number of paths for the tail probe with message n. The first
-// probe, and a probe without a payload, is sent on one path. Later probes are sent on
-// more paths, up to half of all. Many paths may have failed while the connection was
-// idle, and probing one path after the other takes too long.
-func (rc *recovery) probesNow(n uint64) int {
-	most := probesMost
-	switch {
-	case rc.out.at(n).void || rc.timer.backoff <= 1:
-		return 1
-	case rc.timer.backoff == 2:
-		most /= 2
-	}
-	return max(1, min(most, rc.paths.usable.Len()/2))
-}
-
-// expireOld declares packets lost that have been in flight for longer than any repair
-// takes. After a long silence no other rule settles these packets, and they would fill
-// the window. If all messages were acknowledged by copies and the originals fill the
-// window, the limit is lostAfter. In this state no new message may be sent, and there is
-// no message for a tail probe.
+// expireOld settles packets that have been in flight for longer than any repair takes.
+// After a long silence no other rule settles these packets, and they would fill the
+// window. If all messages were acknowledged, no repair is under way, and the limit is
+// lostAfter. A peer that acknowledges messages alone hides its losses. So for congestion
+// control delivered packets are lost now, and the limit doubles until the next record.
 func (rc *recovery) expireOld(now mono.Time) {
-	stuck := rc.out.empty() && rc.inflight >= rc.cfg.Control.Window()
+	delivered := 0
 	for _, p := range rc.paths.table {
-		age := rc.lostAfter(p)
-		if !stuck {
-			age = max(giveUpStream, 4*age)
+		age := max(giveUpStream, 4*rc.lostAfter(p))
+		if rc.out.empty() {
+			age = min(rc.lostAfter(p)<<rc.timer.vain, max(age, probeMost))
 		}
 		for pn := p.sent.First(); pn < p.sent.Next() && p.inflight > 0; pn++ {
 			k := p.sent.At(pn)
@@ -120,8 +105,14 @@ func (rc *recovery) expireOld(now mono.Time) {
 			if now.Sub(k.At) <= age {
 				break
 			}
-			rc.lose(p, pn, k)
-			k.Marks |= ledger.Timed
+			if k.Delivered() {
+				delivered += int(k.Size)
+			}
+			rc.settle(p, pn, k, ledger.Timed)
 		}
+	}
+	if delivered > 0 {
+		rc.cfg.Control.Lost(now, delivered)
+		rc.timer.vain = min(rc.timer.vain+1, vainMost)
 	}
 }

@@ -112,6 +112,7 @@ func (sd *sender) nextRetransmit(now mono.Time, t *Train) bool {
 	t.close(b, 0, 0)
 	m.slot, m.tried = p.slot, m.tried|1<<(p.slot%64)
 	m.pn = sd.recovery.record(p, ledger.Packet{At: t.at, First: n, N: 1, Left: 1, Size: uint16(len(t.Buf)), State: ledger.InFlight})
+	sd.recovery.expectLate(p, t.at)
 	if m.tries < 255 {
 		m.tries++
 	}
@@ -137,7 +138,7 @@ func (sd *sender) nextData(now mono.Time, t *Train, src Source) bool {
 		return false
 	}
 	limit := LimitData
-	sd.choice.front.note(now, src.Waiting(), sd.choice.admitted(now), sd.rtt.Smoothed())
+	sd.choice.front.note(now, src.Waiting(), sd.choice.admitted(), sd.rtt.Smoothed())
 	t.Buf = t.Buf[:0]
 	if src.Backlog() {
 		limit = sd.build(now, t, src)
@@ -195,6 +196,7 @@ func (sd *sender) build(now mono.Time, t *Train, src Source) Limit {
 	t.reset(p.tuple, sd.keys.send.keys)
 	first := sd.recovery.out.next
 	sd.fill(t, p, most, src)
+	sd.recovery.expectLate(p, t.at)
 	sd.choice.spread(t.at, p, first, len(t.Buf))
 	sd.spend(len(t.Buf))
 	return LimitData
@@ -245,7 +247,7 @@ func (sd *sender) trainPackets(rate float64, budget, burst int) int {
 func (sd *sender) fill(t *Train, p *path, most int, src Source) {
 	ack, words := sd.receiver.ackRoom(sd.paths.packet / ackShare)
 	host := sd.telling(t.at)
-	for i := range most {
+	for range most {
 		from, first := len(t.Buf), sd.recovery.out.next
 		if from+sd.paths.packet > cap(t.Buf) {
 			return
@@ -270,9 +272,6 @@ func (sd *sender) fill(t *Train, p *path, most int, src Source) {
 		t.close(b, from, pad)
 		n := uint16(sd.recovery.out.next - first)
 		k := ledger.Packet{At: t.at, First: first, N: n, Left: n, Size: uint16(len(t.Buf) - from), State: ledger.InFlight}
-		if i > 0 {
-			k.Marks = ledger.Follows
-		}
 		sd.recovery.record(p, k)
 		if !full {
 			return

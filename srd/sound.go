@@ -111,31 +111,24 @@ func soundAck(c *Conn) error {
 // soundPath checks one path and returns its bytes in flight.
 func soundPath(c *Conn, p *path) (sum int, err error) {
 	var oldest *ledger.Packet
-	freed := 0
 	for pn := p.sent.First(); pn < p.sent.Next(); pn++ {
 		k := p.sent.At(pn)
 		switch k.State {
-		case ledger.Freed:
-			freed += int(k.Size)
-			sum += int(k.Size)
-			continue
 		case ledger.InFlight:
-			if pn+uint64(p.reorder) < p.largest {
+			if pn+uint64(p.reorder) < p.largest && !k.Delivered() {
 				return 0, fmt.Errorf("packet %d is waited for, although one of %d has arrived", pn, p.largest-1)
 			}
 			sum += int(k.Size)
 		default:
 			continue
 		}
-		if oldest == nil {
+		if oldest == nil && !k.Delivered() {
 			oldest = k
 		}
 	}
 	switch slot := int(p.slot); {
 	case sum != p.inflight:
 		err = fmt.Errorf("%d bytes in flight, booked %d", sum, p.inflight)
-	case freed != p.freed.bytes:
-		err = fmt.Errorf("%d bytes are freed, booked %d", freed, p.freed.bytes)
 	case p.oldest() != oldest:
 		err = fmt.Errorf("another packet is the oldest in flight")
 	case c.recovery.busy.Has(slot) != (sum > 0):

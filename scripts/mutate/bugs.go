@@ -43,7 +43,7 @@ var bugs = []bug{
 	{"message numbers of a former process are remembered", "srd/conn_session.go", "	c.receiver.inbox = seq.Window{}\n", "	_ = seq.Window{}\n"},
 	{"packet numbers of a former process are remembered", "srd/conn_session.go", "	c.receiver.in = [steer.MaxPaths + 1]*inPath{}\n", "	_ = [steer.MaxPaths + 1]*inPath{}\n"},
 	{"messages to a former process stay", "srd/conn_session.go", "	n := c.recovery.out.reset()\n", "	n := 0\n"},
-	{"the bytes in flight of a former process stay", "srd/conn_session.go", "				c.recovery.land(p, k)\n				k.State = ledger.Acked\n			}\n		}\n		c.recovery.settleFreed(p)\n", "				k.State = ledger.Acked\n			}\n		}\n		c.recovery.settleFreed(p)\n"},
+	{"the bytes in flight of a former process stay", "srd/conn_session.go", "		c.recovery.handBack(p)\n		p.largest = 0", "		p.largest = 0"},
 	{"reassembly is not cleared", "overlay/order/reassembler.go", "	g.flows = bySlot[flow]{}\n	g.account()\n}", "	g.account()\n}"},
 	{"numbers begin anew after a rest", "srd/outbox.go", "	*o = outbox{first: o.first, next: o.next}\n", "	*o = outbox{}\n"},
 
@@ -63,12 +63,11 @@ var bugs = []bug{
 	{"the queue of repairs loses one that grows", "srd/outbox.go", "		for i := q.head; i != q.tail; i++ {", "		for i := q.head + 1; i != q.tail; i++ {"},
 
 	// The following bugs concern packet losses and congestion windows.
-	{"what was freed stays in flight", "srd/recovery_freed.go", "	if p.freed.bytes == 0 || now < p.freed.due {\n		return\n	}", "	if true {\n		return\n	}"},
-	{"freed bytes are not booked out", "srd/recovery_flight.go", "		p.freed.bytes -= int(k.Size)\n", ""},
+	{"what was delivered stays in flight", "srd/recovery_tail.go", "			if k.State != ledger.InFlight {\n				continue", "			if k.State != ledger.InFlight || k.Delivered() {\n				continue"},
 	{"bytes in flight are never taken back", "srd/recovery_flight.go", "	fl.inflight -= int(k.Size)\n	p.inflight", "	p.inflight"},
 	{"the window is half as much again", "srd/sender.go", "	budget := sd.cfg.Control.Window() - sd.recovery.inflight\n", "	budget := sd.cfg.Control.Window()*3/2 - sd.recovery.inflight\n"},
 	{"repairs ignore the window", "srd/recovery_repair.go", "	if q.len() == 0 || ((rc.silent() || rc.inflight >= rc.cfg.Control.Window()) && rc.timer.probes == 0) {", "	if q.len() == 0 {"},
-	{"what a dead path held is not handed back", "srd/paths_state.go", "	ps.flight.loseAll(p, ledger.Timed)\n	if p.state == PathActive {", "	p.lowest = p.sent.Next()\n	_ = ledger.Timed\n	if p.state == PathActive {"},
+	{"what a dead path held is not handed back", "srd/paths_state.go", "	ps.flight.loseAll(p)\n	if p.state == PathActive {", "	p.lowest = p.sent.Next()\n	_ = ledger.Timed\n	if p.state == PathActive {"},
 	{"no path is ever suspected", "srd/recovery_overdue.go", "|| !rc.overtaken(p, k):\n		return false", "|| !rc.overtaken(p, k) || !rc.talks(now, p):\n		return false"},
 	{"copies of what is late have no budget", "srd/sender_reinject.go", "			rc.copies -= copyEvery\n", ""},
 	{"what is late is so after the mean", "srd/model.go", "	return p.rtt.Smoothed() + e.hosts.wait() + (lateDeviations+e.hosts.wrong)*e.noise(&p.rtt)\n", "	return p.rtt.Smoothed()\n"},
@@ -77,9 +76,9 @@ var bugs = []bug{
 	{"a measurement asks on paths that are not open yet", "srd/paths_measure.go", "p.at != 0 || p.path.state == PathCandidate || ", "p.at != 0 || "},
 	{"what is on a path is lost after one deviation", "srd/model.go", "	lostDeviations = 5\n", "	lostDeviations = 1\n"},
 	{"repairs go where the message was lost", "srd/choice.go", "		if m.tried&(1<<(p.slot%64)) == 0 {", "		if m.tried&(1<<(p.slot%64)) != 0 {"},
-	{"no tail probe", "srd/recovery_tail.go", "	if rc.out.empty() && rc.inflight == rc.freed {\n		return mono.Never", "	if rc.out.empty() || rc.inflight > 0 {\n		return mono.Never"},
+	{"no tail probe", "srd/recovery_tail.go", "	if rc.out.empty() && rc.inflight == 0 {\n		return mono.Never", "	if rc.out.empty() || rc.inflight > 0 {\n		return mono.Never"},
 	{"tail timeouts back off while nobody waits", "srd/sender.go", "			sd.recovery.timer.backoff = 0\n		}\n		n := sd.recovery.out.push", "		}\n		n := sd.recovery.out.push"},
-	{"the ledger forgets what is in flight", "srd/path.go", "		case ledger.InFlight, ledger.Freed:\n			return false\n", "		case ledger.InFlight, ledger.Freed:\n			return true\n"},
+	{"the ledger forgets what is in flight", "srd/path.go", "		case ledger.InFlight:\n			return false\n", "		case ledger.InFlight:\n			return true\n"},
 	{"a lost packet's messages are forgotten", "srd/recovery_flight.go", "		if m := fl.out.at(n); m.slot == p.slot && m.pn == pn {", "		if m := fl.out.at(n); m.slot == p.slot && m.pn == pn && n > k.First {"},
 	{"the pacer is in debt without end", "srd/sender.go", "	if sd.cfg.Control.Rate() > 0 && sd.bucket.Tokens() > -burstBytes {\n", "	if sd.cfg.Control.Rate() > 0 {\n"},
 	// The following bugs lose a wake-up, because the deadline omits one of its reasons.
@@ -95,8 +94,7 @@ var bugs = []bug{
 
 	{"losses are never told to congestion control", "srd/recovery_ack.go", "	if lost > 0 {\n		rc.cfg.Control.Lost(now, lost)\n	}", "	if lost > 0 {\n		rc.cfg.Control.Lost(now, 0)\n	}"},
 	{"losses are looked for on another path than the acknowledged one", "srd/recovery_ack.go", "			rc.detectLoss(now, p)\n", "			rc.detectLoss(now, rc.paths.table[a.Record(0).Slot])\n"},
-	{"a round trip is taken from a packet that was acknowledged before", "srd/recovery_ack.go", "p.sent.At(r.Highest); k != nil && k.State != ledger.Acked && k.State != ledger.Freed && k.At", "p.sent.At(r.Highest - min(r.Highest, 8)); k != nil && k.At"},
-	{"the end of a train is late after a 64th of a round trip", "srd/model.go", "	return max((lateDeviations+e.hosts.wrong)*e.noise(&p.rtt), p.rtt.Smoothed()/reorderPart)\n", "	return p.rtt.Smoothed() / 64\n"},
+	{"a round trip is taken from a packet that was acknowledged before", "srd/recovery_ack.go", "p.sent.At(r.Highest); k != nil && k.State != ledger.Acked && !k.Delivered() && k.At", "p.sent.At(r.Highest - min(r.Highest, 8)); k != nil && k.At"},
 
 	// The following bugs concern paths.
 	{"a response that went elsewhere too proves an address", "srd/session.go", "!r.more && soleAddr(r.on).IsValid()\n", "true\n"},
@@ -115,9 +113,7 @@ var bugs = []bug{
 
 	// The following bugs concern rates, delays, the ends of bursts, and path choice.
 	{"nothing bounds the window after an overflow", "srd/cc/window.go", "min(c.cubic.bound(), next)", "next"},
-	{"the end of a train is late at once", "srd/model.go", "	return p.told.Add(e.reorderWindow(p))\n", "	return p.told\n"},
-	{"the end of a train is forgotten", "srd/recovery_ack.go", "!rc.begun(p, pn) {\n			break\n		}\n		if k.State == ledger.InFlight {\n			rc.lost(now, p, pn, k)\n			k.Marks |= ledger.Timed\n", "!rc.begun(p, pn) {\n			break\n		}\n		if k.State == ledger.InFlight {\n			rc.land(p, k)\n			k.State = ledger.Lost\n"},
-	{"spray picks what may not be used", "srd/steer/spray.go", "		if !usable.Has(p) {\n			continue\n		}\n		sp := &s.paths[p]\n		if sp.skip > 0 {", "		sp := &s.paths[p]\n		if sp.skip > 0 {"},
+	{"spray picks what may not be used", "srd/steer/spray.go", "		if !usable.Has(p) {\n			continue\n		}\n		sp := &s.paths[p]\n		if sp.credit", "		sp := &s.paths[p]\n		if sp.credit"},
 
 	// The following bugs concern strangers, observers, and lying peers.
 	{"what goes to an unproven address is not charged", "srd/paths_candidate.go", "	if ps.trusts(addr) || ps.candidates.Spend(addr, n) {\n", "	if true || ps.trusts(addr) || ps.candidates.Spend(addr, n) {\n"},
@@ -126,7 +122,7 @@ var bugs = []bug{
 	{"the last bytes of a secret are not compared", "srd/internal/candidate/candidate.go", "k.Secret != *secret:", "[4]byte(k.Secret[:]) != [4]byte(secret[:]):"},
 	{"a left-out number may be acknowledged", "srd/recovery_ack.go", "if r.Highest >= p.sent.Next() || p.trapped(&r) {", "if r.Highest >= p.sent.Next() {"},
 	{"what was never sent may be acknowledged", "srd/recovery_ack.go", "if r.Highest >= p.sent.Next() || p.trapped(&r) {", "if p.trapped(&r) {"},
-	{"messages that are acknowledged open the window", "srd/recovery_ack.go", "			rc.free(now, p, k)\n", "			rc.free(now, p, k)\n			rc.cfg.Control.Ack(now, cc.Ack{Bytes: int(k.Size)}, true)\n"},
+	{"messages that are acknowledged open the window", "srd/recovery_ack.go", "		if k.Left--; k.Left == 0 {\n", "		if k.Left--; k.Left == 0 {\n			rc.land(rc.paths.table[m.slot], k)\n			k.State = ledger.Acked\n"},
 
 	// The following bugs concern frames and their order.
 	{"a frame is handed on out of turn", "overlay/order/reassembler.go", "	case h.seq == fl.next && !m.Expired &&", "	case int32(h.seq-fl.next) < 2 && !m.Expired &&"},

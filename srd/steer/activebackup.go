@@ -49,9 +49,6 @@ func (a *ActiveBackup) first(p int) bool { return int(a.of[p]) == a.primary }
 // Sample implements Policy.
 func (a *ActiveBackup) Sample(mono.Time, int, Sample) {}
 
-// Loss implements Policy.
-func (a *ActiveBackup) Loss(mono.Time, int) {}
-
 // Reset implements Policy.
 func (a *ActiveBackup) Reset(int) {}
 

@@ -81,9 +81,6 @@ func (c *CloveECN) Sample(now mono.Time, p int, s Sample) {
 	}
 }
 
-// Loss implements Policy.
-func (c *CloveECN) Loss(mono.Time, int) {}
-
 // Reset implements Policy. The path gets weight 1 at its next use, and the other paths share the
 // difference.
 func (c *CloveECN) Reset(p int) {

@@ -124,9 +124,6 @@ func (c *Conga) Told(now mono.Time, p int, metric uint8) {
 // Sample implements Policy.
 func (c *Conga) Sample(mono.Time, int, Sample) {}
 
-// Loss implements Policy.
-func (c *Conga) Loss(mono.Time, int) {}
-
 // Reset implements Policy.
 func (c *Conga) Reset(p int) { c.local[p], c.remote[p] = dre{}, aged{} }
 

@@ -28,9 +28,6 @@ func (e *ECMP) Pick(_ mono.Time, usable *Set, c Context) int {
 // Sample implements Policy.
 func (e *ECMP) Sample(mono.Time, int, Sample) {}
 
-// Loss implements Policy.
-func (e *ECMP) Loss(mono.Time, int) {}
-
 // Reset implements Policy.
 func (e *ECMP) Reset(int) {}
 

@@ -40,9 +40,6 @@ func (l *LetFlow) Pick(now mono.Time, usable *Set, c Context) int {
 // Sample implements Policy.
 func (l *LetFlow) Sample(mono.Time, int, Sample) {}
 
-// Loss implements Policy.
-func (l *LetFlow) Loss(mono.Time, int) {}
-
 // Reset implements Policy.
 func (l *LetFlow) Reset(int) {}
 

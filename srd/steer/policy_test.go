@@ -45,7 +45,6 @@ func happen(t *rapid.T, p Policy, now mono.Time) {
 			CE:    rapid.Bool().Draw(t, "ce"),
 		})
 	case 2:
-		p.Loss(now, path)
 	case 3:
 		p.Reset(path)
 	case 4:
@@ -122,7 +121,6 @@ func play(p Policy) (v []int) {
 			r.Told(now, i%13, uint8(i%11))
 		}
 		if i%50 == 49 {
-			p.Loss(now, path)
 		}
 	}
 	return v
@@ -164,7 +162,6 @@ func TestPoliciesDoNotAllocate(t *testing.T) {
 			c := Context{Target: target, Flow: flow, Bytes: 1500}
 			path := p.Pick(now, usable, c)
 			p.Sample(now, path, Sample{Queue: time.Duration(now % 5e6), RTT: time.Millisecond, CE: now%3 == 0})
-			p.Loss(now, path)
 			if s, ok := p.(Sender); ok {
 				s.Sent(now, path, flow, 1500)
 			}

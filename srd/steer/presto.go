@@ -69,9 +69,6 @@ func (s *Presto) Sent(_ mono.Time, p int, flow uint32, n int) {
 // Sample implements Policy.
 func (s *Presto) Sample(mono.Time, int, Sample) {}
 
-// Loss implements Policy.
-func (s *Presto) Loss(mono.Time, int) {}
-
 // Reset implements Policy.
 func (s *Presto) Reset(p int) {
 	s.known.Remove(p)

@@ -117,9 +117,6 @@ func (w *rounds) finish(threshold float64) {
 	w.seen, w.marked = 0, 0
 }
 
-// Loss implements Policy.
-func (r *Rehash) Loss(mono.Time, int) {}
-
 // Reset implements Policy.
 func (r *Rehash) Reset(p int) { r.paths[p] = rounds{all: r.paths[p].all} }
 

@@ -29,11 +29,6 @@ const (
 	// a link shows only the sum over the paths on it. Without the leak the weights of these
 	// paths would drift apart until a few paths carry all packets.
 	leak = 0.002
-	// lossCost is the number of turns that a path loses for a lost packet. mostDebt bounds the
-	// turns lost in a burst of losses. A path that loses one packet in ten still gets five of
-	// six turns, because repairs cost less than an idle path.
-	lossCost = 2
-	mostDebt = 16
 	// mostRounds bounds the rounds over all paths for one choice.
 	mostRounds = 8
 	// almostOne is less than a turn by slightly more than float32's rounding error.
@@ -71,7 +66,6 @@ type sprayPath struct {
 	credit float32       // saved turns; a turn costs 1
 	queue  time.Duration // including the distance
 	at     mono.Time     // time of queue
-	skip   int32         // turns to skip after losses
 	ends   ends
 }
 
@@ -125,10 +119,6 @@ func (s *Spray) Pick(now mono.Time, usable *Set, c Context) int {
 			continue
 		}
 		sp := &s.paths[p]
-		if sp.skip > 0 {
-			sp.skip--
-			continue
-		}
 		if sp.credit += sp.weight * s.now(sp, now); sp.credit >= 1 {
 			sp.credit--
 			return p
@@ -146,7 +136,7 @@ func (s *Spray) forward(now mono.Time, usable *Set) int {
 		if !usable.Has(int(p)) {
 			continue
 		}
-		if n := float32(sp.skip) + (1-sp.credit)/(sp.weight*s.now(sp, now)); n < rounds {
+		if n := (1 - sp.credit) / (sp.weight * s.now(sp, now)); n < rounds {
 			first, rounds = int(p), n
 		}
 	}
@@ -155,10 +145,8 @@ func (s *Spray) forward(now mono.Time, usable *Set) int {
 		if !usable.Has(int(p)) {
 			continue
 		}
-		skipped := min(sp.skip, int32(rounds))
-		sp.skip -= skipped
 		// Rounding errors must not give another path a whole turn.
-		sp.credit = min(almostOne, sp.credit+(rounds-float32(skipped))*sp.weight*s.now(sp, now))
+		sp.credit = min(almostOne, sp.credit+rounds*sp.weight*s.now(sp, now))
 	}
 	s.paths[first].credit = 0
 	return first
@@ -217,10 +205,4 @@ func (s *Spray) Sample(now mono.Time, p int, m Sample) {
 		sp.weight = max(minWeight, min(1, sp.weight))
 	}
 	sp.queue, sp.at = q, now
-}
-
-// Loss implements Policy.
-func (s *Spray) Loss(now mono.Time, p int) {
-	sp := s.path(p)
-	sp.skip = min(mostDebt, sp.skip+lossCost)
 }

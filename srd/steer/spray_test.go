@@ -32,7 +32,7 @@ func drawSet(t *rapid.T) *Set {
 // step calls s as a connection may.
 func step(t *rapid.T, s *Spray, now mono.Time, usable **Set) {
 	p := rapid.IntRange(0, MaxPaths-1).Draw(t, "path")
-	switch rapid.IntRange(0, 5).Draw(t, "verb") {
+	switch rapid.IntRange(0, 4).Draw(t, "verb") {
 	case 0:
 		*usable = drawSet(t)
 	case 1, 2:
@@ -42,10 +42,6 @@ func step(t *rapid.T, s *Spray, now mono.Time, usable **Set) {
 			CE:    rapid.Bool().Draw(t, "ce"),
 		})
 	case 3:
-		for range rapid.IntRange(1, 100).Draw(t, "losses") {
-			s.Loss(now, p)
-		}
-	case 4:
 		s.Reset(p)
 	}
 }
@@ -116,9 +112,6 @@ func TestSprayIsDeterministic(t *testing.T) {
 			now := mono.Time(i+1) * 1e5
 			v[i] = s.Pick(now, usable, Context{Target: target})
 			s.Sample(now, v[i], Sample{Queue: time.Duration(i%7) * time.Millisecond, RTT: time.Millisecond})
-			if i%50 == 49 {
-				s.Loss(now, v[i])
-			}
 		}
 		return v
 	}
@@ -230,40 +223,6 @@ func TestRestSavesNoTurns(t *testing.T) {
 	}
 }
 
-// Each loss costs a path two turns: a path that loses one packet in ten keeps five of six
-// turns.
-func TestLossyPathIsLeft(t *testing.T) {
-	s, usable, now := NewSpray(7), setOf(4), mono.Time(1)
-	var got [4]int
-	for range 40000 {
-		now += 1e5
-		p := s.Pick(now, usable, Context{Target: target})
-		if got[p]++; p == 3 && got[p]%10 == 0 {
-			s.Loss(now, p)
-		}
-	}
-	if r := float64(got[3]) / float64(got[0]); math.Abs(r-5.0/6) > 0.02 {
-		t.Fatalf("turns %v: path 3 has %.3f of what the others have", got, r)
-	}
-}
-
-// When all paths lose alike, none is worse than the others: the learnt weights of unequal
-// paths stay.
-func TestLossEverywhereKeepsShares(t *testing.T) {
-	s, now := NewSpray(8), mono.Time(1)
-	spread(s, &now, 4, 4, even)
-	s.path(1).weight = 0.25
-	for range 1000 {
-		for p := range 4 {
-			s.Loss(now, p)
-		}
-	}
-	v := spread(s, &now, 4, 400, func(int) time.Duration { return -1 })
-	if math.Abs(v[1]/v[0]-0.25) > 0.05 {
-		t.Errorf("shares %.3f, want a quarter for path 1 of what the others have", v)
-	}
-}
-
 // A policy without a choice has no table, and one with few paths has a small one.
 func TestTableFollowsThePaths(t *testing.T) {
 	s := NewSpray(1)
@@ -271,14 +230,13 @@ func TestTableFollowsThePaths(t *testing.T) {
 		t.Errorf("weight %v, %d places before any path", w, len(s.paths))
 	}
 	s.Reset(3)
-	s.Loss(1, 5)
 	if len(s.paths) != minTable {
 		t.Errorf("%d places for 6 paths, want %d", len(s.paths), minTable)
 	}
 	s.Sample(1, minTable+8, Sample{})
-	s.Loss(1, MaxPaths-1)
-	if len(s.paths) != MaxPaths || s.paths[5].skip != lossCost {
-		t.Errorf("%d places for all paths, debt %d of path 5", len(s.paths), s.paths[5].skip)
+	s.Reset(MaxPaths - 1)
+	if len(s.paths) != MaxPaths {
+		t.Errorf("%d places for all paths", len(s.paths))
 	}
 	for p := range MaxPaths {
 		if w := s.Weight(p); w != 1 {
@@ -295,7 +253,6 @@ func TestSprayDoesNotAllocate(t *testing.T) {
 		now += 1e5
 		p := s.Pick(now, usable, Context{Target: target})
 		s.Sample(now, p, Sample{Queue: time.Duration(now % 5e6), RTT: time.Millisecond})
-		s.Loss(now, p)
 		s.Pick(now, fewer, Context{Target: target})
 	}); a != 0 {
 		t.Fatalf("%v allocations", a)

@@ -126,8 +126,6 @@ type Policy interface {
 	Pick(now mono.Time, usable *Set, c Context) int
 	// Sample reports an acknowledgement on path p.
 	Sample(now mono.Time, p int, s Sample)
-	// Loss reports a packet proven lost on path p.
-	Loss(now mono.Time, p int)
 	// Reset clears the state of path p, because p is new, or was down.
 	Reset(p int)
 	// Weight returns path p's share relative to a perfect path, from 0 to 1, for display.

@@ -40,9 +40,6 @@ func (w *WCMP) Pick(_ mono.Time, usable *Set, c Context) int {
 // Sample implements Policy.
 func (w *WCMP) Sample(mono.Time, int, Sample) {}
 
-// Loss implements Policy.
-func (w *WCMP) Loss(mono.Time, int) {}
-
 // Reset implements Policy.
 func (w *WCMP) Reset(int) {}
 

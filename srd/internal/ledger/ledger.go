@@ -7,24 +7,22 @@ import "github.com/srdtun/srdtun/srd/mono"
 // State is the state of a packet number.
 type State uint8
 
-// The states. InFlight and Freed packets count against the congestion window.
+// The states. InFlight packets count against the congestion window.
 const (
 	Silent   State = iota // sent, asks for no acknowledgement
 	Skipped               // never sent, so an acknowledgement of it is a lie
 	InFlight              // sent, fate open
-	Freed                 // in flight, but its messages were acknowledged by their numbers
 	Acked                 // known to have arrived
 	Lost                  // declared lost; a late acknowledgement proves the loss spurious
 )
 
-// Mark holds further facts about a packet, as bits.
-type Mark uint8
+// Verdict is the reason for which a packet was declared lost.
+type Verdict uint8
 
-// The marks.
+// The verdicts that may prove wrong. The zero value stands for other reasons.
 const (
-	Told    Mark = 1 << iota // congestion control knows of its loss
-	Follows                  // it left right behind the packet before it, in one train
-	Timed                    // it was declared lost by time
+	Overtaken Verdict = iota + 1 // later packets of the path have arrived
+	Timed                        // its time is over
 )
 
 // Packet is one packet number's entry.
@@ -32,11 +30,15 @@ type Packet struct {
 	At    mono.Time // when it was sent
 	First uint64    // number of the first message in it
 	N     uint16    // messages in it, numbered consecutively
-	Left  uint16    // of those, messages not yet known to have arrived
+	Left  uint16    // of those, messages not known to have arrived otherwise
 	Size  uint16    // bytes on the wire, UDP payload
 	State State
-	Marks Mark
+	Loss  Verdict // why it is lost
 }
+
+// Delivered reports whether all messages of the packet have arrived, in other packets or by
+// their numbers.
+func (p *Packet) Delivered() bool { return p.N > 0 && p.Left == 0 }
 
 // Limit is the most packet numbers a path may have open. Limit is twice the number of
 // messages in a full outbox (srd.OutboxLimit). A path with Limit open packet numbers gets

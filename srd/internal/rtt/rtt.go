@@ -38,9 +38,6 @@ func (m *Mean) Add(sample time.Duration) {
 	m.smoothed += (sample - m.smoothed) / 8
 }
 
-// Age marks the mean as outdated. The next sample replaces an outdated mean.
-func (m *Mean) Age() { m.samples = 0 }
-
 // Known reports whether there was a sample.
 func (m *Mean) Known() bool { return m.smoothed != 0 }
 
