@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/srdtun/srdtun/srd/cc"
 	"github.com/srdtun/srdtun/srd/internal/rtt"
 	"github.com/srdtun/srdtun/srd/internal/wire"
 )
@@ -29,14 +30,10 @@ func (s *script) tuples(n int) (v []Tuple) {
 	return v
 }
 
-// Paths are opened one after the other, the first at once. Where round trips are long, no more
-// are under way than the peer keeps candidates, unless that took more than a second.
+// Paths are opened one after the other, the first at once. If no challenge is answered, each
+// counts for two round trips, and only so many count at once.
 func TestPathsAreOpenedOneAfterTheOther(t *testing.T) {
-	for took, every := range map[time.Duration]time.Duration{
-		0:                      openEvery,
-		48 * time.Millisecond:  2 * time.Millisecond,
-		300 * time.Millisecond: openMost,
-	} {
+	for _, took := range []time.Duration{0, 48 * time.Millisecond, 300 * time.Millisecond} {
 		s := newScript(t, 1)
 		s.mute = true
 		s.c.env.took, s.c.paths.rtt = took, rtt.Mean{}
@@ -45,12 +42,48 @@ func TestPathsAreOpenedOneAfterTheOther(t *testing.T) {
 		if s.pump(); s.opened(from) != 1 {
 			t.Errorf("%d paths are opened at once", s.opened(from))
 		}
-		s.wait(5*every + every/2)
+		s.wait(5*openEvery + openEvery/2)
 		if n := s.opened(from); n != 6 {
-			t.Errorf("a handshake of %v: %d paths after %v, want 6", took, n, 5*every)
+			t.Errorf("a handshake of %v: %d paths after %v, want 6", took, n, 5*openEvery)
+		}
+		s.wait(2*max(cc.TargetFloor, took) - 7*openEvery)
+		if n := s.opened(from); n != unansweredMost {
+			t.Errorf("a handshake of %v: %d paths before an answer, want %d", took, n, unansweredMost)
+		}
+		s.wait(9 * openEvery)
+		if n := s.opened(from); n <= unansweredMost {
+			t.Errorf("a handshake of %v: %d paths after two round trips", took, n)
 		}
 		s.wantSound(t)
 	}
+}
+
+// A path whose answers take longer than the time between two challenges is used.
+func TestPathOfLateAnswersIsUsed(t *testing.T) {
+	const late = 1500 * time.Millisecond
+	s := newScript(t, 1)
+	s.mute = true
+	from := len(s.sent)
+	s.c.SetTuples(s.now, s.tuples(2))
+	s.wait(late)
+	var asked []wire.Secret
+	for i := range s.sent[from:] {
+		if p := &s.sent[from+i]; p.to == s.tuple(1) && p.has(wire.KindChallenge) {
+			asked = append(asked, p.frames[0].Secret)
+		}
+	}
+	if len(asked) < 3 {
+		t.Fatalf("%d challenges in %v", len(asked), late)
+	}
+	s.arrive(1, BasePacket, wire.AppendSecret(nil, wire.KindResponse, &asked[0]))
+	p := s.c.paths.find(s.tuple(1))
+	if p.state != PathActive {
+		t.Errorf("path is %v after a late answer", p.state)
+	}
+	if p.rtt.Known() {
+		t.Errorf("round trip of %v from one of %d challenges", p.rtt.Smoothed(), len(asked))
+	}
+	s.wantSound(t)
 }
 
 // An unused Conn has a few paths, among them one for each pair of addresses. Each message

@@ -108,6 +108,7 @@ type probe struct {
 	echoes  uint8
 	sizeTry uint8
 	hole    bool // want is a size that passed before
+	again   bool // the secret was sent more than once
 }
 
 // PathStats are the counters of a path.

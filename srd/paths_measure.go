@@ -3,7 +3,6 @@ package srd
 import (
 	"time"
 
-	"github.com/srdtun/srdtun/srd/internal/ledger"
 	"github.com/srdtun/srdtun/srd/internal/wire"
 	"github.com/srdtun/srdtun/srd/mono"
 )
@@ -26,9 +25,7 @@ func (ps *paths) nextMeasure(now mono.Time, t *Train) bool {
 			continue // asked, or not open yet, or gone meanwhile: no answer
 		}
 		p.secret, p.at = ps.secret(), now
-		ps.flight.single(t, p.path, ledger.Silent, keepaliveSize, func(b []byte) []byte {
-			return wire.AppendSecret(b, wire.KindChallenge, &p.secret)
-		})
+		ps.sendSecret(t, p.path, wire.KindChallenge, p.secret, keepaliveSize)
 		return true
 	}
 	return false

@@ -1,35 +1,46 @@
 package srd
 
 import (
-	"cmp"
 	"slices"
 	"time"
 
-	"github.com/srdtun/srdtun/srd/internal/candidate"
+	"github.com/srdtun/srdtun/srd/cc"
 	"github.com/srdtun/srdtun/srd/mono"
-	"github.com/srdtun/srdtun/srd/steer"
 )
 
-// openEvery is the shortest time between the first challenges of two paths. Without it they
-// would queue behind each other, and every path would look long. A due challenge leaves
-// before waiting messages, so the first one measures an empty network. The peer keeps few
-// candidates, so no more than that are under way at once. However, all paths may be opened
-// within a second.
 const (
+	// openEvery is the shortest time between the first challenges of two paths. Without it
+	// they would queue behind each other, and every path would look long. A due challenge
+	// leaves before waiting messages, so the first one measures an empty network.
 	openEvery = 300 * time.Microsecond
-	openMost  = time.Second / steer.MaxPaths
-	// openAtOnce leaves a quarter of the peer's candidate table to other senders.
-	openAtOnce = candidate.Most * 3 / 4
+	// unansweredMost is the number of challenges of new paths, and of packet sizes, that
+	// may be unanswered at once. A path takes two or more of them, all full packets, from
+	// each end. The challenges of all paths at once fill a narrow uplink for seconds. In
+	// this queue answers are late, and every new path looks long. The limit also leaves
+	// room for other senders in the peer's table of candidates. With more tuples than
+	// usual it is a share of them, so that all paths open within some round trips.
+	unansweredMost = 8
+	unansweredPart = 16
 )
-
-// openGap returns the time between the first challenges of two paths.
-func (ps *paths) openGap() time.Duration {
-	rtt := cmp.Or(ps.took, ps.rtt.Smoothed())
-	return max(openEvery, min(rtt/openAtOnce, openMost))
-}
 
 // openAt returns when the next path may be challenged for the first time.
-func (ps *paths) openAt() mono.Time { return ps.openedAt.Add(ps.openGap()) }
+func (ps *paths) openAt() mono.Time { return ps.openedAt.Add(openEvery) }
+
+// roomAt returns when the first challenge of a path, or that of a size, may leave, because
+// an earlier one was answered, or has counted for two round trips. Later challenges of a
+// path do not count, because they back off, and dead paths must not delay others.
+func (ps *paths) roomAt(now mono.Time) mono.Time {
+	wait, n, at := min(2*max(ps.took, ps.rtt.Smoothed(), cc.TargetFloor), probeMost), 0, mono.Never
+	for slot := ps.probing.Next(0); slot >= 0; slot = ps.probing.Next(slot + 1) {
+		if p := ps.table[slot]; p.probe.at != 0 && now < p.probe.at.Add(wait) && (p.state == PathActive || p.probe.tries == 1) {
+			n, at = n+1, at.Min(p.probe.at.Add(wait))
+		}
+	}
+	if n < max(unansweredMost, len(ps.tuples)/unansweredPart) {
+		return 0
+	}
+	return at
+}
 
 // openIdle is the least number of paths to a peer with which no message was exchanged yet.
 // It is two, because something may be broken on the first. To open a path takes some 10 KB
@@ -75,7 +86,7 @@ func (ps *paths) begin(now mono.Time) {
 // The other tuples wait until they are needed, or until there is room.
 func (ps *paths) openAll(now mono.Time) {
 	ps.wanting = false
-	ps.openedAt = max(ps.openedAt, now.Add(-ps.openGap())) // the first one at once
+	ps.openedAt = max(ps.openedAt, now.Add(-openEvery)) // the first one at once
 	needed := openIdle + int(ps.needs) + 2*ps.vain()
 	if ps.cfg.Eager || ps.cfg.Keepalive > 0 {
 		needed = len(ps.tuples)
@@ -100,8 +111,7 @@ func (ps *paths) openAll(now mono.Time) {
 }
 
 // askHere sends the next challenge of p early, because the peer's packets come on p's
-// tuple. Only the newest challenge can be answered, so a challenge is never sent before
-// the end of the wait for the last answer.
+// tuple. As there may be many packets, the wait after the last challenge must be over.
 func (ps *paths) askHere(now mono.Time, p *path) {
 	if p.probe.tries == 0 {
 		p.probe.next = 0

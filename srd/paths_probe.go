@@ -3,7 +3,6 @@ package srd
 import (
 	"time"
 
-	"github.com/srdtun/srdtun/srd/internal/ledger"
 	"github.com/srdtun/srdtun/srd/internal/wire"
 	"github.com/srdtun/srdtun/srd/mono"
 )
@@ -14,9 +13,10 @@ func (ps *paths) nextProbe(now mono.Time, t *Train) bool {
 	if ps.probing.Empty() {
 		return false
 	}
+	room := ps.roomAt(now)
 	for slot := ps.probing.Next(0); slot >= 0; slot = ps.probing.Next(slot + 1) {
 		p := ps.table[slot]
-		if now < ps.probeAt(p) {
+		if now < ps.probeAt(p, room) {
 			continue
 		}
 		size, wait, ok := ps.planProbe(now, p)
@@ -31,11 +31,13 @@ func (ps *paths) nextProbe(now mono.Time, t *Train) bool {
 			ps.openedOne(now)
 		}
 		q := &p.probe
-		q.secret, q.at, q.size, q.next = ps.secret(), now, uint16(size), now.Add(wait)
+		// An answer that is later than the repetition still proves the path.
+		if q.again = q.at != 0 && q.size == uint16(size); !q.again {
+			q.secret = ps.secret()
+		}
+		q.at, q.size, q.next = now, uint16(size), now.Add(wait)
 		q.tries = min(q.tries, 254) + 1
-		ps.flight.single(t, p, ledger.Silent, size, func(b []byte) []byte {
-			return wire.AppendSecret(b, wire.KindChallenge, &q.secret)
-		})
+		ps.sendSecret(t, p, wire.KindChallenge, q.secret, size)
 		t.Probe = size > p.mtu
 		return true
 	}
@@ -105,15 +107,12 @@ func (ps *paths) planSize(now mono.Time, p *path) (size int, wait time.Duration,
 	return int(q.want), ps.sizeWait(p), true
 }
 
-// sizeWait returns how long to wait for the answer to a size probe. A newer probe makes
-// the answer to an older probe unusable. So the wait on a path without samples depends on
-// the duration of the handshake, or is probeMost.
+// sizeWait returns how long to wait for the answer to a size probe. On a path without
+// samples, the wait depends on the duration of the handshake. A queue that is longer than
+// at the path's last sample shows in the smoothed round trip of all paths.
 func (ps *paths) sizeWait(p *path) time.Duration {
-	switch {
-	case p.rtt.Known():
-		return max(mtuWait, 3*p.rtt.Smoothed())
-	case ps.took == 0:
-		return probeMost
+	if p.rtt.Known() {
+		return max(mtuWait, 3*max(p.rtt.Smoothed(), ps.rtt.Smoothed()))
 	}
 	return max(mtuWait, ps.unmeasured())
 }
@@ -165,11 +164,12 @@ func (ps *paths) answered(now, at mono.Time, secret *wire.Secret, keys *RecvKeys
 		if p.state == PathFree || q.at == 0 || q.secret != *secret || now.Sub(q.at) > sampleMost {
 			continue
 		}
-		if !p.rtt.Known() || p.inflight == 0 {
+		// Which of two challenges was answered is unknown (Karn and Partridge, SIGCOMM 1987).
+		if !q.again && (!p.rtt.Known() || p.inflight == 0) {
 			trip := roundTrip(q.at, at, now, 0)
 			ps.sample(now, p, trip, 0)
 		}
-		if !ps.rtt.Known() {
+		if !ps.rtt.Known() && p.rtt.Known() {
 			ps.rtt.Add(p.rtt.Smoothed())
 		}
 		size := int(q.size)
@@ -240,12 +240,17 @@ func (p *path) unopened() bool {
 	return p.probe.tries == 0 && (p.state == PathCandidate || p.state == PathDown)
 }
 
-// probeAt returns when the next probe of p is due.
-func (ps *paths) probeAt(p *path) mono.Time {
-	if p.unopened() && p.probe.next > 0 {
-		return max(p.probe.next, ps.openAt())
+// probeAt returns when the next probe of p is due. The argument room is the result of
+// roomAt.
+func (ps *paths) probeAt(p *path, room mono.Time) mono.Time {
+	switch at := p.probe.next; {
+	case p.unopened() && at > 0:
+		return max(at, ps.openAt(), room)
+	case p.state == PathActive:
+		return max(at, room)
+	default:
+		return at
 	}
-	return p.probe.next
 }
 
 // probeDeadline returns when the next probe is due.
@@ -257,8 +262,9 @@ func (ps *paths) probeDeadline() mono.Time {
 	if ps.probing.Empty() {
 		return at
 	}
+	room := ps.roomAt(ps.clock)
 	for slot := ps.probing.Next(0); slot >= 0; slot = ps.probing.Next(slot + 1) {
-		at = at.Min(ps.probeAt(ps.table[slot]))
+		at = at.Min(ps.probeAt(ps.table[slot], room))
 	}
 	return at
 }

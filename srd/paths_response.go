@@ -70,18 +70,16 @@ func (ps *paths) nextReply(now mono.Time, t *Train) bool {
 				return true
 			}
 		case r.path.state != PathFree && r.path.tuple == r.tuple:
-			ps.respond(t, r.path, &r, r.size)
+			ps.sendSecret(t, r.path, wire.KindResponse, r.secret, r.size)
 			return true
 		}
 	}
 	return false
 }
 
-// respond builds a train with the owed response on p, of size bytes at least.
-func (ps *paths) respond(t *Train, p *path, r *owed, size int) {
-	ps.flight.single(t, p, ledger.Silent, size, func(b []byte) []byte {
-		return wire.AppendSecret(b, wire.KindResponse, &r.secret)
-	})
+// sendSecret builds a train with a challenge or a response on p, of size bytes at least.
+func (ps *paths) sendSecret(t *Train, p *path, k wire.Kind, secret wire.Secret, size int) {
+	ps.flight.single(t, p, ledger.Silent, size, func(b []byte) []byte { return wire.AppendSecret(b, k, &secret) })
 }
 
 // aside returns a proven path for a response to a candidate's challenge. If the response
@@ -90,8 +88,8 @@ func (ps *paths) respond(t *Train, p *path, r *owed, size int) {
 // copy never reaches the peer. An observer that overtakes each challenge would hide this
 // end from the peer. A response is valid on any path (RFC 9000 section 8.2.3). A repeated
 // secret was not answered, so every second response to the secret is sent on a proven
-// path. The peer takes no round trip from that response: only a candidate's first
-// challenge is measured, and each challenge of a path has a new secret.
+// path. The peer takes no round trip from that response, because it measures
+// only challenges that were sent once.
 func (ps *paths) aside(k *candidate.Candidate[Tuple], secret wire.Secret) *path {
 	if k.Theirs != secret {
 		k.Theirs, k.Asks = secret, 0
@@ -125,7 +123,7 @@ func (ps *paths) reply(now mono.Time, t *Train, r *owed) bool {
 		return false // heardOn has counted it
 	}
 	if p := ps.aside(k, r.secret); p != nil {
-		ps.respond(t, p, r, 0)
+		ps.sendSecret(t, p, wire.KindResponse, r.secret, 0)
 		return true
 	}
 	least := keepaliveSize

@@ -39,13 +39,7 @@ type inPath struct {
 func (in *inPath) record(now mono.Time) wire.Record {
 	hold := min(now.Sub(in.at)/wire.HoldUnit, wire.HoldMax)
 	highest := in.seen.Next() - 1
-	return wire.Record{
-		Slot:    in.slot,
-		Hold:    uint16(max(0, hold)),
-		Highest: highest,
-		Below:   in.seen.Below(highest),
-		CE:      in.ce,
-	}
+	return wire.Record{Slot: in.slot, Hold: uint16(max(0, hold)), Highest: highest, Below: in.seen.Below(highest), CE: in.ce}
 }
 
 // more returns the greatest number of additional records that may be needed. The records

@@ -80,10 +80,8 @@ func (sd *sender) ackPath() *path {
 		}
 		return sd.choice.nearer(p)
 	}
-	for _, p := range sd.paths.table {
-		if p.state == PathActive {
-			return p
-		}
+	if slot := sd.paths.usable.Next(0); slot >= 0 {
+		return sd.paths.table[slot]
 	}
 	return nil
 }

@@ -107,7 +107,7 @@ var bugs = []bug{
 	{"a path is probed for ever", "srd/paths_probe.go", "	case now.Sub(max(ps.active, ps.lastHeard)) > idleAfter:", "	case now.Sub(max(ps.active, ps.lastHeard)) > 1000*idleAfter:"},
 	{"dormant paths do not wake", "srd/paths_probe.go", "	if ps.dormant && now.Sub(max(ps.active, ps.lastHeard)) < idleAfter {", "	if ps.dormant && len(ps.table) == 0 {"},
 	{"a path that answers stays down", "srd/paths_probe.go", "if q.echoes++; q.echoes < provenEchoes && !ps.usable.Empty() {", "if q.echoes++; q.echoes < 255 {"},
-	{"a probe is due again at once", "srd/paths_probe.go", "q.secret, q.at, q.size, q.next = ps.secret(), now, uint16(size), now.Add(wait)", "q.secret, q.at, q.size, q.next = ps.secret(), now, uint16(size), now.Add(wait/100)"},
+	{"a probe is due again at once", "srd/paths_probe.go", "q.at, q.size, q.next = now, uint16(size), now.Add(wait)", "q.at, q.size, q.next = now, uint16(size), now.Add(wait/100)"},
 	{"packets are larger than the path", "srd/paths_state.go", "			size = min(size, p.mtu)\n", "			size = max(p.mtu, 1452)\n"},
 	{"a path that was freed still receives", "srd/paths_state.go", "		if w != nil && w.path == p {\n			w.path = nil\n		}", "		_ = w"},
 

@@ -28,7 +28,7 @@ import (
 
 const (
 	// Most is the limit of unproven candidates. A peer that opens more tuples paces its
-	// first challenges (openAtOnce in package srd). An observer that forwards packets
+	// first challenges (unansweredMost in package srd). An observer that forwards packets
 	// from many addresses gets no more candidates either.
 	Most = 32
 	// Waits is the limit of proven candidates that wait for a path slot, equal to the
