@@ -19,7 +19,7 @@ const (
 	// this queue answers are late, and every new path looks long. The limit also leaves
 	// room for other senders in the peer's table of candidates. With more tuples than
 	// usual it is a share of them, so that all paths open within some round trips.
-	unansweredMost = 8
+	unansweredMost = 12
 	unansweredPart = 16
 )
 
