@@ -40,6 +40,17 @@ const (
 // noise returns the difference within which two round trips of r count as equal.
 func (e *env) noise(r *rtt.Estimator) time.Duration { return e.hosts.noise(r.Variation()) }
 
+// mean returns the average time of a packet on p, for verdicts of loss. The mean of a
+// path with few samples is at least the base plus the queue of all paths. The time of
+// lateAfter does not include the queue of all paths, because avoiding a path with few
+// samples does no harm.
+func (e *env) mean(p *path) time.Duration {
+	if p.rtt.Settled() {
+		return p.rtt.Smoothed()
+	}
+	return max(p.rtt.Smoothed(), p.rtt.Base()+e.cfg.Control.Queue())
+}
+
 // lateAfter returns the age at which a packet on p becomes late.
 func (e *env) lateAfter(p *path) time.Duration {
 	return p.rtt.Smoothed() + e.hosts.wait() + (lateDeviations+e.hosts.wrong)*e.noise(&p.rtt)
@@ -53,7 +64,7 @@ func (e *env) lostAfter(p *path) time.Duration {
 	}
 	base := p.rtt.Base()
 	growth := max(min(growthBases*base, cc.TargetFloor), base/growthPart)
-	return p.rtt.Smoothed() + e.hosts.wait() + (lostDeviations+e.hosts.wrong)*max(e.noise(&p.rtt), growth/lostDeviations)
+	return e.mean(p) + e.hosts.wait() + (lostDeviations+e.hosts.wrong)*max(e.noise(&p.rtt), growth/lostDeviations)
 }
 
 // unmeasured returns lostAfter for a path that a handshake has proven and that has no
