@@ -37,8 +37,16 @@ const (
 	growthPart     = 4
 )
 
-// noise returns the difference within which two round trips of r count as equal.
-func (e *env) noise(r *rtt.Estimator) time.Duration { return e.hosts.noise(r.Variation()) }
+// noise returns the difference within which two round trips of r count as equal. With few
+// samples one outlier dominates the deviation. So with few samples the deviation is
+// limited to the deviation of all paths, or to the base if that is greater.
+func (e *env) noise(r *rtt.Estimator) time.Duration {
+	dev := r.Variation()
+	if !r.Settled() && e.rtt.Settled() {
+		dev = min(dev, max(e.rtt.Variation(), r.Base()))
+	}
+	return e.hosts.noise(dev)
+}
 
 // mean returns the average time of a packet on p, for verdicts of loss. The mean of a
 // path with few samples is at least the base plus the queue of all paths. The time of

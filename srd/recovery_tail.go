@@ -36,14 +36,16 @@ const (
 )
 
 // pto returns the probe timeout (RFC 9002 section 6.2). If no acknowledgement comes for a
-// probe timeout, the oldest message is sent again. The mean time in the hosts and an
-// allowance for mistakes are added.
+// probe timeout, the oldest message is sent again. After a queue has drained, the
+// deviation of round trips is as long as the queue was. So the deviations add at most one
+// round trip (RFC 8985 section 7.2). The mean time in the hosts and an allowance for
+// mistakes are added.
 func (rc *recovery) pto() time.Duration {
 	if !rc.rtt.Known() {
 		return firstRTT
 	}
-	h := &rc.hosts
-	d := rc.rtt.Smoothed() + h.mean + (ptoDeviations+h.wrong)*h.noise(rc.rtt.Variation())
+	h, mean := &rc.hosts, rc.rtt.Smoothed()
+	d := mean + h.mean + (ptoDeviations+h.wrong)*h.noise(min(rc.rtt.Variation(), mean/ptoDeviations))
 	return min(d<<min(rc.timer.backoff, 16), max(ptoMost, d))
 }
 
