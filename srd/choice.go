@@ -156,7 +156,7 @@ const (
 func (ch *choice) freeze(now mono.Time, set *steer.Set) {
 	var clean steer.Set
 	for slot := set.Next(0); slot >= 0; slot = set.Next(slot + 1) {
-		if now.Sub(ch.paths.table[slot].heard) <= cleanRounds*ch.rtt.Smoothed()+ch.hosts.ackMost() {
+		if now.Sub(ch.paths.table[slot].heard) <= cleanRounds*(ch.rtt.Smoothed()+ch.hosts.wait()) {
 			clean.Add(slot)
 		}
 	}

@@ -73,11 +73,13 @@ type path struct {
 
 	sent     ledger.Ledger
 	inflight int
-	lowest   uint64    // no packet with a lower number is in flight, except delivered packets
-	judged   uint64    // the packet threshold was applied to all lower packet numbers
-	heard    mono.Time // last acknowledgement of a packet on the path
-	fell     mono.Time // when the path last fell silent
-	seen     mono.Time // last packet from the peer on the path
+	lowest   uint64        // no packet with a lower number is in flight, except delivered packets
+	kept     uint64        // no packet with a lower number is in flight
+	vain     time.Duration // least wait for a record, after one in vain; 0 after a record
+	judged   uint64        // the packet threshold was applied to all lower packet numbers
+	heard    mono.Time     // last acknowledgement of a packet on the path
+	fell     mono.Time     // when the path last fell silent
+	seen     mono.Time     // last packet from the peer on the path
 	rtt      rtt.Estimator
 	len      time.Duration // length of the path, as of the last sample
 	largest  uint64        // highest packet number acknowledged, plus one

@@ -11,11 +11,11 @@ import (
 // suspect takes p out of use and queues the messages in flight on p for retransmission. A
 // path failure is not congestion, so congestion control gets no report of it.
 func (ps *paths) suspect(now mono.Time, p *path) {
-	ps.flight.loseAll(p)
+	ps.flight.loseUntil(p, mono.Never)
 	if p.state == PathActive {
 		p.state = PathSuspect
 		p.fell, ps.fell = now, now
-		ps.choice.frozen = now.Add(freezeRounds * ps.rtt.Smoothed())
+		ps.choice.frozen = now.Add(freezeRounds * (ps.rtt.Smoothed() + ps.hosts.wait()))
 		ps.usable.Remove(int(p.slot))
 		// The packets in flight may still be acknowledged, and then p is in use again. A
 		// probe at once would mostly be one more packet in a queue. One late sample may

@@ -152,7 +152,7 @@ func (rc *recovery) credit(now mono.Time, g *gain, back time.Duration) {
 		rc.cfg.Policy.Sample(now, int(p.slot), steer.Sample{Queue: max(0, queue), Distance: rc.choice.behind(p), RTT: p.rtt.Smoothed(), CE: g.ce})
 	}
 	if g.bytes > 0 {
-		rc.timer.vain = 0
+		p.vain = 0
 		rc.rate.add(now, g.bytes)
 		limited := rc.limited != 0 && now.Sub(rc.limited) <= rc.rtt.Smoothed()+rc.hosts.coarse
 		a := cc.Ack{Bytes: g.bytes, RTT: g.rtt, Base: p.rtt.Base(), Empty: p.rtt.Empty(), Back: back, Stray: stray, CE: g.ce, Held: g.held}
@@ -212,7 +212,9 @@ func (rc *recovery) ackPacket(now mono.Time, g *gain, pn uint64) {
 	}
 	k.State = ledger.Acked
 	rc.timer.newest = max(rc.timer.newest, k.At)
-	rc.paths.alive(now, p)
+	if k.Loss != ledger.Returned {
+		rc.paths.alive(now, p)
+	}
 	rc.paths.passed(now, p, k)
 	for n := k.First; n < k.First+uint64(k.N); n++ {
 		switch {
@@ -303,15 +305,5 @@ func (rc *recovery) detectLoss(now mono.Time, p *path) {
 	}
 	if lost > 0 {
 		rc.cfg.Control.Lost(now, lost)
-	}
-}
-
-// loseTail declares the rest of a train lost if its beginning has arrived (L2). Time
-// alone does not prove the loss, so congestion control gets no report.
-func (rc *recovery) loseTail(p *path) {
-	for pn := p.lowest; pn < p.sent.Next() && p.sent.At(pn).At <= p.newest; pn++ {
-		if k := p.sent.At(pn); k.State == ledger.InFlight && !k.Delivered() {
-			rc.lose(p, pn, k, ledger.Timed)
-		}
 	}
 }

@@ -26,7 +26,6 @@ type lossTimer struct {
 	progress mono.Time // last acknowledgement of something new, or first packet after idle
 	newest   mono.Time // sending time of the newest packet known to have arrived
 	backoff  uint      // probe timeouts in a row
-	vain     uint      // settlements by time since the last record of a packet
 	probes   int       // copies of the oldest open message to send, whatever the window says
 	lastSent mono.Time
 	probed   mono.Time // last tail probe
@@ -116,20 +115,27 @@ func (fl *flight) voidAll() {
 func (fl *flight) handBack(p *path) {
 	for pn := p.sent.First(); pn < p.sent.Next(); pn++ {
 		if k := p.sent.At(pn); k.State == ledger.InFlight {
-			fl.settle(p, pn, k, 0)
+			fl.settle(p, pn, k, ledger.Returned)
 		}
 	}
 }
 
-// loseAll declares all packets in flight on p lost, except delivered packets, because p
-// may soon be in use again. If delivered packets left the window too, a path that falls
-// silent repeatedly would empty the window.
-func (fl *flight) loseAll(p *path) {
-	for pn := p.sent.First(); pn < p.sent.Next(); pn++ {
-		if k := p.sent.At(pn); k.State == ledger.InFlight && !k.Delivered() {
-			fl.lose(p, pn, k, ledger.Timed)
+// loseUntil declares the packets on p lost whose time is over: those that were sent at the
+// time until or earlier. It returns their bytes. Delivered packets stay in flight. If they
+// left the window too, a path that falls silent repeatedly would empty the window.
+func (fl *flight) loseUntil(p *path, until mono.Time) (lost int) {
+	for pn := max(p.lowest, p.sent.First()); pn < p.sent.Next(); pn++ {
+		k := p.sent.At(pn)
+		if k.State != ledger.InFlight || k.Delivered() {
+			continue
 		}
+		if k.At > until {
+			break
+		}
+		lost += int(k.Size)
+		fl.lose(p, pn, k, ledger.Timed)
 	}
+	return lost
 }
 
 // settle ends the wait for packet pn. The packet is lost, unless it is delivered.

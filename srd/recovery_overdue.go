@@ -19,6 +19,7 @@ func (rc *recovery) checkPaths(now mono.Time) {
 		for rc.checkOldest(now, p) {
 			// Each call of checkOldest handles at least one packet.
 		}
+		rc.checkDelivered(now, p)
 	}
 }
 
@@ -31,11 +32,14 @@ func (rc *recovery) checkOldest(now mono.Time, p *path) bool {
 	case k == nil:
 		return false
 	case now >= rc.tailDue(p, k):
-		rc.loseTail(p)
+		// Time alone does not prove the loss, so congestion control gets no report.
+		rc.loseUntil(p, p.newest)
 	case now < k.At.Add(rc.lostAfter(p)) || !rc.overtaken(p, k):
 		return false
 	case rc.talks(now, p):
-		rc.loseOverdue(now, p)
+		// Packets that will be overdue within the least lateness of a host count as overdue
+		// together. Otherwise the timer of each packet in flight would wake the host.
+		rc.cfg.Control.Lost(now, rc.loseUntil(p, now.Add(hostLeast-rc.lostAfter(p))))
 	default:
 		rc.paths.suspect(now, p)
 	}
@@ -57,24 +61,30 @@ func (rc *recovery) talks(now mono.Time, p *path) bool {
 	return now.Sub(p.heard) < rc.lostAfter(p)-p.rtt.Smoothed()
 }
 
-// loseOverdue declares the overdue packets on p lost, and reports the loss to congestion
-// control. Packets that will be overdue within the least lateness of a host count as
-// overdue together. Otherwise the timer of each packet in flight would wake the host.
-func (rc *recovery) loseOverdue(now mono.Time, p *path) {
-	lost := 0
-	due := now.Add(hostLeast - rc.lostAfter(p))
-	for pn := p.lowest; pn < p.sent.Next(); pn++ {
-		k := p.sent.At(pn)
-		if k.State != ledger.InFlight || k.Delivered() {
-			continue
-		}
-		if k.At > due {
-			break
-		}
-		lost += int(k.Size)
-		rc.lose(p, pn, k, ledger.Timed)
+// checkDelivered ends the wait for the records of delivered packets on p (L8).
+func (rc *recovery) checkDelivered(now mono.Time, p *path) {
+	wait := p.vain
+	for now >= rc.recordDue(p) {
+		k := p.sent.At(p.kept)
+		wait = max(wait, min(2*now.Sub(k.At), probeMost))
+		rc.settle(p, p.kept, k, 0)
 	}
-	rc.cfg.Control.Lost(now, lost)
+	p.vain = wait
+}
+
+// recordDue returns when the wait for the record of the oldest packet in flight on p ends,
+// if the packet is delivered. Otherwise the result is Never. The acknowledgement with the
+// record was lost, or the peer lies: each wait in vain doubles the next.
+func (rc *recovery) recordDue(p *path) mono.Time {
+	for p.kept = max(p.kept, p.sent.First()); p.kept < p.sent.Next(); p.kept++ {
+		if k := p.sent.At(p.kept); k.State == ledger.InFlight {
+			if !k.Delivered() {
+				break
+			}
+			return k.At.Add(max(rc.lostAfter(p), p.vain))
+		}
+	}
+	return mono.Never
 }
 
 // pathDeadline returns the time of the next call of checkPaths. A packet that is overdue
@@ -90,6 +100,7 @@ func (rc *recovery) pathDeadline() mono.Time {
 			}
 			at = at.Min(rc.tailDue(p, k))
 		}
+		at = at.Min(max(rc.recordDue(p), rc.clock))
 	}
 	return at
 }

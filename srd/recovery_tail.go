@@ -3,7 +3,6 @@ package srd
 import (
 	"time"
 
-	"github.com/srdtun/srdtun/srd/internal/ledger"
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
@@ -26,13 +25,12 @@ const (
 	// deadAfter is how long the peer may be silent, while a message is unacknowledged, before a
 	// new handshake is tried. The peer may have restarted and lost its keys.
 	deadAfter = 500 * time.Millisecond
-	// probesMost is the greatest number of paths for one tail probe. The first tail probe
-	// is sent on 1 path, the second on 4, the third on 8. Suppose that half of the paths
-	// in each direction have failed. In two of a hundred such cases all three probes
-	// fail, after 28 ms.
-	probesMost = 8
-	// vainMost bounds the doubling in expireOld: probeMost is reached earlier.
-	vainMost = 16
+	// probeDoublings is how often the number of paths of a tail probe doubles. A first
+	// tail probe is sent on 2 paths (RFC 9002 section 6.2.4), the second on 4, all later
+	// ones on 8. Suppose that half of the paths in each direction have failed. In two of a
+	// hundred such cases the first three probes fail, after 28 ms.
+	probeDoublings = 3
+	probesMost     = 1 << probeDoublings
 )
 
 // pto returns the probe timeout (RFC 9002 section 6.2). If no acknowledgement comes for a
@@ -82,39 +80,21 @@ func (rc *recovery) checkTail(now mono.Time) (dead bool) {
 	rc.expireOld(now)
 	if n := rc.out.first; rc.out.open(n) {
 		rc.queueFirst(n)
-		rc.timer.probes = max(1, min(1<<(2*min(rc.timer.backoff-1, 2)), probesMost, rc.paths.usable.Len()/2))
+		rc.timer.probes = max(1, min(1<<min(rc.timer.backoff, probeDoublings), rc.paths.usable.Len()/2))
 	}
 	return !rc.out.empty() && now.Sub(max(rc.lastHeard, rc.out.at(rc.out.first).first)) > deadAfter
 }
 
-// expireOld settles packets that have been in flight for longer than any repair takes.
-// After a long silence no other rule settles these packets, and they would fill the
-// window. If all messages were acknowledged, no repair is under way, and the limit is
-// lostAfter. A peer that acknowledges messages alone hides its losses. So for congestion
-// control delivered packets are lost now, and the limit doubles until the next record.
+// expireOld declares packets lost that have been in flight for longer than any repair
+// takes. After a long silence no other rule settles these packets, and they would fill the
+// window.
 func (rc *recovery) expireOld(now mono.Time) {
-	delivered := 0
-	for _, p := range rc.paths.table {
+	for slot := rc.busy.Next(0); slot >= 0; slot = rc.busy.Next(slot + 1) {
+		p := rc.paths.table[slot]
 		age := max(giveUpStream, 4*rc.lostAfter(p))
 		if rc.out.empty() {
-			age = min(rc.lostAfter(p)<<rc.timer.vain, max(age, probeMost))
+			age = rc.lostAfter(p) // no repair is under way
 		}
-		for pn := p.sent.First(); pn < p.sent.Next() && p.inflight > 0; pn++ {
-			k := p.sent.At(pn)
-			if k.State != ledger.InFlight {
-				continue
-			}
-			if now.Sub(k.At) <= age {
-				break
-			}
-			if k.Delivered() {
-				delivered += int(k.Size)
-			}
-			rc.settle(p, pn, k, ledger.Timed)
-		}
-	}
-	if delivered > 0 {
-		rc.cfg.Control.Lost(now, delivered)
-		rc.timer.vain = min(rc.timer.vain+1, vainMost)
+		rc.loseUntil(p, now.Add(-age))
 	}
 }

@@ -63,11 +63,11 @@ var bugs = []bug{
 	{"the queue of repairs loses one that grows", "srd/outbox.go", "		for i := q.head; i != q.tail; i++ {", "		for i := q.head + 1; i != q.tail; i++ {"},
 
 	// The following bugs concern packet losses and congestion windows.
-	{"what was delivered stays in flight", "srd/recovery_tail.go", "			if k.State != ledger.InFlight {\n				continue", "			if k.State != ledger.InFlight || k.Delivered() {\n				continue"},
+	{"what was delivered stays in flight", "srd/recovery_overdue.go", "			return k.At.Add(max(rc.lostAfter(p), p.vain))", "			return mono.Never"},
 	{"bytes in flight are never taken back", "srd/recovery_flight.go", "	fl.inflight -= int(k.Size)\n	p.inflight", "	p.inflight"},
 	{"the window is half as much again", "srd/sender.go", "	budget := sd.cfg.Control.Window() - sd.recovery.inflight\n", "	budget := sd.cfg.Control.Window()*3/2 - sd.recovery.inflight\n"},
 	{"repairs ignore the window", "srd/recovery_repair.go", "	if q.len() == 0 || ((rc.silent() || rc.inflight >= rc.cfg.Control.Window()) && rc.timer.probes == 0) {", "	if q.len() == 0 {"},
-	{"what a dead path held is not handed back", "srd/paths_state.go", "	ps.flight.loseAll(p)\n	if p.state == PathActive {", "	p.lowest = p.sent.Next()\n	_ = ledger.Timed\n	if p.state == PathActive {"},
+	{"what a dead path held is not handed back", "srd/paths_state.go", "	ps.flight.loseUntil(p, mono.Never)\n	if p.state == PathActive {", "	p.lowest = p.sent.Next()\n	if p.state == PathActive {"},
 	{"no path is ever suspected", "srd/recovery_overdue.go", "|| !rc.overtaken(p, k):\n		return false", "|| !rc.overtaken(p, k) || !rc.talks(now, p):\n		return false"},
 	{"copies of what is late have no budget", "srd/sender_reinject.go", "			rc.copies -= copyEvery\n", ""},
 	{"what is late is so after the mean", "srd/model.go", "	return p.rtt.Smoothed() + e.hosts.wait() + (lateDeviations+e.hosts.wrong)*e.noise(&p.rtt)\n", "	return p.rtt.Smoothed()\n"},

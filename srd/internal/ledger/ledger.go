@@ -19,10 +19,11 @@ const (
 // Verdict is the reason for which a packet was declared lost.
 type Verdict uint8
 
-// The verdicts that may prove wrong. The zero value stands for other reasons.
+// The verdicts. The zero value stands for none.
 const (
 	Overtaken Verdict = iota + 1 // later packets of the path have arrived
 	Timed                        // its time is over
+	Returned                     // its path went out of use for another reason than silence
 )
 
 // Packet is one packet number's entry.
