@@ -114,7 +114,7 @@ func (l *leaf) arrived(p *net.Packet, peer *leafPeer) {
 			peer.gauge.Write(now, int(t.Path)-1, p.Load-1)
 		}
 		if t.Told > 0 {
-			r.Told(now, int(t.Told)-1, t.Metric)
+			r.Reported(now, int(t.Told)-1, t.Metric)
 		}
 	}
 }

@@ -92,7 +92,7 @@ func (ch *choice) survey(now mono.Time, wait time.Duration) time.Duration {
 // queueing delay on p, an eligible path, and its extra delay (behind). Because of the
 // extra delay, p stays eligible while the queue in front of the window grows and shrinks.
 func (ch *choice) waited(now mono.Time, p *path, queue time.Duration) {
-	ch.queue += (queue + ch.behind(p) - ch.queue) / queuePart
+	ch.queue += (queue + ch.excess(p) - ch.queue) / queuePart
 	ch.sampled = now
 }
 

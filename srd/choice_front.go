@@ -41,9 +41,9 @@ func (f *front) note(now mono.Time, bytes int, rate float64, rtt time.Duration) 
 	}
 }
 
-// behind returns the extra delay of a packet on p: the distance of p less the wait in
+// excess returns the extra delay of a packet on p: the distance of p less the wait in
 // front of the window for the nearest path.
-func (ch *choice) behind(p *path) time.Duration { return max(0, ch.distance(p)-ch.front.wait) }
+func (ch *choice) excess(p *path) time.Duration { return max(0, ch.distance(p)-ch.front.wait) }
 
 // admitted returns the rate in bytes per second at which the window admits waiting data:
 // one window for each round trip. If no round trip is known, admitted returns 0.

@@ -14,10 +14,10 @@ type steering struct {
 	placed  steer.Placed
 	doubled steer.Doubled
 
-	source Source        // of the train being built, if it must keep to one flow
-	ahead  steer.Context // context of the choice of the train's path
-	worth  bool          // a message of that train is worth a copy
-	copies copies
+	source    Source        // of the train being built, if it must keep to one flow
+	ahead     steer.Context // context of the choice of the train's path
+	wantsCopy bool          // a message of that train is worth a copy
+	copies    copies
 
 	gauge   steer.Gauge   // of the peer's paths to us
 	arrival steer.Arrival // of the packet being handled
@@ -62,7 +62,7 @@ func (ch *choice) place(p *path) {
 // policy needs a flow and no message is queued, look returns false.
 func (ch *choice) look(now mono.Time, src Source, n int) bool {
 	s := &ch.steering
-	s.source, s.worth, s.ahead = nil, false, steer.Context{Target: ch.cfg.Control.Target(), Bytes: n}
+	s.source, s.wantsCopy, s.ahead = nil, false, steer.Context{Target: ch.cfg.Control.Target(), Bytes: n}
 	if s.scope != steer.PerFlow {
 		return true
 	}
@@ -116,15 +116,15 @@ func (ch *choice) spread(now mono.Time, p *path, first uint64, bytes int) {
 	if s.sender != nil && bytes > 0 {
 		s.sender.Sent(now, int(p.slot), s.ahead.Flow, bytes)
 	}
-	if s.doubled != nil && s.doubled.Doubles(s.worth) {
+	if s.doubled != nil && s.doubled.Doubles(s.wantsCopy) {
 		s.copies = copies{from: first, to: ch.recovery.out.next, first: p.slot}
 	}
 }
 
-// told passes the peer's congestion metric of one of our paths to the policy.
-func (ch *choice) told(now mono.Time, f *wire.Frame) {
+// reported passes the peer's congestion metric of one of our paths to the policy.
+func (ch *choice) reported(now mono.Time, f *wire.Frame) {
 	if r := ch.steering.remote; r != nil && int(f.Slot) < len(ch.paths.table) {
-		r.Told(now, int(f.Slot), f.Metric)
+		r.Reported(now, int(f.Slot), f.Metric)
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 // acknowledgements. The counters continue, and recorded handshakes are still refused.
 func (c *Conn) Reincarnate(now mono.Time, incarnation uint64, policy steer.Policy, control cc.Controller) {
 	c.Close(now, NewTrain()) // the train is not sealed
-	met, tuples, back, stats, replay := c.session.since != 0, c.paths.tuples, c.paths.back, c.env.stats, c.session.replay
+	met, tuples, back, stats, replay := c.session.since != 0, c.paths.tuples, c.paths.callBack, c.env.stats, c.session.replay
 	cfg := c.env.cfg
 	cfg.Incarnation, cfg.Policy, cfg.Control = incarnation, policy, control
 	*c = *New(cfg)

@@ -68,7 +68,7 @@ func (c *Conn) Failing(now mono.Time) bool {
 // between two addresses, no more tuples of back are called between them.
 func (c *Conn) SetTuples(now mono.Time, tuples []Tuple, back ...Tuple) {
 	all := slices.Concat(tuples, back)
-	c.paths.tuples, c.paths.back = all[:min(len(all), steer.MaxPaths)], min(len(tuples), steer.MaxPaths)
+	c.paths.tuples, c.paths.callBack = all[:min(len(all), steer.MaxPaths)], min(len(tuples), steer.MaxPaths)
 	for _, p := range c.paths.table {
 		if !p.ours || p.state == PathFree || c.paths.listed(p.tuple) {
 			continue

@@ -51,13 +51,13 @@ func (c *Conn) Handle(now mono.Time, p *Packet) {
 	c.confirm(now, p) // may clear all receive state
 	in := c.receiver.in[p.Slot]
 	if in == nil {
-		in = &inPath{slot: p.Slot, told: [2]uint64{p.PN, p.PN}}
+		in = &inPath{slot: p.Slot, reported: [2]uint64{p.PN, p.PN}}
 		c.receiver.in[p.Slot] = in
 	}
 	next := in.seen.Next()
 	if !in.seen.Set(p.PN) {
 		c.env.drop(DropReplay)
-		c.paths.cameAgain(now, p)
+		c.paths.arrivedAgain(now, p)
 		return
 	}
 	p.At = arrival(now, p.At)
@@ -66,7 +66,7 @@ func (c *Conn) Handle(now mono.Time, p *Packet) {
 	c.session.used(now, p.Keys)
 	c.session.concede(now, p.Keys)
 	urgent := c.receiver.arrive(in, p, next)
-	c.paths.came(now, p)
+	c.paths.arrived(now, p)
 	if eliciting := c.frames(now, p, &urgent); eliciting {
 		if !in.queued {
 			in.queued = true
@@ -122,7 +122,7 @@ func (c *Conn) frames(now mono.Time, p *Packet, urgent *bool) (eliciting bool) {
 		case wire.KindStamp:
 			c.choice.steering.arrival = steer.Arrival{Stamped: true, Sent: f.Sent}
 		case wire.KindMetric:
-			c.choice.told(now, &f)
+			c.choice.reported(now, &f)
 		case wire.KindHost:
 			c.env.hosts.peer = time.Duration(f.Late) * wire.HoldUnit
 		case wire.KindChallenge:

@@ -48,7 +48,7 @@ func (c *Conn) confirm(now mono.Time, p *Packet) {
 		return
 	}
 	c.meet(now, e.peer)
-	c.env.took = now.Sub(e.created)
+	c.env.handshake = now.Sub(e.created)
 	if c.session.keeps(e) {
 		c.session.retire(&s.prev)
 		s.prev, e.crossed, e.dies = e, true, now.Add(max(previousLife, 3*c.recovery.pto()))
@@ -155,8 +155,8 @@ func (c *Conn) handleResponse(now mono.Time, from Tuple, msg []byte) {
 		return
 	}
 	e.called = begun
-	if c.env.took = now.Sub(begun); c.env.took > firstRTT && !c.env.rtt.Known() {
-		c.env.rtt.Add(c.env.took) // the assumed round trip would be too short (RFC 9002 section 5.2)
+	if c.env.handshake = now.Sub(begun); c.env.handshake > firstRTT && !c.env.rtt.Known() {
+		c.env.rtt.Add(c.env.handshake) // the assumed round trip would be too short (RFC 9002 section 5.2)
 	}
 	c.meet(now, r.Hello.Incarnation)
 	c.session.begin(now, e)

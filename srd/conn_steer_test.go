@@ -158,7 +158,7 @@ type tally struct {
 	metrics map[int]uint8
 }
 
-func (t *tally) Told(_ mono.Time, p int, metric uint8) { t.metrics[p] = metric }
+func (t *tally) Reported(_ mono.Time, p int, metric uint8) { t.metrics[p] = metric }
 
 // A policy that uses the other end's view has its packets stamped. The other end answers
 // with metrics under any policy of its own. Neither makes a packet too large.

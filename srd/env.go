@@ -18,7 +18,7 @@ type env struct {
 	stats     Stats
 	clock     mono.Time     // time of the last Advance
 	rtt       rtt.Mean      // over all near paths
-	took      time.Duration // duration of the last handshake, from our first message to the answer; 0: unknown
+	handshake time.Duration // duration of the last handshake, from our first message to the answer; 0: unknown
 	lastHeard mono.Time     // last packet from the peer
 	active    mono.Time     // last new message sent
 }

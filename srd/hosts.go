@@ -75,9 +75,9 @@ func newHosts(g time.Duration) hosts {
 // forget resets the state, because the peer is another process.
 func (h *hosts) forget() { *h = newHosts(h.coarse) }
 
-// took adds a sample of both hosts' time to the mean and deviation, as TCP does for the
+// add adds a sample of both hosts' time to the mean and deviation, as TCP does for the
 // whole round trip (RFC 6298, section 2).
-func (h *hosts) took(d time.Duration) {
+func (h *hosts) add(d time.Duration) {
 	d = max(0, min(d, tookMost))
 	h.deviation += ((d - h.mean).Abs() - h.deviation) / 4
 	h.mean += (d - h.mean) / 8

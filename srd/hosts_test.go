@@ -154,8 +154,8 @@ func TestTimeoutsFollowSlowHosts(t *testing.T) {
 	if rtt, wait := p.rtt.Smoothed(), s.c.env.lostAfter(p); rtt > time.Millisecond || wait < hold {
 		t.Errorf("round trip %v, timeout %v, and the peer holds back for %v", rtt, wait, hold)
 	}
-	if a := s.fixed.told; a.RTT > time.Millisecond || a.Held != hold-s.c.env.hosts.hold() {
-		t.Errorf("told a round trip of %v, and %v in the host", a.RTT, a.Held)
+	if a := s.fixed.told; a.RTT > time.Millisecond || a.PeerDelay != hold-s.c.env.hosts.hold() {
+		t.Errorf("told a round trip of %v, and %v in the host", a.RTT, a.PeerDelay)
 	}
 }
 

@@ -79,10 +79,10 @@ func (e *env) lostAfter(p *path) time.Duration {
 // samples. The duration of the handshake is the first sample of the path (RFC 6298
 // section 2.2).
 func (e *env) unmeasured() time.Duration {
-	if e.took == 0 || e.took > sampleMost {
+	if e.handshake == 0 || e.handshake > sampleMost {
 		return 2 * firstRTT
 	}
-	return min(probeMost, e.took+e.hosts.wait()+(lostDeviations+e.hosts.wrong)*e.hosts.noise(e.took/2))
+	return min(probeMost, e.handshake+e.hosts.wait()+(lostDeviations+e.hosts.wrong)*e.hosts.noise(e.handshake/2))
 }
 
 // tailDue returns when packet k, the oldest in flight on p, counts as lost without a
@@ -94,7 +94,7 @@ func (e *env) tailDue(p *path, k *ledger.Packet) mono.Time {
 	if p.largest == 0 || k.At > p.newest {
 		return mono.Never
 	}
-	return p.told.Add(max((lateDeviations+e.hosts.wrong)*e.noise(&p.rtt), p.rtt.Smoothed()/reorderPart))
+	return p.ackedAt.Add(max((lateDeviations+e.hosts.wrong)*e.noise(&p.rtt), p.rtt.Smoothed()/reorderPart))
 }
 
 // isLate reports whether the oldest packet on p is late (L7). The age of a late packet is

@@ -36,7 +36,7 @@ func TestPathsAreOpenedOneAfterTheOther(t *testing.T) {
 	for _, took := range []time.Duration{0, 48 * time.Millisecond, 300 * time.Millisecond} {
 		s := newScript(t, 1)
 		s.mute = true
-		s.c.env.took, s.c.paths.rtt = took, rtt.Mean{}
+		s.c.env.handshake, s.c.paths.rtt = took, rtt.Mean{}
 		from := len(s.sent)
 		s.c.SetTuples(s.now, s.tuples(65))
 		if s.pump(); s.opened(from) != 1 {
@@ -226,7 +226,7 @@ func TestLossesOfTheHandshakesPath(t *testing.T) {
 	for _, p := range s.c.paths.table {
 		p.rtt = rtt.Estimator{}
 	}
-	s.c.env.took = time.Millisecond
+	s.c.env.handshake = time.Millisecond
 	s.send(20, 0)
 	from := len(s.sent)
 	s.now = s.now.Add(time.Millisecond)
@@ -245,10 +245,10 @@ func TestFirstChallengeWaitsAsLongAsTheHandshake(t *testing.T) {
 	s.c.env.cfg.Eager = false
 	s.kill(0)
 	s.mute = true
-	s.c.env.took = 300 * time.Millisecond
+	s.c.env.handshake = 300 * time.Millisecond
 	from := len(s.sent)
 	s.c.SetTuples(s.now, s.tuples(16)[1:])
-	s.wait(s.c.env.took + s.c.env.took/2)
+	s.wait(s.c.env.handshake + s.c.env.handshake/2)
 	if n := s.opened(from); n != openIdle {
 		t.Errorf("%d paths are opened before an answer can be there, want %d", n, openIdle)
 	}

@@ -20,13 +20,13 @@ type paths struct {
 	choice *choice
 
 	slots
-	from    []*whence // sources of the peer's packets, by the peer's path slot
-	probing steer.Set // paths with a probe planned
-	fell    mono.Time // when a path that is still silent last fell silent; 0: no path is silent
-	dormant bool      // some silent paths are not probed while idle
+	from    []*slotSource // sources of the peer's packets, by the peer's path slot
+	probing steer.Set     // paths with a probe planned
+	fell    mono.Time     // when a path that is still silent last fell silent; 0: no path is silent
+	dormant bool          // some silent paths are not probed while idle
 
 	tuples   []Tuple   // addresses at which the peer may be reachable: candidates for paths
-	back     int       // index in tuples: tuples from here on serve only to call the peer back
+	callBack int       // index in tuples: tuples from here on serve only to call the peer back
 	opened   uint32    // paths opened so far
 	openedAt mono.Time // when one was last challenged for the first time
 	known    uint64    // messages sent and received before the peer's present process
@@ -34,11 +34,11 @@ type paths struct {
 	wanting  bool      // some of tuples have no path: not needed yet, or no room
 	changed  bool      // since the last Advance more paths are needed, or one was freed, went down or carries too little
 
-	withdrawn  withdrawn
-	candidates candidate.Table[Tuple]
-	strayed    uint64    // number of packets sent to candidates: next packet number of candidateSlot
-	askedAt    mono.Time // when quiet paths were last challenged (askQuiet)
-	former     former
+	withdrawn   withdrawn
+	candidates  candidate.Table[Tuple]
+	candidatePN uint64    // number of packets sent to candidates: next packet number of candidateSlot
+	askedAt     mono.Time // when quiet paths were last challenged (askQuiet)
+	former      former
 
 	replies []owed
 	round   uint16    // number of the round trip, for the limit of responses (answersMost)

@@ -55,7 +55,7 @@ func (ps *paths) affords(now mono.Time, addr netip.Addr, n int) bool {
 }
 
 // heardOn handles a packet on a tuple without a path.
-func (ps *paths) heardOn(now mono.Time, w *whence, p *Packet) {
+func (ps *paths) heardOn(now mono.Time, w *slotSource, p *Packet) {
 	addr := p.Tuple.Remote.Addr()
 	ps.candidates.Earn(now, addr, p.Size, ps.trusts)
 	k := ps.candidates.Hear(now, p.Tuple, addr, ps.firstWait())
@@ -77,7 +77,7 @@ func (ps *paths) nextCandidate(now mono.Time, t *Train) bool {
 	if k == nil {
 		return false
 	}
-	ps.stray(t, k.Tuple, 0, func(b []byte) []byte { return ps.challenge(b, k) })
+	ps.packetTo(t, k.Tuple, 0, func(b []byte) []byte { return ps.challenge(b, k) })
 	return true
 }
 
@@ -90,12 +90,12 @@ func (ps *paths) challenge(b []byte, k *candidate.Candidate[Tuple]) []byte {
 	return wire.AppendSecret(b, wire.KindChallenge, &k.Secret)
 }
 
-// stray builds a train of one packet to a tuple without a path. The caller has paid for
+// packetTo builds a train of one packet to a tuple without a path. The caller has paid for
 // the packet.
-func (ps *paths) stray(t *Train, to Tuple, size int, f func([]byte) []byte) {
+func (ps *paths) packetTo(t *Train, to Tuple, size int, f func([]byte) []byte) {
 	t.reset(to, ps.keys.send.keys)
-	b := t.open(candidateSlot, ps.strayed)
-	ps.strayed++
+	b := t.open(candidateSlot, ps.candidatePN)
+	ps.candidatePN++
 	t.close(f(b), 0, size)
 	ps.stats.TxBytes += uint64(len(t.Buf))
 	ps.keys.count(len(t.Buf))
@@ -221,5 +221,5 @@ func (ps *paths) askQuiet(now mono.Time) {
 // the number of earlier challenges. The wait for the first answer is at least twice the
 // duration of the handshake. Only the newest challenge can be answered.
 func (ps *paths) candidateWait(tries int) time.Duration {
-	return min(max(firstRTT, 2*min(ps.took, probeMost))<<min(tries, candidateTries), probeMost)
+	return min(max(firstRTT, 2*min(ps.handshake, probeMost))<<min(tries, candidateTries), probeMost)
 }

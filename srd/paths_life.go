@@ -67,7 +67,7 @@ func (ps *paths) slotFor(ours bool) *path {
 	var least *path
 	worth := mono.Never
 	for _, p := range ps.table {
-		if v := p.worth(ours); v < worth {
+		if v := p.keepRank(ours); v < worth {
 			least, worth = p, v
 		}
 	}
@@ -77,14 +77,14 @@ func (ps *paths) slotFor(ours bool) *path {
 	return least
 }
 
-// worth ranks the paths that may be freed for a new path; the path with the lowest worth
+// keepRank ranks the paths that may be freed for a new path; the path with the lowest keepRank
 // is freed first. If the peer opened the new path, our unchallenged paths are freed
 // first, so that two ends with many ports share the slots. Paths that never answered
 // follow, then the peer's path that is down for longest, then our own down paths. For a
 // new path of this end, only the peer's down paths may be freed. If own paths could be
-// freed, two dead paths would replace each other for ever. The worth of a working path is
+// freed, two dead paths would replace each other for ever. The keepRank of a working path is
 // Never, so a working path is not freed.
-func (p *path) worth(ours bool) mono.Time {
+func (p *path) keepRank(ours bool) mono.Time {
 	switch {
 	case !ours && p.ours && p.state == PathCandidate && p.probe.tries == 0:
 		return 0

@@ -30,7 +30,7 @@ func (ps *paths) openAt() mono.Time { return ps.openedAt.Add(openEvery) }
 // an earlier one was answered, or has counted for two round trips. Later challenges of a
 // path do not count, because they back off, and dead paths must not delay others.
 func (ps *paths) roomAt(now mono.Time) mono.Time {
-	wait, n, at := min(2*max(ps.took, ps.rtt.Smoothed(), cc.TargetFloor), probeMost), 0, mono.Never
+	wait, n, at := min(2*max(ps.handshake, ps.rtt.Smoothed(), cc.TargetFloor), probeMost), 0, mono.Never
 	for slot := ps.probing.Next(0); slot >= 0; slot = ps.probing.Next(slot + 1) {
 		if p := ps.table[slot]; p.probe.at != 0 && now < p.probe.at.Add(wait) && (p.state == PathActive || p.probe.tries == 1) {
 			n, at = n+1, at.Min(p.probe.at.Add(wait))
@@ -93,7 +93,7 @@ func (ps *paths) openAll(now mono.Time) {
 	}
 	full := false
 	for i, t := range ps.tuples {
-		p, called := ps.find(t), i < ps.back || ps.unanswered() || !ps.comes(t)
+		p, called := ps.find(t), i < ps.callBack || ps.unanswered() || !ps.comes(t)
 		if p == nil && !full && called && (i < needed || ps.firstOfPair(i)) {
 			p = ps.openPath(now, t, true)
 			full = p == nil
@@ -146,7 +146,7 @@ func (ps *paths) comes(t Tuple) bool {
 // if it serves only to call the peer back, and the peer opens paths between the same
 // addresses.
 func (ps *paths) spare(p *path) bool {
-	return slices.Index(ps.tuples, p.tuple) >= ps.back && ps.comes(p.tuple)
+	return slices.Index(ps.tuples, p.tuple) >= ps.callBack && ps.comes(p.tuple)
 }
 
 // firstOfPair reports whether tuple i is the first one with its two addresses.

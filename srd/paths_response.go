@@ -25,7 +25,7 @@ const (
 
 // challenged queues the response to the first challenge in packet p.
 func (ps *paths) challenged(p *Packet, secret wire.Secret) {
-	on := ps.whence(p.Slot).path
+	on := ps.source(p.Slot).path
 	o := owed{path: on, tuple: p.Tuple, secret: secret, size: min(p.Size, BasePacket)}
 	for i := range ps.replies {
 		if r := &ps.replies[i]; r.path == on && (on != nil || r.tuple == o.tuple) {
@@ -134,7 +134,7 @@ func (ps *paths) reply(now mono.Time, t *Train, r *owed) bool {
 	if !ps.pay(r.tuple.Remote.Addr(), size) {
 		return false
 	}
-	ps.stray(t, r.tuple, size, func(b []byte) []byte {
+	ps.packetTo(t, r.tuple, size, func(b []byte) []byte {
 		b = wire.AppendSecret(b, wire.KindResponse, &r.secret)
 		if k.Proven() {
 			return b

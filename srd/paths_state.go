@@ -43,7 +43,7 @@ func (ps *paths) activate(now mono.Time, p *path) {
 	ps.changed = ps.changed || len(ps.withdrawn) > 0 // paths to withdrawn addresses may go now
 	p.state, p.validated = PathActive, true
 	ps.candidates.Recheck()
-	ps.mourn()
+	ps.updateFell()
 	p.mtu = max(p.mtu, BasePacket)
 	ps.usable.Add(int(p.slot))
 	p.probe = probe{next: now, want: ps.below(p, MaxPacket+1)}
@@ -65,8 +65,8 @@ func (ps *paths) freePath(p *path) {
 	ps.resize()
 }
 
-// mourn updates fell, the latest time at which a path that is still silent fell silent.
-func (ps *paths) mourn() {
+// updateFell updates fell, the latest time at which a path that is still silent fell silent.
+func (ps *paths) updateFell() {
 	ps.fell = 0
 	for _, p := range ps.table {
 		if p.state == PathSuspect || p.state == PathDown {
@@ -116,7 +116,7 @@ func (ps *paths) below(p *path, size int) uint16 {
 func (ps *paths) ask(now mono.Time, p *path) {
 	ps.flight.handBack(p)
 	p.state, p.fell = PathSuspect, now
-	ps.mourn()
+	ps.updateFell()
 	ps.usable.Remove(int(p.slot))
 	p.probe = probe{next: now, tries: 1}
 	ps.probing.Add(int(p.slot))

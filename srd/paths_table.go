@@ -21,8 +21,8 @@ type slots struct {
 	last   *path     // path of the last packet received; nil: none
 }
 
-// whence is the source of the packets in one of the peer's path slots.
-type whence struct {
+// slotSource is the source of the packets in one of the peer's path slots.
+type slotSource struct {
 	tuple  Tuple  // of the last packet
 	path   *path  // our own path on tuple, if any
 	looked uint32 // number of opened paths when none was found on tuple

@@ -26,13 +26,13 @@ type receiver struct {
 
 // inPath records the packets that have arrived in one of the peer's path slots.
 type inPath struct {
-	slot   uint16
-	seen   seq.Replay
-	told   [2]uint64  // highest packet number of the last acknowledgement and of the one before, each plus one
-	at     mono.Time  // when the packet with the highest number arrived
-	ce     uint32     // packets with a Congestion Experienced mark
-	queued bool       // on receiver.pending
-	way    rtt.OneWay // delay of the peer's acknowledgements on this path
+	slot     uint16
+	seen     seq.Replay
+	reported [2]uint64  // highest packet number of the last acknowledgement and of the one before, each plus one
+	at       mono.Time  // when the packet with the highest number arrived
+	ce       uint32     // packets with a Congestion Experienced mark
+	queued   bool       // on receiver.pending
+	oneWay   rtt.OneWay // delay of the peer's acknowledgements on this path
 }
 
 // record returns the acknowledgement record of the path as of now.
@@ -48,14 +48,14 @@ func (in *inPath) record(now mono.Time) wire.Record {
 // together, can span more packet numbers. The sender's congestion window grows only by
 // packets that a record covers.
 func (in *inPath) more() int {
-	return int((in.seen.Next() - 1 - min(in.told[1], in.seen.Next()-1)) / (wire.RecordReach + 1))
+	return int((in.seen.Next() - 1 - min(in.reported[1], in.seen.Next()-1)) / (wire.RecordReach + 1))
 }
 
 // appendMore appends the additional records that more counts, up to the limit most.
 func (in *inPath) appendMore(records []wire.Record, most int) []wire.Record {
 	last := records[len(records)-1]
 	for range min(most, in.more()) {
-		h, ok := in.seen.Last(in.told[1], last.Highest-min(last.Highest, wire.RecordReach))
+		h, ok := in.seen.Last(in.reported[1], last.Highest-min(last.Highest, wire.RecordReach))
 		if !ok {
 			break
 		}
@@ -65,8 +65,8 @@ func (in *inPath) appendMore(records []wire.Record, most int) []wire.Record {
 	return records
 }
 
-// tell must be called when an acknowledgement covers all packets that have arrived.
-func (in *inPath) tell() { in.told = [2]uint64{in.seen.Next(), in.told[0]} }
+// report must be called when an acknowledgement covers all packets that have arrived.
+func (in *inPath) report() { in.reported = [2]uint64{in.seen.Next(), in.reported[0]} }
 
 // An acknowledgement is due after ackEveryPackets or ackEveryBytes, or some time after
 // the first packet (F1). The delay of an acknowledgement is an eighth of a round trip,
@@ -180,7 +180,7 @@ func (rv *receiver) appendAck(now mono.Time, b []byte, words int) []byte {
 		records = append(records, in.record(now))
 		records = in.appendMore(records, spare)
 		spare -= len(records) - at - 1
-		in.tell()
+		in.report()
 	}
 	rv.pending = append(rv.pending[:0], rv.pending[n:]...)
 	rv.stats.Acks++

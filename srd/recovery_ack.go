@@ -12,26 +12,26 @@ import (
 
 // gain is the new information about one path in one acknowledgement record.
 type gain struct {
-	p     *path
-	bytes int           // of packets that have newly left the network
-	rtt   time.Duration // round trip of the network alone; 0: no sample
-	hosts time.Duration // time that both hosts added to rtt
-	held  time.Duration // the peer's part of hosts above hosts.hold, by its own account; it counts as a queue
-	ce    bool          // the peer has counted more Congestion Experienced marks
+	p         *path
+	bytes     int           // of packets that have newly left the network
+	rtt       time.Duration // round trip of the network alone; 0: no sample
+	hosts     time.Duration // time that both hosts added to rtt
+	peerDelay time.Duration // the peer's part of hosts above hosts.hold, by its own account; it counts as a queue
+	ce        bool          // the peer has counted more Congestion Experienced marks
 }
 
 // handleAck applies an acknowledgement that reached the host at time at, and that queued
-// in the network for the time back. If the acknowledgement names a packet that was not
+// in the network for the time reverse. If the acknowledgement names a packet that was not
 // sent, handleAck returns false. If handleAck returns false, the caller ignores the rest
 // of the packet and ends the session.
-func (rc *recovery) handleAck(now, at mono.Time, back time.Duration, a *wire.Ack) bool {
+func (rc *recovery) handleAck(now, at mono.Time, reverse time.Duration, a *wire.Ack) bool {
 	if a.FirstMissing > rc.out.next || !rc.plausible(a) {
 		rc.drop(DropAckInvalid)
 		return false
 	}
 	before, acked, spurious := rc.inflight, rc.stats.Acked, rc.stats.Spurious
 	for i := range a.NumRecords() {
-		rc.ackRecord(now, at, back, a.Record(i))
+		rc.ackRecord(now, at, reverse, a.Record(i))
 	}
 	rc.ackMessages(a)
 	for i := range a.NumRecords() {
@@ -83,13 +83,13 @@ func claims(r *wire.Record, pn uint64) bool {
 }
 
 // ackRecord applies the peer's record about the packets of one path.
-func (rc *recovery) ackRecord(now, at mono.Time, back time.Duration, r wire.Record) {
+func (rc *recovery) ackRecord(now, at mono.Time, reverse time.Duration, r wire.Record) {
 	p := rc.paths.table[r.Slot]
 	g := gain{p: p}
 	if r.Highest+1 > p.largest {
 		p.largest = r.Highest + 1
 		if k := p.sent.At(r.Highest); k != nil && k.At != 0 {
-			p.newest, p.told = k.At, now
+			p.newest, p.ackedAt = k.At, now
 		}
 		if k := p.sent.At(r.Highest); k != nil && k.State != ledger.Acked && !k.Delivered() && k.At != 0 && now.Sub(k.At) <= sampleMost {
 			hold := time.Duration(r.Hold) * wire.HoldUnit
@@ -98,7 +98,7 @@ func (rc *recovery) ackRecord(now, at mono.Time, back time.Duration, r wire.Reco
 			}
 			g.rtt = roundTrip(k.At, at, now, hold)
 			g.hosts = now.Sub(k.At) - g.rtt
-			g.held = max(0, min(hold, g.hosts)-rc.hosts.hold())
+			g.peerDelay = max(0, min(hold, g.hosts)-rc.hosts.hold())
 		}
 		g.ce = r.CE != p.peerCE
 		p.peerCE = r.CE
@@ -110,14 +110,14 @@ func (rc *recovery) ackRecord(now, at mono.Time, back time.Duration, r wire.Reco
 			rc.ackPacket(now, &g, pn)
 		}
 	}
-	rc.credit(now, &g, back)
+	rc.credit(now, &g, reverse)
 }
 
 // roundTrip returns the network's part of a round trip. The packet left at time sent, and
 // its acknowledgement reached the host at time at. The peer states that it held the
 // acknowledgement back for hold. A peer that states a longer hold hides every queue, and
 // would get far more data than its link carries. So congestion control counts the part
-// above hosts.hold as a queue in the peer's host (gain.held; Swift, section 3.2). If hold
+// above hosts.hold as a queue in the peer's host (gain.peerDelay; Swift, section 3.2). If hold
 // leaves no time for the network, a clock was set, and the round trip ends at now.
 func roundTrip(sent, at, now mono.Time, hold time.Duration) time.Duration {
 	if at.Sub(sent) <= hold {
@@ -127,21 +127,21 @@ func roundTrip(sent, at, now mono.Time, hold time.Duration) time.Duration {
 }
 
 // credit reports g to congestion control and to the path policy. The acknowledgement
-// queued in the network for the time back.
-func (rc *recovery) credit(now mono.Time, g *gain, back time.Duration) {
+// queued in the network for the time reverse.
+func (rc *recovery) credit(now mono.Time, g *gain, reverse time.Duration) {
 	p := g.p
 	near := rc.choice.eligible.Has(int(p.slot)) || rc.choice.eligible.Empty()
-	var stray time.Duration
+	var residual time.Duration
 	if g.rtt > 0 {
-		rc.hosts.took(g.hosts)
+		rc.hosts.add(g.hosts)
 		// The queueing delay of the acknowledgement is part of the round trip, so it is
 		// at most the round trip less the base. A larger value means that the return path
 		// itself is longer.
-		back = min(back, max(0, g.rtt-p.rtt.Base()))
-		trip := g.rtt + g.held
-		stray = p.rtt.Stray(now, trip-back)
+		reverse = min(reverse, max(0, g.rtt-p.rtt.Base()))
+		trip := g.rtt + g.peerDelay
+		residual = p.rtt.Residual(now, trip-reverse)
 		rc.length(now, p)
-		rc.paths.sample(now, p, g.rtt, g.held)
+		rc.paths.sample(now, p, g.rtt, g.peerDelay)
 		if near {
 			rc.rtt.Add(g.rtt)
 		}
@@ -149,13 +149,13 @@ func (rc *recovery) credit(now mono.Time, g *gain, back time.Duration) {
 		if near {
 			rc.choice.waited(now, p, queue)
 		}
-		rc.cfg.Policy.Sample(now, int(p.slot), steer.Sample{Queue: max(0, queue), Distance: rc.choice.behind(p), RTT: p.rtt.Smoothed(), CE: g.ce})
+		rc.cfg.Policy.Sample(now, int(p.slot), steer.Sample{Queue: max(0, queue), Distance: rc.choice.excess(p), RTT: p.rtt.Smoothed(), CE: g.ce})
 	}
 	if g.bytes > 0 {
 		p.vain = 0
 		rc.rate.add(now, g.bytes)
 		limited := rc.limited != 0 && now.Sub(rc.limited) <= rc.rtt.Smoothed()+rc.hosts.coarse
-		a := cc.Ack{Bytes: g.bytes, RTT: g.rtt, Base: p.rtt.Base(), Empty: p.rtt.Empty(), Back: back, Stray: stray, CE: g.ce, Held: g.held}
+		a := cc.Ack{Bytes: g.bytes, RTT: g.rtt, Base: p.rtt.Base(), Empty: p.rtt.Empty(), Reverse: reverse, Residual: residual, CE: g.ce, PeerDelay: g.peerDelay}
 		if !near {
 			a.RTT = 0 // a path that is not eligible carries no new data, so its round trip shows no congestion
 		}

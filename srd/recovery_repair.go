@@ -37,7 +37,7 @@ func (rc *recovery) expire(now mono.Time, m *outMsg) {
 	case m.m.Class == Datagram:
 		limit = giveUpDatagram
 	}
-	if !m.void && now.Sub(m.first) > rc.worth(limit) {
+	if !m.void && now.Sub(m.first) > rc.repairLimit(limit) {
 		rc.giveUp(m, GivenUp)
 	}
 }
@@ -62,10 +62,10 @@ func (rc *recovery) expireDue(now mono.Time) {
 	}
 }
 
-// worth returns the age up to which a payload is repaired: least, or four round trips if
-// they are longer. Before the first sample of a round trip, worth returns one second at
+// repairLimit returns the age up to which a payload is repaired: least, or four round trips if
+// they are longer. Before the first sample of a round trip, repairLimit returns one second at
 // least, which is TCP's first timeout (RFC 6298 section 2).
-func (rc *recovery) worth(least time.Duration) time.Duration {
+func (rc *recovery) repairLimit(least time.Duration) time.Duration {
 	if !rc.rtt.Known() {
 		return max(least, firstRepairMost)
 	}

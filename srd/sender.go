@@ -305,7 +305,7 @@ func (sd *sender) pack(t *Train, b []byte, from int, p *path, spare int, src Sou
 		o := sd.recovery.out.at(n)
 		o.slot, o.pn, o.tried = p.slot, p.sent.Next(), 1<<(p.slot%64)
 		b = t.loans.message(b, uint32(n), &m)
-		sd.choice.steering.worth = sd.choice.steering.worth || m.Twice
+		sd.choice.steering.wantsCopy = sd.choice.steering.wantsCopy || m.Twice
 		sd.stats.Sent++
 		sd.active = t.at
 	}

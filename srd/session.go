@@ -15,16 +15,16 @@ type session struct {
 	paths    *paths
 	recovery *recovery
 
-	held    holding // addresses of the peer for which this host reserves handshake time
-	calls   calls
-	callAt  mono.Time // when to call again even with nothing to send; 0: not planned
-	stamper *handshake.Stamper
-	replay  handshake.Replay
-	out     []rawPacket
-	last    response
-	liar    liar
-	foreign foreign
-	since   mono.Time // when the newest session began; 0: there was none
+	reserved holding // addresses of the peer for which this host reserves handshake time
+	calls    calls
+	callAt   mono.Time // when to call again even with nothing to send; 0: not planned
+	stamper  *handshake.Stamper
+	replay   handshake.Replay
+	out      []rawPacket
+	last     response
+	liar     liar
+	foreign  foreign
+	since    mono.Time // when the newest session began; 0: there was none
 }
 
 // rawPacket is a handshake packet to be sent.

@@ -277,7 +277,7 @@ func (s *session) fresh(now mono.Time) bool {
 // holdAddresses reserves handshake time for the addresses of validated paths and the
 // configured addresses of the peer.
 func (s *session) holdAddresses() {
-	h := &s.held
+	h := &s.reserved
 	h.usable = s.paths.usable
 	if s.cfg.Addresses == nil {
 		return
@@ -302,8 +302,8 @@ func (s *session) holdAddresses() {
 
 // dropAddresses releases all addresses that are held.
 func (s *session) dropAddresses() {
-	for _, a := range s.held.addrs {
+	for _, a := range s.reserved.addrs {
 		s.cfg.Addresses.Release(a)
 	}
-	s.held = holding{usable: s.paths.usable}
+	s.reserved = holding{usable: s.paths.usable}
 }

@@ -103,7 +103,7 @@ func (s *session) repeat(now mono.Time) {
 	if s.calls.busy() && now >= s.calls.regular.end {
 		s.callAgain(now)
 	}
-	if s.paths.usable != s.held.usable {
+	if s.paths.usable != s.reserved.usable {
 		s.holdAddresses()
 	}
 }

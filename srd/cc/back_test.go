@@ -12,7 +12,7 @@ func (n *network) way(packets int, limited bool, queue, back time.Duration) {
 	for range packets {
 		n.now = n.now.Add(trip / time.Duration(packets))
 		n.path.Add(n.now, trip, 0)
-		n.Ack(n.now, Ack{Bytes: MSS, RTT: trip, Base: far, Empty: far, Back: back}, limited)
+		n.Ack(n.now, Ack{Bytes: MSS, RTT: trip, Base: far, Empty: far, Reverse: back}, limited)
 	}
 }
 

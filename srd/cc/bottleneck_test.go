@@ -123,9 +123,9 @@ func (b *bottleneck) ack() {
 	b.inflight -= f.packets * MSS
 	b.delivered += f.packets * MSS
 	trip := b.now.Sub(f.sent) - f.held
-	stray := b.path.Stray(b.now, trip)
+	stray := b.path.Residual(b.now, trip)
 	b.path.Add(b.now, trip, 0)
-	b.Ack(b.now, Ack{Bytes: f.packets * MSS, RTT: trip, Base: b.path.Base(), Empty: b.path.Empty(), Stray: stray}, true)
+	b.Ack(b.now, Ack{Bytes: f.packets * MSS, RTT: trip, Base: b.path.Base(), Empty: b.path.Empty(), Residual: stray}, true)
 	b.waited += trip - b.base
 	b.acked++
 	b.tell(f.lost)
@@ -136,9 +136,9 @@ func (b *bottleneck) idle(queue time.Duration) {
 	trip := b.base + queue
 	b.now = b.now.Add(trip)
 	for range 4 {
-		stray := b.path.Stray(b.now, trip)
+		stray := b.path.Residual(b.now, trip)
 		b.path.Add(b.now, trip, 0)
-		b.Ack(b.now, Ack{Bytes: MSS, RTT: trip, Base: b.path.Base(), Empty: b.path.Empty(), Stray: stray}, false)
+		b.Ack(b.now, Ack{Bytes: MSS, RTT: trip, Base: b.path.Base(), Empty: b.path.Empty(), Residual: stray}, false)
 	}
 	b.free = max(b.free, b.now)
 }

@@ -7,7 +7,7 @@ const (
 	// deviations. The least of some hundred samples of a normal distribution is 2.5
 	// deviations below the mean. Under load the mean is 2.5 deviations higher: packets
 	// keep their order, so each packet is as late as the latest packet before it. The
-	// line of Ack.Stray absorbs a part of the variation that its samples share, which
+	// line of Ack.Residual absorbs a part of the variation that its samples share, which
 	// adds a fifth.
 	scatters = 6
 	// jitterMost bounds the allowance. TCP hardly works on radio links with a larger

@@ -63,9 +63,9 @@ func TestUnlikeQueuesAreNoJitter(t *testing.T) {
 	for i := range 20_000 {
 		n.now += 1e6
 		trip, p := base+time.Duration(i%2)*60*time.Millisecond, &paths[i%2]
-		stray := p.Stray(n.now, trip)
+		stray := p.Residual(n.now, trip)
 		p.Add(n.now, trip, 0)
-		n.Ack(n.now, Ack{Bytes: MSS, RTT: trip, Base: base, Empty: base, Stray: stray}, true)
+		n.Ack(n.now, Ack{Bytes: MSS, RTT: trip, Base: base, Empty: base, Residual: stray}, true)
 	}
 	if a := n.allowance(); a != 0 {
 		t.Errorf("allowance %v", a)
@@ -86,9 +86,9 @@ func TestLuckyPathMakesNoFabric(t *testing.T) {
 			least = 300 * time.Microsecond
 		}
 		trip := max(least, time.Duration(mean+sigma*rng.NormFloat64()))
-		stray := path[i%paths].Stray(now, trip)
+		stray := path[i%paths].Residual(now, trip)
 		path[i%paths].Add(now, trip, 0)
-		c.Ack(now, Ack{Bytes: MSS, RTT: trip, Base: least, Empty: least, Stray: stray}, true)
+		c.Ack(now, Ack{Bytes: MSS, RTT: trip, Base: least, Empty: least, Residual: stray}, true)
 	}
 	if c.Target() < TargetCeiling {
 		t.Errorf("target %v where round trips are 40 ms", c.Target())

@@ -47,14 +47,14 @@ func (s *shared) hears(queue time.Duration) {
 	span := max(trip, time.Millisecond)
 	for range packets {
 		s.now += mono.Time(span) / mono.Time(packets)
-		stray := s.path.Stray(s.now, trip)
+		stray := s.path.Residual(s.now, trip)
 		if s.Queued() == Nobody {
 			s.path.Release(s.now)
 		} else {
 			s.path.Hold(s.now, s.Queued() == Others)
 		}
 		s.path.Add(s.now, trip, 0)
-		s.Ack(s.now, Ack{Bytes: MSS, RTT: trip, Base: s.path.Base(), Empty: s.path.Empty(), Stray: stray}, true)
+		s.Ack(s.now, Ack{Bytes: MSS, RTT: trip, Base: s.path.Base(), Empty: s.path.Empty(), Residual: stray}, true)
 	}
 }
 
@@ -318,7 +318,7 @@ func TestHostsQueueIsNoRivals(t *testing.T) {
 		flight := n.Window()
 		for range max(1, flight/MSS) {
 			n.now += mono.Time(30*time.Millisecond) / mono.Time(max(1, flight/MSS))
-			n.Ack(n.now, Ack{Bytes: MSS, RTT: base, Base: base, Empty: base, Held: 30 * time.Millisecond}, true)
+			n.Ack(n.now, Ack{Bytes: MSS, RTT: base, Base: base, Empty: base, PeerDelay: 30 * time.Millisecond}, true)
 		}
 		if n.Queued() == Others {
 			t.Fatal("it competes")

@@ -14,7 +14,7 @@ const (
 	scatterPart = 8
 )
 
-// scatter measures random differences of round trips: the root mean square of Ack.Stray over a
+// scatter measures random differences of round trips: the root mean square of Ack.Residual over a
 // round.
 type scatter struct {
 	n, squares float64       // of seconds

@@ -138,13 +138,13 @@ func (c *SRD) Window() int {
 	if c.starting {
 		return int(c.window)
 	}
-	return min(MaxWindow, int(c.window*float64(c.srtt+1)/float64(c.way()+1)))
+	return min(MaxWindow, int(c.window*float64(c.srtt+1)/float64(c.forward()+1)))
 }
 
-// way is the smoothed round trip without the queueing delay of acknowledgements. The
+// forward is the smoothed round trip without the queueing delay of acknowledgements. The
 // result is at least half of the round trip, so a peer that overstates the delay gets at
 // most twice the window.
-func (c *SRD) way() time.Duration { return max(c.srtt-c.back, c.srtt/2) }
+func (c *SRD) forward() time.Duration { return max(c.srtt-c.back, c.srtt/2) }
 
 // Queue returns the smoothed queueing delay, without jitter.
 func (c *SRD) Queue() time.Duration { return max(0, c.queue-c.allowance()) }
@@ -164,9 +164,9 @@ func (c *SRD) Rate() float64 {
 	case c.srtt == 0:
 		return 0
 	case c.refill:
-		return c.window / c.way().Seconds()
+		return c.window / c.forward().Seconds()
 	}
-	return paceGain * c.window / c.way().Seconds()
+	return paceGain * c.window / c.forward().Seconds()
 }
 
 // Lost implements Controller.
@@ -198,22 +198,22 @@ func (c *SRD) meets() bool { return c.queue+c.back > (c.Target()+c.allowance())/
 
 func (c *SRD) sample(a Ack) {
 	r := &c.round
-	trip := a.RTT + a.Held
-	q := max(0, trip-a.Base-a.Back)
+	trip := a.RTT + a.PeerDelay
+	q := max(0, trip-a.Base-a.Reverse)
 	if c.srtt == 0 {
 		c.srtt = trip
 	}
 	part := min(smoothMost, smoothing*float64(a.Bytes)/c.window)
 	c.srtt += time.Duration(part * float64(trip-c.srtt))
 	c.queue += time.Duration(part * float64(q-c.queue))
-	c.back += time.Duration(part * float64(a.Back-c.back))
+	c.back += time.Duration(part * float64(a.Reverse-c.back))
 	c.rival.least = min(c.rival.least, q)
-	if a.Stray > 0 {
-		c.scatter.add(a.Stray)
+	if a.Residual > 0 {
+		c.scatter.add(a.Residual)
 	}
 	r.sampled += a.Bytes
 	r.delay += q * time.Duration(a.Bytes) / 1024
-	r.network += max(0, q-a.Held) * time.Duration(a.Bytes) / 1024
+	r.network += max(0, q-a.PeerDelay) * time.Duration(a.Bytes) / 1024
 	r.bases += a.Base * time.Duration(a.Bytes) / 1024
 	r.empties += a.Empty * time.Duration(a.Bytes) / 1024
 	if a.CE || q > c.Target() {

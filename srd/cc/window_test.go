@@ -30,9 +30,9 @@ func (n *network) round(limited bool, queue func(place float64) time.Duration) {
 	for i := range packets {
 		n.now += mono.Time(span) / mono.Time(packets)
 		trip := base + queue(float64(i)/float64(packets))
-		stray := n.path.Stray(n.now, trip)
+		stray := n.path.Residual(n.now, trip)
 		n.path.Add(n.now, trip, 0)
-		n.Ack(n.now, Ack{Bytes: MSS, RTT: trip, Base: base, Empty: base, Stray: stray}, limited)
+		n.Ack(n.now, Ack{Bytes: MSS, RTT: trip, Base: base, Empty: base, Residual: stray}, limited)
 	}
 }
 
@@ -191,9 +191,9 @@ func TestMarksOnMostPacketsShrink(t *testing.T) {
 		packets := n.Window() / MSS
 		for range packets {
 			n.now += mono.Time(base+queue) / mono.Time(packets)
-			stray := n.path.Stray(n.now, base+queue)
+			stray := n.path.Residual(n.now, base+queue)
 			n.path.Add(n.now, base+queue, 0)
-			n.Ack(n.now, Ack{Bytes: MSS, RTT: base + queue, Base: base, Empty: base, Stray: stray, CE: true}, true)
+			n.Ack(n.now, Ack{Bytes: MSS, RTT: base + queue, Base: base, Empty: base, Residual: stray, CE: true}, true)
 		}
 	}
 	if n.Window() >= before {

@@ -35,8 +35,8 @@ type coalescer struct {
 	on            bool
 }
 
-// took counts the bytes that a round received.
-func (c *coalescer) took(bytes int) { c.bytes, c.some = c.bytes+bytes, true }
+// add counts the bytes that a round received.
+func (c *coalescer) add(bytes int) { c.bytes, c.some = c.bytes+bytes, true }
 
 // pause reports whether to wait before the next round. The worker calls pause after a round that
 // left no work.

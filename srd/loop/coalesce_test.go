@@ -12,7 +12,7 @@ import (
 func (c *coalescer) play(n, bytes int, apart time.Duration) (waits int) {
 	now := mono.Time(time.Second)
 	for i := range n {
-		c.took(bytes)
+		c.add(bytes)
 		now = now.Add(apart)
 		if c.pause(now) && i >= n-100 {
 			waits++
@@ -47,7 +47,7 @@ func TestCoalescingCountsWhatIsReceived(t *testing.T) {
 	for i := range 3000 {
 		now = now.Add(30 * time.Microsecond)
 		if i%3 == 0 {
-			c.took(60_000)
+			c.add(60_000)
 		}
 		if c.pause(now) {
 			t.Fatalf("waits in round %d", i)
@@ -61,7 +61,7 @@ func TestCoalescingEnds(t *testing.T) {
 	if c.play(1000, 1500, 30*time.Microsecond) == 0 {
 		t.Fatal("not on")
 	}
-	c.took(120)
+	c.add(120)
 	if c.pause(mono.Time(2 * time.Second)) {
 		t.Error("waits after a rest")
 	}
@@ -72,13 +72,13 @@ func TestCoalescingWaitsForNothingThatIsThere(t *testing.T) {
 	c, now := new(coalescer), mono.Time(time.Second)
 	for i := range 3000 {
 		now = now.Add(100 * time.Microsecond)
-		c.took(16 * 1500)
+		c.add(16 * 1500)
 		c.left = true
 		if c.pause(now) {
 			t.Fatalf("waits in round %d", i)
 		}
 	}
-	c.took(1500)
+	c.add(1500)
 	if !c.pause(now.Add(10 * time.Microsecond)) {
 		t.Error("the socket is empty, and it does not wait")
 	}

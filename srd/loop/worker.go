@@ -431,7 +431,7 @@ func (w *worker) accept(d *udp.Datagram, sock uint16) (packets int, later bool) 
 	if size == 0 {
 		size = len(d.Data)
 	}
-	w.batcher.took(len(d.Data))
+	w.batcher.add(len(d.Data))
 	if len(d.Data) == 0 {
 		w.stranger(t, nil, false) // stranger counts the empty datagram
 		return 0, false

@@ -116,8 +116,8 @@ func (c *Conga) Sent(now mono.Time, p int, _ uint32, n int) {
 	c.full = max(c.full, c.local[p].x, fullLeast)
 }
 
-// Told implements Remote.
-func (c *Conga) Told(now mono.Time, p int, metric uint8) {
+// Reported implements Remote.
+func (c *Conga) Reported(now mono.Time, p int, metric uint8) {
 	c.remote[p] = aged{metric: min(metric, MetricMost), at: now}
 }
 

@@ -32,7 +32,7 @@ func TestCongaDecidesByTheWorseMetric(t *testing.T) {
 		a, now := lab(), mono.Time(1e6)
 		for p := range 4 {
 			a.load(now, p, c.local[p])
-			a.Told(now, p, c.remote[p])
+			a.Reported(now, p, c.remote[p])
 		}
 		for p := range 4 {
 			if m, want := a.metric(now, p), min(MetricMost, max(c.local[p], c.remote[p])); m != want {
@@ -61,7 +61,7 @@ func TestCongaStaysOnTies(t *testing.T) {
 	if x := chiSquare(others[:]); x > 21.1 { // 99.99 %, 3 degrees of freedom
 		t.Errorf("new flows on %v", others)
 	}
-	a.Told(now, home, 1)
+	a.Reported(now, home, 1)
 	now = now.Add(5 * time.Millisecond)
 	if p := a.Pick(now, usable, Context{Flow: 1}); p == home {
 		t.Error("stays although three others are better")
@@ -74,7 +74,7 @@ func TestCongaKeepsFlowletsTogether(t *testing.T) {
 	home := a.Pick(now, usable, Context{Flow: 1})
 	for range 100 {
 		now = now.Add(DefaultFlowletTimeout - 1)
-		a.Told(now, home, MetricMost)
+		a.Reported(now, home, MetricMost)
 		if p := a.Pick(now, usable, Context{Flow: 1}); p != home {
 			t.Fatalf("torn from %d to %d", home, p)
 		}
@@ -90,7 +90,7 @@ func TestCongaKeepsFlowletsTogether(t *testing.T) {
 // tried again.
 func TestCongaMetricsAge(t *testing.T) {
 	a, now := lab(), mono.Time(1e6)
-	a.Told(now, 0, 3)
+	a.Reported(now, 0, 3)
 	for _, c := range []struct {
 		after time.Duration
 		want  uint8
@@ -99,7 +99,7 @@ func TestCongaMetricsAge(t *testing.T) {
 			t.Errorf("metric %d after %v, want %d", m, c.after, c.want)
 		}
 	}
-	a.Told(now, 0, 3)
+	a.Reported(now, 0, 3)
 	a.Reset(0)
 	if m := a.metric(now, 0); m != 0 {
 		t.Errorf("metric %d after Reset", m)
@@ -156,7 +156,7 @@ func TestCongaSplitsByWhatTheFarEndSees(t *testing.T) {
 			flying = flying[1:]
 			g.Arrived(f.at, f.path, Arrival{Stamped: true, Sent: f.sent.Stamp()}, 50*time.Microsecond)
 			if q, m, ok := g.Feedback(f.at); ok {
-				a.Told(f.at, q, m)
+				a.Reported(f.at, q, m)
 			}
 		}
 	}

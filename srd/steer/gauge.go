@@ -29,10 +29,10 @@ type Gauge struct {
 // gaugePath is the state of one path.
 type gaugePath struct {
 	aged
-	said  uint8
-	way   rtt.OneWay
-	queue float32 // in us, smoothed
-	marks float32 // share of marked packets, smoothed
+	said   uint8
+	oneWay rtt.OneWay
+	queue  float32 // in us, smoothed
+	marks  float32 // share of marked packets, smoothed
 }
 
 const (
@@ -74,7 +74,7 @@ func (g *Gauge) Arrived(now mono.Time, p int, a Arrival, target time.Duration) {
 	q.marks += markGain * (mark - q.marks)
 	if a.Stamped {
 		g.stamped = now
-		q.queue += queueGain * (float32(q.way.Add(now, a.Sent, now.Stamp())/time.Microsecond) - q.queue)
+		q.queue += queueGain * (float32(q.oneWay.Add(now, a.Sent, now.Stamp())/time.Microsecond) - q.queue)
 	}
 	full := float64(2*target) / float64(time.Microsecond)
 	q.aged = aged{metric: max(quantise(float64(q.queue), full), quantise(float64(q.marks), 1)), at: now}

@@ -36,9 +36,9 @@ type Sender interface {
 
 // Remote is a policy that uses the other end's measurements of this end's paths.
 type Remote interface {
-	// Told reports the metric of path p, measured by the other end. Values above MetricMost
+	// Reported reports the metric of path p, measured by the other end. Values above MetricMost
 	// count as MetricMost.
-	Told(now mono.Time, p int, metric uint8)
+	Reported(now mono.Time, p int, metric uint8)
 }
 
 // Placed is a policy that groups paths into classes by local address. Classes have the order of

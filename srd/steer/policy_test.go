@@ -53,7 +53,7 @@ func happen(t *rapid.T, p Policy, now mono.Time) {
 		}
 	case 5:
 		if r, ok := p.(Remote); ok {
-			r.Told(now, path, rapid.Uint8().Draw(t, "metric"))
+			r.Reported(now, path, rapid.Uint8().Draw(t, "metric"))
 		}
 	case 6:
 		if c, ok := p.(Placed); ok {
@@ -118,7 +118,7 @@ func play(p Policy) (v []int) {
 			s.Sent(now, path, flow, 9000)
 		}
 		if r, ok := p.(Remote); ok {
-			r.Told(now, i%13, uint8(i%11))
+			r.Reported(now, i%13, uint8(i%11))
 		}
 		if i%50 == 49 {
 		}
@@ -166,7 +166,7 @@ func TestPoliciesDoNotAllocate(t *testing.T) {
 				s.Sent(now, path, flow, 1500)
 			}
 			if r, ok := p.(Remote); ok {
-				r.Told(now, path, uint8(now%8))
+				r.Reported(now, path, uint8(now%8))
 			}
 			if d, ok := p.(Doubled); ok {
 				d.Second(now, usable, c, path)
@@ -242,7 +242,7 @@ func TestFlowletTimeouts(t *testing.T) {
 		pause := func(d time.Duration) bool {
 			now = now.Add(d)
 			if r, ok := p.(Remote); ok {
-				r.Told(now, home, MetricMost)
+				r.Reported(now, home, MetricMost)
 			}
 			path := p.Pick(now, usable, Context{Flow: 1})
 			stayed := path == home

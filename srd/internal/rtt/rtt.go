@@ -59,11 +59,11 @@ func (m *Mean) Variation() time.Duration { return m.variation }
 // use. An Estimator is not safe for concurrent use.
 type Estimator struct {
 	Mean
-	latest   time.Duration
-	latestAt mono.Time
-	spread   time.Duration // mean deviation over more samples, from the steps between them
-	line     line
-	held     bool // competitors hold a queue; base[0] is from the time before, base[1] from the time since
+	latest    time.Duration
+	latestAt  mono.Time
+	spread    time.Duration // mean deviation over more samples, from the steps between them
+	line      line
+	contended bool // competitors hold a queue; base[0] is from the time before, base[1] from the time since
 
 	// base and usual have two windows: the previous window, and the present window, which
 	// began at baseAt or usualAt.
@@ -97,7 +97,7 @@ func (e *Estimator) Add(now mono.Time, sample, held time.Duration) {
 		}
 		e.usual[1] += (sample - e.usual[1]) / time.Duration(e.samples-1)
 	}
-	if now.Sub(e.baseAt) > BaseWindow && !e.held {
+	if now.Sub(e.baseAt) > BaseWindow && !e.contended {
 		e.base[0], e.base[1], e.baseAt = e.base[1], sample+held, now
 	}
 	if now.Sub(e.usualAt) > UsualWindow {
@@ -154,11 +154,11 @@ func (e *Estimator) Empty() time.Duration {
 // quarters of the samples have a distance.
 const lineLeast = 8
 
-// Stray returns a sample's distance from a line through the earlier samples of about one
-// round trip. Stray must be called before Add. The sample must not include the queueing
+// Residual returns a sample's distance from a line through the earlier samples of about one
+// round trip. Residual must be called before Add. The sample must not include the queueing
 // delay of the acknowledgement. The root mean square of the distances measures random
-// differences of round trips. If there is no line yet, Stray returns 0.
-func (e *Estimator) Stray(now mono.Time, sample time.Duration) time.Duration {
+// differences of round trips. If there is no line yet, Residual returns 0.
+func (e *Estimator) Residual(now mono.Time, sample time.Duration) time.Duration {
 	if e.line.length() >= e.smoothed && e.line.n >= lineLeast {
 		e.line = line{}
 	}
@@ -183,10 +183,10 @@ func (e *Estimator) Usual() time.Duration { return min(e.usual[0], e.usual[1]) }
 // Hold begins or ends a period in which competitors hold a queue. In this period the
 // queue may never be empty, so the base can only fall.
 func (e *Estimator) Hold(now mono.Time, held bool) {
-	if held == e.held {
+	if held == e.contended {
 		return
 	}
-	e.held, e.baseAt = held, now // afterwards it stands for another window
+	e.contended, e.baseAt = held, now // afterwards it stands for another window
 	if held {
 		e.base[0], e.base[1] = e.Base(), e.latest
 	}
@@ -210,11 +210,11 @@ func (e *Estimator) Longer(now mono.Time) {
 // queue. The new base is the least round trip since Hold, or the usual round trip without
 // a Hold.
 func (e *Estimator) Release(now mono.Time) {
-	if !e.held {
+	if !e.contended {
 		e.Longer(now)
 		return
 	}
-	e.base[0], e.baseAt, e.held = e.base[1], now, false
+	e.base[0], e.baseAt, e.contended = e.base[1], now, false
 }
 
 // Base returns the least round trip of the last one to two windows. During a Hold the

@@ -187,7 +187,7 @@ func strays(n int, step time.Duration, sample func(i int) time.Duration) (time.D
 	for i := range n {
 		now = now.Add(step)
 		x := sample(i)
-		if s := e.Stray(now, x).Seconds(); s > 0 {
+		if s := e.Residual(now, x).Seconds(); s > 0 {
 			known++
 			squares += s * s
 		}

@@ -35,9 +35,9 @@ func (rv *receiver) waited(now mono.Time, p *Packet, clock uint32) time.Duration
 	}
 	in, last := rv.in[p.Slot], &rv.acked
 	local, remote := p.Tuple.Local, p.Tuple.Remote.Addr()
-	if last.in != nil && !in.way.Known(now) && local == last.local && remote == last.remote {
-		in.way = last.in.way
+	if last.in != nil && !in.oneWay.Known(now) && local == last.local && remote == last.remote {
+		in.oneWay = last.in.oneWay
 	}
 	*last = ackedOn{in, local, remote}
-	return max(0, in.way.Add(now, clock, p.At.Stamp())-clocksApart)
+	return max(0, in.oneWay.Add(now, clock, p.At.Stamp())-clocksApart)
 }

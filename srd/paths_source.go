@@ -5,9 +5,9 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// came finds our path for packet p, and records that a packet came on the path.
-func (ps *paths) came(now mono.Time, p *Packet) {
-	w := ps.whence(p.Slot)
+// arrived finds our path for packet p, and records that a packet arrived on the path.
+func (ps *paths) arrived(now mono.Time, p *Packet) {
+	w := ps.source(p.Slot)
 	ps.locate(w, p)
 	own := w.path
 	if own == nil {
@@ -21,15 +21,15 @@ func (ps *paths) came(now mono.Time, p *Packet) {
 	}
 }
 
-// cameAgain handles the second copy of a packet. An observer may forward copies that
+// arrivedAgain handles the second copy of a packet. An observer may forward copies that
 // overtake the peer's own packets, so the second copy may come from the peer's address.
 // So while no path works, the tuple of the second copy becomes a candidate, and a
 // challenge in the copy is answered once.
-func (ps *paths) cameAgain(now mono.Time, p *Packet) {
+func (ps *paths) arrivedAgain(now mono.Time, p *Packet) {
 	if !ps.usable.Empty() {
 		return
 	}
-	w := ps.whence(p.Slot)
+	w := ps.source(p.Slot)
 	if ps.locate(w, p); w.path != nil {
 		return
 	}
@@ -46,21 +46,21 @@ func (ps *paths) cameAgain(now mono.Time, p *Packet) {
 	}
 }
 
-// whence returns the source of the packets of a slot. The list from has entries up to the
+// source returns the source of the packets of a slot. The list from has entries up to the
 // highest slot in use, and the entry of candidateSlot is first.
-func (ps *paths) whence(slot uint16) *whence {
+func (ps *paths) source(slot uint16) *slotSource {
 	i := (int(slot) + 1) % (candidateSlot + 1)
 	for len(ps.from) <= i {
 		ps.from = append(ps.from, nil)
 	}
 	if ps.from[i] == nil {
-		ps.from[i] = &whence{}
+		ps.from[i] = &slotSource{}
 	}
 	return ps.from[i]
 }
 
 // locate finds our path on p's tuple.
-func (ps *paths) locate(w *whence, p *Packet) {
+func (ps *paths) locate(w *slotSource, p *Packet) {
 	if w.tuple == p.Tuple && (w.path != nil && w.path.tuple == p.Tuple || w.path == nil && w.looked == ps.opened) {
 		return
 	}
