@@ -25,12 +25,11 @@ const (
 	// deadAfter is how long the peer may be silent, while a message is unacknowledged, before a
 	// new handshake is tried. The peer may have restarted and lost its keys.
 	deadAfter = 500 * time.Millisecond
-	// probeDoublings is how often the number of paths of a tail probe doubles. A first
-	// tail probe is sent on 2 paths (RFC 9002 section 6.2.4), the second on 4, all later
-	// ones on 8. Suppose that half of the paths in each direction have failed. In two of a
-	// hundred such cases the first three probes fail, after 28 ms.
-	probeDoublings = 3
-	probesMost     = 1 << probeDoublings
+	// probesMost is the greatest number of paths for one tail probe. The first tail probe
+	// is sent on 1 path, the second on 4, the third on 8. Suppose that half of the paths
+	// in each direction have failed. In two of a hundred such cases all three probes
+	// fail, after 28 ms.
+	probesMost = 8
 )
 
 // pto returns the probe timeout (RFC 9002 section 6.2). If no acknowledgement comes for a
@@ -80,7 +79,7 @@ func (rc *recovery) checkTail(now mono.Time) (dead bool) {
 	rc.expireOld(now)
 	if n := rc.out.first; rc.out.open(n) {
 		rc.queueFirst(n)
-		rc.timer.probes = max(1, min(1<<min(rc.timer.backoff, probeDoublings), rc.paths.usable.Len()/2))
+		rc.timer.probes = max(1, min(1<<(2*min(rc.timer.backoff-1, 2)), probesMost, rc.paths.usable.Len()/2))
 	}
 	return !rc.out.empty() && now.Sub(max(rc.lastHeard, rc.out.at(rc.out.first).first)) > deadAfter
 }

@@ -114,14 +114,13 @@ func (sd *sender) nextRetransmit(now mono.Time, t *Train) bool {
 	if m.tries < 255 {
 		m.tries++
 	}
-	probe := sd.recovery.timer.probes > 0
 	if sd.recovery.timer.probes--; m.void || sd.recovery.timer.probes < 0 {
 		sd.recovery.timer.probes = 0 // a tombstone is in no hurry
 	}
 	switch {
 	case sd.recovery.timer.probes > 0:
 		sd.recovery.queueFirst(n)
-	case !probe && m.tries >= 2 && m.tries%2 == 0 && sd.recovery.inflight < sd.cfg.Control.Window():
+	case m.tries >= 2 && m.tries%2 == 0 && sd.recovery.inflight < sd.cfg.Control.Window():
 		// From the second retransmission on, the message is sent on two paths at once.
 		sd.recovery.queueRetransmit(n)
 	}
