@@ -86,7 +86,7 @@ type end struct {
 	met      []byte             // the newest initiation
 	answered []byte             // and the response to it
 	lured    netip.AddrPort     // where the first packet of the next session comes from
-	trap     bool               // the next packet is one
+	trap     net.Trap           // of the next packet
 	open     map[uint16]unacked // oldest packets with messages since the last acknowledgement
 	gone     bool
 	asked    int // packets with challenges that it sent
@@ -338,7 +338,7 @@ func (v *end) acknowledge(from, to netip.AddrPort) {
 // send sends a packet to the host from any source address.
 func (v *end) send(from, to netip.AddrPort, b []byte) {
 	trap := v.trap
-	v.trap = false // also if this one cannot be sent: the next packet is another
+	v.trap = net.Trap{} // also if this one cannot be sent: the next packet is another
 	if b == nil || !to.IsValid() {
 		return
 	}

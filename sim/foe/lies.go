@@ -161,7 +161,9 @@ func (v *end) acksLeftOut(s *liar.Session) {
 		n := out[len(out)-1]
 		r := liar.Record{Slot: slot, Highest: highest, Below: 1 << (highest - n - 1)}
 		o, some := v.open[slot]
-		v.trap = some && o.pn < n && v.l.engine.Now().Sub(o.at) < trapFresh
+		if some && o.pn < n && v.l.engine.Now().Sub(o.at) < trapFresh {
+			v.trap = net.Trap{Slot: slot, Above: n + 1}
+		}
 		v.send(v.own(), v.to(), s.Seal(0, liar.Frames{}.Ack(v.book.FirstMissing(), 0, []liar.Record{r}, nil)))
 		return
 	}

@@ -21,6 +21,7 @@ type Audit struct {
 	nonces  map[nonce]uint64
 	keys    map[nonce]*key            // by host and index, slot 0
 	taken   map[nonce]map[uint64]bool // packets that were opened and accepted
+	recent  map[path]*[recentKept]uint64
 }
 
 // key holds the age and use of a key with which a host sends.
@@ -37,9 +38,20 @@ type nonce struct {
 	slot  uint16
 }
 
+// path identifies a path slot of one direction, whatever the keys.
+type path struct {
+	from, to int
+	slot     uint16
+}
+
+// recentKept is the number of packet numbers for which the audit knows whether they were used. A
+// record of an acknowledgement covers 64 numbers below its highest number.
+const recentKept = 128
+
 // NewAudit returns an audit without streams.
 func NewAudit(e *net.Engine) *Audit {
-	return &Audit{engine: e, nonces: map[nonce]uint64{}, keys: map[nonce]*key{}, taken: map[nonce]map[uint64]bool{}}
+	return &Audit{engine: e, nonces: map[nonce]uint64{}, keys: map[nonce]*key{}, taken: map[nonce]map[uint64]bool{},
+		recent: map[path]*[recentKept]uint64{}}
 }
 
 // Err returns the error of the first violated invariant, or nil.
@@ -87,9 +99,9 @@ func (a *Audit) Arrived(from, at int, m *srd.Message) {
 	a.Fail("host %d got a message as from %d that says host %d, process %d", at, from, host, gen)
 }
 
-// Sealed checks an outgoing packet. The packet numbers of one key and slot must increase, so that
+// Sealed checks an outgoing packet to a host. The packet numbers of one key and slot must increase, so that
 // no nonce is used twice. A key's age and its number of packets must stay within their bounds.
-func (a *Audit) Sealed(host int, b []byte, c *Config) {
+func (a *Audit) Sealed(host, to int, b []byte, c *Config) {
 	index, ok := srd.DataIndex(b)
 	if !ok {
 		return
@@ -100,6 +112,11 @@ func (a *Audit) Sealed(host int, b []byte, c *Config) {
 		a.Fail("host %d seals index %08x slot %d number %d after %d", host, index, slot, pn, last)
 	}
 	a.nonces[k] = pn
+	at := path{host, to, slot}
+	if a.recent[at] == nil {
+		a.recent[at] = new([recentKept]uint64)
+	}
+	a.recent[at][pn%recentKept] = pn + 1
 	u := a.keys[nonce{host: host, index: index}]
 	if u == nil {
 		u = &key{first: a.engine.Now()}
@@ -110,6 +127,19 @@ func (a *Audit) Sealed(host int, b []byte, c *Config) {
 	if old := a.engine.Now().Sub(u.first); old > age || u.packets > packets {
 		a.Fail("host %d seals packet %d under keys %v old", host, u.packets, old)
 	}
+}
+
+// Believed records that a host takes an acknowledgement of a trap for true. The other side may
+// be mistaken about what was skipped: a packet that was lost leaves a gap as well.
+func (a *Audit) Believed(host, by int, t net.Trap) {
+	if t.Above == 0 {
+		return
+	}
+	pn := t.Above - 1
+	if r := a.recent[path{host, by, t.Slot}]; r != nil && r[pn%recentKept] == pn+1 {
+		return
+	}
+	a.Fail("host %d believes an acknowledgement of packet %d of slot %d, which it has left out", host, pn, t.Slot)
 }
 
 // These constants are the age and the number of packets at which a host replaces its keys

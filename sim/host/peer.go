@@ -210,7 +210,7 @@ func (p *Peer) transmit(t *srd.Train) {
 	t.Seal()
 	for b := t.Buf; len(b) > 0; {
 		n := min(t.Size, len(b))
-		h.Audit.Sealed(h.Index, b[:n], &h.Config)
+		h.Audit.Sealed(h.Index, p.remote.Index, b[:n], &h.Config)
 		p.called(b[:n])
 		if n <= h.MTU {
 			h.transmit(p.remote, t.Tuple.Sock, t.Tuple.Local.Addr(), t.Tuple.Remote, b[:n])

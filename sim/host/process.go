@@ -154,8 +154,8 @@ func (p *Process) data(t srd.Tuple, index uint32, b []byte, from *net.Packet) {
 	e.conn.Handle(p.host.Clock(), &pkt)
 	if s.Drops[srd.DropReplay]+s.Drops[srd.DropSessionOld]+s.Drops[srd.DropSlot] == dropped {
 		p.host.Audit.Taken(p.host.Index, index, pkt.Slot, pkt.PN)
-		if from.Trap && s.Drops[srd.DropAckInvalid] == lies {
-			p.host.Audit.Fail("host %d believes an acknowledgement of a packet that it has left out", p.host.Index)
+		if s.Drops[srd.DropAckInvalid] == lies {
+			p.host.Audit.Believed(p.host.Index, peer.remote.Index, from.Trap)
 		}
 	}
 	peer.drain()

@@ -48,7 +48,14 @@ type Packet struct {
 
 	Origin Origin
 	Forged bool // spoilt or made up on its way: nobody may believe it
-	Trap   bool // acknowledges a left-out packet number
+	Trap   Trap // what a liar acknowledges and its host has skipped
+}
+
+// Trap is a packet number that a packet acknowledges, and that the receiver seems to have skipped. The
+// zero Trap is none. The number that was skipped is the one below Above.
+type Trap struct {
+	Slot  uint16
+	Above uint64
 }
 
 // LeafTag is what leaf switches write into packets to balance load (CONGA, section 3.1): the uplink
