@@ -79,6 +79,7 @@ func (s section) secretFile(key, fileKey string) Secret {
 		}
 		msg := clipped(name) + ": " + err.Error()
 		if path != from && errors.Is(err, fs.ErrNotExist) {
+			err = fs.ErrPermission // the file may exist, but the service cannot read it
 			msg = fmt.Sprintf("the service was not handed %s; it needs LoadCredential=%s:%s", clipped(name), filepath.Base(name), name)
 		}
 		s.doc.fail(s.off(fileKey), s.name+"."+fileKey, err, msg)

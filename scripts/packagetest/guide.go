@@ -125,7 +125,7 @@ func refusedRecipes() error {
 	}
 	own := fmt.Sprintf("[interface]\nprivate_key = %q\nlisten_port = 52100\n", private)
 	for _, c := range []struct{ name, text, warned, says, status string }{
-		{"badfile", "[interface]\nprivate_key_file = \"badfile.key\"\n", "LoadCredential=badfile.key:/etc/srdtun/badfile.key", "it needs LoadCredential=badfile.key:/etc/srdtun/badfile.key", "78"},
+		{"badfile", "[interface]\nprivate_key_file = \"badfile.key\"\n", "LoadCredential=badfile.key:/etc/srdtun/badfile.key", "it needs LoadCredential=badfile.key:/etc/srdtun/badfile.key", "77"},
 		{"baddir", own + "[peers]\ndir = \"baddir.d\"\n", "/etc/srdtun has mode 0700", "put it in /etc/srdtun-peers, mode 0755", "77"},
 		{"badport", strings.Replace(own, "52100", "443", 1), "AmbientCapabilities=CAP_NET_BIND_SERVICE", "AmbientCapabilities=CAP_NET_BIND_SERVICE", "77"},
 	} {
