@@ -5,6 +5,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/srdtun/srdtun/bench/markdown"
 	"github.com/srdtun/srdtun/scripts/picture"
 )
 
@@ -37,14 +38,9 @@ var rows = []struct{ app, name, title string }{
 
 // report writes the results as a table and a picture.
 func (r *run) report() error {
-	head, table := r.table()
 	var b strings.Builder
-	for i, line := range append([][]string{head}, table...) {
-		fmt.Fprintf(&b, "| %s |\n", strings.Join(line, " | "))
-		if i == 0 {
-			b.WriteString(strings.Repeat("| --- ", len(line)) + "|\n")
-		}
-	}
+	head, rows := r.table()
+	markdown.Table(&b, head, rows)
 	fmt.Printf("\n%s\n", b.String())
 	if err := os.WriteFile(r.out+".md", []byte(b.String()), 0o644); err != nil {
 		return err

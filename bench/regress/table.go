@@ -5,6 +5,8 @@ import (
 	"io"
 	"strings"
 	"text/tabwriter"
+
+	"github.com/srdtun/srdtun/bench/markdown"
 )
 
 // table holds the results, with one row for each metric.
@@ -50,16 +52,15 @@ var heads = []string{"figure", "unit", "base", "head", "head/base", "pairs", "",
 // write prints all rows as a Markdown table.
 func (t *table) write(w io.Writer) {
 	fmt.Fprintf(w, "base %s, head %s. Medians; ratio: median [range] of pairs in turn. Both ends share the processors.\n\n", t.base, t.head)
-	fmt.Fprintf(w, "| %s |\n|%s\n", strings.Join(heads, " | "), strings.Repeat(" --- |", len(heads)))
-	for _, r := range t.rows {
-		fmt.Fprintf(w, "| %s |\n", strings.Join(r.cells(), " | "))
-	}
 	disturbed := 0
+	var rows [][]string
 	for _, r := range t.rows {
+		rows = append(rows, r.cells())
 		if r.word == none {
 			disturbed++
 		}
 	}
+	markdown.Table(w, heads, rows)
 	fmt.Fprintf(w, "\n%d of %d figures are worse.", t.worse(), len(t.rows))
 	if disturbed > 0 {
 		fmt.Fprintf(w, " %d could not be judged: other processes took more than %.1f processors.", disturbed, foreignMost)

@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/srdtun/srdtun/bench/markdown"
 )
 
 // table is one table of the document, in its stored form.
@@ -56,12 +58,7 @@ func (t *table) save(dir, name string) error {
 
 // write appends the table in Markdown, and a line that names its source.
 func (t *table) write(b *strings.Builder) {
-	line := func(cells []string) { fmt.Fprintf(b, "| %s |\n", strings.Join(cells, " | ")) }
-	line(t.Head)
-	b.WriteString(strings.Repeat("| --- ", len(t.Head)) + "|\n")
-	for _, r := range t.Rows {
-		line(r)
-	}
+	markdown.Table(b, t.Head, t.Rows)
 	b.WriteString("\n")
 	if t.Note != "" {
 		b.WriteString(t.Note + " ")

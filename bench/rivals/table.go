@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/srdtun/srdtun/bench/markdown"
 )
 
 // metric describes one line of a table.
@@ -163,26 +165,29 @@ func (t table) write(b *strings.Builder, r results) {
 	if len(kinds) == 0 {
 		return
 	}
-	fmt.Fprintf(b, "\n### %s\n\n|", t.title)
+	head := []string{""}
 	for _, k := range kinds {
-		fmt.Fprintf(b, " | %s", k.title)
+		head = append(head, k.title)
 	}
 	if t.rivals != nil {
-		b.WriteString(" | srdtun against the best other tunnel")
+		head = append(head, "srdtun against the best other tunnel")
 	}
-	fmt.Fprintf(b, " |\n|%s\n", strings.Repeat(" --- |", 1+len(kinds)+min(1, len(t.rivals))))
+	var rows [][]string
 	for _, m := range metrics {
 		if t.shows(m) {
-			t.line(b, r, m, kinds)
+			rows = append(rows, t.lines(r, m, kinds)...)
 		}
 	}
+	fmt.Fprintf(b, "\n### %s\n\n", t.title)
+	markdown.Table(b, head, rows)
 }
 
 func (t table) shows(m metric) bool { return t.only == nil || slices.Contains(t.only, m.row) }
 
-// line appends the values of a metric, and their ratios to another row if that row is given.
-func (t table) line(b *strings.Builder, r results, m metric, kinds []kind) {
-	var values, ratios []string
+// lines returns the values of a metric, and a second line with their ratios to the base if there
+// are any.
+func (t table) lines(r results, m metric, kinds []kind) [][]string {
+	values, ratios := []string{m.title}, []string{"… x " + t.base.title}
 	any, compared := false, false
 	base := r.get(t.net.name, t.base.name, m)
 	for _, k := range kinds {
@@ -198,16 +203,16 @@ func (t table) line(b *strings.Builder, r results, m metric, kinds []kind) {
 		}
 	}
 	if !any {
-		return
+		return nil
 	}
 	if t.rivals != nil {
 		values = append(values, r.againstBest(t.net.name, m, t.rivals))
 		ratios = append(ratios, "")
 	}
-	fmt.Fprintf(b, "| %s | %s |\n", m.title, strings.Join(values, " | "))
 	if compared {
-		fmt.Fprintf(b, "| … x %s | %s |\n", t.base.title, strings.Join(ratios, " | "))
+		return [][]string{values, ratios}
 	}
+	return [][]string{values}
 }
 
 // againstBest compares srdtun with the rival that has the best median.

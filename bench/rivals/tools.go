@@ -17,7 +17,8 @@ const (
 	wireguardModule = "golang.zx2c4.com/wireguard"
 	nebulaModule    = "github.com/slackhq/nebula"
 
-	// Tailscale's fork has no releases, and its tag "latest" is from 2020.
+	// Tailscale's fork has no releases, and its tag "latest" is from 2020. The version of tailscale.com
+	// v1.104.7, of 2026-11-06, could not be fetched on 2026-11-30.
 	wireguardTSModule  = "github.com/tailscale/wireguard-go"
 	wireguardTSVersion = "v0.0.0-20260928213032-417aef361226"
 )
