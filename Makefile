@@ -69,9 +69,9 @@ test: packages ## before each commit: lint, unit, race, 500 seeds, end to end (r
 	@$(MAKE) --no-print-directory build build-etcd testsum
 	@scripts/beside.sh '$(MAKE) --no-print-directory e2e-side' '$(MAKE) --no-print-directory lint test-unit soak SEEDS=$(QUICKSEEDS)'
 	@$(MAKE) --no-print-directory e2e-alone ALONE='-unlike bw_4to1'
-	@echo "test: ok. make test-all is everything: 2,000 seeds, long tests, model, agents, laboratory, packages"
+	@echo "test: ok. make test-all is more: 2,000 seeds, long tests, model, agents, laboratory, packages"
 
-test-all: packages ## everything, before a release (root, 50 minutes)
+test-all: packages ## everything but test-k8s and test-release, before a release (root, 75 minutes)
 	@$(MAKE) --no-print-directory build build-agents testsum
 	@scripts/beside.sh '$(MAKE) --no-print-directory e2e-side' 'scripts/model.sh quick && $(MAKE) --no-print-directory lint-all test-unit test-threads'
 	@$(MAKE) --no-print-directory soak test-lab test-bench test-examples test-agents e2e-alone e2e-long test-package
@@ -113,7 +113,7 @@ test-k8s: ## srdtun-k8s against a real API server, which is built first (root, 1
 	cd fleet/k8s && unshare --net sh -c 'ip link set lo up && exec "$$@"' - $(abspath $(BIN))/k8stest -test.v -test.run 'Real|Thousand' -apiserver $(abspath $(BIN))/kube-apiserver $(K8SFLAGS)
 
 test-lab: testsum ## the tests of the laboratory, a module of its own
-	cd lab && $(abspath $(TESTSUM)) -go $(GO) -- -timeout 10m ./...
+	cd lab && $(abspath $(TESTSUM)) -go $(GO) -- -timeout 30m ./...
 
 test-bench: testsum ## the tests of what measures, a module of its own
 	cd bench && $(abspath $(TESTSUM)) -go $(GO) -- ./...
@@ -299,7 +299,7 @@ gofmt:
 
 # What a contributor runs after each change: no root, no race detector, no network.
 check: ## a first look in a minute: gofmt, vet, tests of the pure packages, 100 seeds; goes on after a failure
-	@scripts/each.sh gofmt '$(MAKE) --no-print-directory gofmt' 'vet and tests' '$(GO) test -vet=all -short $(PURE)' \
+	@NEXT='When it passes, next: sudo make regress BASE=<revision> SET=quick' scripts/each.sh gofmt '$(MAKE) --no-print-directory gofmt' 'vet and tests' '$(GO) test -vet=all -short $(PURE)' \
 	  '100 seeds' "$(MAKE) --no-print-directory srdsim && $(BIN)/srdsim soak --seeds 1..100"
 	@echo "check: ok. Next, for a change of srd/ or overlay/: sudo make regress BASE=<revision> SET=quick (which figures"
 	@echo "became worse), and make acceptance. Before a commit: sudo make test"

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"syscall"
@@ -82,6 +83,11 @@ func TestStartingDaemonIsUnreadable(t *testing.T) {
 		}
 	}
 	defer syscall.Kill(hook, syscall.SIGKILL) // it is in a group of its own
+	limits, err := os.ReadFile("/proc/" + pid + "/limits")
+	must(t, err)
+	if !regexp.MustCompile(`(?m)^Max core file size +0 +0 +bytes`).Match(limits) {
+		t.Errorf("it may write a core file:\n%s", limits)
+	}
 	for _, what := range []string{"mem", "environ", "maps"} {
 		out, err := exec.Command(as[0], append(as[1:], "sh", "-c", "exec <\"/proc/$0/$1\"", pid, what)...).CombinedOutput()
 		if err == nil || !strings.Contains(string(out), "ermission denied") {

@@ -137,4 +137,10 @@ func TestRouterBehindAPeerIsTold(t *testing.T) {
 		t.Error("it passes")
 	}
 	told()
+	for range 2 { // the same again is counted, not told
+		_, _ = d.A.Run("ping", "-c", "2", "-i", "0.3", "-W", "1", "-s", "1200", "-M", "do", "10.77.0.9")
+	}
+	if n := strings.Count(p.A.Log(), "router-refused"); n != 1 {
+		t.Errorf("it is told %d times: %s", n, p.A.Log())
+	}
 }

@@ -60,7 +60,7 @@ func initConfig(name, output string) error {
 		return err
 	}
 	fmt.Printf("wrote %s\npublic key: %s\n", output, public)
-	fmt.Printf("next: give it an address and a peer, then srdtun check %s and srdtun up %s\n", arg, arg)
+	fmt.Printf("next: give it an address that no other end has, and a peer, then srdtun check %s and srdtun up %s\n", arg, arg)
 	return nil
 }
 

@@ -189,5 +189,5 @@ func (o *observer) tellRouter(p *peer) {
 	if i, ok := at.table.Lookup(r.addr); ok {
 		whose = ", and belongs to peer " + at.peers[i].title()
 	}
-	o.log.tellOf(p.cfg(), events.RouterRefused, "", "dropped ICMP errors (%s): their source %s, which the peer may have invented, is not in its allowed_ips%s; traceroute and path MTU discovery behind the peer may fail", r.says, r.addr, whose)
+	o.log.tellOf(p.cfg(), events.RouterRefused, "", "dropped ICMP errors (%s): their source %s, which the peer may have invented, is not in its allowed_ips%s; traceroute and path MTU discovery behind the peer may fail; if connections hang there, lower interface.mtu", r.says, r.addr, whose)
 }

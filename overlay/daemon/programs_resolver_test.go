@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/srdtun/srdtun/overlay/events"
 )
@@ -104,6 +105,9 @@ func TestDNSWithoutATool(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	resolvedRuns(t, false)
 	before := state(t, run)
+	if d := Doubts(parse(t, "[paths]\n", withDNS), time.Now()); len(d) != 1 || withoutFile(d[0]) != "interface.dns: "+errNoResolver.Error() {
+		t.Errorf("check says %q", d)
+	}
 	err := Run(t.Context(), Options{Config: parse(t, "[paths]\n", withDNS), Log: func(events.Event) {}, Ready: func() { t.Error("ready") }})
 	if err == nil || err.Error() != "srdd0.toml: interface.dns: "+errNoResolver.Error() {
 		t.Errorf("error %v", err)

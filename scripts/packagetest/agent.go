@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -81,6 +82,16 @@ func (h *host) agentRuns() error {
 	}
 	if left, _ := filepath.Glob("/proc/" + pid + "/root/run/srdtun/*"); len(left) > 0 {
 		return fmt.Errorf("the agent sees %q", left)
+	}
+	for property, want := range map[string]string{
+		"MemoryMax": "134217728", "RemoveIPC": "yes", "LimitCORE": "0", "RestrictAddressFamilies": "AF_INET AF_INET6", "InaccessiblePaths": runDir,
+	} {
+		got, err := output("systemctl", "show", "-P", property, agentUnit)
+		words := strings.Fields(got)
+		slices.Sort(words)
+		if err != nil || strings.Join(words, " ") != want {
+			return fmt.Errorf("%s of %s is %q, want %q: %v", property, agentUnit, got, want, err)
+		}
 	}
 	if err := agentsApart(); err != nil {
 		return err

@@ -23,10 +23,11 @@ func said(t *testing.T, args ...string) (string, int) {
 	return string(out), c.ProcessState.ExitCode()
 }
 
-// All steps run although one fails, and the failed ones are named.
+// All steps run although one fails, and the failed ones are named, and what to do next.
 func TestEachGoesOnAfterAFailure(t *testing.T) {
+	t.Setenv("NEXT", "then: x")
 	out, code := said(t, "../each.sh", "one", "echo 1; exit 3", "two", "echo 2", "three", "false")
-	if want := "1\n2\nFAILED: one, three\n"; out != want || code != 1 {
+	if want := "1\n2\nFAILED: one, three. then: x\n"; out != want || code != 1 {
 		t.Errorf("said %q and ended with %d, want %q", out, code, want)
 	}
 	if out, code := said(t, "../each.sh", "one", "true", "two", "echo 2"); out != "2\n" || code != 0 {
