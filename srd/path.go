@@ -137,8 +137,7 @@ func (s *PathStats) received(e ECN) {
 
 // A packet is lost when a packet with a number higher by the packet threshold has arrived
 // on the same path. A threshold of 2 tolerates a swap of two neighbours. Each proven
-// mistake raises the threshold by one, by mistakesMost at most (docs/design.md, "Loss and
-// repair").
+// mistake raises the threshold by one, by mistakesMost at most (docs/transport.md, L1).
 const (
 	reorderFirst = 2
 	mistakesMost = 6 // most wrong verdicts that count, of the packet threshold or of time

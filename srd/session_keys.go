@@ -8,7 +8,7 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// The following constants limit the use of keys (docs/design.md, "Sessions").
+// The following constants limit the use of keys (docs/wire.md, "Keys").
 const (
 	rekeyAfter   = 120 * time.Second
 	rekeyPackets = 1 << 27 // in units of packetUnit bytes

@@ -14,8 +14,8 @@ import (
 
 // The files of testdata/loss are conversations with a Conn: what its peer acknowledges, how
 // time goes by, and all that the Conn sends. Each shows one rule of loss and repair, to be
-// read beside docs/core.md. After a change, go test ./srd -run TestTranscripts -rewrite writes
-// them anew, and the difference is what the change does. Their commands are
+// read beside docs/transport.md. After a change, go test ./srd -run TestTranscripts -rewrite
+// writes them anew, and the difference is what the change does. Their commands are
 //
 //	new paths=N               N paths whose round trips took a millisecond
 //	send messages=N path=P    the application has N messages, the policy prefers path P

@@ -143,8 +143,8 @@ func (a *Audit) Believed(host, by int, t net.Trap) {
 }
 
 // These constants are the age and the number of packets at which a host replaces its keys
-// (docs/design.md). Sealed allows one and a half times the age, and twice the number of packets, at
-// which keys are replaced.
+// (docs/wire.md, "Keys"). Sealed allows one and a half times the age, and twice the number of
+// packets, at which keys are replaced.
 const (
 	keyLife    = 120 * time.Second
 	keyPackets = 1 << 27
