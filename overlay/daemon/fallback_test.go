@@ -157,9 +157,9 @@ func TestHandoverThatFailsIsTold(t *testing.T) {
 }
 
 // The file of peers' addresses can be neither read nor written.
-func TestPlacesThatFailAreTold(t *testing.T) {
+func TestPeersFileFaultsAreReported(t *testing.T) {
 	runDir(t)
-	path, err := rundir.Path("srdd0", rundir.Places)
+	path, err := rundir.Path("srdd0", rundir.Peers)
 	must(t, err)
 	must(t, os.MkdirAll(filepath.Dir(path), 0o755))
 	must(t, os.WriteFile(path, []byte("{"), 0o600))
@@ -172,7 +172,7 @@ func TestPlacesThatFailAreTold(t *testing.T) {
 
 	s := opened(t)
 	s.restart.loadLastKnown()
-	if path, err = rundir.Path("srdd0", rundir.Places); err != nil {
+	if path, err = rundir.Path("srdd0", rundir.Peers); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Mkdir(path, 0o700); err != nil { // at the place of the file

@@ -53,7 +53,7 @@ type input struct {
 
 	flow    uint32    // flow of the latest frame
 	company mono.Time // when flow last changed
-	hint    bulkFlows
+	bulk    bulkFlows
 	old     afterStop
 }
 
@@ -150,7 +150,7 @@ func (in *input) dispatch(now mono.Time, frames []*frame.Frame, touch func(*loop
 }
 
 func (in *input) push(now mono.Time, to *peer, frames []*frame.Frame, touch func(*loop.Peer, bool)) {
-	urgent := in.hint.urgent(now, frames)
+	urgent := in.bulk.urgent(now, frames)
 	if !to.push(now, frames) {
 		in.refuse(now, frames)
 		return

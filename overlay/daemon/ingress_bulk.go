@@ -24,14 +24,14 @@ const (
 // last frames of bulk data. A hash assigns each flow to one of 256 entries. Two flows may share
 // an entry, so a request may be mistaken for bulk data.
 type bulkFlows struct {
-	bulk [256]mono.Time // time of the latest bulk data in each place
+	latest [256]mono.Time // time of the latest bulk data of each entry
 }
 
 // urgent reports whether one of the frames is urgent. No program waits for an acknowledgement
 // without data.
-func (h *bulkFlows) urgent(now mono.Time, frames []*frame.Frame) (urgent bool) {
+func (b *bulkFlows) urgent(now mono.Time, frames []*frame.Frame) (urgent bool) {
 	for _, f := range frames {
-		at := &h.bulk[f.Flow%uint32(len(h.bulk))]
+		at := &b.latest[f.Flow%uint32(len(b.latest))]
 		switch n := len(f.Data); {
 		case n >= bulkBytes:
 			*at = now

@@ -17,13 +17,13 @@ func sized(flow uint32, n int) []*frame.Frame {
 var acknowledgement = []byte{0: 0x45, 3: 40, 9: packet.ProtoTCP, 32: 0x50, 33: 0x10, 39: 0}
 
 // A short packet is urgent, unless it is the end of bulk data of its flow.
-func TestLatencyHint(t *testing.T) {
+func TestShortPacketsAreUrgent(t *testing.T) {
 	const request, download = 1, 2
-	var h bulkFlows
+	var b bulkFlows
 	now := mono.Time(time.Second)
 	expect := func(want bool, flow uint32, n int) {
 		t.Helper()
-		if got := h.urgent(now, sized(flow, n)); got != want {
+		if got := b.urgent(now, sized(flow, n)); got != want {
 			t.Errorf("%v: %d bytes of flow %d urgent: %v, want %v", time.Duration(now), n, flow, got, want)
 		}
 	}
@@ -38,10 +38,10 @@ func TestLatencyHint(t *testing.T) {
 	now++
 	expect(true, download, 40) // a new request after the transfer
 	ack := []*frame.Frame{{Flow: download, Data: acknowledgement}}
-	if h.urgent(now, ack) {
+	if b.urgent(now, ack) {
 		t.Error("an acknowledgement of bulk data from the peer is urgent")
 	}
-	if h.urgent(now, append(sized(download, 60000), sized(request, 64)...)) != true {
+	if b.urgent(now, append(sized(download, 60000), sized(request, 64)...)) != true {
 		t.Error("a request behind bulk data is not urgent")
 	}
 }

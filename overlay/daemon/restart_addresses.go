@@ -29,9 +29,9 @@ type lastKnown struct {
 // process take precedence (lastAddresses).
 func (rs *restart) loadLastKnown() {
 	rs.lastKnown.known = map[string][]netip.AddrPort{}
-	peers, err := handover.ReadPlaces(rs.running.cfg().Interface.Name)
+	peers, err := handover.ReadPeers(rs.running.cfg().Interface.Name)
 	if err != nil {
-		rs.log.tell(events.Fallback, "places", "the last addresses of peers without endpoints are not used: %v", err)
+		rs.log.tell(events.Fallback, "addresses", "the last addresses of peers without endpoints are not used: %v", err)
 	}
 	for _, p := range peers {
 		rs.lastKnown.known[p.Key] = p.Addresses[:min(len(p.Addresses), lastKnownMost)]
@@ -89,8 +89,8 @@ func (rs *restart) saveLastKnown() {
 	}
 	v.known = stay
 	slices.SortFunc(all, func(a, b handover.Peer) int { return strings.Compare(a.Key, b.Key) })
-	if err := handover.WritePlaces(rs.running.cfg().Interface.Name, all); err != nil && !v.failed {
+	if err := handover.WritePeers(rs.running.cfg().Interface.Name, all); err != nil && !v.failed {
 		v.failed = true
-		rs.log.tell(events.Fallback, "places", "after a crash peers without endpoints will not be called: %v", err)
+		rs.log.tell(events.Fallback, "addresses", "after a crash peers without endpoints will not be called: %v", err)
 	}
 }

@@ -30,7 +30,7 @@ func pathsTo(state srd.PathState, to []netip.AddrPort) (v []srd.PathInfo) {
 
 // A peer's addresses are noted again when most of them do not work any more. Another port
 // that was heard last is no reason.
-func TestPlacesChangeWithTheAddress(t *testing.T) {
+func TestLastKnownChangesWithTheAddress(t *testing.T) {
 	v := lastKnown{known: map[string][]netip.AddrPort{}}
 	note := func(endpoints, proven []netip.AddrPort, paths []srd.PathInfo) bool {
 		v.changed = false
@@ -70,7 +70,7 @@ func TestPeersAreFoundAgainAfterACrash(t *testing.T) {
 	must(t, err)
 	defer there.Close()
 	left := []handover.Peer{{Key: key(t, 2), Addresses: []netip.AddrPort{there.LocalAddr().(*net.UDPAddr).AddrPort()}}}
-	must(t, handover.WritePlaces("srdd0", left))
+	must(t, handover.WritePeers("srdd0", left))
 	for range 2 { // an end by a signal keeps the file
 		stop := serve(t, Options{Config: c})
 		there.SetReadDeadline(time.Now().Add(patience))
@@ -89,7 +89,7 @@ func TestPeersAreFoundAgainAfterACrash(t *testing.T) {
 	_ = ctl.Down(ctx) // the daemon may end before its answer
 	ctl.Close()
 	r.wait()
-	if got, err := handover.ReadPlaces("srdd0"); len(got) > 0 || err != nil {
+	if got, err := handover.ReadPeers("srdd0"); len(got) > 0 || err != nil {
 		t.Errorf("after down: %v, %v", got, err)
 	}
 	there.Close()
@@ -97,16 +97,16 @@ func TestPeersAreFoundAgainAfterACrash(t *testing.T) {
 }
 
 // The next process takes over a bounded part of the file, and writes it with new addresses.
-func TestPlacesAreTakenOver(t *testing.T) {
+func TestLastKnownIsTakenOver(t *testing.T) {
 	s := opened(t)
-	must(t, handover.WritePlaces("srdd0", []handover.Peer{{Key: key(t, 2), Addresses: atPorts(1, 2, 3, 4, 5, 6, 7, 8, 9)}}))
+	must(t, handover.WritePeers("srdd0", []handover.Peer{{Key: key(t, 2), Addresses: atPorts(1, 2, 3, 4, 5, 6, 7, 8, 9)}}))
 	s.restart.loadLastKnown()
 	if n := len(s.restart.lastAddresses(key(t, 2))); n != lastKnownMost {
 		t.Errorf("%d addresses are taken", n)
 	}
 	s.restart.lastKnown.note(key(t, 3), nil, atPorts(7), pathsTo(srd.PathActive, atPorts(7)))
 	s.restart.saveLastKnown()
-	got, err := handover.ReadPlaces("srdd0")
+	got, err := handover.ReadPeers("srdd0")
 	if err != nil || len(got) != 2 {
 		t.Errorf("%v, %v", got, err)
 	}

@@ -203,7 +203,7 @@ func (s *server) run(asked context.Context, o Options) (err error) {
 	// All goroutines that send packets have ended.
 	s.sockets.bank.Close()
 	if s.restart.final.Load() {
-		err = errors.Join(err, handover.RemovePlaces(name))
+		err = errors.Join(err, handover.RemovePeers(name))
 	}
 	return err
 }

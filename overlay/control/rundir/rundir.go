@@ -36,7 +36,7 @@ const (
 	Socket = ".sock"
 	Lock   = ".lock"
 	State  = ".state"
-	Places = ".peers"
+	Peers  = ".peers"
 	Log    = ".log"
 )
 
@@ -51,7 +51,7 @@ func Dir() string {
 // Reserved reports whether a path looks like a file of an interface. The files of interfaces are
 // in the run directory, and in the subdirectories of services.
 func Reserved(path string) bool {
-	kinds := []string{Socket, Lock, State, Places, Log}
+	kinds := []string{Socket, Lock, State, Peers, Log}
 	dir := filepath.Dir(path)
 	return (dir == Dir() || filepath.Dir(dir) == Dir()) && slices.Contains(kinds, filepath.Ext(strings.TrimSuffix(path, Temporary)))
 }
@@ -137,7 +137,7 @@ func own(kind string) string {
 	if filepath.Dir(dir) != filepath.Clean(Dir()) {
 		return Dir()
 	}
-	if kind != State && kind != Places {
+	if kind != State && kind != Peers {
 		return dir
 	}
 	// The path from the service manager may lead through a link that the manager made.

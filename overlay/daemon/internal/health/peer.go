@@ -90,7 +90,7 @@ func (w *Peer) Look(now mono.Time, gone map[srd.Uplink]bool) []events.Event {
 	w.handshakes(&s)
 	if s.Looked {
 		w.eachPath(&s)
-		w.places(&s)
+		w.addresses(&s)
 		w.sizes(now, &s)
 	}
 	w.losses(gone)
@@ -182,10 +182,10 @@ func tallies(paths []srd.PathInfo) map[srd.Uplink]tally {
 // count as current. A peer that sends uses each of its paths more often than every 5 s.
 const heardWithin = 5 * time.Second
 
-// places reports that the peer has moved if none of its addresses is among the reported ones. A
-// reported address remains current while a path to it is active, so that a peer with two
+// addresses reports that the peer has moved if none of its addresses is among the reported ones.
+// A reported address remains current while a path to it is active, so that a peer with two
 // addresses does not seem to move all the time.
-func (w *Peer) places(s *Sample) {
+func (w *Peer) addresses(s *Sample) {
 	var newest mono.Time
 	for i := range s.Paths {
 		newest = max(newest, s.Paths[i].Seen)

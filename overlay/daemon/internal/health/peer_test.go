@@ -189,7 +189,7 @@ func TestUplinkIsNoRecovery(t *testing.T) {
 	}
 }
 
-func TestPlacesAreTold(t *testing.T) {
+func TestAddressChangesAreReported(t *testing.T) {
 	s := newScene(t)
 	at := func(remotes ...string) {
 		s.v.Paths, s.v.Looked = nil, true

@@ -15,33 +15,33 @@ import (
 // sends handshakes to the saved addresses, because peers detect late that their sessions are
 // lost. After a long pause a peer sends a handshake only every few seconds.
 
-const placesVersion = 1
+const peersVersion = 1
 
-type places struct {
+type savedPeers struct {
 	Version int    `json:"version"`
 	Network string `json:"network_namespace"`
 	Boot    string `json:"boot_id,omitempty"` // a service keeps the file on a disk
 	Peers   []Peer `json:"peers"`
 }
 
-// WritePlaces saves the peers' addresses of interface name for the next process.
-func WritePlaces(name string, peers []Peer) error {
-	path, err := rundir.Path(name, rundir.Places)
+// WritePeers saves the peers' addresses of interface name for the next process.
+func WritePeers(name string, peers []Peer) error {
+	path, err := rundir.Path(name, rundir.Peers)
 	if err != nil {
 		return err
 	}
-	data, err := json.Marshal(places{placesVersion, network(), rundir.Boot(), peers})
+	data, err := json.Marshal(savedPeers{peersVersion, network(), rundir.Boot(), peers})
 	if err != nil {
 		return err
 	}
 	return rundir.Replace(path, data, 0o600)
 }
 
-// ReadPlaces returns the peers that WritePlaces saved last, or no peers if there is no file. A
+// ReadPeers returns the peers that WritePeers saved last, or no peers if there is no file. A
 // file from another network namespace is an error, because its addresses may belong to strangers
 // here. A file in another format is also an error.
-func ReadPlaces(name string) ([]Peer, error) {
-	path, err := rundir.Path(name, rundir.Places)
+func ReadPeers(name string) ([]Peer, error) {
+	path, err := rundir.Path(name, rundir.Peers)
 	if err != nil {
 		return nil, err
 	}
@@ -52,24 +52,24 @@ func ReadPlaces(name string) ([]Peer, error) {
 	if err != nil {
 		return nil, err
 	}
-	var v places
+	var v savedPeers
 	if err := json.Unmarshal(data, &v); err != nil {
 		return nil, fmt.Errorf("%s is damaged: %w", path, err)
 	}
 	switch {
-	case v.Version != placesVersion:
-		return nil, fmt.Errorf("%s has format %d, not %d", path, v.Version, placesVersion)
+	case v.Version != peersVersion:
+		return nil, fmt.Errorf("%s has format %d, not %d", path, v.Version, peersVersion)
 	case v.Boot != "" && v.Boot != rundir.Boot():
-		return nil, nil // the host may be at another place by now
+		return nil, nil // the host may be in another network by now
 	case v.Network != network():
 		return nil, fmt.Errorf("%s is of another network namespace", path)
 	}
 	return v.Peers, nil
 }
 
-// RemovePlaces removes the file of saved addresses, if there is one.
-func RemovePlaces(name string) error {
-	path, err := rundir.Path(name, rundir.Places)
+// RemovePeers removes the file of saved addresses, if there is one.
+func RemovePeers(name string) error {
+	path, err := rundir.Path(name, rundir.Peers)
 	if err != nil {
 		return err
 	}

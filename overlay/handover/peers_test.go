@@ -11,22 +11,22 @@ import (
 	"github.com/srdtun/srdtun/overlay/control/rundir"
 )
 
-func TestPlacesComeBack(t *testing.T) {
+func TestPeersAreRead(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv(rundir.Env, dir)
-	if got, err := ReadPlaces("lab"); got != nil || err != nil {
+	if got, err := ReadPeers("lab"); got != nil || err != nil {
 		t.Errorf("without a file: %v, %v", got, err)
 	}
 	want := []Peer{{Key: "k", Addresses: []netip.AddrPort{netip.MustParseAddrPort("192.0.2.1:5"), netip.MustParseAddrPort("[2001:db8::1]:6")}}}
-	must(t, WritePlaces("lab", want))
-	if got, err := ReadPlaces("lab"); err != nil || !reflect.DeepEqual(got, want) {
+	must(t, WritePeers("lab", want))
+	if got, err := ReadPeers("lab"); err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("got %v, %v", got, err)
 	}
 	if s, err := os.Stat(filepath.Join(dir, "lab.peers")); err != nil || s.Mode().Perm() != 0o600 {
 		t.Errorf("%v, %v: only the daemon is to know where its peers are", s, err)
 	}
 	for range 2 {
-		if err := RemovePlaces("lab"); err != nil {
+		if err := RemovePeers("lab"); err != nil {
 			t.Error(err)
 		}
 	}
@@ -35,7 +35,7 @@ func TestPlacesComeBack(t *testing.T) {
 	}
 }
 
-func TestForeignPlacesAreRefused(t *testing.T) {
+func TestForeignPeersAreRefused(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv(rundir.Env, dir)
 	for why, data := range map[string]string{
@@ -45,14 +45,14 @@ func TestForeignPlacesAreRefused(t *testing.T) {
 		"has more than":             strings.Repeat(" ", maxState+1),
 	} {
 		must(t, os.WriteFile(filepath.Join(dir, "lab.peers"), []byte(data), 0o600))
-		if got, err := ReadPlaces("lab"); err == nil || !strings.Contains(err.Error(), why) {
+		if got, err := ReadPeers("lab"); err == nil || !strings.Contains(err.Error(), why) {
 			t.Errorf("%s: %v, %v", why, got, err)
 		}
 	}
 	// After a boot that is no fault.
 	data := `{"version":1,"network_namespace":"` + network() + `","boot_id":"x","peers":[{"key":"x"}]}`
 	must(t, os.WriteFile(filepath.Join(dir, "lab.peers"), []byte(data), 0o600))
-	if got, err := ReadPlaces("lab"); err != nil || got != nil {
+	if got, err := ReadPeers("lab"); err != nil || got != nil {
 		t.Errorf("of another boot: %v, %v", got, err)
 	}
 }
