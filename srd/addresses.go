@@ -35,12 +35,12 @@ func (s *AddressSet) Release(a netip.Addr) {
 	}
 }
 
-// Has reports whether a is held.
+// Has reports whether a connection has reserved a.
 func (s *AddressSet) Has(a netip.Addr) bool { return s.holders[a.Unmap()] > 0 }
 
-// heldMost limits the number of known addresses of one peer. A host has fewer than
-// heldMost uplinks, and heldMost addresses of one peer cannot fill a table.
-const heldMost = 32
+// addressesMost limits the number of known addresses of one peer. A host has fewer than
+// addressesMost uplinks, and addressesMost addresses of one peer cannot fill a table.
+const addressesMost = 32
 
 // holding is the set of peer addresses that a Conn holds.
 type holding struct {
@@ -50,7 +50,7 @@ type holding struct {
 
 // add adds an address, unless the set has it or is full.
 func (h *holding) add(a netip.Addr) {
-	if len(h.addrs) < heldMost && !slices.Contains(h.addrs, a) {
+	if len(h.addrs) < addressesMost && !slices.Contains(h.addrs, a) {
 		h.addrs = append(h.addrs, a)
 	}
 }

@@ -89,7 +89,7 @@ func (ch *choice) survey(now mono.Time, wait time.Duration) time.Duration {
 }
 
 // waited adds a sample to the smoothed delay Q. A sample is the sum of a packet's
-// queueing delay on p, an eligible path, and its extra delay (behind). Because of the
+// queueing delay on p, an eligible path, and its extra delay (excess). Because of the
 // extra delay, p stays eligible while the queue in front of the window grows and shrinks.
 func (ch *choice) waited(now mono.Time, p *path, queue time.Duration) {
 	ch.queue += (queue + ch.excess(p) - ch.queue) / queuePart
@@ -221,10 +221,10 @@ func (ch *choice) alternative(now mono.Time, m *outMsg) *path {
 	return ch.paths.table[ch.cfg.Policy.Pick(now, fits, what)]
 }
 
-// nearer returns the path for the acknowledgement of packets that came on p. If p is one
-// of the nearest paths, the result is p. Otherwise the result is the near path with the
-// latest packet from the peer. If that packet is old, the near paths may have failed, and
-// the result is p.
+// nearer returns the path for the acknowledgement of packets that arrived on p. If p is
+// one of the nearest paths, the result is p. Otherwise the result is the near path with
+// the latest packet from the peer. If that packet is old, the near paths may have failed,
+// and the result is p.
 func (ch *choice) nearer(p *path) *path {
 	if ch.distance(p) == 0 {
 		return p

@@ -16,7 +16,7 @@ type steering struct {
 
 	source    Source        // of the train being built, if it must keep to one flow
 	ahead     steer.Context // context of the choice of the train's path
-	wantsCopy bool          // a message of that train is worth a copy
+	wantsCopy bool          // a message of that train wants a copy
 	copies    copies
 
 	gauge   steer.Gauge   // of the peer's paths to us

@@ -44,7 +44,7 @@ type Status uint8
 // acknowledgement was lost.
 const (
 	Acknowledged Status = iota // the peer has it
-	GivenUp                    // it was not worth repairing any more
+	GivenUp                    // it was too old for another repair
 	Reset                      // the peer restarted, closed the session, or did not answer
 	NumStatus
 )

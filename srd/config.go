@@ -19,7 +19,7 @@ type Config struct {
 	Remote   handshake.PublicKey
 	PSK      handshake.PSK
 	Offers   handshake.Offers // ciphers that may be used
-	Features uint8            // formats that the layer above can read, one bit each; the peer is told
+	Features uint8            // formats that the layer above can read, one bit each, sent in the handshake
 	// Eager opens all paths at once. Without Eager and Keepalive, paths are opened one
 	// by one as messages are exchanged.
 	Eager bool
@@ -36,7 +36,7 @@ type Config struct {
 	Afford func(now mono.Time, to netip.Addr, n int) bool
 	// Timestamp maps the monotonic clock to the wall clock's TAI64N stamp.
 	Timestamp func(mono.Time) handshake.Timestamp
-	// MTU returns the largest UDP payload in bytes that is worth probing for on a tuple.
+	// MTU returns the largest UDP payload in bytes to probe for on a tuple.
 	MTU       func(Tuple) int
 	Policy    steer.Policy
 	Class     func(Tuple) int // class of a path, for policies with weights; nil: all are alike

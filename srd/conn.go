@@ -24,13 +24,13 @@ type Conn struct {
 
 // introduce sets the pointers between the parts of c.
 func introduce(c *Conn) {
-	e, ways := c.env, &c.paths.slots
+	e, slots := c.env, &c.paths.slots
 	c.session.env, c.session.paths, c.session.recovery, c.session.self = e, &c.paths, &c.recovery, self{c}
 	c.session.calls.self = self{c}
 	c.paths.env, c.paths.keys, c.paths.flight, c.paths.choice = e, &c.session.keyring, &c.recovery.flight, &c.choice
 	c.recovery.env, c.recovery.keys, c.recovery.paths, c.recovery.choice = e, &c.session.keyring, &c.paths, &c.choice
-	c.choice.env, c.choice.paths, c.choice.recovery = e, ways, &c.recovery.flight
-	c.sender.env, c.sender.keys, c.sender.paths, c.sender.receiver, c.sender.recovery, c.sender.choice = e, &c.session.keyring, ways, &c.receiver, &c.recovery, &c.choice
+	c.choice.env, c.choice.paths, c.choice.recovery = e, slots, &c.recovery.flight
+	c.sender.env, c.sender.keys, c.sender.paths, c.sender.receiver, c.sender.recovery, c.sender.choice = e, &c.session.keyring, slots, &c.receiver, &c.recovery, &c.choice
 	c.receiver.env = e
 }
 
@@ -90,7 +90,7 @@ func (c *Conn) Recv() (Message, bool) {
 	return m, true
 }
 
-// Waits returns the total time for which each limit held back sending, up to now. The
+// Waits returns the total time for which each limit delayed sending, up to now. The
 // counters of Stats include a wait only when it ends.
 func (c *Conn) Waits(now mono.Time) [NumLimits]time.Duration {
 	v := c.env.stats.Waited

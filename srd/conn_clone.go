@@ -14,7 +14,7 @@ import (
 // acknowledgements. The counters continue, and recorded handshakes are still refused.
 func (c *Conn) Reincarnate(now mono.Time, incarnation uint64, policy steer.Policy, control cc.Controller) {
 	c.Close(now, NewTrain()) // the train is not sealed
-	met, tuples, back, stats, replay := c.session.since != 0, c.paths.tuples, c.paths.callBack, c.env.stats, c.session.replay
+	met, tuples, firstLearned, stats, replay := c.session.since != 0, c.paths.tuples, c.paths.firstLearned, c.env.stats, c.session.replay
 	cfg := c.env.cfg
 	cfg.Incarnation, cfg.Policy, cfg.Control = incarnation, policy, control
 	*c = *New(cfg)
@@ -22,7 +22,7 @@ func (c *Conn) Reincarnate(now mono.Time, incarnation uint64, policy steer.Polic
 	c.env.stats, c.session.replay, c.env.clock = stats, replay, now
 	c.paths.forget()
 	c.restarted = true
-	c.SetTuples(now, tuples[:back], tuples[back:]...)
+	c.SetTuples(now, tuples[:firstLearned], tuples[firstLearned:]...)
 	if met {
 		c.Greet(now)
 	}

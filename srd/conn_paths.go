@@ -62,13 +62,13 @@ func (c *Conn) Failing(now mono.Time) bool {
 
 // SetTuples sets the tuples on which the peer may be reachable: all local x remote
 // addresses and ports. Our paths on other tuples are freed for new paths if they do not
-// answer. New paths are opened as soon as a session exists. The argument back lists
-// tuples of earlier packets from the peer. Calls to the tuples of back are useful,
-// because a peer behind a NAT may still receive on them. Once the peer has opened a path
-// between two addresses, no more tuples of back are called between them.
-func (c *Conn) SetTuples(now mono.Time, tuples []Tuple, back ...Tuple) {
-	all := slices.Concat(tuples, back)
-	c.paths.tuples, c.paths.callBack = all[:min(len(all), steer.MaxPaths)], min(len(tuples), steer.MaxPaths)
+// answer. New paths are opened as soon as a session exists. The argument learned lists
+// tuples of earlier packets from the peer. Calls to learned tuples are useful, because a
+// peer with a NAT may still receive on them. Once the peer has opened a path between two
+// addresses, no more learned tuples are called between them.
+func (c *Conn) SetTuples(now mono.Time, tuples []Tuple, learned ...Tuple) {
+	all := slices.Concat(tuples, learned)
+	c.paths.tuples, c.paths.firstLearned = all[:min(len(all), steer.MaxPaths)], min(len(tuples), steer.MaxPaths)
 	for _, p := range c.paths.table {
 		if !p.ours || p.state == PathFree || c.paths.listed(p.tuple) {
 			continue
@@ -146,7 +146,8 @@ func (c *Conn) Proven() (v []netip.AddrPort) {
 	return v
 }
 
-// Candidates returns the unproven tuples from which the peer's packets came, for display.
+// Candidates returns the unproven tuples from which the peer's packets arrived, for
+// display.
 func (c *Conn) Candidates(now mono.Time) (v []Tuple) {
 	for i := range c.paths.candidates.All() {
 		if k := &c.paths.candidates.All()[i]; now.Sub(k.Heard()) <= candidate.Life {

@@ -95,7 +95,7 @@ func arrival(now, at mono.Time) mono.Time {
 // acknowledgement.
 func (c *Conn) frames(now mono.Time, p *Packet, urgent *bool) (eliciting bool) {
 	var f wire.Frame
-	var asked, told bool // a challenge and a response were read; a packet has at most one of each
+	var asked, answered bool // a challenge and a response were read; a packet has at most one of each
 	for rest := p.Plain; len(rest) > 0; {
 		var ok bool
 		if rest, ok = wire.Next(rest, &f); !ok {
@@ -133,11 +133,11 @@ func (c *Conn) frames(now mono.Time, p *Packet, urgent *bool) (eliciting bool) {
 			asked = true
 			c.paths.challenged(p, f.Secret)
 		case wire.KindResponse:
-			if told {
+			if answered {
 				c.env.drop(DropChallenge)
 				continue
 			}
-			told = true
+			answered = true
 			if !c.paths.measured(now, &f.Secret) {
 				c.paths.answered(now, p.At, &f.Secret, p.Keys)
 			}

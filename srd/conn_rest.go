@@ -13,7 +13,7 @@ func (c *Conn) rest(now mono.Time) {
 		return
 	}
 	for _, p := range c.paths.table {
-		c.recovery.handBack(p) // a ping under way is not answered any more
+		c.recovery.settleAll(p) // a ping in flight is not answered any more
 		p.sent.Trim(func(*ledger.Packet) bool { return true })
 		p.sent.Rest()
 	}

@@ -8,8 +8,8 @@ import "github.com/srdtun/srdtun/srd/mono"
 //	2. path challenges that are due, and responses that are owed
 //	3. an acknowledgement that is due: with new messages, or alone
 //	4. repairs, each on a path that its message has not tried
-//	5. a second copy of the last train, or of its messages that are worth one, if the
-//	   path policy wants it
+//	5. a second copy of the last train, or of its messages that want one, if the path
+//	   policy allows it
 //	6. new messages, as the window and the pacer allow
 //	7. when there are none, a proof that we have the keys of a session that we began,
 //	   or copies of late messages
@@ -37,7 +37,7 @@ func (c *Conn) Next(now mono.Time, t *Train, src Source) bool {
 }
 
 // SendDeadline returns when the pacer will allow new messages of src. If the pacer does
-// not hold them back, SendDeadline returns Never. The driver calls SendDeadline when src
+// not delay them, SendDeadline returns Never. The driver calls SendDeadline when src
 // has a message to send.
 func (c *Conn) SendDeadline(now mono.Time, src Source) mono.Time {
 	rate, before := c.env.cfg.Control.Rate(), c.sender.before(src)

@@ -161,7 +161,7 @@ func (c *Conn) handleResponse(now mono.Time, from Tuple, msg []byte) {
 	c.meet(now, r.Hello.Incarnation)
 	c.session.begin(now, e)
 	c.paths.begin(now)
-	c.paths.calledBack(now, from, len(msg), sole)
+	c.paths.initiated(now, from, len(msg), sole)
 }
 
 // Session describes the keys in use, for display.
@@ -196,7 +196,7 @@ func (c *Conn) forget(now mono.Time) {
 	n := c.recovery.out.reset()
 	c.env.stats.Drops[DropIncarnation] += uint64(n)
 	for _, p := range c.paths.table {
-		c.recovery.handBack(p)
+		c.recovery.settleAll(p)
 		p.largest = 0
 		p.peerCE = 0
 	}

@@ -8,8 +8,8 @@ type Filling interface {
 	Filled()
 }
 
-// Copies are delivered payloads that are not copied yet. The goroutine that held the lock
-// of the connection copies the payloads after it has unlocked the connection. Copying is
+// Copies are delivered payloads that are not copied yet. The goroutine that locked the
+// connection copies the payloads after it has unlocked the connection. Copying is
 // a large part of a receiver's work for a train, and needs no state of the connection.
 // The zero value of Copies is empty.
 type Copies struct{ v []copying }
@@ -21,8 +21,8 @@ type copying struct {
 	last     bool // of a run of entries for to, which share one Fill
 }
 
-// copyLater is the smallest payload in bytes that is worth an entry in Copies. So the
-// number of entries has a bound, because one read returns a limited number of bytes.
+// copyLater is the smallest payload in bytes that gets an entry in Copies. So the number
+// of entries has a bound, because one read returns a limited number of bytes.
 const copyLater = 256
 
 // Copy copies src to dst, which is a part of the buffer to. If c is nil or src is short,

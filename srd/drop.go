@@ -5,28 +5,28 @@ type Reason uint8
 
 // The reasons. Stats has a counter for each Reason.
 const (
-	DropNone            Reason = iota
-	DropMalformed              // a frame was cut short or of unknown kind
-	DropReplay                 // packet number seen before, or too old
-	DropDuplicate              // message already delivered
-	DropMessageFar             // message number beyond the receive window
-	DropSlot                   // path slot out of range
-	DropPathLimit              // proven tuple without room for another path: it waits
-	DropCandidateLimit         // packet on an unproven tuple beside too many others
-	DropUnproven               // not sent: above the anti-amplification limit of an unproven address
-	DropChallenge              // challenge not answered: too many at once
-	DropAckInvalid             // acknowledgement of a packet that was never sent
-	DropSessionOld             // session expired
-	DropHandshakeReplay        // initiation not newer than the last
-	DropHandshakeBad           // response or cookie that fits no attempt
-	DropHandshakeCopy          // copy of a response or initiation that was taken already
-	DropIncarnation            // messages in flight when the peer restarted
-	DropClosed                 // the peer closed the session
-	DropCookieStray            // cookie from a tuple on which no attempt went out
-	DropLiar                   // initiation of a peer that has lied, before its wait is over
-	DropProtocol               // handshake with a peer that speaks another protocol
-	DropWithdrawn              // packet from a withdrawn address while another works
-	DropCallLimit              // handshake or challenge not sent: Config.Afford refused
+	DropNone              Reason = iota
+	DropMalformed                // a frame was cut short or of unknown kind
+	DropReplay                   // packet number seen before, or too old
+	DropDuplicate                // message already delivered
+	DropMessageFar               // message number beyond the receive window
+	DropSlot                     // path slot out of range
+	DropPathLimit                // proven tuple without room for another path: it waits
+	DropCandidateLimit           // packet on an unproven tuple beside too many others
+	DropUnproven                 // not sent: above the anti-amplification limit of an unproven address
+	DropChallenge                // challenge not answered: too many at once
+	DropAckInvalid               // acknowledgement of a packet that was never sent
+	DropSessionOld               // session expired
+	DropHandshakeReplay          // initiation not newer than the last
+	DropHandshakeBad             // response or cookie that fits no attempt
+	DropHandshakeCopy            // copy of a response or initiation that was taken already
+	DropIncarnation              // messages in flight when the peer restarted
+	DropClosed                   // the peer closed the session
+	DropCookieUnsolicited        // cookie from a tuple on which no attempt went out
+	DropLiar                     // initiation of a peer that has lied, before its wait is over
+	DropProtocol                 // handshake with a peer that speaks another protocol
+	DropWithdrawn                // packet from a withdrawn address while another works
+	DropCallLimit                // handshake or challenge not sent: Config.Afford refused
 	NumReasons
 )
 

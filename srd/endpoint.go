@@ -189,9 +189,9 @@ func (a *Arrival) Deliver(now mono.Time) (stale bool) {
 		if a.in != nil {
 			return a.Conn.session.handleInitiation(now, a.from, a.in, a.msg, a.token)
 		}
-		// The first copy of this initiation was usually stale. If the first copy came
-		// from an observer, the observer got the cookie, so the source of this copy gets
-		// a cookie too.
+		// The first copy of this initiation was usually stale. If an observer sent the
+		// first copy, the observer got the cookie, so the source of this copy gets a
+		// cookie too.
 		a.Conn.env.drop(DropHandshakeCopy)
 		return !a.Conn.session.liar.waits(now)
 	}
@@ -269,8 +269,8 @@ func (e *Endpoint) request(from Tuple, msg []byte) request {
 	return r
 }
 
-// admit reports whether a packet is worth its cryptography now. If not, reply may be a
-// cookie for its sender.
+// admit reports whether to spend processor time on a packet's cryptography now. If not,
+// reply may be a cookie for the packet's sender.
 func (e *Endpoint) admit(now mono.Time, r *request, msg []byte) (ok bool, reply []byte) {
 	g := &e.guard
 	g.salts(now, e.salt)

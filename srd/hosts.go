@@ -9,7 +9,7 @@ import (
 
 // This file measures the time that the two hosts add to a round trip (Kumar et al.,
 // "Swift", SIGCOMM 2020, section 3.1). A round trip includes only the network: it ends
-// with the receive stamp, and excludes the time for which the peer held the
+// with the receive stamp, and excludes the time for which the peer delayed the
 // acknowledgement. Timeouts allow for the hosts' time:
 //
 //	granule = max(own lateness, the peer's), at least hostLeast, at most mono.Granularity
@@ -25,10 +25,10 @@ const (
 	hostLeast = 20 * time.Microsecond
 	// tellEvery is the interval of reports to the peer, while packets are sent.
 	tellEvery = time.Second
-	// tookMost bounds a single sample of the hosts' time. Without tookMost a single stop
-	// of a host would make later timeouts too long. The value of tookMost is about the
-	// longest hold that an acknowledgement can report.
-	tookMost = 250 * time.Millisecond
+	// hostDelayMost bounds a single sample of the hosts' time. Without hostDelayMost a
+	// single stop of a host would make later timeouts too long. The value of
+	// hostDelayMost is about the longest hold that an acknowledgement can report.
+	hostDelayMost = 250 * time.Millisecond
 	// ackPart: an acknowledgement may wait for an eighth of a round trip, but for no less
 	// than a quarter of the configured granularity.
 	ackPart = 4
@@ -40,7 +40,7 @@ const (
 	// burstPart: the bytes of half a granularity may leave at once, because the driver's
 	// timers are no finer.
 	burstPart = 2
-	// holdGranules is how long the peer may hold an acknowledgement back before the delay
+	// holdGranules is how long the peer may hold an acknowledgement before the delay
 	// counts as a queue. An honest peer may delay an acknowledgement for one granule, and
 	// may be late by some granules. With a granularity of 1 ms the shortest target of
 	// congestion control is 4 ms.
@@ -60,7 +60,7 @@ type hosts struct {
 	mean, deviation time.Duration // of both hosts' time in a measured round trip
 
 	wrong   time.Duration // recent wrong verdicts: timeouts allow for as many more deviations
-	wrongAt mono.Time     // when one was last added or taken back
+	wrongAt mono.Time     // when one was last added or removed
 }
 
 // newHosts returns the initial state for hosts with granularity g. The value 0 stands for
@@ -78,7 +78,7 @@ func (h *hosts) forget() { *h = newHosts(h.coarse) }
 // add adds a sample of both hosts' time to the mean and deviation, as TCP does for the
 // whole round trip (RFC 6298, section 2).
 func (h *hosts) add(d time.Duration) {
-	d = max(0, min(d, tookMost))
+	d = max(0, min(d, hostDelayMost))
 	h.deviation += ((d - h.mean).Abs() - h.deviation) / 4
 	h.mean += (d - h.mean) / 8
 }
@@ -100,8 +100,8 @@ func (h *hosts) ackMost() time.Duration  { return max(h.ackLeast(), h.granule) }
 func (h *hosts) train() time.Duration { return h.coarse / trainPart }
 func (h *hosts) burst() time.Duration { return h.coarse / burstPart }
 
-// hold returns how long the peer may hold an acknowledgement back. The limit of a hold
-// does not depend on the measured granule, because the peer's report changes the granule.
+// hold returns how long the peer may hold an acknowledgement. The limit of a hold does
+// not depend on the measured granule, because the peer's report changes the granule.
 func (h *hosts) hold() time.Duration { return holdGranules * h.coarse }
 
 // mistaken counts a wrong verdict: a packet declared lost was only late. At most one

@@ -27,7 +27,7 @@ type Message struct {
 	Owner   Owner  // may be nil
 	Class   Class
 	Flow    uint32 // hash of the inner flow, for path policies that keep flows
-	Twice   bool   // to send: worth a copy on a second uplink, within the budget of copies
+	Twice   bool   // to send: wants a copy on a second uplink, within the budget of copies
 	Expired bool   // received only: the sender gave the payload up
 	Stale   bool   // received only, from the driver: it waited for long at this host
 	// If Copies is set, Data is copied after the connection is unlocked.

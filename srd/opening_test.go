@@ -296,7 +296,7 @@ func TestPathThatIsHeardIsAskedFirst(t *testing.T) {
 	s.mute = true
 	s.c.SetTuples(s.now, s.tuples(33))
 	from := len(s.sent)
-	s.c.paths.calledBack(s.now, s.tuple(32), 100, netip.Addr{})
+	s.c.paths.initiated(s.now, s.tuple(32), 100, netip.Addr{})
 	s.pump()
 	heard := slices.ContainsFunc(s.sent[from:], func(p sent) bool { return p.to == s.tuple(32) })
 	if n := s.opened(from); n != 2 || !heard {

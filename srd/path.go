@@ -84,7 +84,7 @@ type path struct {
 	len      time.Duration // length of the path, as of the last sample
 	largest  uint64        // highest packet number acknowledged, plus one
 	newest   mono.Time     // when the packet below largest was sent
-	ackedAt  mono.Time     // when the acknowledgement of that packet came
+	ackedAt  mono.Time     // when the acknowledgement of that packet arrived
 	peerCE   uint32        // the peer's counter of CE marks
 	reorder  uint8         // the packet threshold (L1)
 	answers  uint8         // responses sent on the path in round trip number round

@@ -25,14 +25,14 @@ type paths struct {
 	fell    mono.Time     // when a path that is still silent last fell silent; 0: no path is silent
 	dormant bool          // some silent paths are not probed while idle
 
-	tuples   []Tuple   // addresses at which the peer may be reachable: candidates for paths
-	callBack int       // index in tuples: tuples from here on serve only to call the peer back
-	opened   uint32    // paths opened so far
-	openedAt mono.Time // when one was last challenged for the first time
-	known    uint64    // messages sent and received before the peer's present process
-	needs    uint64    // those since then, as far as they open paths
-	wanting  bool      // some of tuples have no path: not needed yet, or no room
-	changed  bool      // since the last Advance more paths are needed, or one was freed, went down or carries too little
+	tuples       []Tuple   // addresses at which the peer may be reachable: candidates for paths
+	firstLearned int       // index in tuples: tuples from here on are learned, and serve only for calls to the peer
+	opened       uint32    // paths opened so far
+	openedAt     mono.Time // when one was last challenged for the first time
+	known        uint64    // messages sent and received before the peer's present process
+	needs        uint64    // those since then, as far as they open paths
+	wanting      bool      // some of tuples have no path: not needed yet, or no room
+	changed      bool      // since the last Advance more paths are needed, or one was freed, went down or carries too little
 
 	withdrawn   withdrawn
 	candidates  candidate.Table[Tuple]
@@ -44,7 +44,7 @@ type paths struct {
 	round   uint16    // number of the round trip, for the limit of responses (answersMost)
 	roundAt mono.Time // when the round trip began
 
-	measuring *measurement // nil: none is under way
+	measuring *measurement // nil: no measurement runs
 }
 
 // keepaliveSize is the size of the smallest challenge: header, frame and tag.

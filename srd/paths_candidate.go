@@ -9,7 +9,7 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// A candidate is a tuple from which the peer's packets came, but which is not validated
+// A candidate is a tuple from which the peer's packets arrived, but which is not validated
 // (package candidate). A candidate gets only challenges, and responses to the peer's
 // challenges. The credit of the candidate's address pays for both. A candidate that has
 // returned the secret of a challenge becomes a path.

@@ -51,8 +51,8 @@ func (ps *paths) openPath(now mono.Time, t Tuple, ours bool) *path {
 	return p
 }
 
-// slotFor returns a free slot, or frees the path with the least worth. If every path must
-// stay, slotFor returns nil.
+// slotFor returns a free slot, or frees the path with the lowest keepRank. If every path
+// must stay, slotFor returns nil.
 func (ps *paths) slotFor(ours bool) *path {
 	for _, p := range ps.table {
 		if p.state == PathFree {
@@ -65,10 +65,10 @@ func (ps *paths) slotFor(ours bool) *path {
 		return p
 	}
 	var least *path
-	worth := mono.Never
+	rank := mono.Never
 	for _, p := range ps.table {
-		if v := p.keepRank(ours); v < worth {
-			least, worth = p, v
+		if v := p.keepRank(ours); v < rank {
+			least, rank = p, v
 		}
 	}
 	if least != nil {

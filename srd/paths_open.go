@@ -10,7 +10,7 @@ import (
 
 const (
 	// openEvery is the shortest time between the first challenges of two paths. Without it
-	// they would queue behind each other, and every path would look long. A due challenge
+	// they would wait in one queue, and every path would look long. A due challenge
 	// leaves before waiting messages, so the first one measures an empty network.
 	openEvery = 300 * time.Microsecond
 	// unansweredMost is the number of challenges of new paths, and of packet sizes, that
@@ -93,7 +93,7 @@ func (ps *paths) openAll(now mono.Time) {
 	}
 	full := false
 	for i, t := range ps.tuples {
-		p, called := ps.find(t), i < ps.callBack || ps.unanswered() || !ps.comes(t)
+		p, called := ps.find(t), i < ps.firstLearned || ps.unanswered() || !ps.comes(t)
 		if p == nil && !full && called && (i < needed || ps.firstOfPair(i)) {
 			p = ps.openPath(now, t, true)
 			full = p == nil
@@ -143,10 +143,9 @@ func (ps *paths) comes(t Tuple) bool {
 }
 
 // spare reports whether p, which has never answered, may be freed. The path may be freed
-// if it serves only to call the peer back, and the peer opens paths between the same
-// addresses.
+// if its tuple is learned, and the peer opens paths between the same addresses.
 func (ps *paths) spare(p *path) bool {
-	return slices.Index(ps.tuples, p.tuple) >= ps.callBack && ps.comes(p.tuple)
+	return slices.Index(ps.tuples, p.tuple) >= ps.firstLearned && ps.comes(p.tuple)
 }
 
 // firstOfPair reports whether tuple i is the first one with its two addresses.

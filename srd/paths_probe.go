@@ -227,7 +227,8 @@ func (ps *paths) proven(now mono.Time, p *path, size int) {
 	}
 }
 
-// advanceProbes resumes dormant probing when traffic is back. Next sends the probes.
+// advanceProbes resumes dormant probing when there is traffic again. Next sends the
+// probes.
 func (ps *paths) advanceProbes(now mono.Time) {
 	ps.advancePaths(now)
 	if ps.dormant && now.Sub(max(ps.active, ps.lastHeard)) < idleAfter {

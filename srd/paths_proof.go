@@ -12,7 +12,7 @@ import (
 // source address.
 
 // responded handles the first packet under keys that this end made as responder. The
-// packet came on t, the tuple of our response. If sole is set, the response went to no
+// packet arrived on t, the tuple of our response. If sole is set, the response went to no
 // other address, and t is proven. If sole is not set, t must answer a challenge, unless t
 // was validated before.
 func (ps *paths) responded(now mono.Time, t Tuple, sole bool) {
@@ -25,9 +25,9 @@ func (ps *paths) responded(now mono.Time, t Tuple, sole bool) {
 	}
 }
 
-// calledBack handles a response of n bytes, on t, to our initiation. The response proves
+// initiated handles a response of n bytes, on t, to our initiation. The response proves
 // t if the initiation went only to t's address (sole).
-func (ps *paths) calledBack(now mono.Time, t Tuple, n int, sole netip.Addr) {
+func (ps *paths) initiated(now mono.Time, t Tuple, n int, sole netip.Addr) {
 	p := ps.find(t)
 	if p == nil && ps.listed(t) {
 		p = ps.openPath(now, t, true) // it was not needed before

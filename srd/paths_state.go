@@ -5,8 +5,8 @@ import (
 )
 
 // This file changes the states of paths, and paths_life.go opens paths. When a path goes
-// out of use, its packets in flight are handed back to the flight, and the size of a full
-// packet may change.
+// out of use, the flight settles its packets (settleAll), and the size of a full packet
+// may change.
 
 // suspect takes p out of use and queues the messages in flight on p for retransmission. A
 // path failure is not congestion, so congestion control gets no report of it.
@@ -53,7 +53,7 @@ func (ps *paths) activate(now mono.Time, p *path) {
 
 // freePath frees p and its slot.
 func (ps *paths) freePath(p *path) {
-	ps.flight.handBack(p)
+	ps.flight.settleAll(p)
 	if p.validated {
 		ps.former.add(p.tuple.Remote)
 	}
@@ -97,9 +97,9 @@ func (ps *paths) moved() {
 	ps.changed = ps.changed || ps.wanting || ps.candidates.Len() > 0
 }
 
-// below returns the largest packet size below size that is worth probing for on p, or 0.
-// The largest of all goes first, because it mostly passes. Then come the sizes that tunnels
-// and access lines leave of 1500 bytes (PPPoE, IPv6, VXLAN, WireGuard).
+// below returns the largest packet size below size to probe for on p, or 0. The largest
+// of all goes first, because it mostly passes. Then come the sizes that tunnels and
+// access lines leave of 1500 bytes (PPPoE, IPv6, VXLAN, WireGuard).
 func (ps *paths) below(p *path, size int) uint16 {
 	most := min(ps.cfg.MTU(p.tuple), MaxPacket)
 	for _, s := range [...]int{most, 1472, 1452, 1432, 1392, 1332, 1272} {
@@ -114,7 +114,7 @@ func (ps *paths) below(p *path, size int) uint16 {
 // flight there was overtaken, so no other path is in doubt. Because of the reason it is
 // down one probe sooner than others.
 func (ps *paths) ask(now mono.Time, p *path) {
-	ps.flight.handBack(p)
+	ps.flight.settleAll(p)
 	p.state, p.fell = PathSuspect, now
 	ps.updateFell()
 	ps.usable.Remove(int(p.slot))
@@ -131,7 +131,7 @@ func (ps *paths) down(p *path) {
 
 // fail takes p out of use and declares it down, because p cannot work.
 func (ps *paths) fail(now mono.Time, p *path) {
-	ps.flight.handBack(p)
+	ps.flight.settleAll(p)
 	if p.state == PathActive {
 		p.fell, ps.fell = now, now
 		ps.usable.Remove(int(p.slot))

@@ -31,10 +31,10 @@ type slotSource struct {
 
 // sample adds a round trip to p. The queue of a new path may never have been empty. So
 // the base of a new path begins with the least base of the paths between the same
-// addresses. The peer reports held, a delay in its host, which trip does not include.
-func (s *slots) sample(now mono.Time, p *path, trip, held time.Duration) {
+// addresses. The peer reports peerDelay, a delay in its host, which trip does not include.
+func (s *slots) sample(now mono.Time, p *path, trip, peerDelay time.Duration) {
 	first := !p.rtt.Known()
-	p.rtt.Add(now, trip, held)
+	p.rtt.Add(now, trip, peerDelay)
 	defer func() { p.len = p.length() }()
 	if !first {
 		return

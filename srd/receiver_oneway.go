@@ -11,7 +11,7 @@ import (
 // clocksApart is the most that the clocks of two hosts drift apart while a measured least
 // one-way delay is valid. The assumed drift is 50 us a second, more than the usual drift
 // of crystals.
-const clocksApart = 2 * rtt.WayWindow / 20_000
+const clocksApart = 2 * rtt.OneWayWindow / 20_000
 
 // ackedOn is the path and the addresses of the newest received acknowledgement.
 type ackedOn struct {
@@ -23,8 +23,8 @@ type ackedOn struct {
 // waited returns the queueing delay in the network of p, a packet with an
 // acknowledgement. The argument clock is the time of sending by the peer's clock, or 0 if
 // the frame does not contain it. A host's own packets do not cause a queue on the return
-// path. A host that took a queue on the return path for its own would send almost no data
-// while it receives much.
+// path. A host that mistook a queue on the return path for its own would send almost no
+// data while it receives much.
 //
 // A path without a recent acknowledgement has no least delay for comparison, and may
 // already have a queue. A path without a least delay begins with that of the path with

@@ -11,7 +11,7 @@ type recovery struct {
 	paths  *paths
 	choice *choice
 
-	limited  mono.Time // when the window or the pacer last held back sending
+	limited  mono.Time // when the window or the pacer last delayed sending
 	copies   int       // budget for copies of late messages: an acknowledged message adds 1, a copy takes copyEvery
 	nextSkip int       // trains of new messages until a packet number is skipped
 }

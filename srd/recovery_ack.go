@@ -114,8 +114,8 @@ func (rc *recovery) ackRecord(now, at mono.Time, reverse time.Duration, r wire.R
 }
 
 // roundTrip returns the network's part of a round trip. The packet left at time sent, and
-// its acknowledgement reached the host at time at. The peer states that it held the
-// acknowledgement back for hold. A peer that states a longer hold hides every queue, and
+// its acknowledgement reached the host at time at. The peer states that it delayed
+// the acknowledgement for hold. A peer that states a longer hold hides every queue, and
 // would get far more data than its link carries. So congestion control counts the part
 // above hosts.hold as a queue in the peer's host (gain.peerDelay; Swift, section 3.2). If hold
 // leaves no time for the network, a clock was set, and the round trip ends at now.
@@ -170,9 +170,9 @@ func (rc *recovery) length(now mono.Time, p *path) {
 	case cc.Nobody:
 		p.rtt.Release(now)
 	case cc.Others:
-		p.rtt.Hold(now, true)
+		p.rtt.SetContended(now, true)
 	default:
-		p.rtt.Hold(now, false)
+		p.rtt.SetContended(now, false)
 		if t := rc.cfg.Control.Target(); p.rtt.Beyond(t) && rc.unlike(p, t) {
 			p.rtt.Longer(now)
 		}

@@ -110,9 +110,9 @@ func (fl *flight) voidAll() {
 	}
 }
 
-// handBack settles all packets in flight on p, which is out of use for good. Their
+// settleAll settles all packets in flight on p, which is out of use for good. Their
 // messages are sent again on other paths.
-func (fl *flight) handBack(p *path) {
+func (fl *flight) settleAll(p *path) {
 	for pn := p.sent.First(); pn < p.sent.Next(); pn++ {
 		if k := p.sent.At(pn); k.State == ledger.InFlight {
 			fl.settle(p, pn, k, ledger.Returned)

@@ -14,8 +14,8 @@ const (
 	// firstRepairMost bounds the age at which a payload that was sent only once is sent
 	// again. The limits giveUpStream and giveUpDatagram are for payloads that are lost
 	// repeatedly. A payload may exceed these limits without any repair, if the process
-	// was not scheduled. The receiver delivers a late repair, although it no longer holds
-	// later packets back, and the inner TCP still needs the payload. An inner TCP sends
+	// was not scheduled. The receiver delivers a late repair, although later packets no
+	// longer wait for it, and the inner TCP still needs the payload. An inner TCP sends
 	// the first packet of a connection again after a second (RFC 6298 section 2). So a
 	// repair after a second would be superfluous.
 	firstRepairMost = time.Second
@@ -92,7 +92,7 @@ func (rc *recovery) expireOld(now mono.Time) {
 		p := rc.paths.table[slot]
 		age := max(giveUpStream, 4*rc.lostAfter(p))
 		if rc.out.empty() {
-			age = rc.lostAfter(p) // no repair is under way
+			age = rc.lostAfter(p) // no repair is in flight
 		}
 		rc.loseUntil(p, now.Add(-age))
 	}

@@ -202,9 +202,9 @@ func (sd *sender) build(now mono.Time, t *Train, src Source) Limit {
 
 // spend takes n bytes from the pacer's tokens. Bytes that were sent before the pace is
 // known take no tokens. Otherwise the sender would wait for the tokens of its first
-// window after the window was sent. The pacer does not hold repairs and copies back. After
-// them new data waits for their tokens, but for no more than a burst. So new data does not
-// wait for all repairs of a long outage.
+// window after the window was sent. The pacer does not delay repairs and copies. After
+// them new data waits for their tokens, but for no more than a burst. So new data does
+// not wait for all repairs of a long outage.
 func (sd *sender) spend(n int) {
 	if sd.cfg.Control.Rate() > 0 && sd.bucket.Tokens() > -burstBytes {
 		sd.bucket.Spend(n)

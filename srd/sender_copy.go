@@ -7,7 +7,7 @@ import (
 )
 
 // nextCopy sends messages of the last train once more, on a second path: all of them, or
-// the next one that is worth it (Message.Twice).
+// the next one that wants a copy (Message.Twice).
 func (sd *sender) nextCopy(now mono.Time, t *Train) bool {
 	s, set, what := &sd.choice.steering, &sd.choice.picked, sd.choice.steering.copies
 	*set, s.copies = sd.choice.spare.Common(sd.paths.usable), copies{}

@@ -59,7 +59,7 @@ func (r *response) answers(index uint32, from Tuple) bool {
 }
 
 // foreign records that the peer uses another protocol, as the peer stated in an
-// authenticated response. The zero value means that no such response came.
+// authenticated response. The zero value means that no such response arrived.
 type foreign struct {
 	protocol uint32
 	until    mono.Time // the peer is not called before then

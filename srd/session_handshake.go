@@ -131,7 +131,7 @@ func (s *session) handleCookie(now mono.Time, from Tuple, msg []byte) {
 	index, _ := handshake.ReceiverIndex(msg)
 	a, answer := s.calls.find(index), s.last.answers(index, from)
 	if (a == nil || !a.called(from)) && !answer {
-		s.drop(DropCookieStray)
+		s.drop(DropCookieUnsolicited)
 		return
 	}
 	if s.stamper.ConsumeCookie(now, msg) != nil {
@@ -153,7 +153,7 @@ func (s *session) answerAgain(now mono.Time, to Tuple, n int) {
 		return
 	}
 	s.last.again--
-	s.sendBack(now, to, n, s.stamper.Restamp(s.last.b))
+	s.reply(now, to, n, s.stamper.Restamp(s.last.b))
 }
 
 // handleInitiation answers an initiation that the endpoint has decrypted. If tokenOK is
@@ -241,7 +241,7 @@ const mostRaw = 2*hellos + echoes + copyBurst + 1
 func (s *session) respond(now mono.Time, to Tuple, n int) {
 	l := &s.last
 	switch {
-	case !s.sendBack(now, to, n, l.b):
+	case !s.reply(now, to, n, l.b):
 	case len(l.on) <= echoes:
 		l.on = append(l.on, to)
 	default:
@@ -249,9 +249,9 @@ func (s *session) respond(now mono.Time, to Tuple, n int) {
 	}
 }
 
-// sendBack queues handshake packet b for the source of a packet of n bytes. If the queue
-// is full, or the address has not sent enough bytes to pay for b, sendBack returns false.
-func (s *session) sendBack(now mono.Time, to Tuple, n int, b []byte) bool {
+// reply queues handshake packet b for the source of a packet of n bytes. If the queue
+// is full, or the address has not sent enough bytes to pay for b, reply returns false.
+func (s *session) reply(now mono.Time, to Tuple, n int, b []byte) bool {
 	s.paths.candidates.Earn(now, to.Remote.Addr(), n, s.paths.trusts)
 	if len(s.out) >= mostRaw {
 		s.drop(DropHandshakeCopy)
@@ -300,7 +300,7 @@ func (s *session) holdAddresses() {
 	}
 }
 
-// dropAddresses releases all addresses that are held.
+// dropAddresses releases all reserved addresses.
 func (s *session) dropAddresses() {
 	for _, a := range s.reserved.addrs {
 		s.cfg.Addresses.Release(a)

@@ -67,7 +67,7 @@ type epoch struct {
 	initiator bool
 	heard     bool   // the peer has used them
 	proven    bool   // if we began it: the peer was sent a packet that shows that we have the keys
-	crossed   bool   // made as responder for an initiation that crossed ours on the way
+	crossed   bool   // made as responder for an initiation that crossed ours in the network
 	sent      uint64 // packets that the keys have sealed, in packetUnits
 	cipher    handshake.Cipher
 	peer      uint64 // the peer's incarnation

@@ -162,10 +162,10 @@ func soundOutbox(c *Conn) error {
 		switch {
 		case m.acked:
 			if m.m.Owner != nil {
-				return fmt.Errorf("message %d is acknowledged, and its payload held", n)
+				return fmt.Errorf("message %d is acknowledged, and its payload is not released", n)
 			}
 		case m.void && m.m.Owner != nil:
-			return fmt.Errorf("message %d is given up, and its payload held", n)
+			return fmt.Errorf("message %d is given up, and its payload is not released", n)
 		case m.wants && !waits[n]:
 			return fmt.Errorf("message %d wants to be sent again, and is not in the queue", n)
 		case !m.wants && (k == nil || k.State != ledger.InFlight):

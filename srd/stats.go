@@ -18,7 +18,7 @@ type Stats struct {
 	PathsTooSmall uint64 // paths taken out of use because BasePacket bytes did not pass, while small packets did
 	TxBytes       uint64 // UDP payload
 	RxBytes       uint64
-	// Waited is the total time for which each limit has held back sending.
+	// Waited is the total time for which each limit has delayed sending.
 	Waited [NumLimits]time.Duration
 	Drops  [NumReasons]uint64
 }

@@ -114,7 +114,7 @@ func (s *status) eachDrop(add func(name string, n uint64)) {
 	add("receive_truncated", l.Recvs.Truncated.Load())
 	add("send_buffer_full", l.Sends.NoBuffer.Load())
 	add("send_too_big", l.Sends.TooBig.Load())
-	add("send_unreachable", l.Sends.NoWay.Load())
+	add("send_unreachable", l.Sends.Unreachable.Load())
 	add("send_failed", l.Sends.Failed.Load())
 	add("send_stopped", l.Drops.Stopped.Load())
 	add("send_path_closed", l.Drops.PathClosed.Load())

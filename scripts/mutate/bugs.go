@@ -43,7 +43,7 @@ var bugs = []bug{
 	{"message numbers of a former process are remembered", "srd/conn_session.go", "	c.receiver.inbox = seq.Window{}\n", "	_ = seq.Window{}\n"},
 	{"packet numbers of a former process are remembered", "srd/conn_session.go", "	c.receiver.in = [steer.MaxPaths + 1]*inPath{}\n", "	_ = [steer.MaxPaths + 1]*inPath{}\n"},
 	{"messages to a former process stay", "srd/conn_session.go", "	n := c.recovery.out.reset()\n", "	n := 0\n"},
-	{"the bytes in flight of a former process stay", "srd/conn_session.go", "		c.recovery.handBack(p)\n		p.largest = 0", "		p.largest = 0"},
+	{"the bytes in flight of a former process stay", "srd/conn_session.go", "		c.recovery.settleAll(p)\n		p.largest = 0", "		p.largest = 0"},
 	{"reassembly is not cleared", "overlay/order/reassembler.go", "	g.flows = bySlot[flow]{}\n	g.account()\n}", "	g.account()\n}"},
 	{"numbers begin anew after a rest", "srd/outbox.go", "	*o = outbox{first: o.first, next: o.next}\n", "	*o = outbox{}\n"},
 
@@ -72,7 +72,7 @@ var bugs = []bug{
 	{"copies of what is late have no budget", "srd/sender_reinject.go", "			rc.copies -= copyEvery\n", ""},
 	{"what is late is so after the mean", "srd/model.go", "	return p.rtt.Smoothed() + e.hosts.wait() + (lateDeviations+e.hosts.wrong)*e.noise(&p.rtt)\n", "	return p.rtt.Smoothed()\n"},
 	{"acknowledgements keep to the nearest path whatever comes again", "srd/receiver.go", "		rv.ack.again = true\n", ""},
-	{"who is called opens no path in silence", "srd/paths_open.go", "i < ps.callBack || ps.unanswered() || !ps.comes(t)", "i < ps.callBack || !ps.comes(t)"},
+	{"who is called opens no path in silence", "srd/paths_open.go", "i < ps.firstLearned || ps.unanswered() || !ps.comes(t)", "i < ps.firstLearned || !ps.comes(t)"},
 	{"a measurement asks on paths that are not open yet", "srd/paths_measure.go", "p.at != 0 || p.path.state == PathCandidate || ", "p.at != 0 || "},
 	{"what is on a path is lost after one deviation", "srd/model.go", "	lostDeviations = 5\n", "	lostDeviations = 1\n"},
 	{"repairs go where the message was lost", "srd/choice.go", "		if m.tried&(1<<(p.slot%64)) == 0 {", "		if m.tried&(1<<(p.slot%64)) != 0 {"},

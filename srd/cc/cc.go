@@ -12,10 +12,10 @@ import (
 // Ack is the information in an acknowledgement about one packet.
 type Ack struct {
 	Bytes     int           // bytes newly known to have arrived
-	RTT       time.Duration // the packet's round trip, without Held; 0 if not measured
+	RTT       time.Duration // the packet's round trip, without PeerDelay; 0 if not measured
 	Base      time.Duration // least round trip of the path
 	Empty     time.Duration // usual round trip of the path without a queue, at least Base
-	Reverse   time.Duration // part of RTT above Base that the acknowledgement waited on its way
+	Reverse   time.Duration // part of RTT above Base that the acknowledgement waited on the return path
 	Residual  time.Duration // distance of RTT from a line through other round trips of the path; 0: unknown
 	PeerDelay time.Duration // time beyond RTT that the peer's host claims to have kept the packet
 	CE        bool          // this packet, or one just before it on the path, carried Congestion Experienced

@@ -34,7 +34,7 @@ func TestPageHasTheConstants(t *testing.T) {
 		"W9":  {percent(chanceCeiling)},
 		"W11": {text(drainEvery), fmt.Sprintf("w/%g", 1/drainShare)},
 		"W13": {fmt.Sprintf("%g/4 w", 4*paceGain)},
-		"W14": {fmt.Sprintf("%d T for %d rounds", heldTargets, heldRounds), fmt.Sprintf("for %d at half", starvedRounds)},
+		"W14": {fmt.Sprintf("%d T for %d rounds", contendedTargets, contendedRounds), fmt.Sprintf("for %d at half", starvedRounds)},
 		"W15": {fmt.Sprintf("%d packets", InitialWindow/MSS), fmt.Sprintf("%d at most", flowsMost)},
 		"W16": {fmt.Sprintf("1/%d", samePart)},
 	} {

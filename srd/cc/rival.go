@@ -11,11 +11,11 @@ import (
 // and to CUBIC and its probe (W8, W10, W15).
 const (
 	// W1 leaves a lone sender a queue of T. A longer queue is a competitor's: above
-	// heldTargets T for heldRounds rounds, or above 5/4 T for starvedRounds rounds with
-	// less than half of the best rate.
-	heldTargets   = 2
-	heldRounds    = 4
-	starvedRounds = 8
+	// contendedTargets T for contendedRounds rounds, or above 5/4 T for starvedRounds
+	// rounds with less than half of the best rate.
+	contendedTargets = 2
+	contendedRounds  = 4
+	starvedRounds    = 8
 	// seriesCut: a new window below this share of the last window is a cut. After a cut,
 	// only packets sent after it give evidence of losses and competitors.
 	seriesCut = 0.75
@@ -124,7 +124,7 @@ func (c *SRD) compete(now mono.Time, r *round, lost float64, q, network time.Dur
 	}
 	best := max(v.best[0], v.best[1])
 	t = max(t, time.Duration(MinWindow/best*1e9)) // the smallest window alone may cause a longer queue
-	long, starved := network > heldTargets*t, network > t*5/4 && c.rate <= best/2
+	long, starved := network > contendedTargets*t, network > t*5/4 && c.rate <= best/2
 	switch {
 	case c.starting || c.chance.asked || !r.limited || 2*r.high < r.sampled || !long && !starved:
 		v.above = 0
@@ -132,7 +132,7 @@ func (c *SRD) compete(now mono.Time, r *round, lost float64, q, network time.Dur
 	case !seen:
 		return false
 	}
-	if v.above++; v.above < heldRounds || !long && v.above < starvedRounds {
+	if v.above++; v.above < contendedRounds || !long && v.above < starvedRounds {
 		return false
 	}
 	v.whose, v.above = Others, 0

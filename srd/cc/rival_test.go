@@ -51,7 +51,7 @@ func (s *shared) hears(queue time.Duration) {
 		if s.Queued() == Nobody {
 			s.path.Release(s.now)
 		} else {
-			s.path.Hold(s.now, s.Queued() == Others)
+			s.path.SetContended(s.now, s.Queued() == Others)
 		}
 		s.path.Add(s.now, trip, 0)
 		s.Ack(s.now, Ack{Bytes: MSS, RTT: trip, Base: s.path.Base(), Empty: s.path.Empty(), Residual: stray}, true)

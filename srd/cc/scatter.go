@@ -22,10 +22,10 @@ type scatter struct {
 	value      time.Duration // smoothed
 }
 
-// add adds a distance from the line.
-func (s *scatter) add(stray time.Duration) {
+// add adds a residual: a distance from the line.
+func (s *scatter) add(residual time.Duration) {
 	s.n++
-	s.squares += stray.Seconds() * stray.Seconds()
+	s.squares += residual.Seconds() * residual.Seconds()
 }
 
 // endRound makes an estimate if there are enough samples. Too few samples stay for the

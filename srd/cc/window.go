@@ -68,14 +68,14 @@ type SRD struct {
 	window   float64
 	starting bool
 
-	srtt, queue, back time.Duration // smoothed
-	base, empty       time.Duration // means of the last round: least round trip, and the usual one without a queue
-	scatter           scatter
-	round             round
-	rate              float64 // bytes per second that arrived in the last round
-	cubic             cubic   // bounds the window after an overflow
-	chance            chance
-	cut               mono.Time // time of the last cut
+	srtt, queue, reverse time.Duration // smoothed
+	base, empty          time.Duration // means of the last round: least round trip, and the usual one without a queue
+	scatter              scatter
+	round                round
+	rate                 float64 // bytes per second that arrived in the last round
+	cubic                cubic   // bounds the window after an overflow
+	chance               chance
+	cut                  mono.Time // time of the last cut
 
 	drain, undo mono.Time // begin of the next drain, end of the present one
 	saved       float64   // the window after the drain
@@ -133,7 +133,7 @@ func (c *SRD) Packet(bytes int) { c.packet = bytes }
 // Window returns the congestion window in bytes. Bytes whose acknowledgements queue on
 // the return path have already left the network, so they are added (W12):
 //
-//	w rtt / (rtt - back)
+//	w rtt / (rtt - reverse)
 func (c *SRD) Window() int {
 	if c.starting {
 		return int(c.window)
@@ -144,7 +144,7 @@ func (c *SRD) Window() int {
 // forward is the smoothed round trip without the queueing delay of acknowledgements. The
 // result is at least half of the round trip, so a peer that overstates the delay gets at
 // most twice the window.
-func (c *SRD) forward() time.Duration { return max(c.srtt-c.back, c.srtt/2) }
+func (c *SRD) forward() time.Duration { return max(c.srtt-c.reverse, c.srtt/2) }
 
 // Queue returns the smoothed queueing delay, without jitter.
 func (c *SRD) Queue() time.Duration { return max(0, c.queue-c.allowance()) }
@@ -194,7 +194,7 @@ func (c *SRD) Ack(now mono.Time, a Ack, limited bool) {
 
 // meets reports whether slow start has met a queue of half a target (W7), a queue of data
 // or of acknowledgements. HyStart (RFC 9406) stops at an eighth of a round trip.
-func (c *SRD) meets() bool { return c.queue+c.back > (c.Target()+c.allowance())/2 }
+func (c *SRD) meets() bool { return c.queue+c.reverse > (c.Target()+c.allowance())/2 }
 
 func (c *SRD) sample(a Ack) {
 	r := &c.round
@@ -206,7 +206,7 @@ func (c *SRD) sample(a Ack) {
 	part := min(smoothMost, smoothing*float64(a.Bytes)/c.window)
 	c.srtt += time.Duration(part * float64(trip-c.srtt))
 	c.queue += time.Duration(part * float64(q-c.queue))
-	c.back += time.Duration(part * float64(a.Reverse-c.back))
+	c.reverse += time.Duration(part * float64(a.Reverse-c.reverse))
 	c.rival.least = min(c.rival.least, q)
 	if a.Residual > 0 {
 		c.scatter.add(a.Residual)

@@ -58,7 +58,7 @@ func (c *Checker) CheckMAC2(now mono.Time, msg []byte, source netip.AddrPort) bo
 }
 
 // CheckToken reports whether the token proves that the hello of in is fresh. The package comment
-// explains the proof. The hello came in the initiation msg from source. The caller passes the
+// explains the proof. The initiation msg from source contained the hello. The caller passes the
 // result to Replay.Accept, which also needs the value that CheckToken writes into in.Hello.
 func (c *Checker) CheckToken(now mono.Time, in *Incoming, msg []byte, source netip.AddrPort) bool {
 	in.Hello.secret = 0

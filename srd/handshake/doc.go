@@ -88,7 +88,7 @@
 //
 // An attacker can record the first message of Noise IK and replay it. Each replay would replace
 // the responder's handshake state. WireGuard therefore requires a timestamp that is later than
-// all earlier ones. WireGuard's rule locks out a peer whose clock went back, such as a restored
+// all earlier ones. WireGuard's rule locks out a peer with an earlier clock, such as a restored
 // virtual machine, or a board without a battery. So in srdtun a hello contains either a
 // timestamp or a token, never both. The following formula gives the token:
 //

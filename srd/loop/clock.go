@@ -58,7 +58,7 @@ func (c *clock) look() {
 		return
 	}
 	// The monotonic clock is read last, so that the difference is never too large. A difference
-	// that is too large would later turn time back.
+	// that is too large would later make time run backwards.
 	passed := c.boot() - c.base
 	asleep := passed - int64(time.Since(c.start))
 	if old := c.asleep.Load(); asleep > old+int64(clockLeast) {

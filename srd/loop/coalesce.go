@@ -25,7 +25,7 @@ const (
 // coalescer decides whether to wait a moment before the next round. Several slow links together
 // deliver tens of thousands of packets a second, one by one. Without a wait, each packet would
 // cost a wake-up, and half of the packets would wake a sleeping processor. With four links of
-// 100 Mbit/s the wake-ups took a seventh of all processor time. Network cards have a similar
+// 100 Mbit/s the wake-ups used a seventh of all processor time. Network cards have a similar
 // mechanism, called adaptive interrupt moderation.
 type coalescer struct {
 	since         mono.Time

@@ -16,7 +16,7 @@
 // train, and no lock while it seals and sends the train. So several threads can seal and send
 // for one peer at the same time. A lane keeps the trains of one socket in order.
 //
-// Code that holds Peer.mu may take Loop.table or worker.timers, and never the other way round.
-// No other lock is held together with the endpoint's lock or a lane's lock. An App passes on
-// data through Outlets, without the peer's lock.
+// Lock order: Peer.mu comes before Loop.table and worker.timers. The lock of the
+// endpoint and the lock of a lane are never combined with another lock. An App passes on data
+// through Outlets, without the peer's lock.
 package loop

@@ -53,7 +53,7 @@ type floods struct {
 type flood struct {
 	initiations atomic.Uint32
 	cookies     atomic.Uint32 // initiations with a second MAC
-	trained     atomic.Uint32 // packets of no session that came in trains
+	trained     atomic.Uint32 // packets of no session, in trains
 	shares      udp.Shares    // only watch uses them
 }
 
@@ -122,10 +122,10 @@ func (f *floods) adapt() (calm bool) {
 	return calm
 }
 
-// thin returns the share of packets that pass in the next span, as one in n. The parameter came
-// is the number of packets that passed in the last span.
-func thin(came, share uint32, span time.Duration) uint32 {
-	offered, next := float64(came)*float64(share)*float64(floodSpan)/float64(span), uint32(1)
+// thin returns the share of packets that pass in the next span, as one in n. The parameter
+// passed is the number of packets that passed in the last span.
+func thin(passed, share uint32, span time.Duration) uint32 {
+	offered, next := float64(passed)*float64(share)*float64(floodSpan)/float64(span), uint32(1)
 	for offered > float64(next)*floodMost && next < thinnest {
 		next *= 2
 	}
@@ -164,7 +164,7 @@ func (w *worker) lone(now mono.Time) bool {
 	return w.taken > 0 && w.loop.floods.on.Load() && now.Sub(w.used) >= floodQuiet
 }
 
-// none counts packets that belong to no session, if they came in a train.
+// none counts packets that belong to no session, if they arrived in a train.
 func (w *worker) none(sock uint16, packets uint32, train bool) {
 	if f := w.loop.floods; train {
 		f.count(&f.of[sock].trained, packets)

@@ -31,7 +31,7 @@ type lane struct {
 
 	mu      sync.Mutex
 	sent    uint64
-	waiting []*outgoing     // sealed trains behind one that is not sent yet
+	waiting []*outgoing     // sealed trains after one that is not sent yet
 	room    *sync.Cond      // signals room in waiting
 	out     func(*outgoing) // sends the train whose number is sent
 }

@@ -191,8 +191,8 @@ func (l *Loop) Run(ctx context.Context) error {
 	return distinct(errs)
 }
 
-// distinct joins errors without repeating a text. For instance, a missing device makes all
-// workers fail in the same way.
+// distinct joins errors without repeating a text. For instance, all workers fail
+// alike if the device is missing.
 func distinct(errs []error) error {
 	var all []error
 	for _, err := range errs {
@@ -242,15 +242,15 @@ func (l *Loop) part(p *Peer, note func(), bye func(*srd.Conn, mono.Time, *srd.Tr
 	l.endLock.Unlock()
 	o := l.outs.Get().(*outgoing)
 	p.mu.Lock()
-	told := p.left
+	notified := p.left
 	note()
 	o.built = l.Now()
-	said := bye(p.conn, o.built, o.train) && !told
-	if said {
+	closing := bye(p.conn, o.built, o.train) && !notified
+	if closing {
 		p.enter(o)
 	}
 	p.mu.Unlock()
-	if said {
+	if closing {
 		o.train.Seal()
 		o.lane.send(o, &l.outs)
 	} else {

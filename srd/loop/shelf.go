@@ -15,7 +15,7 @@ type shelf struct {
 	ring  []byte
 	items []item
 	next  int // index in items of the oldest datagram
-	end   int // offset behind the newest datagram's bytes
+	end   int // offset after the newest datagram's bytes
 }
 
 // item is a datagram in a backlog.

@@ -64,13 +64,13 @@ func (w *worker) sliceOver(now mono.Time) bool {
 	return true
 }
 
-// giveWay lets the kernel take the processor if the thread's slice is over and another thread
+// allowPreemption lets the kernel preempt the thread if its slice is over and another thread
 // waits. The kernel compares a running thread's time with its slice only at a tick, every 4 ms
 // with HZ=250, or when something asks for that time. A worker under load kept the processor for
 // up to 8 ms, although its slice was 0.1 ms. Unlike sched_yield(2), the call takes nothing from a
 // thread whose slice is not over. Go's scheduler does not learn of the call.
-func giveWay() {
+func allowPreemption() {
 	var t unix.Timespec
-	// This fails only for a clock that does not exist, and this clock came with Linux 2.6.12.
+	// This fails only for a clock that does not exist, and Linux has this clock since 2.6.12.
 	_, _, _ = unix.RawSyscall(unix.SYS_CLOCK_GETTIME, unix.CLOCK_THREAD_CPUTIME_ID, uintptr(unsafe.Pointer(&t)), 0)
 }

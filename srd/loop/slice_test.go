@@ -82,8 +82,9 @@ func TestSliceEndsForAWaitingProgram(t *testing.T) {
 	expect(false, "long after the request")
 }
 
-// A thread that calls giveWay loses the processor when its slice is over, not at the next tick.
-func TestGiveWayEndsASlice(t *testing.T) {
+// A thread that calls allowPreemption loses the processor when its slice is over, not at the next
+// tick.
+func TestPreemptionEndsASlice(t *testing.T) {
 	before, err := unix.SchedGetAttr(0, 0)
 	if err != nil {
 		t.Fatal(err)
@@ -111,7 +112,7 @@ func TestGiveWayEndsASlice(t *testing.T) {
 		_ = unix.SchedSetaffinity(0, &one)
 		close(ready)
 		for !over.Load() {
-			giveWay()
+			allowPreemption()
 		}
 	}()
 	<-ready
@@ -122,7 +123,7 @@ func TestGiveWayEndsASlice(t *testing.T) {
 		_ = unix.SchedSetaffinity(0, &one)
 		from, begun := switched(t), threadTime()
 		for threadTime()-begun < work {
-			giveWay()
+			allowPreemption()
 		}
 		lost <- switched(t) - from
 	}()

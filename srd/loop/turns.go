@@ -9,7 +9,7 @@ import (
 
 // Peers share the sockets and the time of a worker. A peer could fill the sockets' buffers by
 // more packets than the worker can handle, or by packets that take long. All other peers would
-// wait behind this peer, and the kernel would drop their packets too.
+// wait for this peer, and the kernel would drop their packets too.
 //
 // So a peer has a share of time in a round. Packets beyond the peer's share go to a backlog of
 // the peer, its shelf, while the worker empties the sockets for the others. At the end of the

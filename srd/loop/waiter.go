@@ -22,10 +22,10 @@ const restAfter = 40 * time.Millisecond
 // waiter is an epoll descriptor for one goroutine that sleeps and wakes often.
 //
 // A blocking call that Go's scheduler sees costs little by itself. But Go's monitor thread takes
-// the goroutine's processor away if the goroutine sleeps, or has just run for 10 ms. To get the
-// processor back, the goroutine wakes the monitor thread. The monitor then checks every 20 us,
+// the goroutine's processor away if the goroutine sleeps, or has just run for 10 ms. To regain the
+// processor, the goroutine wakes the monitor thread. The monitor then checks every 20 us,
 // for at least a millisecond, whether to take the processor away again. With a few daemons on
-// two processors, the monitor's checks took an eighth of all processor time in bursts. Each
+// two processors, the monitor's checks used an eighth of all processor time in bursts. Each
 // wake-up of the monitor also delayed other threads. So the waiter does not announce short
 // sleeps to the scheduler. A signal ends a short sleep, so a garbage collection does not wait
 // for it.
@@ -45,7 +45,7 @@ type waiter struct {
 	watched bool // gate holds epoll
 	rest    syscall.RawConn
 	look    func(uintptr) bool
-	rested  bool // the last wait rested, and its end took the poller's thread
+	rested  bool // the last wait rested, and its end used the poller's thread
 
 	events []unix.EpollEvent // of a resting wait
 	n      int
@@ -112,7 +112,7 @@ func (w *waiter) wait(events []unix.EpollEvent, sleep bool) (int, error) {
 		w.rested = false
 		runtime.Gosched()
 	}
-	// The signal probably came from Go's monitor, which sleeps when all goroutines sleep.
+	// The sender of the signal is probably Go's monitor, which sleeps when all goroutines sleep.
 	n, err := w.raw(events, int(restAfter/time.Millisecond))
 	if n != 0 || err != nil && err != unix.EINTR {
 		return n, err

@@ -330,7 +330,7 @@ func (w *worker) finish() error {
 	clear(w.touched)
 	w.touched, w.again = w.again, w.touched[:0]
 	if w.sliceOver(w.loop.Now()) {
-		giveWay()
+		allowPreemption()
 	}
 	return nil
 }
@@ -348,7 +348,7 @@ func (w *worker) catchUp() {
 	w.resumed, w.stale = resumed, true
 	for fd, sock := range *w.socks.Load() {
 		for n := 0; n < catchUpPackets; n += udp.ReadMost {
-			if c := w.receive(int(fd), sock, udp.ReadMost); !c.more {
+			if r := w.receive(int(fd), sock, udp.ReadMost); !r.more {
 				break
 			}
 		}
@@ -366,10 +366,10 @@ func (w *worker) drain(fd int, sock uint16) {
 	shelved := 0
 	for n := 0; n < socketPackets && shelved < shelfLoops*socketPackets; {
 		w.catchUp() // the process may have been stopped since the last packet
-		c := w.receive(fd, sock, w.readMost(sock))
-		shelved += c.shelved
-		if n += c.single; !c.more || c.ends {
-			w.batcher.left = w.batcher.left || c.more && c.ends // the next train may wait
+		r := w.receive(fd, sock, w.readMost(sock))
+		shelved += r.shelved
+		if n += r.single; !r.more || r.ends {
+			w.batcher.left = w.batcher.left || r.more && r.ends // the next train may wait
 			return
 		}
 	}
@@ -377,7 +377,7 @@ func (w *worker) drain(fd int, sock uint16) {
 }
 
 // readMost returns how many datagrams to take from a socket at once: ReadMost if the last
-// packets came one by one, otherwise one. A train ends the socket's part of the round.
+// packets arrived one by one, otherwise one. A train ends the socket's part of the round.
 func (w *worker) readMost(sock uint16) int {
 	if w.singles[sock] < socketPackets {
 		return 1
@@ -385,30 +385,30 @@ func (w *worker) readMost(sock uint16) int {
 	return udp.ReadMost
 }
 
-// came describes the datagrams that one system call returned.
-type came struct {
-	single  int  // packets that came by themselves
+// reading describes the datagrams that one system call returned.
+type reading struct {
+	single  int  // packets that arrived by themselves
 	shelved int  // datagrams
 	ends    bool // a train or an empty datagram, which ends the socket's part of the round
 	more    bool // the socket may hold more
 }
 
 // receive makes one call that takes up to most datagrams from a socket.
-func (w *worker) receive(fd int, sock uint16, most int) (c came) {
+func (w *worker) receive(fd int, sock uint16, most int) (r reading) {
 	got, more := w.recv.Read(fd, most)
-	c.more = more
+	r.more = more
 	for i := range got {
 		switch packets, later := w.accept(&got[i], sock); {
 		case later:
-			c.shelved++
+			r.shelved++
 		case packets == 1:
-			c.single++
+			r.single++
 			w.singles[sock] = min(w.singles[sock]+1, socketPackets)
 		default:
-			c.ends, w.singles[sock] = true, 0
+			r.ends, w.singles[sock] = true, 0
 		}
 	}
-	return c
+	return r
 }
 
 // accept handles a datagram. The result packets is the number of packets in the datagram, and

@@ -1,6 +1,6 @@
 // Package mono is the clock of the pure packages: nanoseconds on a monotonic clock with an
 // arbitrary zero. A pure package never reads a clock. Every call has the time as an argument,
-// and the time never goes back.
+// and the time never decreases.
 package mono
 
 import "time"

@@ -9,7 +9,7 @@ import (
 
 // Conga puts each flowlet on the least congested path (Alizadeh et al., SIGCOMM 2014, section
 // 3). A path's congestion is the larger of two metrics. The local metric comes from this host's
-// sending rate on the path. The other end measures the remote metric and sends it back.
+// sending rate on the path. The other end measures and reports the remote metric.
 //
 // CONGA's switches write the load of every link into passing packets. Ordinary switches write no
 // load. So in srdtun the other end measures one-way queueing delay and ECN marks as the remote

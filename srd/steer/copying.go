@@ -7,7 +7,7 @@ import (
 )
 
 const (
-	// copyShare: one byte in fifty, or 2 %, may be a copy of a message that is worth it. Only new
+	// copyShare: one byte in fifty, or 2 %, may be a copy of a message that wants one. Only new
 	// messages pay for copies, so a peer cannot cause more of them.
 	copyShare = 50
 	// copyBurst bounds the bytes of copies that earlier messages have paid for: 100 packets of a
@@ -44,8 +44,8 @@ func (v *names) number(x any) uint8 {
 }
 
 // Doubles implements Doubled. With one uplink no message costs a search for a second one.
-func (s *Spray) Doubles(worth bool) bool {
-	return worth && max(len(s.locals), len(s.remotes)) > 1
+func (s *Spray) Doubles(wantsCopy bool) bool {
+	return wantsCopy && max(len(s.locals), len(s.remotes)) > 1
 }
 
 // Ends implements Doubled.

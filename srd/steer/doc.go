@@ -30,7 +30,7 @@
 //     [Gauge], under any policy of its own. Each of its packets carries one path's result.
 //   - [Placed]: the class of a path: the configured local address that it leaves from.
 //     Weights and the primary are configured by class.
-//   - [Doubled]: a second path for each train, or for messages that are worth a copy.
+//   - [Doubled]: a second path for each train, or for messages that want a copy.
 //
 // The policy also chooses the path of a repair, but the flow stays on its path. [Context].Repair
 // marks such a choice, which changes no table.

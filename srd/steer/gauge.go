@@ -120,8 +120,8 @@ func (g *Gauge) Feedback(now mono.Time) (p int, metric uint8, ok bool) {
 	}
 	*turn = p + 1
 	q := &g.paths[p]
-	// A metric that is reported again without a new measurement must age in the same way as at
-	// the receiver of the report.
+	// A metric that is reported again without a new measurement must age as it does at the
+	// receiver of the report.
 	metric = q.now(now)
 	q.said = metric
 	g.changed.Remove(p)

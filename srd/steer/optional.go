@@ -50,14 +50,14 @@ type Placed interface {
 
 // Doubled is a policy that sends some or all messages twice.
 type Doubled interface {
-	// Doubles reports whether messages that are worth a copy, or all messages, are sent twice. Those
-	// that are worth it are sent twice one at a time.
-	Doubles(worth bool) bool
+	// Doubles reports whether messages that want a copy, or all messages, are sent twice. Messages
+	// that want a copy are sent twice one at a time.
+	Doubles(wantsCopy bool) bool
 	// Ends sets the two ends of path p, before p is offered for the first time: the local uplink,
 	// and the peer's address. Ends are compared and have no other meaning.
 	Ends(p int, local, remote any)
 	// Second returns a second path for data just sent on first, another member of usable. The
-	// number of bytes is c.Bytes. If there is no such path, or if the data are not worth it, Second
-	// returns false.
+	// number of bytes is c.Bytes. If there is no such path, or if the budget of copies is spent,
+	// Second returns false.
 	Second(now mono.Time, usable *Set, c Context, first int) (int, bool)
 }

@@ -46,7 +46,7 @@ type rounds struct {
 
 type rehashFlow struct {
 	path   uint16 // plus 1; 0: none yet
-	joined uint32 // the path's rounds.all when the flow came
+	joined uint32 // the path's rounds.all when the flow joined it
 	last   mono.Time
 }
 

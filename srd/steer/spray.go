@@ -25,7 +25,7 @@ const (
 	learn = 0.1
 	// mostSpan bounds the effect of one sample on a rarely used path, in round trips.
 	mostSpan = 4
-	// leak pulls a standing weight back towards 1, by the part leak per round trip. The queue of
+	// leak moves a standing weight towards 1, by the part leak per round trip. The queue of
 	// a link shows only the sum over the paths on it. Without the leak the weights of these
 	// paths would drift apart until a few paths carry all packets.
 	leak = 0.002

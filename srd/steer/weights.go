@@ -1,7 +1,7 @@
 package steer
 
-// MaxWeight bounds a configured weight. Uplinks whose rates differ by a larger factor are not worth
-// combining.
+// MaxWeight bounds a configured weight. Do not combine uplinks whose rates differ by a larger
+// factor.
 const MaxWeight = 1000
 
 // MaxClasses is the largest number of classes of paths: local addresses and interfaces in a

@@ -22,7 +22,7 @@ const (
 	judgedMost = 1472
 
 	// One in doubtShare of the packets that seem foreign passes. So `srdtun show` still reports
-	// strangers' packets. The kernel may merge a forged small packet with small packets behind
+	// strangers' packets. The kernel may merge a forged small packet with small packets after
 	// it. The filter drops most trains that begin with a forged packet, but not all. The value
 	// of doubtShare must be a power of two.
 	doubtShare = 64
@@ -85,20 +85,20 @@ type line struct {
 	yes, no string // target of a conditional jump; "": the next line
 }
 
-// behindUDP is the offset of the packet in the filter's input, which begins with the UDP header.
-const behindUDP = 8
+// udpHeaderLen is the length of the UDP header. The filter's input begins with this header.
+const udpHeaderLen = 8
 
 // judge returns the filter in classic BPF, which needs no privilege. A load beyond the packet's
 // end makes the kernel drop the packet.
 func judge(prefix uint16, shares Shares) []line {
 	load := func(at, size int) line {
-		return line{do: bpf.LoadAbsolute{Off: uint32(behindUDP + at), Size: size}}
+		return line{do: bpf.LoadAbsolute{Off: uint32(udpHeaderLen + at), Size: size}}
 	}
 	is := func(v uint32, yes, no string) line {
 		return line{do: bpf.JumpIf{Cond: bpf.JumpEqual, Val: v}, yes: yes, no: no}
 	}
 	least := func(size int) line {
-		return line{do: bpf.LoadConstant{Dst: bpf.RegX, Val: uint32(behindUDP + size)}}
+		return line{do: bpf.LoadConstant{Dst: bpf.RegX, Val: uint32(udpHeaderLen + size)}}
 	}
 	first := func(kind int) uint32 { return uint32(wire.Version<<4 | kind) }
 	oneIn := func(n uint32) line {
@@ -109,7 +109,7 @@ func judge(prefix uint16, shares Shares) []line {
 	measure, draw := line{do: bpf.LoadExtension{Num: bpf.ExtLen}}, line{do: bpf.LoadExtension{Num: bpf.ExtRand}}
 	return []line{
 		measure,
-		{do: bpf.JumpIf{Cond: bpf.JumpGreaterThan, Val: behindUDP + judgedMost}, yes: "long"},
+		{do: bpf.JumpIf{Cond: bpf.JumpGreaterThan, Val: udpHeaderLen + judgedMost}, yes: "long"},
 		load(0, 2), // a data packet's type, and its flags
 		least(wire.Overhead),
 		is(first(wire.TypeData)<<8, "data", ""),

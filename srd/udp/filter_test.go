@@ -64,7 +64,7 @@ func verdict(t *testing.T, shares Shares, b []byte, random uint32) bool {
 	}
 	vm, err := bpf.NewVM(code)
 	must(t, err)
-	n, err := vm.Run(append(make([]byte, behindUDP), b...))
+	n, err := vm.Run(append(make([]byte, udpHeaderLen), b...))
 	must(t, err)
 	return n > 0
 }

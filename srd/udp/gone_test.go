@@ -21,7 +21,7 @@ func TestSourceAddressGone(t *testing.T) {
 		if !send.Send(lost) {
 			t.Errorf("%s: nobody is told that the address is gone", c.gone)
 		}
-		if n := stats.NoWay.Load(); n != 3 {
+		if n := stats.Unreachable.Load(); n != 3 {
 			t.Errorf("%s: %d packets from an address that is gone", c.gone, n)
 		}
 		if lost.Buf, lost.Size = lost.Buf[:100], 100; !send.Send(lost) {

@@ -102,13 +102,13 @@ func (r *Receiver) Read(fd, most int) (got []Datagram, more bool) {
 // SendStats counts sent and dropped packets. Other goroutines may read the counters at the same
 // time.
 type SendStats struct {
-	Trains     atomic.Uint64 // sendmsg calls
-	Packets    atomic.Uint64
-	NoBuffer   atomic.Uint64 // dropped: the queue of the socket or device was full
-	TooBig     atomic.Uint64 // dropped: larger than the device's MTU, except probes
-	NoWay      atomic.Uint64 // dropped: the host lacks the source address, or a route from it
-	Failed     atomic.Uint64 // dropped: any other error
-	NoSegments atomic.Uint64 // trains sent packet by packet because UDP_SEGMENT failed
+	Trains      atomic.Uint64 // sendmsg calls
+	Packets     atomic.Uint64
+	NoBuffer    atomic.Uint64 // dropped: the queue of the socket or device was full
+	TooBig      atomic.Uint64 // dropped: larger than the device's MTU, except probes
+	Unreachable atomic.Uint64 // dropped: the host lacks the source address, or a route from it
+	Failed      atomic.Uint64 // dropped: any other error
+	NoSegments  atomic.Uint64 // trains sent packet by packet because UDP_SEGMENT failed
 }
 
 // Sender sends trains. Only one goroutine at a time may use a Sender.
@@ -128,9 +128,9 @@ const retrySegments = 4096
 func NewSender(b *Bank, stats *SendStats) *Sender { return &Sender{bank: b, stats: stats} }
 
 // Send sends a sealed train. Send drops and counts packets that cannot be sent. The transport
-// repairs dropped packets like any other loss. The result noWay means that the host lost the
-// source address, or that there is no route from it.
-func (s *Sender) Send(t *srd.Train) (noWay bool) {
+// repairs dropped packets like any other loss. The result unreachable means that the host lost
+// the source address, or that there is no route from it.
+func (s *Sender) Send(t *srd.Train) (unreachable bool) {
 	fd, n := s.fd(t), t.Packets()
 	if fd < 0 || n == 0 {
 		s.stats.Failed.Add(uint64(max(1, n)))
@@ -151,17 +151,17 @@ func (s *Sender) Send(t *srd.Train) (noWay bool) {
 	}
 	s.whole--
 	s.stats.NoSegments.Add(1)
-	fault, noWay := s.each(fd, t)
+	fault, unreachable := s.each(fd, t)
 	if fault {
 		s.whole = 0 // the packets were at fault, not UDP_SEGMENT
 	}
-	return noWay
+	return unreachable
 }
 
 // each sends a train packet by packet. The result fault means that the packets failed, not
 // UDP_SEGMENT: a packet was too large, or no packet could be sent. If the kernel refuses the
 // first packet, for example because its source address is gone, it would refuse all others, too.
-func (s *Sender) each(fd int, t *srd.Train) (fault, noWay bool) {
+func (s *Sender) each(fd int, t *srd.Train) (fault, unreachable bool) {
 	var tooBig, sent bool
 	for b := t.Buf; len(b) > 0; {
 		k := min(t.Size, len(b))
@@ -228,7 +228,7 @@ func (s *Sender) count(err error, packets int, probe bool) {
 			s.stats.TooBig.Add(n)
 		}
 	case refused(err):
-		s.stats.NoWay.Add(n)
+		s.stats.Unreachable.Add(n)
 	default:
 		s.stats.Failed.Add(n)
 	}

@@ -64,7 +64,7 @@ func TestSourceAddress(t *testing.T) {
 	tr := train(at(b, "192.0.2.2"), 3, 100)
 	tr.Tuple.Local = srd.UplinkOf(netip.MustParseAddr("198.51.100.1"), 0) // not ours
 	send.Send(tr)
-	if n := stats.NoWay.Load(); n != 3 {
+	if n := stats.Unreachable.Load(); n != 3 {
 		t.Errorf("%d packets from a foreign address counted, want 3", n)
 	}
 }
@@ -174,8 +174,8 @@ func TestWhatCannotBeSentIsCounted(t *testing.T) {
 		t.Errorf("%d packets failed, want 3", n)
 	}
 	send.Send(train(netip.MustParseAddrPort("192.0.2.1:9"), 2, 10)) // no route
-	if f, n := stats.Failed.Load(), stats.NoWay.Load(); f != 3 || n != 2 {
-		t.Errorf("%d packets failed and %d had no way, want 3 and 2", f, n)
+	if f, n := stats.Failed.Load(), stats.Unreachable.Load(); f != 3 || n != 2 {
+		t.Errorf("%d packets failed and %d were unreachable, want 3 and 2", f, n)
 	}
 }
 

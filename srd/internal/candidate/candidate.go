@@ -1,6 +1,6 @@
 // Package candidate stores a peer's candidates: tuples from which the peer's packets
-// came, and which are not validated yet. Package candidate also limits the bytes sent to
-// the addresses of candidates. RFC 9000 has the reasons: address validation (section
+// arrived, and which are not validated yet. Package candidate also limits the bytes sent
+// to the addresses of candidates. RFC 9000 has the reasons: address validation (section
 // 8.1), path validation (8.2), and address spoofing by a peer (9.3).
 //
 // An authentic packet proves its author, not its sender. An observer may forward the
@@ -9,7 +9,7 @@
 // size, and each packet to the address is paid from the account. Without credit no packet
 // is sent:
 //
-//	bytes sent to an unproven address <= 3 x bytes that came from it
+//	bytes sent to an unproven address <= 3 x bytes received from it
 //
 // A candidate is proven by the return of a secret of 128 bits that was sent to no other
 // tuple. The caller's function trusts reports whether another tuple has proven the
@@ -162,7 +162,7 @@ func (t *Table[T]) Hear(now mono.Time, tuple T, addr netip.Addr, first time.Dura
 // address with most candidates. An address with fewer candidates than addr keeps its
 // entries. An address with as many candidates as addr loses an entry only after the wait
 // for a response. Without this wait, a sender that forwards from ever new tuples would
-// remove each candidate before its response came.
+// remove each candidate before its response arrived.
 func (t *Table[T]) room(now mono.Time, addr netip.Addr, first time.Duration) *Candidate[T] {
 	t.expire(now)
 	if len(t.all)-t.waiting < Most {

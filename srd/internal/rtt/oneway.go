@@ -6,9 +6,9 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// WayWindow is how long the least one-way delay counts. The window is short, because
+// OneWayWindow is how long the least one-way delay counts. The window is short, because
 // clocks drift apart.
-const WayWindow = 10 * time.Second
+const OneWayWindow = 10 * time.Second
 
 // OneWay measures the queueing delay of one direction. The one-way delay of a packet is
 // the time from its sending to its arrival, by the clocks of the two hosts. The queueing
@@ -22,7 +22,7 @@ type OneWay struct {
 
 // Known reports whether a packet arrived in the last two windows.
 func (o *OneWay) Known(now mono.Time) bool {
-	return o.from != 0 && now.Sub(o.from) <= 2*WayWindow
+	return o.from != 0 && now.Sub(o.from) <= 2*OneWayWindow
 }
 
 // Add returns the queueing delay of a packet from the stamps (mono.Time.Stamp) of its
@@ -32,7 +32,7 @@ func (o *OneWay) Add(now mono.Time, sent, arrived uint32) time.Duration {
 	switch {
 	case !o.Known(now):
 		o.least, o.from = [2]uint32{offset, offset}, now
-	case now.Sub(o.from) > WayWindow:
+	case now.Sub(o.from) > OneWayWindow:
 		o.least, o.from = [2]uint32{offset, o.least[0]}, now
 	case int32(offset-o.least[0]) < 0:
 		o.least[0] = offset

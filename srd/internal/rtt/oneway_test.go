@@ -40,14 +40,14 @@ func TestOneWayForgets(t *testing.T) {
 		return o.Add(now.Add(trip), now.Stamp(), now.Add(trip).Stamp())
 	}
 	add(10 * time.Millisecond)
-	for range 2*int(WayWindow/time.Second) + 2 {
+	for range 2*int(OneWayWindow/time.Second) + 2 {
 		now = now.Add(time.Second)
 		add(25 * time.Millisecond)
 	}
 	if w := add(25 * time.Millisecond); w != 0 {
 		t.Errorf("waited %v on a longer route after two windows", w)
 	}
-	now = now.Add(3 * WayWindow)
+	now = now.Add(3 * OneWayWindow)
 	if o.Known(now) {
 		t.Error("known after a pause")
 	}
@@ -61,7 +61,7 @@ func TestOneWayForgets(t *testing.T) {
 func TestOneWayBearsDrift(t *testing.T) {
 	for _, ppm := range []time.Duration{-50, 50} {
 		var o OneWay
-		most := ppm.Abs() * (2*WayWindow + time.Second) / 1e6
+		most := ppm.Abs() * (2*OneWayWindow + time.Second) / 1e6
 		for i := range 100 {
 			now := mono.Time(time.Hour).Add(time.Duration(i) * time.Second)
 			drift := ppm * time.Duration(i) * time.Microsecond

@@ -63,7 +63,7 @@ type Estimator struct {
 	latestAt  mono.Time
 	spread    time.Duration // mean deviation over more samples, from the steps between them
 	line      line
-	contended bool // competitors hold a queue; base[0] is from the time before, base[1] from the time since
+	contended bool // competitors keep a queue; base[0] is from the time before, base[1] from the time since
 
 	// base and usual have two windows: the previous window, and the present window, which
 	// began at baseAt or usualAt.
@@ -73,15 +73,15 @@ type Estimator struct {
 	usualAt mono.Time
 }
 
-// Add adds a sample, which must be positive. The argument held is a further delay in the
-// peer's host, as stated by the peer. The statement may be a lie, so the base includes
-// held.
-func (e *Estimator) Add(now mono.Time, sample, held time.Duration) {
+// Add adds a sample, which must be positive. The argument peerDelay is a further delay in
+// the peer's host, as stated by the peer. The statement may be a lie, so the base includes
+// peerDelay.
+func (e *Estimator) Add(now mono.Time, sample, peerDelay time.Duration) {
 	step, before := (sample - e.latest).Abs(), e.smoothed
 	e.latest, e.latestAt = sample, now
 	e.Mean.Add(sample)
 	if before == 0 {
-		e.base = [2]time.Duration{sample + held, sample + held}
+		e.base = [2]time.Duration{sample + peerDelay, sample + peerDelay}
 		e.usual = [2]time.Duration{sample, sample}
 		e.baseAt, e.usualAt = now, now
 		return
@@ -98,12 +98,12 @@ func (e *Estimator) Add(now mono.Time, sample, held time.Duration) {
 		e.usual[1] += (sample - e.usual[1]) / time.Duration(e.samples-1)
 	}
 	if now.Sub(e.baseAt) > BaseWindow && !e.contended {
-		e.base[0], e.base[1], e.baseAt = e.base[1], sample+held, now
+		e.base[0], e.base[1], e.baseAt = e.base[1], sample+peerDelay, now
 	}
 	if now.Sub(e.usualAt) > UsualWindow {
 		e.usual[0], e.usual[1], e.usualAt = e.usual[1], e.smoothed, now
 	}
-	e.base[1] = min(e.base[1], sample+held)
+	e.base[1] = min(e.base[1], sample+peerDelay)
 	if e.samples > meanOf {
 		e.usual[1] = min(e.usual[1], e.smoothed)
 	}
@@ -180,14 +180,14 @@ const meanOf = 8
 // samples.
 func (e *Estimator) Usual() time.Duration { return min(e.usual[0], e.usual[1]) }
 
-// Hold begins or ends a period in which competitors hold a queue. In this period the
-// queue may never be empty, so the base can only fall.
-func (e *Estimator) Hold(now mono.Time, held bool) {
-	if held == e.contended {
+// SetContended begins or ends a contended period, in which competitors keep a queue. In
+// this period the queue may never be empty, so the base can only fall.
+func (e *Estimator) SetContended(now mono.Time, contended bool) {
+	if contended == e.contended {
 		return
 	}
-	e.contended, e.baseAt = held, now // afterwards it stands for another window
-	if held {
+	e.contended, e.baseAt = contended, now // afterwards it stands for another window
+	if contended {
 		e.base[0], e.base[1] = e.Base(), e.latest
 	}
 }
@@ -206,9 +206,9 @@ func (e *Estimator) Longer(now mono.Time) {
 	}
 }
 
-// Release must be called when the path has become longer, and no competitor holds a
-// queue. The new base is the least round trip since Hold, or the usual round trip without
-// a Hold.
+// Release must be called when the path has become longer, and no competitor keeps a
+// queue. The new base is the least round trip of the contended period. Without such a
+// period, the new base is the usual round trip.
 func (e *Estimator) Release(now mono.Time) {
 	if !e.contended {
 		e.Longer(now)
@@ -217,8 +217,8 @@ func (e *Estimator) Release(now mono.Time) {
 	e.base[0], e.baseAt, e.contended = e.base[1], now, false
 }
 
-// Base returns the least round trip of the last one to two windows. During a Hold the
-// base includes the time before the Hold.
+// Base returns the least round trip of the last one to two windows. In a contended period
+// the base includes the time before that period.
 func (e *Estimator) Base() time.Duration { return min(e.base[0], e.base[1]) }
 
 // Lower reduces the estimate's base to that of another path between the same addresses,

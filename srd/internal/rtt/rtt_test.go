@@ -108,23 +108,23 @@ func TestHeldQueueIsNoBase(t *testing.T) {
 		add(rapid.IntRange(1, 50).Draw(t, "before"), 10*time.Millisecond, 20*time.Millisecond)
 		before := e.Base()
 		for range 2 {
-			e.Hold(now, true)
+			e.SetContended(now, true)
 			add(rapid.IntRange(1, 200).Draw(t, "held"), 50*time.Millisecond, 90*time.Millisecond)
 			if e.Base() != before {
 				t.Fatalf("base %v, before %v", e.Base(), before)
 			}
-			e.Hold(now, rapid.Bool().Draw(t, "still"))
+			e.SetContended(now, rapid.Bool().Draw(t, "still"))
 			add(1, 50*time.Millisecond, 90*time.Millisecond)
 		}
-		e.Hold(now, true)
+		e.SetContended(now, true)
 		add(1, 5*time.Millisecond, 9*time.Millisecond)
 		if e.Base() >= before {
 			t.Fatalf("base %v, and less was met", e.Base())
 		}
 		for _, longer := range []func(mono.Time){e.Release, e.Longer} {
-			e.Hold(now, false)
+			e.SetContended(now, false)
 			add(1, 40*time.Millisecond, 45*time.Millisecond)
-			e.Hold(now, true)
+			e.SetContended(now, true)
 			add(60, 40*time.Millisecond, 45*time.Millisecond)
 			if longer(now); e.Base() < 40*time.Millisecond || e.Base() > 45*time.Millisecond {
 				t.Fatalf("base %v of a way that takes 40 to 45 ms", e.Base())

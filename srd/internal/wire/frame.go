@@ -69,8 +69,8 @@ const (
 const _ = uint(1200 - Overhead - AckFixed - MaxAckRecords*AckRecordLen - MaxAckWords*AckWordLen)
 
 // HoldUnit is the unit of hold times in ACK records, and of lateness in HOST frames, in
-// nanoseconds. A field of 16 bits reaches 262 ms, longer than any acknowledgement is
-// held. The value HoldMax stands for any longer time.
+// nanoseconds. A field of 16 bits reaches 262 ms, longer than any hold of an
+// acknowledgement. The value HoldMax stands for any longer time.
 const (
 	HoldUnit = 4000
 	HoldMax  = 1<<16 - 1
