@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/srdtun/srdtun/internal/keytext"
 	"github.com/srdtun/srdtun/internal/logline"
+	"github.com/srdtun/srdtun/internal/pause"
 	"github.com/srdtun/srdtun/overlay/control"
 	"github.com/srdtun/srdtun/overlay/control/rundir"
 	"github.com/srdtun/srdtun/overlay/events"
@@ -73,7 +73,7 @@ func showEvents(arg string, f eventsFlags, out io.Writer) error {
 		if err != nil && !(r.run != "" && errors.Is(err, control.ErrNotRunning)) || !f.follow {
 			return err
 		}
-		if !waitFor(ctx, followEvery) {
+		if !pause.For(ctx, followEvery) {
 			return nil
 		}
 	}
@@ -81,16 +81,6 @@ func showEvents(arg string, f eventsFlags, out io.Writer) error {
 
 // followFirst is the number of earlier events that --follow shows first, as tail(1) does.
 const followFirst = 10
-
-// waitFor waits for d, and reports whether ctx is still live.
-func waitFor(ctx context.Context, d time.Duration) bool {
-	select {
-	case <-ctx.Done():
-		return false
-	case <-time.After(d):
-		return true
-	}
-}
 
 // eventReader prints new events, and stores the number of the last printed event.
 type eventReader struct {

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/srdtun/srdtun/cmd/srdtun/internal/view"
 	"github.com/srdtun/srdtun/internal/keytext"
+	"github.com/srdtun/srdtun/internal/pause"
 	"github.com/srdtun/srdtun/overlay/control"
 	"github.com/srdtun/srdtun/overlay/control/rundir"
 	"golang.org/x/sys/unix"
@@ -76,7 +77,7 @@ func ping(args []string, f pingFlags) error {
 		if err := printRound(i, v, f.json); err != nil {
 			return err
 		}
-		if i == f.count || !sleep(ctx, f.interval-time.Since(begin)) {
+		if i == f.count || !pause.For(ctx, f.interval-time.Since(begin)) {
 			break
 		}
 	}
@@ -105,18 +106,6 @@ func printRound(number int, v *control.Pings, asJSON bool) error {
 		return json.NewEncoder(os.Stdout).Encode(v)
 	}
 	return view.Round(os.Stdout, number, v)
-}
-
-// sleep waits for d, and reports whether ctx is still live.
-func sleep(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-t.C:
-		return true
-	}
 }
 
 // whichPeer returns the interface and the peer that the arguments name. Without an interface

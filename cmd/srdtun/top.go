@@ -12,6 +12,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/spf13/cobra"
 	"github.com/srdtun/srdtun/cmd/srdtun/internal/view"
+	"github.com/srdtun/srdtun/internal/pause"
 	"github.com/srdtun/srdtun/overlay/control"
 	"github.com/srdtun/srdtun/overlay/control/rundir"
 	"golang.org/x/sys/unix"
@@ -175,7 +176,7 @@ func (m *topModel) batch(frames int) error {
 		if _, err := fmt.Println(m.screen.Frame(m.width, m.height) + "\n"); err != nil {
 			return err
 		}
-		if i == frames || !sleep(ctx, batchEvery) {
+		if i == frames || !pause.For(ctx, batchEvery) {
 			return nil
 		}
 		m.take(m.ask().(answer))

@@ -10,6 +10,7 @@ import (
 	"net"
 	"time"
 
+	"github.com/srdtun/srdtun/internal/pause"
 	"github.com/srdtun/srdtun/overlay/control/rundir"
 	"golang.org/x/sys/unix"
 )
@@ -101,7 +102,7 @@ func (s *Server) Serve(ctx context.Context, h Handler) error {
 	for {
 		c, err := s.listener.AcceptUnix()
 		if err != nil {
-			if outOfResources(err) && pause(ctx, acceptPause) {
+			if outOfResources(err) && pause.For(ctx, acceptPause) {
 				continue
 			}
 			s.shut()
@@ -156,15 +157,6 @@ const acceptPause = 100 * time.Millisecond
 
 func outOfResources(err error) bool {
 	return errors.Is(err, unix.EMFILE) || errors.Is(err, unix.ENFILE) || errors.Is(err, unix.ENOBUFS) || errors.Is(err, unix.ENOMEM)
-}
-
-func pause(ctx context.Context, d time.Duration) bool {
-	select {
-	case <-ctx.Done():
-		return false
-	case <-time.After(d):
-		return true
-	}
 }
 
 // Close removes the socket and unlocks the name. Close may be called after Serve has returned,

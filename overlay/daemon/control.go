@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/srdtun/srdtun/config"
+	"github.com/srdtun/srdtun/internal/pause"
 	"github.com/srdtun/srdtun/overlay/control"
 	"github.com/srdtun/srdtun/overlay/flows"
 	"github.com/srdtun/srdtun/srd"
@@ -81,7 +82,7 @@ func (s *server) Ping(ctx context.Context, peer string, every bool) (control.Pin
 		return control.Pings{}, fmt.Errorf("peer %s is being pinged already; try again", p.title())
 	}
 	defer p.pings.mu.Unlock()
-	if !pause(ctx, max(0, time.Until(p.pings.last.Add(pingEvery)))) {
+	if !pause.For(ctx, max(0, time.Until(p.pings.last.Add(pingEvery)))) {
 		return control.Pings{}, ctx.Err()
 	}
 	p.pings.last = time.Now()
@@ -109,7 +110,7 @@ func (s *server) Flows(ctx context.Context, d time.Duration) (control.Flows, err
 	c := &flowCount{table: flows.New(maphash.MakeSeed())}
 	begin := time.Now()
 	s.ingress.flows.active.Store(c)
-	pause(ctx, d)
+	pause.For(ctx, d)
 	s.ingress.flows.active.Store(nil)
 	over := time.Since(begin)
 	for _, p := range s.running.peers() {

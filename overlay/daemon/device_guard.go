@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/srdtun/srdtun/internal/pause"
 	"github.com/srdtun/srdtun/overlay/events"
 	"github.com/srdtun/srdtun/overlay/netconf"
 )
@@ -56,29 +57,18 @@ func (d *device) guard(ctx context.Context) {
 		if err != nil {
 			d.log.tell(events.Fallback, "guard", "the kernel does not report when others remove routes: %v", err)
 			d.restore(&g)
-			pause(ctx, guardLook)
+			pause.For(ctx, guardLook)
 			continue
 		}
 		look := time.Duration(0) // something may be gone since before the subscription
 		for w.Wait(ctx, time.Now().Add(look)) {
 			// A program that flushes one table often flushes the next table too, so the repair waits.
-			if !pause(ctx, max(settle, g.wait(time.Now()))) {
+			if !pause.For(ctx, max(settle, g.wait(time.Now()))) {
 				break
 			}
 			look = d.restore(&g)
 		}
 		w.Close()
-	}
-}
-
-func pause(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-t.C:
-		return true
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/vishvananda/netlink"
 
 	"github.com/srdtun/srdtun/config"
+	"github.com/srdtun/srdtun/internal/pause"
 	"github.com/srdtun/srdtun/overlay/events"
 	"github.com/srdtun/srdtun/overlay/netconf"
 	"github.com/srdtun/srdtun/srd"
@@ -301,7 +302,7 @@ func (ep *endpoints) watchRules(ctx context.Context) {
 	for ctx.Err() == nil {
 		w, err := netconf.WatchRules()
 		if err != nil {
-			pause(ctx, guardRetry)
+			pause.For(ctx, guardRetry)
 			continue
 		}
 		for w.Wait(ctx, time.Now().Add(guardLook)) {

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/srdtun/srdtun/internal/pause"
 	"github.com/srdtun/srdtun/overlay/control"
 	"github.com/srdtun/srdtun/overlay/flows"
 	"github.com/srdtun/srdtun/overlay/frame"
@@ -66,7 +67,7 @@ func (f *flowCounter) take(ctx context.Context) bool {
 		if f.asked.TryLock() {
 			return true
 		}
-		if !pause(ctx, takeStep) {
+		if !pause.For(ctx, takeStep) {
 			return false
 		}
 	}

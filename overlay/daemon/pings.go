@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/srdtun/srdtun/internal/pause"
 	"github.com/srdtun/srdtun/srd"
 	"github.com/srdtun/srdtun/srd/mono"
 )
@@ -48,7 +49,7 @@ func (p *peer) awaitSession(ctx context.Context) error {
 			return nil
 		}
 		p.link.Kick()
-		if !pause(ctx, pingPoll) {
+		if !pause.For(ctx, pingPoll) {
 			return ctx.Err()
 		}
 	}
@@ -69,7 +70,7 @@ func (p *peer) measure(ctx context.Context, every bool) (v []srd.Measured) {
 	p.link.Kick()
 	open := true
 	for range pingWait / pingPoll {
-		if !open || !pause(ctx, pingPoll) {
+		if !open || !pause.For(ctx, pingPoll) {
 			break
 		}
 		p.link.Do(func(_ mono.Time, c *srd.Conn) { v, open = c.Measurement() })

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/srdtun/srdtun/config"
+	"github.com/srdtun/srdtun/internal/pause"
 	"github.com/srdtun/srdtun/overlay/control/rundir"
 	"github.com/srdtun/srdtun/overlay/daemon/internal/vmgenid"
 	"github.com/srdtun/srdtun/overlay/events"
@@ -153,10 +154,7 @@ func (rs *restart) leave(ctx context.Context) {
 		})
 		rs.sessions.loop.Leave(p.link)
 	}
-	select {
-	case <-ctx.Done():
-	case <-time.After(linger):
-	}
+	pause.For(ctx, linger)
 }
 
 // bundle returns the descriptors and addresses for the next process. The device's descriptors in

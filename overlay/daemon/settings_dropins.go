@@ -10,6 +10,7 @@ import (
 	"github.com/fsnotify/fsnotify"
 
 	"github.com/srdtun/srdtun/config"
+	"github.com/srdtun/srdtun/internal/pause"
 	"github.com/srdtun/srdtun/overlay/events"
 	"github.com/srdtun/srdtun/overlay/route"
 )
@@ -48,7 +49,7 @@ func (s *settings) watchDropIns(ctx context.Context) {
 			s.log.tell(events.DropInRefused, dir, "%s is not watched, but read every %v: %v", dir, rewatchEvery, err)
 		}
 		said = err != nil
-		pause(ctx, rewatchEvery)
+		pause.For(ctx, rewatchEvery)
 	}
 }
 
@@ -100,7 +101,7 @@ const (
 func (s *settings) rereadAndRest(ctx context.Context, changed map[string]bool) (read bool) {
 	start := time.Now()
 	read = s.rereadDropIns(changed)
-	pause(ctx, min(restMost, restShare*time.Since(start)))
+	pause.For(ctx, min(restMost, restShare*time.Since(start)))
 	return read
 }
 

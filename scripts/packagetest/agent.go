@@ -42,7 +42,7 @@ func (h *host) agentsInstall() error {
 
 // agentRuns starts the agent while no etcd runs. The agent must wait until an etcd runs.
 func (h *host) agentRuns() error {
-	key, err := output("sh", "-c", "srdtun genkey | srdtun pubkey")
+	key, err := newPeerKey()
 	if err != nil {
 		return err
 	}
@@ -187,11 +187,7 @@ func oddAgent() error {
 
 // agentAdds writes a drop-in file as the agent's user, as the agent does.
 func (h *host) agentAdds() error {
-	key, err := output("sh", "-c", "srdtun genkey | srdtun pubkey")
-	if err != nil {
-		return err
-	}
-	private, err := output("srdtun", "genkey")
+	private, key, err := newKeys()
 	if err != nil {
 		return err
 	}

@@ -93,9 +93,8 @@ func recipe(name string, port int, body string) error {
 // complete makes a whole configuration from a fragment, and adds keys and the parts that the
 // fragment omits.
 func complete(name string, port int, body string) error {
-	private, err1 := output("srdtun", "genkey")
-	public, err2 := output("sh", "-c", "srdtun genkey | srdtun pubkey")
-	if err := errors.Join(err1, err2); err != nil {
+	private, public, err := newKeys()
+	if err != nil {
 		return err
 	}
 	key := fmt.Sprintf("public_key = %q", public)

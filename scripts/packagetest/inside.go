@@ -163,6 +163,17 @@ func configure() error {
 		write("far", keys["far"], "10.9.0.2/24", keys["lab.pub"], "10.9.0.1/32", `endpoints = ["192.0.2.1:51820"]`))
 }
 
+// newKeys returns a new private key, and the public key of a peer that does not exist.
+func newKeys() (private, peer string, err error) {
+	private, err = output("srdtun", "genkey")
+	if err == nil {
+		peer, err = newPeerKey()
+	}
+	return private, peer, err
+}
+
+func newPeerKey() (string, error) { return output("sh", "-c", "srdtun genkey | srdtun pubkey") }
+
 func write(name, private, address, peer, allowed, more string) error {
 	text := fmt.Sprintf("[interface]\nprivate_key = %q\naddress = %q\n[[peer]]\npublic_key = %q\nallowed_ips = %q\n%s\n",
 		private, address, peer, allowed, more)

@@ -46,11 +46,7 @@ const fullTable = "51564"
 // full writes a configuration with a default route. The configuration's port differs from that of
 // the first interface.
 func full(name string) error {
-	private, err := output("srdtun", "genkey")
-	if err != nil {
-		return err
-	}
-	public, err := output("sh", "-c", "srdtun genkey | srdtun pubkey")
+	private, public, err := newKeys()
 	if err != nil {
 		return err
 	}

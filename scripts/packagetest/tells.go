@@ -61,7 +61,7 @@ func (h *host) reloads() error {
 	if err != nil {
 		return err
 	}
-	public, err := output("sh", "-c", "srdtun genkey | srdtun pubkey")
+	public, err := newPeerKey()
 	if err != nil {
 		return err
 	}

@@ -27,11 +27,7 @@ const agent = 64999
 // does not run.
 func setTrust() (keys []string, err error) {
 	for i, name := range []string{"other", "third"} {
-		private, err := output("srdtun", "genkey")
-		if err != nil {
-			return nil, err
-		}
-		public, err := output("sh", "-c", "srdtun genkey | srdtun pubkey")
+		private, public, err := newKeys()
 		if err != nil {
 			return nil, err
 		}
@@ -163,7 +159,7 @@ func (h *host) planted() error {
 		return fmt.Errorf("mkdir: %s", out)
 	}
 	files := map[string]string{"/root/whole.toml": h.keys[1], "/root/peers.toml": ""}
-	public, err := output("sh", "-c", "srdtun genkey | srdtun pubkey")
+	public, err := newPeerKey()
 	if err != nil {
 		return err
 	}

@@ -161,11 +161,7 @@ const (
 // traps starts a third service. traps also plants links for the service's user and for the old
 // user.
 func traps() error {
-	key, err := output("srdtun", "genkey")
-	if err != nil {
-		return err
-	}
-	public, err := output("sh", "-c", "srdtun genkey | srdtun pubkey")
+	key, public, err := newKeys()
 	if err != nil {
 		return err
 	}

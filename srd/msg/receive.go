@@ -17,18 +17,28 @@ func (m *Endpoint) ReceiveMulti(match Match, buf []byte, least int, context uint
 	return m.post(receive{match: match, buf: buf, context: context, multi: true, least: least})
 }
 
-func (m *Endpoint) post(r receive) error {
+// lockWithSlot takes a slot for a receive, and locks Endpoint.mu. After an error, neither is
+// taken. The errors of lockWithSlot are ep.ErrFull and ep.ErrClosed.
+func (m *Endpoint) lockWithSlot() error {
 	select {
 	case m.slots <- struct{}{}:
 	default:
 		return ep.ErrFull
 	}
 	m.mu.Lock()
-	defer m.unlock()
 	if m.closed {
+		m.unlock()
 		<-m.slots
 		return ep.ErrClosed
 	}
+	return nil
+}
+
+func (m *Endpoint) post(r receive) error {
+	if err := m.lockWithSlot(); err != nil {
+		return err
+	}
+	defer m.unlock()
 	p := m.receive()
 	*p = r
 	for {
@@ -198,14 +208,11 @@ func (m *Endpoint) Claim(match Match) (*Claimed, bool) {
 // ep.ErrClosed, too.
 func (c *Claimed) Receive(buf []byte, context uint64) error {
 	m := c.of
-	select {
-	case m.slots <- struct{}{}:
-	default:
-		return ep.ErrFull
+	if err := m.lockWithSlot(); err != nil {
+		return err
 	}
-	m.mu.Lock()
 	defer m.unlock()
-	if m.closed || c.x == nil {
+	if c.x == nil {
 		<-m.slots
 		return ep.ErrClosed
 	}

@@ -45,6 +45,16 @@ func (p *Program) member(argument string) string {
 	return p.Member(argument)
 }
 
+// withStore calls do with a client of the store, and closes the client.
+func (p *Program) withStore(do func(agent.Store) error) error {
+	store, err := p.Dial()
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	return do(store)
+}
+
 func (p *Program) joinCommand() *cobra.Command {
 	var j joining
 	c := &cobra.Command{
@@ -89,16 +99,13 @@ func (j *joining) join(p *Program, name string) error {
 	if err != nil {
 		return err
 	}
-	store, err := p.Dial()
-	if err != nil {
-		return err
-	}
-	defer store.Close()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	return agent.Join(ctx, agent.Member{
-		Store: store, Record: record, Policy: j.policy, Dir: j.dir, Log: log,
-		RetryMost: p.RetryMost, Exclusive: p.Exclusive,
+	return p.withStore(func(store agent.Store) error {
+		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+		defer stop()
+		return agent.Join(ctx, agent.Member{
+			Store: store, Record: record, Policy: j.policy, Dir: j.dir, Log: log,
+			RetryMost: p.RetryMost, Exclusive: p.Exclusive,
+		})
 	})
 }
 
@@ -113,16 +120,13 @@ func (p *Program) membersCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			store, err := p.Dial()
-			if err != nil {
-				return err
-			}
-			defer store.Close()
-			all, err := agent.Standings(context.Background(), store, policy)
-			if err != nil {
-				return err
-			}
-			return list(c.OutOrStdout(), all)
+			return p.withStore(func(store agent.Store) error {
+				all, err := agent.Standings(context.Background(), store, policy)
+				if err != nil {
+					return err
+				}
+				return list(c.OutOrStdout(), all)
+			})
 		},
 	}
 	p.Flags(c)
@@ -141,12 +145,7 @@ func (p *Program) leaveCommand() *cobra.Command {
 			if err := fleet.CheckName(name); err != nil {
 				return Usagef("%w", err)
 			}
-			store, err := p.Dial()
-			if err != nil {
-				return err
-			}
-			defer store.Close()
-			return agent.Leave(context.Background(), store, name)
+			return p.withStore(func(store agent.Store) error { return agent.Leave(context.Background(), store, name) })
 		},
 	}
 	p.Flags(c)
