@@ -34,16 +34,16 @@ BENCHTIME ?= 0.5s
 # Tests that make namespaces of their own on a large scale run apart.
 UNIT      = $(shell $(GO) list ./... | grep -v -e '/e2e' -e '/sim' | grep -vxF "$$($(GO) list $(SOLO) $(SINGLE))")
 # The simulator and the pure packages have neither goroutines, locks nor unsafe code, nor have
-# their tests, as tidy_test.go sees to, so the race detector finds nothing there; it would take
+# their tests, as internal/tree sees to, so the race detector finds nothing there; it would take
 # ten times as long. It watches their code where threads run it: THREADS and the others of UNIT.
 SOLO      = ./srd ./srd/mono ./srd/cc ./srd/steer ./srd/handshake ./srd/liar ./srd/internal/... ./overlay/events ./overlay/packet ./overlay/merge ./overlay/route ./overlay/order ./overlay/queue ./overlay/flows
 SIM       = ./sim/...
 # Packages that no other package's threads run, and without any of their own.
-SINGLE    = . ./config ./cmd/srdtun/internal/... ./internal/inspect ./internal/manpage ./internal/manualtest ./overlay/frame ./scripts/demo ./scripts/field ./scripts/picture ./scripts/sbom ./scripts/toolchain
+SINGLE    = ./config ./cmd/srdtun/internal/... ./internal/inspect ./internal/manpage ./internal/manualtest ./internal/tree ./overlay/frame ./scripts/demo ./scripts/field ./scripts/picture ./scripts/sbom ./scripts/toolchain
 # Packages with threads and locks: what they do may depend on how many run at once.
 THREADS   = ./srd/loop ./overlay/daemon ./overlay/control
-# Packages without clock, sockets and privileges (tidy_test.go), but the simulator.
-PURE      = . ./config ./srd ./srd/cc ./srd/steer ./srd/handshake ./srd/internal/... ./overlay/events ./overlay/frame ./overlay/merge ./overlay/order ./overlay/packet ./overlay/queue ./overlay/route
+# Packages without clock, sockets and privileges (internal/tree), but the simulator.
+PURE      = ./config ./internal/tree ./srd ./srd/cc ./srd/steer ./srd/handshake ./srd/internal/... ./overlay/events ./overlay/frame ./overlay/merge ./overlay/order ./overlay/packet ./overlay/queue ./overlay/route
 LDFLAGS  := -s -w -X main.version=$(VERSION)
 TESTSUM   = $(BIN)/testsum
 # go build that shows how far it is: the first one takes minutes.

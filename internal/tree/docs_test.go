@@ -1,4 +1,4 @@
-package srdtun_test
+package tree
 
 import (
 	"os"

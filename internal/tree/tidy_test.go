@@ -1,6 +1,4 @@
-// Package srdtun_test checks rules of the tree that a compiler does not check: the
-// imports of each package, and the limits of the pure packages.
-package srdtun_test
+package tree
 
 import (
 	"bytes"
