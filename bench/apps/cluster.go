@@ -104,25 +104,13 @@ func startPlain(_ *run, c *cluster) error {
 	return nil
 }
 
-// mptcpSubflows is the limit of subflows for each MPTCP connection, above the number of spines.
-const mptcpSubflows = "8"
-
 // startMPTCP configures all addresses of each host in the kernel's MPTCP. Each address makes a
 // subflow to the peer's first and second address, so ECMP hashes eight 5-tuples.
 func startMPTCP(r *run, c *cluster) error {
 	c.wrap = []string{"mptcpize", "run"}
 	for _, h := range c.hosts {
-		if _, err := h.Run("ip", "mptcp", "limits", "set", "subflows", mptcpSubflows, "add_addr_accepted", mptcpSubflows); err != nil {
+		if err := h.EnableMPTCP(h.V4[1:2], h.V4[2:]); err != nil {
 			return err
-		}
-		for k, a := range h.V4[1:] {
-			flags := []string{"subflow", "fullmesh"}
-			if k == 0 {
-				flags = []string{"signal"}
-			}
-			if _, err := h.Run("ip", append([]string{"mptcp", "endpoint", "add", a.String(), "dev", "eth0"}, flags...)...); err != nil {
-				return err
-			}
 		}
 	}
 	return startPlain(r, c)

@@ -17,19 +17,9 @@ var (
 func startMPTCPStar(b *bench, s *site) (*link, error) {
 	l, err := startMPTCP(b, s)
 	for _, h := range s.senders()[1:] {
-		err = firstError(err, tellSender(h))
+		err = firstError(err, h.EnableMPTCP(nil, h.V4[1:]))
 	}
 	return l, err
-}
-
-// tellSender configures all addresses of a sender in its kernel's MPTCP.
-func tellSender(h *fabric.Host) error {
-	_, err := h.Run("ip", "mptcp", "limits", "set", "subflows", mptcpSubflows, "add_addr_accepted", mptcpSubflows)
-	for _, a := range h.V4[1:] {
-		_, e := h.Run("ip", "mptcp", "endpoint", "add", a.String(), "dev", "eth0", "subflow", "fullmesh")
-		err = firstError(err, e)
-	}
-	return err
 }
 
 func startSrdtunStar(b *bench, s *site) (*link, error) {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/netip"
 	"os"
-	"strings"
 	"time"
 
 	"github.com/srdtun/srdtun/e2e/fabric"
@@ -24,7 +23,6 @@ const (
 	// addresses is the number of IPv4 addresses of a server. Each sender address connects to two
 	// receiver addresses, which gives the eight MPTCP subflows of the paper's comparison.
 	addresses   = 4
-	mptcpLimit  = "8"
 	tbfBurst    = 16 << 10
 	serverQueue = 256 << 10
 )
@@ -184,28 +182,20 @@ func (s *site) use(x *compare.System) (to func(server int) netip.Addr, mptcp boo
 
 // tellMPTCP configures all addresses in the MPTCP of the kernels. Each sender address makes a
 // subflow to two receiver addresses, so ECMP hashes eight 5-tuples.
-func (s *site) tellMPTCP() error {
+func (s *site) tellMPTCP() (err error) {
 	if s.mptcp {
 		return nil
 	}
 	s.mptcp = true
 	for i := range 2 * perLeaf {
 		h := s.server(i)
-		lines := []string{"limits set subflows " + mptcpLimit + " add_addr_accepted " + mptcpLimit}
 		if i < perLeaf {
-			for _, a := range h.V4[1:] {
-				lines = append(lines, "endpoint add "+a.String()+" dev eth0 subflow fullmesh")
-			}
+			err = errors.Join(err, h.EnableMPTCP(nil, h.V4[1:]))
 		} else {
-			lines = append(lines, "endpoint add "+h.V4[1].String()+" dev eth0 signal")
-		}
-		for _, l := range lines {
-			if _, err := h.Run("ip", append([]string{"mptcp"}, strings.Fields(l)...)...); err != nil {
-				return err
-			}
+			err = errors.Join(err, h.EnableMPTCP(h.V4[1:2], nil))
 		}
 	}
-	return nil
+	return err
 }
 
 // breaks schedules a scenario's fault after a delay, and returns a function that undoes the fault.
