@@ -71,7 +71,7 @@ var Table = []Run{
 	{"docs/install.md", "make deb", "make test-package", "dnf needs a Fedora; rpm installs it there"},
 	{"docs/install.md", "make build && sudo make install", "make test-package", "needs systemd; there it is the package that calls systemd-sysusers"},
 	{"docs/install.md", "sudo srdtun init lab", ByCommands, ""},
-	{"docs/install.md", "docker build", "make test-package", "the steps, without Docker"},
+	{"docs/install.md", "docker load", "make test-package", "needs Docker; the steps of the Dockerfile, without Docker"},
 	{"docs/install.md", "FROM debian:12-slim", "TestHealthcheckOfTheImage", "needs Docker; its health command is run"},
 
 	{"docs/monitoring.md", "[metrics]", inConfig, ""},
