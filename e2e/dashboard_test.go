@@ -3,6 +3,7 @@ package e2e
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"image"
@@ -28,6 +29,8 @@ var picture = flag.String("dashboard.png", "", "take a picture of the dashboard 
 
 const (
 	pageAt = "127.0.0.1:9587"
+	// The size of the picture in docs/, in pixels.
+	pageWidth, pageHeight = 1280, 860
 	// seen bounds the time until the page shows a death. The transport must notice it, the
 	// daemon samples it within half a second, and the page draws it, on a busy machine.
 	seen = 20 * time.Second
@@ -39,7 +42,7 @@ func TestDashboardSeesAPathDie(t *testing.T) {
 	side(t)
 	f := network(t, fabric.Spec{})
 	p := pair(t, f, tunnel.Config{SourcePorts: 12, Extra: "\n[dashboard]\nlisten = \"" + pageAt + "\"\n"})
-	b, err := browser.Start(p.A.Host.Namespace, t.TempDir(), 1280, 860)
+	b, err := browser.Start(p.A.Host.Namespace, t.TempDir(), pageWidth, pageHeight)
 	must(t, err)
 	defer b.Close()
 	load, err := meter.Start(meter.Flow{Client: f.A(1), Server: f.B(1), To: tunnel.Inner4(2), Streams: 4, For: 3 * time.Minute})
@@ -65,6 +68,7 @@ func TestDashboardSeesAPathDie(t *testing.T) {
 	await(`/b: all [0-9]+ paths work again/.test(document.getElementById("events").textContent)`)
 	await(`/bit/.test(document.getElementById("out").textContent)`)
 	pause(picturePause)
+	checkSchemes(t, b)
 	takePicture(t, b)
 	if len(b.Faults) > 0 {
 		t.Errorf("the page complains: %s", strings.Join(b.Faults, "\n"))
@@ -129,6 +133,37 @@ func number(text string) float64 {
 	return v
 }
 
+// checkSchemes looks at the page on narrow and wide screens, for readers who prefer light and
+// dark pages.
+func checkSchemes(t *testing.T, b *browser.Browser) {
+	t.Helper()
+	for _, width := range []int{720, 1600, pageWidth} {
+		for _, scheme := range []string{"light", "dark"} {
+			must(t, errors.Join(b.Resize(width, pageHeight), b.Prefer(scheme)))
+			if err := b.Await("document.documentElement.scrollWidth <= innerWidth", seen); err != nil {
+				t.Errorf("%d pixels, %s: the page is too wide: %v", width, scheme, err)
+			}
+			m := look(t, b)
+			if n := colours(m); n < 100 {
+				t.Errorf("%d pixels, %s: a picture of %d colours shows nothing", width, scheme, n)
+			}
+			if light := color.GrayModel.Convert(m.At(0, 0)).(color.Gray).Y > 128; light != (scheme == "light") {
+				t.Errorf("%d pixels: the background is not %s", width, scheme)
+			}
+		}
+	}
+}
+
+// look returns the page's picture.
+func look(t *testing.T, b *browser.Browser) image.Image {
+	t.Helper()
+	shot, err := b.Screenshot()
+	must(t, err)
+	m, err := png.Decode(bytes.NewReader(shot))
+	must(t, err)
+	return m
+}
+
 // picturePause lets a picture have some time before, during and after the fault.
 const picturePause = 36 * time.Second
 
@@ -140,13 +175,6 @@ func pause(d time.Duration) {
 
 func takePicture(t *testing.T, b *browser.Browser) {
 	t.Helper()
-	shot, err := b.Screenshot()
-	must(t, err)
-	m, err := png.Decode(bytes.NewReader(shot))
-	must(t, err)
-	if n := colours(m); n < 100 {
-		t.Errorf("a picture of %d colours shows nothing", n)
-	}
 	if *picture == "" {
 		return
 	}
@@ -154,7 +182,7 @@ func takePicture(t *testing.T, b *browser.Browser) {
 	must(t, err)
 	defer file.Close()
 	small := png.Encoder{CompressionLevel: png.BestCompression}
-	must(t, small.Encode(file, coarse(m)))
+	must(t, small.Encode(file, coarse(look(t, b))))
 }
 
 func colours(m image.Image) int {

@@ -98,10 +98,21 @@ func (b *Browser) attach(width, height int) error {
 		return err
 	}
 	b.session = page.SessionID
-	size := map[string]any{"width": width, "height": height, "deviceScaleFactor": 1, "mobile": false}
 	return errors.Join(
 		b.call("Runtime.enable", nil, nil), b.call("Log.enable", nil, nil), b.call("Page.enable", nil, nil),
-		b.call("Emulation.setDeviceMetricsOverride", size, nil))
+		b.Resize(width, height))
+}
+
+// Resize gives the page a size in pixels.
+func (b *Browser) Resize(width, height int) error {
+	size := map[string]any{"width": width, "height": height, "deviceScaleFactor": 1, "mobile": false}
+	return b.call("Emulation.setDeviceMetricsOverride", size, nil)
+}
+
+// Prefer sets the colour scheme that the reader prefers, "light" or "dark".
+func (b *Browser) Prefer(scheme string) error {
+	features := []map[string]string{{"name": "prefers-color-scheme", "value": scheme}}
+	return b.call("Emulation.setEmulatedMedia", map[string]any{"features": features}, nil)
 }
 
 // call sends a command to Chromium, and waits for the answer. Meanwhile, call records errors that

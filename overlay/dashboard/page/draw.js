@@ -1,12 +1,22 @@
 // Drawing: a heat map with a row for each path, and charts of lines.
 import { address, labelsOf, spanMs } from "./series.js";
 
-const ink = { dim: "#8d97a5", line: "#262e39", text: "#e6edf3", down: "#ef5a6f", suspect: "#e8a33d", empty: "#10161e" };
-const ramp = [[22, 38, 63], [29, 79, 120], [43, 134, 163], [92, 196, 192], [216, 243, 220]];
+// The colours of the style sheet, which has a light and a dark scheme. Each drawing reads them again.
+const names = ["dim", "line", "text", "out", "in", "warn", "bad", "empty", "suspect", "down"];
+const said = { suspect: "warn", down: "bad" }; // a state as text, which needs more contrast than a cell
+const ink = {};
+let ramp = [];
 const font = '11px system-ui, "Segoe UI", "DejaVu Sans", sans-serif';
+
+function readColours() {
+  const style = getComputedStyle(document.documentElement), of = (name) => style.getPropertyValue(`--${name}`).trim();
+  for (const name of names) ink[name] = of(name);
+  ramp = [0, 1, 2, 3, 4].map((i) => [1, 3, 5].map((at) => parseInt(of(`ramp-${i}`).slice(at, at + 2), 16)));
+}
 
 // context fits a canvas to its size on this screen.
 function context(canvas) {
+  readColours();
   const scale = window.devicePixelRatio || 1, w = canvas.clientWidth, h = canvas.clientHeight;
   if (canvas.width !== Math.round(w * scale) || canvas.height !== Math.round(h * scale)) {
     canvas.width = Math.round(w * scale);
@@ -126,7 +136,7 @@ function row(c, frames, key, p, o) {
   c.textAlign = "left";
   const cell = frames[frames.length - 1].peers.get(key)?.paths.get(p.id);
   if (!cell) return;
-  c.fillStyle = ink[cell.state] ?? ink.text;
+  c.fillStyle = ink[said[cell.state]] ?? ink.text;
   const v = o.m.of(cell);
   c.fillText(cell.state !== "active" ? cell.state : v === null ? "" : o.m.say(v), o.w - o.side.right + 8, o.y + inner / 2);
 }
@@ -144,7 +154,7 @@ function axis(c, y, x, now, side) {
   c.textBaseline = "middle";
 }
 
-// lines draws a chart. Each line is {colour, of(frame), fill}; null is a gap.
+// lines draws a chart. Each line is {colour, of(frame), fill}: the name of a colour, and a value, which is null in a gap.
 export function lines(canvas, frames, list, say) {
   if (!frames.length) return;
   const [c, w, h] = context(canvas), left = 66, bottom = 18, high = h - bottom - 6, now = frames[frames.length - 1].t;
@@ -174,7 +184,7 @@ export function lines(canvas, frames, list, say) {
 }
 
 function line(c, frames, l, x, y) {
-  c.strokeStyle = c.fillStyle = l.colour;
+  c.strokeStyle = c.fillStyle = ink[l.colour];
   c.lineWidth = 1.6;
   c.lineJoin = "round";
   for (const run of runs(frames, l.of)) {

@@ -18,7 +18,7 @@ function connect() {
   stream.onmessage = (e) => take(JSON.parse(e.data));
   // It does not come back by itself: else the pages of one browser would take each other's place in turn.
   stream.addEventListener("gave-way", () => {
-    text("live", "a page opened later has this one's place: reload", "off");
+    text("live", "closed, because too many pages are open: reload to connect again", "off");
     stream.close();
   });
   stream.onerror = () => {
@@ -129,12 +129,12 @@ function draw() {
   showLegend(drawn.top);
   const of = (field) => (f) => f.peers.get(chosen)?.[field];
   lines(el("chart-goodput"), series.frames, [
-    { colour: "#4cc2d6", of: (f) => f.out, fill: true }, { colour: "#b59bf0", of: (f) => f.in, fill: true },
+    { colour: "out", of: (f) => f.out, fill: true }, { colour: "in", of: (f) => f.in, fill: true },
   ], bits);
   lines(el("chart-rtt"), series.frames, [
-    { colour: "#b59bf0", of: of("worst") }, { colour: "#e8a33d", of: of("queue") }, { colour: "#4cc2d6", of: of("rtt"), fill: true },
+    { colour: "in", of: of("worst") }, { colour: "warn", of: of("queue") }, { colour: "out", of: of("rtt"), fill: true },
   ], millis);
-  lines(el("chart-wait"), series.frames, [{ colour: "#4cc2d6", of: of("wait"), fill: true }], millis);
+  lines(el("chart-wait"), series.frames, [{ colour: "out", of: of("wait"), fill: true }], millis);
   point();
 }
 
@@ -172,4 +172,5 @@ el("modes").onclick = (e) => {
   schedule();
 };
 window.onresize = schedule;
+matchMedia("(prefers-color-scheme: light)").onchange = schedule;
 connect();
