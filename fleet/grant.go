@@ -145,7 +145,7 @@ func (w *wireGrant) grant() (*Grant, error) {
 		}
 	}
 	if g.Issued.After(g.Signed) {
-		return nil, errors.New("grant: issued after it was signed")
+		return nil, errors.New("grant: the time of issue is later than the time of signing")
 	}
 	raw, err := base64.StdEncoding.Strict().DecodeString(w.Signature)
 	if err != nil || len(raw) != ed25519.SignatureSize {

@@ -75,7 +75,7 @@ func (p *Policy) judge(r *Record, now time.Time) (right, error) {
 	}
 	// The signature comes last, because its check is the slowest.
 	if !g.signedBy(p.Keys) {
-		return right{}, errors.New("the signature is not of the fleet's key")
+		return right{}, errors.New("its grant is not signed by the fleet's key")
 	}
 	return right{order: g.Issued.UnixMilli(), expires: g.Expires}, nil
 }
@@ -84,12 +84,12 @@ func (p *Policy) judge(r *Record, now time.Time) (right, error) {
 func bounds(r *Record, allowed, nets []netip.Prefix) error {
 	for _, p := range r.AllowedIPs {
 		if !within(allowed, p) {
-			return fmt.Errorf("it claims %v, which it may not have", p)
+			return fmt.Errorf("it claims %v, but has no right to this prefix", p)
 		}
 	}
 	for _, e := range r.Endpoints {
 		if len(nets) > 0 && !within(nets, netip.PrefixFrom(e.Addr(), e.Addr().BitLen())) {
-			return fmt.Errorf("its endpoint %v is outside of the networks for it", e)
+			return fmt.Errorf("its endpoint %v is outside of its permitted networks", e)
 		}
 	}
 	return nil

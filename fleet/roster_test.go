@@ -131,22 +131,22 @@ func TestStolenPassword(t *testing.T) {
 			g := *victim.Grant
 			g.Name, g.PublicKey = "new", keyOf(9)
 			return g.Claimed(nil)
-		}, "signature"},
+		}, "not signed"},
 		{"more than he was given", func() *Record {
 			r := *thief
 			r.AllowedIPs = prefixes("10.80.0.1/32")
 			return &r
-		}, "may not have"},
+		}, "no right"},
 		{"all", func() *Record {
 			r := *thief
 			r.AllowedIPs, r.Endpoints = prefixes("0.0.0.0/0"), nil
 			return &r
-		}, "may not have"},
+		}, "no right"},
 		{"an older right", func() *Record {
 			g := *thief.Grant
 			g.Issued = t0.Add(-time.Hour)
 			return g.Claimed(nil)
-		}, "signature"},
+		}, "not signed"},
 	} {
 		r := c.forge()
 		s.put(r, 1)

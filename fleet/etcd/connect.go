@@ -48,13 +48,13 @@ type connection struct {
 
 func (c *connection) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringSliceVar(&c.endpoints, "endpoints", []string{"http://127.0.0.1:2379"}, "where etcd is")
+	f.StringSliceVar(&c.endpoints, "endpoints", []string{"http://127.0.0.1:2379"}, "addresses of etcd")
 	f.StringVar(&c.cacert, "cacert", "", "`file` with the certificates to check etcd's certificate")
 	f.StringVar(&c.cert, "cert", "", "`file` with this client's certificate")
 	f.StringVar(&c.key, "key", "", "`file` with the key of the client's certificate")
 	f.StringVar(&c.user, "user", "", "user of etcd")
 	f.StringVar(&c.passwordFile, "password-file", "", "`file` with the password, on its first line")
-	f.StringVar(&c.prefix, "prefix", "/srdtun/fleet/", "beginning of all keys; a member's key ends with its name")
+	f.StringVar(&c.prefix, "prefix", "/srdtun/fleet/", "prefix of all keys; a member's key ends with its name")
 }
 
 // joinFlags adds the flags that only join has.

@@ -23,20 +23,20 @@ func Program(version string) *member.Program {
 	var c connection
 	return &member.Program{
 		Name: "srdtun-etcd", Version: version, Short: "Members of a fleet, through etcd",
-		Long: `srdtun-etcd keeps the directory of drop-in peers of an srdtun daemon as the
-members of a fleet in etcd are, as far as the operator's policy admits them:
-an allow list of public keys, or grants that the fleet's key has signed.`,
+		Long: `srdtun-etcd writes the members of a fleet in etcd into the drop-in directory of
+an srdtun daemon, as peers. It writes only members that the operator's policy
+admits: by an allow list of public keys, or by grants that the fleet's key signed.`,
 		Argument: "NAME",
 		Join: `join puts the record of this host into etcd under NAME, and keeps the files
 of the other members in the daemon's directory of drop-in peers.
 
 The record is made of the host's grant (--grant), or of its line in the allow
-list. A member that is stopped is one until its lease is over: a restart is
-not seen by the others.`,
+list. If join is stopped, the host stays a member until its lease ends, so
+the others do not notice a restart.`,
 		Members: "List the records in etcd, and whether the policy admits each",
 		Leave: `leave removes the record of a member, without waiting for its lease. Stop its
-agent first: one that runs puts its record back, and leave fails. It waits for
-as long as an agent is silent, some seconds, to be sure that none runs.`,
+agent first: one that runs puts its record back, and leave fails. It waits some
+seconds, to be sure that no agent runs.`,
 		Flags: c.flags, JoinFlags: c.joinFlags, Dial: c.dial,
 		RetryMost: retryMost, Exclusive: true,
 	}

@@ -32,13 +32,13 @@ func (n *nodes) Claim(ctx context.Context, c *agent.Claim) error {
 		for ctx.Err() == nil {
 			err := n.write(ctx, c.Name, c.Record)
 			if err == nil {
-				c.Log.Info("the own record is written", "node", nodeName(c.Name))
+				c.Log.Info("this host's record is written", "node", nodeName(c.Name))
 				said = ""
 				break
 			}
 			if err.Error() != said && ctx.Err() == nil {
 				said = err.Error()
-				c.Log.Warn("the own record was not written: " + said)
+				c.Log.Warn("this host's record was not written: " + said)
 			}
 			agent.Sleep(ctx, mendEvery)
 		}

@@ -66,21 +66,21 @@ func Program(version string) *member.Program {
 	c := cluster{version: version}
 	return &member.Program{
 		Name: "srdtun-k8s", Version: version, Short: "Members of a fleet, through Kubernetes",
-		Long: `srdtun-k8s keeps the directory of drop-in peers of an srdtun daemon as the
-annotations of the cluster's Nodes are, as far as the operator's policy admits
-them: an allow list of public keys, or grants that the fleet's key has signed.`,
+		Long: `srdtun-k8s writes the members of a fleet, from annotations of the cluster's Nodes,
+into the drop-in directory of an srdtun daemon, as peers. It writes only members that
+the operator's policy admits: by an allow list of public keys, or by grants that the
+fleet's key signed.`,
 		Argument: "NODE",
 		Join: `join writes the record of this host into an annotation of the Node NODE, and
 keeps the files of the other members in the daemon's directory of drop-in peers.
 
 The record is made of the host's grant (--grant), or of its line in the allow
-list, under the Node's name. It stays when join is stopped: a restart is not
-seen by the others. A Node that is deleted is no member any more. A Node whose
+list, under the Node's name. It stays when join is stopped, so the others do
+not notice a restart. A deleted Node is no member any more. A Node whose
 name is an IP address is the member node_ADDRESS, as node_10.0.0.5.`,
 		Members: "List the records of the Nodes, and whether the policy admits each",
 		Leave: `leave removes the record of a Node. Stop its agent first: one that runs puts its
-record back, and leave fails. It waits for as long as an agent may take for that,
-some seconds.`,
+record back, and leave fails. It waits some seconds for that.`,
 		Flags: c.flags, Dial: c.dial, RetryMost: retryMost, Member: memberName,
 	}
 }

@@ -86,7 +86,7 @@ func (s *Self) Flags(c *cobra.Command) {
 	f := c.Flags()
 	f.StringVar(&s.Grant, "grant", "", "`file` with this host's grant, from sign, or a directory that has it as NAME.grant")
 	f.StringSliceVar(&s.Addresses, "address", nil, "`ADDRESS` or ADDRESS:PORT, [ADDRESS]:PORT for IPv6, at which the others call this host's daemon; none: it calls them")
-	f.Uint16Var(&s.Port, "port", defaultPort, "port port port port port of an --address without one")
+	f.Uint16Var(&s.Port, "port", defaultPort, "`port` of an --address that names none")
 }
 
 // Record makes the record from the host's grant, or from the host's line in the allow list. This

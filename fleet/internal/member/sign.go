@@ -28,7 +28,8 @@ func fleetKeyCommand() *cobra.Command {
 		Use:   "fleetkey FILE",
 		Short: "Make the fleet's key in a new file, and print the public one",
 		Long: `fleetkey writes a new Ed25519 key, mode 0600, and prints the public key, which
-members get as --fleet-key. Keep FILE where no member and no discovery is.`,
+members get as --fleet-key. Keep FILE away from members, and from
+etcd and Kubernetes.`,
 		Args: takes(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			public, private, err := ed25519.GenerateKey(rand.Reader)
