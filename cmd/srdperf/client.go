@@ -59,7 +59,7 @@ func (f clientFlags) command(use, short string, most int) *cobra.Command {
 	v.BoolVar(&f.json, "json", false, "print a line of JSON for each size")
 	v.BoolVarP(&f.histogram, "histogram", "H", false, "draw the latencies")
 	if f.mode != "pingpong" {
-		v.IntVarP(&f.depth, "depth", "d", f.depth, "messages on the way to each destination")
+		v.IntVarP(&f.depth, "depth", "d", f.depth, "messages in flight to each destination")
 	}
 	if f.mode == "tagged" {
 		v.BoolVar(&f.ordered, "ordered", false, "messages are matched in the order in which they were sent")

@@ -65,11 +65,12 @@ func newRoot() *cobra.Command {
 		Long: `srdperf measures messages between endpoints: round trips, bandwidth, message rate.
 
 Start "srdperf serve" on one host. It prints a line KEY@ADDR, with several addresses if
-the host has several. Give this line to another command on the other host. Who knows the
-line may measure; others get no answer.
+the host has several. Give this line to another command on the other host. Anybody who
+knows the line may measure; others get no answer.
 
-A latency is the time until the peer has accepted the message into a posted receive; of
-pingpong, until the echo is here; of read, until the bytes are here. Ctrl-C ends a run and prints what was measured.`,
+A latency is the time until the peer has accepted the message into a posted receive. For
+pingpong it is the time until the echo arrives, and for read until the bytes arrive. Ctrl-C
+ends a run and prints the results.`,
 		SilenceErrors:     true,
 		SilenceUsage:      true,
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},

@@ -30,7 +30,7 @@ type stream struct {
 	m       mover
 	to      int // destinations
 	size    int
-	depth   int // messages on the way to each destination
+	depth   int // messages in flight to each destination
 	started [][]time.Time
 	free    [][]int // slots of started, for each destination
 	sent    []int

@@ -30,7 +30,7 @@ type socketFlags struct {
 
 func (f *socketFlags) add(to *pflag.FlagSet) {
 	to.StringSliceVar(&f.local, "local", nil, "addresses of this host to use; none: the kernel chooses")
-	to.IntVar(&f.ports, "ports", 0, "source ports, and so paths between two addresses; 0: 16")
+	to.IntVar(&f.ports, "ports", 0, "number of source ports, and so of paths between two addresses; 0 means 16")
 	to.IntVar(&f.workers, "workers", 1, "threads that carry packets")
 }
 
@@ -74,7 +74,7 @@ the line of the first.`,
 	f.add(c.Flags())
 	c.Flags().Uint16Var(&f.port, "port", 0, "UDP port; 0: any free port")
 	c.Flags().StringVar(&f.size, "size", "1M", "longest message")
-	c.Flags().StringVar(&f.of, "clients-of", "", "KEY@ADDR of another server, whose clients may measure here")
+	c.Flags().StringVar(&f.of, "clients-of", "", "KEY@ADDR of another server; its clients may also measure with this server")
 	c.Flags().BoolVar(&f.tagged, "tagged", false, "accept the tagged messages of srdperf tagged, and nothing else")
 	c.Flags().IntVar(&f.receives, "receives", 256, "receives that are posted: with --size, the memory that clients can use, beside one region of --size bytes for each client")
 	return c
