@@ -44,7 +44,7 @@ func noHost(prefix netip.Prefix) string {
 	a := prefix.Addr()
 	switch {
 	case a.IsLoopback():
-		return "is of the loopback device, and never leaves the host"
+		return "is a loopback address, and its packets never leave the host"
 	case !a.Is4() || prefix.Bits() >= 31: // RFC 3021: both addresses of a /31 are host addresses
 		return ""
 	case prefix.Masked().Addr() == a:
@@ -98,7 +98,7 @@ func (d *draft) checkPorts() {
 		return
 	}
 	if port := d.cfg.Interface.ListenPort; first <= port && port <= last {
-		d.paths.fail("port_range", "holds interface.listen_port, %d", port)
+		d.paths.fail("port_range", "contains interface.listen_port, %d", port)
 	}
 	if have := int(last) - int(first) + 1; have < d.cfg.Paths.SourcePorts {
 		d.paths.fail("port_range", "has %d ports, fewer than the %d of source_ports", have, d.cfg.Paths.SourcePorts)

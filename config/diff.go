@@ -133,7 +133,7 @@ func Settle(now, want *Config) (*Config, error) {
 		return &c, nil
 	}
 	if err := c.sound(); err != nil {
-		return nil, fmt.Errorf("a restart is needed: without one, the keys that cannot change meanwhile contradict the others: %w", err)
+		return nil, fmt.Errorf("a restart is needed: the keys that change only at a restart contradict the others: %w", err)
 	}
 	return &c, nil
 }

@@ -163,7 +163,7 @@ func TestSettleRefusesNonsense(t *testing.T) {
 
 func TestSealedReadsNoFile(t *testing.T) {
 	_, err := ParseSealed("/etc/srdtun/s.toml", []byte("[interface]\nprivate_key_file = '/etc/shadow'\n"))
-	if err == nil || !strings.Contains(err.Error(), "private_key_file: a configuration that was handed over reads no file") {
+	if err == nil || !strings.Contains(err.Error(), "private_key_file: a configuration sent to the daemon may not name a file") {
 		t.Error(err)
 	}
 }

@@ -118,7 +118,7 @@ func (d *doubter) peer(i int) {
 	}
 	for _, a := range p.AllowedIPs {
 		if what := unusable(a); what != "" && a.Bits() > widestBlock && !p.Guest {
-			d.doubt(p, at, "allowed_ips", "%s has %s in it, which no peer can have: packets to them do not enter the tunnel, or this host loses its own; want the networks behind the peer", a, what)
+			d.doubt(p, at, "allowed_ips", "%s contains %s, which no peer can have: packets to them do not enter the tunnel, or this host cannot reach its own addresses; want the networks behind the peer", a, what)
 		}
 		for _, own := range d.c.Interface.Address {
 			// A peer may have the whole prefix of the tunnel's network, because such a peer

@@ -328,7 +328,7 @@ func (d *DropIns) readFile(dir *peerDir, f place) (p Peer, at section, err error
 	uid, ok := ownerOf(info)
 	guest = !ok || !self(uid)
 	if f.ofRoot() && !ofRoot(info) { // it would come before root's other files
-		return Peer{Guest: guest}, at, wrong(errors.New("another user's file came into the place of root's"))
+		return Peer{Guest: guest}, at, wrong(errors.New("another user's file has replaced root's file"))
 	}
 	root, err := decode(file, data)
 	if err != nil {

@@ -75,7 +75,7 @@ func openPeerDir(path string, owner uint32) (*peerDir, error) {
 // A symbolic link that root owns may change its target in between.
 func sameDirectory(examined, opened fs.FileInfo) error {
 	if examined.Mode()&fs.ModeSymlink == 0 && !os.SameFile(examined, opened) {
-		return errors.New("another directory comes into its place")
+		return errors.New("another directory has replaced it")
 	}
 	return nil
 }
@@ -381,7 +381,7 @@ func (s section) owner(key string) string {
 	switch n, err := strconv.ParseInt(name, 10, 64); {
 	case !s.has(key):
 	case !s.has("dir"):
-		s.fail(key, "names the owner of files in dir, and there is no dir")
+		s.fail(key, "names the owner of the files in dir, but dir is missing")
 	case name == "" && kind(s.vals[key]) != "a string": // text has told that
 	case err == nil && (n < 0 || n > maxUID):
 		s.fail(key, "there is no user %d; want a number up to %d, or a name", n, int64(maxUID))

@@ -156,7 +156,7 @@ var noHosts = []struct {
 	prefix netip.Prefix
 	what   string
 }{
-	{netip.MustParsePrefix("0.0.0.0/8"), "addresses of this network, 0.0.0.0/8,"},
+	{netip.MustParsePrefix("0.0.0.0/8"), "addresses of this network (0.0.0.0/8)"},
 	{netip.MustParsePrefix("127.0.0.0/8"), "loopback addresses"},
 	{netip.MustParsePrefix("169.254.0.0/16"), "link-local addresses"},
 	{netip.MustParsePrefix("224.0.0.0/4"), "multicast addresses"},
@@ -184,7 +184,7 @@ func (g *grants) takes(p netip.Prefix) string {
 		return "is a default route, which only root may configure"
 	}
 	if what := unusable(p); what != "" {
-		return "has " + what + " in it"
+		return "contains " + what
 	}
 	granted := -1 // the length of the narrowest grant around p
 	for _, a := range g.allow {
@@ -207,10 +207,10 @@ func (g *grants) takes(p netip.Prefix) string {
 		}
 	}
 	if a, is := within(g.own, p); is {
-		return fmt.Sprintf("has %s in it, an address of this host", a)
+		return fmt.Sprintf("contains %s, an address of this host", a)
 	}
 	if a, is := within(g.ends, p); is {
-		return fmt.Sprintf("has %s in it, the endpoint of another peer", a)
+		return fmt.Sprintf("contains %s, the endpoint of another peer", a)
 	}
 	return ""
 }
@@ -334,7 +334,7 @@ const maxAllow = 256
 // allow parses the prefixes that guest peers may have.
 func (s section) allow(key string) []netip.Prefix {
 	if s.has(key) && !s.has("owner") {
-		s.fail(key, "limits the files of owner, and there is no owner")
+		s.fail(key, "limits the files of owner, but owner is missing")
 		return nil
 	}
 	if list, ok := s.vals[key].([]any); ok && len(list) == 0 {

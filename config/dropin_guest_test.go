@@ -51,24 +51,24 @@ func TestGuestTakesNothingOfOthers(t *testing.T) {
 		{"longer prefix inside of root's", "", k + "allowed_ips = ['10.2.0.0/16', '10.1.2.3']\n", "3: peer.allowed_ips: 10.1.2.3/32 would take traffic from 10.1.0.0/16, which belongs to a peer in s.toml"},
 		{"the same in IPv6", "", k + "allowed_ips = 'fd01::9'\n", "3: peer.allowed_ips: fd01::9/128 would take traffic from fd01::/64, which belongs to a peer in s.toml"},
 		{"equal prefix", "", k + "allowed_ips = '10.1.0.0/16'\n", "3: peer.allowed_ips: 10.1.0.0/16 belongs to another peer already, in s.toml"},
-		{"prefix around root's, which takes nothing", "", k + "allowed_ips = '10.0.0.0/9'\n", "3: peer.allowed_ips: 10.0.0.0/9 has 10.80.0.1 in it, an address of this host"},
+		{"prefix around root's, which takes nothing", "", k + "allowed_ips = '10.0.0.0/9'\n", "3: peer.allowed_ips: 10.0.0.0/9 contains 10.80.0.1, an address of this host"},
 		{"default route", "", k + "allowed_ips = '0.0.0.0/0'\n", "3: peer.allowed_ips: 0.0.0.0/0 is a default route, which only root may configure"},
-		{"multicast", "", k + "allowed_ips = '224.0.0.0/4'\n", "3: peer.allowed_ips: 224.0.0.0/4 has multicast addresses in it"},
-		{"around multicast", "", k + "allowed_ips = '192.0.0.0/2'\n", "3: peer.allowed_ips: 192.0.0.0/2 has multicast addresses in it"},
-		{"multicast in IPv6", "", k + "allowed_ips = 'ff02::/16'\n", "3: peer.allowed_ips: ff02::/16 has multicast addresses in it"},
-		{"broadcast", "", k + "allowed_ips = '255.255.255.255'\n", "3: peer.allowed_ips: 255.255.255.255/32 has the broadcast address in it"},
-		{"loopback", "", k + "allowed_ips = '127.0.0.53'\n", "3: peer.allowed_ips: 127.0.0.53/32 has loopback addresses in it"},
-		{"loopback in IPv6", "", k + "allowed_ips = '::1'\n", "3: peer.allowed_ips: ::1/128 has the loopback address in it"},
-		{"link-local", "", k + "allowed_ips = '169.254.169.254'\n", "3: peer.allowed_ips: 169.254.169.254/32 has link-local addresses in it"},
-		{"link-local in IPv6", "", k + "allowed_ips = 'fe80::/64'\n", "3: peer.allowed_ips: fe80::/64 has link-local addresses in it"},
-		{"unspecified", "", k + "allowed_ips = '0.0.0.0'\n", "3: peer.allowed_ips: 0.0.0.0/32 has addresses of this network, 0.0.0.0/8, in it"},
-		{"unspecified in IPv6", "", k + "allowed_ips = '::'\n", "3: peer.allowed_ips: ::/128 has the unspecified address in it"},
+		{"multicast", "", k + "allowed_ips = '224.0.0.0/4'\n", "3: peer.allowed_ips: 224.0.0.0/4 contains multicast addresses"},
+		{"around multicast", "", k + "allowed_ips = '192.0.0.0/2'\n", "3: peer.allowed_ips: 192.0.0.0/2 contains multicast addresses"},
+		{"multicast in IPv6", "", k + "allowed_ips = 'ff02::/16'\n", "3: peer.allowed_ips: ff02::/16 contains multicast addresses"},
+		{"broadcast", "", k + "allowed_ips = '255.255.255.255'\n", "3: peer.allowed_ips: 255.255.255.255/32 contains the broadcast address"},
+		{"loopback", "", k + "allowed_ips = '127.0.0.53'\n", "3: peer.allowed_ips: 127.0.0.53/32 contains loopback addresses"},
+		{"loopback in IPv6", "", k + "allowed_ips = '::1'\n", "3: peer.allowed_ips: ::1/128 contains the loopback address"},
+		{"link-local", "", k + "allowed_ips = '169.254.169.254'\n", "3: peer.allowed_ips: 169.254.169.254/32 contains link-local addresses"},
+		{"link-local in IPv6", "", k + "allowed_ips = 'fe80::/64'\n", "3: peer.allowed_ips: fe80::/64 contains link-local addresses"},
+		{"unspecified", "", k + "allowed_ips = '0.0.0.0'\n", "3: peer.allowed_ips: 0.0.0.0/32 contains addresses of this network (0.0.0.0/8)"},
+		{"unspecified in IPv6", "", k + "allowed_ips = '::'\n", "3: peer.allowed_ips: ::/128 contains the unspecified address"},
 		{"default route in IPv6", `["::/0", "10.9.0.0/16"]`, k + "allowed_ips = '::/0'\n", "3: peer.allowed_ips: ::/0 is a default route, which only root may configure"},
-		{"address of the tunnel", "", k + "allowed_ips = '10.80.0.1'\n", "3: peer.allowed_ips: 10.80.0.1/32 has 10.80.0.1 in it, an address of this host"},
-		{"address of the host", "", k + "allowed_ips = '192.0.2.5/31'\n", "3: peer.allowed_ips: 192.0.2.4/31 has 192.0.2.5 in it, an address of this host"},
-		{"address of paths.local", "", k + "allowed_ips = '198.51.100.0/24'\n", "3: peer.allowed_ips: 198.51.100.0/24 has 198.51.100.9 in it, an address of this host"},
-		{"endpoint of root's peer", "", k + "allowed_ips = '203.0.113.0/28'\n", "3: peer.allowed_ips: 203.0.113.0/28 has 203.0.113.7 in it, the endpoint of another peer"},
-		{"where root's peer has moved", "", k + "allowed_ips = '203.0.113.99'\n", "3: peer.allowed_ips: 203.0.113.99/32 has 203.0.113.99 in it, the endpoint of another peer"},
+		{"address of the tunnel", "", k + "allowed_ips = '10.80.0.1'\n", "3: peer.allowed_ips: 10.80.0.1/32 contains 10.80.0.1, an address of this host"},
+		{"address of the host", "", k + "allowed_ips = '192.0.2.5/31'\n", "3: peer.allowed_ips: 192.0.2.4/31 contains 192.0.2.5, an address of this host"},
+		{"address of paths.local", "", k + "allowed_ips = '198.51.100.0/24'\n", "3: peer.allowed_ips: 198.51.100.0/24 contains 198.51.100.9, an address of this host"},
+		{"endpoint of root's peer", "", k + "allowed_ips = '203.0.113.0/28'\n", "3: peer.allowed_ips: 203.0.113.0/28 contains 203.0.113.7, the endpoint of another peer"},
+		{"where root's peer has moved", "", k + "allowed_ips = '203.0.113.99'\n", "3: peer.allowed_ips: 203.0.113.99/32 contains 203.0.113.99, the endpoint of another peer"},
 		{"within the grant", `["10.9.0.0/16"]`, k + "allowed_ips = '10.9.1.0/24'\n", ""},
 		{"the whole grant, around root's peer", `["10.9.0.0/16"]`, k + "allowed_ips = '10.9.0.0/16'\n", ""},
 		{"outside of the grant", `["10.9.0.0/16", "fd09::/32"]`, k + "allowed_ips = ['10.9.1.0/24', '10.8.0.0/15']\n", "3: peer.allowed_ips: 10.8.0.0/15 is in no prefix of [peers] allow: 10.9.0.0/16, fd09::/32"},
@@ -315,7 +315,7 @@ func TestFileInPlaceOfRootsComesNotFirst(t *testing.T) {
 	}
 	must(t, os.Rename(filepath.Join(c.PeersDir, "evil"), at))
 	dir.left = maxDropIns
-	if p, _, err := d.readFile(dir, files[0]); err == nil || !p.Guest || !strings.Contains(err.Error(), "came into the place of root's") {
+	if p, _, err := d.readFile(dir, files[0]); err == nil || !p.Guest || !strings.Contains(err.Error(), "has replaced root's file") {
 		t.Errorf("%+v, %v", p, err)
 	}
 	// Nor does what he puts there count as root's fault, which would end a start.

@@ -454,7 +454,7 @@ func TestDoubtsOpenNoDropInAgain(t *testing.T) {
 		for _, d := range with.Doubts(time.Now(), nil) {
 			got = append(got, d.Error())
 		}
-		if len(got) != 2 || !strings.HasPrefix(got[0], file+":4: peer.allowed_ips: 224.0.0.0/24 has multicast addresses in it") || !strings.HasPrefix(got[1], file+":6: peer.endpoints: 10.9.0.7") {
+		if len(got) != 2 || !strings.HasPrefix(got[0], file+":4: peer.allowed_ips: 224.0.0.0/24 contains multicast addresses") || !strings.HasPrefix(got[1], file+":6: peer.endpoints: 10.9.0.7") {
 			t.Errorf("%q", got)
 		}
 	}

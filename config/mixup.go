@@ -26,10 +26,10 @@ func (r *roles) add(p *Peer) {
 
 // The constants are the messages for a key that has two roles.
 const (
-	errPrivateInPublic = "is this interface's private key: put the other end's public key there, and draw a new private key here, if anybody has seen the file"
-	errSharedInPublic  = "is a preshared_key as well, so one of the two is wrong; draw another preshared key, if anybody has seen it here"
-	errPrivateInShared = `is this interface's private key: draw a preshared key with "srdtun genpsk", the same for both ends`
-	errPublicInShared  = `is a public key as well, and so not secret: draw a preshared key with "srdtun genpsk", the same for both ends`
+	errPrivateInPublic = "is this interface's private key: put the other end's public key there; if others may have seen the file, generate a new private key"
+	errSharedInPublic  = "is also a preshared_key, so one of the two is wrong; if others may have seen it here, generate a new preshared key"
+	errPrivateInShared = `is this interface's private key: generate a preshared key with "srdtun genpsk", and use it at both ends`
+	errPublicInShared  = `is also a public key, and so not secret: generate a preshared key with "srdtun genpsk", and use it at both ends`
 )
 
 // wrongPublic returns the reason why a peer's public key has another role, or "".

@@ -47,7 +47,7 @@ func (s section) commands(key string) [][]string {
 	}
 	list, ok := v.([]any)
 	if !ok {
-		s.fail(key, `want a list of words, not %s: no shell reads it, as in ["ip", "route", "add", "10.1.0.0/16", "dev", "%%i"]`, kind(v))
+		s.fail(key, `want a list of words, not %s, because no shell splits it; for example ["ip", "route", "add", "10.1.0.0/16", "dev", "%%i"]`, kind(v))
 		return nil
 	}
 	if len(list) > 0 && kind(list[0]) == "a string" {

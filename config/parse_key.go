@@ -63,7 +63,7 @@ func (s section) secretFile(key, fileKey string) Secret {
 		return Secret{}
 	}
 	if s.doc.sealed {
-		s.fail(fileKey, "a configuration that was handed over reads no file; give the key itself")
+		s.fail(fileKey, "a configuration sent to the daemon may not name a file; give the key itself")
 		return Secret{}
 	}
 	if s.doc.guest {
@@ -80,7 +80,7 @@ func (s section) secretFile(key, fileKey string) Secret {
 		msg := clipped(name) + ": " + err.Error()
 		if path != from && errors.Is(err, fs.ErrNotExist) {
 			err = fs.ErrPermission // the file may exist, but the service cannot read it
-			msg = fmt.Sprintf("the service was not handed %s; it needs LoadCredential=%s:%s", clipped(name), filepath.Base(name), name)
+			msg = fmt.Sprintf("systemd did not pass %s to the service; the unit needs LoadCredential=%s:%s", clipped(name), filepath.Base(name), name)
 		}
 		s.doc.fail(s.off(fileKey), s.name+"."+fileKey, err, msg)
 		return Secret{}

@@ -21,9 +21,9 @@ func parseAddr(s string) (netip.Addr, error) {
 	case addr.Is4In6():
 		return netip.Addr{}, errMapped
 	case addr.IsUnspecified():
-		return netip.Addr{}, errors.New("the unspecified address cannot be sent to or from")
+		return netip.Addr{}, errors.New("the unspecified address cannot be the address of a host")
 	case addr.IsMulticast():
-		return netip.Addr{}, errors.New("a multicast address cannot be sent to or from")
+		return netip.Addr{}, errors.New("a multicast address cannot be the address of a host")
 	case addr.Zone() != "" && checkIfname(addr.Zone()) != nil:
 		return netip.Addr{}, errors.New("the zone behind % is not an interface name")
 	}

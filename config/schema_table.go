@@ -84,7 +84,7 @@ var schema = []sectionSpec{
 		{"preshared_key_file", "path", "none", live, "A file with the preshared key, in place of `preshared_key`.", ofNothing, false},
 		{"endpoints", `list of "host:port"`, "none", live, "The peer's addresses outside the tunnel, each with paths of its own.", ofEndpoints, false},
 		{"allowed_ips", "list of prefixes", "none", live, "Packets to these addresses go to this peer, and packets from it must have one of them as their source.", ofAllowedIPs, false},
-		{"policy", "name of a policy", "that of `[paths]`", live, "How packets are spread over the paths to this peer.", ofPeerPolicy, false},
+		{"policy", "name of a policy", "`policy` of `[paths]`", live, "How packets are spread over the paths to this peer.", ofPeerPolicy, false},
 		{"persistent_keepalive", `seconds, 0..65535 or "off"`, "0", live, "The interval in seconds at which this end sends a packet, to stay reachable behind NAT.", ofKeepalive, false},
 		{"expires", `time, as 2026-12-01T00:00:00Z, or "never"`, `"never"`, live, "The time at which the peer is removed, by this host's clock: see [reload.md](reload.md#peers-for-a-time).", ofExpires, false},
 	}},

@@ -53,7 +53,7 @@ func GeneratePrivate() (Secret, error) {
 func GeneratePreshared() (Secret, error) {
 	var key [keyBytes]byte
 	if _, err := rand.Read(key[:]); err != nil {
-		return Secret{}, fmt.Errorf("draw a key: %w", err)
+		return Secret{}, fmt.Errorf("generate a key: %w", err)
 	}
 	return NewSecret(key), nil
 }

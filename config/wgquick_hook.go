@@ -143,7 +143,7 @@ func (im *importer) settleHooks() {
 		}
 	}
 	if len(im.hooks) > 0 {
-		im.note(0, strings.Join(im.hooks, ", "), "taken over as commands, which run with the daemon's rights: look at them, or leave them out with --no-hooks")
+		im.note(0, strings.Join(im.hooks, ", "), "imported as commands, which run with the daemon's rights: check them, or leave them out with --no-hooks")
 	}
 }
 

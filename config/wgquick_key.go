@@ -47,11 +47,11 @@ func init() { // init avoids a cycle: functions in the table read the table
 }
 
 const (
-	isAmnezia  = "AmneziaWG's, to disguise packets; srdtun has no disguise"
-	isAndroid  = "of the app for Android, to choose programs"
-	isTunSafe  = "TunSafe's own"
-	isWireSock = "WireSock's own, for Windows"
-	isWARP     = "Cloudflare's, whose service does not speak srdtun"
+	isAmnezia  = "a setting of AmneziaWG that disguises packets; srdtun does not disguise packets"
+	isAndroid  = "a setting of the Android app that selects programs"
+	isTunSafe  = "a setting of TunSafe"
+	isWireSock = "a setting of WireSock for Windows"
+	isWARP     = "a setting of Cloudflare WARP, which does not support srdtun"
 )
 
 // wgForeign has keys that other programs add to wg-quick files. The keys in wgForeign affect

@@ -153,8 +153,8 @@ func TestGuestTakesNoTraffic(t *testing.T) {
 		refused[name] = why
 	}
 	add("longer", "10.62.1.1/32 would take traffic from 10.62.0.0/16, which belongs to a peer in "+n.File, "10.62.1.1/32")
-	add("around", fmt.Sprintf("has %s in it", end.Addr()), netip.PrefixFrom(end.Addr(), 30).Masked().String())
-	add("own", "has 10.63.0.1 in it, an address of this host", "10.63.0.1/32")
+	add("around", fmt.Sprintf("contains %s", end.Addr()), netip.PrefixFrom(end.Addr(), 30).Masked().String())
+	add("own", "contains 10.63.0.1, an address of this host", "10.63.0.1/32")
 	add("default", "is a default route, which only root may configure", "0.0.0.0/0")
 	add("host", "10.65.0.0/16", "10.65.0.0/16")
 	dir.put(t, agentUser, "good.toml", guest(t, "good", "10.64.0.1/32"))
@@ -184,7 +184,7 @@ func TestGuestTakesNoTraffic(t *testing.T) {
 	reload(t, n, []tunnel.Peer{main, wide})
 	wantPeerNames(t, n, "the file takes prefixes", "office", "wide", "good")
 	wantLog(t, n, "left out: "+dir.file("good2.toml"))
-	wantLog(t, n, "198.18.0.0/24 has 198.18.0.7 in it, the endpoint of another peer")
+	wantLog(t, n, "198.18.0.0/24 contains 198.18.0.7, the endpoint of another peer")
 	// So does a command of root's.
 	add2 := filepath.Join(t.TempDir(), "add.toml")
 	must(t, os.WriteFile(add2, []byte(guest(t, "added", "10.64.0.0/16", "10.64.0.1/32")), 0o600))

@@ -265,7 +265,7 @@ func TestLogTellsOfAMove(t *testing.T) {
 	for end := time.Now().Add(sayWait); !strings.Contains(b.Log(), "session-up: ") && time.Now().Before(end); {
 		time.Sleep(50 * time.Millisecond)
 	}
-	gone, here := says(t, a, `uplink-down: uplink 10\.1\.1\.1 \(eth0\): this host does not have it any more`), says(t, a, `uplink-up: uplink 10\.1\.1\.81 \(eth0\)`)
+	gone, here := says(t, a, `uplink-down: uplink 10\.1\.1\.1 \(eth0\): this host no longer has this address`), says(t, a, `uplink-up: uplink 10\.1\.1\.81 \(eth0\)`)
 	moved := says(t, b, `peer-moved: peer a: it is at 10\.1\.1\.81 now, and was at 10\.1\.1\.1$`)
 	renumber(t, d.A, "10.1.1.1", "10.1.1.81")
 	here()

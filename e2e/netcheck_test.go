@@ -38,7 +38,7 @@ func TestNetcheckSeesTheFabric(t *testing.T) {
 	if n, _ := strconv.Atoi(m[1]); n < 3 || n > 4 {
 		t.Errorf("%d ways over four spines", n)
 	}
-	for _, want := range []string{`ok +session +the peer answers`, `ok +source ports +32 of 32 pass`, `ok +path MTU +1500`, `ok +system calls`, `ok +ECN in +its marks arrive on all of \d+ paths`, `ok +ECN out +not visible from here`} {
+	for _, want := range []string{`ok +session +the peer answers`, `ok +source ports +32 of 32 pass`, `ok +path MTU +1500`, `ok +system calls`, `ok +ECN in +ECN marks arrive on all \d+ paths`, `ok +ECN out +not visible from here`} {
 		if !regexp.MustCompile(want).MatchString(out) {
 			t.Errorf("%q is missing", want)
 		}

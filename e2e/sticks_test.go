@@ -156,8 +156,8 @@ func TestAddressOfSeveralInterfacesIsDoubted(t *testing.T) {
 	side(t)
 	_, a, _ := sticks(t, [2]string{stickAddr, stickAddr}, (*tunnel.Node).Start)
 	for setting, want := range map[string]string{
-		stickAddr:         "192.168.8.100 is an address of u1 and of u2: the routes choose one of them; write the names of the interfaces instead",
-		stickAddr + ",u2": "192.168.8.100 is an address of u2, which another entry names: the entry of the address is not used",
+		stickAddr:         "192.168.8.100 is an address of u1 and of u2: the routes choose one of these interfaces; write the names of the interfaces instead",
+		stickAddr + ",u2": "192.168.8.100 is an address of u2, and another entry names that interface: the entry with the address is not used",
 		"u1,u2":           "",
 	} {
 		out, err := exec.Command(bin, "set", a.Name, "paths.local="+setting).CombinedOutput()

@@ -96,22 +96,22 @@ func (u *serviceUnit) doubts(c *config.Config) (all []error) {
 		base := filepath.Base(k.Path)
 		switch {
 		case k.Relative && !u.credentials.have(base):
-			all = append(all, c.DoubtFile(k, "systemd does not hand it to %s: put the key in the file itself, or add to the unit (systemctl edit %s): LoadCredential=%s:%s",
+			all = append(all, c.DoubtFile(k, "systemd does not pass this key file to %s: put the key in the configuration, or add to the unit (systemctl edit %s): LoadCredential=%s:%s",
 				u.name, u.name, base, k.Path))
 		case !k.Relative && u.barred(k.Path) != "":
-			all = append(all, c.DoubtFile(k, "the user of %s cannot read it (%s): put the key in the file itself, or name it without a directory and add LoadCredential=%s:%s in the unit",
+			all = append(all, c.DoubtFile(k, "the user of %s cannot read this key file (%s): put the key in the configuration, or name the key file without a directory and add LoadCredential=%s:%s to the unit",
 				u.name, u.barred(k.Path), base, k.Path))
 		}
 	}
 	if c.PeersDir != "" {
 		if at := u.barred(c.PeersDir); at != "" {
-			all = append(all, c.Doubt("peers", "dir", "the user of %s cannot read it (%s): put it in /etc/srdtun-peers, mode 0755", u.name, at))
+			all = append(all, c.Doubt("peers", "dir", "the user of %s cannot read this directory (%s): use /etc/srdtun-peers with mode 0755", u.name, at))
 		}
 	}
 	all = append(all, u.doubtHooks(c)...)
 	for _, l := range []struct{ table, file string }{{"metrics", c.Metrics.Listen.Unix}, {"dashboard", c.Dashboard.Listen.Unix}} {
 		if why := u.hides(filepath.Dir(l.file)); l.file != "" && why != "" {
-			all = append(all, c.Doubt(l.table, "listen", "no other process will see this socket of %s (%s): put it below /run/srdtun", u.name, why))
+			all = append(all, c.Doubt(l.table, "listen", "other processes cannot see this socket of %s (%s): put it below /run/srdtun", u.name, why))
 		}
 	}
 	if p := c.Interface.ListenPort; p != 0 && p < unprivileged && !strings.Contains(u.capabilities, "cap_net_bind_service") {
@@ -179,7 +179,7 @@ func (u *serviceUnit) bars(words []string) string {
 	for _, word := range words {
 		for _, m := range pathIn.FindAllStringSubmatch(word, -1) {
 			if at := u.barred(m[1]); at != "" && !strings.HasPrefix(at, m[1]+" ") {
-				return fmt.Sprintf("names a file that the user of %s cannot get at (%s)", u.name, at)
+				return fmt.Sprintf("names a file that the user of %s cannot access (%s)", u.name, at)
 			}
 		}
 	}

@@ -12,8 +12,8 @@ func showconfCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "showconf NAME|FILE",
 		Short: "Print the running configuration, with its keys",
-		Long: `Print the configuration that runs as a file: with its secret keys, and without the
-peers of drop-in files. For root only.`,
+		Long: `Print the running configuration as a file, with its secret keys, and without the peers
+of drop-in files. Only root may do this.`,
 		Args:              takes(1, 1),
 		ValidArgsFunction: completeRunning,
 		RunE:              func(_ *cobra.Command, args []string) error { return showconf(args[0]) },
@@ -36,8 +36,8 @@ func syncconfCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "syncconf NAME FILE",
 		Short: "Apply another file to a running interface",
-		Long: `Have a running interface take over another file than its own, as reload does with its
-own, which is not changed: "reload" goes back to it.`,
+		Long: `Apply another file to a running interface, as "reload" applies the interface's own file.
+The interface's own file is not changed, and "reload" returns to it.`,
 		Args:              takes(2, 2),
 		ValidArgsFunction: completeThenFile,
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -56,9 +56,9 @@ func addconfCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "addconf NAME FILE",
 		Short: "Add the peers of a file to a running interface",
-		Long: `Add the peers of a file, which has [[peer]] sections only, to a running interface. One
-whose key is known already gets what the file says. The interface's own file is not
-changed.`,
+		Long: `Add the peers of a file to a running interface. The file has only [[peer]] sections. If
+the interface already has a peer with the same key, the peer gets the file's settings. The
+interface's own file is not changed.`,
 		Args:              takes(2, 2),
 		ValidArgsFunction: completeThenFile,
 		RunE: func(_ *cobra.Command, args []string) error {

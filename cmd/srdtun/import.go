@@ -19,7 +19,7 @@ func importCommand() *cobra.Command {
 	var noHooks bool
 	c := &cobra.Command{
 		Use:   "import FILE",
-		Short: "Convert a file of wg-quick into a configuration",
+		Short: "Convert a wg-quick file into a configuration",
 		Long: `Convert a wg-quick file, such as /etc/wireguard/wg0.conf, to a configuration with
 the same meaning. Without ListenPort any free port is used. If two peers have the same
 prefix, the later one gets it. PreUp, PostUp, PreDown and PostDown become commands, with a
@@ -97,9 +97,9 @@ func exportCommand() *cobra.Command {
 	var output string
 	c := &cobra.Command{
 		Use:   "export NAME|FILE",
-		Short: "Print a configuration as a file of wg-quick's",
-		Long: `Print a configuration as a file of wg-quick's, with its secret keys. What that has no
-words for stands in it as a comment, and of several endpoints the first is taken.`,
+		Short: "Print a configuration as a wg-quick file",
+		Long: `Print a configuration as a wg-quick file, with its secret keys. Settings
+that wg-quick does not have become comments, and only the first of several endpoints is used.`,
 		Args:              takes(1, 1),
 		ValidArgsFunction: completeConfigured,
 		RunE: func(_ *cobra.Command, args []string) error {

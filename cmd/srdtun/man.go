@@ -126,8 +126,8 @@ func manFormat() ([]byte, error) {
 	p.Section("DESCRIPTION")
 	p.Text("A file in TOML describes one interface and its peers. Parsing is strict: any error stops the start, " +
 		"with one line that names file, line and key. A list with one member may be written as a single string.\n\n" +
-		"A change of a key that is live counts while the interface runs, by srdtun reload, by systemctl reload or by " +
-		"srdtun set; a change of any other is named, and counts at the next start.")
+		"A change of a live key takes effect while the interface runs, by srdtun reload, systemctl reload or srdtun set. " +
+		"A change of any other key is reported, and takes effect at the next start.")
 	p.keys(config.Keys())
 	p.Section("EXAMPLE")
 	p.Text("This is what srdtun init NAME writes. A line that begins with # and a key shows the default.")

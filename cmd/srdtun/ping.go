@@ -35,12 +35,12 @@ func pingCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "ping [NAME] PEER",
 		Short: "Measure the round trip to a peer, path by path",
-		Long: `Measure the round trip to a peer, path by path: the daemon sends a challenge of the
-transport's and waits for the response, up to a second. Nothing goes through the tunnel,
-so this works where the host at the other end answers no pings.
+		Long: `Measure the round trip to a peer, path by path: the daemon sends a challenge on the
+path, and waits up to a second for the response. Nothing goes through the tunnel, so this
+also works if the host at the other end answers no pings.
 
-PEER is a peer's name or public key, or an address inside the tunnel. NAME is the interface; it is only needed if several
-have such a peer. Without --all-paths one path of each pair of addresses is measured.
+PEER is a peer's name or public key, or an address inside the tunnel. NAME is the interface,
+and is only needed if several interfaces have such a peer. Without --all-paths one path of each pair of addresses is measured.
 Exits with 1 if nothing answers.`,
 		Args:              takes(1, 2),
 		ValidArgsFunction: completePeer,

@@ -56,7 +56,7 @@ func reload(arg string) error {
 	return handOverTo(at, control.Change{How: control.HowReload, Config: string(config.Format(c))}, func(service string) error {
 		whole, err := filepath.Abs(file)
 		if err == nil && whole != filepath.Join(configDir(), service+suffix) {
-			err = fmt.Errorf("%s runs as srdtun@%s, whose file is not %s", at.Device, service, file)
+			err = fmt.Errorf("%s runs as srdtun@%s, which uses another file than %s", at.Device, service, file)
 		}
 		return err
 	})

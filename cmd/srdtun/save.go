@@ -51,7 +51,7 @@ func setAndSave(arg string, at rundir.Place, wanted []config.Setting) error {
 	}
 	for _, r := range ready {
 		if err := r.commit(); err != nil {
-			return fmt.Errorf("changed, and not saved: %w", err)
+			return fmt.Errorf("the change is in force, but was not saved: %w", err)
 		}
 	}
 	printChanges(at, done)

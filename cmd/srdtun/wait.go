@@ -23,8 +23,8 @@ func waitCommand() *cobra.Command {
 		Use:   "wait NAME|FILE [--peer PEER]",
 		Short: "Wait until an interface is up, and has a session with a peer",
 		Long: `Wait until an interface is up: its addresses can be bound, and packets are carried. With
---peer also until there is a session with that peer. When the time is over before, the
-exit code is 3 without the interface and 1 without the session.`,
+--peer also until there is a session with that peer. If the time ends first, the exit
+code is 3 without the interface, and 1 without the session.`,
 		Args:              takes(1, 1),
 		ValidArgsFunction: completeConfigured,
 		RunE:              func(_ *cobra.Command, args []string) error { return wait(args[0], peer, timeout) },

@@ -188,7 +188,7 @@ func taken(o netconf.Outer, by string, own []owner) string {
 }
 
 func intoAnother(to, name string) string {
-	return fmt.Sprintf("packets to its endpoint %s go into the tunnel %s, whose default route, narrower prefix or rules have taken them over; leave the address out of its allowed_ips, or, if that is meant, name %s in paths.local", to, name, name)
+	return fmt.Sprintf("packets to its endpoint %s go into the tunnel %s, because its default route, narrower prefix or rules take them; remove the address from its allowed_ips, or, if you want that, name %s in paths.local", to, name, name)
 }
 
 // namesInterface reports whether an entry of paths.local names an interface or one of its

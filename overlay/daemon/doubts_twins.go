@@ -24,9 +24,9 @@ func doubtTwins(c *config.Config) (all []error) {
 		i := slices.IndexFunc(has, func(name string) bool { return named[name] })
 		switch {
 		case i >= 0:
-			all = append(all, c.Doubt("paths", "local", "%s is an address of %s, which another entry names: the entry of the address is not used", l.Addr, has[i]))
+			all = append(all, c.Doubt("paths", "local", "%s is an address of %s, and another entry names that interface: the entry with the address is not used", l.Addr, has[i]))
 		case len(has) > 1:
-			all = append(all, c.Doubt("paths", "local", "%s is an address of %s: the routes choose one of them; write the names of the interfaces instead", l.Addr, strings.Join(has, " and of ")))
+			all = append(all, c.Doubt("paths", "local", "%s is an address of %s: the routes choose one of these interfaces; write the names of the interfaces instead", l.Addr, strings.Join(has, " and of ")))
 		}
 	}
 	return all

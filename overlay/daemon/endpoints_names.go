@@ -67,7 +67,7 @@ func (ep *endpoints) takeAnswers(answers []answer) time.Duration {
 		failed := condition{events.NameUnresolved, a.peer, name}
 		if a.err != nil {
 			if ep.conditions.set(failed, true) {
-				ep.log.tellOf(a.peer.cfg(), events.NameUnresolved, name, "%s is not found: %v", name, a.err)
+				ep.log.tellOf(a.peer.cfg(), events.NameUnresolved, name, "%s does not resolve: %v", name, a.err)
 			}
 			wait = lookupRetry
 			continue
@@ -75,9 +75,9 @@ func (ep *endpoints) takeAnswers(answers []answer) time.Duration {
 		before := a.peer.remote.found[a.endpoint]
 		switch {
 		case ep.conditions.set(failed, false):
-			ep.log.tellOf(a.peer.cfg(), events.NameResolved, name, "%s is found again: %s", name, events.List(a.addrs))
+			ep.log.tellOf(a.peer.cfg(), events.NameResolved, name, "%s resolves again: %s", name, events.List(a.addrs))
 		case len(before) > 0 && !slices.Equal(before, a.addrs):
-			ep.log.tellOf(a.peer.cfg(), events.NameMoved, name, "%s stands for %s now, and stood for %s", name, events.List(a.addrs), events.List(before))
+			ep.log.tellOf(a.peer.cfg(), events.NameMoved, name, "%s now resolves to %s, and before to %s", name, events.List(a.addrs), events.List(before))
 		}
 		a.peer.remote.found[a.endpoint] = a.addrs
 	}

@@ -144,7 +144,7 @@ func (ep *endpoints) reportDefault() {
 	switch {
 	case !ep.conditions.set(condition{kind: events.DefaultTaken}, by != ""):
 	case by != "":
-		ep.log.tell(events.DefaultTaken, "", "packets without a narrower route go through %s now, whose rules or narrower routes come first, and not through %s", by, ep.device.tun.Name())
+		ep.log.tell(events.DefaultTaken, "", "packets without a narrower route now go through %s, because its rules or narrower routes come first, and not through %s", by, ep.device.tun.Name())
 	default:
 		ep.log.tell(events.DefaultBack, "", "packets without a narrower route go through %s again", ep.device.tun.Name())
 	}

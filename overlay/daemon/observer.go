@@ -123,9 +123,9 @@ func (o *observer) tellUplinks(yes, no map[srd.Uplink]bool) {
 		case n.Up:
 			o.log.tell(events.UplinkUp, subject, "uplink %s: paths from it work", at)
 		case n.Gone && o.uplinks.has(n.Of.At(0)):
-			o.log.tell(events.UplinkDown, subject, "uplink %s: the interface has this address no more", at)
+			o.log.tell(events.UplinkDown, subject, "uplink %s: the interface no longer has this address", at)
 		case n.Gone:
-			o.log.tell(events.UplinkDown, subject, "uplink %s: this host does not have it any more", at)
+			o.log.tell(events.UplinkDown, subject, "uplink %s: this host no longer has this address", at)
 		default:
 			o.log.tell(events.UplinkDown, subject, "uplink %s: no path from it works", at)
 		}
@@ -189,5 +189,5 @@ func (o *observer) tellRouter(p *peer) {
 	if i, ok := at.table.Lookup(r.addr); ok {
 		whose = ", and belongs to peer " + at.peers[i].title()
 	}
-	o.log.tellOf(p.cfg(), events.RouterRefused, "", "dropped ICMP errors (%s): their source %s, which the peer may have invented, is not in its allowed_ips%s; traceroute and path MTU discovery behind the peer may fail; if connections hang there, lower interface.mtu", r.says, r.addr, whose)
+	o.log.tellOf(p.cfg(), events.RouterRefused, "", "dropped ICMP errors (%s): their source %s is not in the peer's allowed_ips%s, and the peer may have invented it; traceroute and path MTU discovery behind the peer may fail; if connections hang there, lower interface.mtu", r.says, r.addr, whose)
 }

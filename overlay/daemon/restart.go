@@ -212,7 +212,7 @@ func (rs *restart) adopt() {
 	}
 }
 
-var errOtherSetup = errors.New("the configuration needs others than the previous process had")
+var errOtherSetup = errors.New("the configuration needs another device or other sockets than the previous process had")
 
 func (rs *restart) takeOver() error {
 	b := rs.inherited

@@ -145,7 +145,7 @@ func TestRefusedChanges(t *testing.T) {
 	}{
 		{"nonsense", control.Change{How: control.HowReload, Config: "x"}, "srdd0.toml:1: ", true},
 		{"a peer twice", control.Change{How: control.HowSync, Config: text + strings.Replace(far(t), key(t, 4), key(t, 2), 1)}, "belongs to the peer of line", true},
-		{"somebody's file", control.Change{How: control.HowReload, Config: strings.Replace(text, "private_key = ", "private_key_file = '/etc/shadow' # ", 1)}, "reads no file", true},
+		{"somebody's file", control.Change{How: control.HowReload, Config: strings.Replace(text, "private_key = ", "private_key_file = '/etc/shadow' # ", 1)}, "may not name a file", true},
 		{"a route that is taken", control.Change{How: control.HowReload, Config: strings.Replace(text, `, "fd81::/64"`, "", 1) + far(t)}, "the main routing table has one already, by srdd9", false},
 		{"prefix of another", control.Change{How: control.HowAdd, Config: strings.Replace(far(t), "10.82.0.0/16", "10.81.0.0/16", 1)}, "10.81.0.0/16 belongs to peer near already", true},
 		{"more than peers", control.Change{How: control.HowAdd, Config: "[paths]\n"}, "only [[peer]] can be added", true},
@@ -260,7 +260,7 @@ func TestGuestGivesWayToTheHost(t *testing.T) {
 	until(t, "the guest", is("near", "named", "guest"))
 	ip(t, "addr", "add", "10.9.0.2/32", "dev", "lo")
 	until(t, "the guest gives way", is("near", "named"))
-	r.said(events.DropInRefused, "10.9.0.0/30 has 10.9.0.2 in it, an address of this host")
+	r.said(events.DropInRefused, "10.9.0.0/30 contains 10.9.0.2, an address of this host")
 	ip(t, "addr", "del", "10.9.0.2/32", "dev", "lo")
 	until(t, "the guest is back", is("near", "named", "guest"))
 	r.cancel()

@@ -41,5 +41,5 @@ func (l *Level) UnmarshalText(b []byte) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("events: no level is named %.32q", b)
+	return fmt.Errorf("events: unknown level %.32q", b)
 }

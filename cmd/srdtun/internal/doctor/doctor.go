@@ -75,22 +75,22 @@ func tun(f *Facts, _ Plan) Finding {
 		v.Advice = "modprobe tun; in a container: --device /dev/net/tun"
 	case TunRefused:
 		v.Level, v.Saw = Fault, fmt.Sprintf("this user may not open /dev/net/tun (mode %04o)", f.TunMode)
-		v.Why, v.Advice = "no tunnel starts without it", "chmod 666 /dev/net/tun, as udev has it, or run as root"
+		v.Why, v.Advice = "no tunnel starts without it", "chmod 666 /dev/net/tun, as udev does, or run as root"
 	}
 	return v
 }
 
 func privileges(f *Facts, _ Plan) Finding {
-	v := Finding{Check: "privileges", Saw: "CAP_NET_ADMIN is there"}
+	v := Finding{Check: "privileges", Saw: "CAP_NET_ADMIN is available"}
 	if !f.NetAdmin {
-		v.Level, v.Saw, v.Why = Warning, "CAP_NET_ADMIN is not", "this user cannot start a tunnel; the service, and root, can"
+		v.Level, v.Saw, v.Why = Warning, "CAP_NET_ADMIN is missing", "this user cannot start a tunnel; the service, and root, can"
 		v.Advice = "sudo, or systemctl start srdtun@NAME; in a container: --cap-add NET_ADMIN"
 	}
 	return v
 }
 
 func otherTunnels(_ *Facts, p Plan) Finding {
-	v := Finding{Check: "other tunnels", Saw: "no tunnel takes another's outer packets"}
+	v := Finding{Check: "other tunnels", Saw: "no tunnel takes the outer packets of another tunnel"}
 	if len(p.Conflicts) > 0 {
 		v.Level, v.Saw = Warning, strings.Join(p.Conflicts, "; ")
 		v.Why, v.Advice = "one of the two tunnels is dead, or runs inside the other", "one mark (fwmark) for both, narrower allowed_ips, or one at a time: docs/guide.md"
@@ -106,14 +106,14 @@ func kernel(f *Facts, _ Plan) Finding {
 	v := Finding{Check: "kernel", Saw: "Linux " + f.Kernel}
 	var major, minor int
 	if n, _ := fmt.Sscanf(f.Kernel, "%d.%d", &major, &minor); n == 2 && (major < superFramesUDP[0] || major == superFramesUDP[0] && minor < superFramesUDP[1]) {
-		v.Level, v.Why = Warning, "inner UDP passes the device packet by packet, at some three times the processor time"
+		v.Level, v.Why = Warning, "UDP inside the tunnel passes the device packet by packet, which takes about three times the processor time"
 		v.Advice = fmt.Sprintf("Linux %d.%d or newer, if UDP matters to you", superFramesUDP[0], superFramesUDP[1])
 	}
 	return v
 }
 
 func segmentation(f *Facts, _ Plan) Finding {
-	v := Finding{Check: "UDP trains", Saw: "a train of packets is sent, and received, with one system call"}
+	v := Finding{Check: "UDP trains", Saw: "one system call sends or receives many packets"}
 	var missing []string
 	if !f.GSO {
 		missing = append(missing, "sending (UDP_SEGMENT)")
@@ -122,15 +122,15 @@ func segmentation(f *Facts, _ Plan) Finding {
 		missing = append(missing, "receiving (UDP_GRO)")
 	}
 	if len(missing) > 0 {
-		v.Level, v.Saw = Warning, "not for "+strings.Join(missing, " and ")
-		v.Why, v.Advice = "each packet costs a system call: a third of the throughput", "Linux 5.0 or newer; gVisor and similar kernels have none"
+		v.Level, v.Saw = Warning, "not available for "+strings.Join(missing, " and ")
+		v.Why, v.Advice = "each packet costs a system call of its own, which lowers the throughput", "Linux 5.0 or newer; gVisor and similar kernels have none"
 	}
 	return v
 }
 
 // innerTCP checks whether the kernel passes the TCP packets of programs in super-frames.
 func innerTCP(_ *Facts, p Plan) Finding {
-	v := Finding{Check: "inner TCP", Saw: "no running tunnel reads it packet by packet"}
+	v := Finding{Check: "inner TCP", Saw: "no running tunnel reads TCP packet by packet"}
 	for _, d := range p.Running {
 		switch {
 		case d.Singly():
@@ -160,7 +160,7 @@ func buffers(f *Facts, _ Plan) Finding {
 	v := Finding{Check: "UDP buffers", Saw: fmt.Sprintf("net.core.rmem_max %d, wmem_max %d", f.ReceiveMost, f.SendMost)}
 	if f.NetAdmin || f.ReceiveMost >= wantReceive && f.SendMost >= wantSend {
 		if f.NetAdmin {
-			v.Saw += "; CAP_NET_ADMIN goes beyond"
+			v.Saw += "; with CAP_NET_ADMIN the daemon may exceed them"
 		}
 		return v
 	}
@@ -198,7 +198,7 @@ func clock(f *Facts, _ Plan) Finding {
 	case f.Container: // a container cannot set the clock
 		v.Saw = "it is the host's, and this container cannot see whether the host synchronises it"
 	default:
-		v.Level, v.Saw = Warning, "nobody keeps it synchronised"
+		v.Level, v.Saw = Warning, "no service synchronises it"
 		v.Why = "handshakes carry the time: if it goes back over a restart, a handshake takes a round trip more; and logs of two hosts cannot be compared"
 		v.Advice = "apt install chrony, or systemctl enable --now systemd-timesyncd"
 	}
@@ -252,7 +252,7 @@ func redirects(f *Facts, _ Plan) Finding {
 	v := Finding{Check: "ICMP redirects", Saw: "none is accepted, or only a gateway's"}
 	if f.Redirects {
 		v.Level, v.Saw = Warning, "they are accepted from anybody on the link"
-		v.Why = "a redirect changes the route to a peer, for all paths at once"
+		v.Why = "a redirect changes the route to a peer for all paths at once"
 		v.Advice = "sysctl -w net.ipv4.conf.all.accept_redirects=0 net.ipv4.conf.all.secure_redirects=1"
 	}
 	return v
@@ -272,9 +272,9 @@ func multipath(f *Facts, _ Plan) Finding {
 }
 
 func ipv6(f *Facts, _ Plan) Finding {
-	v := Finding{Check: "IPv6", Saw: "it is there"}
+	v := Finding{Check: "IPv6", Saw: "it is enabled"}
 	if !f.IPv6 {
-		v.Level, v.Saw = Warning, "it is switched off"
+		v.Level, v.Saw = Warning, "it is disabled"
 		v.Why, v.Advice = "peers are reached over IPv4 only, and the tunnel can have no IPv6 address", "sysctl -w net.ipv6.conf.all.disable_ipv6=0, if you want it"
 	}
 	return v

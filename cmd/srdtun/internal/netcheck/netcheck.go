@@ -182,7 +182,7 @@ func mtu(p *control.Peer, devices Devices) doctor.Finding {
 		v.Level, v.Why = doctor.Warning, "packets above that do not pass: each inner packet of 1,500 bytes takes two"
 		v.Advice = "a tunnel on the way, or a filter, lets no larger packets pass; look for its MTU"
 	case most < ethernetMTU:
-		v.Why = "a tunnel on the way takes its part"
+		v.Why = "a tunnel on the way needs a part of each packet"
 	case most > ethernetMTU:
 		v.Saw += ", found by itself: large packets cost less processor time"
 	case device > most:
@@ -293,16 +293,16 @@ func ecn(paths []control.Path) doctor.Finding {
 		v.Level, v.Saw = doctor.Warning, fmt.Sprintf("on %d of %d paths packets arrive without the ECN mark that every peer sets, from %s", bleached, judged, strings.Join(from, ", "))
 		v.Why, v.Advice = "queues on the way drop packets that they could mark", "a router on the way clears the ECN bits (RFC 3168 forbids it)"
 	case judged > 0:
-		v.Saw = fmt.Sprintf("its marks arrive on all of %d paths", judged)
+		v.Saw = fmt.Sprintf("ECN marks arrive on all %d paths", judged)
 	}
 	return v
 }
 
 func trains(st *control.Status) doctor.Finding {
-	v := doctor.Finding{Check: "system calls", Saw: "one carries many packets, both ways"}
+	v := doctor.Finding{Check: "system calls", Saw: "one system call sends or receives many packets"}
 	switch {
 	case st.Sends.Trains == 0 && st.Receives.Merged:
-		v.Saw = "none has carried data yet; srdtun doctor tries one on this host"
+		v.Saw = "no data has been sent yet; srdtun doctor tests this host"
 	case st.Sends.Trains > 0 && st.Sends.Unsegmented*2 > st.Sends.Trains:
 		v.Level, v.Saw = doctor.Warning, "the device or the route refuses UDP segmentation"
 		v.Why, v.Advice = "each packet costs a system call", "ethtool -K DEVICE tx-udp-segmentation on; IPsec and some tunnels refuse it"

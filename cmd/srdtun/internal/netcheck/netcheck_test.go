@@ -50,7 +50,7 @@ func TestNothingIsKnownYet(t *testing.T) {
 	}
 	want := []string{
 		"session: there was no handshake yet", "paths: none yet; paths open when something is sent",
-		"system calls: none has carried data yet; srdtun doctor tries one on this host", "sending: no packet was dropped on the way out of this host",
+		"system calls: no data has been sent yet; srdtun doctor tests this host", "sending: no packet was dropped on the way out of this host",
 		"receiving: no arriving packet was dropped before the daemon saw it",
 	}
 	if !slices.Equal(got, want) {
@@ -128,7 +128,7 @@ func TestFindings(t *testing.T) {
 				p.Paths[i].ReceivedNotECT = p.Paths[i].ReceivedPackets
 			}
 		}, "ECN in", doctor.Warning, "on 8 of 16 paths packets arrive without the ECN mark that every peer sets, from 203.0.113.9"},
-		{"some other sender", func(_ *control.Status, p *control.Peer) { p.Paths[0].ReceivedNotECT = 9 }, "ECN in", doctor.OK, "on all of 16 paths"},
+		{"some other sender", func(_ *control.Status, p *control.Peer) { p.Paths[0].ReceivedNotECT = 9 }, "ECN in", doctor.OK, "on all 16 paths"},
 		{"young", func(_ *control.Status, p *control.Peer) {
 			for i := range p.Paths {
 				p.Paths[i].ReceivedPackets, p.Paths[i].ReceivedNotECT = 5, 5
@@ -219,7 +219,7 @@ func TestWhatThePeerSees(t *testing.T) {
 			there.Peers[1].Paths[5].Remote, there.Peers[1].Paths[5].ReceivedNotECT = "[fe80::1%\n\x1b]0;owned\a]:5005", 500
 		}, doctor.Warning, "from fe80::1"},
 		{"somebody else", "ports on the way", func(there *control.Status) { there.PublicKey = here }, doctor.Warning, "is another peer's"},
-		{"marks", "ECN out", func(*control.Status) {}, doctor.OK, "at the peer: its marks arrive on all of 16 paths"},
+		{"marks", "ECN out", func(*control.Status) {}, doctor.OK, "at the peer: ECN marks arrive on all 16 paths"},
 		{"no marks", "ECN out", func(there *control.Status) { there.Peers[1].Paths[3].ReceivedNotECT = 500 }, doctor.Warning, "at the peer: on 1 of 16 paths"},
 	} {
 		f := see(c.harm)[c.check]

@@ -19,9 +19,9 @@ var refusalReasons = map[srd.EndpointReason]string{
 	srd.EndUnknownType: "packets of another protocol or another version",
 	srd.EndBadMAC:      "handshakes for another host's public key",
 	srd.EndBadInit:     "handshakes that do not decrypt",
-	srd.EndUnknownPeer: "handshakes of a key that no peer has",
-	srd.EndUnderLoad:   "handshakes that must repeat with a cookie, because very many come",
-	srd.EndBudget:      "handshakes beyond the processor time for them, because very many come",
+	srd.EndUnknownPeer: "handshakes from a key that belongs to no peer",
+	srd.EndUnderLoad:   "handshakes that must be repeated with a cookie, because too many arrive",
+	srd.EndBudget:      "handshakes beyond the processor time reserved for them, because too many arrive",
 }
 
 // Refusals counts refused packets since the last report, by reason. The zero value of Refusals
