@@ -157,7 +157,7 @@ func TestNarrowPrefixAroundAnEndpointIsNamed(t *testing.T) {
 			wants(t, "doctor", cli(t, host, "doctor", second.File), around.String()+names)
 			wants(t, "doctor", cli(t, host, "doctor"), around.String()+names)
 			await(t, "event of the first", func() bool {
-				return strings.Contains(cli(t, host, "events", first.Name), "go into the tunnel "+second.Name+", whose default route, narrower prefix or rules")
+				return strings.Contains(cli(t, host, "events", first.Name), "go into the tunnel "+second.Name+", because its default route, narrower prefix or rules")
 			})
 		})
 	}

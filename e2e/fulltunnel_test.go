@@ -71,7 +71,7 @@ func TestTwoTunnelsWithDefaultRoutes(t *testing.T) {
 	if !answers(host, first.inner) || !answers(host, wideWorld) {
 		t.Fatal("nothing passes the first one")
 	}
-	taken := says(t, first.Node, "default-taken: .* through "+second.Name+" now")
+	taken := says(t, first.Node, "default-taken: .* now go through "+second.Name+",")
 	second.start(t)
 	await(t, "line that says that the first one had the default route", func() bool {
 		return strings.Contains(second.Log(), "host-setting: "+first.Name+" had the default route: packets without a narrower route go through "+second.Name+" now")
@@ -87,7 +87,7 @@ func TestTwoTunnelsWithDefaultRoutes(t *testing.T) {
 	}
 	// Either one may be restarted.
 	must(t, first.Down())
-	taken = says(t, second.Node, "default-taken: .* through "+first.Name+" now")
+	taken = says(t, second.Node, "default-taken: .* now go through "+first.Name+",")
 	first.start(t)
 	taken()
 	for _, to := range []string{first.inner, second.inner, wideWorld} {
@@ -144,7 +144,7 @@ func TestTunnelBesideWgQuick(t *testing.T) {
 	if out := do(t, host, fmt.Sprintf("ip -4 route show table %d 2>/dev/null || true", wgQuickMark)); out != "" {
 		t.Fatalf("wg-quick would take another table and mark, as its own has %q", out)
 	}
-	taken, back := says(t, c.Node, "default-taken: .* through wgq0 now"), says(t, c.Node, "default-back: ")
+	taken, back := says(t, c.Node, "default-taken: .* now go through wgq0,"), says(t, c.Node, "default-back: ")
 	wgQuick(t, host, "wgq0", wgQuickMark)
 	taken()
 	if !answers(host, c.inner) {

@@ -78,7 +78,7 @@ func recipe(name string, port int, body string) error {
 	}
 	defer os.Remove("/etc/srdtun/" + name + ".toml")
 	check, err := output("srdtun", "check", name)
-	if err != nil || strings.Contains(check, "the user of srdtun@") || strings.Contains(check, "does not hand") {
+	if err != nil || strings.Contains(check, "the user of srdtun@") || strings.Contains(check, "does not pass this key file") {
 		return fmt.Errorf("check: %v: %s", err, check)
 	}
 	service := "srdtun@" + name + ".service"
@@ -124,7 +124,7 @@ func refusedRecipes() error {
 	}
 	own := fmt.Sprintf("[interface]\nprivate_key = %q\nlisten_port = 52100\n", private)
 	for _, c := range []struct{ name, text, warned, says, status string }{
-		{"badfile", "[interface]\nprivate_key_file = \"badfile.key\"\n", "LoadCredential=badfile.key:/etc/srdtun/badfile.key", "it needs LoadCredential=badfile.key:/etc/srdtun/badfile.key", "77"},
+		{"badfile", "[interface]\nprivate_key_file = \"badfile.key\"\n", "LoadCredential=badfile.key:/etc/srdtun/badfile.key", "the unit needs LoadCredential=badfile.key:/etc/srdtun/badfile.key", "77"},
 		{"baddir", own + "[peers]\ndir = \"baddir.d\"\n", "/etc/srdtun has mode 0700", "put it in /etc/srdtun-peers, mode 0755", "77"},
 		{"badport", strings.Replace(own, "52100", "443", 1), "AmbientCapabilities=CAP_NET_BIND_SERVICE", "AmbientCapabilities=CAP_NET_BIND_SERVICE", "77"},
 	} {
