@@ -300,7 +300,7 @@ gofmt:
 # What a contributor runs after each change: no root, no race detector, no network.
 check: ## a first look in a minute: gofmt, vet, tests of the pure packages, 100 seeds; goes on after a failure
 	@NEXT='When it passes, next: sudo make regress BASE=<revision> SET=quick' scripts/each.sh gofmt '$(MAKE) --no-print-directory gofmt' 'vet and tests' '$(GO) test -vet=all -short $(PURE)' \
-	  '100 seeds' "$(MAKE) --no-print-directory srdsim && $(BIN)/srdsim soak --seeds 1..100"
+	  '100 seeds' '$(GO) test -run TestSwarm$$ ./sim/swarm'
 	@echo "check: ok. Next, for a change of srd/ or overlay/: sudo make regress BASE=<revision> SET=quick (which figures"
 	@echo "became worse), and make acceptance. Before a commit: sudo make test"
 
