@@ -43,7 +43,7 @@ func TestNetcheckSeesTheFabric(t *testing.T) {
 			t.Errorf("%q is missing", want)
 		}
 	}
-	netcheckThere(t, p.A, p.B, `(?s)ok +ports on the way +the peer sees packets from \d+ addresses and ports, all of them.*ok +ECN out +at the peer: its marks arrive on all`)
+	netcheckThere(t, p.A, p.B, `(?s)ok +ports on the way +the peer sees packets from \d+ addresses and ports, all of them.*ok +ECN out +at the peer: ECN marks arrive on all`)
 	must(t, f.Break(2))
 	down := regexp.MustCompile(`warning +paths +\d+ of \d+ work`)
 	await(t, "finding that paths are down", func() bool {

@@ -39,8 +39,9 @@ func (s *settings) carry(want *config.Config) (diff []config.Change, out []confi
 	// The error names no single guest, so first the new and changed guests are left out, then all
 	// guests.
 	runs := map[config.Key]*config.Peer{}
-	for i := range s.running.cfg().Peers {
-		runs[s.running.cfg().Peers[i].PublicKey] = &s.running.cfg().Peers[i]
+	peers := s.running.cfg().Peers
+	for i := range peers {
+		runs[peers[i].PublicKey] = &peers[i]
 	}
 	as := func(p *config.Peer) bool { return runs[p.PublicKey] != nil && config.SamePeer(runs[p.PublicKey], p) }
 	for _, stays := range []func(*config.Peer) bool{as, func(*config.Peer) bool { return false }} {

@@ -63,7 +63,7 @@ func (ul *uplinks) findSources(r netip.AddrPort) []srd.Uplink {
 		return []srd.Uplink{srd.UplinkOf(a, 0)}
 	}
 	var v []srd.Uplink
-	for i, all := range ul.configured() {
+	for i, all := range uplinksOfEach(ul.running.cfg().Paths.Local) {
 		ul.classes.set(i, all)
 		v = append(v, all...)
 	}
@@ -74,11 +74,10 @@ func (ul *uplinks) findSources(r netip.AddrPort) []srd.Uplink {
 	})
 }
 
-// configured returns the current uplinks of each entry of paths.local, in the order of the
+// uplinksOfEach returns the current uplinks of each entry of paths.local, in the order of the
 // entries. If an entry names an interface, packets from its addresses are sent through that
 // interface, so no other entry gets these uplinks.
-func (ul *uplinks) configured() [][]srd.Uplink {
-	local := ul.running.cfg().Paths.Local
+func uplinksOfEach(local []config.Local) [][]srd.Uplink {
 	v, bound := make([][]srd.Uplink, len(local)), map[netip.Addr]bool{}
 	for i, l := range local {
 		if l.Interface == "" {

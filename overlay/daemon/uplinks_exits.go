@@ -16,9 +16,10 @@ import (
 // whether the addresses of paths.local have changed.
 func (ul *uplinks) exits() (changed bool) {
 	var v []udp.Exit
-	every := ul.configured()
+	local := ul.running.cfg().Paths.Local // once: another thread may change the configuration
+	every := uplinksOfEach(local)
 	for i, all := range every {
-		if ul.running.cfg().Paths.Local[i].Interface == "" {
+		if local[i].Interface == "" {
 			continue
 		}
 		sole := globals(all) == 1
