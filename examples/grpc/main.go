@@ -73,12 +73,16 @@ func serveUntil(ctx context.Context, client string) error {
 		return err
 	}
 	fmt.Printf("%v@127.0.0.1:%d\n", e.PublicKey(), e.Port())
-	return serve(ctx, e)
+	return serve(ctx, e, registerHealth)
 }
 
-// serve answers gRPC calls over an endpoint until ctx ends. At the end, serve closes the
-// endpoint.
-func serve(ctx context.Context, e *ep.Endpoint) error {
+func registerHealth(s grpc.ServiceRegistrar) {
+	grpc_health_v1.RegisterHealthServer(s, health.NewServer())
+}
+
+// serve answers gRPC calls over an endpoint until ctx ends, with the services that the function
+// register adds. At the end, serve closes the endpoint.
+func serve(ctx context.Context, e *ep.Endpoint, register func(grpc.ServiceRegistrar)) error {
 	streams, err := epnet.NewStreams(e)
 	if err != nil {
 		return err
@@ -89,7 +93,7 @@ func serve(ctx context.Context, e *ep.Endpoint) error {
 		return err
 	}
 	s := grpc.NewServer()
-	grpc_health_v1.RegisterHealthServer(s, health.NewServer())
+	register(s)
 	context.AfterFunc(ctx, s.Stop)
 	return s.Serve(l)
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/status"
@@ -16,7 +17,7 @@ import (
 )
 
 // pair starts a server and returns a client's streams and the server's address.
-func pair(t *testing.T) (*epnet.Streams, ep.PublicKey, netip.AddrPort) {
+func pair(t *testing.T, register func(grpc.ServiceRegistrar)) (*epnet.Streams, ep.PublicKey, netip.AddrPort) {
 	open := func() *ep.Endpoint {
 		e, err := ep.Open(ep.Config{Key: ep.NewKey(), Protocol: protocol})
 		if err != nil {
@@ -29,7 +30,7 @@ func pair(t *testing.T) (*epnet.Streams, ep.PublicKey, netip.AddrPort) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var serving sync.WaitGroup
 	serving.Go(func() {
-		if err := serve(ctx, there); err != nil {
+		if err := serve(ctx, there, register); err != nil {
 			t.Error(err)
 		}
 	})
@@ -42,7 +43,7 @@ func pair(t *testing.T) (*epnet.Streams, ep.PublicKey, netip.AddrPort) {
 }
 
 func TestCallsAndStreams(t *testing.T) {
-	streams, key, at := pair(t)
+	streams, key, at := pair(t, registerHealth)
 	conn, err := dial(streams, key, at)
 	if err != nil {
 		t.Fatal(err)
