@@ -130,8 +130,10 @@ def number_that_was_left_out(peer, host):
         real(s, frm, data)
 
     peer.data_packet = watch
-    for _ in range(5):  # a daemon leaves out one of 8,192 numbers at least, but how many a blast takes is the queue's affair
-        host.blast(peer, 4950, 30000, 1100, 60)
+    # A daemon leaves out a number in one of 8,192 trains of a path at least. Datagrams with pauses leave in trains of
+    # one packet; without pauses a train has many, and 30,000 packets may be too few trains.
+    for _ in range(5):
+        host.blast(peer, 4950, 30000, 1100, 200)
         if peer.run(lambda: gaps, 6.0):
             break
     need(gaps, "no number was left out of %s", nexts)
