@@ -19,8 +19,8 @@ or describes every key. ` + "`srdtun check NAME`" + ` reads the file, and names 
 ` + "`srdtun import wg0.conf`" + ` converts a wg-quick file. A list with one member may be written as a single string.
 
 The column *live* shows which keys can change while the interface runs. ` + "`srdtun reload NAME`" + `, ` + "`systemctl reload`" + `, SIGHUP
-or ` + "`srdtun set`" + ` apply changes of these keys ([reload.md](reload.md)). The daemon reports a change of any other key, and applies
-it at the next start.
+or ` + "`srdtun set`" + ` apply changes of these keys ([reload.md](reload.md)). The daemon reports a change of any other key, but applies
+it only at the next start.
 
 ` + "`go test ./config -run TestDocs -update`" + ` writes this page from the table that the parser uses.
 `

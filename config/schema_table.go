@@ -31,14 +31,14 @@ var schema = []sectionSpec{
 	{"interface", []keySpec{
 		{"name", "text", "the file name without its extension", atRestart, "The name of the device.", ofName, false},
 		{"private_key", "base64", "none: needed", atRestart, "This end's identity, as `srdtun genkey` prints it.", ofPrivateKey, true},
-		{"private_key_file", "path", "none", atRestart, "A file with the private key, in place of `private_key`; relative to the configuration.", ofNothing, false},
+		{"private_key_file", "path", "none", atRestart, "A file with the private key, in place of `private_key`. A relative path begins at the configuration file's directory.", ofNothing, false},
 		{"address", "list of addresses, with or without prefix length", "none", live, "Addresses of this end inside the tunnel.", ofAddress, false},
 		{"listen_port", "0..65535", "51820", atRestart, "The UDP port on which peers find this end; 0 lets the kernel choose.", ofListenPort, false},
 		{"mtu", "bytes, 1280..65520", "1500", atRestart, "The largest packet inside the tunnel. It does not depend on the network outside.", ofMTU, false},
 		{"fwmark", `0..4294967295 or "off"`, "0", atRestart, "A mark on the outer packets, for policy routing.", ofFwMark, false},
 		{"table", `"auto", "off" or a number`, `"auto"`, atRestart, "Where the routes to allowed_ips go, as in wg-quick(8).", ofTable, false},
 		{"workers", "0..16", "0", atRestart, "Threads that carry packets; 0: half of the processors, up to four.", ofWorkers, false},
-		{"offload", "true or false", "true", atRestart, "Whether the kernel may pass several packets of a flow at once to the device, and take them back so, with unfinished checksums. `false` is for kernels where this fails, and costs processor time.", ofOffload, false},
+		{"offload", "true or false", "true", atRestart, "Whether several packets of a flow may cross the device together as one super-frame with unfinished checksums, in both directions. `false` is for kernels where this fails, and costs processor time.", ofOffload, false},
 		{"dns", "list of addresses and search domains", "none", atRestart, "Resolvers to use while the tunnel is up, given to resolvectl or resolvconf. An entry that is no address is a search domain.", ofDNS, false},
 		{"pre_up", "list of commands", "none", atRestart, "Run before the device is made. A command is a list of its words; no shell reads it, and `%i` in a word is the interface's name.", ofPreUp, false},
 		{"post_up", "list of commands", "none", atRestart, "Run when the interface has its addresses and routes. A failure ends the start.", ofPostUp, false},
@@ -53,9 +53,9 @@ var schema = []sectionSpec{
 		{"flowlet_timeout", `"10us".."10s"`, "the policy's own", live, "The pause after which a flow may change its path.", ofFlowlet, false},
 		{"weights", "list of numbers 1..1000, one for each of `local`", "equal", live, "The weight of each entry of `local`.", ofWeights, false},
 		{"primary", "an entry of `local`", "none", live, "The entry to use as long as it works, for active-backup.", ofPrimary, false},
-		{"flowcell", "bytes, 1500..67108864", "65536", live, "The size of the pieces of a flow that change paths, for presto.", ofFlowcell, false},
-		{"dre_alpha", "0.01..0.99", "0.125", live, "How rates are averaged, for conga.", ofAlpha, false},
-		{"dre_period", `"1us".."100ms"`, `"20us"`, live, "How often rates are averaged, for conga.", ofPeriod, false},
+		{"flowcell", "bytes, 1500..67108864", "65536", live, "The size of the parts of a flow that are sent over one path each, for presto.", ofFlowcell, false},
+		{"dre_alpha", "0.01..0.99", "0.125", live, "The share by which the rate estimate shrinks in each `dre_period`, for conga.", ofAlpha, false},
+		{"dre_period", `"1us".."100ms"`, `"20us"`, live, "The interval at which the rate estimate shrinks, for conga.", ofPeriod, false},
 		{"link_mbit", "Mbit/s, 0..1000000", "0", live, "The rate of each path in Mbit/s; 0: learn it.", ofLinkMbit, false},
 		{"mtu", "bytes, 0 or 1280..65535", "0", atRestart, "An upper bound of the path MTU; 0: discover it.", ofPathMTU, false},
 	}},
@@ -63,11 +63,11 @@ var schema = []sectionSpec{
 		{"cipher", `"auto", "aes-256-gcm", "aes-128-gcm" or "chacha20-poly1305"`, `"auto"`, atRestart, "The cipher, which both ends must allow.", ofCipher, false},
 	}},
 	{"order", []keySpec{
-		{"udp", `"ordered" or "unordered"`, `"ordered"`, atRestart, "Whether UDP packets are delivered in the order in which they were sent. TCP packets always are.", ofUDP, false},
+		{"udp", `"ordered" or "unordered"`, `"ordered"`, atRestart, "Whether UDP packets are delivered in the order in which they were sent. TCP packets are always delivered in order.", ofUDP, false},
 	}},
 	{"metrics", []keySpec{
 		{"listen", `"address:port" or "unix:/path"`, "none", atRestart, "The address at which Prometheus reads the counters, at /metrics: see docs/monitoring.md. There is no password.", ofMetricsListen, false},
-		{"per_path", "true or false", "false", atRestart, "Whether there are series for each path.", ofPerPath, false},
+		{"per_path", "true or false", "false", atRestart, "Whether the metrics have time series for each path.", ofPerPath, false},
 	}},
 	{"dashboard", []keySpec{
 		{"listen", `"address:port" or "unix:/path"`, "none", atRestart, "The address of the page for browsers. There is no password.", ofDashboardListen, false},
@@ -75,7 +75,7 @@ var schema = []sectionSpec{
 	{"peers", []keySpec{
 		{"dir", "path", "none", atRestart, "A directory of drop-in files `*.toml`, each with one `[[peer]]`. It is watched: peers come and go with their files.", ofDir, false},
 		{"owner", "user, by name or number", "the daemon's own user", atRestart, "The owner of the directory and its files, besides root: see [reload.md](reload.md#peers-from-a-directory).", ofOwner, false},
-		{"allow", "list of prefixes", "any", live, "The prefixes that `allowed_ips` in files of that owner may have, or parts of them. Prefixes of another peer or of this host are always refused.", ofAllow, false},
+		{"allow", "list of prefixes", "any", live, "The prefixes within which the `allowed_ips` in that owner's files must lie. Prefixes of another peer or of this host are always refused.", ofAllow, false},
 	}},
 	{"peer", []keySpec{
 		{"name", "text", "none", live, "A name for messages, `show` and `set`. It cannot be an address, prefix, endpoint or key: these stand for the peer that has them.", ofPeerName, false},
