@@ -4,7 +4,7 @@ package control
 // A frame in the counters of Device is a single packet or a super-frame. Byte counters count the
 // bytes of the inner packets.
 type Device struct {
-	Queues            int      `json:"queues"`              // threads that can read at once
+	Queues            int      `json:"queues"`              // threads that can read at the same time
 	NoOffload         bool     `json:"no_offload"`          // single packets with finished checksums pass the device: interface.offload = false
 	UDPSuperFrames    bool     `json:"udp_super_frames"`    // runs of UDP cross whole (Linux 6.2); TCP always does
 	TunnelSuperFrames bool     `json:"tunnel_super_frames"` // runs of packets in VXLAN and Geneve cross whole, too (Linux 6.17); else they come one by one
@@ -80,7 +80,7 @@ type Sends struct {
 
 // Receives counts the packets that the sockets received.
 type Receives struct {
-	Merged    bool   `json:"merged"`    // the kernel hands over runs of packets at once (UDP_GRO)
+	Merged    bool   `json:"merged"`    // the kernel hands over runs of packets together (UDP_GRO)
 	Truncated uint64 `json:"truncated"` // dropped: longer than the buffer
 	NotECT    uint64 `json:"not_ect"`   // trains without the peers' ECN mark: the network cleared it
 }

@@ -180,7 +180,7 @@ type Messages struct {
 	Acked         uint64 `json:"acked"`          // by the peer
 	Retransmitted uint64 `json:"retransmitted"`  // copies sent again
 	Spurious      uint64 `json:"spurious"`       // packets declared lost that had arrived
-	Copied        uint64 `json:"copied"`         // sent on a second uplink at once, in addition to the first
+	Copied        uint64 `json:"copied"`         // sent on a second uplink at the same time as on the first
 	CopiesRefused uint64 `json:"copies_refused"` // not copied, because the copy was not within the budget
 	GivenUp       uint64 `json:"given_up"`       // given up; the inner transport must repair them
 	NeverRepaired uint64 `json:"never_repaired"` // of these, messages sent only once

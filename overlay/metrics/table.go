@@ -84,7 +84,7 @@ var (
 	acked         = define("messages_acked_total", counter, ofPeer, "Messages acknowledged.")
 	retransmitted = define("messages_retransmitted_total", counter, ofPeer, "Messages sent again.")
 	spurious      = define("packets_spuriously_lost_total", counter, ofPeer, "Packets declared lost that had arrived.")
-	copied        = define("messages_copied_total", counter, ofPeer, "Messages sent on a second uplink at once, in addition to the first.")
+	copied        = define("messages_copied_total", counter, ofPeer, "Messages sent on a second uplink at the same time as on the first.")
 	copiesRefused = define("messages_copies_refused_total", counter, ofPeer, "Messages not copied, because the copy was not within the budget.")
 	givenUp       = define("messages_given_up_total", counter, ofPeer, "Messages given up; the inner transport must repair them.")
 	duplicates    = define("messages_duplicate_total", counter, ofPeer, "Messages received again and discarded.")
