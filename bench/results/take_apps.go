@@ -72,10 +72,10 @@ func takeApps(file string) (*table, error) {
 	// The table's note gives the applications' stalls without a failure, and the failed requests.
 	for _, k := range appKinds {
 		get := func(name string) string { return counted(values["postgres "+k.name+" "+name]) }
-		t.Note += fmt.Sprintf("PostgreSQL over %s had %s failures of a spine, and %s of %s transactions failed. In seconds without a failure, its longest commit took %s ms (p50). ",
+		t.Note += fmt.Sprintf("PostgreSQL over %s had %s failures of a spine, and %s of %s transactions failed. In the second before each failure, the longest commit took %s ms (p50). ",
 			k.title, get("deaths"), get("failed"), get("commits"), get("calm_p50_ms"))
 	}
-	t.Note += "PostgreSQL ran without fsync, because both ends share one disk. " +
+	t.Note += "A commit that has waited since the previous failure counts in this second, too. PostgreSQL ran without fsync, because both ends share one disk. " +
 		"The ideal for Open MPI ignores the tunnel's headers, which are 6 % of a packet."
 	return t, nil
 }

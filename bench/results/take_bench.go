@@ -55,7 +55,7 @@ var tunnels = kinds{{"wireguard-go", "wireguard-go"}, {"wireguard-ts", "Tailscal
 func takeVXLAN(file string) (*table, error) {
 	return whole(takeBench(file, "real", tunnels, []benchRow{
 		{"one TCP flow in VXLAN, Gbit/s", "vxlan", "gbit_per_s", 1},
-		{"… over that without, in the same round", "vxlan/tcp1", "gbit_per_s", 1},
+		{"… divided by the rate without VXLAN, in the same round", "vxlan/tcp1", "gbit_per_s", 1},
 		{"… processor s per GB, whole machine", "vxlan", "cpu_s_per_gb", 1},
 	}))
 }

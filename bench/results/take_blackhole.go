@@ -41,8 +41,8 @@ func takeBlackhole(file string) (*table, error) {
 	}
 	t.Rows = [][]string{
 		{"longest stall of the flow: p50 / p99 / most, ms", fmt.Sprintf("%.0f / %.0f / %.0f", stat.Quantile(stall, 0.5), stat.Quantile(stall, 0.99), stat.Quantile(stall, 1))},
-		{"goodput while it is dead, of that before (75 % is there)", fmt.Sprintf("%.0f %%", 100*stat.Quantile(share, 0.5))},
-		{"segments of the TCP inside sent again while it is dead, in all", fmt.Sprint(again)},
+		{"goodput while the spine is dead, in percent of the goodput before (75 % is possible)", fmt.Sprintf("%.0f %%", 100*stat.Quantile(share, 0.5))},
+		{"segments that the inner TCP sent again while the spine was dead, in all failures", fmt.Sprint(again)},
 		{"messages given up", fmt.Sprint(givenUp)},
 	}
 	return t, nil

@@ -17,14 +17,14 @@ func takeStrain(file string) (*table, error) {
 		rows []benchRow
 	}{
 		{"4x100", []benchRow{
-			{"16 flows of 2 MB at once: p50 / p99 over ideal", "batch", "p50_over_ideal", 1},
+			{"16 flows of 2 MB at the same time: p50 / p99 over ideal", "batch", "p50_over_ideal", 1},
 			{join, "batch", "p99_over_ideal", 1},
 		}},
 		{"port", []benchRow{
 			{"48 flows of 2 MB of 4 hosts to a port of 1 Gbit/s: p50 / most over ideal", "incast2m", "p50_over_ideal", 1},
 			{join, "incast2m", "max_over_ideal", 1},
 			{"… packets dropped at the port", "incast2m", "drops", 1},
-			{"48 flows of 64 KB to it: p50 / p99 over ideal", "incast64k", "p50_over_ideal", 1},
+			{"48 flows of 64 KB to this port: p50 / p99 over ideal", "incast64k", "p50_over_ideal", 1},
 			{join, "incast64k", "p99_over_ideal", 1},
 		}},
 	} {
