@@ -9,10 +9,11 @@ type DropInText struct {
 	Err  error
 }
 
-// DropInTexts returns the texts of the first drop-in files of c, at most most, in order of
-// precedence. DropInTexts also returns the number of files beyond most. DropInTexts reads a file
-// as carefully as the daemon does, because root may run it on another user's files.
-func DropInTexts(c *Config, most int) (texts []DropInText, more int, err error) {
+// DropInTexts returns the texts of the first drop-in files of c in order of precedence, but no
+// more than limit texts. DropInTexts also returns the number of files beyond the limit.
+// DropInTexts reads a file as carefully as the daemon does, because root may run it on another
+// user's files.
+func DropInTexts(c *Config, limit int) (texts []DropInText, more int, err error) {
 	owner, err := c.dropInOwner()
 	if err != nil {
 		return nil, 0, err
@@ -26,7 +27,7 @@ func DropInTexts(c *Config, most int) (texts []DropInText, more int, err error) 
 	if err != nil {
 		return nil, 0, c.dirError(err)
 	}
-	shown := min(len(files), most)
+	shown := min(len(files), limit)
 	for _, f := range files[:shown] {
 		text, _, err := dir.read(f.name)
 		texts = append(texts, DropInText{f.file, text, err})

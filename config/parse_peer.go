@@ -58,11 +58,11 @@ func (s section) endpoints(key string) []Endpoint {
 	return endpoints
 }
 
-// prefixes parses at most most prefixes, and clears their host bits, as wg(8) does. The check for
+// prefixes parses at most limit prefixes, and clears their host bits, as wg(8) does. The check for
 // duplicates needs the prefixes in the order of the file.
-func (s section) prefixes(key string, most int) []netip.Prefix {
+func (s section) prefixes(key string, limit int) []netip.Prefix {
 	var prefixes []netip.Prefix
-	for _, it := range s.items(key, most) {
+	for _, it := range s.items(key, limit) {
 		prefix, err := parsePrefix(it.text)
 		if err != nil {
 			s.failAt(it.off, key, "%v", err)

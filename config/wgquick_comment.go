@@ -35,10 +35,11 @@ var (
 	wgOffKey = regexp.MustCompile(`(?i)^#*\s*(PublicKey|PresharedKey|PrivateKey|Endpoint|AllowedIPs|PersistentKeepalive|Address|DNS|MTU|Table|ListenPort|FwMark|P(ost|re)(Up|Down)|SaveConfig)\s*=`)
 )
 
-// place assigns the stored comments to sections. The importer calls place before a section or one
-// of its keys, and with nil at the end of the file. A comment right below a header belongs to the
-// header's section, and a comment right above a header to the section that begins there. Comments
-// apart from headers, and peers that are commented out, keep their positions.
+// place assigns the stored comments to sections. The importer calls place(s) when it meets the
+// header or a key of the section s, and place(nil) at the end of the file. A comment right below
+// a header belongs to the header's section, and a comment right above a header to the section
+// that begins there. Comments apart from headers, and peers that are commented out, keep their
+// positions.
 func (im *importer) place(next *wgSection) {
 	comments := im.pending
 	im.pending = nil

@@ -21,11 +21,11 @@ type attempt struct {
 	end   mono.Time // when it expires
 }
 
-// called reports whether the attempt was sent to the tuple from.
+// called reports whether the attempt was sent to the tuple `from`.
 func (a *attempt) called(from Tuple) bool { return anyReaches(a.on, from) }
 
-// anyReaches reports whether a packet on the tuple from may be an answer to a packet on a
-// tuple of v.
+// anyReaches reports whether a packet on the tuple `from` may be an answer to a packet on
+// a tuple in v.
 func anyReaches(v []Tuple, from Tuple) bool {
 	for i := range v {
 		if v[i].reaches(from) {
@@ -77,8 +77,8 @@ func (v *calls) follow(a attempt) {
 	v.hurried = &a
 }
 
-// plan plans a hurried attempt to the tuple from, the source of a cookie for the attempt
-// with this index.
+// plan plans a hurried attempt to the tuple `from`. A cookie for the attempt with this
+// index came from that tuple.
 func (v *calls) plan(now mono.Time, index uint32, from Tuple) {
 	if v.regular == nil || v.regular.index != index {
 		return
@@ -141,8 +141,8 @@ func (v *calls) expire(now mono.Time) {
 	}
 }
 
-// deadline returns when an attempt expires or the hurried attempt is due, whichever is
-// first.
+// deadline returns the time at which an attempt expires or the hurried attempt is due,
+// whichever is first.
 func (v *calls) deadline() mono.Time {
 	at := mono.Never
 	if v.regular != nil {

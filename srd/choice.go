@@ -50,8 +50,8 @@ const alikePart = 8
 // queuePart: a sample weighs 1/16 in the smoothed queue.
 const queuePart = 16
 
-// length returns the round trip of p without a queue. If round trips vary at random, most
-// of them are no longer than the length. Random variation counts only above
+// length returns the round trip of p without a queue. If round trips vary at random, the
+// length is an upper bound of most of them. Random variation counts only above
 // cc.TargetCeiling, because a smaller variation may come from a queue.
 func (p *path) length() time.Duration {
 	return p.rtt.Empty() + max(0, p.rtt.Random()-cc.TargetCeiling)
@@ -88,9 +88,10 @@ func (ch *choice) survey(now mono.Time, wait time.Duration) time.Duration {
 	return least + max(0, ch.queue) + wait + max(2*ch.hosts.coarse, short/alikePart)
 }
 
-// waited adds a sample to the smoothed delay Q. A sample is the sum of a packet's
-// queueing delay on p, an eligible path, and its extra delay (excess). Because of the
-// extra delay, p stays eligible while the queue in front of the window grows and shrinks.
+// waited adds a sample to the smoothed delay Q. A sample is the sum of two delays of a
+// packet on the eligible path p: the queueing delay, and the extra delay from the method
+// excess. Because of the extra delay, p stays eligible while the queue in front of the
+// window grows and shrinks.
 func (ch *choice) waited(now mono.Time, p *path, queue time.Duration) {
 	ch.queue += (queue + ch.excess(p) - ch.queue) / queuePart
 	ch.sampled = now

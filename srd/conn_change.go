@@ -15,8 +15,8 @@ import (
 func (c *Conn) SetPSK(psk handshake.PSK) { c.env.cfg.PSK = psk }
 
 // SetKeepalive sets the longest time for which a path of ours is unused; 0: no limit.
-// Without a session it begins a handshake, because perhaps only this end can reach the
-// other.
+// Without a session SetKeepalive begins a handshake, because perhaps only this end can
+// reach the other.
 func (c *Conn) SetKeepalive(now mono.Time, every time.Duration) {
 	c.env.cfg.Keepalive = every
 	if every == 0 {

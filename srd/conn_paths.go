@@ -63,9 +63,10 @@ func (c *Conn) Failing(now mono.Time) bool {
 // SetTuples sets the tuples on which the peer may be reachable: all local x remote
 // addresses and ports. Our paths on other tuples are freed for new paths if they do not
 // answer. New paths are opened as soon as a session exists. The argument learned lists
-// tuples of earlier packets from the peer. Calls to learned tuples are useful, because a
-// peer with a NAT may still receive on them. Once the peer has opened a path between two
-// addresses, no more learned tuples are called between them.
+// tuples of earlier packets from the peer. An initiation to a learned tuple is useful,
+// because a peer with a NAT may still receive there. Once the peer has opened a path
+// between two addresses, this end sends no more initiations to the learned tuples between
+// these addresses.
 func (c *Conn) SetTuples(now mono.Time, tuples []Tuple, learned ...Tuple) {
 	all := slices.Concat(tuples, learned)
 	c.paths.tuples, c.paths.firstLearned = all[:min(len(all), steer.MaxPaths)], min(len(tuples), steer.MaxPaths)

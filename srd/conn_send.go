@@ -36,9 +36,9 @@ func (c *Conn) Next(now mono.Time, t *Train, src Source) bool {
 		sd.nextReinjection(now, t)
 }
 
-// SendDeadline returns when the pacer will allow new messages of src. If the pacer does
-// not delay them, SendDeadline returns Never. The driver calls SendDeadline when src
-// has a message to send.
+// SendDeadline returns the time at which the pacer will allow new messages of src. If
+// the pacer does not delay them, SendDeadline returns Never. The driver calls
+// SendDeadline when src has a message to send.
 func (c *Conn) SendDeadline(now mono.Time, src Source) mono.Time {
 	rate, before := c.env.cfg.Control.Rate(), c.sender.before(src)
 	if rate == 0 || c.sender.bucket.Holds(before) || c.env.cfg.Control.Window()-c.recovery.inflight < max(1, before) || c.paths.usable.Empty() ||

@@ -221,8 +221,9 @@ func (c *Conn) Restarted() bool {
 }
 
 // lied ends the session with a peer that has acknowledged packets without receiving them.
-// The peer is neither called nor answered until its wait is over. The next session begins
-// with a new window, because lies may have increased the window.
+// Until the peer's wait is over, this end neither begins nor answers a handshake with the
+// peer. The next session begins with a new window, because lies may have increased the
+// window.
 func (c *Conn) lied(now mono.Time) {
 	s := &c.session
 	s.liar.again(now)

@@ -26,22 +26,24 @@ var (
 	responseLimit = limit{rate: 200, burst: 256}
 
 	// openLimit is the rate up to which packets of either kind are handled without a
-	// cookie. Above it a sender must prove its address first.
+	// cookie. Above this rate a sender must prove its address first.
 	openLimit = limit{rate: 100, burst: 100}
 	// sourceLimit bounds how much of a share one address may use under load, and the
 	// responses to one attempt. A cookie proves an address, but without this bound one
 	// proven address could use up the share (WireGuard has the same 20 a second).
 	sourceLimit = limit{rate: 20, burst: 20}
 	// chanceLimit lets packets from known addresses exceed sourceLimit, by 150 a second in
-	// all. It is the limit of one of 256 buckets; lot selects a packet's bucket.
+	// all. The value is the limit of one of 256 buckets. The method lot() selects a
+	// packet's bucket.
 	chanceLimit = limit{rate: 150.0 / sourceBuckets, burst: 1}
 
 	// These limit cookie replies: 10,000 a second to known addresses, 20,000 to all others.
-	// A reply costs some 10 us, mostly to send, and is a third as large as the packet that
-	// it answers. With limits as low as for initiations, a flood could take all cookies and
-	// lock peers out. Each limit is for one of 256 buckets, which lot selects. For
-	// askerLimit the address selects it, so a flood from one address leaves the others
-	// theirs.
+	// A reply costs some 10 us, mostly for sending it. Its size is a third of the packet
+	// that it answers. With limits as low as for initiations, a flood could take all
+	// cookies and lock peers out. Each limit is for one of 256 buckets. The method lot()
+	// selects the bucket of the first two limits. The packet's address selects the bucket
+	// of askerLimit, so a flood from one address cannot use up the replies for all
+	// addresses.
 	knownCookies = limit{rate: 10_000.0 / sourceBuckets, burst: 4}
 	otherCookies = limit{rate: 16_000.0 / sourceBuckets, burst: 4}
 	askerLimit   = limit{rate: 4_000.0 / sourceBuckets, burst: 4}
@@ -59,8 +61,8 @@ type request struct {
 func (r *request) address() netip.Addr { return r.from.Remote.Addr() }
 
 // lot returns the number that assigns the packet to a bucket. In a flood from forged
-// addresses nobody can tell a peer by its address. But the copies of one packet come at
-// once on several tuples, and each has a chance of its own.
+// addresses nobody can tell a peer by its address. But the copies of one packet arrive on
+// several tuples at the same time, and each copy has its own bucket.
 func (r *request) lot() uint64 {
 	return binary.BigEndian.Uint64(r.mac[:8]) ^ uint64(r.from.Remote.Port())<<16 ^ uint64(r.from.Sock)
 }

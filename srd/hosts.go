@@ -10,27 +10,27 @@ import (
 // This file measures the time that the two hosts add to a round trip (Kumar et al.,
 // "Swift", SIGCOMM 2020, section 3.1). A round trip includes only the network: it ends
 // with the receive stamp, and excludes the time for which the peer delayed the
-// acknowledgement. Timeouts allow for the hosts' time:
+// acknowledgement. Timeouts allow for this host delay:
 //
 //	granule = max(own lateness, the peer's), at least hostLeast, at most mono.Granularity
 //	wait    = max(mean time in both hosts, the longest delay of an acknowledgement)
 //
 // Each end measures its own lateness and reports it in HOST frames. A peer gains nothing
-// by a false report. If the reported lateness is too high, timeouts are no longer than
-// without a report. If the reported lateness is too low, the peer gets more copies within
-// the same window.
+// by a false report. If the reported lateness is too high, timeouts are as long as
+// without a report, because the granule is at most mono.Granularity. If the reported
+// lateness is too low, the peer gets more copies within the same window.
 const (
 	// hostLeast is the least lateness that counts: the time of a system call and the
 	// handling of a train.
 	hostLeast = 20 * time.Microsecond
 	// tellEvery is the interval of reports to the peer, while packets are sent.
 	tellEvery = time.Second
-	// hostDelayMost bounds a single sample of the hosts' time. Without hostDelayMost a
-	// single stop of a host would make later timeouts too long. The value of
-	// hostDelayMost is about the longest hold that an acknowledgement can report.
+	// hostDelayMost is the upper limit of one sample of the host delay. Without
+	// hostDelayMost a single stop of a host would make later timeouts too long. The value
+	// of hostDelayMost is about the longest hold that an acknowledgement can report.
 	hostDelayMost = 250 * time.Millisecond
-	// ackPart: an acknowledgement may wait for an eighth of a round trip, but for no less
-	// than a quarter of the configured granularity.
+	// ackPart: an acknowledgement may always wait for a quarter of the configured
+	// granularity, or for an eighth of a round trip if that is longer.
 	ackPart = 4
 	// trainPart: one train takes a tenth of the configured granularity at the pacing
 	// rate. With the granularity of a process, a train has 4 packets at 400 Mbit/s and 42
@@ -57,7 +57,7 @@ type hosts struct {
 	peer    time.Duration // lateness that the peer reported; mono.Granularity before
 	at      mono.Time     // when the peer last got a report; 0: never
 
-	mean, deviation time.Duration // of both hosts' time in a measured round trip
+	mean, deviation time.Duration // of the host delay in a measured round trip
 
 	wrong   time.Duration // recent wrong verdicts: timeouts allow for as many more deviations
 	wrongAt mono.Time     // when one was last added or removed
@@ -75,7 +75,7 @@ func newHosts(g time.Duration) hosts {
 // forget resets the state, because the peer is another process.
 func (h *hosts) forget() { *h = newHosts(h.coarse) }
 
-// add adds a sample of both hosts' time to the mean and deviation, as TCP does for the
+// add adds a sample of the host delay to the mean and deviation, as TCP does for the
 // whole round trip (RFC 6298, section 2).
 func (h *hosts) add(d time.Duration) {
 	d = max(0, min(d, hostDelayMost))
@@ -94,7 +94,7 @@ func (h *hosts) noise(dev time.Duration) time.Duration { return max(dev, h.granu
 func (h *hosts) ackLeast() time.Duration { return h.coarse / ackPart }
 func (h *hosts) ackMost() time.Duration  { return max(h.ackLeast(), h.granule) }
 
-// train returns the duration of one train at the pacing rate. The method burst returns
+// train returns the duration of one train at the pacing rate. The method burst() returns
 // the duration of a burst at the pacing rate. Both methods ignore the measured granule,
 // because they limit the use of processor time.
 func (h *hosts) train() time.Duration { return h.coarse / trainPart }

@@ -24,8 +24,8 @@ import (
 //	reordered max((2 + wrong) noise, mean/2)                   after others of its train (RFC 8985 section 6.2)
 //
 // growth is the queue that may build up within one round trip, for example when many
-// senders begin at once. Samples of round trips show a new queue one round trip later.
-// The number wrong counts recent wrong verdicts.
+// senders begin at once. Samples of round trips show a new queue one round trip later. The
+// number `wrong` is the number of recent wrong verdicts.
 const (
 	lateDeviations = 2
 	// lostDeviations is one more than TCP's number (RFC 6298), because with dozens of
@@ -85,11 +85,11 @@ func (e *env) unmeasured() time.Duration {
 	return min(probeMost, e.handshake+e.hosts.wait()+(lostDeviations+e.hosts.wrong)*e.hosts.noise(e.handshake/2))
 }
 
-// tailDue returns when packet k, the oldest in flight on p, counts as lost without a
-// later packet, as the tail of a train (L2). The beginning of its train must have arrived;
-// otherwise tailDue returns Never. An acknowledgement of k should have come with the
-// acknowledgement of the beginning, or with the next acknowledgement. With many paths the
-// next train on p may begin after p's timeout, although p is not silent.
+// tailDue returns the time at which packet k, the oldest in flight on p, counts as lost
+// without a later packet, as the tail of a train (L2). The beginning of its train must
+// have arrived; otherwise tailDue returns Never. An acknowledgement of k should have come
+// with the acknowledgement of the beginning, or with the next acknowledgement. With many
+// paths the next train on p may begin after p's timeout, although p is not silent.
 func (e *env) tailDue(p *path, k *ledger.Packet) mono.Time {
 	if p.largest == 0 || k.At > p.newest {
 		return mono.Never

@@ -61,7 +61,7 @@ func (o *outbox) push(m Message, now mono.Time) uint64 {
 	return n
 }
 
-// expect updates due for a payload with the deadline t.
+// expect updates the field due for a payload with the deadline t.
 func (o *outbox) expect(t mono.Time) {
 	if o.due == 0 || t < o.due {
 		o.due = t
@@ -82,7 +82,7 @@ func (o *outbox) grow() {
 	o.ring, o.acked = ring, acked
 }
 
-// at returns message n, which must be at or above first and below next.
+// at returns message n. The number n must be at least o.first, and less than o.next.
 func (o *outbox) at(n uint64) *outMsg { return &o.ring[n&o.mask()] }
 
 // open reports whether message n is in the outbox and not acknowledged.
@@ -90,8 +90,8 @@ func (o *outbox) open(n uint64) bool {
 	return n >= o.first && n < o.next && !o.at(n).acked
 }
 
-// ack marks message n, which must be open, as acknowledged. The payload of m is released,
-// and first advances.
+// ack marks message n, which must be open, as acknowledged. The payload of the message is
+// released, and the field first advances.
 func (o *outbox) ack(n uint64) {
 	m := o.at(n)
 	m.release(Acknowledged)
@@ -103,8 +103,8 @@ func (o *outbox) ack(n uint64) {
 	}
 }
 
-// fresh returns the bits of word whose messages are in the outbox and unacknowledged. Bit
-// i of word stands for message n+i.
+// fresh returns the bits of `word` whose messages are in the outbox and unacknowledged.
+// Bit i of `word` stands for message n+i.
 func (o *outbox) fresh(n, word uint64) uint64 {
 	if n >= o.next || word == 0 || len(o.ring) == 0 {
 		return 0
@@ -126,7 +126,7 @@ func (o *outbox) fresh(n, word uint64) uint64 {
 	return word &^ known
 }
 
-// each calls f with the number of every set bit of word.
+// each calls f with the number of every set bit of `word`.
 func each(n, word uint64, f func(uint64)) {
 	for word != 0 {
 		b := bits.TrailingZeros64(word)

@@ -87,7 +87,7 @@ type path struct {
 	ackedAt  mono.Time     // when the acknowledgement of that packet arrived
 	peerCE   uint32        // the peer's counter of CE marks
 	reorder  uint8         // the packet threshold (L1)
-	answers  uint8         // responses sent on the path in round trip number round
+	answers  uint8         // responses sent on the path in the round trip with the number in the field round
 	round    uint16
 	pinged   mono.Time // last measured as a far path
 	skipped  uint64    // last skipped packet number, plus one; the ledger has no higher one
@@ -104,12 +104,12 @@ type probe struct {
 	secret  wire.Secret
 	at      mono.Time // when the unanswered challenge was sent; 0: none
 	next    mono.Time // when the next is due; Never: none planned
-	size    uint16    // its UDP payload
+	size    uint16    // UDP payload of that challenge
 	want    uint16    // larger size that is being probed; 0: none
 	tries   uint8     // unanswered in a row; 255: or more
 	echoes  uint8
 	sizeTry uint8
-	hole    bool // want is a size that passed before
+	hole    bool // the field want is a size that passed before
 	again   bool // the secret was sent more than once
 }
 

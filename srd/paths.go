@@ -26,11 +26,11 @@ type paths struct {
 	dormant bool          // some silent paths are not probed while idle
 
 	tuples       []Tuple   // addresses at which the peer may be reachable: candidates for paths
-	firstLearned int       // index in tuples: tuples from here on are learned, and serve only for calls to the peer
+	firstLearned int       // index in tuples: tuples from here on are learned, and serve only for handshakes that this end begins
 	opened       uint32    // paths opened so far
-	openedAt     mono.Time // when one was last challenged for the first time
+	openedAt     mono.Time // when a path was last challenged for the first time
 	known        uint64    // messages sent and received before the peer's present process
-	needs        uint64    // those since then, as far as they open paths
+	needs        uint64    // paths needed for the messages since then, at most one for each tuple
 	wanting      bool      // some of tuples have no path: not needed yet, or no room
 	changed      bool      // since the last Advance more paths are needed, or one was freed, went down or carries too little
 
@@ -78,7 +78,7 @@ type former struct{ addrs []netip.AddrPort }
 // provenMost bounds the number of addresses in former and in the result of Proven.
 const provenMost = 16
 
-// add puts a at the front, as the newest address.
+// add puts the address `a` at the front, as the newest one.
 func (f *former) add(a netip.AddrPort) {
 	f.addrs = slices.DeleteFunc(f.addrs, func(b netip.AddrPort) bool { return a == b })
 	f.addrs = slices.Insert(f.addrs, 0, a)

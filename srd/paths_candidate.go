@@ -34,8 +34,8 @@ func (ps *paths) trusts(addr netip.Addr) bool {
 }
 
 // pay charges n bytes to the credit of addr, and reports whether the credit was
-// sufficient. Every packet to an unproven address is charged by pay or by Next of the
-// candidates.
+// sufficient. Every packet to an unproven address is charged by the method pay() or by
+// candidate.Table.Next.
 func (ps *paths) pay(addr netip.Addr, n int) bool {
 	if ps.trusts(addr) || ps.candidates.Spend(addr, n) {
 		return true
@@ -44,8 +44,9 @@ func (ps *paths) pay(addr netip.Addr, n int) bool {
 	return false
 }
 
-// affords reports whether the call limit allows n bytes to addr, a proven or configured
-// address.
+// affords reports whether this end may send a handshake packet or challenge of n bytes to
+// addr, a proven or configured address: the address is proven, or Config.Afford allows the
+// bytes.
 func (ps *paths) affords(now mono.Time, addr netip.Addr, n int) bool {
 	if ps.cfg.Afford == nil || ps.trusts(addr) || ps.cfg.Afford(now, addr, n) {
 		return true
@@ -164,9 +165,9 @@ func (ps *paths) regain(p *path, since mono.Time) {
 	ps.flight.timer.probes, ps.flight.timer.found = 1, true
 }
 
-// replaced challenges the path in slot was-1, because the peer's packets of that path now
-// come on another, proven tuple. Packets change their tuple when a NAT has dropped a
-// mapping. The packets in flight on the old path are sent again at once.
+// replaced challenges the path in the slot `was`-1, because the peer's packets of that
+// path now come on another, proven tuple. Packets change their tuple when a NAT has
+// dropped a mapping. The packets in flight on the old path are sent again at once.
 func (ps *paths) replaced(now mono.Time, was uint16, since mono.Time) {
 	if was == 0 || int(was) > len(ps.table) {
 		return

@@ -34,7 +34,7 @@ func (ps *paths) find(t Tuple) *path {
 	return nil
 }
 
-// openPath opens a path on t. If ours is set, t is a configured tuple; otherwise the peer
+// openPath opens a path on t. If `ours` is true, t is a configured tuple; otherwise the peer
 // has proven t. The result is nil if no slot is free.
 func (ps *paths) openPath(now mono.Time, t Tuple, ours bool) *path {
 	p := ps.slotFor(ours)
@@ -126,8 +126,8 @@ func (ps *paths) listed(t Tuple) bool {
 	return false
 }
 
-// askDropped asks the paths that left the configuration whether they still work. They take
-// the room of configured ones, and mostly their address is gone.
+// askDropped asks the paths that left the configuration whether they still work. Such paths
+// occupy slots that configured paths need, and most of their addresses no longer exist.
 func (ps *paths) askDropped(now mono.Time) {
 	for _, p := range ps.table {
 		if p.dropped && p.state == PathActive {

@@ -9,25 +9,28 @@ import (
 )
 
 const (
-	// openEvery is the shortest time between the first challenges of two paths. Without it
-	// they would wait in one queue, and every path would look long. A due challenge
-	// leaves before waiting messages, so the first one measures an empty network.
+	// openEvery is the shortest time between the first challenges of two paths. Without
+	// this interval the challenges would wait in one queue, and every path would look long.
+	// A due challenge leaves before waiting messages, so the first challenge measures an
+	// empty network.
 	openEvery = 300 * time.Microsecond
 	// unansweredMost is the number of challenges of new paths, and of packet sizes, that
 	// may be unanswered at once. A path takes two or more of them, all full packets, from
 	// each end. The challenges of all paths at once fill a narrow uplink for seconds. In
 	// this queue answers are late, and every new path looks long. The limit also leaves
-	// room for other senders in the peer's table of candidates. With more tuples than
-	// usual it is a share of them, so that all paths open within some round trips.
+	// room for other senders in the peer's table of candidates. With more than
+	// unansweredMost x unansweredPart tuples, the limit is 1/unansweredPart of the tuples,
+	// so that all paths open within some round trips.
 	unansweredMost = 12
 	unansweredPart = 16
 )
 
-// openAt returns when the next path may be challenged for the first time.
+// openAt returns the time from which the next path may be challenged for the first time.
 func (ps *paths) openAt() mono.Time { return ps.openedAt.Add(openEvery) }
 
-// roomAt returns when the first challenge of a path, or that of a size, may leave, because
-// an earlier one was answered, or has counted for two round trips. Later challenges of a
+// roomAt returns the time from which one more first challenge, of a path or of a packet
+// size, may leave. At that time fewer than the limit of first challenges are unanswered: a
+// challenge counts until its answer, but for two round trips at most. Later challenges of a
 // path do not count, because they back off, and dead paths must not delay others.
 func (ps *paths) roomAt(now mono.Time) mono.Time {
 	wait, n, at := min(2*max(ps.handshake, ps.rtt.Smoothed(), cc.TargetFloor), probeMost), 0, mono.Never
@@ -43,13 +46,14 @@ func (ps *paths) roomAt(now mono.Time) mono.Time {
 }
 
 // openIdle is the least number of paths to a peer with which no message was exchanged yet.
-// It is two, because something may be broken on the first. To open a path takes some 10 KB
-// of probes at each end, and most members of a fleet never talk to each other.
+// The number is two, because the first path may not work. The number is small, because to
+// open a path takes some 10 KB of probes at each end, and most members of a fleet never
+// talk to each other.
 const openIdle = 2
 
 // need requests one open path for each message exchanged so far. If tail probes stay
-// unanswered, it adds as many paths as a tail probe uses: all present paths may have died
-// unnoticed.
+// unanswered, need adds as many paths as a tail probe uses, because all present paths may
+// have failed without notice.
 func (ps *paths) need() {
 	n := ps.stats.Sent + ps.stats.Received - ps.known
 	if ps.unanswered() {
@@ -81,9 +85,10 @@ func (ps *paths) begin(now mono.Time) {
 	ps.openAll(now)
 }
 
-// openAll opens paths on tuples without one: openIdle, one for each pair of addresses, and
-// one for each message so far. While none works, each path that was asked in vain adds two.
-// The other tuples wait until they are needed, or until there is room.
+// openAll opens paths on tuples without a path. The needed paths are on the first tuples:
+// openIdle paths, plus one for each message so far. While no path works, each path that was
+// challenged in vain adds two. In addition, each pair of addresses gets one path. The other
+// tuples wait until they are needed, or until there is room.
 func (ps *paths) openAll(now mono.Time) {
 	ps.wanting = false
 	ps.openedAt = max(ps.openedAt, now.Add(-openEvery)) // the first one at once

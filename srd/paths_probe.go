@@ -81,7 +81,7 @@ func (ps *paths) planProbe(now mono.Time, p *path) (size int, wait time.Duration
 
 // planSize plans the next size probe of p, which is in use. A path that a small packet
 // validated is probed with BasePacket bytes (RFC 9000 section 8.2.1), unless a larger size
-// passes first. If it does not carry BasePacket, it is not used.
+// passes first. A path that does not carry BasePacket bytes is not used.
 func (ps *paths) planSize(now mono.Time, p *path) (size int, wait time.Duration, ok bool) {
 	q := &p.probe
 	if !q.hole && q.want > 0 && q.sizeTry >= mtuTries {
@@ -241,8 +241,8 @@ func (p *path) unopened() bool {
 	return p.probe.tries == 0 && (p.state == PathCandidate || p.state == PathDown)
 }
 
-// probeAt returns when the next probe of p is due. The argument room is the result of
-// roomAt.
+// probeAt returns the time at which the next probe of p is due. The argument room is the
+// result of roomAt.
 func (ps *paths) probeAt(p *path, room mono.Time) mono.Time {
 	switch at := p.probe.next; {
 	case p.unopened() && at > 0:
@@ -254,7 +254,7 @@ func (ps *paths) probeAt(p *path, room mono.Time) mono.Time {
 	}
 }
 
-// probeDeadline returns when the next probe is due.
+// probeDeadline returns the time at which the next probe is due.
 func (ps *paths) probeDeadline() mono.Time {
 	if len(ps.replies) > 0 || ps.changed {
 		return ps.clock

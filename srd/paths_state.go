@@ -18,8 +18,8 @@ func (ps *paths) suspect(now mono.Time, p *path) {
 		ps.choice.frozen = now.Add(freezeRounds * (ps.rtt.Smoothed() + ps.hosts.wait()))
 		ps.usable.Remove(int(p.slot))
 		// The packets in flight may still be acknowledged, and then p is in use again. A
-		// probe at once would mostly be one more packet in a queue. One late sample may
-		// have made lostAfter long, so the wait is no longer than for other probes.
+		// probe at once would mostly be one more packet in a queue. One late sample may have
+		// made lostAfter long, so the wait is at most as long as for other probes.
 		p.probe = probe{next: now.Add(min(ps.lostAfter(p), max(ptoMost, 2*ps.rtt.Smoothed()))), size: p.probe.size, want: p.probe.want}
 		ps.probing.Add(int(p.slot))
 		ps.resize()
@@ -65,7 +65,8 @@ func (ps *paths) freePath(p *path) {
 	ps.resize()
 }
 
-// updateFell updates fell, the latest time at which a path that is still silent fell silent.
+// updateFell updates the field fell, the latest time at which a path that is still silent
+// fell silent.
 func (ps *paths) updateFell() {
 	ps.fell = 0
 	for _, p := range ps.table {
@@ -110,9 +111,9 @@ func (ps *paths) below(p *path, size int) uint16 {
 	return 0
 }
 
-// ask takes p out of use until it answers, for another reason than silence. Nothing in
-// flight there was overtaken, so no other path is in doubt. Because of the reason it is
-// down one probe sooner than others.
+// ask takes p out of use until p answers a challenge. The reason is not a loss, so no other
+// path is in doubt, unlike in the method suspect(). The reason counts as one unanswered
+// probe, so p is down one probe sooner than a path that fell silent.
 func (ps *paths) ask(now mono.Time, p *path) {
 	ps.flight.settleAll(p)
 	p.state, p.fell = PathSuspect, now

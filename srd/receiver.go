@@ -20,7 +20,7 @@ type receiver struct {
 	ack      ackState
 	acked    ackedOn
 	received []Message
-	taken    int       // how many of received Recv has returned
+	taken    int       // number of messages in the field received that Recv has returned
 	parts    *ackParts // nil until the first acknowledgement after a rest
 }
 
@@ -51,7 +51,8 @@ func (in *inPath) more() int {
 	return int((in.seen.Next() - 1 - min(in.reported[1], in.seen.Next()-1)) / (wire.RecordReach + 1))
 }
 
-// appendMore appends the additional records that more counts, up to the limit most.
+// appendMore appends the additional records that the method more() counts, up to `most`
+// records.
 func (in *inPath) appendMore(records []wire.Record, most int) []wire.Record {
 	last := records[len(records)-1]
 	for range min(most, in.more()) {
@@ -87,11 +88,11 @@ type ackState struct {
 	again   bool      // a message arrived twice: our last acknowledgement may be lost
 	last    mono.Time // when the last acknowledgement was sent
 	delay   time.Duration
-	latest  time.Duration // after this time from since, the connection wakes up to acknowledge
+	latest  time.Duration // the connection wakes up to acknowledge this long after the time in the field since
 }
 
-// arrived counts an ack-eliciting packet that reached the host at time at. The argument
-// rtt is the smoothed round trip, or 0 if it is unknown.
+// arrived counts an ack-eliciting packet that reached the host at the time `at`. The
+// argument rtt is the smoothed round trip, or 0 if it is unknown.
 func (a *ackState) arrived(now, at mono.Time, size int, urgent bool, rtt time.Duration, h *hosts) {
 	if a.packets == 0 {
 		a.since = at
@@ -169,7 +170,7 @@ func (rv *receiver) message(f *wire.Frame) seq.Verdict {
 }
 
 // appendAck appends an acknowledgement frame. The frame's bitmap consists of the first
-// words entries of ackParts().words.
+// `words` entries of ackParts().words.
 func (rv *receiver) appendAck(now mono.Time, b []byte, words int) []byte {
 	records := rv.ackParts().recs[:0]
 	n := min(len(rv.pending), wire.MaxAckRecords)
@@ -192,7 +193,7 @@ func (rv *receiver) appendAck(now mono.Time, b []byte, words int) []byte {
 
 // ackRoom returns the size of an acknowledgement frame as of now, and the number of its
 // bitmap words. The words are stored in ackParts. If no new packet is to be acknowledged,
-// or if the size exceeds most, both results are 0. The acknowledgement need not be due
+// or if the size exceeds `most`, both results are 0. The acknowledgement need not be due
 // yet, because an acknowledgement in the free space of a packet costs nothing.
 func (rv *receiver) ackRoom(most int) (room, words int) {
 	if rv.ack.packets == 0 {

@@ -8,7 +8,7 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// clocksApart is the most that the clocks of two hosts drift apart while a measured least
+// clocksApart is the largest drift between the clocks of two hosts while a measured least
 // one-way delay is valid. The assumed drift is 50 us a second, more than the usual drift
 // of crystals.
 const clocksApart = 2 * rtt.OneWayWindow / 20_000

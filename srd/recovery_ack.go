@@ -20,8 +20,8 @@ type gain struct {
 	ce        bool          // the peer has counted more Congestion Experienced marks
 }
 
-// handleAck applies an acknowledgement that reached the host at time at, and that queued
-// in the network for the time reverse. If the acknowledgement names a packet that was not
+// handleAck applies an acknowledgement that reached the host at the time `at`, and that queued
+// in the network for the time `reverse`. If the acknowledgement names a packet that was not
 // sent, handleAck returns false. If handleAck returns false, the caller ignores the rest
 // of the packet and ends the session.
 func (rc *recovery) handleAck(now, at mono.Time, reverse time.Duration, a *wire.Ack) bool {
@@ -48,7 +48,7 @@ func (rc *recovery) handleAck(now, at mono.Time, reverse time.Duration, a *wire.
 	return true
 }
 
-// plausible reports whether all records of a name packets that were sent.
+// plausible reports whether all packets in the records of the acknowledgement `a` were sent.
 func (rc *recovery) plausible(a *wire.Ack) bool {
 	for i := range a.NumRecords() {
 		r := a.Record(i)
@@ -113,12 +113,13 @@ func (rc *recovery) ackRecord(now, at mono.Time, reverse time.Duration, r wire.R
 	rc.credit(now, &g, reverse)
 }
 
-// roundTrip returns the network's part of a round trip. The packet left at time sent, and
-// its acknowledgement reached the host at time at. The peer states that it delayed
-// the acknowledgement for hold. A peer that states a longer hold hides every queue, and
-// would get far more data than its link carries. So congestion control counts the part
-// above hosts.hold as a queue in the peer's host (gain.peerDelay; Swift, section 3.2). If hold
-// leaves no time for the network, a clock was set, and the round trip ends at now.
+// roundTrip returns the network's part of a round trip. The packet left at the time `sent`,
+// and its acknowledgement reached the host at the time `at`. The peer states that it delayed
+// the acknowledgement for the time `hold`. A peer that states a longer time than the true one
+// hides every queue, and would get far more data than its link carries. So congestion control
+// counts the part above hosts.hold() as a queue in the peer's host (gain.peerDelay; Swift,
+// section 3.2). If `hold` leaves no time for the network, a clock was set, and the round trip
+// ends at now.
 func roundTrip(sent, at, now mono.Time, hold time.Duration) time.Duration {
 	if at.Sub(sent) <= hold {
 		at = now
@@ -126,8 +127,8 @@ func roundTrip(sent, at, now mono.Time, hold time.Duration) time.Duration {
 	return max(at.Sub(sent)-hold, time.Microsecond)
 }
 
-// credit reports g to congestion control and to the path policy. The acknowledgement
-// queued in the network for the time reverse.
+// credit reports g to congestion control and to the path policy. The acknowledgement queued in
+// the network for the time `reverse`.
 func (rc *recovery) credit(now mono.Time, g *gain, reverse time.Duration) {
 	p := g.p
 	near := rc.choice.eligible.Has(int(p.slot)) || rc.choice.eligible.Empty()
@@ -280,8 +281,8 @@ func (rc *recovery) ackMessages(a *wire.Ack) {
 	}
 }
 
-// detectLoss applies the packet threshold to p (docs/transport.md, L1). A packet is lost
-// when a packet with a number higher by reorder or more has arrived on the same path. A
+// detectLoss applies the packet threshold to p (docs/transport.md, L1). A packet is lost when
+// a packet whose number is higher by at least p.reorder has arrived on the same path. A
 // delivered packet may lie so far below the highest number that no record can cover it.
 // Such a packet is settled, without a verdict.
 func (rc *recovery) detectLoss(now mono.Time, p *path) {

@@ -26,7 +26,7 @@ type lossTimer struct {
 	progress mono.Time // last acknowledgement of something new, or first packet after idle
 	newest   mono.Time // sending time of the newest packet known to have arrived
 	backoff  uint      // probe timeouts in a row
-	probes   int       // copies of the oldest open message to send, whatever the window says
+	probes   int       // copies of the oldest open message to send, even if the window is full
 	lastSent mono.Time
 	probed   mono.Time // last tail probe
 	found    bool      // the peer has moved: the next repair goes to the path where it was just heard
@@ -63,7 +63,8 @@ func (fl *flight) record(p *path, k ledger.Packet) uint64 {
 	return pn
 }
 
-// expectLate notes when messages sent on p at the time at may be late.
+// expectLate notes the time from which messages that were sent on p at the time `at` may
+// be late.
 func (fl *flight) expectLate(p *path, at mono.Time) {
 	if p.rtt.Known() {
 		fl.reinject = fl.reinject.Min(at.Add(fl.lateAfter(p)))
@@ -120,9 +121,9 @@ func (fl *flight) settleAll(p *path) {
 	}
 }
 
-// loseUntil declares the packets on p lost whose time is over: those that were sent at the
-// time until or earlier. It returns their bytes. Delivered packets stay in flight. If they
-// left the window too, a path that falls silent repeatedly would empty the window.
+// loseUntil declares the packets on p lost that were sent at the time `until` or earlier,
+// and returns their bytes. Delivered packets stay in flight. If delivered packets left the
+// window too, a path that falls silent repeatedly would empty the window.
 func (fl *flight) loseUntil(p *path, until mono.Time) (lost int) {
 	for pn := max(p.lowest, p.sent.First()); pn < p.sent.Next(); pn++ {
 		k := p.sent.At(pn)

@@ -72,9 +72,10 @@ func (rc *recovery) checkDelivered(now mono.Time, p *path) {
 	p.vain = wait
 }
 
-// recordDue returns when the wait for the record of the oldest packet in flight on p ends,
-// if the packet is delivered. Otherwise the result is Never. The acknowledgement with the
-// record was lost, or the peer lies: each wait in vain doubles the next.
+// recordDue returns the time at which the wait for the record of the oldest packet in
+// flight on p ends, if the packet is delivered. Otherwise the result is Never. The
+// acknowledgement with the record was lost, or the peer lies: each wait in vain doubles the
+// next.
 func (rc *recovery) recordDue(p *path) mono.Time {
 	for p.kept = max(p.kept, p.sent.First()); p.kept < p.sent.Next(); p.kept++ {
 		if k := p.sent.At(p.kept); k.State == ledger.InFlight {

@@ -62,9 +62,9 @@ func (rc *recovery) expireDue(now mono.Time) {
 	}
 }
 
-// repairLimit returns the age up to which a payload is repaired: least, or four round trips if
-// they are longer. Before the first sample of a round trip, repairLimit returns one second at
-// least, which is TCP's first timeout (RFC 6298 section 2).
+// repairLimit returns the age up to which a payload is repaired: `least`, or four round trips
+// if those are longer. Before the first sample of a round trip, repairLimit returns one second
+// at least, which is TCP's first timeout (RFC 6298 section 2).
 func (rc *recovery) repairLimit(least time.Duration) time.Duration {
 	if !rc.rtt.Known() {
 		return max(least, firstRepairMost)
@@ -72,8 +72,8 @@ func (rc *recovery) repairLimit(least time.Duration) time.Duration {
 	return max(least, 4*rc.rtt.Smoothed())
 }
 
-// lateAt returns when message n is late (L7). If the message has no payload in flight, or
-// the round trip of its path is unknown, lateAt returns Never.
+// lateAt returns the time from which message n is late (L7). If the message has no payload in
+// flight, or the round trip of its path is unknown, lateAt returns Never.
 func (rc *recovery) lateAt(n uint64) mono.Time {
 	if !rc.out.open(n) {
 		return mono.Never
@@ -87,8 +87,8 @@ func (rc *recovery) lateAt(n uint64) mono.Time {
 	return k.At.Add(rc.lateAfter(p))
 }
 
-// sentAt returns when the newest packet with message n was sent. Message n must be open,
-// and its newest packet must be in flight.
+// sentAt returns the time at which the newest packet with message n was sent. Message n must be
+// open, and its newest packet must be in flight.
 func (rc *recovery) sentAt(n uint64) mono.Time {
 	m := rc.out.at(n)
 	return rc.paths.table[m.slot].sent.At(m.pn).At

@@ -203,8 +203,8 @@ func (sd *sender) build(now mono.Time, t *Train, src Source) Limit {
 // spend takes n bytes from the pacer's tokens. Bytes that were sent before the pace is
 // known take no tokens. Otherwise the sender would wait for the tokens of its first
 // window after the window was sent. The pacer does not delay repairs and copies. After
-// them new data waits for their tokens, but for no more than a burst. So new data does
-// not wait for all repairs of a long outage.
+// repairs and copies, new data waits for their tokens, but at most for the tokens of one
+// burst. So new data does not wait for all repairs of a long outage.
 func (sd *sender) spend(n int) {
 	if sd.cfg.Control.Rate() > 0 && sd.bucket.Tokens() > -burstBytes {
 		sd.bucket.Spend(n)
@@ -233,15 +233,15 @@ func (sd *sender) before(src Source) int {
 	return before
 }
 
-// trainPackets returns the most packets of a train. The limits of a train are the pacing
-// rate times hosts.train, the window, and the pacer's tokens.
+// trainPackets returns the largest number of packets of a train. The limits of a train
+// are the pacing rate times hosts.train, the window, and the pacer's tokens.
 func (sd *sender) trainPackets(rate float64, budget, burst int) int {
 	n := 1 + int(rate*sd.hosts.train().Seconds())/sd.paths.packet
 	n = min(n, 1+max(0, sd.bucket.Tokens())/sd.paths.packet, 1+budget/sd.paths.packet)
 	return max(1, min(n, MaxTrain, MaxTrainBytes/sd.paths.packet))
 }
 
-// fill builds up to most packets of new messages for p.
+// fill builds up to `most` packets of new messages for p.
 func (sd *sender) fill(t *Train, p *path, most int, src Source) {
 	ack, words := sd.receiver.ackRoom(sd.paths.packet / ackShare)
 	host := sd.telling(t.at)
@@ -277,9 +277,9 @@ func (sd *sender) fill(t *Train, p *path, most int, src Source) {
 	}
 }
 
-// pack appends MESSAGE frames to the packet of t that begins at offset from, and leaves
-// spare bytes free. If full is true, the packet has no more room. If full is false, src
-// has no more messages for the packet.
+// pack appends MESSAGE frames to the packet of t that begins at the offset `from`, and
+// leaves `spare` bytes free. If full is true, the packet has no more room. If full is
+// false, src has no more messages for the packet.
 func (sd *sender) pack(t *Train, b []byte, from int, p *path, spare int, src Source) (_ []byte, full bool) {
 	room := sd.paths.packet - wire.TagLen - sd.choice.steering.room(t.at) - spare
 	for !sd.recovery.out.full() {

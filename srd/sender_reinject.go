@@ -19,7 +19,7 @@ const (
 	copyEvery  = 32
 	copiesMost = 32 * copyEvery
 	// copyLook is the number of the oldest messages that are searched for late ones. Late
-	// messages are old, and a search takes no longer than sending a train.
+	// messages are old, and a search takes at most as long as sending a train.
 	copyLook = 128
 )
 

@@ -17,7 +17,7 @@ type session struct {
 
 	reserved holding // addresses of the peer for which this host reserves handshake time
 	calls    calls
-	callAt   mono.Time // when to call again even with nothing to send; 0: not planned
+	callAt   mono.Time // time of the next handshake even with nothing to send; 0: not planned
 	stamper  *handshake.Stamper
 	replay   handshake.Replay
 	out      []rawPacket
@@ -44,7 +44,7 @@ type response struct {
 	on    []Tuple // the first tuples that the response went to
 
 	copies limiter // limits the answers to all other copies
-	more   bool    // the response went to more tuples than on lists
+	more   bool    // the response went to more tuples than the field on lists
 }
 
 // went reports whether the response for index was sent to t, and whether it was sent to a
@@ -53,7 +53,8 @@ func (r *response) went(t Tuple, index uint32) (there, sole bool) {
 	return r.index == index && slices.Contains(r.on, t), !r.more && soleAddr(r.on).IsValid()
 }
 
-// answers reports whether a packet from a tuple may be a reply to the response for index.
+// answers reports whether a packet from a tuple may be a reply to the response with this
+// receiver index.
 func (r *response) answers(index uint32, from Tuple) bool {
 	return r.b != nil && r.index == index && anyReaches(r.on, from)
 }
@@ -62,7 +63,7 @@ func (r *response) answers(index uint32, from Tuple) bool {
 // authenticated response. The zero value means that no such response arrived.
 type foreign struct {
 	protocol uint32
-	until    mono.Time // the peer is not called before then
+	until    mono.Time // this end begins no handshake before then
 }
 
 // soleAddr returns the remote address that all tuples have in common, or an invalid one.

@@ -15,8 +15,8 @@ var copyLimit = limit{rate: 1000, burst: copyBurst}
 
 const copyBurst = 64
 
-// call makes the first attempt of a handshake. A peer that has lied or uses another
-// protocol is not called before the end of its wait.
+// call makes the first attempt of a handshake. With a peer that has lied or uses another
+// protocol, call begins no handshake before the end of the peer's wait.
 func (s *session) call(now mono.Time) {
 	if s.liar.waits(now) {
 		s.callAt = s.liar.until
@@ -59,10 +59,10 @@ func (s *session) hurry(now mono.Time, to Tuple) {
 	}
 }
 
-// attempt sends an initiation to targets. Without a token the initiation contains the
-// time of day. The argument before is the number of earlier attempts, and the wait for an
-// answer doubles with each of them. An attempt lasts as long if the call limit allowed
-// none of its packets.
+// attempt sends an initiation to targets. Without a token the initiation contains the time of
+// day. The argument `before` is the number of earlier attempts, and the wait for an answer
+// doubles with each of them. The wait is the same if Config.Afford allowed none of the attempt's
+// packets.
 func (s *session) attempt(now mono.Time, targets []Tuple, token [16]byte, before int) (attempt, bool) {
 	s.stamps(s.cfg.Remote).Expire(now)
 	local := s.self.reserve()
@@ -268,8 +268,8 @@ func (s *session) reply(now mono.Time, to Tuple, n int, b []byte) bool {
 // a packet under the keys of our newest session. A true result requires that this end
 // began the session and the peer has not used it yet. The peer's answer may have
 // overtaken its own initiation. After the first packet under the new keys, the peer drops
-// its own attempt and uses our session. If the peer has not used our session for
-// deadAfter, the initiation may be a new call, so fresh returns false.
+// its own attempt and uses our session. If the peer has not used our session for deadAfter, the
+// initiation may begin a new handshake, so fresh returns false.
 func (s *session) fresh(now mono.Time) bool {
 	return s.send != nil && s.send.initiator && !s.send.heard && now.Sub(s.send.created) < deadAfter
 }

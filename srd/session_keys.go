@@ -44,8 +44,8 @@ type keyring struct {
 	send *epoch // seals packets; nil: no session
 	prev *epoch // replaced, still opens packets
 	next *epoch // made as responder; we do not use it before the initiator does
-	// The epoch other is older than next. The initiator has used neither next nor other
-	// yet.
+	// The epoch `other` is older than the epoch `next`. The initiator has used neither of
+	// the two yet.
 	other *epoch
 
 	incarnation uint64 // the peer's

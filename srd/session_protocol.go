@@ -5,8 +5,8 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// foreignWait is the time for which a peer that uses another protocol is not called
-// again, equal to the longest time between two attempts.
+// foreignWait is the time for which this end begins no further handshake with a peer
+// that uses another protocol. It is equal to the longest time between two attempts.
 const foreignWait = retryMost
 
 // refuse ends a handshake with a peer that uses another protocol. If no earlier session
@@ -18,7 +18,9 @@ func (s *session) refuse(now mono.Time, r *handshake.Result) {
 	s.shun(now)
 }
 
-// shun takes the place of a call to a peer that uses another protocol.
+// shun is called in place of a handshake with a peer that uses another protocol.
+// Without a session, shun gives up the waiting payloads. With a keepalive, shun plans
+// the next handshake.
 func (s *session) shun(now mono.Time) {
 	if !s.ready(now) {
 		s.recovery.voidAll()

@@ -38,8 +38,8 @@ func (s *session) keeps(e *epoch) bool {
 	return false
 }
 
-// first reports whether our session stays when both ends call, because our public key is
-// smaller.
+// first reports whether our session stays when both ends begin a handshake, because our
+// public key is smaller.
 func (s *session) first() bool {
 	own, remote := s.cfg.Identity.Public(), s.cfg.Remote
 	return bytes.Compare(own[:], remote[:]) < 0
@@ -85,7 +85,7 @@ func (s *session) expire(now mono.Time) (ended bool) {
 	return e != nil && s.renew(now, e)
 }
 
-// calling reports, once, that a planned call is due.
+// calling reports, once, that a planned handshake is due.
 func (s *session) calling(now mono.Time) bool {
 	if s.callAt == 0 || now < s.callAt {
 		return false
@@ -150,8 +150,8 @@ func (s *session) renew(now mono.Time, e *epoch) (ended bool) {
 	return false
 }
 
-// sessionDeadline returns when the session needs the next call of Advance, and the
-// reason.
+// sessionDeadline returns the time at which the session needs the next call of Advance, and
+// the reason.
 func (s *session) sessionDeadline() (mono.Time, string) {
 	at, why := mono.Never, "nothing"
 	if len(s.out) > 0 {

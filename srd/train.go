@@ -5,8 +5,8 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// MaxTrain is the most packets in one train. UDP_SEGMENT allows 64 packets. On a path
-// with 1500-byte packets, 44 packets fill the 65,507 bytes of one send.
+// MaxTrain is the largest number of packets in one train. UDP_SEGMENT allows 64 packets. On a
+// path with 1500-byte packets, 44 packets fill the 65,507 bytes of one send.
 const (
 	MaxTrain      = 64
 	MaxTrainBytes = 65507
@@ -72,8 +72,8 @@ func (t *Train) open(slot uint16, pn uint64) []byte {
 	return b
 }
 
-// close ends the packet that began at offset from, after the frames in b. The packet is
-// padded with zeros to pad bytes; 0: no padding.
+// close ends the packet that began at the offset `from`, after the frames in b. The packet is
+// padded with zeros to `pad` bytes; 0: no padding.
 func (t *Train) close(b []byte, from, pad int) {
 	if n := pad - wire.TagLen - (len(b) - from); n > 0 {
 		z := len(b)

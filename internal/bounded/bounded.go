@@ -19,44 +19,44 @@ func (e *TooLong) Error() string { return fmt.Sprintf("the file has more than %d
 // ErrIrregular is the error for a directory, a device, a pipe or a socket.
 var ErrIrregular = errors.New("not a regular file")
 
-// All reads r to its end. If r has more than most bytes, All returns an error and no data.
-func All(r io.Reader, most int64) ([]byte, error) {
-	data, err := io.ReadAll(io.LimitReader(r, most+1))
+// All reads r to its end. If r has more than limit bytes, All returns an error and no data.
+func All(r io.Reader, limit int64) ([]byte, error) {
+	data, err := io.ReadAll(io.LimitReader(r, limit+1))
 	switch {
 	case err != nil:
 		return nil, err
-	case int64(len(data)) > most:
-		return nil, &TooLong{most}
+	case int64(len(data)) > limit:
+		return nil, &TooLong{limit}
 	}
 	return data, nil
 }
 
-// File reads a file of up to most bytes, or a pipe until its end.
-func File(name string, most int64) ([]byte, error) {
-	return read(name, 0, func(f *os.File) ([]byte, error) { return All(f, most) })
+// File reads a file of up to limit bytes, or a pipe until its end.
+func File(name string, limit int64) ([]byte, error) {
+	return read(name, 0, func(f *os.File) ([]byte, error) { return All(f, limit) })
 }
 
 // Regular reads a regular file. For any other file, Regular returns ErrIrregular, and never waits
 // for the writer of a pipe.
-func Regular(name string, most int64) ([]byte, error) {
-	return look(name, func(f *os.File) ([]byte, error) { return Content(f, most) })
+func Regular(name string, limit int64) ([]byte, error) {
+	return look(name, func(f *os.File) ([]byte, error) { return Content(f, limit) })
 }
 
 // Content is like Regular, but for an open file.
-func Content(f *os.File, most int64) ([]byte, error) {
+func Content(f *os.File, limit int64) ([]byte, error) {
 	if err := regular(f); err != nil {
 		return nil, err
 	}
-	return All(f, most)
+	return All(f, limit)
 }
 
 // Head reads the first bytes of a regular file.
-func Head(name string, most int64) ([]byte, error) {
+func Head(name string, limit int64) ([]byte, error) {
 	return look(name, func(f *os.File) ([]byte, error) {
 		if err := regular(f); err != nil {
 			return nil, err
 		}
-		return io.ReadAll(io.LimitReader(f, most))
+		return io.ReadAll(io.LimitReader(f, limit))
 	})
 }
 

@@ -57,15 +57,15 @@ func Of(limit int64) int { return int(min(limit/Part, Most)) }
 type User struct {
 	of    *Budget
 	using bool
-	most  int // the most bytes held since it became a user
+	most  int // the largest number of bytes held since it became a user
 }
 
 // User returns a new account that holds no bytes.
 func (b *Budget) User() User { return User{of: b} }
 
-// Hold records the number of bytes that u holds now, and returns how many u may hold, at most
-// most. An account above Little becomes a user of the budget. A user of the budget remains a
-// user until it holds no bytes, so the number of users does not flap.
+// Hold records the number of bytes that u holds now, and returns how many u may hold, but no more
+// than `most`. An account above Little becomes a user of the budget. A user of the budget remains
+// a user until it holds no bytes, so the number of users does not flap.
 func (u *User) Hold(bytes, most int) int {
 	if u.of == nil || u.of.bytes == 0 {
 		return most

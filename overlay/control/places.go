@@ -55,7 +55,7 @@ type place struct {
 
 	// of.mu
 	since time.Time // start of the idle time, in the future while its client reads; zero: its answer is being made
-	left  bool      // it gave way; since does not change any more
+	left  bool      // it gave way; the field since does not change any more
 
 	patience time.Duration // the time left that the reply may wait for its client
 }
@@ -113,7 +113,7 @@ func (p *places) givesWay(n *place) (v *place) {
 	for c := range p.taken {
 		have[c.cred.uid]++
 	}
-	most := 0 // of a user of n's rank
+	most := 0 // largest number of connections of a user of n's rank
 	for c := range p.taken {
 		if c.rank() == n.rank() {
 			most = max(most, have[c.cred.uid])

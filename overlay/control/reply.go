@@ -78,7 +78,7 @@ func cut(s string, most int) string {
 	return s[:most] + "..."
 }
 
-// clean makes all strings in v printable, and cuts strings longer than most.
+// clean makes all strings in v printable, and cuts strings longer than `most` bytes.
 func clean(v reflect.Value, most int) {
 	switch v.Kind() {
 	case reflect.String:
@@ -119,8 +119,8 @@ func cleanMap(m reflect.Value, most int) {
 	}
 }
 
-// holdsText reports whether a value of type t may contain a string; clean skips lists of
-// numbers.
+// holdsText reports whether a value of type t may contain a string; the function clean() skips
+// lists of numbers.
 func holdsText(t reflect.Type) bool {
 	switch t.Kind() {
 	case reflect.String, reflect.Pointer, reflect.Struct, reflect.Slice, reflect.Array, reflect.Map:

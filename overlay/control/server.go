@@ -87,8 +87,9 @@ func Listen(name string, masters ...uint32) (*Server, error) {
 // is nil if GroupEnv names no group.
 func (s *Server) Closed() error { return s.closed }
 
-// OnGone sets a function that is called with the user of each connection that another one
-// replaced. Call OnGone before Serve. The function given to OnGone must not block.
+// OnGone sets a function. When a new connection replaces another one, the server calls the
+// function with the user of the replaced connection. Call OnGone before Serve. The function given
+// to OnGone must not block.
 func (s *Server) OnGone(f func(uid uint32)) { s.places.gone = f }
 
 // socketMode gives access to the daemon's user and the socket's group.

@@ -13,11 +13,11 @@ import (
 const statusChunk = 64 << 10
 
 // noPeers is the list of peers in a status without peers. Quotes within a JSON text have a
-// backslash, so it stands nowhere else.
+// backslash, so this text occurs nowhere else in the status.
 var noPeers = []byte(`"peers":[]`)
 
-// writeStatus writes the line of a reply with a status and these peers. It asks for each peer when
-// the client has read the earlier ones.
+// writeStatus writes the line of a reply with a status and these peers. writeStatus requests the
+// state of a peer after the client has read the earlier peers.
 func writeStatus(w io.Writer, st Status, peers iter.Seq[Peer]) error {
 	st.Schema, st.Version, st.Peers = Schema, Version, nil
 	st.fillEmpty()

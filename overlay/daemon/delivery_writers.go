@@ -63,7 +63,7 @@ func (v *writers) enqueue(frames []*frame.Frame) (some, full uint) {
 }
 
 // take returns all frames that wait at the writer. The returned frames are valid until the
-// caller calls done.
+// caller calls the method done().
 func (o *writer) take() []*frame.Frame {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -71,7 +71,8 @@ func (o *writer) take() []*frame.Frame {
 	return o.out
 }
 
-// done clears the slice that take returned, so that an idle flow holds no frames in memory.
+// done clears the slice that the method take() returned, so that an idle flow holds no frames in
+// memory.
 func (o *writer) done() {
 	clear(o.out)
 	if cap(o.out) > keepOut {

@@ -123,8 +123,8 @@ func wouldEnter(c *config.Config, to netip.Addr, mark uint32) string {
 
 // Enters returns a line for each address to which a running tunnel sends outer packets through
 // the interface name. Enters leaves out tunnels with a policy rule for their mark, because the
-// interface's own status names them. The function whole returns the interface's status with all
-// peers, also those without a path. Enters calls whole only if there is a line.
+// interface's own status names them. The function whole() returns the interface's status with
+// all peers, also those without a path. Enters calls whole() only if there is a line.
 func Enters(name string, others []*control.Status, whole func() (*control.Status, error)) []string {
 	return enters(name, others, func() []owner {
 		st, err := whole()

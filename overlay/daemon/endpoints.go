@@ -29,15 +29,15 @@ type endpoints struct {
 	uplinks  *uplinks
 	sessions *sessions
 
-	rounds       rounds        // of follow
-	rulesChanged chan struct{} // tells follow that policy rules may have changed
+	rounds       rounds        // of the method follow()
+	rulesChanged chan struct{} // tells the method follow() that policy rules may have changed
 	placedFirst  chan struct{} // closed when all peers were placed, and their routes looked at
 	hostChanged  atomic.Bool   // the host's addresses changed: the observer looks at all paths
 
 	// The following fields are used only by the function follow.
 	conditions  conditions
-	standing    standing // those that show tells as conflicts
-	faults      standing // those that show tells as faults
+	standing    standing // conditions that `srdtun show` lists as conflicts
+	faults      standing // conditions that `srdtun show` lists as faults
 	nextChecked int      // index of the remote address to check next
 }
 
@@ -200,7 +200,8 @@ func (ep *endpoints) placeChanged() {
 	ep.forgetTargets()
 }
 
-// place sets the tuples of p's endpoints, and the tuples on which this end calls p back.
+// place sets the tuples of p's endpoints, and the other tuples on which this end sends
+// handshakes to p (endpoints_callback.go).
 func (ep *endpoints) place(p *peer) {
 	p.remote.placed = true
 	remotes := p.remotes()
@@ -308,7 +309,7 @@ func (ep *endpoints) watchRules(ctx context.Context) {
 		for w.Wait(ctx, time.Now().Add(guardLook)) {
 			select {
 			case ep.rulesChanged <- struct{}{}:
-			default: // follow is going to look
+			default: // the method follow() will look anyway
 			}
 		}
 		w.Close()

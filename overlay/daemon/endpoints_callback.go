@@ -14,7 +14,8 @@ import (
 // with the next packet that it sends. In srdtun a path is bound to an address, so new paths are
 // opened as soon as the host gets another address.
 
-// callback contains the address pairs on which this end can call one peer back.
+// callback contains the address pairs on which this end can begin handshakes with one peer,
+// besides the peer's endpoints.
 type callback struct {
 	proven  []netip.AddrPort // its validated addresses, newest first: kept after the session
 	pairs   []pair
@@ -27,10 +28,10 @@ type callback struct {
 // probably takes another route through the network.
 const standbyMost = 8
 
-// callbackTuples returns the tuples on which this end calls p back, besides the tuples of its
-// endpoints. For a peer that begins handshakes itself, callbackTuples also returns standby
-// tuples as aside. The parameter known has the peer's validated addresses, and paths has its
-// present paths.
+// callbackTuples returns the tuples on which this end sends handshakes to p, besides the tuples
+// of p's endpoints. For a peer that begins handshakes itself, callbackTuples also returns
+// standby tuples as aside. The parameter known has the peer's validated addresses, and paths has
+// its present paths.
 func (ep *endpoints) callbackTuples(p *peer, known []netip.AddrPort, paths []srd.PathInfo) (back, aside []srd.Tuple) {
 	b := &p.remote.callback
 	if len(known) > 0 {
@@ -40,7 +41,7 @@ func (ep *endpoints) callbackTuples(p *peer, known []netip.AddrPort, paths []srd
 	var pairs, come []pair
 	for _, r := range b.proven {
 		if slices.ContainsFunc(endpoints, func(e netip.AddrPort) bool { return e.Addr() == r.Addr() }) {
-			continue // an endpoint: called anyway
+			continue // an endpoint: it gets handshakes anyway
 		}
 		if slices.Contains(p.remote.withdrawn, r.Addr()) {
 			continue // it was one, and is to carry nothing

@@ -12,10 +12,10 @@ const placeMost = 10 * time.Second
 // rounds delays the reply to a change until the function follow has updated the peers' tuples in
 // a round.
 type rounds struct {
-	wake chan struct{} // tells follow of a change
+	wake chan struct{} // tells the method follow() of a change
 
 	mu     sync.Mutex
-	runs   bool          // follow runs
+	runs   bool          // the method follow() runs
 	noted  uint64        // changes
 	placed uint64        // of these, changes that a round has seen
 	ended  chan struct{} // closed at the end of a round; nil: nobody waits
@@ -29,11 +29,11 @@ func (r *rounds) note() {
 	r.mu.Unlock()
 	select {
 	case r.wake <- struct{}{}:
-	default: // follow is going to look
+	default: // the method follow() will look anyway
 	}
 }
 
-// wait returns when follow has handled all changes noted before the call.
+// wait returns when the method follow() has handled all changes noted before the call.
 func (r *rounds) wait() {
 	r.mu.Lock()
 	until := r.noted
@@ -53,7 +53,7 @@ func (r *rounds) wait() {
 	}
 }
 
-// next returns a channel that is closed at the end of the next round of follow, or nil if no
+// next returns a channel that is closed at the end of the next round of follow(), or nil if no
 // round is needed.
 func (r *rounds) next(until uint64) <-chan struct{} {
 	r.mu.Lock()
@@ -67,7 +67,8 @@ func (r *rounds) next(until uint64) <-chan struct{} {
 	return r.ended
 }
 
-// begin marks the start of a round of follow, and returns a function that marks its end.
+// begin marks the start of a round of follow(), and returns a function that marks the end of the
+// round.
 func (r *rounds) begin() (end func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -89,7 +90,8 @@ func (r *rounds) stop() {
 	r.tell()
 }
 
-// tell wakes the goroutines that wait for the end of a round of follow. The caller must hold mu.
+// tell wakes the goroutines that wait for the end of a round of follow(). The caller must hold
+// mu.
 func (r *rounds) tell() {
 	if r.ended != nil {
 		close(r.ended)

@@ -10,9 +10,9 @@ import (
 	"github.com/srdtun/srdtun/srd"
 )
 
-// targetsMost bounds the remote addresses whose routes follow checks at a time. Each check of an
-// address requests a route from the kernel, and routes may change five times a second. If there
-// are more remote addresses, the next round of follow checks those left.
+// targetsMost bounds the remote addresses whose routes the method follow() checks at a time.
+// Each check of an address requests a route from the kernel, and routes may change five times a
+// second. If there are more remote addresses, the next round of follow() checks the others.
 const targetsMost = 64
 
 type target struct {

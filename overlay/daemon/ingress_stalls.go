@@ -54,7 +54,7 @@ type afterStop struct {
 }
 
 // filter drops datagrams that are too old, and returns all other frames. The argument queue is
-// the length of the device's queue, and more means that the queue may contain further frames.
+// the length of the device's queue, and `more` means that the queue may contain further frames.
 // The first read after a stop may have begun before the stop with an empty queue, so for
 // that read the argument more is ignored. TCP packets are kept, as in the peer's queue, because
 // they resume a connection before TCP's own timer does.

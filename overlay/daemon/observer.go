@@ -160,8 +160,8 @@ func (o *observer) tellStrangers(now mono.Time) {
 	}
 }
 
-// run calls observe about once a second until ctx ends. In each round, run also records for the
-// stall detector that the process runs.
+// run calls observe about once a second until ctx ends. In each round, the method run() also
+// tells the stall detector that the process is still running.
 func (o *observer) run(ctx context.Context) {
 	tick := time.NewTicker(aliveEvery)
 	defer tick.Stop()

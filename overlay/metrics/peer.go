@@ -93,13 +93,13 @@ func collectRoundTrips(e emitter, v []control.Path) {
 	}
 }
 
-// collectPaths emits the series of at most most paths, and returns the number of paths.
-func collectPaths(e emitter, v []control.Path, most int) (n int) {
+// collectPaths emits the series of at most limit paths, and returns the number of paths.
+func collectPaths(e emitter, v []control.Path, limit int) (n int) {
 	seen := map[[2]string]bool{}
 	for i := range v {
 		p := &v[i]
 		at := [2]string{p.From(), p.Remote}
-		if n >= most {
+		if n >= limit {
 			return n
 		}
 		// A candidate and a path may have the same two addresses, but each series must be unique.

@@ -34,9 +34,9 @@ const (
 	endWait = time.Second
 )
 
-// Serve handles requests until ctx ends, and closes l. When a connection is closed to make room
-// for another, Serve calls gone with its owner. The function gone may be nil, and must not
-// block.
+// Serve handles requests until ctx ends, and closes l. When Serve closes a connection to make
+// room for another, Serve calls the function `gone` with the owner of the closed connection. The
+// function `gone` may be nil, and must not block.
 func Serve(ctx context.Context, l net.Listener, h http.Handler, gone func(Owner)) error {
 	seats := newPlaces(l, maxConns, gone)
 	s := &http.Server{

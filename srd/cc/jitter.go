@@ -5,10 +5,11 @@ import "time"
 const (
 	// scatters is the distance of the mean round trip from the least one, in standard
 	// deviations. The least of some hundred samples of a normal distribution is 2.5
-	// deviations below the mean. Under load the mean is 2.5 deviations higher: packets
-	// keep their order, so each packet is as late as the latest packet before it. The
-	// line of Ack.Residual absorbs a part of the variation that its samples share, which
-	// adds a fifth.
+	// deviations below the mean. Under load the mean is another 2.5 deviations higher:
+	// packets keep their order, so each packet is as late as the latest packet before it.
+	// The sum is 5. The line of Ack.Residual absorbs a part of the variation that its
+	// samples share, so the measured deviation is too small, and scatters is a fifth
+	// larger than 5.
 	scatters = 6
 	// jitterMost bounds the allowance. TCP hardly works on radio links with a larger
 	// variation.

@@ -10,9 +10,10 @@ import (
 // The following constants belong to the competitive mode (docs/transport.md, W14 to W16),
 // and to CUBIC and its probe (W8, W10, W15).
 const (
-	// W1 leaves a lone sender a queue of T. A longer queue is a competitor's: above
-	// contendedTargets T for contendedRounds rounds, or above 5/4 T for starvedRounds
-	// rounds with less than half of the best rate.
+	// W1 leaves a lone sender a queue of T. A queue belongs to a competitor if it is
+	// longer than contendedTargets x T for contendedRounds rounds. A queue longer than
+	// 5/4 T for starvedRounds rounds belongs to a competitor, too, if this sender gets
+	// less than half of its best rate.
 	contendedTargets = 2
 	contendedRounds  = 4
 	starvedRounds    = 8
@@ -62,7 +63,7 @@ type cubic struct {
 	probe  float64       // growth in the last round beyond CUBIC's
 }
 
-// shrink multiplies window by left, and returns the new window.
+// shrink multiplies `window` by `left`, the part that stays, and returns the new window.
 func (v *cubic) shrink(now mono.Time, window, left, step float64) float64 {
 	v.epoch, v.peak, v.window = now, window, max(MinWindow, left*window)
 	v.rounds, v.probe = 0, 0

@@ -94,8 +94,8 @@ func (in *incoming) add(now mono.Time, h *header, data []byte, expired bool) boo
 	return in.settle(h.number, p)
 }
 
-// begin makes the record of a new message. For a write, to is not nil if the piece holds the
-// write's destination.
+// begin makes the record of a new message. For a write, the parameter `to` is not nil if the
+// piece holds the write's destination.
 func (in *incoming) begin(now mono.Time, h *header, to *Remote) *part {
 	p := &in.single
 	if h.size < h.total {
@@ -203,8 +203,8 @@ func (p *part) place(at int, data []byte) bool {
 
 // cover records which bytes of a message a piece covers. If pieces cover a message exactly, all
 // edges in their sum cancel out except the outer two. Without the secret seed, a peer cannot
-// make other edges cancel out. Without the check in covered, a hole in a message could show the
-// program bytes of an older message.
+// make other edges cancel out. Without the check in the method covered(), a hole in a message
+// could show the program bytes of an older message.
 func (in *incoming) cover(p *part, h *header) {
 	if h.size < h.total {
 		p.edges += in.edge(h.at) - in.edge(h.at+h.size)

@@ -37,7 +37,7 @@ type outgoing struct {
 	due     mono.Time // earliest deadline; 0: none
 	pieces  int       // pieces that the transport holds
 	broken  bool      // the transport has dropped pieces, because the session has ended
-	turn    bool      // the next piece is of active, not of waiting
+	turn    bool      // the next piece is from the queue active, not from waiting
 	edges   maphash.Seed
 
 	limited bool
@@ -71,10 +71,10 @@ func (o *outgoing) mayBegin() bool {
 
 func (o *outgoing) credits() bool { return !o.limited || o.allow > 0 }
 
-// backlog reports whether pull would return a piece.
+// backlog reports whether the method pull() would return a piece.
 func (o *outgoing) backlog() bool { return o.active.len() > 0 || o.mayBegin() }
 
-// pull returns the next piece, with up to most bytes. Begun and new requests alternate, so a
+// pull returns the next piece, with up to `most` bytes. Begun and new requests alternate, so a
 // long message delays no short message.
 func (o *outgoing) pull(now mono.Time, most int) (m srd.Message, ok bool) {
 	o.expire(now)
@@ -151,7 +151,7 @@ func (o *outgoing) cut(r *request, now mono.Time, most int) (m srd.Message) {
 	return m
 }
 
-// carve cuts a piece with up to most bytes.
+// carve cuts a piece with up to `most` bytes.
 func (o *outgoing) carve(r *request, h *header, m *srd.Message, most int) {
 	n := h.prefix()
 	if r.until == 0 {

@@ -14,7 +14,7 @@ type quota struct {
 }
 
 // take counts a message. If the count is full, take returns false and records l for the next
-// call of give.
+// call of give().
 func (q *quota) take(l *link) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -26,8 +26,8 @@ func (q *quota) take(l *link) bool {
 	return true
 }
 
-// give removes a message from the count, and returns the link that the last refused take
-// recorded, or nil.
+// give removes a message from the count, and returns the link that the last refused call of
+// take() recorded, or nil.
 func (q *quota) give() (tell *link) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -6,8 +6,8 @@ import (
 	"github.com/srdtun/srdtun/srd"
 )
 
-// replies sends to one peer the bytes that it reads. A replies value is not safe for concurrent
-// use.
+// replies sends to one peer the bytes that this peer reads. A replies value is not safe for
+// concurrent use.
 //
 // The peer may be hostile. Each read takes a reply of some 80 bytes, and there are at most
 // requestsMost replies. Bytes are copied only when a path has room for them, so the congestion

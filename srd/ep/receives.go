@@ -114,7 +114,7 @@ func (rs *receives) forget(l *link) {
 	l.hungry = true // stays true, so the link is not added again
 }
 
-// flush removes and returns all receives, and makes post return ErrClosed.
+// flush removes and returns all receives. After flush, the method post() returns ErrClosed.
 func (rs *receives) flush() (all []receive) {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()

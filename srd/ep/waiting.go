@@ -9,7 +9,7 @@ import "slices"
 type waiting struct {
 	bound fifo[*request] // requests that need credits
 	free  fifo[*request]
-	turn  bool // the next request is of bound, not of free
+	turn  bool // the next request is from the queue bound, not from free
 }
 
 // free reports whether a request needs no credits. A refused request always needs credits.
@@ -38,8 +38,8 @@ func (w *waiting) all() []*request { return slices.Concat(w.free.rest(), w.bound
 // credits may begin.
 func (w *waiting) may(credits bool) bool { return w.free.len() > 0 || credits && w.bound.len() > 0 }
 
-// pop returns the next request that may begin. Call pop only if may returns true. Requests that
-// need credits alternate with requests that need none.
+// pop returns the next request that may begin. Call pop only if the method may() returns true.
+// Requests that need credits alternate with requests that need none.
 func (w *waiting) pop(credits bool) *request {
 	w.turn = !w.turn
 	if w.free.len() > 0 && (w.turn || !credits || w.bound.len() == 0) {

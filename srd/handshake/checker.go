@@ -29,7 +29,7 @@ type Checker struct {
 	scratch   []byte    // a packet's source
 }
 
-// NewChecker returns the checker of the host with the public key own. Cookie secrets are drawn
+// NewChecker returns the checker of the host with the public key `own`. Cookie secrets are drawn
 // from rng, which must be unpredictable.
 func NewChecker(own PublicKey, rng io.Reader) *Checker {
 	return &Checker{mac1: mac1For(own), seal: cookieSeal(own), rng: rng}

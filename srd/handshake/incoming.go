@@ -65,9 +65,10 @@ func (id *Identity) Receive(msg []byte) (*Incoming, error) {
 }
 
 // Respond accepts the handshake. The response to send has ResponseSize bytes. The cipher is the
-// result of prefer for allowed and the initiator's offers. A nil prefer means Choose. Copies of
-// one response may be sent on many paths. Only the first call of Respond can succeed. Later
-// calls return ErrConsumed. Respond also returns ErrCipher and the errors of rng.
+// result of the function prefer(), called with `allowed` and the initiator's offers. If prefer
+// is nil, Respond calls Choose. Copies of one response may be sent on many paths. Only the first
+// call of Respond can succeed. Later calls return ErrConsumed. Respond also returns ErrCipher
+// and the errors of rng.
 func (in *Incoming) Respond(rng io.Reader, psk PSK, localIndex uint32, incarnation uint64, allowed Offers,
 	prefer func(mine, theirs Offers) (Cipher, bool), stamp *Stamper) (Result, []byte, error) {
 	hs := in.state
@@ -93,7 +94,8 @@ func (in *Incoming) Respond(rng io.Reader, psk PSK, localIndex uint32, incarnati
 	return r, msg, nil
 }
 
-// choose calls prefer for the cipher and checks that both sides accept the choice.
+// choose calls the function prefer(), which selects the cipher, and checks that both sides
+// accept the choice.
 func (in *Incoming) choose(allowed Offers, prefer func(mine, theirs Offers) (Cipher, bool)) (Cipher, error) {
 	if prefer == nil {
 		prefer = Choose

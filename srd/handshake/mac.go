@@ -54,13 +54,13 @@ func labelled(label string, public PublicKey) [32]byte {
 	return blake2s.Sum256(append([]byte(label), public[:]...))
 }
 
-// mac1For returns the MAC that makes mac1 for packets to the host with the key public.
+// mac1For returns the MAC that makes mac1 for packets to the host with the public key `public`.
 func mac1For(public PublicKey) *mac {
 	key := labelled(mac1Label, public)
 	return newMAC(key[:])
 }
 
-// cookieSeal returns the AEAD that seals the cookies from the host with the key public.
+// cookieSeal returns the AEAD that seals the cookies from the host with the public key `public`.
 func cookieSeal(public PublicKey) cipher.AEAD {
 	key := labelled(cookieLabel, public)
 	aead, err := chacha20poly1305.NewX(key[:])

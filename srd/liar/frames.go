@@ -71,7 +71,7 @@ func (f Frames) Pad(size int) Frames {
 	return f
 }
 
-// Each calls do for each frame of a plaintext.
+// Each calls the function do() for each frame of a plaintext.
 func Each(plain []byte, do func(*Frame)) {
 	var f Frame
 	for len(plain) > 0 {

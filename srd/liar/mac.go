@@ -23,8 +23,8 @@ const (
 // Cookie proves for two minutes that its holder receives packets at an address.
 type Cookie = [macLen]byte
 
-// Stamp writes the two MACs at the end of msg, an initiation or response to the host with
-// the public key to. If cookie is nil, mac2 is zero.
+// Stamp writes the two MACs at the end of msg, an initiation or response to the host with the
+// public key `to`. If cookie is nil, mac2 is zero.
 func Stamp(msg []byte, to handshake.PublicKey, cookie *Cookie) {
 	at1, at2 := len(msg)-2*macLen, len(msg)-macLen
 	key := labelled("srdtun mac1", to)
@@ -71,7 +71,8 @@ func noise(rng io.Reader, size int, first byte, to handshake.PublicKey, cookie *
 }
 
 // FalseCookie returns a forged cookie reply to msg, an observed initiation or response. The
-// reply seems to come from the host with the public key by, but its cookie is random.
+// reply seems to come from the host with the public key `by`, but the cookie in the reply is
+// random.
 func FalseCookie(rng io.Reader, msg []byte, by handshake.PublicKey) []byte {
 	b := make([]byte, sealedAt, handshake.CookieSize)
 	b[0] = cookieReply
@@ -82,8 +83,8 @@ func FalseCookie(rng io.Reader, msg []byte, by handshake.PublicKey) []byte {
 	return cookieSeal(by).Seal(b, b[nonceAt:sealedAt], cookie[:], msg[len(msg)-2*macLen:len(msg)-macLen])
 }
 
-// OpenCookie returns the cookie in a reply to the packet asked from the host with the
-// public key by.
+// OpenCookie opens a cookie reply from the host with the public key `by`, and returns the
+// cookie. The packet `asked` is the packet that the reply answers.
 func OpenCookie(reply, asked []byte, by handshake.PublicKey) (c Cookie, ok bool) {
 	if handshake.Kind(reply) != handshake.TypeCookie {
 		return c, false

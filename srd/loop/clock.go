@@ -51,7 +51,8 @@ func (c *clock) after(since time.Duration) mono.Time {
 	return clockFirst.Add(since + time.Duration(c.asleep.Load()))
 }
 
-// look adds the time of a suspension to the clock. A worker calls look after each wake-up.
+// look adds the time of a suspension to the clock. A worker calls the method look() after each
+// wake-up.
 func (c *clock) look() {
 	since, looked := int64(time.Since(c.start)), c.looked.Load()
 	if since-looked < int64(clockEvery) || !c.looked.CompareAndSwap(looked, since) {

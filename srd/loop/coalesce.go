@@ -31,21 +31,21 @@ type coalescer struct {
 	since         mono.Time
 	bytes, rounds int // since then; rounds that received packets
 	some          bool
-	left          bool // a socket holds more than its turn, so the next round need not wait for packets
+	left          bool // a socket still holds packets, so the next round need not wait for packets
 	on            bool
 }
 
 // add counts the bytes that a round received.
 func (c *coalescer) add(bytes int) { c.bytes, c.some = c.bytes+bytes, true }
 
-// pause reports whether to wait before the next round. The worker calls pause after a round that
-// left no work.
+// pause reports whether to wait before the next round. The worker calls the method pause() after
+// a round that left no work.
 func (c *coalescer) pause(now mono.Time) bool {
 	if c.some {
 		c.rounds, c.some = c.rounds+1, false
 	}
 	if now.Sub(c.since) >= coalesceSpan {
-		// After a longer span, the same bytes mean a lower rate.
+		// If much more time than coalesceSpan has passed, the same bytes mean a lower rate.
 		c.on = now.Sub(c.since) < 2*coalesceSpan && c.bytes >= coalesceLeast && c.bytes < c.rounds*coalesceEnough
 		c.bytes, c.rounds, c.since = 0, 0, now
 	}

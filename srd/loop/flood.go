@@ -21,18 +21,18 @@ const (
 	//
 	// If all peers of a hub send initiations at once, each of its sockets gets fewer than 4,000
 	// a second. If 100,000 initiations a second arrive, one in 32 passes. A peer sends eight
-	// copies of an initiation. At least one of the eight copies passes in two of nine attempts.
-	// The reply to an initiation contains a cookie, and all initiations with that cookie pass.
+	// copies of an initiation, and at least one of them passes with a probability of 22 %. The
+	// reply to an initiation contains a cookie, and all initiations with that cookie pass.
 	//
-	// In addition, a socket accepts floodMost other packets in merged trains in a span. With
-	// fewer packets of trains, the kernel's filter lets all trains pass.
+	// In addition, a socket accepts floodMost other packets in merged trains in a span. If fewer
+	// than floodMost such packets arrive, the kernel's filter lets all trains pass.
 	floodMost = 1000
 	// thinnest bounds the share of dropped packets: at least one in thinnest packets passes.
 	thinnest = 1 << 12
 	// floodPause is a wait after a round with only strangers' packets, during a flood. The
 	// worker waits only if no peer had work for floodQuiet. After the wait, a round takes
-	// several of the packets at once, which halves their cost on an idle host. A peer's first
-	// packet waits at most floodPause longer.
+	// several of the packets at once, which halves their cost on an idle host. The wait delays a
+	// peer's first packet by at most floodPause.
 	floodPause = time.Millisecond
 	floodQuiet = 10 * time.Millisecond
 )
@@ -46,7 +46,7 @@ type floods struct {
 	of     []flood // one for each socket
 	begun  chan struct{}
 	on     atomic.Bool // the kernel drops a part of some socket's packets
-	looked time.Time   // last call of adapt; only watch uses it
+	looked time.Time   // last call of adapt; only the method watch() uses it
 }
 
 // flood counts the packets that passed at one socket since the last check.
@@ -54,7 +54,7 @@ type flood struct {
 	initiations atomic.Uint32
 	cookies     atomic.Uint32 // initiations with a second MAC
 	trained     atomic.Uint32 // packets of no session, in trains
-	shares      udp.Shares    // only watch uses them
+	shares      udp.Shares    // only the method watch() uses them
 }
 
 // all has the shares outside a flood: every packet passes.
@@ -68,7 +68,8 @@ func newFloods(bank *udp.Bank) *floods {
 	return f
 }
 
-// count adds to one of the counters, and wakes watch when the counter reaches floodMost.
+// count adds `more` to one of the counters. When the counter reaches floodMost, count wakes the
+// goroutine of the method watch().
 func (f *floods) count(n *atomic.Uint32, more uint32) {
 	if now := n.Add(more); now >= floodMost && now-more < floodMost {
 		select {
@@ -86,12 +87,12 @@ func (f *floods) watch(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		}
-		// The first packets of a flood probably arrived within less than floodSpan, so adapt
+		// The first packets of a flood probably arrived within less than floodSpan, so adapt()
 		// runs at once.
 		for calm := f.adapt(); !calm; calm = f.adapt() {
 			select {
 			case <-time.After(floodSpan):
-			case <-f.begun: // more passed than the last share allows
+			case <-f.begun: // more packets passed than the last share allows
 			case <-ctx.Done():
 				return
 			}
@@ -156,7 +157,7 @@ func (w *worker) stranger(t srd.Tuple, b []byte, train bool) {
 }
 
 // lone reports whether, during a flood, only strangers' packets have arrived for floodQuiet. The
-// worker calls lone at the end of a round.
+// worker calls the method lone() at the end of a round.
 func (w *worker) lone(now mono.Time) bool {
 	if w.useful {
 		w.useful, w.used = false, now

@@ -33,7 +33,7 @@ type lane struct {
 	sent    uint64
 	waiting []*outgoing     // sealed trains after one that is not sent yet
 	room    *sync.Cond      // signals room in waiting
-	out     func(*outgoing) // sends the train whose number is sent
+	out     func(*outgoing) // sends the train whose number equals the field sent
 }
 
 // laneLimit bounds the trains that wait in a lane to a few for each possible worker. A thread
@@ -47,8 +47,8 @@ func newLane(out func(*outgoing)) *lane {
 	return l
 }
 
-// send sends o and the trains that waited for it, and puts them into done. If an earlier train
-// is not sent yet, send leaves o in the lane instead.
+// send sends o and the trains that waited for o, and puts them into the pool `done`. If an
+// earlier train is not sent yet, send leaves o in the lane instead.
 func (l *lane) send(o *outgoing, done *sync.Pool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -26,8 +26,8 @@ type App interface {
 	Restarted(now mono.Time)
 	// Backlog reports whether Pull would return a message.
 	Backlog() bool
-	// Advance passes the time now to the application. Deadline returns the time of the next call
-	// of Advance.
+	// Advance passes the time `now` to the application. Deadline returns the time of the next
+	// call of Advance.
 	Advance(now mono.Time)
 	Deadline() mono.Time
 	// Flush passes on the data that Deliver and Advance have prepared. Flush reports whether
@@ -41,9 +41,10 @@ type App interface {
 type Input interface {
 	// FD returns a descriptor that is readable while there is data.
 	FD() int
-	// Serve reads a bounded amount of data without waiting. Serve calls touch for each peer to
-	// which it gave work. The argument urgent is true for data so small that a program may be
-	// waiting for the answer. An error ends the loop, and Serve is not called again.
+	// Serve reads a bounded amount of data without waiting. Serve calls the function touch() for
+	// each peer to which Serve gave work. The argument urgent is true for data so small that a
+	// program may be waiting for the answer. An error ends the loop, and Serve is not called
+	// again.
 	Serve(touch func(p *Peer, urgent bool)) error
 }
 
@@ -234,8 +235,9 @@ func (l *Loop) Leave(p *Peer) {
 	l.part(p, func() { p.left = true }, (*srd.Conn).Farewell)
 }
 
-// part removes a connection from the endpoint and sends the closing packet that bye makes. A
-// second call of part sends no packet. The peer is locked while note runs.
+// part removes a connection from the endpoint and sends the closing packet that the function
+// bye() makes. A second call of part sends no packet. The peer is locked while the function
+// note() runs.
 func (l *Loop) part(p *Peer, note func(), bye func(*srd.Conn, mono.Time, *srd.Train) bool) {
 	l.endLock.Lock()
 	l.endpoint.Remove(p.conn)

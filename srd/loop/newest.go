@@ -8,8 +8,9 @@ import (
 
 // newest holds the highest packet number of each path slot of a peer. Nearly all packets have a
 // number above the highest one so far. So one comparison without the peer's lock proves most
-// packets new. A replayed packet that passes beyond costs only a decryption, because Handle then
-// rejects it. The zero value of newest has recorded no packet.
+// packets new. A replayed packet for which the method beyond() returns true costs only a
+// decryption, because Handle then rejects the packet. The zero value of newest has recorded no
+// packet.
 type newest struct {
 	slots atomic.Pointer[[steer.MaxPaths + 1]atomic.Uint64] // highest number + 1; 0: none
 }

@@ -30,7 +30,7 @@ type Peer struct {
 	recalls atomic.Uint32 // calls of Recall
 
 	at    mono.Time // the timer's time; under the lock of worker.timers
-	place int       // in worker.timers; -1: absent
+	place int       // position in worker.timers; -1: absent
 }
 
 // Do calls f with the connection locked. If f created work for the connection, call Kick
@@ -86,8 +86,8 @@ func (p *Peer) Carried() Carried {
 // Kick sends all data that may be sent now, and sets the timer for the rest.
 func (p *Peer) Kick() { p.send(math.MaxInt) }
 
-// send sends up to most trains and sets the timer for the rest. The result more is true if more
-// trains could be sent at once.
+// send sends up to `most` trains and sets the timer for the rest. The result more is true if
+// more trains could be sent at once.
 func (p *Peer) send(most int) (sent int, more bool) {
 	for ; sent < most; sent++ {
 		o := p.loop.outs.Get().(*outgoing)
@@ -175,7 +175,8 @@ func (p *Peer) deadline(now mono.Time) mono.Time {
 	return at
 }
 
-// advance passes the time now to connection and app. The caller has locked the peer.
+// advance passes the time `now` to the connection and the application. The caller has locked
+// the peer.
 func (p *Peer) advance(now mono.Time) {
 	p.conn.Advance(now)
 	p.app.Advance(now)

@@ -62,7 +62,7 @@ func (s *shelf) place(n int) (from int, ok bool) {
 }
 
 // pop removes the oldest datagram. The backlog must not be empty. The returned bytes are valid
-// until the next put.
+// until the next call of put().
 func (s *shelf) pop() (t srd.Tuple, data []byte, size int, ecn srd.ECN, at mono.Time) {
 	i := &s.items[s.next]
 	s.next++

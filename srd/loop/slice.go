@@ -20,7 +20,7 @@ import (
 const slice = 100_000
 
 // urgentLast is how long an urgent packet has an effect. Within a data centre, a program that
-// waits for each answer sends its next request sooner than that, even beside a bulk transfer.
+// waits for each answer sends its next request within urgentLast, even beside a bulk transfer.
 const urgentLast = 20 * time.Millisecond
 
 // shortSlices sets the slice of all threads of the process. Later threads inherit the slice. All

@@ -24,18 +24,18 @@ const (
 
 // wallClock converts the kernel's receive stamps to the transport's clock. The wall clock of the
 // stamps may be set at any time, but the transport's clock cannot. The wall clock and the
-// transport's clock are read together. So the stamp's age by the wall clock gives its time by
-// the transport's clock. If the difference of the two clocks jumps, the wall clock was set.
-// After a step, it is unknown for some time whether a receive stamp was made before the step.
-// The zero value of a wallClock is ready for use. A wallClock is safe for concurrent use.
+// transport's clock are read together. So the age of a stamp by the wall clock gives the time of
+// the stamp by the transport's clock. If the difference of the two clocks jumps, the wall clock
+// was set. After a step, it is unknown for some time whether a receive stamp was made before the
+// step. The zero value of a wallClock is ready for use. A wallClock is safe for concurrent use.
 type wallClock struct {
-	apart atomic.Int64 // wall clock less monotonic clock at the last look
-	at    atomic.Int64 // last look, by the monotonic clock; 0: never
+	apart atomic.Int64 // wall clock minus monotonic clock at the last reading of both
+	at    atomic.Int64 // time of that reading, by the monotonic clock; 0: never
 	doubt atomic.Int64 // stamps are ignored until then
 }
 
-// age returns the age of a stamp, and false if the age is unknown. The function read reads both
-// clocks in sequence. The monotonic clock's time is returned as now.
+// age returns the age of a stamp, and false if the age is unknown. The function read() reads
+// both clocks in sequence. The result `now` is the time of the monotonic clock.
 func (c *wallClock) age(stamp int64, read func() (wall int64, since time.Duration)) (d, now time.Duration, ok bool) {
 	wall, since := read()
 	for n := 0; n < readAgain && c.moved(wall, since); n++ {

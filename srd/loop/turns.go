@@ -34,7 +34,7 @@ const (
 
 // turn records the time that one peer has used at a worker.
 type turn struct {
-	round uint64 // round of spent
+	round uint64 // round to which the field spent belongs
 	spent time.Duration
 	shelf shelf
 }

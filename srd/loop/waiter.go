@@ -35,9 +35,10 @@ const restAfter = 40 * time.Millisecond
 // waiters of all loops, the waiters announce all sleeps to the scheduler.
 //
 // Long sleeps use Go's own poller. The end of a sleep in the poller does not wake the monitor,
-// unlike the end of a system call. The poller watches gate, an epoll descriptor that contains
-// the waiter's own epoll descriptor. During a long sleep gate watches for input. At other times
-// gate watches for no event, because otherwise Go's poller would wake for each packet.
+// unlike the end of a system call. The poller watches the field gate, an epoll descriptor that
+// contains the waiter's own epoll descriptor. During a long sleep, the descriptor gate watches
+// for input. At other times it watches for no event, because otherwise Go's poller would wake
+// for each packet.
 type waiter struct {
 	epoll   int
 	gate    *os.File
@@ -129,8 +130,9 @@ func (w *waiter) raw(events []unix.EpollEvent, ms int) (int, error) {
 	return int(n), nil
 }
 
-// long waits without a limit, in Go's poller. If the kernel refuses gate, for example because
-// the quota of epoll watches is used up, long waits in a system call that the scheduler sees.
+// long waits without a limit, in Go's poller. If the kernel refuses the descriptor gate, for
+// example because the quota of epoll watches is used up, the method long() waits in a system
+// call that the scheduler sees.
 func (w *waiter) long(events []unix.EpollEvent) (int, error) {
 	if err := w.watch(unix.EPOLLIN); err != nil {
 		return unix.EpollWait(w.epoll, events, -1)
@@ -147,8 +149,9 @@ func (w *waiter) long(events []unix.EpollEvent) (int, error) {
 	return w.n, w.err
 }
 
-// watch makes gate watch for events of the waiter's own epoll descriptor. The descriptor stays
-// in gate, because adding it requires a walk through all its members.
+// watch sets the events of the waiter's own epoll descriptor for which the descriptor gate
+// watches. The waiter's descriptor stays in gate, because adding it again requires a walk
+// through all its members.
 func (w *waiter) watch(events uint32) error {
 	ev := unix.EpollEvent{Events: events, Fd: int32(w.epoll)}
 	if w.watched {
@@ -159,8 +162,8 @@ func (w *waiter) watch(events uint32) error {
 	return err
 }
 
-// poll returns true if there are events. Go's poller calls poll at first, and again whenever
-// gate may be ready.
+// poll returns true if there are events. Go's poller calls the method poll() at first, and again
+// whenever the descriptor gate may be ready.
 func (w *waiter) poll(uintptr) (done bool) {
 	w.n, w.err = w.raw(w.events, 0)
 	return w.n != 0 || w.err != nil

@@ -75,8 +75,8 @@ type worker struct {
 	message srd.Message
 	copies  srd.Copies
 	taken   int       // packets received in this round
-	useful  bool      // a peer had work in it
-	used    mono.Time // last time of useful
+	useful  bool      // a peer had work in this round
+	used    mono.Time // last time at which the field useful was true
 	batcher coalescer
 	turns   turns
 	packets [srd.MaxTrain * 2]srd.Packet
@@ -184,7 +184,7 @@ func (w *worker) armTimer(at mono.Time) {
 	_ = unix.TimerfdSettime(w.timer, 0, &its, nil) // fails only on invalid arguments
 }
 
-// run serves until stop is called.
+// run serves until the method stop() is called.
 func (w *worker) run() error {
 	events := make([]unix.EpollEvent, roundEvents)
 	var ready []unix.EpollEvent // events that are not served yet
@@ -274,7 +274,8 @@ func (w *worker) arrived(stamp int64) mono.Time {
 	return at
 }
 
-// given is the function touch of Input.Serve. An input calls it after giving work to p.
+// given is the function touch() that Input.Serve gets. An input calls given after giving work to
+// p.
 func (w *worker) given(p *Peer, urgent bool) {
 	if urgent {
 		w.urgent = w.loop.Now()
@@ -290,7 +291,7 @@ func (w *worker) trains(now mono.Time) int {
 	return min(bulkTrains, w.sockets)
 }
 
-// touch marks peer p for the next call of finish.
+// touch marks peer p for the next call of finish().
 func (w *worker) touch(p *Peer) {
 	w.useful = true
 	if p.touched.Or(w.bit)&w.bit == 0 {
@@ -393,7 +394,7 @@ type reading struct {
 	more    bool // the socket may hold more
 }
 
-// receive makes one call that takes up to most datagrams from a socket.
+// receive makes one system call that takes up to `most` datagrams from a socket.
 func (w *worker) receive(fd int, sock uint16, most int) (r reading) {
 	got, more := w.recv.Read(fd, most)
 	r.more = more
@@ -449,9 +450,9 @@ func (w *worker) accept(d *udp.Datagram, sock uint16) (packets int, later bool) 
 	return n, false
 }
 
-// take handles a datagram that arrived at the host at time at. Nearly always all packets of a
-// train belong to one session, because the kernel merges packets of one 4-tuple. Runs of packets
-// with the same index are opened together.
+// take handles a datagram that arrived at the host at the time `at`. Nearly always all packets
+// of a train belong to one session, because the kernel merges packets of one 4-tuple. Runs of
+// packets with the same index are opened together.
 func (w *worker) take(t srd.Tuple, b []byte, size int, ecn srd.ECN, at mono.Time) {
 	merged := size < len(b)
 	for len(b) > 0 {
@@ -520,7 +521,7 @@ func (w *worker) handle(p *Peer, packets []srd.Packet) {
 
 // next moves the next arrived message into w.message. A local variable would need an allocation
 // for each message, because its address passes through an interface. A packet is also stale if
-// it was read before a stop of the process and is handled after it.
+// it was read before a stop of the process and is handled after the stop.
 func (w *worker) next(now mono.Time, c *srd.Conn) (ok bool) {
 	w.message, ok = c.Recv()
 	w.message.Stale, w.message.Copies = w.stale || now.Sub(w.read) > trainAge, &w.copies

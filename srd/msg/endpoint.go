@@ -39,7 +39,7 @@ type Endpoint struct {
 	timer   *time.Timer
 	spare   []*message   // for reuse
 	idle    []*receive   // for reuse
-	started []*ep.Handle // handles with requests that wait for unlock
+	started []*ep.Handle // handles with requests that wait for the method unlock()
 }
 
 // unlock sends all requests begun under the lock, so that they leave in one train, and then
@@ -52,7 +52,8 @@ func (m *Endpoint) unlock() {
 	m.mu.Unlock()
 }
 
-// hold notes that a handle has requests for unlock to send. The caller holds Endpoint.mu.
+// hold notes that a handle has requests, which the method unlock() will send. The caller holds
+// Endpoint.mu.
 func (m *Endpoint) hold(h *ep.Handle) {
 	if !slices.Contains(m.started, h) {
 		m.started = append(m.started, h)

@@ -23,7 +23,7 @@ func (m *Match) takes(from ep.PublicKey, tag uint64) bool {
 type message struct {
 	pair    *pair
 	head    head
-	data    []byte // bytes of an eager message; borrowed until keep is called
+	data    []byte // bytes of an eager message; borrowed until keep() is called
 	kept    bool
 	loose   bool          // pair.loose counts it
 	arrival uint64        // number that grows with each unexpected message
@@ -96,7 +96,8 @@ type matcher struct {
 
 // arrive returns the posted receive request that matches a message. Without a matching receive, arrive returns
 // nil and keeps the message as unexpected. A matching receive for several messages may lack room
-// for the message. Method arrive removes a receive without room and passes it to over.
+// for the message. Method arrive removes a receive without room and passes it to the function
+// over().
 func (m *matcher) arrive(x *message, over func(*receive)) *receive {
 	for i := 0; i < len(m.posted); {
 		r := m.posted[i]

@@ -90,7 +90,7 @@ func (o *orderIn) skip(epoch uint64, base uint32) []*message {
 	return o.run
 }
 
-// advance releases the held messages below base and sets next to base.
+// advance releases the held messages below base and sets the field next to base.
 func (o *orderIn) advance(base uint32) {
 	ahead := int32(base - o.next)
 	if ahead <= 0 {
@@ -105,7 +105,7 @@ func (o *orderIn) advance(base uint32) {
 	o.next = base
 }
 
-// follow releases the messages from next up to the next gap.
+// follow releases the messages from the number in the field next up to the first gap.
 func (o *orderIn) follow() {
 	for o.held[o.next] != nil {
 		o.release()
@@ -120,7 +120,8 @@ func (o *orderIn) flush() {
 	}
 }
 
-// release moves the message with number next to run, if that message has arrived.
+// release moves the message whose number is in the field next to the list run, if that message
+// has arrived.
 func (o *orderIn) release() {
 	if h := o.held[o.next]; h != nil {
 		delete(o.held, o.next)

@@ -14,8 +14,8 @@ const (
 	// bandwidth-delay product of 3 Gbit/s and 10 ms.
 	readsMost = 16
 	// readForMost bounds the time of a read. So a peer that offers bytes and does not send them
-	// occupies a receive no longer than readForMost. A peer with less than 0.6 Mbit/s is too
-	// slow for readForMost.
+	// occupies a receive for at most readForMost. A peer with less than 0.6 Mbit/s cannot finish
+	// a read within readForMost.
 	readForMost = time.Minute
 	// controlsMost bounds the answers that wait for a slot of the underlying handle. Only a peer
 	// that does not accept its answers reaches controlsMost. A peer without an answer sends its
@@ -64,7 +64,7 @@ func (m *Endpoint) pump(p *pair) {
 		x := p.pulls[0]
 		if x.err == nil && x.at < len(x.dest) {
 			if !m.read(p, x) {
-				return // another completion calls pump again
+				return // another completion calls pump() again
 			}
 		}
 		if x.err != nil || x.at == len(x.dest) {
@@ -192,7 +192,8 @@ func (m *Endpoint) control(p *pair, c control) bool {
 	return true
 }
 
-// watch starts the timer of probe if there is only one offer. The caller holds Endpoint.mu.
+// watch starts the timer of the method probe() if there is only one offer. The caller holds
+// Endpoint.mu.
 func (m *Endpoint) watch() {
 	if m.timer == nil {
 		m.timer = time.AfterFunc(probeAfter, m.probe)

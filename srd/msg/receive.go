@@ -11,7 +11,7 @@ func (m *Endpoint) Receive(match Match, buf []byte, context uint64) error {
 
 // ReceiveMulti posts a buffer for several messages. Each message has a completion with its part
 // of the buffer, which begins at a multiple of 64 bytes. The buffer takes messages until fewer
-// than least bytes are left, a message does not fit, or the receive is canceled. The last
+// than `least` bytes are left, a message does not fit, or the receive is canceled. The last
 // completion of the buffer is OpReleased.
 func (m *Endpoint) ReceiveMulti(match Match, buf []byte, least int, context uint64) error {
 	return m.post(receive{match: match, buf: buf, context: context, multi: true, least: least})

@@ -153,7 +153,7 @@ type offer struct {
 	region   *ep.Region
 	accepted bool  // the underlying endpoint's send of the offer succeeded
 	read     bool  // the receiver has read the bytes, or will not
-	err      error // the receiver's error, if read
+	err      error // the receiver's error, if the field read is true
 }
 
 // begin stores a new op and returns its index. The caller holds Endpoint.mu.

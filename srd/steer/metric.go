@@ -14,7 +14,7 @@ const MetricMost = 7
 // 3.3, "ageing").
 const MetricAge = 10 * time.Millisecond
 
-// quantise returns v in eighths of full, rounded down, and at most MetricMost.
+// quantise returns v in eighths of `full`, rounded down, and at most MetricMost.
 func quantise(v, full float64) uint8 {
 	if full <= 0 || v <= 0 {
 		return 0

@@ -56,8 +56,8 @@ type Doubled interface {
 	// Ends sets the two ends of path p, before p is offered for the first time: the local uplink,
 	// and the peer's address. Ends are compared and have no other meaning.
 	Ends(p int, local, remote any)
-	// Second returns a second path for data just sent on first, another member of usable. The
-	// number of bytes is c.Bytes. If there is no such path, or if the budget of copies is spent,
-	// Second returns false.
+	// Second returns a second path for data just sent on the path `first`. The result is another
+	// member of usable. The number of bytes is c.Bytes. If there is no such path, or if the
+	// budget of copies is spent, Second returns false.
 	Second(now mono.Time, usable *Set, c Context, first int) (int, bool)
 }

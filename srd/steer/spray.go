@@ -128,7 +128,7 @@ func (s *Spray) Pick(now mono.Time, usable *Set, c Context) int {
 }
 
 // forward runs several rounds at once until the first usable path is due, and returns that path.
-// Pick calls forward if all paths have low weights.
+// Pick calls the method forward() if all paths have low weights.
 func (s *Spray) forward(now mono.Time, usable *Set) int {
 	first, rounds := usable.First(), float32(math.MaxFloat32)
 	for _, p := range s.order {

@@ -26,8 +26,8 @@ const (
 	// readSize is the size of the largest merged train, in bytes.
 	readSize = 65535
 	// ReadMost is the largest number of datagrams in one call. On slow links a socket usually
-	// contains one to three datagrams. With a separate call for each datagram, plus a call that
-	// finds none, two thirds of all system calls were reads.
+	// contains one to three datagrams. If each datagram is read by its own call, and one more
+	// call finds the socket empty, two of three system calls are reads.
 	ReadMost = 4
 )
 
@@ -63,12 +63,12 @@ func NewReceiver(b *Bank, stats *RecvStats) *Receiver {
 	return r
 }
 
-// Read returns the next datagrams from fd, at most most and at most ReadMost. The datagrams are
-// valid until the next Read. If the socket is empty, more is false. The result more is also
+// Read returns the next datagrams from fd, at most `limit` and at most ReadMost. The datagrams
+// are valid until the next Read. If the socket is empty, more is false. The result more is also
 // false if the kernel reports an error of an earlier send, which the transport detects itself.
-func (r *Receiver) Read(fd, most int) (got []Datagram, more bool) {
-	most = min(most, ReadMost)
-	for i := range r.headers[:most] {
+func (r *Receiver) Read(fd, limit int) (got []Datagram, more bool) {
+	limit = min(limit, ReadMost)
+	for i := range r.headers[:limit] {
 		h := &r.headers[i]
 		h.point(r.bufs[i])
 		h.hdr.Namelen = uint32(len(h.name))
@@ -76,7 +76,7 @@ func (r *Receiver) Read(fd, most int) (got []Datagram, more bool) {
 		h.hdr.SetControllen(oobSize)
 		r.calls[i].hdr = h.hdr
 	}
-	n, _, errno := unix.RawSyscall6(unix.SYS_RECVMMSG, uintptr(fd), uintptr(unsafe.Pointer(&r.calls[0])), uintptr(most), 0, 0, 0)
+	n, _, errno := unix.RawSyscall6(unix.SYS_RECVMMSG, uintptr(fd), uintptr(unsafe.Pointer(&r.calls[0])), uintptr(limit), 0, 0, 0)
 	if errno != 0 {
 		return nil, false
 	}
@@ -96,7 +96,7 @@ func (r *Receiver) Read(fd, most int) (got []Datagram, more bool) {
 		}
 		got = append(got, d)
 	}
-	return got, int(n) == most
+	return got, int(n) == limit
 }
 
 // SendStats counts sent and dropped packets. Other goroutines may read the counters at the same

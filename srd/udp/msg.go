@@ -72,8 +72,8 @@ const stampKind = unix.SO_TIMESTAMPNS
 
 const cmsgHeader = unix.SizeofCmsghdr
 
-// put appends a control message of n data bytes at offset at, and returns the data and the
-// offset after the message.
+// put appends a control message of n data bytes at the offset `at`, and returns the data and
+// the offset after the message.
 func (h *header) put(at, level, kind, n int) (data []byte, next int) {
 	oob := h.oob()
 	c := (*unix.Cmsghdr)(unsafe.Pointer(&oob[at]))

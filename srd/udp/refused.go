@@ -33,7 +33,7 @@ func (b *Bank) Refused() uint64 {
 	return r.sum
 }
 
-// drops reads SK_MEMINFO_DROPS. Kernels before 4.12 lack this value, and then drops returns 0.
+// drops reads SK_MEMINFO_DROPS. Kernels before 4.12 lack this value, and the result is 0.
 func drops(fd int) uint32 {
 	var info [unix.SK_MEMINFO_VARS]uint32
 	n := uint32(unsafe.Sizeof(info))

@@ -92,8 +92,8 @@ func Create(path string, flags int, mode fs.FileMode) (f *os.File, err error) {
 	return f, err
 }
 
-// Read returns the content of a file, if it has at most most bytes.
-func Read(path string, most int64) ([]byte, error) {
+// Read returns the content of a file, if it has at most limit bytes.
+func Read(path string, limit int64) ([]byte, error) {
 	d, err := openDirectory(path)
 	if err != nil {
 		return nil, err
@@ -104,7 +104,7 @@ func Read(path string, most int64) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	data, err := bounded.All(f, most)
+	data, err := bounded.All(f, limit)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}

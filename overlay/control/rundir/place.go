@@ -112,7 +112,7 @@ func OfService(service string) []Place {
 // number there. A daemon has three files in its directory, and a fourth while it writes one.
 const serviceFiles = 16
 
-// placesIn returns the sockets among the first most files of a service's directory. If the
+// placesIn returns the sockets among the first `most` files of a service's directory. If the
 // directory is unreadable, its service is just ending, and placesIn returns nothing.
 func placesIn(service string, most int) (all []Place) {
 	f, err := os.Open(filepath.Join(Dir(), service))

@@ -154,8 +154,8 @@ func (c *conn) Close() error {
 	return nil
 }
 
-// await calls try until try returns true or the deadline has passed. During try, await holds
-// conn.mu.
+// await calls the function try() until it returns true or the deadline has passed. During each
+// call, await holds conn.mu.
 func (c *conn) await(d *deadline, try func() (bool, error)) error {
 	for {
 		ctx := d.ctx()
@@ -199,7 +199,7 @@ func (c *conn) over() bool { return c.closed && (c.err != nil || c.gone && c.fli
 // frames. The caller holds conn.mu.
 func (c *conn) send(kind byte, value uint64, data []byte) { c.sendFrame(kind, value, data, false) }
 
-// sendFrame is like send, but a frame with more set may wait for the next frame.
+// sendFrame is like send, but if `more` is true, the frame may wait for the next frame.
 func (c *conn) sendFrame(kind byte, value uint64, data []byte, more bool) {
 	f := frame{kind: kind, opener: c.key.ours, id: c.key.id, value: value, data: data}
 	if err := c.of.send(c.handle, &f, ep.SendOptions{Context: uint64(kind), More: more}); err != nil {
@@ -260,7 +260,7 @@ func (c *conn) sent(kind byte, s ep.Status) {
 	}
 	switch kind {
 	case frameData:
-		c.flight-- // the caller calls more
+		c.flight-- // the caller then calls the method more()
 	case frameEnd:
 		c.gone = true
 	case frameWindow:

@@ -8,7 +8,7 @@ import (
 )
 
 // deadline is a time that may change while calls wait for it. A waiting call gets a context from
-// ctx. The zero value of a deadline never passes.
+// the method ctx(). The zero value of a deadline never passes.
 type deadline struct {
 	mu    sync.Mutex
 	timer *time.Timer
@@ -45,8 +45,8 @@ func (d *deadline) wait() chan struct{} {
 	return d.done
 }
 
-// ctx returns a context that ends at the present deadline. A later call of set does not extend
-// the context, so a call that wakes requests a new one.
+// ctx returns a context that ends at the present deadline. A later call of set() does not extend
+// the context. So a waiting call that wakes up requests a new context.
 func (d *deadline) ctx() until {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -57,7 +57,8 @@ func (in *inbound) grow(to uint64) {
 	in.ring = ring
 }
 
-// note adds a span and advances ready over spans without a gap.
+// note adds a span. If no gap is left before the first span, note advances the field ready to
+// its end.
 func (in *inbound) note(s span) {
 	i, _ := slices.BinarySearchFunc(in.spans, s.from, func(x span, from uint64) int {
 		switch {

@@ -15,7 +15,7 @@ type account struct {
 	used   mono.Time // last earned
 	tries  uint8     // challenges so far, counted as far as it matters
 	left   uint8     // challenges that all its candidates may still get until the address is heard again
-	trust  bool      // the address was proven when look was set
+	trust  bool      // the address was proven when the field look was set
 	look   uint32
 }
 

@@ -11,10 +11,10 @@
 //
 //	bytes sent to an unproven address <= 3 x bytes received from it
 //
-// A candidate is proven by the return of a secret of 128 bits that was sent to no other
-// tuple. The caller's function trusts reports whether another tuple has proven the
-// address. Packets to a proven address are not charged. Only the number of tries and the
-// size of the table limit the challenges to a proven address.
+// A candidate is proven by the return of a secret of 128 bits that was sent to no other tuple.
+// The caller's function trusts() reports whether another tuple has proven the address. Packets
+// to a proven address are not charged. Only the number of tries and the size of the table
+// limit the challenges to a proven address.
 package candidate
 
 import (

@@ -31,7 +31,7 @@ type Packet struct {
 	At    mono.Time // when it was sent
 	First uint64    // number of the first message in it
 	N     uint16    // messages in it, numbered consecutively
-	Left  uint16    // of those, messages not known to have arrived otherwise
+	Left  uint16    // of those, messages that are not known to have arrived in another packet
 	Size  uint16    // bytes on the wire, UDP payload
 	State State
 	Loss  Verdict // why it is lost
@@ -41,9 +41,9 @@ type Packet struct {
 // their numbers.
 func (p *Packet) Delivered() bool { return p.N > 0 && p.Left == 0 }
 
-// Limit is the most packet numbers a path may have open. Limit is twice the number of
-// messages in a full outbox (srd.OutboxLimit). A path with Limit open packet numbers gets
-// no acknowledgements, so the path has failed.
+// Limit is the largest number of packet numbers that a path may have open. Limit is twice
+// the number of messages in a full outbox (srd.OutboxLimit). A path with Limit open packet
+// numbers gets no acknowledgements, so the path has failed.
 const Limit = 1 << 15
 
 // minRing is the first size of a ring: enough for the challenges of an idle path.

@@ -192,8 +192,8 @@ func (e *Estimator) SetContended(now mono.Time, contended bool) {
 	}
 }
 
-// Beyond reports whether the usual round trip has exceeded the base by more than much for a whole
-// window.
+// Beyond reports whether the usual round trip has exceeded the base by more than `much` for a
+// whole window.
 func (e *Estimator) Beyond(much time.Duration) bool {
 	return e.usualAt > e.baseAt && e.Usual() > e.Base()+much
 }

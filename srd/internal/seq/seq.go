@@ -215,8 +215,9 @@ func (w *Window) Set(n uint64) Verdict {
 	return New
 }
 
-// take moves first over the run of ones that begins there, up to the word's end, and
-// clears the run. The result is true if the run reached the end of the word.
+// take advances the field first over the run of set bits that begins there, but not beyond the
+// end of the word. The bits of the run are cleared. The result is true if the run reached the
+// end of the word.
 func (w *Window) take() bool {
 	p, s := &w.words[w.first/64%windowWords], w.first%64
 	run := uint64(bits.TrailingZeros64(^(*p >> s)))

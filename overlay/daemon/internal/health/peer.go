@@ -80,8 +80,8 @@ func (w *Peer) See(s Sample) {
 	}
 }
 
-// Look returns the events since the previous call. Paths from uplinks in gone are not reported,
-// because the event of the uplink covers them.
+// Look returns the events since the previous call. Paths from uplinks in `gone` are not
+// reported, because the event of the uplink covers them.
 func (w *Peer) Look(now mono.Time, gone map[srd.Uplink]bool) []events.Event {
 	s := w.now
 	w.told = w.told[:0]
@@ -216,7 +216,7 @@ func (w *Peer) addresses(s *Sample) {
 	w.at, w.ports = keep(at, w.at, active), keep(ports, w.ports, activePorts)
 }
 
-// keep returns v plus those elements of before that are in live.
+// keep returns v plus the elements that are in both `before` and `live`.
 func keep[T comparable](v, before, live []T) []T {
 	for _, a := range before {
 		if slices.Contains(live, a) {
@@ -268,8 +268,8 @@ func (w *Peer) losses(gone map[srd.Uplink]bool) {
 	}
 }
 
-// backText returns the text for the event that all paths work again. The parameter all does not
-// include others, the number of paths of an uplink that is down.
+// backText returns the text for the event that all paths work again. The parameter `all` does
+// not count the paths of an uplink that is down, whose number is `others`.
 func backText(all, others int) string {
 	if others > 0 {
 		return fmt.Sprintf("all %d paths but the %d of an uplink that is down work", all+others, others)

@@ -8,13 +8,13 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// recentEvery is the interval between readings of the counters of limits that held back sending.
-// An interval of a second is long enough for a share in per cent, and short enough for a current
-// value.
+// recentEvery is the interval between two readings of the counters. For each limit, a counter
+// holds the time for which the limit delayed sending. An interval of a second is long enough for
+// a share in per cent, and short enough for a current value.
 const recentEvery = time.Second
 
-// Recent keeps two readings of the counters of limits that held back sending. The zero value of
-// Recent is ready for use.
+// Recent keeps two readings of the counters that hold, for each limit, the time for which it
+// delayed sending. The zero value of Recent is ready for use.
 type Recent struct {
 	at     [2]mono.Time // older and newer; 0: none
 	waited [2][srd.NumLimits]time.Duration
@@ -31,7 +31,7 @@ func (r *Recent) Observe(now mono.Time, waits [srd.NumLimits]time.Duration) {
 	}
 }
 
-// Tell returns how long each limit held back sending since the older reading.
+// Tell returns how long each limit has delayed sending since the older reading.
 func (r *Recent) Tell(now mono.Time, waits [srd.NumLimits]time.Duration) control.Recent {
 	from := 0
 	if r.at[from] == 0 {

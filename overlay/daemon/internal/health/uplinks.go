@@ -20,9 +20,9 @@ type UplinkNews struct {
 	Gone bool // the host does not have it any more
 }
 
-// Look returns the uplinks that went down or work again since the last call. The parameter yes
-// has the uplinks with working paths to any peer, and no has the other uplinks. The function
-// owns reports whether an uplink belongs to this host.
+// Look returns the uplinks that went down or work again since the last call. The parameter `yes`
+// has the uplinks with working paths to any peer, and `no` has the other uplinks. The function
+// owns() reports whether an uplink belongs to this host.
 func (u *Uplinks) Look(yes, no map[srd.Uplink]bool, owns func(srd.Uplink) bool) (v []UplinkNews) {
 	if u.up == nil {
 		u.up, u.dead = map[srd.Uplink]bool{}, map[srd.Uplink]int{}
