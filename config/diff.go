@@ -118,8 +118,9 @@ func (p *Peer) Title() string {
 	return p.PublicKey.String()
 }
 
-// Settle returns want, except for keys that need a restart: they keep their values in now. If the
-// result contradicts itself, Settle returns an error, because the change needs a restart.
+// Settle returns `want`, except for keys that need a restart: these keys have their values from
+// `now`. If the result contradicts itself, Settle returns an error, because the change needs a
+// restart.
 func Settle(now, want *Config) (*Config, error) {
 	c := *want
 	c.File, c.copy = now.File, now.copy

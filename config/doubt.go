@@ -12,7 +12,7 @@ import (
 
 // Doubts lists settings that are valid but look like mistakes. Doubts returns an error with file,
 // line and key for each such setting. Doubts lists at most mostDoubts settings of each kind. The
-// argument now is the time, and own has the host's addresses.
+// argument `now` is the time, and `own` has the host's addresses.
 func (c *Config) Doubts(now time.Time, own []netip.Addr) []error {
 	d := &doubter{c: c, now: now, own: own, told: map[doubtKind]int{}}
 	d.prefixes = prefixOwners(c)

@@ -123,8 +123,8 @@ func ofKey(err error) bool {
 // With returns c with the peers that its drop-in directory has now. With leaves out a file that
 // is invalid, or contradicts the configuration or an earlier file. The result faults has an error
 // for each file left out. Files of root come before files of other users, and each owner's files
-// are sorted by name. With does not read a file again if changed returns false for its name. If
-// changed is nil, all files may have changed.
+// are sorted by name. With does not read a file again if the function changed() returns false for
+// the file's name. If `changed` is nil, all files may have changed.
 //
 // With returns an error if it cannot read the directory at all. Another user who owns the
 // directory must not be able to prevent a change or a start. For an unreadable directory of
@@ -223,7 +223,7 @@ func (d *DropIns) scan(path string, owner uint32, changed func(string) bool) (*p
 	return dir, files, nil
 }
 
-// keep adds the peers of the last reading to c, if they have no conflict with it. If root has
+// keep adds the peers of the last reading to c, if they have no conflict with c. If root has
 // removed a file of root's, keep leaves out its peer.
 func (d *DropIns) keep(c *Config, seen *census) (faults []error) {
 	for i := range d.last {
@@ -267,7 +267,7 @@ func (e *DirFault) Error() string {
 
 func (e *DirFault) Unwrap() error { return e.Err }
 
-// peerOf returns the peer of a file if it has no conflict with the peers in seen.
+// peerOf returns the peer of a file if this peer has no conflict with the peers in `seen`.
 func (d *DropIns) peerOf(seen *census, dir *peerDir, f place, before map[string]readOne) (Peer, error) {
 	now := time.Now()
 	old, kept := before[f.file]

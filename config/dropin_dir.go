@@ -101,7 +101,7 @@ func IsDropIn(name string) bool {
 
 // list returns the drop-in files, with root's files first. If two files claim the same key, name
 // or prefix, the earlier file wins, so root's files win over those of other users. The function
-// known returns the stored information of an unchanged file, or nil.
+// known() returns the stored information of an unchanged file, or nil.
 func (d *peerDir) list(known func(file string) fs.FileInfo) ([]place, error) {
 	names, err := d.names()
 	if err != nil {
@@ -142,8 +142,7 @@ const (
 	entriesAtOnce = 256
 )
 
-// names returns the sorted names of drop-in files. names skips all other entries of the
-// directory.
+// names returns the sorted names of drop-in files, and skips all other entries of the directory.
 func (d *peerDir) names() (v []string, err error) {
 	f, err := d.root.Open(".")
 	if err != nil {
@@ -369,8 +368,8 @@ func validUser(name string) bool {
 // maxUserBytes is the maximum length of a user name in bytes (useradd(8)).
 const maxUserBytes = 32
 
-// owner parses the name or the number of a user. owner accepts the same range for a number in
-// quotes as for a number without quotes.
+// owner parses the name or the number of a user. A number in quotes has the same range as a
+// number without quotes.
 func (s section) owner(key string) string {
 	name := ""
 	if n, ok := s.vals[key].(int64); ok {
@@ -382,7 +381,7 @@ func (s section) owner(key string) string {
 	case !s.has(key):
 	case !s.has("dir"):
 		s.fail(key, "names the owner of the files in dir, but dir is missing")
-	case name == "" && kind(s.vals[key]) != "a string": // text has told that
+	case name == "" && kind(s.vals[key]) != "a string": // the method text() has reported that
 	case err == nil && (n < 0 || n > maxUID):
 		s.fail(key, "there is no user %d; want a number up to %d, or a name", n, int64(maxUID))
 	case err != nil && !validUser(name):

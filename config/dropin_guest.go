@@ -300,7 +300,7 @@ func WithoutClashes(c *Config, around Around) (rest *Config, out []LeftOut) {
 	return &all, out
 }
 
-// Without returns c without the guest peers in out.
+// Without returns c without the guest peers in `out`.
 func Without(c *Config, out []LeftOut) *Config {
 	if len(out) == 0 {
 		return c
@@ -313,7 +313,8 @@ func Without(c *Config, out []LeftOut) *Config {
 	return rest
 }
 
-// PartGuests returns c with the guest peers for which stays is true, and the other guest peers.
+// PartGuests returns c with the guest peers for which the function stays() returns true, and the
+// other guest peers.
 func PartGuests(c *Config, stays func(*Peer) bool) (rest *Config, others []Peer) {
 	all := *c
 	all.Peers = make([]Peer, 0, len(c.Peers))

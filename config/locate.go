@@ -36,7 +36,7 @@ func (m *mark) item(i int) *mark {
 }
 
 // into returns the table in which a dotted key continues. If the name stands for an array of
-// tables, into returns its last table; it creates a missing table.
+// tables, into returns the last table of the array. A missing table is created.
 func (m *mark) into(name string, off int) *mark {
 	part := m.part(name, off)
 	if n := len(part.items); n > 0 {

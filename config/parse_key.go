@@ -15,7 +15,7 @@ const maxKeyFileBytes = 1024
 func (s section) publicKey(key string) Key {
 	text := s.text(key, "")
 	if !s.has(key) || text == "" && kind(s.vals[key]) != "a string" {
-		return Key{} // checkWhole notes a missing key, and text a wrong type
+		return Key{} // checkWhole reports a missing key, and the method text() a wrong type
 	}
 	k, err := ParseKey(text)
 	switch {
@@ -99,7 +99,7 @@ func (d *document) keyFile(name string) (path, from string) {
 	return filepath.Join(filepath.Dir(d.file), name), filepath.Join(d.dir, name)
 }
 
-// secretText decodes a secret from base64, and reports faults under the key at.
+// secretText decodes a secret from base64, and reports faults under the key `at`.
 func (s section) secretText(key, at, text string) Secret {
 	if at == key && kind(s.vals[key]) != "a string" {
 		return Secret{} // noted already

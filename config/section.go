@@ -102,7 +102,7 @@ func (s section) failAt(off int, key, format string, args ...any) {
 	s.doc.fail(off, key, nil, fmt.Sprintf(format, args...))
 }
 
-// text returns the string of a key, or absent if the key is missing.
+// text returns the string of a key, or `absent` if the key is missing.
 func (s section) text(key, absent string) string {
 	v, ok := s.vals[key]
 	if !ok {
@@ -126,7 +126,7 @@ func (s section) oneOf(key, absent string, known ...string) string {
 	return text
 }
 
-// number returns an integer from lo to hi, or absent if the key is missing.
+// number returns an integer from lo to hi, or `absent` if the key is missing.
 func (s section) number(key string, absent, lo, hi int64) int64 {
 	v, ok := s.vals[key]
 	if !ok {

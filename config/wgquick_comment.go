@@ -89,7 +89,7 @@ func (im *importer) place(next *wgSection) {
 	}
 }
 
-// lastComment returns the index of the last comment that kind matches, or -1.
+// lastComment returns the index of the last comment that the pattern `kind` matches, or -1.
 func lastComment(comments []wgComment, kind *regexp.Regexp) int {
 	for i, c := range slices.Backward(comments) {
 		if kind.MatchString(c.text) {

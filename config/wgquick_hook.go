@@ -198,7 +198,7 @@ func (im *importer) outerMark() string {
 // showsDefault matches a default route in TOML syntax.
 var showsDefault = regexp.MustCompile(`/0"$`)
 
-// anyItem reports whether kind matches a member of a list in the sections.
+// anyItem reports whether the pattern `kind` matches a member of a list in the sections.
 func anyItem(sections []*wgSection, kind *regexp.Regexp, keys ...string) bool {
 	for _, s := range sections {
 		for _, key := range keys {

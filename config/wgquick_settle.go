@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// settle checks and completes the sections after read has parsed all lines.
+// settle checks and completes the sections after the method read() has parsed all lines.
 func (im *importer) settle() error {
 	if im.iface == nil {
 		return im.fail(0, "PrivateKey", "is missing: there is no [Interface]")

@@ -21,7 +21,7 @@ type outbound struct {
 	pieces     pieces
 	stale      uint64        // datagrams dropped for their age
 	unfinished uint64        // frames dropped: the peer restarted during their sending
-	noEndpoint atomic.Uint64 // frames dropped: there is no address to call the peer at
+	noEndpoint atomic.Uint64 // frames dropped: no address of the peer is known
 	noSession  mono.Time     // start of the time without a session; 0: there is one
 	waiting    mono.Time     // since when frames wait for a session; 0: none waits
 }

@@ -27,7 +27,7 @@ type peer struct {
 	out      outbound   // frames to the peer
 	in       inbound    // messages from the peer
 	delivery delivery   // frames from the peer to the device
-	remote   remote     // its addresses; endpoints owns them, see remote
+	remote   remote     // addresses of the peer, which type endpoints owns
 	steering steering   // the choice of paths
 	health   peerHealth // observed by the observer
 	pings    pings
@@ -42,9 +42,9 @@ func (p *peer) alloc(n int) *frame.Frame {
 	return f
 }
 
-// push adds frames to the peer's queue under one lock. The parameter read is the time when the
-// frames were read from the device, from which their age counts. A frame is dropped and counted
-// if the peer was removed in the meantime, or has no address.
+// push adds frames to the peer's queue under one lock. The parameter `read` is the time when the
+// frames were read from the device. The age of the frames counts from that time. A frame is
+// dropped and counted if the peer was removed in the meantime, or has no address.
 func (p *peer) push(read mono.Time, frames []*frame.Frame) (taken bool) {
 	now := p.link.Lock()
 	defer p.link.Unlock()
@@ -67,8 +67,8 @@ func (p *peer) push(read mono.Time, frames []*frame.Frame) (taken bool) {
 	return true
 }
 
-// isNowhere reports whether no address of the peer is known, so that only the peer can call. The
-// caller must hold the connection's lock.
+// isNowhere reports whether no address of the peer is known, so that only the peer can begin a
+// handshake. The caller must hold the connection's lock.
 func (p *peer) isNowhere() bool {
 	return len(p.remote.tuples)+len(p.remote.callback.tuples) == 0 && len(p.cfg().Endpoints) == 0
 }

@@ -24,7 +24,8 @@ type programs struct {
 }
 
 // begin sets the resolvers and runs post_up, when the tunnel carries packets and commands can
-// use it. The caller must call finish after begin, even if begin failed half way.
+// use it. The caller must call the method finish() after begin(), even if begin() failed half
+// way.
 func (p *programs) begin(ctx context.Context) error {
 	p.device.awaitBindable(ctx)
 	if err := p.useDNS(ctx); err != nil {

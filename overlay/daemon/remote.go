@@ -15,7 +15,7 @@ type remote struct {
 	placed      bool                                 // it has had tuples before
 	unreachable bool                                 // reported: no address here leads to it
 	tuples      []srd.Tuple                          // all tuples to its endpoints
-	callback    callback                             // other addresses to call
+	callback    callback                             // other addresses to which handshakes are sent
 	endpoints   []netip.AddrPort                     // its endpoints at the latest lookup: tuples come from these
 	configured  []config.Endpoint                    // its endpoints when tuples were made
 	withdrawn   []netip.Addr                         // addresses of endpoints that were taken out

@@ -71,7 +71,7 @@ const (
 	// acknowledged. Applications are blocked while the packets are sent and acknowledged. TCP
 	// retransmits packets that were not acknowledged in time.
 	drainMost = 60 * time.Millisecond
-	// drainLook is the interval at which drain checks for acknowledgements.
+	// drainLook is the interval at which the method drain() checks for acknowledgements.
 	drainLook = time.Millisecond
 	// After one round trip, each peer has received the end of its session, and its last packets
 	// have arrived here. The daemon waits for one round trip plus lingerLeast, at most lingerMost.

@@ -208,7 +208,7 @@ func (s *server) run(asked context.Context, o Options) (err error) {
 	return err
 }
 
-// serve starts all goroutines that run until ctx ends. The function ended waits until all
+// serve starts all goroutines that run until ctx ends. The function ended() waits until all
 // started goroutines have returned.
 func (s *server) serve(ctx context.Context, cancel func(), ctl *control.Server, o Options) (ended func() error) {
 	all := []func() error{
@@ -284,8 +284,8 @@ func (s *server) open() (err error) {
 	return s.addPeers()
 }
 
-// close undoes open, even if open failed half way. Descriptors that the next process has
-// received stay open.
+// close undoes the method open(), even if open() failed half way. Descriptors that the next
+// process has received stay open.
 func (s *server) close() error {
 	var errs []error
 	if s.device.net != nil && !s.restart.handedOver {

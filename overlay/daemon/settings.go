@@ -29,7 +29,7 @@ type settings struct {
 	clock     func() time.Time               // the host's clock
 	load      func() (*config.Config, error) // nil: the file cannot be read again
 
-	expiryChanged chan struct{} // tells expire of a change
+	expiryChanged chan struct{} // tells the method expire() of a change
 
 	mu               sync.Mutex      // guards changes of the running configuration
 	file             *config.Config  // the files at the latest read
@@ -37,7 +37,7 @@ type settings struct {
 	dropIns          config.DropIns  // the drop-in files, as read
 	faults           map[string]bool // of drop-in files, as last reported
 	unread           string          // why their directory could not be read, as last reported
-	unsaved, pending []string        // see compare
+	unsaved, pending []string        // see the method compare()
 	expired          expiredPeers
 	freeing          *time.Timer // returns memory to the kernel; nil: never needed yet
 	spared           int         // attempts of the start without a guest
@@ -267,7 +267,7 @@ func (s *settings) compare() {
 	}
 }
 
-// differences returns the file's name, and the keys that compare found.
+// differences returns the file's name, and the keys that the method compare() found.
 func (s *settings) differences() (file string, unsaved, pending []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -20,10 +20,10 @@ import (
 // errEnded is the error of a change while the interface is being taken down.
 var errEnded = errors.New("the interface is being taken down")
 
-// apply makes the configuration want, without its expired peers, the running one. The method
-// apply returns the differences between the two configurations. Differences that cannot be
-// applied live take effect after a restart. If apply returns an error, the running configuration
-// is unchanged. The caller must hold mu.
+// apply makes `want`, without its expired peers, the running configuration. The method apply
+// returns the differences between the two configurations. Differences that cannot be applied
+// live take effect after a restart. If apply returns an error, the running configuration is
+// unchanged. The caller must hold mu.
 func (s *settings) apply(want *config.Config) ([]config.Change, error) {
 	if s.closed {
 		return nil, errEnded
@@ -70,7 +70,7 @@ func (s *settings) reconfigure(next *config.Config) error {
 }
 
 // hostWarnings returns the warnings about this host's network settings from the number n on, and
-// the number of all.
+// the number of all warnings.
 func (s *settings) hostWarnings(n int) ([]string, int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -78,8 +78,8 @@ func (s *settings) hostWarnings(n int) ([]string, int) {
 	return slices.Clone(all[n:]), len(all)
 }
 
-// newPolicies returns a path policy for each peer of next that needs a new one, in the order of
-// the peers. Peers whose entry is nil keep their policies.
+// newPolicies returns a path policy for each peer of the configuration `next` that needs a new
+// one, in the order of the peers. Peers whose entry is nil keep their policies.
 func newPolicies(before, next *config.Config) ([]steer.Policy, error) {
 	was := map[config.Key]*config.Peer{}
 	if reflect.DeepEqual(before.Paths.Steering, next.Paths.Steering) {
@@ -102,7 +102,7 @@ func newPolicies(before, next *config.Config) ([]steer.Policy, error) {
 	return policies, nil
 }
 
-// swap replaces the running configuration with next. Peers in both configurations keep their
+// swap replaces the running configuration with `next`. Peers in both configurations keep their
 // connections, to which the differences are applied.
 func (s *settings) swap(next *snapshot, policies []steer.Policy) {
 	old := map[config.Key]*peer{}

@@ -105,10 +105,10 @@ func (s *settings) rereadAndRest(ctx context.Context, changed map[string]bool) (
 	return read
 }
 
-// quietDir waits until recheck fires, or the directory changes. After a change, quietDir waits
-// until the directory is quiet for a moment, because tools seldom write all files at once. The
-// function quietDir adds the names of changed files to changed. The function quietDir returns
-// true as ended if the directory was removed, or if there were too many events.
+// quietDir waits until the timer `recheck` fires, or the directory changes. After a change,
+// quietDir waits until the directory is quiet for a moment, because tools seldom write all files
+// at once. The function quietDir adds the names of changed files to the map `changed`. The
+// result `ended` is true if the directory was removed, or if there were too many events.
 func quietDir(ctx context.Context, w *fsnotify.Watcher, dir string, changed map[string]bool, recheck <-chan time.Time) (ended bool, err error) {
 	var quiet <-chan time.Time
 	var latest time.Time // when to act at the latest
@@ -142,8 +142,8 @@ func quietDir(ctx context.Context, w *fsnotify.Watcher, dir string, changed map[
 }
 
 // withDropIns returns c with the peers of the watched directory added. If c names another
-// directory, that directory is used after the next start. Parameter changed has the names of the
-// changed files, or is nil if any file may have changed.
+// directory, that directory is used after the next start. The parameter `changed` has the names
+// of the changed files, or is nil if any file may have changed.
 func (s *settings) withDropIns(c *config.Config, changed map[string]bool) (*config.Config, []error, error) {
 	here := *c
 	if c == s.file {
@@ -193,8 +193,8 @@ func wholeDirectory(fault error) bool {
 	return errors.As(fault, &e)
 }
 
-// withFiles returns the running configuration runs with the drop-in peers of the configuration
-// after. A peer that is the same in before and after keeps its running configuration.
+// withFiles returns the running configuration `runs` with the drop-in peers of the configuration
+// `after`. A peer that is the same in `before` and `after` keeps its running configuration.
 func withFiles(runs, before, after *config.Config) *config.Config {
 	same := map[config.Key]bool{}
 	was := map[config.Key]*config.Peer{}

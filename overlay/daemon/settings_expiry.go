@@ -98,16 +98,16 @@ func (s *settings) expire(ctx context.Context) {
 	}
 }
 
-// noteExpiry wakes expire after peers have changed.
+// noteExpiry wakes the method expire() after peers have changed.
 func (s *settings) noteExpiry() {
 	select {
 	case s.expiryChanged <- struct{}{}:
-	default: // expire is going to look
+	default: // the method expire() will look anyway
 	}
 }
 
-// untilExpiry returns the time to wait before the next clock check. The method untilExpiry
-// returns false as some if no peer has an expiry time.
+// untilExpiry returns the time to wait before the next clock check. If no peer has an expiry
+// time, the result `some` is false.
 func (s *settings) untilExpiry() (wait time.Duration, some bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -186,7 +186,7 @@ func (s *settings) returning() (back []config.Peer) {
 }
 
 // withExpired returns the running configuration, plus those expired peers in the files that the
-// parameter settings names. With a later expiry, a command restores the peer. The caller must
+// parameter `settings` names. With a later expiry, a command restores the peer. The caller must
 // hold mu.
 func (s *settings) withExpired(settings []config.Setting) *config.Config {
 	c := s.running.cfg()
@@ -221,8 +221,8 @@ func (s *settings) takeBack(back ...config.Peer) error {
 	return err
 }
 
-// retime makes the configuration want the running one, and reports the differences. The caller
-// must hold mu.
+// retime makes `want` the running configuration, and reports the differences. The caller must
+// hold mu.
 func (s *settings) retime(want *config.Config) error {
 	diff, err := s.apply(want)
 	switch {

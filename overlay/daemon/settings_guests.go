@@ -20,9 +20,9 @@ import (
 // refuses their routes, each with another attempt.
 const refusedRoutes = 16
 
-// carry applies the configuration want, without the guests that conflict with other peers, or
-// whose routes the kernel refuses. The method carry returns as out the guests that were left
-// out. If carry returns an error, the running configuration is unchanged.
+// carry applies the configuration `want`, without the guests that conflict with other peers, or
+// whose routes the kernel refuses. The result `out` has the guests that were left out. If carry
+// returns an error, the running configuration is unchanged.
 func (s *settings) carry(want *config.Config) (diff []config.Change, out []config.LeftOut, err error) {
 	want, out = config.WithoutClashes(want, s.around())
 	for range refusedRoutes {
@@ -106,7 +106,7 @@ func reasons(out []config.LeftOut) (faults []error) {
 }
 
 // sparing returns the configuration c with root's change applied. If a guest conflicts with the
-// change, carry leaves that guest out later.
+// change, the method carry() leaves that guest out later.
 func sparing(c *config.Config, change func(*config.Config) (*config.Config, error)) (*config.Config, error) {
 	next, err := change(c)
 	if err == nil {
@@ -124,8 +124,8 @@ func sparing(c *config.Config, change func(*config.Config) (*config.Config, erro
 	return next, nil
 }
 
-// changedByRoot returns an error if want changes a guest so that it conflicts with other peers.
-// A root command must not change a peer from a drop-in file so that this peer is removed.
+// changedByRoot returns an error if `want` changes a guest so that the guest conflicts with other
+// peers. A root command must not change a peer from a drop-in file so that this peer is removed.
 func (s *settings) changedByRoot(want *config.Config) error {
 	_, out := config.WithoutClashes(want, s.around())
 	for _, v := range out {

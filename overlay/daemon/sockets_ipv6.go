@@ -15,8 +15,8 @@ func (s *sockets) tellIPv6() {
 }
 
 // regainIPv6 opens the IPv6 sockets if they are missing. The host may have loaded the IPv6
-// module since the start, or the process may have free descriptors again. The function join adds
-// the new sockets to the event loop.
+// module since the start, or the process may have free descriptors again. The function join()
+// adds the new sockets to the event loop.
 func (s *sockets) regainIPv6(join func() error) {
 	if s.bank.HasIPv6() {
 		return

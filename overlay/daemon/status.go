@@ -67,8 +67,8 @@ func (s *status) each(peers []*peer) iter.Seq[control.Peer] {
 	}
 }
 
-// counters is a function that calls add with the name and value of each counter. Counters with
-// the same name are added up.
+// counters is a function that calls the function add() with the name and value of each counter.
+// Counters with the same name are added up.
 type counters func(add func(name string, n uint64))
 
 func (each counters) all() map[string]uint64 {

@@ -8,7 +8,8 @@ import (
 	"github.com/srdtun/srdtun/srd/udp"
 )
 
-// addresses has this host's addresses, read once in each round of the function follow.
+// addresses has this host's addresses, read once in each round of the function
+// follow().
 type addresses struct {
 	all     map[srd.Uplink]bool         // its addresses; nil: before the first round
 	changed bool                        // they differ from the previous round
@@ -17,7 +18,7 @@ type addresses struct {
 	sources map[netip.Addr][]srd.Uplink // uplinks for a remote address
 }
 
-// look starts a round of follow with the current addresses of all interfaces.
+// look starts a round of follow() with the current addresses of all interfaces.
 func (h *addresses) look(all []srd.Uplink) {
 	before := h.all
 	*h = addresses{all: map[srd.Uplink]bool{}, added: map[srd.Uplink]bool{}, usable: map[netip.Addr]bool{}, sources: map[netip.Addr][]srd.Uplink{}}

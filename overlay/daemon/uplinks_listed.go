@@ -9,15 +9,16 @@ import (
 	"github.com/srdtun/srdtun/srd"
 )
 
-// listed contains the uplinks of the entries of paths.local. Packets are sent and received only at
-// listed uplinks. A peer may use an uplink that was removed from the file, or call an unlisted
-// one, but gets no reply from there. Methods of listed are safe for concurrent use.
+// listed contains the uplinks of the entries of paths.local. Packets are sent and received only
+// at listed uplinks. A peer may send to an uplink that was removed from the file, or begin a
+// handshake with an unlisted one, but gets no reply from there. Methods of listed are safe for
+// concurrent use.
 type listed struct {
 	uplinks atomic.Pointer[[]srd.Uplink] // nil: paths.local is empty, and all may
 
 	mu     sync.Mutex
-	called []netip.Addr // addresses of others that packets came to, not told yet and told
-	told   int          // of called
+	called []netip.Addr // unlisted addresses to which packets came: first those reported already, then the new ones
+	told   int          // number of addresses in the field called that were reported
 }
 
 // calledMost bounds the number of unlisted addresses that are reported. A host has fewer

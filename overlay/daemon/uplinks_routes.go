@@ -10,8 +10,8 @@ import (
 )
 
 // tunnelTo returns the name of the tunnel into which packets to r are routed, from any of their
-// uplinks. For this daemon's own tunnel, tunnelTo returns true as own. If the packets are routed
-// into no tunnel, tunnelTo returns "" as name.
+// uplinks. The result `own` is true for this daemon's own tunnel. If the packets are routed into
+// no tunnel, the result `name` is "".
 func (ul *uplinks) tunnelTo(r netip.AddrPort) (name string, own bool) {
 	from := ul.sourcesFor(r)
 	if len(from) == 0 {

@@ -179,7 +179,7 @@ func (f *Feed) watch(now time.Time, owner web.Owner) (w *watcher, past [][]byte)
 
 // makeRoom closes the oldest page of the owner with the most pages, to make room for a new page.
 // The method makeRoom cannot prefer a page that does not read: until the kernel's buffers are
-// full, it looks like any other page.
+// full, such a page looks like any other.
 func (f *Feed) makeRoom(owner web.Owner) {
 	have := map[web.Owner]int{owner: 1}
 	for w := range f.watchers {

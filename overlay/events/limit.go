@@ -56,8 +56,8 @@ type subject struct {
 
 type limit struct {
 	bucket bucket
-	held   *Event // the latest untold event; nil: none
-	count  uint64 // untold events before held
+	held   *Event // the latest unreported event; nil: none
+	count  uint64 // unreported events before the event in the field held
 }
 
 // limits decides which events are reported. The zero value of limits is ready for use.
@@ -166,7 +166,7 @@ func (s *limit) release() Event {
 	return e
 }
 
-// counts returns one event for each kind with counted events, if the interval every has passed
+// counts returns one event for each kind with counted events, if the interval `every` has passed
 // since the last call.
 func (l *limits) counts(now time.Time, every time.Duration) (v []Event) {
 	if len(l.counted) == 0 || now.Sub(l.told) < every {

@@ -106,8 +106,8 @@ func (l *Log) append(e Event) {
 // Last returns the number of the newest event, or 0.
 func (l *Log) Last() uint64 { return l.last }
 
-// After returns the events with numbers above n, oldest first. After also returns, as missed,
-// the number of events above n that have already left their ring.
+// After returns the events with numbers above n, oldest first. The result `missed` is the
+// number of events above n that have already left their ring.
 func (l *Log) After(n uint64) (v []Event, missed uint64) {
 	if n >= l.last {
 		return nil, 0

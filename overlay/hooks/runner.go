@@ -141,8 +141,8 @@ func texted(text string) error {
 // fd is the second process's end of the connection, the first of exec.Cmd.ExtraFiles.
 const fd = 3
 
-// Serve runs the requested commands in the second process until the daemon ends. The parameter
-// confine is called to give up the privileges that commands must not have.
+// Serve runs the requested commands in the second process until the daemon ends. Serve calls the
+// function confine() to give up the privileges that commands must not have.
 func Serve(confine func(dir string) error) error {
 	unix.CloseOnExec(fd)
 	conn := os.NewFile(fd, "hooks")

@@ -66,7 +66,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(p.text.Bytes()) // at an error the client has gone
 }
 
-// take returns a page younger than cacheFor, and adds the response out to the page's readers.
+// take returns a page younger than cacheFor, and adds the response `out` to the page's readers.
 func (h *Handler) take(out *http.ResponseController) *page {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -84,7 +84,7 @@ func (h *Handler) take(out *http.ResponseController) *page {
 	return h.page
 }
 
-// leave removes out from the readers of a page when the response is complete.
+// leave removes the response `out` from the readers of a page when the response is complete.
 func (h *Handler) leave(p *page, out *http.ResponseController) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -53,7 +53,7 @@ func collectTraffic(e emitter, p *control.Peer) {
 	}
 }
 
-// silence returns the number of seconds since the unix time since, or 0 if since is 0.
+// silence returns the number of seconds since the unix time `since`, or 0 if `since` is 0.
 func silence(since int64, now time.Time) float64 {
 	if since == 0 {
 		return 0

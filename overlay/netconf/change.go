@@ -13,8 +13,8 @@ import (
 // plan. Change first adds new settings, then removes old ones, and does not touch common ones.
 // The link, MTU, table and mark must be the same as in the applied plan.
 //
-// If the plan needs a new mark for outer packets, Change calls the function marked with it
-// before the first route is added. If a step or the function marked fails, all settings remain
+// If the plan needs a new mark for outer packets, Change calls the function marked() with that
+// mark before the first route is added. If a step or marked() fails, all settings remain
 // unchanged.
 func (s *State) Change(p Plan, marked func(mark uint32) error) error {
 	if err := p.check(); err != nil {

@@ -15,7 +15,8 @@ import (
 // changed during ten dumps in a row will probably change during the next dump too.
 const dumpTries = 10
 
-// dump calls list again while its result is inconsistent (NLM_F_DUMP_INTR, netlink(7)).
+// dump calls the function list() again while the result is inconsistent (NLM_F_DUMP_INTR,
+// netlink(7)).
 func dump[T any](list func() ([]T, error)) ([]T, error) {
 	var items []T
 	var err error

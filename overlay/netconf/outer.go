@@ -25,8 +25,8 @@ const rulesMost = 64
 // MarkedPackets returns the packets that a policy rule of this host keeps out of a tunnel
 // because of their mark. VPNs protect their outer packets with policy rules for a mark: "not
 // from all fwmark MARK lookup TABLE" in wg-quick(8) and srdtun, "from all fwmark MARK lookup
-// main" in Tailscale. The parameter own is the mark of this tunnel's packets, and name is its
-// interface.
+// main" in Tailscale. The parameter `own` is the mark of this tunnel's packets, and `name` is the
+// tunnel's interface.
 func MarkedPackets(own uint32, name string) (v []Outer) {
 	for _, f := range families {
 		rules, _ := dump(func() ([]netlink.Rule, error) { return netlink.RuleList(f) }) // without a family it has no rules

@@ -46,8 +46,8 @@ func (s redirectStep) undo(*netlink.Handle) error { return nil }
 // allowNoRedirects makes the interface's own send_redirects setting effective. The kernel sends
 // redirects if the interface's setting or the setting of "all" is on, so allowNoRedirects turns
 // "all" off. The send_redirects settings of other interfaces remain unchanged. The setting of
-// "all" stays off after the tunnel's end, as with WireGuard. If allowNoRedirects cannot turn it
-// off and the host forwards packets, it returns a warning.
+// "all" stays off after the tunnel's end, as with WireGuard. If allowNoRedirects cannot turn the
+// setting off and the host forwards packets, allowNoRedirects returns a warning.
 func allowNoRedirects(link string) []string {
 	const all = sysctlIPv4 + "conf/all/send_redirects"
 	if v, err := os.ReadFile(all); err != nil || strings.TrimSpace(string(v)) == "0" {

@@ -63,8 +63,8 @@ func watch(groups []uint, w Watcher) (*Watcher, error) {
 // Close closes the netlink socket, which ends Wait.
 func (w *Watcher) Close() error { return w.file.Close() }
 
-// Wait returns true when a relevant message arrives, or when the time until is reached. If ctx
-// has ended, Wait returns false.
+// Wait returns true when a relevant message arrives, or when the time `until` is reached. If
+// ctx has ended, Wait returns false.
 func (w *Watcher) Wait(ctx context.Context, until time.Time) bool {
 	if w.file.SetReadDeadline(until) != nil {
 		return false

@@ -56,9 +56,9 @@ func (g *Reassembler) Advance(now mono.Time) {
 	g.account()
 }
 
-// skip makes the frame with number to the next frame of flow fl, and continues from there. The
-// method skip delivers complete frames before the frame to, and gives up incomplete ones. The
-// method skip returns the number of skipped gaps.
+// skip makes the frame with the number `to` the next frame of flow fl, and continues from there.
+// The method skip delivers complete frames with numbers below `to`, and gives up incomplete ones.
+// The method skip returns the number of skipped gaps.
 func (g *Reassembler) skip(now mono.Time, fl *flow, to uint32) (gaps uint64) {
 	inGap := false
 	for fl.next != to {

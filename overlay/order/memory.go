@@ -47,7 +47,7 @@ func reuse[T any](v *[]*T) *T {
 	return x
 }
 
-// keep appends x to v, unless v already has most elements or more.
+// keep appends x to v, unless v already has `most` elements or more.
 func keep[T any](v []*T, x *T, most int) []*T {
 	if len(v) < most {
 		v = append(v, x)

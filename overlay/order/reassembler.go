@@ -133,7 +133,8 @@ func (g *Reassembler) build(h *header, m *srd.Message) *frame.Frame {
 }
 
 // at returns the partial frame with number seq, which must not be late, and creates it if
-// needed. If the number is beyond the window, at gives up gaps until the number fits.
+// needed. If the number is beyond the window, the method at() gives up gaps until the number
+// fits.
 func (g *Reassembler) at(now mono.Time, fl *flow, seq uint32) *partial {
 	if seq-fl.next >= maxAhead {
 		g.stats.Overflow += g.skip(now, fl, seq-maxAhead+1)

@@ -48,10 +48,10 @@ func writePartial(b []byte, in *Info) {
 	binary.BigEndian.PutUint16(b[at:], pseudoSum(b, in, in.TotalLen-in.HeaderLen))
 }
 
-// completeChecksum completes a partial checksum that covers b from offset start to the end. The
-// checksum field is at the offset start + offset. A checksum of zero is written as all ones,
-// because in UDP zero means that there is no checksum (RFC 768). The caller must have checked
-// that the checksum field lies in b.
+// completeChecksum completes a partial checksum that covers b from the offset `start` to the
+// end. The checksum field is at the offset `start` + `offset`. A checksum of zero is written as
+// all ones, because in UDP zero means that there is no checksum (RFC 768). The caller must have
+// checked that the checksum field lies in b.
 func completeChecksum(b []byte, start, offset int) {
 	c := ^fold16(sum(b[start:], 0))
 	if c == 0 {
@@ -70,8 +70,8 @@ func writeHeaderChecksum(b []byte, headerLen int) {
 	binary.BigEndian.PutUint16(b[ipv4CSumOffset:], ^fold16(sum(b[:headerLen], 0)))
 }
 
-// updateChecksum updates the checksum in field for a 16-bit word that changes from old to new,
-// by HC' = ~(~HC + ~m + m') of RFC 1624 equation 3.
+// updateChecksum updates the checksum in `field` for a 16-bit word that changes from `old` to
+// `new`, by HC' = ~(~HC + ~m + m') of RFC 1624 equation 3.
 func updateChecksum(field []byte, old, new uint16) {
 	hc := binary.BigEndian.Uint16(field)
 	c := fold16(uint64(^hc) + uint64(^old) + uint64(new))

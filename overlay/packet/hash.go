@@ -17,12 +17,12 @@ const (
 	tunnelLen = 8
 )
 
-// FlowHash returns the hash of the flow key of packet b, whose headers in describes. The flow
-// key is the 5-tuple, or for fragments the addresses and the protocol, so that all fragments
-// share one flow. For a known tunnel (VXLAN, Geneve, GRE, IP in IP), the flow key is the inner
-// 5-tuple, the tunnel's ends and its identifier. The hash is SipHash-2-4 (Aumasson and
-// Bernstein, "SipHash: a fast short-input PRF", INDOCRYPT 2012) of the addresses and of metaLen
-// bytes. With the same secret key, the hash is the same on every machine.
+// FlowHash returns the hash of the flow key of packet b, whose headers the argument `in`
+// describes. The flow key is the 5-tuple, or for fragments the addresses and the protocol, so
+// that all fragments share one flow. For a known tunnel (VXLAN, Geneve, GRE, IP in IP), the flow
+// key is the inner 5-tuple, the tunnel's ends and its identifier. The hash is SipHash-2-4
+// (Aumasson and Bernstein, "SipHash: a fast short-input PRF", INDOCRYPT 2012) of the addresses
+// and of metaLen bytes. With the same secret key, the hash is the same on every machine.
 func FlowHash(b []byte, in *Info, key FlowKey) uint32 {
 	hash, _ := FlowOf(b, in, key)
 	return hash
@@ -85,7 +85,7 @@ func (h *sip) addresses(b []byte, version uint8) {
 	}
 }
 
-// innerAddresses hashes the addresses of an inner packet, which in describes.
+// innerAddresses hashes the addresses of an inner packet, which the argument `in` describes.
 func (h *sip) innerAddresses(in *Info) {
 	src, dst := in.Src.As16(), in.Dst.As16()
 	for _, a := range [][]byte{src[:], dst[:]} {

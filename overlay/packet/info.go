@@ -72,8 +72,8 @@ type Info struct {
 	CSumStart, CSumOffset int
 }
 
-// Parse describes the inner packet b in out. The slice b must contain exactly one packet. The
-// description in out is valid only if Parse returns OK.
+// Parse writes a description of the inner packet b into `out`. The slice b must contain exactly
+// one packet. The description is valid only if Parse returns OK.
 func Parse(b []byte, out *Info) Reason {
 	if len(b) == 0 {
 		return Truncated

@@ -23,9 +23,9 @@ const (
 // Payload returns the number of bytes after the transport header of a packet.
 func (in *Info) Payload() int { return in.TotalLen - in.HeaderLen - in.L4HeaderLen }
 
-// Joinable reports whether the packet b, whose headers in describes, can join a super-frame, and
-// returns the frame's kind. Joinable accepts only plain TCP segments with data, and UDP
-// datagrams. An IPv4 packet must have no options and must forbid fragmentation, because
+// Joinable reports whether the packet b, whose headers the argument `in` describes, can join a
+// super-frame, and returns the frame's kind. Joinable accepts only plain TCP segments with data,
+// and UDP datagrams. An IPv4 packet must have no options and must forbid fragmentation, because
 // otherwise its identification would matter (RFC 6864 section 4). Joining replaces the
 // checksums, so Joinable verifies them: the IPv4 header's always, the transport's unless it is
 // partial. A packet that Validate would refuse is not joinable.
@@ -95,8 +95,8 @@ func Pushed(b []byte, in *Info) bool {
 }
 
 // Join writes the super-frame of parts into dst, which must have the exact length of the headers
-// and all payloads. The parameter in describes the headers of the first part, and each part must
-// follow the previous one. The checksum of the super-frame is partial.
+// and all payloads. The parameter `in` describes the headers of the first part, and each part
+// must follow the previous one. The checksum of the super-frame is partial.
 func Join(dst []byte, parts []*frame.Frame, in *Info) {
 	join(dst, parts, in.HeaderLen+in.L4HeaderLen)
 	finishJoin(dst, parts[len(parts)-1].Data, *in)
@@ -110,8 +110,8 @@ func join(dst []byte, parts []*frame.Frame, headers int) {
 	}
 }
 
-// finishJoin changes the headers of the first packet, which in describes, to the super-frame's
-// headers. The parameter last is the last packet.
+// finishJoin changes the headers of the first packet, which the argument `in` describes, to the
+// super-frame's headers. The parameter `last` is the last packet.
 func finishJoin(dst, last []byte, in Info) {
 	if in.Proto == ProtoTCP {
 		dst[in.HeaderLen+tcpFlagsOffset] |= last[in.HeaderLen+tcpFlagsOffset] & tcpPSH

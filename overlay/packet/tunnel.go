@@ -34,10 +34,10 @@ const (
 	etherBridge = 0x6558 // an Ethernet frame in GRE or Geneve
 )
 
-// findInner finds the inner packet in the tunnel packet b, whose outer headers in describes, and
-// describes the inner packet in out. The function findInner also returns the tunnel's
-// identifier. For a packet without a known tunnel, findInner returns false. The inner packet may
-// end before the end of b, because a short Ethernet frame is padded.
+// findInner finds the inner packet in the tunnel packet b, whose outer headers the argument `in`
+// describes, and writes a description of the inner packet into `out`. The function findInner
+// also returns the tunnel's identifier. For a packet without a known tunnel, findInner returns
+// false. The inner packet may end before the end of b, because a short Ethernet frame is padded.
 func findInner(b []byte, in, out *Info) (id uint32, ok bool) {
 	if in.Fragment {
 		return 0, false
@@ -118,7 +118,7 @@ func greInner(b []byte) (inner []byte, id uint32) {
 	return innerOf(binary.BigEndian.Uint16(b[2:]), b[n:]), id
 }
 
-// innerOf returns the IP packet in b, whose EtherType is kind.
+// innerOf returns the IP packet in b, whose EtherType is `kind`.
 func innerOf(kind uint16, b []byte) []byte {
 	switch kind {
 	case etherIPv4, etherIPv6:

@@ -35,8 +35,8 @@ type Tunnel struct {
 	Inner Info
 }
 
-// parse describes the inner packet, which begins at offset at in b. The method parse checks the
-// facts against the headers, except for the limits on segment size and count.
+// parse describes the inner packet, which begins at the offset `at` in b. The method parse
+// checks the facts against the headers, except for the limits on segment size and count.
 func (t *Tunnel) parse(b []byte, in *Info, facts *frame.Facts, at int) Reason {
 	begin := in.HeaderLen + udpHeaderLen
 	switch {
@@ -192,8 +192,8 @@ func (t *Tunnel) dropLast(f *frame.Frame, in *Info) bool {
 	return true
 }
 
-// VnetHeader returns the long virtio header for a frame that Validate accepted. If VnetHeader
-// returns false as fits, the kernel would refuse the frame, because it requires room for an
+// VnetHeader returns the long virtio header for a frame that Validate accepted. If the result
+// `fits` is false, the kernel would refuse the frame, because the kernel requires room for an
 // Ethernet header.
 func (t *Tunnel) VnetHeader(b []byte, in *Info, facts frame.Facts) (h VnetHeader, fits bool) {
 	h = BuildVnetHeader(b[t.At:], &t.Inner, t.facts(facts))

@@ -120,12 +120,12 @@ func gsoType(b []byte, in *Info, g frame.GSO) (t uint8) {
 	return t
 }
 
-// Facts translates the virtio header of packet b, whose headers in describes, to facts in out.
-// The fields GSO, GSOSize and CSum of out are set, and Ordered is unchanged. Facts completes in
-// b a partial checksum other than the outermost TCP or UDP one, because no peer could describe
-// it. Facts ignores the field hdr_len, because on forwarded frames the kernel stores the length
-// of its linear part there. In a super-frame of a UDP tunnel, Facts writes the offset of the
-// inner packet into the outer UDP length field.
+// Facts translates the virtio header of packet b, whose headers the argument `in` describes, to
+// facts in `out`. Facts sets the fields GSO, GSOSize and CSum of `out`, and does not change
+// Ordered. Facts completes in b a partial checksum other than the outermost TCP or UDP one,
+// because no peer could describe it. Facts ignores the field hdr_len, because on forwarded
+// frames the kernel stores the length of its linear part there. In a super-frame of a UDP
+// tunnel, Facts writes the offset of the inner packet into the outer UDP length field.
 func (h VnetHeader) Facts(b []byte, in *Info, out *frame.Facts) Reason {
 	if h.GSOType&(vnetTunnel4|vnetTunnel6) != 0 {
 		return h.tunnelFacts(b, in, out)

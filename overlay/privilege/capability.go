@@ -16,8 +16,8 @@ func capabilities() (permitted uint64, err error) {
 	return uint64(data[1].Permitted)<<32 | uint64(data[0].Permitted), nil
 }
 
-// setCapabilities reduces the capabilities of all threads to set. Executed programs may inherit
-// the capabilities in the set inherited.
+// setCapabilities reduces the capabilities of all threads to `set`. Executed programs may
+// inherit the capabilities in `inherited`.
 func setCapabilities(set, inherited uint64) error {
 	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	data := [2]unix.CapUserData{

@@ -139,8 +139,8 @@ func (q *Queue) give(fl *flow, f *frame.Frame) (*frame.Frame, signal) {
 }
 
 // take removes the first frame of the flow, by the function dodequeue of RFC 8289 section 5.6.
-// If the delay exceeded the target for an interval, take returns true as above. A backlog no
-// longer than the removed frame is no standing queue, because on a slow path one super-frame
+// If the delay exceeded the target for an interval, the result `above` is true. A backlog of at
+// most the removed frame's bytes is no standing queue, because on a slow path one super-frame
 // takes longer than the target. The limited backlog of a single flow is no standing queue
 // either, because it delays no other flow.
 func (q *Queue) take(now mono.Time, fl *flow) (f *frame.Frame, above bool) {

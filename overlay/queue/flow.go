@@ -2,8 +2,8 @@ package queue
 
 import "github.com/srdtun/srdtun/overlay/frame"
 
-// keepFlows is the number of flow slots up to which idle slots are not reused. With fewer flows,
-// an idle flow keeps its CoDel state, and later resumes its drop rate.
+// keepFlows is the number of flow slots up to which idle slots are not reused. With fewer than
+// keepFlows flows, an idle flow keeps its CoDel state, and later resumes its drop rate.
 const keepFlows = 32
 
 // These constants are the lists that a flow may be in.

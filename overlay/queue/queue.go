@@ -39,10 +39,11 @@ const (
 	DefaultQuantum = 8 << 10
 	// DefaultAlone is a backlog in bytes with which a single flow keeps the network full after
 	// CUBIC reduces its window by three tenths. A backlog of DefaultAlone suffices even for an
-	// inner round trip of twice the usual 10 ms, as on a link with losses. At 400 Mbit/s, 500 KB
-	// are in flight within 10 ms. A backlog of 930 KB suffices, because 0.7 (930 KB + 500 KB) is
-	// twice 500 KB. Above 1.6 Gbit/s the delay of DefaultAlone is below the target, and a larger
-	// backlog would not fit the processor's cache.
+	// inner round trip of 20 ms, twice the usual one, as on a link with losses. At 400 Mbit/s,
+	// 500 KB are in flight in the usual 10 ms, and 1,000 KB in 20 ms. With a backlog of 930 KB,
+	// CUBIC's window is 930 KB + 500 KB before the reduction. After the reduction the window is
+	// 0.7 of that, which is 1,000 KB. Above 1.6 Gbit/s the delay of DefaultAlone is below the
+	// target, and a larger backlog would not fit the processor's cache.
 	DefaultAlone = 1 << 20
 )
 
@@ -275,7 +276,7 @@ func (q *Queue) unlink(fl *flow) *frame.Frame {
 	return f
 }
 
-// drop releases and counts a frame that unlink has removed.
+// drop releases and counts a frame that the method unlink() has removed.
 func (q *Queue) drop(f *frame.Frame) {
 	q.stats.DroppedBytes += uint64(len(f.Data))
 	f.Release()

@@ -28,8 +28,8 @@ const (
 	// steadyGap is the longest interval of a steady flow. Codecs send every 10 to 60 ms. A longer
 	// interval is a pause between two words, and says nothing about the others.
 	steadyGap = 250 * time.Millisecond
-	// steadyRun is the number of intervals until a flow is steady. With fewer the smoothed deviation
-	// says little, and a flow without that many packets is over soon.
+	// steadyRun is the number of intervals until a flow is steady. With fewer intervals the
+	// smoothed deviation says little, and a flow without that many packets is over soon.
 	steadyRun = 16
 	// steadyPart is the weight of an interval in the smoothed values, as of a round trip in RFC 6298.
 	steadyPart = 8

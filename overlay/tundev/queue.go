@@ -97,7 +97,7 @@ func (d *Device) addQueue(f *os.File) bool {
 }
 
 // ReadBatch reads frames into dst and returns their number, without blocking. ReadBatch ends
-// when the queue is empty, when dst is full, or when at least most bytes have been read.
+// when the queue is empty, when dst is full, or when at least `most` bytes have been read.
 // ReadBatch parses each frame, and sets its Data, Facts, Flow and TCP. The caller owns the
 // returned frames. ReadBatch drops and counts packets that cannot be carried. ReadBatch returns
 // os.ErrClosed after Close, ErrGone, or an error of read(2).

@@ -84,8 +84,8 @@ func (p *places) Accept() (net.Conn, error) {
 	}
 }
 
-// take admits the connection n to the limit. If connection n replaced the connection old, the
-// caller must close old. While all connections are busy, take waits for an idle one.
+// take admits the connection n to the limit. If connection n replaced the connection `old`, the
+// caller must close `old`. While all connections are busy, take waits for an idle one.
 func (p *places) take(n *place) (old *place, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -187,7 +187,7 @@ func (n *place) idle(is bool) {
 }
 
 // Write implements net.Conn. The client of the connection counts as idle while Write waits for
-// it to read. The client remains idle until its next request, unless Stays was called.
+// the client to read. The client remains idle until its next request, unless Stays was called.
 func (n *place) Write(b []byte) (int, error) {
 	n.idle(true)
 	defer n.written()
