@@ -25,7 +25,7 @@ func (m *member) file() []byte {
 		fmt.Fprintf(&b, "allowed_ips = %s\n", quoted(m.rec.AllowedIPs))
 	}
 	if !m.right.expires.IsZero() {
-		// At the time expires, the daemon removes the peer, even if the agent no longer runs.
+		// At the time `expires`, the daemon removes the peer, even if the agent no longer runs.
 		fmt.Fprintf(&b, "expires = %q\n", stamp(m.right.expires))
 	}
 	return b.Bytes()

@@ -178,8 +178,8 @@ func ParseFleetKeys(data []byte) (keys []ed25519.PublicKey, err error) {
 	return keys, err
 }
 
-// eachLine calls do with the words of each line that has any. If do fails, eachLine adds the
-// line's number to the error.
+// eachLine calls the function do() with the words of each line that has any. If do() fails,
+// eachLine adds the line's number to the error.
 func eachLine(data []byte, do func(n int, words []string) error) error {
 	if len(data) > MaxList {
 		return fmt.Errorf("%d bytes; at most %d are allowed", len(data), MaxList)

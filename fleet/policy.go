@@ -41,7 +41,7 @@ func (a *member) older(b *member) int {
 // errNoPolicy means that the member is neither on the allow list nor has a grant.
 var errNoPolicy = errors.New("neither the allow list nor a grant of the fleet's key admits it")
 
-// Judge returns nil if the policy admits the record at the time now, or the reason of the
+// Judge returns nil if the policy admits the record at the time `now`, or the reason of the
 // refusal.
 func (p *Policy) Judge(r *Record, now time.Time) error {
 	_, err := p.judge(r, now)

@@ -21,7 +21,7 @@ const MaxRecord = 16 << 10
 type Record struct {
 	Name       string
 	PublicKey  Key
-	Endpoints  []netip.AddrPort // none: it calls, and cannot be called
+	Endpoints  []netip.AddrPort // none: the member begins all handshakes itself
 	AllowedIPs []netip.Prefix   // sorted
 	Grant      *Grant           // nil: members go by their allow lists
 }

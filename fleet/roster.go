@@ -66,8 +66,8 @@ type Roster struct {
 
 	// down means that the store is unreachable, so no member is known to have left.
 	down bool
-	// Before the time calm, no member counts as absent. Other members must also reconnect to the
-	// store before they can renew their records.
+	// Before the time in the field calm, no member counts as absent. Other members must also
+	// reconnect to the store before they can renew their records.
 	calm time.Time
 
 	now     time.Time // of the last call that had one
@@ -75,9 +75,9 @@ type Roster struct {
 	refused uint64
 }
 
-// NewRoster returns a Roster without any entries. The argument own is this host's public key, or
-// zero if the host is no member. Members without a record stay for the time grace after the store
-// is reachable again.
+// NewRoster returns a Roster without any entries. The argument `own` is this host's public key,
+// or zero if the host is no member. Members without a record stay for the time `grace` after the
+// store is reachable again.
 func NewRoster(p Policy, own Key, grace time.Duration) *Roster {
 	return &Roster{
 		policy: p, own: own, grace: grace, down: true,
@@ -234,7 +234,7 @@ func (r *Roster) wait(m *member) {
 	r.dirty[m.rec.Name] = true
 }
 
-// drop removes a member. After drop, the caller must call settle.
+// drop removes a member. After drop(), the caller must call settle().
 func (r *Roster) drop(name string) {
 	m := r.members[name]
 	if m == nil {

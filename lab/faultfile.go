@@ -30,9 +30,9 @@ type filePlan struct {
 	faults []Fault
 }
 
-// fromFile converts a fault plan of package workload to faults of this network. The argument most
-// bounds the number of failing cables, and 0 means as many as the plan says. The argument flows
-// holds the case's flows, sorted by start time.
+// fromFile converts a fault plan of package workload to faults of this network. The argument
+// `most` bounds the number of failing cables, and 0 means as many as the plan says. The argument
+// `flows` holds the case's flows, sorted by start time.
 func fromFile(f *workload.Faults, most int, n *Network, flows []*Flow, rng *rand.Rand) []Fault {
 	p := &filePlan{Network: n, stop: f.Stop, most: most, rng: rng}
 	p.cables(&f.Cable, flows)
@@ -44,8 +44,9 @@ func fromFile(f *workload.Faults, most int, n *Network, flows []*Flow, rng *rand
 	return p.faults
 }
 
-// each calls hit with the index and the fault time of each device that an element affects. The
-// argument n is the number of devices, and most bounds the number of affected ones unless it is 0.
+// each calls the function hit() with the index and the fault time of each device that an element
+// affects. The argument n is the number of devices. If `most` is not 0, it bounds the number of
+// affected devices.
 func (p *filePlan) each(e *workload.Element, n, most int, hit func(i int, at time.Duration)) {
 	if !e.On {
 		return
@@ -141,8 +142,8 @@ func (p *filePlan) nics(f *workload.Faulty) {
 }
 
 // equipment adds the faults that switches and interfaces have in common. A degraded device drops
-// packets with the probability loss. The argument rate is the rate of a link in bytes per second.
-// The function hit applies a fault to the device with index i.
+// packets with the probability `loss`. The argument `rate` is the rate of a link in bytes per
+// second. The function hit() applies a fault to the device with index i.
 func (p *filePlan) equipment(f *workload.Faulty, n int, loss, rate float64, hit func(i int, x Fault)) {
 	for _, e := range []*workload.Element{&f.Fail, &f.WorstCase} {
 		p.each(e, n, 0, func(i int, at time.Duration) { hit(i, Fault{Kind: "dead", At: at, For: e.For}) })

@@ -30,7 +30,7 @@ var makers = map[string]maker{
 		return NewEdge(n, srdOf(p, on), tcpOf(p))
 	},
 	// The kind "tcp" is CUBIC as in Linux, with RACK and tail probes, or MPTCP as in upstream
-	// Linux. With a policy, the leaf switches choose uplinks by it.
+	// Linux. With a policy, the leaf switches choose uplinks by this policy.
 	"tcp": func(n *Network, p *TransportPlan, _ *HostModel) (Transport, error) {
 		c := tcpOf(p)
 		c.HyStart = p.HyStart

@@ -103,7 +103,7 @@ func (n *Network) addHost(i int) {
 	tor.Route(h.Addr, c.Down)
 }
 
-// share assigns the shared buffer of the switch from to its outgoing link l.
+// share assigns the shared buffer of the switch `from` to this switch's outgoing link l.
 func (n *Network) share(from *net.Switch, l *net.Link) {
 	if n.ports.Shared == 0 {
 		return

@@ -171,8 +171,8 @@ type FlowPlan struct {
 	Count int      `toml:"count"`
 	Start Duration `toml:"start"` // of the first
 	Every Duration `toml:"every"` // between two
-	// Hosts is the number of sending hosts, Src and those after it; 0: one. Each sends to a host
-	// that is Step further than that of the host before, and begins Stagger later.
+	// Hosts is the number of sending hosts: Src and the hosts after it; 0: one. The number of the
+	// receiver grows by Step from one sending host to the next, and the start time by Stagger.
 	Hosts     int      `toml:"hosts"`
 	Step      int      `toml:"step"`
 	Stagger   Duration `toml:"stagger"`
@@ -233,7 +233,8 @@ func (d *Duration) UnmarshalText(b []byte) (err error) {
 	return err
 }
 
-// Load reads the plan with the given name, and the files that the plan names, by calling read.
+// Load calls the function read() to read the plan with the given name, and the files that the
+// plan names.
 func Load(name string, read func(file string) ([]byte, error)) (*Plan, error) {
 	text, err := read(name)
 	if err != nil {

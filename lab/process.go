@@ -44,7 +44,7 @@ type process struct {
 	inbox   []stamped      // not received yet
 	waiting map[uint16]int // bytes in it for each port
 	touched []*srdEnd      // to be served
-	serve   int            // of touched, still to serve in this round
+	serve   int            // number of ends in touched that are still to be served in this round
 	taken   int            // packets received in this round
 	awake   bool
 	from    netip.AddrPort // of the packet received last: packets of a train come merged

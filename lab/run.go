@@ -19,8 +19,9 @@ const (
 	tellEvery = 1 << 18
 )
 
-// Run simulates one case of a plan on a host model with a seed. At intervals Run calls progress
-// with the share of delivered bytes, or of elapsed time. The argument progress may be nil.
+// Run simulates one case of a plan on a host model with a seed. At intervals Run calls the
+// function progress() with the share of delivered bytes, or of elapsed time. The argument
+// `progress` may be nil.
 func Run(p *Plan, c *Case, on *HostModel, seed uint64, progress func(share float64)) (*Result, error) {
 	r := newRun(p, c, seed)
 	r.on = on

@@ -167,7 +167,7 @@ type SweepResult struct {
 	KnownMiss Ratio // Point.Known's
 }
 
-// Sweep simulates the points in their order, and passes each result to tell.
+// Sweep simulates the points in their order, and passes each result to the function tell().
 func Sweep(points []Point, hosts []*HostModel, seeds []uint64, tell func(*Point, []SweepResult)) error {
 	type place struct{ series, host string }
 	before := map[place]float64{} // mean in round trips

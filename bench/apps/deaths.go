@@ -8,13 +8,13 @@ import (
 )
 
 const (
-	// dead is how long a failed spine drops all packets silently. The time dead is several
+	// dead is how long a failed spine drops all packets silently. This time is several
 	// retransmission timeouts of plain TCP, which begin at 200 ms.
 	dead = 2 * time.Second
-	// calm is the time before a spine fails. During calm the benchmark finds the busiest spine, and
-	// measures the application's stalls without a failure.
+	// calm is the time before a spine fails. During this time the benchmark finds the busiest
+	// spine, and measures the application's stalls without a failure.
 	calm = time.Second
-	// heal is the time that the network has to recover after a spine's failure. The time heal is
+	// heal is the time that the network has to recover after a spine's failure. This time is
 	// long because srdtun probes failed paths up to a second apart.
 	heal = 1500 * time.Millisecond
 )
@@ -22,8 +22,8 @@ const (
 // death holds the times of one spine's failure.
 type death struct{ calm, died, healed time.Time }
 
-// deaths lets n spines fail one after another. The function which returns the number of the next
-// spine to fail.
+// deaths lets n spines fail one after another. The function which() returns the number of the
+// next spine to fail.
 func (c *cluster) deaths(n int, which func(i int, since []uint64) (int, error)) (all []death, err error) {
 	for i := range n {
 		since, err := c.f.Counters()

@@ -20,8 +20,8 @@ type toll struct {
 	// The fields began and took hold the start of the running round.
 	began time.Time
 	took  time.Duration
-	// The maps used and of hold, for each message size, the processor time of the cluster's
-	// processes and of the whole machine.
+	// For each message size, the map `used` holds the processor time of the cluster's processes,
+	// and the map `of` holds that of the whole machine.
 	used, of map[int]time.Duration
 }
 

@@ -146,8 +146,8 @@ func (t *trace) between(from, to time.Time) (v []look) {
 }
 
 // tell prints the readings around each segment that TCP retransmitted in a time span. For each
-// reading tell also prints which window limited the flow. The argument died is the time at which
-// the spine failed.
+// reading tell also prints which window limited the flow. The argument `died` is the time at
+// which the spine failed.
 func (t *trace) tell(w io.Writer, from, died, to time.Time) {
 	v := t.between(from, to)
 	if len(v) < 2 {

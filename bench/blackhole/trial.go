@@ -14,13 +14,13 @@ const (
 	// sample is the interval over which received bytes are counted. An interval shorter than sample
 	// is sometimes empty even on a healthy network, because both ends wait for a processor.
 	sample = 5 * time.Millisecond
-	// before is the time without a failure at the start of a trial. During before, the benchmark
-	// measures the goodput and finds the busiest spine.
+	// before is the time without a failure at the start of a trial. During this time the
+	// benchmark measures the goodput and finds the busiest spine.
 	before = 500 * time.Millisecond
 	// heal is the time that the spine's paths have to recover before the next trial. The daemon
 	// probes a failed path up to a second apart.
 	heal = 1500 * time.Millisecond
-	// stalled is a share of the goodput before the failure. A sample below the share stalled of the
+	// stalled is a share of the goodput before the failure. A sample below this share of the
 	// earlier goodput counts as a stall, as in package meter.
 	stalled = 0.1
 )

@@ -68,8 +68,9 @@ func (n *Network) fillHost() error {
 	return err
 }
 
-// compare calls offer, which sends for checkTime or longer, and compares the arrived traffic with a
-// limit per second. The number of arrived packets or bytes is multiplied by weight.
+// compare calls the function offer(), which sends for checkTime or longer, and compares the
+// arrived traffic with a limit per second. The number of arrived packets or bytes is multiplied
+// by `weight`.
 func (n *Network) compare(what, counter string, limit, weight float64, offer func() error) error {
 	time.Sleep(checkTime) // buckets are full again
 	before, err := n.arrived(counter)

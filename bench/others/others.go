@@ -91,7 +91,7 @@ func parse(text []byte) (p process, ok bool) {
 	return p, errors.Join(errs[:]...) == nil
 }
 
-// foreign adds up the time of the processes that do not descend from the process own.
+// foreign adds up the time of the processes that do not descend from the process `own`.
 func foreign(all []process, own int) (ticks int64) {
 	parent := map[int]int{}
 	for _, p := range all {

@@ -17,9 +17,9 @@ type scene struct {
 	aside   bool // both versions at once: it counts bytes, and takes no processor
 	figures []figure
 	measure func(r *run) error
-	// stand replaces measure in some scenes. The function stand sets up a network, and returns a
-	// function that measures this network for a short time. All networks of a pair exist at the
-	// same time, and rounds is the number of their measurements.
+	// In some scenes, the function stand() is used in place of measure(). The function stand()
+	// sets up a network, and returns a function that measures this network for a short time. All
+	// networks of a pair exist at the same time, and rounds is the number of their measurements.
 	stand  func(r *run) (turn func() error, err error)
 	rounds int
 }

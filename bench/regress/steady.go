@@ -58,7 +58,8 @@ var steady = scene{
 	},
 }
 
-// underLoad calls happens while the UDP load runs, and returns the load's packet counts.
+// underLoad calls the function happens() while the UDP load runs, and returns the load's
+// packet counts.
 func underLoad(f *fabric.Fabric, happens func() error) (record, error) {
 	load, err := startSteady(f.A(1), f.B(1))
 	if err != nil {

@@ -136,8 +136,8 @@ func takeBench(file, net string, columns kinds, rows []benchRow) (*table, error)
 	return t, nil
 }
 
-// benchValues returns the values of a transport in a row. A value of a disturbed measurement counts
-// only if there is no other value, and then busy is true.
+// benchValues returns the values of a transport in a row. A value of a disturbed measurement
+// counts only if there is no other value. In that case the result `busy` is true.
 func benchValues(all []benchLine, net, kind string, r *benchRow) (v []float64, busy bool) {
 	row, over, share := strings.Cut(r.row, "/")
 	whole := map[int]*benchLine{} // by round

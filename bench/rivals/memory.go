@@ -21,8 +21,8 @@ func rss(pids []int) (most float64, err error) {
 	return most, nil
 }
 
-// rssPeak samples the memory of processes until the caller calls stop, which returns the
-// maximum in MiB.
+// rssPeak samples the memory of processes until the caller calls the returned function
+// stop(), which returns the maximum in MiB.
 func rssPeak(pids []int) (stop func() (float64, error)) {
 	type result struct {
 		most float64

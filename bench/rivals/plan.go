@@ -146,7 +146,7 @@ func choose(entries []entry, only string) (chosen []entry, err error) {
 	return chosen, nil
 }
 
-// names returns every name that choose accepts.
+// names returns every name that the function choose() accepts.
 func names(entries []entry) (all []string) {
 	add := func(s string) {
 		if !slices.Contains(all, s) {

@@ -53,7 +53,7 @@ func (b *bench) bulkInVXLAN(s *site, l *link) ([]value, error) {
 }
 
 // plugVXLAN creates one end of a VXLAN without outer UDP checksums, as in container networks. The
-// argument below is the MTU of the device that carries the VXLAN.
+// argument `below` is the MTU of the device that carries the VXLAN.
 func plugVXLAN(h *fabric.Host, local, peer, own netip.Addr, ports string, below int) error {
 	for _, command := range []string{
 		fmt.Sprintf("link add %s type vxlan id 7 %s noudpcsum local %s remote %s", vxlanDevice, ports, local, peer),

@@ -87,7 +87,7 @@ ends a run and prints the results.`,
 	return root
 }
 
-// takes checks that the number of arguments is from least to most.
+// takes checks that the number of arguments is from `least` to `most`.
 func takes(least, most int) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		if len(args) < least || len(args) > most {

@@ -13,8 +13,8 @@ type outcome struct {
 	err     error
 }
 
-// mover starts requests to destinations, and returns their results. The argument more means that
-// another request to the same destination follows at once.
+// mover starts requests to destinations, and returns their results. The argument `more` means
+// that another request to the same destination follows at once.
 type mover interface {
 	begin(to int, context uint64, more bool) error
 	wait(ctx context.Context, v []outcome) (int, error)

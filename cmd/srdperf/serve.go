@@ -17,8 +17,8 @@ import (
 // echo is the immediate value of a message that the server must send back.
 const echo = 1
 
-// addrsMost bounds the addresses that serve prints, because a host with many containers has
-// dozens.
+// addrsMost bounds the addresses that the command serve prints, because a host with many
+// containers has dozens.
 const addrsMost = 8
 
 // socketFlags are the flags that every endpoint has.

@@ -165,7 +165,7 @@ func (r *bugReport) dropIns(c *config.Config) {
 const leastOfPeer = 12
 
 // file writes a file without its secrets, or the error of reading the file. The report hides
-// secret words of least or more bytes everywhere.
+// secret words of at least `least` bytes everywhere.
 func (r *bugReport) file(name string, text []byte, err error, program func(string) bool, least int) {
 	fmt.Fprintln(&r.out, name)
 	if err != nil {

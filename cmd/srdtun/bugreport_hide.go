@@ -73,9 +73,9 @@ func (r *bugReport) scrubbed(text []byte) []byte {
 	return replaceAlone(text, words, func(string) {})
 }
 
-// replaceAlone replaces words that are not part of a longer word, and calls found with each. The
-// time of replaceAlone depends on the number of different lengths, because a file may have many
-// words.
+// replaceAlone replaces words that are not part of a longer word, and calls the function found()
+// with each of them. The time of replaceAlone depends on the number of different lengths, because
+// a file may have many words.
 func replaceAlone(text []byte, words map[string]bool, found func(string)) []byte {
 	lengths := map[int]bool{}
 	for w := range words {
@@ -100,7 +100,7 @@ func replaceAlone(text []byte, words map[string]bool, found func(string)) []byte
 	return out
 }
 
-// wordAt returns the length of the longest word in words that begins the text, or 0.
+// wordAt returns the length of the longest word in `words` with which the text begins, or 0.
 func wordAt(text []byte, words map[string]bool, longest []int) int {
 	for _, n := range longest {
 		if n <= len(text) && words[string(text[:n])] && !partOfWord(text, n) {

@@ -113,7 +113,7 @@ func (c credentials) have(base string) bool {
 
 // barred returns the reason why the unit's user cannot read a path, or "" if the user can. The
 // reason is the mode of the first directory or file that refuses access, or the setting that
-// hides it. barred does not report a missing path.
+// hides the path. The method barred() does not report a missing path.
 func (u *serviceUnit) barred(path string) string {
 	path, err := filepath.EvalSymlinks(path)
 	if err != nil {
@@ -139,8 +139,8 @@ func (u *serviceUnit) barred(path string) string {
 	return ""
 }
 
-// may reports whether the unit's user has the permissions need on a file. The argument need has
-// the mode bits of others.
+// may reports whether the unit's user has the permissions `need` on a file. The argument `need`
+// has the form of the mode bits of others.
 func (u *serviceUnit) may(path string, need uint32) bool {
 	info, err := os.Stat(path)
 	if err != nil {

@@ -88,7 +88,7 @@ type eventReader struct {
 	since  time.Time
 	atMost int // bounds the first events printed; 0: all
 	print  func([]events.Event) error
-	run    string // the daemon's run with the number last
+	run    string // the run of the daemon that assigned the number in the field last
 	last   uint64
 }
 

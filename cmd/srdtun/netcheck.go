@@ -91,7 +91,7 @@ func statusOf(file string) (*control.Status, error) {
 	return st, nil
 }
 
-// peersNamed returns the peers with the name, key or address who.
+// peersNamed returns the peers with the name, key or address in `who`.
 func peersNamed(st *control.Status, who string) []control.Peer {
 	if p := st.Find(who); p != nil {
 		return []control.Peer{*p}

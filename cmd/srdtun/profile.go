@@ -23,7 +23,7 @@ const profileTimeout = 10 * time.Second
 const mutexSamples = 10
 
 // startProfiles serves net/http/pprof on a Unix socket, and records a CPU profile to a file. An
-// empty path turns the socket or the profile off; stop ends both.
+// empty path turns the socket or the profile off. The returned function stop() ends both.
 func startProfiles(socket, cpu string) (stop func() error, err error) {
 	var stops []func() error
 	stop = func() error {

@@ -125,7 +125,7 @@ func changed(at rundir.Place, what control.Change) (control.Changed, error) {
 }
 
 // handOverTo sends a configuration to the daemon of an interface. For a service, the function
-// owns must accept the name of the service.
+// owns() must accept the name of the service.
 func handOverTo(at rundir.Place, what control.Change, owns func(service string) error) error {
 	c, err := control.Dial(at)
 	if err != nil {

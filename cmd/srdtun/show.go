@@ -148,7 +148,7 @@ func printStatus(list []*control.Status, which, what string, f showFlags) error 
 	return view.Text(os.Stdout, list, view.Options{Colour: colour(os.Stdout), Now: time.Now(), Full: what == wordPaths})
 }
 
-// ofPeer keeps only the peer who, and drops interfaces without that peer.
+// ofPeer keeps only the peer that `who` names, and drops interfaces without that peer.
 func ofPeer(list []running, who string) (v []running, err error) {
 	for _, r := range list {
 		if p := r.Find(who); p != nil {

@@ -17,9 +17,9 @@ import (
 // takes some milliseconds, so the grace time covers it.
 const signalGrace = time.Second
 
-// untilSignal returns a context that ends with the first of the signals SIGINT, SIGTERM and more.
-// Later signals within the grace time have no effect, because an interrupted tear-down leaves
-// routes and rules behind. After the grace time, the next signal ends the process at once.
+// untilSignal returns a context that ends with the first of the signals SIGINT, SIGTERM and those
+// in `more`. Later signals within the grace time have no effect, because an interrupted tear-down
+// leaves routes and rules behind. After the grace time, the next signal ends the process at once.
 func untilSignal(grace time.Duration, more ...os.Signal) (ctx context.Context, stop context.CancelFunc) {
 	ctx, stop = context.WithCancel(context.Background())
 	asked := make(chan os.Signal, 1)

@@ -93,7 +93,7 @@ func placeOf(arg string) (rundir.Place, error) {
 	return at, err
 }
 
-// asking connects to the daemon of NAME|FILE, and passes the connection to ask.
+// asking connects to the daemon of NAME|FILE, and passes the connection to the function ask().
 func asking(arg string, ask func(*control.Client) error) error {
 	at, err := placeOf(arg)
 	if err != nil {

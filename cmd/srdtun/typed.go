@@ -44,7 +44,7 @@ func withoutTyped(err error, args []string) string {
 	return text
 }
 
-// keysIn returns the keys in words, including keys in groups of characters, and the groups.
+// keysIn returns the keys in `words`, including keys in groups of characters, and the groups.
 func keysIn(words []string) (keys []string) {
 	for _, w := range words {
 		shown := keytext.Hide(w, nil)

@@ -183,7 +183,7 @@ func received(log *slog.Logger) *handover.Bundle {
 }
 
 // confine gives up all capabilities except CAP_NET_ADMIN. All sockets, even on ports below 1024,
-// are bound before confine runs.
+// are bound before confine() runs.
 func confine() error { return privilege.Drop(rundir.Dir(), unix.CAP_NET_ADMIN) }
 
 // notify sends a state to systemd if systemd started this process (sd_notify(3)). Without

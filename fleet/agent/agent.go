@@ -33,7 +33,7 @@ const (
 	List
 	Listed
 	Put  // the entry is there, has come or has changed
-	Gone // the name is there no more
+	Gone // the entry of this name was removed
 )
 
 // Event is a message from the store to the agent.

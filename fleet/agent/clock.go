@@ -10,7 +10,7 @@ const setBackLeast = time.Second
 // and the roster dropped their records.
 type clock struct{ wall time.Time }
 
-// setBack reports whether the clock was set back since the last call. The argument ago is the
+// setBack reports whether the clock was set back since the last call. The argument `ago` is the
 // time since that call by a monotonic clock.
 func (c *clock) setBack(now time.Time, ago time.Duration) bool {
 	before := c.wall

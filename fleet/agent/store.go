@@ -15,17 +15,18 @@ import (
 type Store interface {
 	// String returns the name of the store for log lines.
 	String() string
-	// List calls put with each record in one version of the store, and returns the version.
+	// List calls the function put() with each record in one version of the store, and returns the
+	// version.
 	List(ctx context.Context, put func(fleet.Entry)) (version string, err error)
-	// Watch calls changed with each change after a version. If a watch ends without an error, the
-	// result at is its last version. If the version is too old, Watch returns an error that
-	// matches ErrStale.
+	// Watch calls the function changed() with each change after a version. If a watch ends
+	// without an error, the result `at` is the last version of the watch. If the version is too
+	// old, Watch returns an error that matches ErrStale.
 	Watch(ctx context.Context, version string, changed func(e fleet.Entry, gone bool)) (at string, err error)
 	// Claim maintains the record of this host until ctx ends. The record stays after Claim, so
 	// that other members do not notice a restart. An error means that the store does not answer,
 	// and the caller then tries again.
 	Claim(ctx context.Context, c *Claim) error
-	// Release removes the record of the member name.
+	// Release removes the record of the member with this name.
 	Release(ctx context.Context, name string) (*Released, error)
 	Close() error
 }

@@ -69,7 +69,7 @@ func regular(f *os.File) error {
 }
 
 // look is like read, with a check before the file is opened, and another check by the function
-// content.
+// content().
 func look(name string, content func(*os.File) ([]byte, error)) ([]byte, error) {
 	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() {
 		return nil, fmt.Errorf("%s: %w", name, ErrIrregular)
@@ -77,7 +77,8 @@ func look(name string, content func(*os.File) ([]byte, error)) ([]byte, error) {
 	return read(name, syscall.O_NONBLOCK, content)
 }
 
-// read opens a file and reads it with content. Each error contains the file's name once.
+// read opens a file and reads it with the function content(). Each error contains the file's name
+// once.
 func read(name string, flags int, content func(*os.File) ([]byte, error)) ([]byte, error) {
 	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NOCTTY|flags, 0)
 	if err != nil {

@@ -22,8 +22,8 @@ func New[T any]() *Queue[T] {
 	return &Queue[T]{event: make(chan struct{}, 1), done: make(chan struct{})}
 }
 
-// Poll moves the oldest entries into v. The result n is the number of moved entries, and more is
-// true if other entries are left. Poll neither waits nor allocates.
+// Poll moves the oldest entries into v. The result n is the number of moved entries, and `more`
+// is true if other entries are left. Poll neither waits nor allocates.
 func (q *Queue[T]) Poll(v []T) (n int, more bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -49,7 +49,7 @@ func (q *Queue[T]) Signal() {
 }
 
 // Wait is like Poll, but waits for an event while the queue is empty. If the queue is closed and
-// empty, Wait returns the error closed. Wait also returns the error of ctx.
+// empty, Wait returns the error `closed`. Wait also returns the error of ctx.
 func (q *Queue[T]) Wait(ctx context.Context, v []T, closed error) (int, error) {
 	if len(v) == 0 {
 		return 0, nil

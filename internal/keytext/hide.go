@@ -57,8 +57,8 @@ var (
 	wordLike = regexp.MustCompile(`^(?:[A-Z]?[a-z]*|(?:[A-Z]?[a-z]+|[A-Z]{2,}s?)+|[A-Z]*)[0-9]*$`)
 )
 
-// Hide replaces each part of a text that has the shape of a key. A whole key for which public
-// returns true is not replaced. With a nil public, Hide replaces all keys.
+// Hide replaces each part of a text that has the shape of a key. A whole key for which the
+// function public() returns true is not replaced. If `public` is nil, Hide replaces all keys.
 func Hide(text string, public func(key string) bool) string {
 	if len(text) < leastRun {
 		return text
@@ -133,7 +133,7 @@ func hideBytes(text string) string {
 }
 
 // byteRow returns how many tokens, from the first, are bytes with the same separator. The result
-// falls is the number of bytes that are smaller than the byte before. Half of random bytes are
+// `falls` is the number of bytes that are smaller than the byte before. Half of random bytes are
 // smaller than the byte before, but no number in a list of processors is.
 func byteRow(text string, all [][]int) (n, falls int) {
 	gap, last := "", uint64(0)
@@ -181,9 +181,9 @@ func hidePart(run string) string {
 	return hideRow(run, func(row string, _ int) bool { return len(row) >= leastRun && mixed(row, 4) })
 }
 
-// hideRow hides the row from the first to the last random-looking word of a run, if isKey
-// accepts the row. The argument drawn of isKey is the number of characters in random-looking
-// words.
+// hideRow hides the row from the first to the last random-looking word of a run, if the function
+// isKey() accepts the row. The argument `drawn` of isKey() is the number of characters in
+// random-looking words.
 func hideRow(run string, isKey func(row string, drawn int) bool) string {
 	all := parts.FindAllStringIndex(run, -1)
 	size := func(i int) int { return all[i][1] - all[i][0] }
@@ -202,7 +202,7 @@ func hideRow(run string, isKey func(row string, drawn int) bool) string {
 // mixed reports whether small letters, capitals and other characters follow each other as in a
 // random text. In a random text the class changes after three of five characters on average. In
 // a name of several words the class changes twice a word. Function mixed requires a change after
-// at least tenths/10 of the characters, and some characters that are no letters.
+// at least `tenths`/10 of the characters, and some characters that are no letters.
 func mixed(text string, tenths int) bool {
 	changes, small, large, other := 0, 0, 0, 0
 	var last int
@@ -284,10 +284,10 @@ func chain(text string, all []group) int {
 	return len(all)
 }
 
-// joins reports whether next may be the key's next group after g. By chance, some random groups
-// look like words. So a group need not look random if it has the same length as g, or if both
-// are longer than usual words. Unequal groups with - or _ between them may be one word of
-// base64url. Function hideRun handles a word of base64url as a whole.
+// joins reports whether `next` may be the group of the key after the group g. By chance, some
+// random groups look like words. So a group need not look random if it has the same length as g,
+// or if both are longer than usual words. Unequal groups with - or _ between them may be one
+// word of base64url. Function hideRun handles a word of base64url as a whole.
 func (g group) joins(next group, gap string) bool {
 	switch {
 	case g.len() >= longRun || next.len() >= longRun:

@@ -2,10 +2,10 @@ package peerid
 
 import "net/netip"
 
-// Find returns the index of the peer named by who among n peers, or -1. An address inside the
-// tunnel names the peer with the longest prefix around the address. Other texts are public keys
-// or names. The function called returns the name of peer i (or "") and its key. The function
-// inside returns the prefixes of peer i.
+// Find returns the index of the peer that `who` names among n peers, or -1. An address inside
+// the tunnel names the peer with the longest prefix around the address. Other texts are public
+// keys or names. The function called() returns the name of peer i (or "") and the key of peer
+// i. The function inside() returns the prefixes of peer i.
 func Find(who string, n int, called func(i int) (name, key string), inside func(i int) []netip.Prefix) int {
 	if a, err := netip.ParseAddr(who); err == nil {
 		return holder(a, n, inside)

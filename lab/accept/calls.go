@@ -16,7 +16,7 @@ const (
 	callEvery  = 20 * time.Millisecond
 	callPacket = 200 // bytes: 160 of G.711, with headers
 	callSkip   = 3 * time.Second
-	callSplit  = 7 * time.Second // from now on packets are counted apart: callDies is near
+	callSplit  = 7 * time.Second // from this time on packets are counted separately: callDies is near
 	callDies   = 7200 * time.Millisecond
 	callEnds   = 8500 * time.Millisecond
 	callLimit  = 9500 * time.Millisecond

@@ -19,7 +19,8 @@ const (
 	loadDelay = 40.
 )
 
-// fabric returns four links of 100 Mbit/s whose MTU is most bytes. An MTU of 0 means no limit.
+// fabric returns four links of 100 Mbit/s with an MTU of `most` bytes. An MTU of 0 means no
+// limit.
 func fabric(most int) (v []lab.UplinkPlan) {
 	for range 4 {
 		v = append(v, lab.UplinkPlan{Mbit: linkMbit, Delay: d(fabricWay), MTU: most})

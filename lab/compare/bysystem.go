@@ -1,7 +1,7 @@
 package compare
 
-// bySystem groups the records by system, and leaves out records for which the function has returns
-// false. The groups are in the order of each system's first record.
+// bySystem groups the records by system, and leaves out records for which the function
+// has() returns false. The groups are in the order of each system's first record.
 func bySystem(all []Record, has func(*Record) bool) (v [][]*Record) {
 	at := map[string]int{}
 	for i := range all {

@@ -110,8 +110,8 @@ func (c *Cell) Over(s *workload.Sizes) time.Duration {
 	return time.Duration(flows * s.Mean() * 8 / (c.Load * c.Fabric.Gbit))
 }
 
-// Plan returns the cell as a plan with one case. The function read returns the contents of a file
-// that the plan names.
+// Plan returns the cell as a plan with one case. The function read() returns the contents of a
+// file that the plan names.
 func (c *Cell) Plan(read func(file string) ([]byte, error)) (*lab.Plan, error) {
 	text, err := read(c.Workload.File)
 	if err != nil {
@@ -139,7 +139,8 @@ func (c *Cell) Plan(read func(file string) ([]byte, error)) (*lab.Plan, error) {
 	return load(b.String(), read)
 }
 
-// Run plays the cell, after the function change has changed its plan; nil: unchanged.
+// Run plays the cell, after the function change() has changed the cell's plan. If `change` is
+// nil, the plan is unchanged.
 func (c *Cell) Run(read func(file string) ([]byte, error), change func(*lab.Plan), progress func(share float64)) (*lab.Result, error) {
 	p, err := c.Plan(read)
 	if err != nil {

@@ -28,8 +28,8 @@ type fairFlow struct {
 type fair struct {
 	rate []float64
 	flow []fairFlow
-	// At the time drop, in microseconds, the rate of link core changes to after. If drop is 0, the
-	// rate does not change.
+	// At the time `drop`, in microseconds, the rate of the link `core` changes to `after`. If
+	// `drop` is 0, the rate does not change.
 	drop, after float64
 	core        int
 }
@@ -57,8 +57,8 @@ func (c *Cell) playFair(p *lab.Plan) ([]Took, error) {
 func us(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }
 
 // fairOf returns the reference network of a cell, with an up link and a down link for each server.
-// On a network of two leaves the capacity between the leaves is one more link. In a scenario with a
-// late fault, the fault occurs at the time drop, in microseconds.
+// On a network of two leaves the capacity between the leaves is one more link. In a scenario with
+// a late fault, the fault occurs at the time `drop`, in microseconds.
 func (c *Cell) fairOf(flows []*lab.Flow, drop float64) *fair {
 	const bytesPerUs = 1e3 / 8 // in a Gbit/s
 	f := &fair{rate: make([]float64, 2*c.Fabric.Servers+1), core: 2 * c.Fabric.Servers}

@@ -84,7 +84,7 @@ func (h *Overall) sort() {
 	}
 }
 
-// chosen returns the elements of the slice all whose indexes are in order.
+// chosen returns the elements of the slice `all` whose indexes are in the slice `order`.
 func chosen[T any](all []T, order []int) (v []T) {
 	for _, k := range order {
 		v = append(v, all[k])

@@ -122,5 +122,5 @@ func pick[T any](what string, all []T, names []string, name func(T) string, usua
 	return v, nil
 }
 
-// always returns true, so that pick keeps every element by default.
+// always returns true, so that the function pick() keeps every element by default.
 func always[T any](T) bool { return true }

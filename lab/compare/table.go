@@ -167,8 +167,8 @@ func incast(w io.Writer, s []*Group, systems []string) {
 	fmt.Fprintln(w)
 }
 
-// Behind names the groups in which a system's mean or 99th percentile exceeds the best system's by
-// more than a share. The result of is the number of groups in which the system was measured.
+// Behind names the groups in which a system's mean or 99th percentile exceeds the best system's
+// by more than a share. The result `of` is the number of groups in which the system was measured.
 func Behind(all []*Group, system string, share float64) (where []string, of int) {
 	for _, g := range all {
 		x, ok := g.Of(system)

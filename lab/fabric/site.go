@@ -164,8 +164,8 @@ func (s *site) startDaemons(bin string, timeout time.Duration) error {
 	return nil
 }
 
-// use prepares the servers for measurements of a system. The result to maps a server to its
-// address, and mptcp reports whether connections use MPTCP.
+// use prepares the servers for measurements of a system. The result `to` maps a server to its
+// address, and `mptcp` reports whether connections use MPTCP.
 func (s *site) use(x *compare.System) (to func(server int) netip.Addr, mptcp bool, err error) {
 	s.marks = x.Mark > 0
 	if x.Kind == "tcp" {

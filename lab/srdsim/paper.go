@@ -144,8 +144,9 @@ func (p *paper) row(what, paper, format string, here ...any) {
 // because adds the reason of a difference.
 func (p *paper) because(s string) { p.why = append(p.why, s) }
 
-// plan plays all cases of a plan whose names contain a text, on ideal hosts: the papers' hosts are
-// network cards and kernels. The function change may change the plan first.
+// plan plays all cases of a plan whose names contain a text, on ideal hosts: the
+// papers' hosts are network cards and kernels. The function change() may change the
+// plan first.
 func (p *paper) plan(name, only string, change func(*lab.Plan)) (*planResults, error) {
 	plan, err := loadPlan(filepath.Join(p.data, "plans", name+".toml"))
 	if err != nil {

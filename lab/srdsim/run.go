@@ -179,8 +179,8 @@ func runCase(p *lab.Plan, c *lab.Case, on *lab.HostModel, o *runOptions) ([]*lab
 	})
 }
 
-// each returns the results of play for all elements of v, in their order. It plays several at a
-// time.
+// each returns the results of the function play() for all elements of v, in the order of v.
+// Several calls of play() run at the same time.
 func each[T, R any](v []T, jobs int, play func(T) (R, error)) ([]R, error) {
 	results, errs := make([]R, len(v)), make([]error, len(v))
 	var all sync.WaitGroup

@@ -67,8 +67,8 @@ func parseRange(s string) (from, to uint64, err error) {
 	return from, to, nil
 }
 
-// soak runs the seeds from..to. Failures are written to out. Progress is written to progress, or to
-// the bar on a terminal.
+// soak runs the seeds `from` to `to`. Failures are written to `out`. Progress is written to
+// `progress`, or to the bar on a terminal.
 type soak struct {
 	from, to      uint64
 	first         bool

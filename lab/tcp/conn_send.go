@@ -127,7 +127,7 @@ func (c *Conn) transmit(i uint64) int {
 }
 
 // restart reduces the window after an idle time of at least a retransmission timeout (RFC 5681,
-// section 4.1). The caller runs restart before it sends new data.
+// section 4.1). The caller calls restart() before it sends new data.
 func (c *Conn) restart() {
 	if c.sentAt == 0 || c.board.outstanding() > 0 {
 		return

@@ -26,8 +26,9 @@ func (c *Conn) armed() {
 	c.setTimer()
 }
 
-// rearm restarts the timer after an acknowledgement (RFC 6298, rule 5.3). The argument heard means
-// that new data were acknowledged, and advanced that the cumulative acknowledgement advanced.
+// rearm restarts the timer after an acknowledgement (RFC 6298, rule 5.3). The argument `heard`
+// means that new data were acknowledged. The argument `advanced` means that the cumulative
+// acknowledgement advanced.
 func (c *Conn) rearm(heard, advanced bool) {
 	if c.board.outstanding() == 0 {
 		c.rtoAt, c.probeAt, c.reorder = 0, 0, 0

@@ -25,7 +25,8 @@ func (w *window) least(v float64) float64 { return max(v, leastWindow*w.mss) }
 type control interface {
 	// avoid increases the window in congestion avoidance, after the arrival of bytes.
 	avoid(w *window, bytes int64, now mono.Time, srtt time.Duration)
-	// lost returns the window after a loss, and marked the window after a congestion mark.
+	// The method lost() returns the window after a loss, and marked() returns the window after a
+	// congestion mark.
 	lost(w *window) float64
 	marked(w *window) float64
 	// round is called at the end of a round trip, with its acknowledged bytes and the number of
@@ -33,8 +34,8 @@ type control interface {
 	round(bytes, marked int64)
 	// idle is called after a time d without bytes in flight.
 	idle(d time.Duration)
-	// save stores the state before a reduction of the window, and undo restores it if the reduction
-	// was spurious.
+	// save stores the state before a reduction of the window. The method undo() restores that
+	// state if the reduction was spurious.
 	save()
 	undo()
 }

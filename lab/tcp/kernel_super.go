@@ -52,8 +52,8 @@ func superSize(rate float64, least time.Duration, mss float64) int {
 	return max(int(min(bytes, superMost)/mss), superLeast)
 }
 
-// held reports whether data wait for the next acknowledgement, which is due soon. The argument room
-// is the free window, and most the size of a super-segment, in bytes.
+// held reports whether data wait for the next acknowledgement, which is due soon. The argument
+// `room` is the free window, and `most` is the size of a super-segment, both in bytes.
 func held(now, sent, oldest mono.Time, smoothed time.Duration, room, most, window float64) bool {
 	switch {
 	case now.Sub(sent) > superWait:

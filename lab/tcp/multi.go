@@ -154,7 +154,8 @@ func (m *Multi) available(c *Conn) int {
 // reinjects reports whether c should send data that are stalled on another subflow.
 func (m *Multi) reinjects(c *Conn) bool { return c.phase != loss && len(m.again.v) > 0 }
 
-// take assigns n bytes of data to c, as available has returned, and returns their offset.
+// take assigns n bytes of data to c, and returns the offset of these bytes. The number n must be
+// a result of the method available().
 func (m *Multi) take(c *Conn, n int) int64 {
 	if m.reinjects(c) {
 		m.Reinjected++

@@ -75,7 +75,8 @@ func (r *receiver) note(seq int64) {
 	r.recent = slices.Insert(keep, 0, seq)
 }
 
-// report fills in the acknowledgement fields of a header, with up to most SACK blocks.
+// report fills in the acknowledgement fields of a header, with up to `most` SACK
+// blocks.
 func (r *receiver) report(h *header, most int) {
 	h.ack, h.echo, h.marked = r.next, r.stamp, r.marked
 	for _, x := range r.recent {

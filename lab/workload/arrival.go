@@ -6,9 +6,9 @@ import (
 )
 
 // Poisson returns flows that start at random times within a period. Each flow goes from a random
-// member of from to another random member of to. Flow sizes are drawn from the distribution s. The
-// flows' mean rate is the share load of capacity (bytes per second). For each member of from, the
-// list to must contain another host.
+// member of the list `from` to another host, a random member of the list `to`. Flow sizes are
+// drawn from the distribution s. The flows' mean rate is `load` x `capacity`, in bytes per
+// second. For each member of `from`, the list `to` must contain another host.
 func Poisson(rng *rand.Rand, from, to []int, s *Sizes, load, capacity float64, over time.Duration) []Flow {
 	gap := s.Mean() / (load * capacity) // seconds
 	var v []Flow
@@ -24,8 +24,8 @@ func Poisson(rng *rand.Rand, from, to []int, s *Sizes, load, capacity float64, o
 }
 
 // Barrier returns the flows of m, repeated in batches. Each batch starts after all flows of the
-// previous batch have ended. A flow's Start is relative to the start of its batch. The result batch
-// contains the batch number of each flow.
+// previous batch have ended. A flow's Start is relative to the start of its batch. The result
+// `batch` contains the batch number of each flow.
 func Barrier(m []Flow, batches int) (v []Flow, batch []int) {
 	for b := range batches {
 		for _, f := range m {

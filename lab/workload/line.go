@@ -45,7 +45,7 @@ func (l line) errorf(format string, args ...any) error {
 	return fmt.Errorf("%s:%d: %s", l.file, l.number, fmt.Sprintf(format, args...))
 }
 
-// count parses field i as a whole number between least and most.
+// count parses field i as a whole number from `least` to `most`.
 func (l line) count(i int, least, most int64) (int64, error) {
 	if i >= len(l.fields) {
 		return 0, l.errorf("%s: a number is missing", l.fields[0])
@@ -57,7 +57,7 @@ func (l line) count(i int, least, most int64) (int64, error) {
 	return n, nil
 }
 
-// real parses field i as a number between least and most.
+// real parses field i as a number from `least` to `most`.
 func (l line) real(i int, least, most float64) (float64, error) {
 	if i >= len(l.fields) {
 		return 0, l.errorf("%s: a number is missing", l.fields[0])

@@ -45,8 +45,8 @@ func ParseSizes(file, text string) (*Sizes, error) {
 	return s, nil
 }
 
-// Cut returns the distribution with larger sizes reduced to most bytes. Cut makes a run shorter,
-// because the largest flows take the longest.
+// Cut returns the distribution with all sizes above `most` bytes reduced to `most`. Cut makes a
+// run shorter, because the largest flows take the longest.
 func (s *Sizes) Cut(most int64) *Sizes {
 	c := &Sizes{}
 	for i := range s.bytes {

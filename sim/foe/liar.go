@@ -31,7 +31,7 @@ type Lies struct {
 	Every  time.Duration // mean time between its acts
 	Acts   []int         // the acts it chooses from
 	Ports  int           // ports it sends from, of each address
-	Known  bool          // hosts know its address, and call
+	Known  bool          // hosts know its address, and begin handshakes
 	Honest float64       // share of packets that it answers as it should
 	Blank  bool          // its acknowledgements have no records
 	Greedy bool          // it acknowledges left-out numbers at once, to get more

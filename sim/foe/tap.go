@@ -107,7 +107,7 @@ func (c *captures) newest() *net.Packet {
 	return c.packets[(c.seen-1)%len(c.packets)]
 }
 
-// NewTap returns a tap in front of a host. The tap passes the host's packets to the node back.
+// NewTap returns a tap in front of a host. The tap passes the host's packets to the node `back`.
 func NewTap(e *net.Engine, name string, addr netip.Addr, h *host.Host, back net.Node) *Tap {
 	return &Tap{To: h, Back: back, Addr: addr, host: h, engine: e, noun: e.Name(name), rng: e.Fork()}
 }
@@ -156,7 +156,7 @@ func (t *Tap) overtake(p *net.Packet) {
 	t.inject("races", t.from(from, p))
 }
 
-// Out returns the node for packets from the host, which the tap passes on to next.
+// Out returns the node for packets from the host, which the tap passes on to the node `next`.
 func (t *Tap) Out(next net.Node) net.Node { return out{t, next} }
 
 // Own returns the node for packets to the tap's own addresses.

@@ -16,8 +16,8 @@ type App interface {
 	Deliver(now mono.Time, m *srd.Message)
 	// Restarted is called when the peer is a new process.
 	Restarted(now mono.Time)
-	// Advance processes timers of the application at time now. Deadline returns the time at which
-	// Advance must be called next.
+	// Advance processes timers of the application at the time `now`. Deadline returns the time at
+	// which Advance must be called next.
 	Advance(now mono.Time, c *srd.Conn)
 	Deadline() mono.Time
 
@@ -27,8 +27,8 @@ type App interface {
 	Withdraw()
 	// Begun returns how many items (messages or inner packets) have been numbered so far.
 	Begun() int
-	// Undelivered counts the items that have not arrived, beginning with number first, and returns
-	// the first such item.
+	// Undelivered counts the items that have not arrived, beginning with the number `first`, and
+	// returns the lowest such item.
 	Undelivered(first int) (n, example int)
 	// Dropped returns how many items were dropped on purpose before they were pulled.
 	Dropped() int

@@ -107,7 +107,7 @@ type Host struct {
 type Remote struct {
 	Host  *Host
 	PSK   handshake.PSK
-	Addrs []netip.AddrPort // where it may be reached; none: it calls
+	Addrs []netip.AddrPort // where it may be reached; none: it begins the handshakes
 	// Lies marks a dishonest peer, on whose connection fewer invariants are checked.
 	Lies bool
 	// App creates the application for the connection of a process of h. If App is nil, Config
@@ -200,7 +200,8 @@ func (h *Host) SteerBy(name string) {
 	h.Poke()
 }
 
-// Readdress keeps only the tuples for which left returns true, as when a host's addresses change.
+// Readdress keeps only the tuples for which the function left() returns true, as when a host's
+// addresses change.
 func (h *Host) Readdress(left func(srd.Tuple) bool) {
 	if h.process == nil {
 		return

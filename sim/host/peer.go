@@ -36,7 +36,7 @@ type Peer struct {
 	remote  *Host
 	lies    bool // the peer is no honest host
 	tuples  []srd.Tuple
-	back    []pair    // tuples' ends by which it calls a peer without configured addresses
+	back    []pair    // ends of tuples for handshakes with a peer without configured addresses
 	recalls mono.Time // when they may change
 	turns   int
 	asked   promise // by service

@@ -228,8 +228,8 @@ func (s *Stream) arrive(m *srd.Message) {
 	}
 }
 
-// Unsettled counts the messages that have neither arrived nor expired, beginning with number first,
-// and returns the first of them.
+// Unsettled counts the messages that have neither arrived nor expired, beginning with the number
+// `first`, and returns the lowest of them.
 func (s *Stream) Unsettled(first int) (n, example int) {
 	return missing(s.fates, first, delivered|expired)
 }
@@ -239,8 +239,9 @@ func (s *Stream) Undelivered(first int) (n, example int) {
 	return missing(s.fates, first, delivered)
 }
 
-// missing counts the messages without any of the given outcomes, beginning with number first. The
-// result example is the number of the first message without these outcomes, or -1.
+// missing counts the messages without any of the given outcomes, beginning with the number
+// `first`. The result `example` is the number of the lowest message without these outcomes, or
+// -1.
 func missing(fates []fate, first int, of fate) (n, example int) {
 	example = -1
 	for i := first; i < len(fates); i++ {

@@ -208,7 +208,8 @@ func (t *Tunnel) Dropped() int {
 	return int(n)
 }
 
-// orphaned returns the number of frames that killed programs at the other end still held.
+// orphaned returns the number of frames that were still held by programs at the other end when
+// these were killed.
 func (t *Tunnel) orphaned() (n int) {
 	for _, other := range t.audit.tunnels {
 		if other.From == t.To && other.To == t.From && other.Gen+1 < other.host.gen {

@@ -96,12 +96,13 @@ func (r reader) Read(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// At schedules the function f for time t, or for now if t has passed.
+// At schedules the function f for the time t, or for the present time if t has passed.
 func (e *Engine) At(t mono.Time, f func()) {
 	e.push(event{at: t, f: f})
 }
 
-// Deliver schedules the arrival of p at the node to for time t, or for now if t has passed.
+// Deliver schedules the arrival of p at the node `to` for the time t, or for the present time if
+// t has passed.
 func (e *Engine) Deliver(t mono.Time, to Node, p *Packet) {
 	e.push(event{at: t, to: to, packet: p})
 }
@@ -116,8 +117,9 @@ func (e *Engine) push(ev event) {
 // After schedules the function f to run after the duration d.
 func (e *Engine) After(d time.Duration, f func()) { e.At(e.now.Add(d), f) }
 
-// Run advances virtual time until done returns true or the duration d has passed. Run calls done
-// after each event, and reports whether done returned true. The argument done may be nil.
+// Run advances virtual time until the function done() returns true or the duration d has passed.
+// Run calls done() after each event, and reports whether it returned true. The argument `done`
+// may be nil.
 func (e *Engine) Run(d time.Duration, done func() bool) bool {
 	end := e.now.Add(d)
 	for len(e.queue) > 0 && e.queue[0].at <= end {

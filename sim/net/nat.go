@@ -34,7 +34,7 @@ func (n *NAT) forget() {
 	n.out, n.in = map[netip.AddrPort]netip.AddrPort{}, map[netip.AddrPort]netip.AddrPort{}
 }
 
-// Rebind removes all mappings, and with move set also changes the public address.
+// Rebind removes all mappings. If `move` is true, Rebind also changes the public address.
 func (n *NAT) Rebind(move bool) {
 	n.engine.Note(n.noun, "rebinds", uint64(n.port), 0, 0)
 	n.forget()

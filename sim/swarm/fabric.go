@@ -21,8 +21,8 @@ type FabricSpec struct {
 	Rails bool
 	// Cables[host][spine] holds the qualities of the cable to the spine and back.
 	Cables  [][][2]net.Quality
-	NAT     []bool // by host: behind a translator, so it has to call
-	Passive []bool // by host: knows no address of its peers, so they have to call
+	NAT     []bool // by host: behind a translator, so it has to begin the handshakes
+	Passive []bool // by host: knows no address of its peers, so they have to begin the handshakes
 	V6      bool   // addresses are IPv6
 	Nowhere bool   // peers know a further address of each host that leads nowhere
 }

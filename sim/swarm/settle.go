@@ -42,7 +42,7 @@ func (s *swarm) fallSilent() {
 	}
 	tries := quietTries
 	if s.liar != nil {
-		tries *= 2 // one that is gone is called for two minutes
+		tries *= 2 // handshakes with a peer that is gone are tried for two minutes
 	}
 	for range tries {
 		before := s.sent()

@@ -159,7 +159,8 @@ func (s *swarm) play() {
 	s.settle()
 }
 
-// run advances virtual time and reports whether the run has ended, or done returned true.
+// run advances virtual time and reports whether the run has ended, or the function done()
+// returned true.
 func (s *swarm) run(d time.Duration, done func() bool) bool {
 	return s.Engine.Run(d, func() bool {
 		if s.Engine.Done() > mostEvents {

@@ -45,7 +45,7 @@ func (p *Program) member(argument string) string {
 	return p.Member(argument)
 }
 
-// withStore calls do with a client of the store, and closes the client.
+// withStore calls the function do() with a client of the store, and closes the client.
 func (p *Program) withStore(do func(agent.Store) error) error {
 	store, err := p.Dial()
 	if err != nil {

@@ -52,7 +52,7 @@ type Ways struct {
 // Devices returns the MTU of this host's device with a local address, or 0 if there is none.
 type Devices func(local netip.Addr) int
 
-// Judge returns the findings about a peer. The argument there is the status from the peer's own
+// Judge returns the findings about a peer. The argument `there` is the status from the peer's own
 // daemon, or nil.
 func Judge(st *control.Status, p *control.Peer, ways []Ways, there *control.Status, devices Devices) []doctor.Finding {
 	v := []doctor.Finding{session(p), paths(p)}
@@ -193,7 +193,7 @@ func mtu(p *control.Peer, devices Devices) doctor.Finding {
 
 // translated checks for a NAT that changes the peer's address, so that a path's address differs
 // from all endpoints. A change of ports is invisible at this end, because a peer uses many ports;
-// rewritten checks for it.
+// the function rewritten() checks for it.
 func translated(p *control.Peer) doctor.Finding {
 	v := doctor.Finding{Check: "address translation", Saw: "the peer is at its configured endpoints"}
 	want := map[netip.Addr]bool{}

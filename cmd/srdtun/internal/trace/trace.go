@@ -56,7 +56,7 @@ type From struct {
 }
 
 // Run sends probes between two addresses, at most 32 packets of one byte for each hop. Run calls
-// the function hop, unless nil, after each finished hop.
+// the function hop(), unless it is nil, after each finished hop.
 func Run(ctx context.Context, from From, to netip.AddrPort, hop func(Hop)) ([]Hop, error) {
 	var probes []probe
 	defer func() {
@@ -94,8 +94,8 @@ func Run(ctx context.Context, from From, to netip.AddrPort, hop func(Hop)) ([]Ho
 	return hops, nil
 }
 
-// probe sends one packet from each port, and collects the answers of one hop. The result arrived
-// is true if the destination itself answered.
+// probe sends one packet from each port, and collects the answers of one hop. The result
+// `arrived` is true if the destination itself answered.
 func (h *Hop) probe(ctx context.Context, probes []probe, to netip.Addr) (arrived bool, err error) {
 	for _, p := range probes {
 		p.send(h.TTL)

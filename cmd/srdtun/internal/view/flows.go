@@ -8,8 +8,8 @@ import (
 	"github.com/srdtun/srdtun/overlay/control"
 )
 
-// Flows prints the n largest inner flows, in lines of at most width characters; width 0 means no
-// limit.
+// Flows prints the n largest inner flows, in lines of at most `width` characters. A `width` of 0
+// means no limit.
 func Flows(out io.Writer, f *control.Flows, n, width int) error {
 	w := bufio.NewWriter(out)
 	n = min(n, len(f.Flows))

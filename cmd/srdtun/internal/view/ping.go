@@ -91,7 +91,7 @@ func (e *echoes) times() string {
 }
 
 // Summary prints the result of all rounds, with a line for each path. Lines of the summary have
-// at most width characters; 0 means no limit.
+// at most `width` characters; 0 means no limit.
 func (p *Pinged) Summary(out io.Writer, width int) error {
 	w := bufio.NewWriter(out)
 	t := table{columns: []column{

@@ -21,8 +21,8 @@ var (
 // like a change.
 const sparkRange = 2
 
-// spark draws a sparkline of the values v, oldest first, in at most width characters. A negative
-// value is drawn as a gap.
+// spark draws a sparkline of the values v, oldest first, in at most `width` characters. A
+// negative value is drawn as a gap.
 func (g *glyphs) spark(v []int64, width int) string {
 	v = v[max(0, len(v)-width):]
 	var known []int64

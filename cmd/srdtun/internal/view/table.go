@@ -31,7 +31,8 @@ const (
 	inset   = "  " // of a row's further lines
 )
 
-// lines returns the titles and the rows, in at most width characters; width 0 means no limit.
+// lines returns the titles and the rows, in at most `width` characters. A `width` of 0 means no
+// limit.
 func (t *table) lines(width int) []string { return slices.Concat(t.blocks(width)...) }
 
 // blocks returns the lines of the titles and of each row. A row usually has one line. On a narrow

@@ -246,7 +246,7 @@ func orDash(us int64) string {
 	return Micros(us)
 }
 
-// table prints an indented table, in at most width characters; width 0 means no limit.
+// table prints an indented table, in at most `width` characters. A `width` of 0 means no limit.
 func (t *text) table(v *table, width int) {
 	const indent = "    "
 	if width > 0 {

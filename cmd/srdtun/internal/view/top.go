@@ -61,7 +61,7 @@ func (t *Top) Toggle() { t.single, t.scroll = !t.single, 0 }
 // Scroll moves the list by n lines, down if n is positive.
 func (t *Top) Scroll(n int) { t.scroll = max(0, t.scroll+n) }
 
-// Frame draws the screen, with at most height lines of width characters.
+// Frame draws the screen, with at most `height` lines of `width` characters.
 func (t *Top) Frame(width, height int) string {
 	if t.status == nil {
 		return clip(t.trouble, width)

@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// wrap breaks a text at spaces into lines of at most width characters.
+// wrap breaks a text at spaces into lines of at most `width` characters.
 func wrap(s string, width int) (lines []string) {
 	line := ""
 	for _, word := range strings.Fields(s) {
@@ -22,7 +22,7 @@ func wrap(s string, width int) (lines []string) {
 	return append(lines, broken(line, width)...)
 }
 
-// broken splits a text into lines of width characters, even within a word.
+// broken splits a text into lines of `width` characters, even within a word.
 func broken(s string, width int) (lines []string) {
 	for part := range slices.Chunk([]rune(s), max(1, width)) {
 		lines = append(lines, string(part))
@@ -33,7 +33,7 @@ func broken(s string, width int) (lines []string) {
 	return lines
 }
 
-// clip cuts off the end of s beyond width characters.
+// clip cuts off the end of s after `width` characters.
 func clip(s string, width int) string {
 	r := []rune(s)
 	return string(r[:min(len(r), width)])
@@ -53,8 +53,8 @@ func cut(s string, n int) string {
 	return string(r[:head]) + ".." + string(r[len(r)-(n-2-head):])
 }
 
-// apart places two texts at both ends of a line of width characters. Each of the two texts has
-// several forms, the longest first. apart shortens the right text first.
+// apart places two texts at both ends of a line of `width` characters. Each of the two texts has
+// several forms, the longest first. The function apart() shortens the right text first.
 func apart(left, right []string, width int) string {
 	for _, l := range left {
 		for _, r := range right {
