@@ -204,8 +204,8 @@ func (c *concealer) hideValue(key, value string) string {
 // program matches words that have the form of a program's name or path.
 var program = regexp.MustCompile(`^[A-Za-z0-9_./-]+$`)
 
-// command shows the first word of each command that ends in this line. The result rest means that
-// the list continues.
+// command shows the first word of each command that ends in this line. The result `rest` means
+// that the list continues.
 func (c *concealer) command(value string) (shown string, rest bool) {
 	commands, whole := scanCommands(value)
 	if commands == nil {
@@ -248,7 +248,7 @@ func knownSection(name string) bool {
 	return slices.ContainsFunc(schema, func(s sectionSpec) bool { return s.name == name })
 }
 
-// harmless reports whether the elements have the form of the key's values. The argument whole
+// harmless reports whether the elements have the form of the key's values. The argument `whole`
 // means that the elements are on the same line as their key.
 func (c *concealer) harmless(k keySpec, elements []string, whole bool) bool {
 	for _, e := range elements {

@@ -54,7 +54,7 @@ func scanElements(text string) (v []string, end listEnd, ok bool) {
 }
 
 // scanCommands parses a command "[a, b]", a list of commands "[[a], [b]]", or one line of such a
-// list. The result whole means that the next line cannot continue the list.
+// list. The result `whole` means that the next line cannot continue the list.
 func scanCommands(text string) (commands [][]string, whole bool) {
 	rest, outer := strings.CutPrefix(text, "[")
 	if !outer {

@@ -176,7 +176,7 @@ func (d *doubter) subnet(endpoint netip.Addr) (netip.Prefix, bool) {
 	return netip.Prefix{}, false
 }
 
-// doubt records a doubt about a key of a peer. The argument at is the peer's index in its file.
+// doubt records a doubt about a key of a peer. The argument `at` is the peer's index in its file.
 func (d *doubter) doubt(p *Peer, at int, key, format string, args ...any) {
 	kind := doubtKind{key, p.Guest}
 	if d.told[kind]++; d.told[kind] > mostDoubts {

@@ -121,10 +121,10 @@ func ofKey(err error) bool {
 }
 
 // With returns c with the peers that its drop-in directory has now. With leaves out a file that
-// is invalid, or contradicts the configuration or an earlier file. The result faults has an error
-// for each file left out. Files of root come before files of other users, and each owner's files
-// are sorted by name. With does not read a file again if the function changed() returns false for
-// the file's name. If `changed` is nil, all files may have changed.
+// is invalid, or contradicts the configuration or an earlier file. The result `faults` has an
+// error for each file left out. Files of root come before files of other users, and each owner's
+// files are sorted by name. With does not read a file again if the function changed() returns
+// false for the file's name. If `changed` is nil, all files may have changed.
 //
 // With returns an error if it cannot read the directory at all. Another user who owns the
 // directory must not be able to prevent a change or a start. For an unreadable directory of

@@ -14,8 +14,8 @@ type keySpec struct {
 	absent string // its default, for docs
 	live   bool   // a change takes effect while running
 	means  string // one sentence, for docs
-	// The function value returns the key's value in a configuration as TOML. For a default, and
-	// for a key that replaces another, value returns "".
+	// The function value() returns the key's value in a configuration as TOML. For a default,
+	// and for a key that replaces another, value returns "".
 	value  func(c *Config, p *Peer) string
 	secret bool // value must not be shown
 }

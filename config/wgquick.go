@@ -135,7 +135,7 @@ func (s *wgSection) drop(key string) {
 	}
 }
 
-// inQuotes matches a value that the function quoted has printed.
+// inQuotes matches a value that the function quoted() has printed.
 var inQuotes = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
 
 // fail returns the error for a line of the wg-quick file. fail hides values in the message,

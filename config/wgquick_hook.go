@@ -164,7 +164,7 @@ func (im *importer) remarkUnwanted(f *wgField) {
 }
 
 // withoutWG replaces a call of wg(8) for the mark by the mark itself. A command with another call
-// of wg(8) is left out, and the result why has the reason.
+// of wg(8) is left out, and the result `why` has the reason.
 func withoutWG(text, mark string) (command, why string) {
 	if mark != "" {
 		text = showsMark.ReplaceAllLiteralString(text, mark)

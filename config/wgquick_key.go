@@ -15,10 +15,10 @@ type wgKey struct {
 	section, key string // ours
 	word         string // its spelling in their manual
 	empty        bool   // they accept an empty value, and ignore the line
-	// The function one parses a value without spaces, and returns it as TOML, or "" for srdtun's
-	// default.
+	// The function one() parses a value without spaces, and returns it as TOML, or "" for
+	// srdtun's default.
 	one func(im *importer, value string) (string, error)
-	// The function list adds the members of a value to the section's list.
+	// The function list() adds the members of a value to the section's list.
 	list func(im *importer, k wgKey, value string) error
 }
 

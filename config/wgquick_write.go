@@ -57,8 +57,8 @@ func (f *wgField) lines() []wgItem {
 	return append(lines, wgItem{"]", f.line})
 }
 
-// put adds a line to the result. The argument from is the number of the corresponding line in the
-// wg-quick file.
+// put adds a line to the result. The argument `from` is the number of the corresponding line in
+// the wg-quick file.
 func (im *importer) put(text string, from int) {
 	im.out.WriteString(text + "\n")
 	im.from = append(im.from, from)

@@ -22,7 +22,7 @@ func SummaryName(name, host string) string { return name + " on " + host }
 // Slower compares the case's speed on a host model with the fastest case in BestOf. The returned
 // text is empty if the case is fast enough, or if none of the cases in BestOf was run. The map
 // others holds the summaries of the cases in BestOf, keyed by SummaryName. If a case was not run on
-// this host model, its summary for ideal hosts is used. The result known is true if the case is
+// this host model, its summary for ideal hosts is used. The result `known` is true if the case is
 // too slow, but not slower than its known miss.
 func (c *Case) Slower(s *Summary, host string, others map[string]*Summary) (text string, known bool) {
 	best, name := 0.0, ""

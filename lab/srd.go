@@ -334,7 +334,7 @@ func (h *srdHost) Receive(p *net.Packet) {
 }
 
 // take passes a packet to its connection, and returns this host's end of the connection. The
-// argument at is the kernel's timestamp, or 0 without one.
+// argument `at` is the kernel's timestamp, or 0 without one.
 func (h *srdHost) take(p *net.Packet, at mono.Time) *srdEnd {
 	t := srd.Tuple{Sock: p.Dst.Port() - h.base, Local: srd.UplinkOf(p.Dst.Addr(), 0), Remote: p.Src}
 	index, ok := srd.DataIndex(p.Data)

@@ -34,8 +34,8 @@ type Summary struct {
 	samples int // in Goodput
 }
 
-// Value returns the metric that a goal names. The result ok is false if Value has no metric of this
-// name.
+// Value returns the metric that a goal names. The result `ok` is false if Value has no metric of
+// this name.
 func (s *Summary) Value(name string) (v float64, ok bool) {
 	switch name {
 	case "mean_us":

@@ -224,7 +224,7 @@ func ratioOf(srd, tcp []*Result) Ratio {
 }
 
 // playSweep simulates one case with all seeds. Flows that did not complete in time count as
-// completed at the limit. The result open is the number of flows that did not complete in time.
+// completed at the limit. The result `open` is the number of flows that did not complete in time.
 func playSweep(p *Plan, i int, on *HostModel, seeds []uint64) (runs []*Result, open int, err error) {
 	for _, seed := range seeds {
 		r, err := Run(p, &p.Cases[i], on, seed, nil)

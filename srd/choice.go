@@ -90,7 +90,7 @@ func (ch *choice) survey(now mono.Time, wait time.Duration) time.Duration {
 
 // waited adds a sample to the smoothed delay Q. A sample is the sum of two delays of a
 // packet on the eligible path p: the queueing delay, and the extra delay from the method
-// excess. Because of the extra delay, p stays eligible while the queue in front of the
+// excess(). Because of the extra delay, p stays eligible while the queue in front of the
 // window grows and shrinks.
 func (ch *choice) waited(now mono.Time, p *path, queue time.Duration) {
 	ch.queue += (queue + ch.excess(p) - ch.queue) / queuePart

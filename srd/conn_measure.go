@@ -39,8 +39,8 @@ func (c *Conn) Measure(now mono.Time, pick func(*PathInfo) bool) int {
 	return len(m.probes)
 }
 
-// Measurement returns the present results of a measurement. The result open is true while
-// a challenge is unsent or unanswered.
+// Measurement returns the present results of a measurement. The result `open` is true
+// while a challenge is unsent or unanswered.
 func (c *Conn) Measurement() (v []Measured, open bool) {
 	if c.paths.measuring == nil {
 		return nil, false

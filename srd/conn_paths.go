@@ -102,10 +102,10 @@ func (c *Conn) Refused(now mono.Time, t Tuple) {
 }
 
 // HostChanged reports that addresses or routes of this host may have changed. The
-// function became returns the present form of an uplink: an address that moved to another
-// interface, for example, has another uplink number. The paths of an uplink in a new form
-// continue. If the uplink is gone, ok is false, and its paths are freed. Silent paths are
-// probed at once, because the cause of their silence may be over.
+// function became() returns the present form of an uplink: an address that moved to
+// another interface, for example, has another uplink number. The paths of an uplink in a
+// new form continue. If the uplink is gone, ok is false, and its paths are freed. Silent
+// paths are probed at once, because the cause of their silence may be over.
 func (c *Conn) HostChanged(now mono.Time, became func(Uplink) (u Uplink, ok bool)) {
 	soon := now
 	for _, p := range c.paths.table {

@@ -145,8 +145,8 @@ type Arrival struct {
 }
 
 // Receive examines a handshake packet. Receive returns the connection of the packet, or a
-// reply to send at once, or neither. The function lookup finds the connection for which
-// an index was reserved.
+// reply to send at once, or neither. The function lookup() finds the connection for which an
+// index was reserved.
 func (e *Endpoint) Receive(now mono.Time, from Tuple, msg []byte, lookup func(uint32) *Conn) (a Arrival, reply []byte) {
 	switch handshake.Kind(msg) {
 	case handshake.TypeInitiation:

@@ -47,7 +47,7 @@ type Source interface {
 	// paths would take more time.
 	Waiting() int
 	// Peek returns the flow of the message that Pull would return, for policies that keep
-	// flows together. The result bytes is the number of bytes of that flow before any
+	// flows together. The result `bytes` is the number of bytes of that flow before any
 	// other flow, at least 1. If there is no message, ok is false.
 	Peek(now mono.Time) (flow uint32, bytes int, ok bool)
 }
@@ -59,7 +59,7 @@ type OneFlow struct{}
 // Waiting implements Source.
 func (OneFlow) Waiting() int { return 0 }
 
-// Peek implements Source. The result ok is always true, because only Pull can determine
+// Peek implements Source. The result `ok` is always true, because only Pull can determine
 // whether there is a message.
 func (OneFlow) Peek(mono.Time) (flow uint32, bytes int, ok bool) { return 0, math.MaxInt, true }
 

@@ -218,7 +218,7 @@ func (ps *paths) askQuiet(now mono.Time) {
 	}
 }
 
-// candidateWait returns the wait for an answer after a challenge. The argument tries is
+// candidateWait returns the wait for an answer after a challenge. The argument `tries` is
 // the number of earlier challenges. The wait for the first answer is at least twice the
 // duration of the handshake. Only the newest challenge can be answered.
 func (ps *paths) candidateWait(tries int) time.Duration {

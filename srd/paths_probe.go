@@ -241,7 +241,7 @@ func (p *path) unopened() bool {
 	return p.probe.tries == 0 && (p.state == PathCandidate || p.state == PathDown)
 }
 
-// probeAt returns the time at which the next probe of p is due. The argument room is the
+// probeAt returns the time at which the next probe of p is due. The argument `room` is the
 // result of roomAt.
 func (ps *paths) probeAt(p *path, room mono.Time) mono.Time {
 	switch at := p.probe.next; {

@@ -92,7 +92,7 @@ type ackState struct {
 }
 
 // arrived counts an ack-eliciting packet that reached the host at the time `at`. The
-// argument rtt is the smoothed round trip, or 0 if it is unknown.
+// argument `rtt` is the smoothed round trip, or 0 if it is unknown.
 func (a *ackState) arrived(now, at mono.Time, size int, urgent bool, rtt time.Duration, h *hosts) {
 	if a.packets == 0 {
 		a.since = at

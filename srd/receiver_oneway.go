@@ -21,10 +21,10 @@ type ackedOn struct {
 }
 
 // waited returns the queueing delay in the network of p, a packet with an
-// acknowledgement. The argument clock is the time of sending by the peer's clock, or 0 if
-// the frame does not contain it. A host's own packets do not cause a queue on the return
-// path. A host that mistook a queue on the return path for its own would send almost no
-// data while it receives much.
+// acknowledgement. The argument `clock` is the time of sending by the peer's clock, or 0
+// if the frame does not contain it. A host's own packets do not cause a queue on the
+// return path. A host that mistook a queue on the return path for its own would send
+// almost no data while it receives much.
 //
 // A path without a recent acknowledgement has no least delay for comparison, and may
 // already have a queue. A path without a least delay begins with that of the path with

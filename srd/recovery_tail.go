@@ -67,8 +67,8 @@ func (rc *recovery) tailDeadline() mono.Time {
 }
 
 // checkTail sends the oldest open message again when the tail probe is due, even if the
-// window is full. The result dead means that the peer has been silent for deadAfter and
-// may have lost its keys.
+// window is full. The result `dead` means that the peer has been silent for deadAfter and may
+// have lost its keys.
 func (rc *recovery) checkTail(now mono.Time) (dead bool) {
 	if now < rc.tailDeadline() {
 		return false

@@ -157,9 +157,9 @@ func (s *session) answerAgain(now mono.Time, to Tuple, n int) {
 }
 
 // handleInitiation answers an initiation that the endpoint has decrypted. If tokenOK is
-// set, the initiation has a valid, fresh token. The result stale means that the
-// initiation is not newer than earlier initiations. The caller may send a cookie to the
-// sender of a stale initiation.
+// set, the initiation has a valid, fresh token. The result `stale` means that the initiation is
+// not newer than earlier initiations. The caller may send a cookie to the sender of a stale
+// initiation.
 func (s *session) handleInitiation(now mono.Time, from Tuple, in *handshake.Incoming, msg []byte, tokenOK bool) (stale bool) {
 	if s.liar.waits(now) {
 		s.drop(DropLiar)

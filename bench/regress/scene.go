@@ -34,7 +34,7 @@ type run struct {
 	ending []func() error
 }
 
-// play measures one version once. The result foreign is the number of processors that foreign
+// play measures one version once. The result `foreign` is the number of processors that foreign
 // processes used during the measurement.
 func (s scene) play(v version) (got map[string]float64, foreign float64, err error) {
 	before, err := others.Now()

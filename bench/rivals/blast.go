@@ -33,8 +33,8 @@ const (
 	receiveWake = 50 * time.Millisecond
 )
 
-// blast sends numbered datagrams of 64 bytes from A to B for the given time. The argument rate is
-// in packets per second.
+// blast sends numbered datagrams of 64 bytes from A to B for the given time. The argument `rate`
+// is in packets per second.
 func blast(s *site, l *link, rate float64, during time.Duration) (trial, error) {
 	var in, out int
 	if err := errors.Join(

@@ -92,8 +92,8 @@ func askOne(arg string, part control.Part) (r running, err error) {
 	return r, err
 }
 
-// askRunning requests the status of all running daemons. The result silent has an error for each
-// daemon that does not answer, or refuses the caller.
+// askRunning requests the status of all running daemons. The result `silent` has an error for
+// each daemon that does not answer, or refuses the caller.
 func askRunning(part control.Part) (list []running, silent []error, err error) {
 	places, silent, err := placesToAsk()
 	if err != nil {

@@ -52,8 +52,8 @@ func errAmbiguous(name string, all []rundir.Place) error {
 	return usagef("%s stands for two running interfaces: %s and %s; give the other word of the pair, or the file", name, all[0], all[1])
 }
 
-// The function only returns the one control socket on which a daemon listens. If several daemons
-// listen, it returns an error.
+// only returns the control socket on which a daemon listens, if exactly one daemon does. If several
+// daemons listen, only() returns an error.
 func only(name string, all []rundir.Place) (at rundir.Place, runs bool, err error) {
 	all = slices.DeleteFunc(all, func(p rundir.Place) bool {
 		c, err := control.Dial(p)

@@ -1,6 +1,6 @@
 // Package inspect gives tests and the simulator access to the state of a connection. Users of
 // package srd have no access to that state. Package srd sets the variables of this package. The
-// argument conn of each function is a *srd.Conn.
+// argument `conn` of each function is a *srd.Conn.
 package inspect
 
 var (

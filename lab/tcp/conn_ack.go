@@ -79,9 +79,9 @@ func (c *Conn) arrived(r *record) int64 {
 	return int64(r.size)
 }
 
-// grow adapts the window to newly arrived bytes. The argument clean means that these bytes filled a
-// gap and that no other gap was found. The argument out is the number of unacknowledged bytes
-// before this acknowledgement.
+// grow adapts the window to newly arrived bytes. The argument `clean` means that these bytes
+// filled a gap and that no other gap was found. The argument `out` is the number of
+// unacknowledged bytes before this acknowledgement.
 func (c *Conn) grow(bytes int64, clean bool, out int64) {
 	w := &c.win
 	switch {

@@ -21,8 +21,8 @@ type prr struct {
 
 func (p *prr) sent(n int64) { p.out += n }
 
-// window returns the window after the arrival of bytes. The argument clean means that these bytes
-// filled a gap and that no other gap was found.
+// window returns the window after the arrival of bytes. The argument `clean` means that these
+// bytes filled a gap and that no other gap was found.
 func (p *prr) window(b *scoreboard, w *window, bytes int64, clean bool) float64 {
 	p.arrived += bytes
 	pipe := b.pipe()

@@ -29,8 +29,8 @@ func (c *Conn) takeData(h *header, ce bool) bool {
 	return c.in.next > before
 }
 
-// acknowledge sends a segment without data. The argument again means that this segment replies to a
-// duplicate segment.
+// acknowledge sends a segment without data. The argument `again` means that this segment
+// replies to a duplicate segment.
 func (c *Conn) acknowledge(again bool) {
 	s := c.segment()
 	h := &s.header

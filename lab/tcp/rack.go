@@ -38,7 +38,7 @@ func (r *rack) transmitted(record uint64, at mono.Time) {
 }
 
 // arrived records that a segment has arrived (RFC 8985, section 6.2, steps 2 and 3). The argument
-// least is the minimum round trip.
+// `least` is the minimum round trip.
 func (r *rack) arrived(s *record, now mono.Time, least time.Duration) {
 	if s.end() > r.highest {
 		r.highest = s.end()

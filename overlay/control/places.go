@@ -60,7 +60,7 @@ type place struct {
 	patience time.Duration // the time left that the reply may wait for its client
 }
 
-// take admits connection n, and reports whether there was room. The method take does not wait,
+// take admits connection n, and reports whether there was room. The method take() does not wait,
 // because its caller accepts all connections.
 func (p *places) take(n *place) bool {
 	p.mu.Lock()

@@ -168,7 +168,8 @@ func (s *Server) Close() error {
 	return errors.Join(s.listener.Remove(), s.lock.release())
 }
 
-// shut closes the listener, and stops all connections. The method shut may be called repeatedly.
+// shut closes the listener, and stops all connections. The method shut() may be called
+// repeatedly.
 func (s *Server) shut() {
 	if s.places.end() {
 		s.listener.Close()

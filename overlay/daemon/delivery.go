@@ -81,7 +81,7 @@ func (d *delivery) writeAll(now mono.Time, frames []*frame.Frame) {
 }
 
 // filter returns the frames that may be written to the device, in the same slice. The method
-// filter drops and counts frames that may not be written.
+// filter() drops and counts frames that may not be written.
 func (d *delivery) filter(now mono.Time, frames []*frame.Frame) (kept []*frame.Frame) {
 	kept = frames[:0]
 	for _, f := range frames {

@@ -37,7 +37,7 @@ const (
 // frames.
 const keepOut = 1024
 
-// enqueue adds frames to the writers of their flows, in the given order. The method enqueue
+// enqueue adds frames to the writers of their flows, in the given order. The method enqueue()
 // returns bit masks of the writers that received frames, and of the writers that are full. The
 // caller holds the peer's lock, so threads cannot reorder the frames of a flow.
 func (v *writers) enqueue(frames []*frame.Frame) (some, full uint) {

@@ -72,8 +72,8 @@ func (d *device) guard(ctx context.Context) {
 	}
 }
 
-// restore repairs missing settings, and reports the repairs. The method restore returns the time
-// until the next check.
+// restore repairs missing settings, and reports the repairs. The method restore() returns the
+// time until the next check.
 func (d *device) restore(g *guarding) time.Duration {
 	name := d.running.cfg().Interface.Name
 	r := d.net.Restore()

@@ -16,7 +16,7 @@ import (
 // DoubtRoutes warns of a tunnel inside a tunnel, unless the configuration names the outer
 // tunnel. DoubtRoutes checks whether c would route other tunnels' outer packets into its own
 // device, and whether the host would route the outer packets of c into another tunnel. The
-// parameter others has the status of all running interfaces. If the interface of c is running,
+// parameter `others` has the status of all running interfaces. If the interface of c is running,
 // DoubtRoutes takes the warnings from its status.
 func DoubtRoutes(c *config.Config, others []*control.Status) (all []error) {
 	if i := slices.IndexFunc(others, func(st *control.Status) bool { return st.Interface == c.Interface.Name }); i >= 0 {

@@ -34,7 +34,7 @@ type endpoints struct {
 	placedFirst  chan struct{} // closed when all peers were placed, and their routes looked at
 	hostChanged  atomic.Bool   // the host's addresses changed: the observer looks at all paths
 
-	// The following fields are used only by the function follow.
+	// The following fields are used only by the function follow().
 	conditions  conditions
 	standing    standing // conditions that `srdtun show` lists as conflicts
 	faults      standing // conditions that `srdtun show` lists as faults
@@ -48,8 +48,8 @@ const (
 	settleMost = 2 * time.Second
 )
 
-// follow keeps the peers' addresses current until ctx ends. The method follow handles changes of
-// the host's addresses and routes, and looks names up regularly. Name lookups run in another
+// follow keeps the peers' addresses current until ctx ends. The method follow() handles changes
+// of the host's addresses and routes, and looks names up regularly. Name lookups run in another
 // goroutine. If an uplink has failed and no resolver is reachable, peers must still move to the
 // remaining uplinks.
 func (ep *endpoints) follow(ctx context.Context) {
@@ -112,7 +112,7 @@ func (ep *endpoints) follow(ctx context.Context) {
 
 // await returns when addresses, routes or policy rules have changed, and have then been
 // unchanged for a moment. If addresses, routes or rules have changed, await returns true as
-// news. The function await also returns after a lookup, after a change of peers (stirred), and
+// news. The function await() also returns after a lookup, after a change of peers (stirred), and
 // at the end of wait. When ctx has ended, await returns false as ok. If kernel messages were
 // lost, await sets the closed channel to nil.
 func await(ctx context.Context, addrs *chan netlink.AddrUpdate, routes *chan netlink.RouteUpdate, found <-chan []answer, stir, ruled <-chan struct{}, wait time.Duration) (v []answer, stirred, news, ok bool) {
@@ -297,7 +297,7 @@ func (ep *endpoints) reportLocals() {
 	}
 }
 
-// watchRules wakes the function follow when policy rules change, until ctx ends. The kernel's
+// watchRules wakes the function follow() when policy rules change, until ctx ends. The kernel's
 // messages about addresses and routes do not cover rules.
 func (ep *endpoints) watchRules(ctx context.Context) {
 	for ctx.Err() == nil {

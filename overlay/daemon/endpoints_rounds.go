@@ -9,8 +9,8 @@ import (
 // update of thousands of peers takes a second on a busy host.
 const placeMost = 10 * time.Second
 
-// rounds delays the reply to a change until the function follow has updated the peers' tuples in
-// a round.
+// rounds delays the reply to a change until the function follow() has updated the peers' tuples
+// in a round.
 type rounds struct {
 	wake chan struct{} // tells the method follow() of a change
 
@@ -21,7 +21,7 @@ type rounds struct {
 	ended  chan struct{} // closed at the end of a round; nil: nobody waits
 }
 
-// note wakes the function follow after a change of the peers. The running configuration must
+// note wakes the function follow() after a change of the peers. The running configuration must
 // contain the change before note is called.
 func (r *rounds) note() {
 	r.mu.Lock()

@@ -8,9 +8,9 @@ import (
 )
 
 // withdraw records the addresses of endpoints that were removed from the configuration. The
-// parameter remotes has the present addresses of the peer. If only the addresses of a name
-// change, the old address stays in use while it works. The method withdraw returns true if the
-// recorded addresses changed.
+// parameter `remotes` has the present addresses of the peer. If only the addresses of a name
+// change, the old address stays in use while it works. The method withdraw() returns true if
+// the recorded addresses changed.
 func (r *remote) withdraw(endpoints []config.Endpoint, remotes []netip.AddrPort) (changed bool) {
 	before := slices.Clone(r.withdrawn)
 	for _, e := range r.configured {

@@ -66,8 +66,8 @@ func (s *eventLog) after(n uint64) control.Happened {
 	return control.Happened{Run: s.run, Missed: missed, Last: s.log.Last(), Events: v}
 }
 
-// page returns the events with numbers greater than n for the dashboard's page. The method page
-// leaves out debug events.
+// page returns the events with numbers greater than n for the dashboard's page. The method
+// page() leaves out debug events.
 func (s *eventLog) page(n uint64) (v []dashboard.Event) {
 	for _, e := range s.after(n).Events {
 		if e.Level > events.Debug {
@@ -81,7 +81,7 @@ func (s *eventLog) page(n uint64) (v []dashboard.Event) {
 // lastWords bounds the wait for the log's output when the process ends.
 const lastWords = time.Second
 
-// write passes every event to a log until end is called. The function end returns when all
+// write passes every event to a log until end is called. The function end() returns when all
 // events have been passed to the log.
 func (s *eventLog) write(to func(events.Event)) (end func()) {
 	ending, ended := make(chan struct{}), make(chan struct{})

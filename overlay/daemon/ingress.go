@@ -97,9 +97,9 @@ func (in *input) Serve(touch func(*loop.Peer, bool)) error {
 }
 
 // read reads a batch from the device, and drops datagrams that are too old because the process
-// was stopped. The method read returns the time after the read, and the kept frames in in.batch.
-// If the process is stopped during the read, the batch contains the frames that arrived during
-// the stop.
+// was stopped. The method read() returns the time after the read, and the kept frames in
+// in.batch. If the process is stopped during the read, the batch contains the frames that
+// arrived during the stop.
 func (in *input) read() (mono.Time, []*frame.Frame, error) {
 	most := aloneBytes
 	if in.company != 0 && in.clock().Sub(in.company) < companyLast {

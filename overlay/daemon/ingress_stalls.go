@@ -30,8 +30,8 @@ type stallDetector struct {
 	resumed atomic.Int64 // when the process last resumed; 0: it was never stopped
 }
 
-// note records that the process runs now. The method note returns the time when the process last
-// resumed after a stop longer than stoppedAfter, or 0.
+// note records that the process runs now. The method note() returns the time when the process
+// last resumed after a stop longer than stoppedAfter, or 0.
 func (l *stallDetector) note(now mono.Time) mono.Time {
 	seen := mono.Time(l.seen.Load())
 	if seen != 0 && now.Sub(seen) > stoppedAfter {
@@ -53,11 +53,11 @@ type afterStop struct {
 	left    int       // frames that may still be older
 }
 
-// filter drops datagrams that are too old, and returns all other frames. The argument queue is
+// filter drops datagrams that are too old, and returns all other frames. The argument `queue` is
 // the length of the device's queue, and `more` means that the queue may contain further frames.
-// The first read after a stop may have begun before the stop with an empty queue, so for
-// that read the argument more is ignored. TCP packets are kept, as in the peer's queue, because
-// they resume a connection before TCP's own timer does.
+// The first read after a stop may have begun before the stop with an empty queue, so for that
+// read the argument `more` is ignored. TCP packets are kept, as in the peer's queue, because they
+// resume a connection before TCP's own timer does.
 func (a *afterStop) filter(resumed mono.Time, queue int, frames []*frame.Frame, more bool) (kept []*frame.Frame, dropped int) {
 	if resumed > a.resumed {
 		a.resumed, a.left, more = resumed, queue, true

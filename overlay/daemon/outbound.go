@@ -63,7 +63,7 @@ func (o *outbound) next(now mono.Time) *frame.Frame {
 }
 
 // abandon drops the rest of the frame in progress, and the rest of its super-frame. The method
-// abandon returns the number of dropped frames.
+// abandon() returns the number of dropped frames.
 func (o *outbound) abandon() (dropped uint64) {
 	if !o.segmenter.Empty() {
 		dropped++

@@ -57,7 +57,7 @@ func (p *peer) awaitSession(ctx context.Context) error {
 }
 
 // measure sends a probe on every path, or on one path for each pair of addresses. The method
-// measure returns when all paths have answered, or after pingWait.
+// measure() returns when all paths have answered, or after pingWait.
 func (p *peer) measure(ctx context.Context, every bool) (v []srd.Measured) {
 	p.link.Do(func(now mono.Time, c *srd.Conn) {
 		if every {

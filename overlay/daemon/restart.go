@@ -79,8 +79,8 @@ const (
 	lingerLeast = 2 * time.Millisecond
 )
 
-// await returns when the process must exit. The method await reports whether the store has kept
-// the device and the sockets for the next process.
+// await returns when the process must exit. The method await() reports whether the store has
+// kept the device and the sockets for the next process.
 func (rs *restart) await(ctx, asked context.Context, store Store) (kept bool) {
 	select {
 	case <-ctx.Done():

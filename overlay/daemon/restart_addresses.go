@@ -46,7 +46,7 @@ func (rs *restart) noteLastKnown(p *peer, paths []srd.PathInfo) {
 }
 
 // note updates the saved addresses of a peer from its validated addresses, newest first. Only
-// addresses of active paths are saved. The method note changes nothing while enough saved
+// addresses of active paths are saved. The method note() changes nothing while enough saved
 // addresses still work. If every change were saved, the saved addresses of a peer with many
 // ports would change every second.
 func (v *lastKnown) note(key string, endpoints, proven []netip.AddrPort, paths []srd.PathInfo) {

@@ -80,7 +80,7 @@ func calledAt(all []*peer, a netip.Addr) *peer {
 	return nil
 }
 
-// policy creates a path policy with the configured options. The method policy returns an error
+// policy creates a path policy with the configured options. The method policy() returns an error
 // if the name is unknown.
 func (r *runningConfig) policy(name string) (steer.Policy, error) { return policyOf(r.cfg(), name) }
 

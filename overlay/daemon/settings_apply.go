@@ -20,7 +20,7 @@ import (
 // errEnded is the error of a change while the interface is being taken down.
 var errEnded = errors.New("the interface is being taken down")
 
-// apply makes `want`, without its expired peers, the running configuration. The method apply
+// apply makes `want`, without its expired peers, the running configuration. The method apply()
 // returns the differences between the two configurations. Differences that cannot be applied
 // live take effect after a restart. If apply returns an error, the running configuration is
 // unchanged. The caller must hold mu.

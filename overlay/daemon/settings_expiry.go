@@ -153,7 +153,7 @@ func (s *settings) keepTimes() error {
 }
 
 // returning returns the removed peers that are not expired any more, because the clock or their
-// file has changed. The method returning takes these peers from the files, so a peer that was
+// file has changed. The method returning() takes these peers from the files, so a peer that was
 // deleted from the files is not restored. Expired peers that are in no file are not restored
 // either. The caller must hold mu.
 func (s *settings) returning() (back []config.Peer) {

@@ -60,7 +60,7 @@ func (s *settings) carry(want *config.Config) (diff []config.Change, out []confi
 }
 
 // spare leaves out guests after a route made the start fail: the guest in the error, or else all
-// guests. The method spare reports whether any guest was left out.
+// guests. The method spare() reports whether any guest was left out.
 func (s *settings) spare(err error) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -12,7 +12,7 @@ import (
 // IPv4 peer as a neighbour on that link, and its ARP requests get no reply.
 
 // exits sets the interfaces of paths.local through which the sockets send. By these interfaces
-// and by address, the sockets assign received packets to an uplink. The method exits reports
+// and by address, the sockets assign received packets to an uplink. The method exits() reports
 // whether the addresses of paths.local have changed.
 func (ul *uplinks) exits() (changed bool) {
 	var v []udp.Exit

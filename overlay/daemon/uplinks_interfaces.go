@@ -54,7 +54,7 @@ func (t *interfaces) load() {
 }
 
 // inner reports whether a is an inner address, that is, an address of the tunnel's device. The
-// method inner is fast enough to be called for each packet.
+// method inner() is fast enough to be called for each packet.
 func (t *interfaces) inner(a netip.Addr) bool {
 	own := t.own.Load()
 	return own != nil && slices.Contains(*own, a.WithZone(""))

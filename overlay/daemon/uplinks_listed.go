@@ -26,7 +26,7 @@ type listed struct {
 const calledMost = 64
 
 // set stores the uplinks of all entries of paths.local, and reports whether they changed. If
-// paths.local is empty, the parameter all is nil.
+// paths.local is empty, the parameter `all` is nil.
 func (l *listed) set(all [][]srd.Uplink) (changed bool) {
 	var next *[]srd.Uplink
 	if len(all) > 0 {
@@ -52,7 +52,7 @@ func (l *listed) set(all [][]srd.Uplink) (changed bool) {
 
 // has reports whether packets may be sent and received at u. If entries name interfaces, an address
 // of several interfaces is listed at these interfaces alone. A link-local address is listed at any
-// interface, because its entry names none. The method has is fast enough to be called for each
+// interface, because its entry names none. The method has() is fast enough to be called for each
 // packet.
 func (l *listed) has(u srd.Uplink) bool {
 	v := l.uplinks.Load()
@@ -69,8 +69,8 @@ func (l *listed) names(a netip.Addr) bool {
 	return v != nil && slices.ContainsFunc(*v, func(w srd.Uplink) bool { return w.Addr() == a })
 }
 
-// bars reports whether packets to u are dropped, because u is not listed. The method bars records
-// the dropped address for a report.
+// bars reports whether packets to u are dropped, because u is not listed. The method bars()
+// records the dropped address for a report.
 func (l *listed) bars(u srd.Uplink) bool {
 	if l.has(u) {
 		return false

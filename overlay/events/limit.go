@@ -82,7 +82,7 @@ func (l *limits) admit(topic Kind, e Event) (Event, bool) {
 	return e, l.room(topic, &e)
 }
 
-// room reports whether the rate limit for the kind of event e allows e. The method room counts
+// room reports whether the rate limit for the kind of event e allows e. The method room() counts
 // an event that is not allowed.
 func (l *limits) room(topic Kind, e *Event) bool {
 	b := l.topics[topic]

@@ -83,7 +83,7 @@ type Frame struct {
 	free    func(*Frame)
 }
 
-// New returns a frame of data with one reference. The last Release calls the function free,
+// New returns a frame of data with one reference. The last Release calls the function free(),
 // which may be nil.
 func New(data []byte, free func(*Frame)) *Frame {
 	f := &Frame{Data: data, free: free}

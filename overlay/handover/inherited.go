@@ -17,8 +17,8 @@ import (
 // that Go's runtime has opened, and a process that closes its own poller crashes.
 
 // inherited returns the descriptors passed to this process, by name, or nil if there are none.
-// The function inherited removes the variables with the descriptors from the environment. The
-// function inherited closes unusable descriptors, and returns the reason as an error.
+// The function inherited() removes the variables with the descriptors from the environment.
+// The function inherited() closes unusable descriptors, and returns the reason as an error.
 func inherited() (fds map[string][]int, err error) {
 	pid, _ := strconv.Atoi(os.Getenv(pidEnv))
 	asked, names := os.Getenv(countEnv), strings.Split(os.Getenv(namesEnv), ":")

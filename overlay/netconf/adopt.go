@@ -34,9 +34,9 @@ func Adopt(p Plan, fwMark uint32) (*State, error) {
 	return s, nil
 }
 
-// adopted lists the steps that the earlier process has made. The function adopted computes the
-// steps on the interface from the plan. The function adopted reads routes and rules with a
-// chosen table or priority from the state file.
+// adopted lists the steps that the earlier process has made. The function adopted() computes
+// the steps on the interface from the plan. The function adopted() reads routes and rules with
+// a chosen table or priority from the state file.
 func adopted(p Plan, link netlink.Link, l left) (steps []step) {
 	for _, a := range p.Addresses {
 		steps = append(steps, addressStep{link: link, prefix: a})

@@ -39,7 +39,7 @@ type left struct {
 	Rules     []ruleStep  `json:"rules"`
 }
 
-// leftovers returns the steps whose settings can outlive the process. The function leftovers
+// leftovers returns the steps whose settings can outlive the process. The function leftovers()
 // omits routes of the main table, because they vanish with the interface.
 func leftovers(steps []step) left {
 	l := left{Version: stateVersion, Namespace: namespace(), Boot: rundir.Boot()}
@@ -115,8 +115,8 @@ func (l left) elsewhere() bool {
 	return l.Namespace != namespace() || l.Boot != "" && l.Boot != rundir.Boot()
 }
 
-// remove removes the rules in the state file, then the routes in their tables. The method remove
-// does nothing in another network namespace or after another boot.
+// remove removes the rules in the state file, then the routes in their tables. The method
+// remove() does nothing in another network namespace or after another boot.
 func (l left) remove() error {
 	if l.elsewhere() {
 		return nil

@@ -57,8 +57,8 @@ func (g *Reassembler) Advance(now mono.Time) {
 }
 
 // skip makes the frame with the number `to` the next frame of flow fl, and continues from there.
-// The method skip delivers complete frames with numbers below `to`, and gives up incomplete ones.
-// The method skip returns the number of skipped gaps.
+// The method skip() delivers complete frames with numbers below `to`, and gives up incomplete
+// ones. The method skip() returns the number of skipped gaps.
 func (g *Reassembler) skip(now mono.Time, fl *flow, to uint32) (gaps uint64) {
 	inGap := false
 	for fl.next != to {
@@ -107,8 +107,8 @@ func (g *Reassembler) pass(now mono.Time, p *partial) {
 	g.release(p)
 }
 
-// relieve frees memory while more is held than allowed. The method relieve first gives up the
-// oldest gap for which frames wait, which loses no data. The method relieve then drops late
+// relieve frees memory while more is held than allowed. The method relieve() first gives up the
+// oldest gap for which frames wait, which loses no data. The method relieve() then drops late
 // frames, and then incomplete ones, oldest first.
 func (g *Reassembler) relieve(now mono.Time) {
 	most := g.share()

@@ -32,8 +32,8 @@ func fold16(acc uint64) uint16 {
 }
 
 // pseudoSum returns the value of a partial checksum field, which is the pseudo-header's sum, not
-// complemented (RFC 9293 section 3.1, RFC 8200 section 8.1). The parameter length is the number
-// of bytes of transport header and payload.
+// complemented (RFC 9293 section 3.1, RFC 8200 section 8.1). The parameter `length` is the
+// number of bytes of transport header and payload.
 func pseudoSum(b []byte, in *Info, length int) uint16 {
 	addresses := b[12:20]
 	if in.Version == 6 {
@@ -61,7 +61,7 @@ func completeChecksum(b []byte, start, offset int) {
 }
 
 // Complete completes the partial transport checksum of the packet b, which Validate or Segment
-// wrote. The parameter in is the result of Parse for b, or for the super-frame of b.
+// wrote. The parameter `in` is the result of Parse for b, or for the super-frame of b.
 func Complete(b []byte, in *Info) { completeChecksum(b, in.CSumStart, in.CSumOffset) }
 
 // writeHeaderChecksum computes the IPv4 header checksum of b and writes it into the header.

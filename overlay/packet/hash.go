@@ -95,7 +95,7 @@ func (h *sip) innerAddresses(in *Info) {
 	h.n += len(src) + len(dst)
 }
 
-// end adds ports and protocol to the hash, and returns the hash. The parameter more is the
+// end adds ports and protocol to the hash, and returns the hash. The parameter `more` is the
 // number of bytes that h.n does not include.
 func (h *sip) end(in *Info, more int) uint32 {
 	last := uint64(h.n+more+metaLen)<<56 |

@@ -30,7 +30,7 @@ func (p *Part) Joinable(b []byte, facts frame.Facts, tunnels bool) (ok bool) {
 }
 
 // joinable checks the tunnel headers and the inner packet, and describes them in t. The method
-// joinable accepts only a known UDP tunnel, with correct checksums and without bytes after the
+// joinable() accepts only a known UDP tunnel, with correct checksums and without bytes after the
 // inner packet. A UDP checksum of zero means that there is none, and counts as correct.
 func (t *Tunnel) joinable(b []byte, in *Info, facts frame.Facts) bool {
 	if in.Proto != ProtoUDP || !mayTunnel(in) || facts.CSum || facts.GSO != frame.GSONone || facts.GSOSize != 0 ||

@@ -15,7 +15,7 @@ const tcpAE = 0x01
 
 // Next reports whether the packet b continues the previous one, as a further segment of a
 // super-frame would. Segments of a super-frame have equal lengths, except for a shorter last one.
-// Next also reports whether b has AccECN's flag. The parameter in is the result of Parse for b.
+// Next also reports whether b has AccECN's flag. The parameter `in` is the result of Parse for b.
 func (s *Singles) Next(b []byte, in *Info, flow uint32) (continues, accECN bool) {
 	if in.Proto != ProtoTCP || in.L4HeaderLen == 0 || in.Fragment {
 		s.Reset()

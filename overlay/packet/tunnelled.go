@@ -35,7 +35,7 @@ type Tunnel struct {
 	Inner Info
 }
 
-// parse describes the inner packet, which begins at the offset `at` in b. The method parse
+// parse describes the inner packet, which begins at the offset `at` in b. The method parse()
 // checks the facts against the headers, except for the limits on segment size and count.
 func (t *Tunnel) parse(b []byte, in *Info, facts *frame.Facts, at int) Reason {
 	begin := in.HeaderLen + udpHeaderLen
@@ -65,7 +65,7 @@ func (t *Tunnel) facts(f frame.Facts) frame.Facts {
 }
 
 // Describe describes a super-frame of a UDP tunnel that VnetHeader.Facts has prepared or that a
-// peer sent. The parameter in is the result of Parse for b.
+// peer sent. The parameter `in` is the result of Parse for b.
 func (t *Tunnel) Describe(b []byte, in *Info, facts *frame.Facts) Reason {
 	at := 0
 	if in.Proto == ProtoUDP && in.L4HeaderLen > 0 {
@@ -75,7 +75,7 @@ func (t *Tunnel) Describe(b []byte, in *Info, facts *frame.Facts) Reason {
 }
 
 // Validate checks a super-frame of a UDP tunnel from a peer, and prepares it for the TUN device.
-// For frames outside a UDP tunnel there is the function Validate. The parameter in is the result
+// For frames outside a UDP tunnel there is the function Validate. The parameter `in` is the result
 // of Parse for b.
 func (t *Tunnel) Validate(b []byte, in *Info, facts *frame.Facts) Reason {
 	return t.validate(b, in, facts, MinSegment)

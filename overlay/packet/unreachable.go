@@ -42,7 +42,7 @@ const (
 )
 
 // UnreachableLen returns the length of the ICMP error for the packet b, or 0 if no error may be
-// sent. The parameter in is the result of Parse for b. RFC 1122 section 3.2.2 and RFC 4443
+// sent. The parameter `in` is the result of Parse for b. RFC 1122 section 3.2.2 and RFC 4443
 // section 2.4 (e) forbid errors about ICMP errors, multicasts, broadcasts and later fragments.
 // Both RFCs also forbid errors to a source that is not a single host. A packet whose source
 // equals its destination is forged, and the error would have the same source and destination.

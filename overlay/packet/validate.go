@@ -26,8 +26,8 @@ const (
 
 // Validate checks a frame from a peer against its facts, and prepares it for the TUN device.
 // Validate writes the partial checksum into b, and turns a frame of one segment into a plain
-// packet. The parameter in is the result of Parse for b. Only a frame for which Validate returns
-// OK may be written to the device.
+// packet. The parameter `in` is the result of Parse for b. Only a frame for which Validate
+// returns OK may be written to the device.
 func Validate(b []byte, in *Info, facts *frame.Facts) Reason {
 	return validate(b, in, facts, MinSegment)
 }

@@ -19,7 +19,7 @@ func More(capability uint) bool {
 
 // Limit reduces the process, and each program that it executes, to the given capability. Unlike
 // after Drop, an executed program still gets the capabilities of its file, as for any user of
-// the host. The parameter dir has the same meaning as for Drop.
+// the host. The parameter `dir` has the same meaning as for Drop.
 func Limit(dir string, capability uint) error {
 	defer awake()()
 	own := uint64(1) << capability

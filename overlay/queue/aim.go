@@ -25,7 +25,7 @@ const (
 
 // Aim returns the CoDel target and interval for a tunnel with the given smoothed round trip (0:
 // unknown). The CoDel interval must cover the inner connections' round trips (RFC 8289, section
-// 4.3). The target is a fixed part of the interval. The parameter failing means that one of the
+// 4.3). The target is a fixed part of the interval. The parameter `failing` means that one of the
 // tunnel's paths has just stopped answering.
 func Aim(rtt time.Duration, failing bool) (target, interval time.Duration) {
 	interval = max(DefaultInterval, intervalRounds*rtt)

@@ -217,8 +217,8 @@ func (q *Queue) Pop(now mono.Time) *frame.Frame {
 	}
 }
 
-// Flush drops and counts all frames of a peer that is being removed. If the function see is not
-// nil, Flush calls it with each frame before the drop.
+// Flush drops and counts all frames of a peer that is being removed. If `see` is not nil, Flush
+// calls the function see() with each frame before the drop.
 func (q *Queue) Flush(see func(*frame.Frame)) {
 	for slot := range q.table.flows {
 		for fl := &q.table.flows[slot]; fl.head != 0; {

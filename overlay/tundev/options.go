@@ -60,7 +60,7 @@ const (
 
 const tunOffloads = unix.TUN_F_CSUM | unix.TUN_F_TSO4 | unix.TUN_F_TSO6 | unix.TUN_F_USO4 | unix.TUN_F_USO6
 
-// tune requests all optional features and records refusals. The method tune does not request
+// tune requests all optional features and records refusals. The method tune() does not request
 // TUN_F_TSO_ECN, so the few frames with CWR arrive as single packets. Only the kernel can cut
 // frames with CWR, because CWR may belong to one segment or to all (AccECN).
 func (d *Device) tune(link netlink.Link, opts Options) {

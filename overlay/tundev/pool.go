@@ -82,7 +82,7 @@ func (p *Pool) put(f *frame.Frame) {
 }
 
 // withHeader returns the bytes of f from its virtio header on, or nil if Buf has no headroom
-// before Data. The parameter header is the length of the virtio header in bytes.
+// before Data. The parameter `header` is the length of the virtio header in bytes.
 func withHeader(f *frame.Frame, header int) []byte {
 	if len(f.Data) == 0 || len(f.Buf) < Headroom+len(f.Data) || &f.Buf[Headroom] != &f.Data[0] {
 		return nil

@@ -106,7 +106,7 @@ func (d *Device) putTunnelled(f *frame.Frame, in *packet.Info, joined bool) erro
 	return d.putPieces(f, in, t.Count(f.Facts), func(i int) *frame.Frame { return d.pool.Piece(f, in, &t, i) })
 }
 
-// send writes a frame with its virtio header. The method send first copies a frame without
+// send writes a frame with its virtio header. The method send() first copies a frame without
 // headroom.
 func (d *Device) send(f *frame.Frame, in *packet.Info, header packet.VnetHeader) error {
 	b := withHeader(f, d.header)

@@ -129,8 +129,8 @@ func (p *places) hasLeft(n *place) {
 }
 
 // idlest returns the connection that the owner's new connection replaces, or nil if all
-// connections are busy. The method idlest prefers the owner with the most connections, and among
-// that owner's the longest idle one.
+// connections are busy. The method idlest() prefers the owner with the most connections, and
+// among that owner's the longest idle one.
 func (p *places) idlest(owner Owner) (v *place) {
 	have := map[Owner]int{owner: 1}
 	for c := range p.taken {

@@ -290,8 +290,8 @@ func (h *Host) arm(at mono.Time) {
 	})
 }
 
-// transmit sends one datagram from a socket. The argument peer is nil if the datagram belongs to no
-// connection.
+// transmit sends one datagram from a socket. The argument `peer` is nil if the datagram belongs
+// to no connection.
 func (h *Host) transmit(peer *Host, sock uint16, from netip.Addr, to netip.AddrPort, data []byte) {
 	if !from.IsValid() {
 		from = h.Addrs[0]

@@ -118,7 +118,7 @@ func (h *Host) inOrder(peer *Host, a netip.Addr) bool {
 	return h.configured(peer, a) || h.proven(peer, a)
 }
 
-// spend counts n bytes sent to an address. The argument peer is nil for packets without a
+// spend counts n bytes sent to an address. The argument `peer` is nil for packets without a
 // connection, such as cookies.
 func (h *Host) spend(peer *Host, to netip.Addr, n int) {
 	x := h.trust.total(to)

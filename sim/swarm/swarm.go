@@ -89,7 +89,7 @@ func (m mark) missing(p *host.Peer) (n, example int) {
 }
 
 // Play simulates one seed: it draws a network, faults and traffic. After the faults, Play heals the
-// network, and all later messages must arrive in time. The argument trace may be nil.
+// network, and all later messages must arrive in time. The argument `trace` may be nil.
 func Play(seed uint64, trace io.Writer) Report {
 	e := net.NewEngine(seed, trace)
 	p := drawPlan(e.Fork(), seed)

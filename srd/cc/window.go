@@ -295,8 +295,8 @@ func (c *SRD) endRound(now mono.Time) {
 }
 
 // overran returns the number of lost packets if they are an overflow (W8), or else 0.
-// Losses that continue after a cut are chance (W9). The argument seen means that all
-// packets of the round were sent after the last cut.
+// Losses that continue after a cut are chance (W9). The argument `seen` means that all packets of
+// the round were sent after the last cut.
 func (c *SRD) overran(r *round, seen bool) (lost float64) {
 	v := &c.chance
 	if v.asked && !seen {

@@ -145,7 +145,7 @@ func uplinks(local []netip.Addr) (v []srd.Uplink, exits []udp.Exit, err error) {
 	return v, exits, nil
 }
 
-// interfaceOf returns the interface with an address. The result sole is true if the interface
+// interfaceOf returns the interface with an address. The result `sole` is true if the interface
 // has no other address of the same family, apart from link-local addresses.
 func interfaceOf(all []net.Interface, a netip.Addr) (in *net.Interface, sole bool) {
 	for i := range all {

@@ -34,7 +34,7 @@ func (w *waiting) len() int { return w.bound.len() + w.free.len() }
 
 func (w *waiting) all() []*request { return slices.Concat(w.free.rest(), w.bound.rest()) }
 
-// may reports whether a request may begin. The parameter credits is true if requests that need
+// may reports whether a request may begin. The parameter `credits` is true if requests that need
 // credits may begin.
 func (w *waiting) may(credits bool) bool { return w.free.len() > 0 || credits && w.bound.len() > 0 }
 

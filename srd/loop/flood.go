@@ -124,7 +124,7 @@ func (f *floods) adapt() (calm bool) {
 }
 
 // thin returns the share of packets that pass in the next span, as one in n. The parameter
-// passed is the number of packets that passed in the last span.
+// `passed` is the number of packets that passed in the last span.
 func thin(passed, share uint32, span time.Duration) uint32 {
 	offered, next := float64(passed)*float64(share)*float64(floodSpan)/float64(span), uint32(1)
 	for offered > float64(next)*floodMost && next < thinnest {

@@ -42,7 +42,7 @@ type Input interface {
 	// FD returns a descriptor that is readable while there is data.
 	FD() int
 	// Serve reads a bounded amount of data without waiting. Serve calls the function touch() for
-	// each peer to which Serve gave work. The argument urgent is true for data so small that a
+	// each peer to which Serve gave work. The argument `urgent` is true for data so small that a
 	// program may be waiting for the answer. An error ends the loop, and Serve is not called
 	// again.
 	Serve(touch func(p *Peer, urgent bool)) error

@@ -86,7 +86,7 @@ func (p *Peer) Carried() Carried {
 // Kick sends all data that may be sent now, and sets the timer for the rest.
 func (p *Peer) Kick() { p.send(math.MaxInt) }
 
-// send sends up to `most` trains and sets the timer for the rest. The result more is true if
+// send sends up to `most` trains and sets the timer for the rest. The result `more` is true if
 // more trains could be sent at once.
 func (p *Peer) send(most int) (sent int, more bool) {
 	for ; sent < most; sent++ {

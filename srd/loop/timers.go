@@ -54,7 +54,7 @@ func (t *timers) early(now mono.Time) bool {
 
 func (t *timers) remove(now mono.Time, p *Peer) { t.set(now, p, mono.Never) }
 
-// After stop, the function arm does nothing. The kernel may soon reuse the descriptor of the
+// After stop, the function arm() does nothing. The kernel may soon reuse the descriptor of the
 // worker's timer for another file.
 func (t *timers) stop() {
 	t.mu.Lock()

@@ -74,8 +74,8 @@ func (h *head) append(b []byte) []byte {
 	return b
 }
 
-// parseHead parses a frame with a message or an offer. The result data has the message's bytes,
-// and ok is false for an invalid frame.
+// parseHead parses a frame with a message or an offer. The result `data` has the message's
+// bytes, and ok is false for an invalid frame.
 func parseHead(b []byte) (h head, data []byte, ok bool) {
 	if len(b) < headLen {
 		return h, nil, false

@@ -12,8 +12,8 @@ type ActiveBackup struct {
 	active  int // path; below 0: none
 }
 
-// NewActiveBackup returns an ActiveBackup policy. The parameter primary is the preferred class,
-// or below zero for no preference.
+// NewActiveBackup returns an ActiveBackup policy. The parameter `primary` is the preferred
+// class, or below zero for no preference.
 func NewActiveBackup(primary int) *ActiveBackup {
 	return &ActiveBackup{primary: primary, active: -1}
 }

@@ -56,7 +56,7 @@ type Arrival struct {
 	Sent    uint32 // with Stamped: the sender's clock in microseconds, modulo 2^32
 }
 
-// Arrived counts a packet on the sender's path p. The parameter target is the target queueing
+// Arrived counts a packet on the sender's path p. The parameter `target` is the target queueing
 // delay. A path with twice this delay counts as full.
 func (g *Gauge) Arrived(now mono.Time, p int, a Arrival, target time.Duration) {
 	if p < 0 || p >= MaxPaths || (!a.Stamped && !g.Wanted(now)) {

@@ -24,8 +24,8 @@ type flowcell struct {
 	bytes uint32
 }
 
-// NewPresto returns a Presto policy. The parameter cell is in bytes, and weights are for classes
-// of paths.
+// NewPresto returns a Presto policy. The parameter `cell` is in bytes, and weights are for
+// classes of paths.
 func NewPresto(weights []int, cell int) *Presto {
 	return &Presto{classes: classes{weights: weights}, cell: cell}
 }

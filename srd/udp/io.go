@@ -64,8 +64,9 @@ func NewReceiver(b *Bank, stats *RecvStats) *Receiver {
 }
 
 // Read returns the next datagrams from fd, at most `limit` and at most ReadMost. The datagrams
-// are valid until the next Read. If the socket is empty, more is false. The result more is also
-// false if the kernel reports an error of an earlier send, which the transport detects itself.
+// are valid until the next Read. If the socket is empty, more is false. The result `more` is
+// also false if the kernel reports an error of an earlier send, which the transport detects
+// itself.
 func (r *Receiver) Read(fd, limit int) (got []Datagram, more bool) {
 	limit = min(limit, ReadMost)
 	for i := range r.headers[:limit] {
@@ -128,7 +129,7 @@ const retrySegments = 4096
 func NewSender(b *Bank, stats *SendStats) *Sender { return &Sender{bank: b, stats: stats} }
 
 // Send sends a sealed train. Send drops and counts packets that cannot be sent. The transport
-// repairs dropped packets like any other loss. The result unreachable means that the host lost
+// repairs dropped packets like any other loss. The result `unreachable` means that the host lost
 // the source address, or that there is no route from it.
 func (s *Sender) Send(t *srd.Train) (unreachable bool) {
 	fd, n := s.fd(t), t.Packets()
@@ -158,7 +159,7 @@ func (s *Sender) Send(t *srd.Train) (unreachable bool) {
 	return unreachable
 }
 
-// each sends a train packet by packet. The result fault means that the packets failed, not
+// each sends a train packet by packet. The result `fault` means that the packets failed, not
 // UDP_SEGMENT: a packet was too large, or no packet could be sent. If the kernel refuses the
 // first packet, for example because its source address is gone, it would refuse all others, too.
 func (s *Sender) each(fd int, t *srd.Train) (fault, unreachable bool) {

@@ -29,7 +29,7 @@ func openDirectory(path string) (directory, error) {
 
 func (d directory) close() { unix.Close(d.fd) }
 
-// open opens a regular file with one link. The method open does not block on a pipe without a
+// open opens a regular file with one link. The method open() does not block on a pipe without a
 // second end, or on a lease.
 func (d directory) open(path string, flags int, mode fs.FileMode) (*os.File, error) {
 	flags |= unix.O_NOFOLLOW | unix.O_NONBLOCK | unix.O_NOCTTY | unix.O_CLOEXEC

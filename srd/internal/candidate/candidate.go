@@ -96,7 +96,7 @@ func (k *Candidate[T]) Size() int { return k.size }
 // Partridge, SIGCOMM 1987).
 func (k *Candidate[T]) RTT() time.Duration { return k.rtt }
 
-// Asked records a challenge of size bytes. The argument first is the time from the first
+// Asked records a challenge of size bytes. The argument `first` is the time from the first
 // challenge to the second.
 func (k *Candidate[T]) Asked(now mono.Time, size int, first time.Duration) {
 	if k.at = now; k.tries == 0 || size < k.size {
@@ -144,7 +144,7 @@ func (t *Table[T]) Find(tuple T) *Candidate[T] {
 }
 
 // Hear records an authentic packet on tuple, whose remote address is addr. Hear returns
-// the candidate, or nil if the table has no room. The argument first is the time from the
+// the candidate, or nil if the table has no room. The argument `first` is the time from the
 // first challenge to the second.
 func (t *Table[T]) Hear(now mono.Time, tuple T, addr netip.Addr, first time.Duration) *Candidate[T] {
 	k := t.Find(tuple)

@@ -141,9 +141,9 @@ type Frame struct {
 	Late    uint16 // HOST: in HoldUnit
 }
 
-// Next decodes the first frame of b into f and returns the rest of b. The result ok is
-// false if b does not begin with a whole frame of a known kind. After a failure the rest
-// of the packet cannot be decoded either. A PAD frame extends to the end of the packet.
+// Next decodes the first frame of b into f and returns the rest of b. The result `ok` is false
+// if b does not begin with a whole frame of a known kind. After a failure the rest of the packet
+// cannot be decoded either. A PAD frame extends to the end of the packet.
 func Next(b []byte, f *Frame) (rest []byte, ok bool) {
 	if len(b) == 0 {
 		return nil, false
@@ -240,8 +240,8 @@ func AppendMessage(b []byte, number uint32, imm *Imm, payload []byte) []byte {
 	return append(AppendMessageHead(b, number, imm, len(payload)), payload...)
 }
 
-// AppendMessageHead appends a MESSAGE frame without its payload. The argument payload is
-// the length of the payload in bytes.
+// AppendMessageHead appends a MESSAGE frame without its payload. The argument `payload` is the
+// length of the payload in bytes.
 func AppendMessageHead(b []byte, number uint32, imm *Imm, payload int) []byte {
 	n := len(b)
 	b = append(b, make([]byte, MessageOverhead)...)

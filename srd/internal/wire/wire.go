@@ -73,8 +73,8 @@ func ParseHeader(b []byte) Header {
 	}
 }
 
-// Nonce fills n with the nonce of the packet that begins with header b. The argument iv
-// is the IV of the key.
+// Nonce fills n with the nonce of the packet that begins with header b. The argument `iv` is
+// the IV of the key.
 func Nonce(n, iv *[NonceLen]byte, b []byte) {
 	_ = b[HeaderLen-1]
 	head := binary.BigEndian.Uint32(iv[:]) ^ uint32(binary.BigEndian.Uint16(b[2:]))

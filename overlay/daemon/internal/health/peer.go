@@ -61,7 +61,7 @@ type Peer struct {
 	told []events.Event // events of this look
 }
 
-// say adds an event. The parameter attrs has pairs of name and value.
+// say adds an event. The parameter `attrs` has pairs of name and value.
 func (w *Peer) say(kind events.Kind, text string, attrs ...string) {
 	e := events.Event{Kind: kind, Text: text}
 	for i := 0; i+1 < len(attrs); i += 2 {
@@ -242,7 +242,7 @@ func overlap[T comparable](a, b []T) bool {
 const fallingLooks = 2
 
 // losses reports the number of paths that are down, and the time when all paths work again. The
-// method losses reports a higher number only if it grew by an eighth of all paths.
+// method losses() reports a higher number only if it grew by an eighth of all paths.
 func (w *Peer) losses(gone map[srd.Uplink]bool) {
 	var t tally
 	others := 0 // paths of uplinks that are down
