@@ -10,7 +10,7 @@ type DropInText struct {
 }
 
 // DropInTexts returns the texts of the first drop-in files of c in order of precedence, but no
-// more than limit texts. DropInTexts also returns the number of files beyond the limit.
+// more than `limit` texts. DropInTexts also returns the number of files beyond the limit.
 // DropInTexts reads a file as carefully as the daemon does, because root may run it on another
 // user's files.
 func DropInTexts(c *Config, limit int) (texts []DropInText, more int, err error) {

@@ -151,7 +151,7 @@ func withSection(doc, section string) string {
 	return doc[:at] + section + "\n" + doc[at:]
 }
 
-// lineEnd returns the offset of the line after the one that contains off.
+// lineEnd returns the offset of the line after the one that contains the offset `off`.
 func lineEnd(doc string, off int) int {
 	if n := strings.IndexByte(doc[off:], '\n'); n >= 0 {
 		return off + n + 1
@@ -159,7 +159,7 @@ func lineEnd(doc string, off int) int {
 	return len(doc)
 }
 
-// bodyEnd returns the end of the section whose body begins at off.
+// bodyEnd returns the end of the section whose body begins at the offset `off`.
 func bodyEnd(doc string, off int) int {
 	var starts []int
 	for _, k := range locate(doc).root.keys {

@@ -20,9 +20,9 @@ const otherBits fs.FileMode = 0o077
 // (fsGroup, 0440). Docker mounts secrets with mode 0444.
 const platformBits fs.FileMode = 0o044
 
-// readPrivate reads a regular file of at most limit bytes that only its owner may access. The
+// readPrivate reads a regular file of at most `limit` bytes that only its owner may access. The
 // errors of readPrivate do not contain the path. readPrivate accepts wider permissions from a
-// container platform, and returns them as wide.
+// container platform, and returns them as `wide`.
 func readPrivate(path string, limit int64) (data []byte, wide fs.FileMode, err error) {
 	// The check before the opening refuses devices and named pipes, because opening a pipe could
 	// block for ever. After the opening, readPrivate checks the open file again.

@@ -6,8 +6,8 @@ import "strings"
 // have at most a third of comparedBytes.
 const comparedBytes = 64
 
-// nearest returns the known key with the smallest edit distance to key. The list known must not
-// be empty.
+// nearest returns the known key with the smallest edit distance to `key`. The list `known` must
+// not be empty.
 func nearest(key string, known []string) string {
 	key = plain(key)
 	best, bestEdits := known[0], edits(key, plain(known[0]))
@@ -19,8 +19,8 @@ func nearest(key string, known []string) string {
 	return best
 }
 
-// Near returns the known word that the user probably meant. The result differs from word by at
-// most a third of word's letters, or by one letter. The list known may be empty.
+// Near returns the known word that the user probably meant. The result differs from `word` by at
+// most a third of its letters, or by one letter. The list `known` may be empty.
 func Near(word string, known []string) (string, bool) {
 	if len(known) == 0 {
 		return "", false

@@ -58,8 +58,8 @@ func (s section) endpoints(key string) []Endpoint {
 	return endpoints
 }
 
-// prefixes parses at most limit prefixes, and clears their host bits, as wg(8) does. The check for
-// duplicates needs the prefixes in the order of the file.
+// prefixes parses at most `limit` prefixes, and clears their host bits, as wg(8) does. The
+// check for duplicates needs the prefixes in the order of the file.
 func (s section) prefixes(key string, limit int) []netip.Prefix {
 	var prefixes []netip.Prefix
 	for _, it := range s.items(key, limit) {

@@ -174,8 +174,8 @@ func (n *Network) below(tier, i int) []*Host {
 	return n.Hosts[i*size : (i+1)*size]
 }
 
-// Path returns the one-way delay of a packet of size bytes between two hosts on an empty network.
-// Path also returns the rate of the slowest link in bytes per second.
+// Path returns the one-way delay of a packet of `size` bytes between two hosts on an empty
+// network. Path also returns the rate of the slowest link in bytes per second.
 func (n *Network) Path(src, dst, size int) (delay time.Duration, rate float64) {
 	t := n.Topology
 	if t == nil {

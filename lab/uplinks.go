@@ -124,8 +124,8 @@ func (n *Network) uplinkOf(p *net.Packet, from int) int {
 // hashed reports whether a hash of the five-tuple selects the uplink.
 func (a *AddressPlan) hashed() bool { return !a.Own && max(a.From, a.To) > 1 }
 
-// nearest returns the delay of a packet of size bytes over the shortest uplink, and the total rate
-// of all uplinks.
+// nearest returns the delay of a packet of `size` bytes over the shortest uplink, and the total
+// rate of all uplinks.
 func (n *Network) nearest(size int) (delay time.Duration, rate float64) {
 	for i, u := range n.uplinks {
 		r := u.Mbit * 1e6 / 8

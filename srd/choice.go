@@ -152,8 +152,8 @@ const (
 	cleanRounds  = 2
 )
 
-// freeze removes the paths without a recent acknowledgement from set, unless set would be
-// empty.
+// freeze removes the paths without a recent acknowledgement from `set`, unless set would
+// be empty.
 func (ch *choice) freeze(now mono.Time, set *steer.Set) {
 	var clean steer.Set
 	for slot := set.Next(0); slot >= 0; slot = set.Next(slot + 1) {

@@ -110,7 +110,8 @@ func (s *steering) feedback(now mono.Time, b []byte) []byte {
 	return b
 }
 
-// spread reports to the policy that new messages, from number first on, were sent on p.
+// spread reports to the policy that new messages, from the number `first` on, were sent
+// on p.
 func (ch *choice) spread(now mono.Time, p *path, first uint64, bytes int) {
 	s := &ch.steering
 	if s.sender != nil && bytes > 0 {

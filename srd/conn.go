@@ -90,7 +90,7 @@ func (c *Conn) Recv() (Message, bool) {
 	return m, true
 }
 
-// Waits returns the total time for which each limit delayed sending, up to now. The
+// Waits returns the total time for which each limit delayed sending, up to `now`. The
 // counters of Stats include a wait only when it ends.
 func (c *Conn) Waits(now mono.Time) [NumLimits]time.Duration {
 	v := c.env.stats.Waited

@@ -62,7 +62,7 @@ func (c *Conn) Failing(now mono.Time) bool {
 
 // SetTuples sets the tuples on which the peer may be reachable: all local x remote
 // addresses and ports. Our paths on other tuples are freed for new paths if they do not
-// answer. New paths are opened as soon as a session exists. The argument learned lists
+// answer. New paths are opened as soon as a session exists. The argument `learned` lists
 // tuples of earlier packets from the peer. An initiation to a learned tuple is useful,
 // because a peer with a NAT may still receive there. Once the peer has opened a path
 // between two addresses, this end sends no more initiations to the learned tuples between

@@ -82,8 +82,8 @@ func (c *Conn) Handle(now mono.Time, p *Packet) {
 // the process's clock.
 const waitMost = time.Second
 
-// arrival returns the time when a packet reached the host: its stamp at, or now if the
-// stamp is impossible.
+// arrival returns the time when a packet reached the host: the packet's stamp `at`, or
+// `now` if the stamp is impossible.
 func arrival(now, at mono.Time) mono.Time {
 	if at <= 0 || at > now || now.Sub(at) > waitMost {
 		return now

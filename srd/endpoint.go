@@ -269,8 +269,8 @@ func (e *Endpoint) request(from Tuple, msg []byte) request {
 	return r
 }
 
-// admit reports whether to spend processor time on a packet's cryptography now. If not,
-// reply may be a cookie for the packet's sender.
+// admit reports whether to spend processor time on a packet's cryptography now. If not, the
+// result `reply` may be a cookie for the packet's sender.
 func (e *Endpoint) admit(now mono.Time, r *request, msg []byte) (ok bool, reply []byte) {
 	g := &e.guard
 	g.salts(now, e.salt)

@@ -86,8 +86,8 @@ func (h *hosts) add(d time.Duration) {
 // wait returns the time that the two hosts usually add to a round trip.
 func (h *hosts) wait() time.Duration { return max(h.ackMost(), h.mean) }
 
-// noise returns the deviation of a timeout: the greatest of dev, the granule and the
-// deviation of the hosts.
+// noise returns the deviation of a timeout: the greatest of `dev`, the granule and the
+// deviation of the host delay.
 func (h *hosts) noise(dev time.Duration) time.Duration { return max(dev, h.granule, h.deviation) }
 
 // ackLeast and ackMost bound the delay of an acknowledgement.

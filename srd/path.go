@@ -194,7 +194,7 @@ func (p *path) trim(now mono.Time) {
 	})
 }
 
-// carries reports whether a packet of size bytes may be sent on p.
+// carries reports whether a packet of `size` bytes may be sent on p.
 func (p *path) carries(size int) bool { return size <= p.mtu }
 
 // hole counts the lost packets above BasePacket bytes on a path. A packet counts only if

@@ -185,7 +185,7 @@ func (ps *paths) answered(now, at mono.Time, secret *wire.Secret, keys *RecvKeys
 	}
 }
 
-// proven records the answer to p's challenge of size bytes.
+// proven records the answer to p's challenge of `size` bytes.
 func (ps *paths) proven(now mono.Time, p *path, size int) {
 	q := &p.probe
 	if p.state != PathActive && size >= BasePacket {

@@ -12,9 +12,9 @@ import (
 // source address.
 
 // responded handles the first packet under keys that this end made as responder. The
-// packet arrived on t, the tuple of our response. If sole is set, the response went to no
-// other address, and t is proven. If sole is not set, t must answer a challenge, unless t
-// was validated before.
+// packet arrived on t, the tuple of our response. If `sole` is set, the response went to
+// no other address, and t is proven. If `sole` is not set, t must answer a challenge,
+// unless t was validated before.
 func (ps *paths) responded(now mono.Time, t Tuple, sole bool) {
 	p := ps.find(t)
 	if p == nil && sole {

@@ -77,7 +77,8 @@ func (ps *paths) nextReply(now mono.Time, t *Train) bool {
 	return false
 }
 
-// sendSecret builds a train with a challenge or a response on p, of size bytes at least.
+// sendSecret builds a train with a challenge or a response on p, of `size` bytes at
+// least.
 func (ps *paths) sendSecret(t *Train, p *path, k wire.Kind, secret wire.Secret, size int) {
 	ps.flight.single(t, p, ledger.Silent, size, func(b []byte) []byte { return wire.AppendSecret(b, k, &secret) })
 }

@@ -35,7 +35,7 @@ type inPath struct {
 	oneWay   rtt.OneWay // delay of the peer's acknowledgements on this path
 }
 
-// record returns the acknowledgement record of the path as of now.
+// record returns the acknowledgement record of the path as of `now`.
 func (in *inPath) record(now mono.Time) wire.Record {
 	hold := min(now.Sub(in.at)/wire.HoldUnit, wire.HoldMax)
 	highest := in.seen.Next() - 1

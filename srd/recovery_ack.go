@@ -119,7 +119,7 @@ func (rc *recovery) ackRecord(now, at mono.Time, reverse time.Duration, r wire.R
 // hides every queue, and would get far more data than its link carries. So congestion control
 // counts the part above hosts.hold() as a queue in the peer's host (gain.peerDelay; Swift,
 // section 3.2). If `hold` leaves no time for the network, a clock was set, and the round trip
-// ends at now.
+// ends at `now`.
 func roundTrip(sent, at, now mono.Time, hold time.Duration) time.Duration {
 	if at.Sub(sent) <= hold {
 		at = now

@@ -278,7 +278,7 @@ func (sd *sender) fill(t *Train, p *path, most int, src Source) {
 }
 
 // pack appends MESSAGE frames to the packet of t that begins at the offset `from`, and
-// leaves `spare` bytes free. If full is true, the packet has no more room. If full is
+// leaves `spare` bytes free. If `full` is true, the packet has no more room. If `full` is
 // false, src has no more messages for the packet.
 func (sd *sender) pack(t *Train, b []byte, from int, p *path, spare int, src Source) (_ []byte, full bool) {
 	room := sd.paths.packet - wire.TagLen - sd.choice.steering.room(t.at) - spare

@@ -47,8 +47,8 @@ type response struct {
 	more   bool    // the response went to more tuples than the field on lists
 }
 
-// went reports whether the response for index was sent to t, and whether it was sent to a
-// single remote address. Only the newest response is stored.
+// went reports whether the response with the receiver index `index` was sent to t, and
+// whether it was sent to a single remote address. Only the newest response is stored.
 func (r *response) went(t Tuple, index uint32) (there, sole bool) {
 	return r.index == index && slices.Contains(r.on, t), !r.more && soleAddr(r.on).IsValid()
 }

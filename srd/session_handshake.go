@@ -59,10 +59,10 @@ func (s *session) hurry(now mono.Time, to Tuple) {
 	}
 }
 
-// attempt sends an initiation to targets. Without a token the initiation contains the time of
-// day. The argument `before` is the number of earlier attempts, and the wait for an answer
-// doubles with each of them. The wait is the same if Config.Afford allowed none of the attempt's
-// packets.
+// attempt sends an initiation to the tuples in `targets`. Without a token the initiation
+// contains the time of day. The argument `before` is the number of earlier attempts, and the
+// wait for an answer doubles with each of them. The wait is the same if Config.Afford allowed
+// none of the attempt's packets.
 func (s *session) attempt(now mono.Time, targets []Tuple, token [16]byte, before int) (attempt, bool) {
 	s.stamps(s.cfg.Remote).Expire(now)
 	local := s.self.reserve()

@@ -52,7 +52,7 @@ type keyring struct {
 	met         bool   // the incarnation is known
 }
 
-// count counts a packet of size bytes against the keys in use.
+// count counts a packet of `size` bytes against the keys in use.
 func (v *keyring) count(size int) {
 	v.send.sent += (uint64(size) + packetUnit - 1) / packetUnit
 }

@@ -19,7 +19,7 @@ type Uplink struct {
 }
 
 // UplinkOf returns the uplink of address a, which must have no zone, and interface number
-// link. If link is 0, the routing table chooses the interface.
+// link. If `link` is 0, the routing table chooses the interface.
 func UplinkOf(a netip.Addr, link uint32) Uplink {
 	u := Uplink{link: link}
 	switch {

@@ -108,7 +108,7 @@ func (n *Network) arrived(counter string) (float64, error) {
 
 func (n *Network) target() netip.AddrPort { return netip.AddrPortFrom(n.B.Addr4(), checkPort) }
 
-// blast sends datagrams of size bytes from the given number of ports, at a common rate.
+// blast sends datagrams of `size` bytes from the given number of ports, at a common rate.
 func (n *Network) blast(tuples, size int, rate float64) error {
 	errs := make([]error, tuples)
 	var wg sync.WaitGroup
@@ -122,7 +122,7 @@ func (n *Network) blast(tuples, size int, rate float64) error {
 	return errors.Join(errs...)
 }
 
-// open sends one datagram from each of count source ports.
+// open sends one datagram from each of `count` source ports.
 func (n *Network) open(count int) error {
 	return n.A.Do(func() error {
 		var all []net.Conn

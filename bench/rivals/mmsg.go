@@ -28,7 +28,7 @@ type batch struct {
 	data [batchMost][blastBytes + 1]byte
 }
 
-// newBatch prepares sending and receiving of datagrams of size bytes.
+// newBatch prepares sending and receiving of datagrams of `size` bytes.
 func newBatch(fd, size int) *batch {
 	b := &batch{fd: fd}
 	for i := range b.msgs {

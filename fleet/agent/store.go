@@ -69,7 +69,7 @@ func Cut[T ~string | ~[]byte](value T) []byte {
 	return []byte(string(value[:min(len(value), fleet.MaxRecord+1)]))
 }
 
-// Fit requests a page of limit entries, and halves the limit while the answer is too long. The
+// Fit requests a page of `limit` entries, and halves the limit while the answer is too long. The
 // limit stays reduced, because every refused answer is work for the store.
 func Fit(limit *int64, tooLong func(error) bool, ask func(limit int64) error) error {
 	for {

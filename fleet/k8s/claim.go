@@ -68,8 +68,8 @@ func (n *nodes) Release(ctx context.Context, name string) (*agent.Released, erro
 	return &agent.Released{Wait: n.settle, Sign: sign}, n.write(ctx, name, nil)
 }
 
-// write sets the record of a member's Node, or removes it if record is nil. The rest of the Node
-// stays unchanged.
+// write sets the record of a member's Node, or removes it if `record` is nil. The rest of the
+// Node stays unchanged.
 func (n *nodes) write(ctx context.Context, name string, record []byte) error {
 	ctx, cancel := context.WithTimeout(ctx, askFor)
 	defer cancel()

@@ -19,7 +19,7 @@ func (e *TooLong) Error() string { return fmt.Sprintf("the file has more than %d
 // ErrIrregular is the error for a directory, a device, a pipe or a socket.
 var ErrIrregular = errors.New("not a regular file")
 
-// All reads r to its end. If r has more than limit bytes, All returns an error and no data.
+// All reads r to its end. If r has more than `limit` bytes, All returns an error and no data.
 func All(r io.Reader, limit int64) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(r, limit+1))
 	switch {
@@ -31,7 +31,7 @@ func All(r io.Reader, limit int64) ([]byte, error) {
 	return data, nil
 }
 
-// File reads a file of up to limit bytes, or a pipe until its end.
+// File reads a file of up to `limit` bytes, or a pipe until its end.
 func File(name string, limit int64) ([]byte, error) {
 	return read(name, 0, func(f *os.File) ([]byte, error) { return All(f, limit) })
 }

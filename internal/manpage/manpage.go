@@ -38,7 +38,8 @@ func (p *Page) Text(s string) {
 // Verbatim writes lines unchanged.
 func (p *Page) Verbatim(s string) { fmt.Fprintf(p, ".PP\n.nf\n%s\n.fi\n", Roff(s)) }
 
-// Flags writes a section with the options in flags. Without options, Flags writes nothing.
+// Flags writes a section with the options in `flags`. Without options, Flags writes
+// nothing.
 func (p *Page) Flags(flags *pflag.FlagSet) {
 	if !flags.HasAvailableFlags() {
 		return

@@ -36,7 +36,7 @@ type trial struct {
 // d converts a time.Duration to a lab.Duration.
 func d(t time.Duration) lab.Duration { return lab.Duration{Duration: t} }
 
-// endless describes count endless flows from host src to host dst over a transport.
+// endless describes `count` endless flows from host src to host dst over a transport.
 func endless(group, transport string, src, dst, count int) lab.FlowPlan {
 	return lab.FlowPlan{Src: src, Dst: dst, Count: count, Group: group, Transport: transport, Every: d(time.Millisecond)}
 }

@@ -207,7 +207,7 @@ func (c *Cell) faults(b *strings.Builder, over time.Duration) {
 	fmt.Fprintf(b, "[[case.fault]]\nkind = %q\ntier = 1\ncables = %s\nvalue = %g\nat = %q\n", c.Scenario.fault, list, c.Scenario.value, at)
 }
 
-// request writes the flows of one incast request, from fan servers to a client.
+// request writes the flows of one incast request, from `fan` servers to a client.
 func (f *Fabric) request(b *strings.Builder, client, fan int, at time.Duration) {
 	src := f.From[0]
 	for range fan {

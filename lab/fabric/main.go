@@ -127,7 +127,7 @@ func list(s string) []string {
 	return strings.FieldsFunc(s, func(r rune) bool { return r == ',' || r == ' ' })
 }
 
-// measure measures all cells in todo.
+// measure measures all cells in `todo`.
 func (o options) measure(todo []compare.Cell, r *results) (err error) {
 	began := time.Now()
 	s, err := build(o.srdtun, o.timeout)

@@ -83,7 +83,7 @@ func (f Figure) drawPanels(area draw.Canvas) {
 	}
 }
 
-// draw draws the panel below the coordinate top, between left and right.
+// draw draws the panel below the coordinate `top`, between `left` and `right`.
 func (p Panel) draw(c draw.Canvas, left, right, top vg.Length) {
 	title := style(ink, 11.5, text.XLeft, text.YTop)
 	title.Font.Weight = stdfont.WeightBold

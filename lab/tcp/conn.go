@@ -97,8 +97,9 @@ const (
 	loss           // after a retransmission timeout
 )
 
-// NewConn returns one end of a TCP connection. The connection sends its packets to the node out.
-// The other end is created with the addresses exchanged, and gets packets through Receive.
+// NewConn returns one end of a TCP connection. The connection sends its packets to the node
+// `out`. The other end is created with the addresses exchanged, and gets packets through
+// Receive.
 func NewConn(e *net.Engine, cfg Config, out net.Node, local, remote netip.AddrPort) *Conn {
 	cfg.complete(remote, 0)
 	return newConn(e, cfg, out, local, remote)

@@ -32,7 +32,7 @@ type cubicState struct {
 	epoch  mono.Time     // begin of this congestion avoidance; 0: with the next avoid
 }
 
-// begin starts an epoch with a window of segs segments (section 4.2).
+// begin starts an epoch with a window of `segs` segments (section 4.2).
 func (c *cubic) begin(now mono.Time, segs float64) {
 	c.epoch, c.wEst = now, segs
 	if segs >= c.wMax {

@@ -70,7 +70,7 @@ func (c *kernelCubic) sample(d time.Duration, now mono.Time) {
 // ticks rounds a time down to whole ticks.
 func (c *kernelCubic) ticks(t int64) int64 { return t / int64(max(c.tick, 1)) }
 
-// begin starts a CUBIC epoch with a window of segs segments (section 4.2).
+// begin starts a CUBIC epoch with a window of `segs` segments (section 4.2).
 func (c *kernelCubic) begin(now mono.Time, segs float64) {
 	c.epoch, c.wEst, c.origin, c.k = now, segs, segs, 0
 	if segs < c.wMax {

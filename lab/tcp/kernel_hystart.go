@@ -35,8 +35,8 @@ type trains struct {
 
 // sample processes the RTT sample of the newest acknowledged segment, and reports whether slow
 // start must end. All bytes below una are acknowledged, and all bytes below nxt are sent. The
-// argument `large` means slow start with a window of at least trainWindow, and train is the
-// result of offloads.
+// argument `large` means slow start with a window of at least trainWindow, and `train` is the
+// result of the function offloads().
 func (s *trains) sample(d time.Duration, now mono.Time, una, nxt int64, large bool, train time.Duration) bool {
 	if s.least == 0 || d < s.least {
 		s.least = d

@@ -27,7 +27,7 @@ type NIC struct {
 // packets of other hosts would not.
 const nicPause = 100
 
-// NewNIC returns an interface that sends rate bytes per second, including Ethernet's framing,
+// NewNIC returns an interface that sends `rate` bytes per second, including Ethernet's framing,
 // as in net.Quality.
 func NewNIC(e *net.Engine, rate float64) *NIC {
 	n := &NIC{engine: e, rate: rate, rng: e.Fork()}

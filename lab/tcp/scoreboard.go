@@ -62,7 +62,7 @@ func (b *scoreboard) find(seq int64) uint64 {
 	return lo
 }
 
-// push adds a record for size new bytes, and returns its number.
+// push adds a record for `size` new bytes, and returns its number.
 func (b *scoreboard) push(size int, dsn int64, now mono.Time) uint64 {
 	if int(b.next-b.base) == len(b.ring) {
 		b.grow()

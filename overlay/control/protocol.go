@@ -106,8 +106,8 @@ func (r *request) replyBound() int {
 	return maxReply
 }
 
-// readLine returns the next line of r without its newline, at most limit bytes. The function
-// readLine joins the parts of a line at its end, so a line without an end takes at most limit
+// readLine returns the next line of r without its newline, at most `limit` bytes. The function
+// readLine joins the parts of a line at its end, so a line without an end takes at most `limit`
 // bytes. The error is io.EOF if r ended before a first byte.
 func readLine(r *bufio.Reader, limit int) ([]byte, error) {
 	var parts [][]byte

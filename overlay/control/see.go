@@ -105,7 +105,7 @@ func (c *Client) Flows(d time.Duration) (*Flows, error) {
 	return r.Flows, err
 }
 
-// Ping measures the round trips to a peer once. If every is set, Ping probes all paths,
+// Ping measures the round trips to a peer once. If `every` is set, Ping probes all paths,
 // otherwise one path for each pair of addresses.
 func (c *Client) Ping(peer string, every bool) (*Pings, error) {
 	r, err := c.do(request{Op: opPing, Peer: peer, Every: every})

@@ -152,7 +152,7 @@ func enters(name string, others []*control.Status, ownersNow func() []owner) (li
 	return lines
 }
 
-// outerOf returns the outer packets of other interfaces, except those whose mark is in marked.
+// outerOf returns the outer packets of other interfaces, except those whose mark is in `marked`.
 // Of the paths that follow the routes, outerOf uses the first one to each address of a peer.
 func outerOf(name string, others []*control.Status, marked []netconf.Outer) (v []netconf.Outer) {
 	for _, st := range others {

@@ -35,7 +35,7 @@ func (ep *endpoints) callable(p *peer, c *srd.Conn) netip.AddrPort {
 	return nearest(listening, hosts)
 }
 
-// nearest returns the address whose host comes first in hosts, or else the first address.
+// nearest returns the address whose host comes first in `hosts`, or else the first address.
 func nearest(of []netip.AddrPort, hosts []netip.Addr) netip.AddrPort {
 	for _, h := range hosts {
 		if i := slices.IndexFunc(of, func(a netip.AddrPort) bool { return a.Addr() == h }); i >= 0 {

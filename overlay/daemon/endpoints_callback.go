@@ -30,8 +30,8 @@ const standbyMost = 8
 
 // callbackTuples returns the tuples on which this end sends handshakes to p, besides the tuples
 // of p's endpoints. For a peer that begins handshakes itself, callbackTuples also returns
-// standby tuples as aside. The parameter `known` has the peer's validated addresses, and paths
-// has its present paths.
+// standby tuples in the result `aside`. The parameter `known` has the peer's validated
+// addresses, and paths has its present paths.
 func (ep *endpoints) callbackTuples(p *peer, known []netip.AddrPort, paths []srd.PathInfo) (back, aside []srd.Tuple) {
 	b := &p.remote.callback
 	if len(known) > 0 {

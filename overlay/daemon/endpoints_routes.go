@@ -104,7 +104,7 @@ func (ep *endpoints) forgetTargets() {
 	ep.faults.forget(ep.conditions)
 }
 
-// prefixed returns line with text before it, or "" if line is empty.
+// prefixed returns `line` with `text` before it, or "" if `line` is empty.
 func prefixed(text, line string) string {
 	if line == "" {
 		return ""

@@ -81,8 +81,8 @@ func (s *eventLog) page(n uint64) (v []dashboard.Event) {
 // lastWords bounds the wait for the log's output when the process ends.
 const lastWords = time.Second
 
-// write passes every event to a log until end is called. The function end() returns when all
-// events have been passed to the log.
+// write passes every event to a log until the returned function end() is called. The
+// function end() returns when all events have been passed to the log.
 func (s *eventLog) write(to func(events.Event)) (end func()) {
 	ending, ended := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -135,7 +135,7 @@ func (l *eventLog) tellGuest(kind events.Kind, subject, format string, args ...a
 	l.add(events.Event{Kind: kind, Guest: true, Subject: subject, Text: fmt.Sprintf(format, args...)})
 }
 
-// teller returns tellGuest if guest is set, else tell.
+// teller returns tellGuest if `guest` is set, else tell.
 func (l *eventLog) teller(guest bool) func(kind events.Kind, subject, format string, args ...any) {
 	if guest {
 		return l.tellGuest

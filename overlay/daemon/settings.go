@@ -202,8 +202,8 @@ func (s *settings) replace(c *config.Config, isFile bool) (outcome, error) {
 	return outcome{diff, config.Without(want, out), faults}, nil
 }
 
-// set changes single keys of the running configuration. If save is set, the client also writes
-// the keys to the file. If save is set, keys that need a restart may change too.
+// set changes single keys of the running configuration. If `save` is set, the client also
+// writes the keys to the file. If `save` is set, keys that need a restart may change too.
 func (s *settings) set(settings []config.Setting, save bool) (outcome, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

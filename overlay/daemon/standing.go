@@ -13,7 +13,7 @@ type standing struct {
 	lines map[condition]string
 }
 
-// set stores the line of a condition, or deletes it if line is empty.
+// set stores the line of a condition, or deletes it if `line` is empty.
 func (s *standing) set(k condition, line string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -21,7 +21,7 @@ const (
 )
 
 // HoldFor returns how long a frame waits for an earlier one, given the smoothed round trip rtt.
-// If the round trip is unknown, rtt is 0. HoldFor returns the configured minimum, or more on
+// If the round trip is unknown, `rtt` is 0. HoldFor returns the configured minimum, or more on
 // paths whose sender repairs messages for longer.
 func HoldFor(least, rtt time.Duration) time.Duration {
 	return max(least, min(holdRounds*rtt, MostHold))

@@ -51,9 +51,9 @@ func (c *Segmenter) Drop() {
 	c.frame = nil
 }
 
-// Cut returns the next message, with a payload of at most max bytes, which must be at least 1.
-// When Cut is called, the segmenter must not be empty. The returned message owns a reference to
-// the frame.
+// Cut returns the next message, with a payload of at most `max` bytes, which must be at least
+// 1. When Cut is called, the segmenter must not be empty. The returned message owns a reference
+// to the frame.
 func (c *Segmenter) Cut(max int) srd.Message {
 	f := c.frame
 	n := min(max, len(f.Data)-int(c.h.offset))

@@ -94,9 +94,9 @@ func Pushed(b []byte, in *Info) bool {
 	return in.Proto == ProtoTCP && b[in.HeaderLen+tcpFlagsOffset]&tcpPSH != 0
 }
 
-// Join writes the super-frame of parts into dst, which must have the exact length of the headers
-// and all payloads. The parameter `in` describes the headers of the first part, and each part
-// must follow the previous one. The checksum of the super-frame is partial.
+// Join writes the super-frame of `parts` into dst, which must have the exact length of the
+// headers and all payloads. The parameter `in` describes the headers of the first part, and each
+// part must follow the previous one. The checksum of the super-frame is partial.
 func Join(dst []byte, parts []*frame.Frame, in *Info) {
 	join(dst, parts, in.HeaderLen+in.L4HeaderLen)
 	finishJoin(dst, parts[len(parts)-1].Data, *in)

@@ -16,7 +16,7 @@ type Part struct {
 }
 
 // Joinable reports whether the packet b, which p.Info describes, may be part of a super-frame.
-// Joinable stores the kind of the super-frame in p. If tunnels is false, the device accepts no
+// Joinable stores the kind of the super-frame in p. If `tunnels` is false, the device accepts no
 // super-frames of UDP tunnels, and a tunnel's packet is treated as plain UDP.
 func (p *Part) Joinable(b []byte, facts frame.Facts, tunnels bool) (ok bool) {
 	if tunnels && p.Tunnel.joinable(b, &p.Info, facts) {
@@ -96,10 +96,10 @@ func (p *Part) Pushed(b []byte) bool {
 	return Pushed(b, &p.Info)
 }
 
-// Join writes the super-frame of parts into dst, which must have the exact length of the headers
-// and all payloads. The Part p describes the first part, and each part must follow the previous
-// one. The checksums of the super-frame are partial. Until the frame is written, the length
-// field of the tunnel's UDP header contains the offset of the inner packet.
+// Join writes the super-frame of `parts` into dst, which must have the exact length of the
+// headers and all payloads. The Part p describes the first part, and each part must follow the
+// previous one. The checksums of the super-frame are partial. Until the frame is written, the
+// length field of the tunnel's UDP header contains the offset of the inner packet.
 func (p *Part) Join(dst []byte, parts []*frame.Frame) {
 	if !p.Kind.Tunnelled() {
 		Join(dst, parts, &p.Info)

@@ -100,7 +100,7 @@ func asks(kind uint8) bool {
 	return false
 }
 
-// PutUnreachable writes the ICMP error for b into out, which must have UnreachableLen bytes.
+// PutUnreachable writes the ICMP error for b into `out`, which must have UnreachableLen bytes.
 func PutUnreachable(out, b []byte, in *Info) {
 	if in.Version == 4 {
 		putUnreachable4(out, b)

@@ -65,8 +65,8 @@ func validate(b []byte, in *Info, facts *frame.Facts, least uint16) Reason {
 	return OK
 }
 
-// checkOffload checks facts with CSum set against the headers, except for the limits on segment
-// size and count. If the frame has a single segment, checkOffload clears its kind of
+// checkOffload checks `facts`, in which CSum is set, against the headers, except for the limits
+// on segment size and count. If the frame has a single segment, checkOffload clears its kind of
 // segmentation.
 func checkOffload(b []byte, in *Info, facts *frame.Facts) Reason {
 	switch {

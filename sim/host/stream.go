@@ -161,7 +161,7 @@ func pattern(serial, at int) uint64 {
 	return (uint64(serial)<<32 + uint64(at) + 1) * 0x9e3779b97f4a7c15
 }
 
-// fill writes the content of the message with number serial.
+// fill writes the content of the message with the number `serial`.
 func fill(b []byte, serial int) {
 	at := 0
 	for ; at+8 <= len(b); at += 8 {
@@ -173,8 +173,8 @@ func fill(b []byte, serial int) {
 	}
 }
 
-// wrong returns the index of the first byte of b that differs from the content of message serial,
-// or -1.
+// wrong returns the index of the first byte of b that differs from the content of the message
+// `serial`, or -1.
 func wrong(b []byte, serial int) int {
 	for at := 0; at < len(b); at++ {
 		if at%8 == 0 {

@@ -60,7 +60,7 @@ func (e *event) before(o *event) bool {
 }
 
 // NewEngine returns an engine whose virtual time is Start. The engine writes each noted event as a
-// line to trace, which may be nil.
+// line to `trace`, which may be nil.
 func NewEngine(seed uint64, trace io.Writer) *Engine {
 	return &Engine{now: Start, seed: seed, hash: Mix(seed), trace: trace}
 }

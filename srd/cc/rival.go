@@ -72,7 +72,7 @@ func (v *cubic) shrink(now mono.Time, window, left, step float64) float64 {
 }
 
 // grow handles the end of a round. The argument `step` is the bytes of one packet for
-// each of N connections. If alone is true, the window is probed after probeRounds or
+// each of N connections. If `alone` is true, the window is probed after probeRounds or
 // probeAfter (W10): it grows by one packet, then two, then four.
 func (v *cubic) grow(now mono.Time, step float64, alone bool) {
 	if v.window == 0 {

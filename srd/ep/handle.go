@@ -104,7 +104,7 @@ func (o *SendOptions) until(now mono.Time) (t mono.Time, err error) {
 	return t, nil
 }
 
-// Send queues a message for a handle's peer. Send copies data, so the caller may change data
+// Send queues a message for a handle's peer. Send copies `data`, so the caller may change `data`
 // afterwards. Send waits while the handle has SendDepth requests without a polled completion.
 // The errors of Send are ErrTooLarge, ErrDeadline, ErrClosed, and the error of ctx. The end of
 // ctx has no effect after the message is queued. The completion of the request comes to the

@@ -133,7 +133,7 @@ func (in *incoming) aim(now mono.Time, p *part, to *Remote) verdict {
 	return accepted
 }
 
-// reserve reserves a receive of at least size bytes.
+// reserve reserves a receive of at least `size` bytes.
 func (in *incoming) reserve(now mono.Time, p *part, size int) (v verdict) {
 	if in.holding >= in.holdMost {
 		in.waits = true

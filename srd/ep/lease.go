@@ -16,8 +16,8 @@ const (
 
 var leases [leaseLongest - leaseShortest + 1]sync.Pool
 
-// lease returns an empty buffer for size bytes, or nil if size is too long for the pools. The
-// caller returns the buffer with giveBack.
+// lease returns an empty buffer for `size` bytes, or nil if `size` is too long for the pools.
+// The caller returns the buffer with giveBack.
 func lease(size int) *[]byte {
 	i := leaseClass(size - immediateLen) // a power of two with immediate data fits in the buffer
 	if i >= len(leases) {

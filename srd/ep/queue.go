@@ -95,8 +95,8 @@ func free(v []Completion) {
 // many completions, so poll until Poll returns zero.
 func (q *Queue) Event() <-chan struct{} { return q.q.Event() }
 
-// Solicited selects the completions that make an event. If only is true, solicited messages and
-// failures make events. If only is false, all completions make events.
+// Solicited selects the completions that make an event. If `only` is true, solicited messages
+// and failures make events. If `only` is false, all completions make events.
 func (q *Queue) Solicited(only bool) {
 	q.solicited.Store(only)
 	if !only && q.len() > 0 {

@@ -65,7 +65,7 @@ func (rs *receives) push(r receive) {
 	rs.n++
 }
 
-// take reserves the oldest receive for a message of size bytes. If no receive is posted, the
+// take reserves the oldest receive for a message of `size` bytes. If no receive is posted, the
 // verdict is notReady, and the next receive is announced to l. A receive that is too short for
 // the message stays posted.
 func (rs *receives) take(l *link, size int) (r receive, v verdict) {

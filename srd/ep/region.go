@@ -150,7 +150,7 @@ func (rs *regions) remove(r *Region) {
 	}
 }
 
-// find returns the region in which peer may access size bytes at a position, or nil.
+// find returns the region in which the peer may access `size` bytes at a position, or nil.
 func (rs *regions) find(peer PublicKey, at Remote, size int, access Access) *Region {
 	rs.mu.RLock()
 	r := rs.of[at.Key]

@@ -49,7 +49,7 @@ var requests = sync.Pool{New: func() any { return new(request) }}
 // keptMost is the size in bytes of the largest buffer that a finished request keeps.
 const keptMost = EagerMost + immediateLen
 
-// newRequest returns a request that holds a copy of data.
+// newRequest returns a request that holds a copy of `data`.
 func newRequest(h *Handle, data []byte, o *SendOptions) *request {
 	r := requests.Get().(*request)
 	*r = request{handle: h, own: r.own[:0], heads: r.heads[:0], quiet: o.Quiet, context: o.Context, retries: o.retries()}
@@ -73,7 +73,7 @@ func newRequest(h *Handle, data []byte, o *SendOptions) *request {
 	return r
 }
 
-// newWrite returns a request that writes a copy of data.
+// newWrite returns a request that writes a copy of `data`.
 func newWrite(h *Handle, to Remote, data []byte, o *SendOptions) *request {
 	r := newRequest(h, data, o)
 	r.op, r.flags, r.to = OpWrite, r.flags|flagWrite, to

@@ -30,11 +30,11 @@ type Attempt struct {
 	consumed bool
 }
 
-// Initiate starts a handshake with remote and returns the initiation to send, which has
-// InitiationSize bytes. The initiation has mac1 and, if stamp has a cookie, mac2. Responses
+// Initiate starts a handshake with `remote` and returns the initiation to send, which has
+// InitiationSize bytes. The initiation has mac1 and, if `stamp` has a cookie, mac2. Responses
 // carry localIndex as receiver index. The caller draws localIndex at random, and no other
 // attempt or session may use it. If h.Token is set from Stamper.Token, the hello has no
-// timestamp. For a peer to which nothing was sent before, stamp may be nil. Initiate returns
+// timestamp. For a peer to which nothing was sent before, `stamp` may be nil. Initiate returns
 // ErrRemoteKey, ErrSpelling, or the errors of rng.
 func (id *Identity) Initiate(rng io.Reader, remote PublicKey, psk PSK, localIndex uint32, h Hello, stamp *Stamper) (*Attempt, []byte, error) {
 	if err := CheckPublic(remote); err != nil {
@@ -63,7 +63,7 @@ func (id *Identity) Initiate(rng io.Reader, remote PublicKey, psk PSK, localInde
 }
 
 // begin builds the Noise state that waits for the response, and appends the initiation's Noise
-// message to out. Each call uses the same ephemeral key, and so makes the same state and
+// message to `out`. Each call uses the same ephemeral key, and so makes the same state and
 // message.
 func (a *Attempt) begin(out []byte) ([]byte, error) {
 	p := party{

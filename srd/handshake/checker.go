@@ -46,8 +46,8 @@ func (c *Checker) CheckMAC1(msg []byte) bool {
 }
 
 // CheckMAC2 reports whether msg is an initiation or response by a sender with the current
-// secret's cookie for source. A valid mac2 proves that the sender receives packets at source.
-// Without a secret, CheckMAC2 returns false. CookieReply creates a secret.
+// secret's cookie for `source`. A valid mac2 proves that the sender receives packets at
+// `source`. Without a secret, CheckMAC2 returns false. CookieReply creates a secret.
 func (c *Checker) CheckMAC2(now mono.Time, msg []byte, source netip.AddrPort) bool {
 	if !stamped(msg) || !c.secretLives(now) {
 		return false
@@ -58,8 +58,8 @@ func (c *Checker) CheckMAC2(now mono.Time, msg []byte, source netip.AddrPort) bo
 }
 
 // CheckToken reports whether the token proves that the hello of in is fresh. The package comment
-// explains the proof. The initiation msg from source contained the hello. The caller passes the
-// result to Replay.Accept, which also needs the value that CheckToken writes into in.Hello.
+// explains the proof. The initiation msg from `source` contained the hello. The caller passes
+// the result to Replay.Accept, which also needs the value that CheckToken writes into in.Hello.
 func (c *Checker) CheckToken(now mono.Time, in *Incoming, msg []byte, source netip.AddrPort) bool {
 	in.Hello.secret = 0
 	if in.Hello.Token == ([macSize]byte{}) || !c.CheckMAC2(now, msg, source) {
@@ -74,7 +74,7 @@ func (c *Checker) CheckToken(now mono.Time, in *Incoming, msg []byte, source net
 }
 
 // CookieReply returns the answer to msg, an initiation or response that passed CheckMAC1. The
-// answer has CookieSize bytes and the cookie for source. Only a host that saw msg and has our
+// answer has CookieSize bytes and the cookie for `source`. Only a host that saw msg and has our
 // public key can open the answer. The caller sends the answer if this host is under load and msg
 // lacks a valid mac2, or if Replay refused the hello in msg. The caller limits the rate of
 // cookie replies. If msg is of another type, or if the source of randomness fails, CookieReply

@@ -32,7 +32,7 @@ type Identity struct {
 	static noise.DHKey
 }
 
-// NewIdentity derives the public key from priv. If priv is all zeros, NewIdentity returns
+// NewIdentity derives the public key from priv. If `priv` is all zeros, NewIdentity returns
 // ErrPrivateKey.
 func NewIdentity(priv PrivateKey) (*Identity, error) {
 	if priv == (PrivateKey{}) {

@@ -44,7 +44,7 @@ func (p party) begin() (*noise.HandshakeState, error) {
 	})
 }
 
-// prologueOf returns the prologue for an initiation that starts with header.
+// prologueOf returns the prologue for an initiation that starts with `header`.
 func prologueOf(header []byte) []byte {
 	return append([]byte(prologueLabel), header...)
 }

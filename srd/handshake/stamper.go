@@ -34,7 +34,7 @@ type ask struct {
 	mac1  [macSize]byte
 }
 
-// NewStamper returns a stamper for packets to remote.
+// NewStamper returns a stamper for packets to `remote`.
 func NewStamper(remote PublicKey) *Stamper {
 	return &Stamper{remote: remote, mac1: mac1For(remote), seal: cookieSeal(remote)}
 }
@@ -118,7 +118,7 @@ func (s *Stamper) Restamp(msg []byte) []byte {
 	return msg
 }
 
-// stampFor sets the MACs of msg, a packet to remote, with s. If s is nil, stampFor sets only
+// stampFor sets the MACs of msg, a packet to `remote`, with s. If s is nil, stampFor sets only
 // mac1.
 func stampFor(remote PublicKey, s *Stamper, msg []byte) {
 	if s == nil {

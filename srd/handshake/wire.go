@@ -98,7 +98,8 @@ func ReceiverIndex(msg []byte) (uint32, bool) {
 	return 0, false
 }
 
-// appendHeader appends the first byte for kind, the reserved bytes and the indices.
+// appendHeader appends the first byte for the packet type `kind`, the reserved bytes and the
+// indices.
 func appendHeader(b []byte, kind byte, indices ...uint32) []byte {
 	b = append(b, Version<<4|kind, 0, 0, 0)
 	for _, index := range indices {

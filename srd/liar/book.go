@@ -55,7 +55,7 @@ func (b *Book) Packet(h *Header, size int) {
 	}
 }
 
-// shifted returns the bitmap below after the highest number has risen by n.
+// shifted returns the bitmap `below` as it is after the highest number has risen by n.
 func shifted(below, n uint64) uint64 {
 	if n > 64 {
 		return 0
@@ -94,7 +94,7 @@ func (b *Book) Words() []uint64 {
 	return append([]uint64(nil), w[:b.inbox.Words(w[:])]...)
 }
 
-// Slots returns the slots below limit that have received packets, in ascending order.
+// Slots returns the slots below `limit` that have received packets, in ascending order.
 func (b *Book) Slots(limit int) (v []uint16) {
 	for i := range limit {
 		if b.slots[uint16(i)] != nil {

@@ -63,7 +63,7 @@ func (f Frames) Stamp(us uint32) Frames { return wire.AppendStamp(f, us) }
 // Metric appends a claimed congestion metric for one of the receiver's paths.
 func (f Frames) Metric(slot uint16, metric uint8) Frames { return wire.AppendMetric(f, slot, metric) }
 
-// Pad fills the packet up to size bytes on the wire with padding.
+// Pad fills the packet up to `size` bytes on the wire with padding.
 func (f Frames) Pad(size int) Frames {
 	for len(f)+Overhead < size {
 		f = append(f, 0)

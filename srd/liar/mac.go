@@ -24,7 +24,7 @@ const (
 type Cookie = [macLen]byte
 
 // Stamp writes the two MACs at the end of msg, an initiation or response to the host with the
-// public key `to`. If cookie is nil, mac2 is zero.
+// public key `to`. If `cookie` is nil, mac2 is zero.
 func Stamp(msg []byte, to handshake.PublicKey, cookie *Cookie) {
 	at1, at2 := len(msg)-2*macLen, len(msg)-macLen
 	key := labelled("srdtun mac1", to)

@@ -15,7 +15,7 @@ type newest struct {
 	slots atomic.Pointer[[steer.MaxPaths + 1]atomic.Uint64] // highest number + 1; 0: none
 }
 
-// beyond reports whether pn is higher than all numbers seen on slot.
+// beyond reports whether pn is higher than all numbers seen on `slot`.
 func (v *newest) beyond(slot uint16, pn uint64) bool {
 	slots := v.slots.Load()
 	return slots != nil && int(slot) < len(slots) && pn >= slots[slot].Load()

@@ -21,7 +21,7 @@ type Outlet struct {
 const roundsMost = 4
 
 // Run calls f to pass on all data, or makes the goroutine at work call its own f once more. If
-// full is true, Run always calls f itself. Run returns true if one of its own calls of f
+// `full` is true, Run always calls f itself. Run returns true if one of its own calls of f
 // returned true.
 func (o *Outlet) Run(full bool, f func() bool) (did bool) {
 	o.want.Store(true)

@@ -29,7 +29,7 @@ type item struct {
 
 func (s *shelf) empty() bool { return s.next == len(s.items) }
 
-// put appends a copy of data, and reports whether there was room for it.
+// put appends a copy of `data`, and reports whether there was room for it.
 func (s *shelf) put(t srd.Tuple, data []byte, size int, ecn srd.ECN, at mono.Time) bool {
 	from, ok := s.place(len(data))
 	if !ok {

@@ -88,7 +88,7 @@ func (w *waiter) close() {
 	unix.Close(w.epoll)
 }
 
-// add makes the waiter watch fd for unix.EPOLLIN and the events in flags.
+// add makes the waiter watch fd for unix.EPOLLIN and the events in `flags`.
 func (w *waiter) add(fd int, flags uint32) error {
 	ev := unix.EpollEvent{Events: unix.EPOLLIN | flags, Fd: int32(fd)}
 	if err := unix.EpollCtl(w.epoll, unix.EPOLL_CTL_ADD, fd, &ev); err != nil {
@@ -97,8 +97,8 @@ func (w *waiter) add(fd int, flags uint32) error {
 	return nil
 }
 
-// wait fills events with the ready descriptors and returns their number. If sleep is true, wait
-// waits for the first event. A caller that gets zero or unix.EINTR must call wait again.
+// wait fills events with the ready descriptors and returns their number. If `sleep` is true,
+// wait waits for the first event. A caller that gets zero or unix.EINTR must call wait again.
 func (w *waiter) wait(events []unix.EpollEvent, sleep bool) (int, error) {
 	if !sleep {
 		return w.raw(events, 0)

@@ -413,7 +413,7 @@ func (w *worker) receive(fd int, sock uint16, most int) (r reading) {
 }
 
 // accept handles a datagram. The result `packets` is the number of packets in the datagram, and
-// later is true if the datagram went to a backlog.
+// `later` is true if the datagram went to a backlog.
 func (w *worker) accept(d *udp.Datagram, sock uint16) (packets int, later bool) {
 	w.turns.since = 0
 	if w.loop.table.several.Load() {

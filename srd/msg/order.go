@@ -43,8 +43,8 @@ type orderIn struct {
 }
 
 // admit takes an arrived message, and returns the messages that are now in order. Messages with
-// numbers below base are not awaited: they have failed, or another process of this end has
-// received them. If a message below base arrives after all, admit returns it at once. The
+// numbers below `base` are not awaited: they have failed, or another process of this end has
+// received them. If a message below `base` arrives after all, admit returns it at once. The
 // returned slice is valid until the next call. If the message breaks the protocol, admit returns
 // false.
 func (o *orderIn) admit(epoch uint64, seq, base uint32, m *message) (run []*message, ok bool) {
@@ -79,7 +79,7 @@ func (o *orderIn) admit(epoch uint64, seq, base uint32, m *message) (run []*mess
 	return o.run, true
 }
 
-// skip stops the wait for ordered messages with numbers below base, and returns the messages
+// skip stops the wait for ordered messages with numbers below `base`, and returns the messages
 // that are now in order.
 func (o *orderIn) skip(epoch uint64, base uint32) []*message {
 	o.run = o.run[:0]
@@ -90,7 +90,7 @@ func (o *orderIn) skip(epoch uint64, base uint32) []*message {
 	return o.run
 }
 
-// advance releases the held messages below base and sets the field next to base.
+// advance releases the held messages below `base` and sets the field next to `base`.
 func (o *orderIn) advance(base uint32) {
 	ahead := int32(base - o.next)
 	if ahead <= 0 {

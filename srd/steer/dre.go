@@ -38,7 +38,7 @@ type dre struct {
 	tick int64 // period of x
 }
 
-// at returns the register's value at the time now, in bytes.
+// at returns the register's value at the time `now`, in bytes.
 func (d *dre) at(now mono.Time, s *dreShape) float64 {
 	n := int64(now)/int64(s.period) - d.tick
 	switch {

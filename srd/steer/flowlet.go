@@ -41,7 +41,7 @@ type flowlets struct {
 	entries []flowlet
 }
 
-// touch records a packet of flow, and returns the flow's entry and whether the flow's flowlet
+// touch records a packet of `flow`, and returns the flow's entry and whether the flow's flowlet
 // continues.
 func (t *flowlets) touch(now mono.Time, flow uint32) (e *flowlet, active bool) {
 	if t.entries == nil {

@@ -11,7 +11,7 @@ type LinkLoad struct{ dre dre }
 // linkShape holds the parameters of all switches' estimators.
 var linkShape = dreShape{alpha: DefaultDREAlpha, period: DefaultDREPeriod}
 
-// Add counts n bytes sent on a link of rate bytes per second, and returns the link's metric, 0
+// Add counts n bytes sent on a link of `rate` bytes per second, and returns the link's metric, 0
 // to MetricMost.
 func (l *LinkLoad) Add(now mono.Time, n int, rate float64) uint8 {
 	l.dre.add(now, n, &linkShape)

@@ -8,7 +8,7 @@ type turns struct {
 	credit [MaxPaths]float32
 }
 
-// next returns the path whose turn is next. The set usable is not empty, and its members have
+// next returns the path whose turn is next. The set `usable` is not empty, and its members have
 // weights above zero.
 func (t *turns) next(usable *Set) int {
 	best, total := -1, float32(0)

@@ -309,8 +309,8 @@ func buffer(fd, force, plain, size int) {
 	}
 }
 
-// LocalFor returns the source address that the kernel's routes choose for packets to remote with
-// the mark.
+// LocalFor returns the source address that the kernel's routes choose for packets to `remote`
+// with the mark.
 func LocalFor(remote netip.AddrPort, mark uint32) (netip.Addr, error) {
 	family := unix.AF_INET
 	if remote.Addr().Is6() {

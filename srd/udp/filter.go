@@ -29,9 +29,10 @@ const (
 )
 
 // Refuse makes the kernel drop most foreign packets, on all sockets. A foreign packet has an
-// unknown type, is too short for its type, or has a receiver index without the 16 bits of
-// prefix. Dropped packets take no space in the sockets' buffers and no time of this process. The
-// filter is no proof of origin, because an observer of one packet learns the prefix.
+// unknown type, is too short for its type, or has a receiver index that does not begin with the
+// 16 bits of `prefix`. Dropped packets take no space in the sockets' buffers and no time of this
+// process. The filter is no proof of origin, because an observer of one packet learns the
+// prefix.
 func (b *Bank) Refuse(prefix uint16) error {
 	b.prefix = prefix
 	for i := range b.socks {

@@ -54,7 +54,7 @@ type mmsghdr struct {
 	len uint32
 }
 
-// NewReceiver returns a receiver on b that has its own buffers and counts in stats.
+// NewReceiver returns a receiver on b that has its own buffers and counts in `stats`.
 func NewReceiver(b *Bank, stats *RecvStats) *Receiver {
 	r := &Receiver{bank: b, stats: stats}
 	for i := range r.bufs {
@@ -64,7 +64,7 @@ func NewReceiver(b *Bank, stats *RecvStats) *Receiver {
 }
 
 // Read returns the next datagrams from fd, at most `limit` and at most ReadMost. The datagrams
-// are valid until the next Read. If the socket is empty, more is false. The result `more` is
+// are valid until the next Read. If the socket is empty, `more` is false. The result `more` is
 // also false if the kernel reports an error of an earlier send, which the transport detects
 // itself.
 func (r *Receiver) Read(fd, limit int) (got []Datagram, more bool) {
@@ -125,7 +125,7 @@ type Sender struct {
 // retrySegments is the initial value of Sender.whole after a failure.
 const retrySegments = 4096
 
-// NewSender returns a sender on b that counts in stats.
+// NewSender returns a sender on b that counts in `stats`.
 func NewSender(b *Bank, stats *SendStats) *Sender { return &Sender{bank: b, stats: stats} }
 
 // Send sends a sealed train. Send drops and counts packets that cannot be sent. The transport

@@ -36,7 +36,7 @@ func (h *header) point(b []byte) {
 	h.hdr.Flags = 0
 }
 
-// setAddr writes remote as a sockaddr.
+// setAddr writes the address `remote` as a sockaddr.
 func (h *header) setAddr(remote netip.AddrPort) {
 	if a := remote.Addr(); a.Is4() {
 		binary.NativeEndian.PutUint16(h.name[0:], unix.AF_INET)
@@ -84,8 +84,8 @@ func (h *header) put(at, level, kind, n int) (data []byte, next int) {
 }
 
 // control writes the control messages of an outgoing train: source address, interface and
-// segment size. A segment size of 0 means a single packet. If alone is true, the kernel chooses
-// the IPv6 source address.
+// segment size. A segment size of 0 means a single packet. If `alone` is true, the kernel
+// chooses the IPv6 source address.
 func (h *header) control(local srd.Uplink, alone bool, segment int) {
 	at := 0
 	var d []byte

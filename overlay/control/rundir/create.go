@@ -92,7 +92,7 @@ func Create(path string, flags int, mode fs.FileMode) (f *os.File, err error) {
 	return f, err
 }
 
-// Read returns the content of a file, if it has at most limit bytes.
+// Read returns the content of a file, if it has at most `limit` bytes.
 func Read(path string, limit int64) ([]byte, error) {
 	d, err := openDirectory(path)
 	if err != nil {

@@ -96,7 +96,7 @@ func (k *Candidate[T]) Size() int { return k.size }
 // Partridge, SIGCOMM 1987).
 func (k *Candidate[T]) RTT() time.Duration { return k.rtt }
 
-// Asked records a challenge of size bytes. The argument `first` is the time from the first
+// Asked records a challenge of `size` bytes. The argument `first` is the time from the first
 // challenge to the second.
 func (k *Candidate[T]) Asked(now mono.Time, size int, first time.Duration) {
 	if k.at = now; k.tries == 0 || size < k.size {
@@ -143,9 +143,9 @@ func (t *Table[T]) Find(tuple T) *Candidate[T] {
 	return nil
 }
 
-// Hear records an authentic packet on tuple, whose remote address is addr. Hear returns
-// the candidate, or nil if the table has no room. The argument `first` is the time from the
-// first challenge to the second.
+// Hear records an authentic packet on the tuple `tuple`, whose remote address is addr. Hear
+// returns the candidate, or nil if the table has no room. The argument `first` is the time
+// from the first challenge to the second.
 func (t *Table[T]) Hear(now mono.Time, tuple T, addr netip.Addr, first time.Duration) *Candidate[T] {
 	k := t.Find(tuple)
 	if k == nil {
@@ -226,7 +226,7 @@ func (t *Table[T]) Remove(tuple T) {
 	}
 }
 
-// Next returns a candidate that is now due for a challenge of size bytes, or nil. Next
+// Next returns a candidate that is now due for a challenge of `size` bytes, or nil. Next
 // charges and records the challenge. The candidate with the fewest challenges is first,
 // then the candidate with the latest packet, because some ports may never answer.
 func (t *Table[T]) Next(now mono.Time, size int, first time.Duration, trusts func(netip.Addr) bool) *Candidate[T] {
@@ -257,8 +257,8 @@ func (t *Table[T]) Next(now mono.Time, size int, first time.Duration, trusts fun
 	return best
 }
 
-// When returns the time at which Next has a challenge of size bytes. If a packet must
-// arrive before a challenge is due, When returns Never.
+// When returns the time at which Next has a challenge of `size` bytes. If a packet must arrive
+// before a challenge is due, When returns Never.
 func (t *Table[T]) When(size int, trusts func(netip.Addr) bool) mono.Time {
 	if t.until != 0 {
 		return t.until
@@ -270,8 +270,8 @@ func (t *Table[T]) When(size int, trusts func(netip.Addr) bool) mono.Time {
 	return t.until
 }
 
-// due returns when k may get a challenge of size bytes. All candidates at an unproven
-// address share the rate of a single candidate.
+// due returns the time at which k may get a challenge of `size` bytes. All candidates at an
+// unproven address share the rate of a single candidate.
 func (t *Table[T]) due(k *Candidate[T], size int, trusts func(netip.Addr) bool) mono.Time {
 	if k.proven || k.left == 0 {
 		return mono.Never

@@ -101,7 +101,7 @@ func (l *Ledger) Rest() {
 	}
 }
 
-// Trim removes the oldest entries while done returns true for them.
+// Trim removes the oldest entries while the function done() returns true for them.
 func (l *Ledger) Trim(done func(*Packet) bool) {
 	for l.first < l.next && done(&l.ring[l.first&uint64(len(l.ring)-1)]) {
 		l.first++

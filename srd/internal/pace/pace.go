@@ -16,8 +16,8 @@ type Bucket struct {
 	used   bool
 }
 
-// Refill adds the tokens for the time since the last call, up to burst bytes. The rate is in
-// bytes per second.
+// Refill adds the tokens for the time since the last call, up to `burst` bytes. The rate is
+// in bytes per second.
 func (b *Bucket) Refill(now mono.Time, rate float64, burst int) {
 	if !b.used {
 		b.tokens, b.at, b.used = float64(burst), now, true
@@ -39,7 +39,7 @@ func (b *Bucket) Spend(n int) { b.tokens -= float64(n) }
 // Tokens returns the bytes in the bucket. A negative number of bytes is a debt.
 func (b *Bucket) Tokens() int { return int(b.tokens) }
 
-// When returns the time at which the bucket will have quantum bytes at this rate.
+// When returns the time at which the bucket will have `quantum` bytes at this rate.
 func (b *Bucket) When(rate float64, quantum int) mono.Time {
 	need := float64(quantum) - b.tokens
 	if need <= 0 || rate <= 0 {

@@ -4,7 +4,7 @@ package seq
 
 import "math/bits"
 
-// Expand returns the 64-bit number nearest to reference with these low 32 bits.
+// Expand returns the 64-bit number nearest to `reference` with these low 32 bits.
 func Expand(low uint32, reference uint64) uint64 {
 	d := int32(low - uint32(reference))
 	n := reference + uint64(int64(d))
@@ -118,7 +118,7 @@ func (r *Replay) reach(w uint64) {
 	r.low = w
 }
 
-// grow enlarges the ring for the words from low to high, up to replayWords words. The
+// grow enlarges the ring for the words from `low` to `high`, up to replayWords words. The
 // present words are kept.
 func (r *Replay) grow(low, high uint64) {
 	size := uint64(len(r.words))
