@@ -113,8 +113,8 @@ func (v *calls) find(index uint32) *attempt {
 	return nil
 }
 
-// answered ends all attempts, because attempt a was answered. The receiver index of a
-// stays reserved, because the new session uses it.
+// answered ends all attempts, because the attempt `a` was answered. The receiver index of
+// `a` stays reserved, because the new session uses it.
 func (v *calls) answered(a *attempt) {
 	switch a {
 	case v.regular:

@@ -41,7 +41,7 @@ func (f *front) note(now mono.Time, bytes int, rate float64, rtt time.Duration) 
 	}
 }
 
-// excess returns the extra delay of a packet on p: the distance of p less the wait in
+// excess returns the extra delay of a packet on p: the distance of p minus the wait in
 // front of the window for the nearest path.
 func (ch *choice) excess(p *path) time.Duration { return max(0, ch.distance(p)-ch.front.wait) }
 

@@ -14,13 +14,13 @@ const (
 	// A due challenge leaves before waiting messages, so the first challenge measures an
 	// empty network.
 	openEvery = 300 * time.Microsecond
-	// unansweredMost is the number of challenges of new paths, and of packet sizes, that
-	// may be unanswered at once. A path takes two or more of them, all full packets, from
-	// each end. The challenges of all paths at once fill a narrow uplink for seconds. In
-	// this queue answers are late, and every new path looks long. The limit also leaves
-	// room for other senders in the peer's table of candidates. With more than
-	// unansweredMost x unansweredPart tuples, the limit is 1/unansweredPart of the tuples,
-	// so that all paths open within some round trips.
+	// unansweredMost is the largest number of unanswered challenges at any time, counting
+	// challenges of new paths and of packet sizes. For one path, each end sends two or more
+	// challenges, all of them full packets. The challenges of all paths at once fill a
+	// narrow uplink for seconds. In this queue answers are late, and every new path looks
+	// long. The limit also leaves room for other senders in the peer's table of candidates.
+	// With more than unansweredMost x unansweredPart tuples, the limit is 1/unansweredPart
+	// of the tuples, so that all paths open within some round trips.
 	unansweredMost = 12
 	unansweredPart = 16
 )

@@ -33,7 +33,7 @@ func (ps *paths) elsewhere() bool {
 	return slices.ContainsFunc(ps.table, func(p *path) bool { return p.state == PathActive && !ps.withdrawn.at(p) })
 }
 
-// refuses reports whether packets from a must be dropped.
+// refuses reports whether packets from the address `a` must be dropped.
 func (ps *paths) refuses(a netip.Addr) bool {
 	return len(ps.withdrawn) > 0 && slices.Contains(ps.withdrawn, a) && ps.elsewhere()
 }

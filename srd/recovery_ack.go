@@ -135,9 +135,9 @@ func (rc *recovery) credit(now mono.Time, g *gain, reverse time.Duration) {
 	var residual time.Duration
 	if g.rtt > 0 {
 		rc.hosts.add(g.hosts)
-		// The queueing delay of the acknowledgement is part of the round trip, so it is
-		// at most the round trip less the base. A larger value means that the return path
-		// itself is longer.
+		// The queueing delay of the acknowledgement is part of the round trip, so it is at
+		// most the round trip minus the base. A larger value means that the return path itself
+		// is longer.
 		reverse = min(reverse, max(0, g.rtt-p.rtt.Base()))
 		trip := g.rtt + g.peerDelay
 		residual = p.rtt.Residual(now, trip-reverse)

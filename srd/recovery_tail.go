@@ -46,10 +46,11 @@ func (rc *recovery) pto() time.Duration {
 	return min(d<<min(rc.timer.backoff, 16), max(ptoMost, d))
 }
 
-// tailDeadline returns when the tail probe is due: a probe timeout after the last packet
-// was sent (RFC 9002 section 6.2.1). Frequent new packets could postpone a probe timeout
-// after the last packet for ever. So the probe is also due ptoMost, or a longer probe
-// timeout, after the oldest message, the last probe and the last progress.
+// tailDeadline returns the time at which the tail probe is due: a probe timeout after the last
+// packet was sent (RFC 9002 section 6.2.1) and after the last progress. Frequent new packets
+// could postpone this time for ever. So the time is limited by a second rule: the probe is due
+// a probe timeout, but at least ptoMost, after the latest of three events. The events are the
+// first transmission of the oldest message, the last probe, and the last progress.
 func (rc *recovery) tailDeadline() mono.Time {
 	if rc.out.empty() && rc.inflight == 0 {
 		return mono.Never

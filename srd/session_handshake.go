@@ -8,9 +8,10 @@ import (
 )
 
 // copyLimit limits the answers to all other copies of one initiation. An observer who sees an
-// initiation can send copies of it from many addresses, and they may arrive first. If only the
-// first few were answered, a peer at an unknown address would get no answer. An answer to a copy
-// costs no cryptography, and the address that sent the copy pays for it (docs/transport.md, U5).
+// initiation can send copies of it from many addresses, and the copies may arrive before the
+// original. If only the first few were answered, a peer at an unknown address would get no
+// answer. An answer to a copy costs no cryptography, and the address that sent the copy pays for
+// it (docs/transport.md, U5).
 var copyLimit = limit{rate: 1000, burst: copyBurst}
 
 const copyBurst = 64

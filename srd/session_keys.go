@@ -20,7 +20,8 @@ const (
 )
 
 // keyLife is the age at which the initiator or the responder renews keys, and the age at
-// which keys expire. The responder renews later, so that only one end begins a handshake.
+// which keys expire. The responder renews at a greater age than the initiator, so that only
+// one end begins a handshake.
 type keyLife struct {
 	renew, renewResponse, reject time.Duration
 	renewPackets, rejectPackets  uint64

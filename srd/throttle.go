@@ -58,7 +58,7 @@ func (v *throttle) stale(now mono.Time) bool {
 // reset starts afresh under another salt, with all buckets full.
 func (v *throttle) reset(now mono.Time, salt uint64) { *v = throttle{salt: salt, salted: now} }
 
-// address takes a token from the bucket of a.
+// address takes a token from the bucket of the address `a`.
 func (v *throttle) address(now mono.Time, a netip.Addr, l limit) bool {
 	return v.number(now, network(a), l)
 }
@@ -71,8 +71,8 @@ func (v *throttle) number(now mono.Time, n uint64, l limit) bool {
 	return v.buckets[v.bucket(n)].take(now, l)
 }
 
-// network returns the network of a as a number. For IPv6 that is the first 64 bits of a: the
-// owner of one address usually has all others with these bits.
+// network returns the network of the address `a` as a number. For IPv6 that is the first 64
+// bits of `a`: the owner of one address usually has all others with these bits.
 func network(a netip.Addr) uint64 {
 	b := a.As16()
 	n := binary.BigEndian.Uint64(b[:8])

@@ -28,8 +28,8 @@ func (a Algorithm) String() string { return algorithmNames[a] }
 // and change single fields.
 type Config struct {
 	Algorithm Algorithm
-	// MSS is the payload of a full segment in bytes. If MSS is 0, the payload fills an IP packet of
-	// MTU bytes, less the TCP options.
+	// MSS is the payload of a full segment in bytes. If MSS is 0, the payload fills an IP packet
+	// of MTU bytes, minus the TCP options.
 	MSS, MTU int
 	// InitialWindow is the initial congestion window in segments (RFC 6928).
 	InitialWindow int

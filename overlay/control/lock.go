@@ -17,8 +17,8 @@ var ErrAlreadyRunning = errors.New("already running")
 // needed only if a daemon exited between open and flock.
 const lockTries = 100
 
-// A killed process holds its lock for a few milliseconds longer, so a held lock is tried again
-// every lockPause, for lockWait.
+// A process that was killed still holds its lock for a few milliseconds, so a held lock is
+// tried again every lockPause, for lockWait.
 const (
 	lockWait  = 500 * time.Millisecond
 	lockPause = 20 * time.Millisecond

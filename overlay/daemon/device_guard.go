@@ -28,7 +28,7 @@ const (
 // guarding limits the rate of repairs, and stores which repairs have been reported. The zero
 // value of guarding allows an immediate repair.
 type guarding struct {
-	used int       // repairs, less the forgiven ones
+	used int       // repairs, without the forgiven ones
 	at   time.Time // time of the last forgiven repair
 
 	down bool   // the interface is down

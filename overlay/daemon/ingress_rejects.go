@@ -129,7 +129,7 @@ func (u *unreachables) slots(src, dst netip.Addr) (host, pair *allowance) {
 	return &u.hosts[maphash.Bytes(u.seed, one)%unreachableSlots], pair
 }
 
-// own reports whether a is an address of this host's interface. About an own address no ICMP
+// own reports whether `a` is an address of this host's interface. About an own address no ICMP
 // error is sent, because the kernel routes its packets into the tunnel only until the address's
 // own route exists.
 func (c *snapshot) own(a netip.Addr) bool {
@@ -141,7 +141,7 @@ func (c *snapshot) own(a netip.Addr) bool {
 	return false
 }
 
-// broadcast reports whether a is the broadcast address of a network of the interface. The
+// broadcast reports whether `a` is the broadcast address of a network of the interface. The
 // broadcast address is the last one of the network (RFC 1122 section 3.2.1.3), unless the
 // network has only two addresses (RFC 3021).
 func (c *snapshot) broadcast(a netip.Addr) bool {

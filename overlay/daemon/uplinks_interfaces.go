@@ -53,7 +53,7 @@ func (t *interfaces) load() {
 	t.own.Store(&own)
 }
 
-// inner reports whether a is an inner address, that is, an address of the tunnel's device. The
+// inner reports whether `a` is an inner address, that is, an address of the tunnel's device. The
 // method inner() is fast enough to be called for each packet.
 func (t *interfaces) inner(a netip.Addr) bool {
 	own := t.own.Load()

@@ -46,8 +46,8 @@ func (s *State) try(v step) error {
 	return permitted(err)
 }
 
-// leftOut reports whether a step failed with err because IPv6 is disabled, and records it then as
-// absent.
+// leftOut reports whether a step failed with err because IPv6 is disabled. In that case leftOut
+// records the step as absent.
 func (s *State) leftOut(v step, err error) bool {
 	if err == nil || !is6(v) || !familyOff(err) {
 		return false

@@ -13,10 +13,11 @@ const (
 	// MostHold bounds the wait of a frame for any round trip: even on a path to the Moon, Linux's
 	// TCP times out within a second.
 	MostHold = time.Second
-	// partLife is the lifetime of the entry of a frame that is incomplete, given up, or delivered
-	// ahead of an earlier one. If a complete frame waits behind the entry, the entry's lifetime
-	// ends sooner. The sender repairs a message for a second or for four round trips. A sender that
-	// is silent for longer gave up without a tombstone, for instance because its process ended.
+	// partLife is the lifetime of a frame's entry if the frame is incomplete, given up, or
+	// delivered ahead of an earlier frame. If a complete frame waits behind the entry, the
+	// entry's lifetime ends sooner. The sender repairs a message for a second or for four round
+	// trips. A sender that is silent for longer than that gave up without a tombstone, for
+	// instance because its process ended.
 	partLife = 10 * time.Second
 )
 

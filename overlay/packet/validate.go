@@ -18,9 +18,9 @@ const (
 
 	// MinSegment is the smallest segment size of a frame with more than one segment, in bytes. The
 	// kernel accepts a segment size of 1, with which one small message would make thousands of
-	// packets. An ordinary TCP sends no segments below 536 bytes (RFC 9293 section 3.7.1) less 40
-	// bytes of TCP options. If a frame has smaller segments, the sending end of the tunnel cuts the
-	// frame into packets.
+	// packets. An ordinary TCP sends no segments below 536 bytes (RFC 9293 section 3.7.1) minus
+	// 40 bytes of TCP options. If a frame has smaller segments, the sending end of the tunnel
+	// cuts the frame into packets.
 	MinSegment = 536 - 40
 )
 

@@ -144,9 +144,9 @@ func (p *places) idlest(owner Owner) (v *place) {
 	return v
 }
 
-// GivesWay compares two connections that have been idle since a and b, and whose owners have m
-// and n connections. GivesWay reports whether the first connection is replaced before the
-// second.
+// GivesWay compares two connections that have been idle since the times `a` and `b`, and whose
+// owners have m and n connections. GivesWay reports whether the first connection is replaced
+// before the second.
 func GivesWay(m int, a time.Time, n int, b time.Time) bool {
 	return m > n || m == n && a.Before(b)
 }

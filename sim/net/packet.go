@@ -88,7 +88,8 @@ func (e *Engine) NewPacket() *Packet {
 }
 
 // keptData is the capacity in bytes of the largest buffer that the pool keeps. Few packets need a
-// larger one, and in a pool of tens of thousands of packets each would come to have it.
+// larger buffer. Without keptData, each of the pool's tens of thousands of packets would in time
+// get such a buffer.
 const keptData = 512
 
 // Free returns an unused packet of NewPacket to the pool. Free keeps the field Meta for reuse by a

@@ -17,9 +17,9 @@ type timers struct {
 	fires mono.Time         // when the timer goes off; 0: it has gone off
 }
 
-// set sets the deadline of p to the time `at`. For an earlier deadline, set moves the worker's
-// timer at once. For a later deadline, set moves the timer only shortly before the timer goes
-// off. So most changes of a deadline need no system call.
+// set sets the deadline of p to the time `at`. If the deadline is before the time of the
+// worker's timer, set moves the timer at once. Otherwise set moves the timer only if it soon
+// goes off too early. So most changes of a deadline need no system call.
 func (t *timers) set(now mono.Time, p *Peer, at mono.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

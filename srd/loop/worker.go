@@ -23,8 +23,8 @@ const (
 	// packets. A train that the kernel has not merged is seldom longer than socketPackets.
 	socketPackets = 16
 	// roundPackets is the number of received packets after which a round ends early: about three
-	// long trains. After roundPackets packets, the worker first reads and sends the answers to
-	// them.
+	// long trains. After roundPackets packets, the worker first reads and sends the
+	// applications' answers.
 	roundPackets = 128
 	// urgentTrains is the largest number of trains to one peer in a round while a program may be
 	// waiting for an answer. At other times bulkTrains is the largest number of trains. The
@@ -37,7 +37,7 @@ const (
 )
 
 // catchUpPackets exceeds the number of trains or single packets in a full socket buffer of 8 MB,
-// each of which takes at least a page.
+// because each takes at least a page.
 const catchUpPackets = 1 << 12
 
 // worker is one goroutine that serves its share of the sockets, of the inputs, and of the peers'

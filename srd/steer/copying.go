@@ -89,6 +89,6 @@ func (s *Spray) Second(now mono.Time, usable *Set, c Context, first int) (int, b
 	return s.Pick(now, set, c), true
 }
 
-// Copies returns the number of messages that were copied, and of those that were not because of
-// the budget.
+// Copies returns two numbers of messages that wanted a copy: those that were copied, and those
+// that were not copied because of the budget.
 func (s *Spray) Copies() (copied, refused uint64) { return s.copied, s.refused }

@@ -104,7 +104,7 @@ func (s Set) Without(t Set) Set {
 // Sample is a measurement of a path by a packet's acknowledgement.
 type Sample struct {
 	Queue time.Duration // round trip above that of the path without a queue
-	// Distance is the delay of the path less the delay of the nearest path, both without a
+	// Distance is the delay of the path minus the delay of the nearest path, both without a
 	// queue. If both delays are alike, Distance is 0. The time for which data would wait at the
 	// sender is subtracted, because data on a longer path does not wait.
 	Distance time.Duration

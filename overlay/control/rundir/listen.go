@@ -62,8 +62,8 @@ func Listen(path string, mode uint32, groups ...uint32) (*Listener, error) {
 var umask sync.Mutex
 
 // bind creates the socket. The system call bind(2) follows no link at the end of a path. The
-// kernel gives the new name the mode of the socket's own inode, less the umask, so bind sets
-// both before the call.
+// kernel gives the new name the mode of the socket's own inode, without the bits of the umask,
+// so bind sets both before the call.
 func bind(path string, mode uint32) (*net.UnixListener, error) {
 	umask.Lock()
 	defer umask.Unlock()

@@ -27,8 +27,8 @@ const Default = "/run/srdtun"
 // containers, and several hosts in network namespaces of one machine.
 const Env = "SRDTUN_RUN_DIR"
 
-// MaxName is the length of the longest interface name in bytes, which is IFNAMSIZ less the final
-// NUL (netdevice(7)).
+// MaxName is the length of the longest interface name in bytes, which is IFNAMSIZ minus one for
+// the final NUL (netdevice(7)).
 const MaxName = 15
 
 // These constants are the suffixes of an interface's files.
@@ -106,8 +106,8 @@ func usable() error {
 	return nil
 }
 
-// maxSocketPath is the length of the longest path of a unix socket: sun_path less the final NUL,
-// unix(7).
+// maxSocketPath is the length of the longest path of a unix socket: the size of sun_path minus
+// one for the final NUL, unix(7).
 const maxSocketPath = 107
 
 // Explain adds advice to an error from creating the run directory, or the first file in it.

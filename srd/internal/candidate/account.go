@@ -48,8 +48,8 @@ func (t *Table[T]) Spend(addr netip.Addr, n int) bool {
 // addresses are proven.
 func (t *Table[T]) Recheck() { t.looked, t.until = t.looked+1, 0 }
 
-// trusted reports whether a's address is proven. An address that is no longer proven gets
-// no challenges until a packet comes from it.
+// trusted reports whether the address of the account `a` is proven. An address that is no
+// longer proven gets no challenges until a packet comes from it.
 func (t *Table[T]) trusted(a *account, trusts func(netip.Addr) bool) bool {
 	if a.look == t.looked+1 {
 		return a.trust

@@ -12,9 +12,10 @@ const OneWayWindow = 10 * time.Second
 
 // OneWay measures the queueing delay of one direction. The one-way delay of a packet is
 // the time from its sending to its arrival, by the clocks of the two hosts. The queueing
-// delay is the one-way delay less the least one-way delay of the last one to two windows.
-// The clocks need not agree, because their difference cancels (RFC 6817, section 3.4).
-// The zero value of OneWay is ready for use. A OneWay is not safe for concurrent use.
+// delay is the one-way delay minus the least one-way delay of the last one to two
+// windows. The clocks need not agree, because their difference cancels (RFC 6817, section
+// 3.4). The zero value of OneWay is ready for use. A OneWay is not safe for concurrent
+// use.
 type OneWay struct {
 	least [2]uint32 // of the present and the previous window, in microseconds modulo 2^32
 	from  mono.Time // begin of the present window; 0: there was no packet

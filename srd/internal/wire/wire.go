@@ -35,7 +35,7 @@ const (
 	TagLen    = 16
 	NonceLen  = 12
 	Overhead  = HeaderLen + TagLen
-	// MaxPacket is the largest packet: 9,000 bytes less the headers of IPv4 and UDP.
+	// MaxPacket is the largest packet: 9,000 bytes minus the headers of IPv4 and UDP.
 	MaxPacket = 8972
 )
 

@@ -49,7 +49,7 @@ type Peer struct {
 	froms    map[srd.Uplink]tally
 	settling int       // looks at the paths left to do
 	down     int       // paths reported as down
-	falling  int       // looks in a row with more down
+	falling  int       // looks in a row at which more paths were down
 	mtu      int       // the largest packet, as reported; 0: not yet
 	newMTU   int       // the largest packet now
 	mtuSince mono.Time // since when it has newMTU

@@ -13,8 +13,8 @@ import (
 // a share in per cent, and short enough for a current value.
 const recentEvery = time.Second
 
-// Recent keeps two readings of the counters that hold, for each limit, the time for which it
-// delayed sending. The zero value of Recent is ready for use.
+// Recent keeps two readings of the counters that hold, for each limit, the time for which this
+// limit delayed sending. The zero value of Recent is ready for use.
 type Recent struct {
 	at     [2]mono.Time // older and newer; 0: none
 	waited [2][srd.NumLimits]time.Duration
