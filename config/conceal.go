@@ -331,7 +331,7 @@ func (c *concealer) freeWord(k keySpec, text string, whole bool) bool {
 const tangledRun = 12
 
 // tangled reports whether a text contains a run of characters that looks random. For a path,
-// tangled checks each part separately.
+// tangled() checks each part separately.
 func tangled(text string, path bool) bool { return untangled(text, path) != text }
 
 // looksDrawn reports whether a file name may be a randomly generated key.

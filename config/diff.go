@@ -74,8 +74,8 @@ func (s sectionSpec) diff(prefix string, before, after *Config, was, is *Peer) (
 	return all
 }
 
-// shown returns the text of a value in a list of differences. For a default value, shown returns
-// "default", so that neither side is empty.
+// shown returns the text of a value in a list of differences. For a default value, shown()
+// returns "default", so that neither side is empty.
 func (k keySpec) shown(value string) string {
 	switch {
 	case value == "":

@@ -224,7 +224,7 @@ func (d *DropIns) scan(path string, owner uint32, changed func(string) bool) (*p
 }
 
 // keep adds the peers of the last reading to c, if they have no conflict with c. If root has
-// removed a file of root's, keep leaves out its peer.
+// removed a file of root's, keep() leaves out its peer.
 func (d *DropIns) keep(c *Config, seen *census) (faults []error) {
 	for i := range d.last {
 		p := &d.last[i]
@@ -304,8 +304,8 @@ func SamePeer(a, b *Peer) bool {
 	return slices.Equal(sectionOf("peer").values(c, a), sectionOf("peer").values(c, b))
 }
 
-// alike compares all fields of two peers, and does so quickly. If alike returns false, the peers
-// may still be the same.
+// alike compares all fields of two peers, and does so quickly. If alike() returns false, the
+// peers may still be the same.
 func alike(a, b *Peer) bool {
 	return a.Name == b.Name && a.PublicKey == b.PublicKey && a.PresharedKey.Equal(b.PresharedKey) &&
 		slices.Equal(a.Endpoints, b.Endpoints) && slices.Equal(a.AllowedIPs, b.AllowedIPs) &&

@@ -197,8 +197,8 @@ func (d *peerDir) guests(f place) bool {
 }
 
 // read reads a regular file, and refuses it if others than root and the owner may write it. In
-// another user's directory, read refuses hard links, because that user may have no right to read
-// the linked file.
+// another user's directory, read() refuses hard links, because that user may have no right to
+// read the linked file.
 func (d *peerDir) read(name string) ([]byte, fs.FileInfo, error) {
 	f, err := d.open(name)
 	if err != nil {
@@ -229,7 +229,7 @@ func (d *peerDir) read(name string) ([]byte, fs.FileInfo, error) {
 const ofDropIn = syscall.O_RDONLY | syscall.O_NONBLOCK | syscall.O_NOCTTY | syscall.O_CLOEXEC
 
 // open checks the type of a file before the opening, so that it never opens a device. Another
-// file may replace the checked one before the opening. In another user's directory, open
+// file may replace the checked one before the opening. In another user's directory, open()
 // therefore follows no link, and the caller checks the open file again.
 func (d *peerDir) open(name string) (*os.File, error) {
 	if d.trusted {

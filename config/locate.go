@@ -36,7 +36,7 @@ func (m *mark) item(i int) *mark {
 }
 
 // into returns the table in which a dotted key continues. If the name stands for an array of
-// tables, into returns the last table of the array. A missing table is created.
+// tables, into() returns the last table of the array. A missing table is created.
 func (m *mark) into(name string, off int) *mark {
 	part := m.part(name, off)
 	if n := len(part.items); n > 0 {
@@ -93,7 +93,7 @@ type second struct {
 
 // locate finds the position of every key and array element in a TOML document, because the
 // decoder reports no positions. For documents that the decoder accepts, locate follows TOML 1.0
-// and 1.1. In an invalid document, locate stops at the first fault that it finds.
+// and 1.1. In an invalid document, locate() stops at the first fault that it finds.
 func locate(doc string) located {
 	root := &mark{}
 	s := scanner{doc: doc, deep: -1, twice: second{keyPart: keyPart{off: -1}}}

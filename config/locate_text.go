@@ -48,8 +48,8 @@ func (s *scanner) path() ([]keyPart, bool) {
 	}
 }
 
-// text parses a string of any of the four kinds. text does not return the content of a multi-line
-// string, because such a string cannot be a key.
+// text parses a string of any of the four kinds. text() does not return the content of a
+// multi-line string, because such a string cannot be a key.
 func (s *scanner) text() (string, bool) {
 	switch {
 	case s.take(`"""`):
@@ -92,7 +92,7 @@ func (s *scanner) multiLine(quote byte) bool {
 var escapeDigits = map[byte]int{'x': 2, 'u': 4, 'U': 8}
 
 // unescaped replaces the escapes of a basic string by their characters (TOML 1.1, "String").
-// unescaped keeps an invalid escape, because the decoder has already refused it.
+// unescaped() keeps an invalid escape, because the decoder has already refused it.
 func unescaped(s string) string {
 	if !strings.Contains(s, `\`) {
 		return s

@@ -51,8 +51,8 @@ func readMetrics(s section) Metrics {
 
 func readDashboard(s section) Dashboard { return Dashboard{Listen: s.listen("listen")} }
 
-// listen parses an address to listen on. listen accepts no host name, because a changed address
-// could admit other hosts.
+// listen parses an address to listen on. listen() accepts no host name, because a changed
+// address could admit other hosts.
 func (s section) listen(key string) Listen {
 	text := s.text(key, "")
 	if !s.has(key) || text == "" && kind(s.vals[key]) != "a string" {

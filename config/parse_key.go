@@ -28,7 +28,7 @@ func (s section) publicKey(key string) Key {
 }
 
 // secret returns a secret from the value of key, or from the file that key_file names, or zero if
-// both are missing. The errors of secret never contain the secret.
+// both are missing. The errors of secret() never contain the secret.
 func (s section) secret(key string) Secret {
 	fileKey := key + "_file"
 	switch {

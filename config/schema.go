@@ -68,8 +68,8 @@ func (s section) failUnknown(key string, known []string) {
 // insteadOfPrivate is the advice for a private key in a peer section.
 const insteadOfPrivate = "a private key belongs in [interface] of its own host, and nowhere else; a peer has the public_key of the other end"
 
-// spelling finds the section and the spelling of a misspelled or misplaced key. spelling prefers
-// the section in which the key was found; "" is the document.
+// spelling finds the section and the spelling of a misspelled or misplaced key. spelling()
+// prefers the section in which the key was found; "" is the document.
 func spelling(section, key string) (home, spelled string) {
 	known := keysOf(section)
 	if near, is := Near(key, known); is {

@@ -138,7 +138,7 @@ func (s *wgSection) drop(key string) {
 // inQuotes matches a value that the function quoted() has printed.
 var inQuotes = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
 
-// fail returns the error for a line of the wg-quick file. fail hides values in the message,
+// fail returns the error for a line of the wg-quick file. fail() hides values in the message,
 // because a value may be a misplaced secret.
 func (im *importer) fail(line int, word, format string, args ...any) error {
 	msg := inQuotes.ReplaceAllStringFunc(fmt.Sprintf(format, args...), redacted)
@@ -308,7 +308,7 @@ func (im *importer) foreign(name, value, why string) error {
 }
 
 // verify parses the result as the daemon will do, but reads no key file. A fault in the result is
-// a contradiction, and verify reports it in the terms of the wg-quick file.
+// a contradiction, and verify() reports it in the terms of the wg-quick file.
 func (im *importer) verify() error {
 	text := im.out.String()
 	if f := im.iface.field("private_key_file"); f != nil {

@@ -98,7 +98,7 @@ func (ch *choice) waited(now mono.Time, p *path, queue time.Duration) {
 }
 
 // distance returns how much longer p is than the nearest path. If the two lengths count
-// as equal, distance returns 0.
+// as equal, distance() returns 0.
 func (ch *choice) distance(p *path) time.Duration {
 	switch d := p.len - ch.least; {
 	case !p.rtt.Known():

@@ -46,7 +46,7 @@ func (f *front) note(now mono.Time, bytes int, rate float64, rtt time.Duration) 
 func (ch *choice) excess(p *path) time.Duration { return max(0, ch.distance(p)-ch.front.wait) }
 
 // admitted returns the rate in bytes per second at which the window admits waiting data:
-// one window for each round trip. If no round trip is known, admitted returns 0.
+// one window for each round trip. If no round trip is known, admitted() returns 0.
 func (ch *choice) admitted() float64 {
 	if trip := ch.rtt.Smoothed().Seconds(); trip > 0 {
 		return float64(ch.cfg.Control.Window()) / trip

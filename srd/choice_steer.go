@@ -59,7 +59,7 @@ func (ch *choice) place(p *path) {
 }
 
 // look prepares the context of the next choice, for a train of at most n bytes. If the
-// policy needs a flow and no message is queued, look returns false.
+// policy needs a flow and no message is queued, look() returns false.
 func (ch *choice) look(now mono.Time, src Source, n int) bool {
 	s := &ch.steering
 	s.source, s.wantsCopy, s.ahead = nil, false, steer.Context{Target: ch.cfg.Control.Target(), Bytes: n}

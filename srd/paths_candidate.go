@@ -117,7 +117,7 @@ func (ps *paths) candidateAnswers(now mono.Time, secret *wire.Secret) {
 	}
 }
 
-// admit turns a proven candidate into a path. If no slot is free, admit returns false,
+// admit turns a proven candidate into a path. If no slot is free, admit() returns false,
 // the candidate waits, and the paths that were silent for longest are challenged.
 func (ps *paths) admit(now mono.Time, k *candidate.Candidate[Tuple]) bool {
 	// The table of candidates moves its entries, so k is invalid after a removal.

@@ -20,7 +20,7 @@ const (
 	holeTries = 3
 )
 
-// passed records that packet k has arrived on p. If only small packets arrive, passed
+// passed records that packet k has arrived on p. If only small packets arrive, passed()
 // starts probes of p's present size.
 func (ps *paths) passed(now mono.Time, p *path, k *ledger.Packet) {
 	if k.Size >= BasePacket {

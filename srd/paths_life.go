@@ -99,7 +99,7 @@ func (p *path) keepRank(ours bool) mono.Time {
 }
 
 // follow changes the local address of p to the present form of p's uplink. If the uplink
-// is gone, or another path has the new tuple, follow returns false.
+// is gone, or another path has the new tuple, follow() returns false.
 func (ps *paths) follow(p *path, became func(Uplink) (Uplink, bool)) bool {
 	u, ok := became(p.tuple.Local)
 	if !ok || u == p.tuple.Local {

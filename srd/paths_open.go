@@ -52,7 +52,7 @@ func (ps *paths) roomAt(now mono.Time) mono.Time {
 const openIdle = 2
 
 // need requests one open path for each message exchanged so far. If tail probes stay
-// unanswered, need adds as many paths as a tail probe uses, because all present paths may
+// unanswered, need() adds as many paths as a tail probe uses, because all present paths may
 // have failed without notice.
 func (ps *paths) need() {
 	n := ps.stats.Sent + ps.stats.Received - ps.known
@@ -125,7 +125,7 @@ func (ps *paths) askHere(now mono.Time, p *path) {
 	p.probe.next = p.probe.next.Min(max(now, p.probe.at.Add(ps.candidateWait(int(p.probe.tries)-1))))
 }
 
-// If no path works, vain returns the number of our paths that were challenged more than
+// If no path works, vain() returns the number of our paths that were challenged more than
 // once. If a path works, a late host is the usual reason for late answers, and more paths
 // would not help.
 func (ps *paths) vain() (n int) {

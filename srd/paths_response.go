@@ -84,7 +84,7 @@ func (ps *paths) sendSecret(t *Train, p *path, k wire.Kind, secret wire.Secret, 
 }
 
 // aside returns a proven path for a response to a candidate's challenge. If the response
-// must go to the candidate, aside returns nil. The challenge may be an observer's copy
+// must go to the candidate, aside() returns nil. The challenge may be an observer's copy
 // that overtook the original (RFC 9000 section 9.3.3). A response to the source of the
 // copy never reaches the peer. An observer that overtakes each challenge would hide this
 // end from the peer. A response is valid on any path (RFC 9000 section 8.2.3). A repeated

@@ -17,7 +17,7 @@ var copyLimit = limit{rate: 1000, burst: copyBurst}
 const copyBurst = 64
 
 // call makes the first attempt of a handshake. With a peer that has lied or uses another
-// protocol, call begins no handshake before the end of the peer's wait.
+// protocol, call() begins no handshake before the end of the peer's wait.
 func (s *session) call(now mono.Time) {
 	if s.liar.waits(now) {
 		s.callAt = s.liar.until
@@ -251,7 +251,7 @@ func (s *session) respond(now mono.Time, to Tuple, n int) {
 }
 
 // reply queues handshake packet b for the source of a packet of n bytes. If the queue
-// is full, or the address has not sent enough bytes to pay for b, reply returns false.
+// is full, or the address has not sent enough bytes to pay for b, reply() returns false.
 func (s *session) reply(now mono.Time, to Tuple, n int, b []byte) bool {
 	s.paths.candidates.Earn(now, to.Remote.Addr(), n, s.paths.trusts)
 	if len(s.out) >= mostRaw {
@@ -270,7 +270,7 @@ func (s *session) reply(now mono.Time, to Tuple, n int, b []byte) bool {
 // began the session and the peer has not used it yet. The peer's answer may have
 // overtaken its own initiation. After the first packet under the new keys, the peer drops
 // its own attempt and uses our session. If the peer has not used our session for deadAfter, the
-// initiation may begin a new handshake, so fresh returns false.
+// initiation may begin a new handshake, so fresh() returns false.
 func (s *session) fresh(now mono.Time) bool {
 	return s.send != nil && s.send.initiator && !s.send.heard && now.Sub(s.send.created) < deadAfter
 }

@@ -19,7 +19,7 @@ func (s *session) refuse(now mono.Time, r *handshake.Result) {
 }
 
 // shun is called in place of a handshake with a peer that uses another protocol.
-// Without a session, shun gives up the waiting payloads. With a keepalive, shun plans
+// Without a session, shun() gives up the waiting payloads. With a keepalive, shun plans
 // the next handshake.
 func (s *session) shun(now mono.Time) {
 	if !s.ready(now) {

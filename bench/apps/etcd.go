@@ -223,7 +223,7 @@ func (w *writer) one(m *member, n int) {
 	w.answers = append(w.answers, answer{asked, answered})
 }
 
-// stop waits for the last write and returns the times of all writes. A second call of stop is
+// stop waits for the last write and returns the times of all writes. A second call of stop() is
 // allowed.
 func (w *writer) stop() []answer {
 	w.once.Do(func() { close(w.end) })

@@ -163,7 +163,7 @@ func steps(edges []*edge) (took []time.Duration, err error) {
 	return took, nil
 }
 
-// stream lets all sockets send continuously for ringFlow. The result of stream is the slowest
+// stream lets all sockets send continuously for ringFlow. The result of stream() is the slowest
 // socket's rate as a share of the mean rate.
 func stream(edges []*edge) (float64, error) {
 	var wg sync.WaitGroup

@@ -135,8 +135,8 @@ func (fl *flows) mean(from, to int) float64 {
 }
 
 // stall returns the longest time, in ms, during which every sample was below a tenth of the earlier
-// goodput (Mbit/s). The first result of stall is for all flows together. The second result of stall
-// is the longest stall of a single flow, compared with a fair share of the goodput.
+// goodput (Mbit/s). The first result of stall() is for all flows together. The second result of
+// stall() is the longest stall of a single flow, compared with a fair share of the goodput.
 func (fl *flows) stall(from, to int, before float64) (all, worst float64) {
 	fl.mu.Lock()
 	defer fl.mu.Unlock()

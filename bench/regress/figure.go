@@ -86,7 +86,7 @@ func (f figure) judge(all []pair) verdict {
 }
 
 // undisturbed returns the pairs that no foreign process disturbed. If all pairs are disturbed,
-// undisturbed returns all of them, so that they are at least shown.
+// undisturbed() returns all of them, so that they are at least shown.
 func undisturbed(all []pair) (v []pair) {
 	for _, p := range all {
 		if p.judged() {

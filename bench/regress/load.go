@@ -70,8 +70,8 @@ func startSteady(a, b *fabric.Host) (l *steadyLoad, err error) {
 	return l, nil
 }
 
-// send writes a few packets each millisecond, one flow after another. After a late tick, send also
-// writes the packets of the missed ticks.
+// send writes a few packets each millisecond, one flow after another. After a late
+// tick, send() also writes the packets of the missed ticks.
 func (l *steadyLoad) send(to net.Addr) {
 	buf := make([]byte, steadyPacket)
 	next := time.Now()

@@ -74,8 +74,8 @@ func serve(l net.Listener) {
 	}
 }
 
-// fetch lets webClients clients open connections, each one after another. The result of fetch is
-// the number of complete answers.
+// fetch lets webClients clients open connections, each one after another. The result of fetch()
+// is the number of complete answers.
 func fetch(from *fabric.Host, to string, size int) (float64, error) {
 	var done atomic.Int64
 	var all sync.WaitGroup

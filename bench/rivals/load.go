@@ -62,8 +62,8 @@ func (r *load) stop() {
 	r.server.Kill()
 }
 
-// finish waits for the end of the load. The results of finish are the bytes that reached host B, the
-// seconds, and the whole machine's processor seconds in that time.
+// finish waits for the end of the load. The results of finish() are the bytes that reached
+// host B, the seconds, and the whole machine's processor seconds in that time.
 func (r *load) finish() (received, seconds, cpu float64, err error) {
 	err = r.client.Wait(time.Duration(r.seconds)*time.Second + loadSlack)
 	after, cpuErr := meter.ReadCPU()

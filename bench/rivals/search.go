@@ -30,7 +30,7 @@ const mostLoss = 0.001
 // reached rate is the result and no higher rate is tried.
 const reachedShare = 0.95
 
-// lossless searches for the highest rate without loss. The result of lossless is 0 if even
+// lossless searches for the highest rate without loss. The result of lossless() is 0 if even
 // leastRate loses packets.
 func lossless(try func(offer float64) (trial, error)) (best float64, err error) {
 	passes := func(offer float64) (bool, error) {

@@ -39,7 +39,8 @@ func main() {
 	os.Exit(code)
 }
 
-// run executes one command line and returns the exit code. run prints an error as one line.
+// run executes one command line and returns the exit code. run() prints an error as one
+// line.
 func run(ctx context.Context, args []string, out, fault io.Writer) int {
 	root := newRoot()
 	root.SetArgs(args)

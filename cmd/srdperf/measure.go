@@ -49,7 +49,7 @@ func newStream(m mover, to, size, depth int) *stream {
 	return s
 }
 
-// run keeps `depth` messages in flight to each destination. If ctx ends, run returns the
+// run keeps `depth` messages in flight to each destination. If ctx ends, run() returns the
 // measurements so far.
 func (s *stream) run(ctx context.Context, x extent) (*tally, error) {
 	t := &tally{each: make([]uint64, s.to)}

@@ -60,7 +60,7 @@ func withoutOthers(journal []byte) []byte {
 }
 
 // scrubbed hides words that are hidden in the configuration, unless they are part of a longer
-// word. scrubbed keeps names of interfaces, and words that the shown configuration contains.
+// word. scrubbed() keeps names of interfaces, and words that the shown configuration contains.
 func (r *bugReport) scrubbed(text []byte) []byte {
 	words := maps.Clone(r.words)
 	maps.DeleteFunc(words, func(w string, _ bool) bool { return r.public[w] })

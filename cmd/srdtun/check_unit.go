@@ -151,7 +151,7 @@ func (u *serviceUnit) doubtHooks(c *config.Config) (all []error) {
 	return all
 }
 
-// lacks describes a program that exists on this host but not in the unit's search path. lacks
+// lacks describes a program that exists on this host but not in the unit's search path. lacks()
 // returns "" if the unit finds the program. The daemon's warnings cover programs that are missing
 // on the whole host.
 func (u *serviceUnit) lacks(program string) string {
@@ -174,7 +174,7 @@ func (u *serviceUnit) lacks(program string) string {
 var pathIn = regexp.MustCompile(`(?:^|[\s=:'"(<>;|&])(/[^\s'"()<>;|&=:]+)`)
 
 // bars returns the reason why the unit's user cannot access a file that a command names, or "" if
-// the user can. bars does not report a missing file.
+// the user can. bars() does not report a missing file.
 func (u *serviceUnit) bars(words []string) string {
 	for _, word := range words {
 		for _, m := range pathIn.FindAllStringSubmatch(word, -1) {

@@ -15,8 +15,8 @@ import (
 // daemons report conflicts between tunnels as events. The commands here report such conflicts
 // where the user makes the change.
 
-// interfaces returns the states of the running interfaces. interfaces leaves out daemons that do
-// not answer.
+// interfaces returns the states of the running interfaces. interfaces() leaves out daemons that
+// do not answer.
 func interfaces() (all []*control.Status) {
 	list, _, _ := askRunning(control.Part{Reached: true}) // paths are where outer packets go
 	for _, r := range list {

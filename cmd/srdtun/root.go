@@ -14,7 +14,7 @@ import (
 	"github.com/srdtun/srdtun/config"
 )
 
-// run executes one command line, and returns the exit code. run prints an error as one line on
+// run executes one command line, and returns the exit code. run() prints an error as one line on
 // standard error.
 func run(args []string) int {
 	setVersion()

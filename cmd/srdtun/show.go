@@ -174,8 +174,8 @@ func colour(f *os.File) bool { return isTerminal(f) && os.Getenv("NO_COLOR") == 
 // troublesMost bounds the number of faults in one line.
 const troublesMost = 4
 
-// healthy prints a line for each healthy interface. For the unhealthy interfaces, healthy returns
-// an error with their faults.
+// healthy prints a line for each healthy interface. For the unhealthy interfaces, healthy()
+// returns an error with their faults.
 func healthy(list []*control.Status, silent []error) error {
 	var bad []string
 	for _, err := range silent {
@@ -202,7 +202,7 @@ func healthy(list []*control.Status, silent []error) error {
 }
 
 // verdict describes the state of an interface without faults in one line. For an interface
-// without a session, verdict cannot tell whether it is idle or broken.
+// without a session, verdict() cannot tell whether it is idle or broken.
 func verdict(st *control.Status) string {
 	up := 0
 	for i := range st.Peers {

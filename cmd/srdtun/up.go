@@ -187,7 +187,7 @@ func received(log *slog.Logger) *handover.Bundle {
 func confine() error { return privilege.Drop(rundir.Dir(), unix.CAP_NET_ADMIN) }
 
 // notify sends a state to systemd if systemd started this process (sd_notify(3)). Without
-// systemd, notify does nothing.
+// systemd, notify() does nothing.
 func notify(state string) {
 	if _, err := sdnotify.SdNotify(false, state); err != nil {
 		fmt.Fprintf(os.Stderr, "srdtun: sd_notify: %v\n", err)

@@ -48,7 +48,7 @@ type follower struct {
 }
 
 // run lists and watches the store until ctx ends, and maintains the record after the first
-// listing. If the name belongs to another member, run returns an error.
+// listing. If the name belongs to another member, run() returns an error.
 func (f *follower) run(ctx context.Context) error {
 	var keeping sync.WaitGroup
 	defer keeping.Wait()

@@ -42,7 +42,8 @@ func (s *store) Claim(ctx context.Context, c *agent.Claim) error {
 }
 
 // hold gets a lease, writes the record under the lease, and renews the lease on one stream. With
-// a password, each new stream costs etcd as much as a login. hold returns when the lease is lost.
+// a password, each new stream costs etcd as much as a login. hold() returns when the lease is
+// lost.
 func (s *store) hold(ctx context.Context, c *agent.Claim) error {
 	id, err := s.grant(ctx, c)
 	if err != nil {

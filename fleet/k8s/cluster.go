@@ -110,8 +110,8 @@ func (n *nodes) String() string { return "the API server" }
 
 func (n *nodes) Close() error { return nil }
 
-// dial creates a client of the API server. dial does not wait for a connection, because the API
-// server may be down.
+// dial creates a client of the API server. dial() does not wait for a connection, because the
+// API server may be down.
 func (c *cluster) dial() (agent.Store, error) {
 	if c.annotation == "" {
 		return nil, member.Usagef("--annotation is empty")

@@ -60,7 +60,7 @@ func (g *Group) add(r *Record) {
 }
 
 // best returns the lowest mean and 99th percentile of all systems except the reference, in
-// microseconds. If only the reference was measured, best returns the values of the reference.
+// microseconds. If only the reference was measured, best() returns the values of the reference.
 func (g *Group) best() (mean, p99 float64) {
 	mean, p99 = math.Inf(1), math.Inf(1)
 	for i, x := range g.Ratios {

@@ -61,8 +61,8 @@ func (r *regret) proven(echo mono.Time) bool {
 	return r.armed && r.at != 0 && echo != 0 && echo < r.at
 }
 
-// detect marks lost segments, and begins recovery. The result of detect is true if it found a new
-// loss.
+// detect marks lost segments, and begins recovery. The result of detect() is true if it found a
+// new loss.
 func (c *Conn) detect() (news bool) {
 	now := c.engine.Now()
 	c.reorder = 0

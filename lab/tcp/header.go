@@ -98,8 +98,8 @@ func (s *segment) free(p *net.Packet) {
 	}
 }
 
-// send completes the segment s and passes it to the network. The result of send is the size of the
-// IP packet in bytes.
+// send completes the segment s and passes it to the network. The result of send() is the size of
+// the IP packet in bytes.
 func (c *Conn) send(s *segment) int {
 	size := c.length(&s.header)
 	s.packet.Size = size

@@ -48,8 +48,8 @@ func (s *hystart) slow(bytes float64) float64 {
 	return bytes
 }
 
-// round ends a round of HyStart++. After enough conservative rounds of HyStart++, round also ends
-// slow start.
+// round ends a round of HyStart++. After enough conservative rounds of HyStart++, round() also
+// ends slow start.
 func (s *hystart) round(w *window) {
 	if s.base != 0 && !s.done {
 		if s.rounds++; s.rounds >= hystartRounds {

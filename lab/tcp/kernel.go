@@ -94,7 +94,7 @@ func (c *Conn) kernelProbe() mono.Time {
 	return min(c.engine.Now().Add(wait), c.rtoAt)
 }
 
-// holds reports whether new data must wait. If new data need not wait, holds begins a new
+// holds reports whether new data must wait. If new data need not wait, holds() begins a new
 // super-segment where necessary.
 func (c *Conn) holds() bool {
 	k, b, w := &c.kernel, &c.board, &c.win

@@ -64,8 +64,8 @@ func (r *rack) reorderWindow(t *rtt, proven bool) time.Duration {
 	return min(t.least/4, t.smoothed)
 }
 
-// detect declares overdue segments lost (section 6.2, step 5). detect returns whether there was a
-// loss, and the time of the next check. The time 0 means no check before the next arrival.
+// detect declares overdue segments lost (section 6.2, step 5). detect() returns whether there was
+// a loss, and the time of the next check. The time 0 means no check before the next arrival.
 func (r *rack) detect(b *scoreboard, now mono.Time, wait time.Duration) (news bool, again mono.Time) {
 	for ; r.head < len(r.sent); r.head++ {
 		s := r.sent[r.head]

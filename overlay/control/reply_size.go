@@ -58,7 +58,7 @@ func (m *meter) peek() byte {
 	return m.text[0]
 }
 
-// value reads a JSON value of type t. The caller of value has already counted the bytes of t
+// value reads a JSON value of type t. The caller of value() has already counted the bytes of t
 // itself. If a value is not decoded, its type t is nil.
 func (m *meter) value(t reflect.Type, depth int) error {
 	if depth > maxNesting {

@@ -114,7 +114,7 @@ func (ep *endpoints) follow(ctx context.Context) {
 // unchanged for a moment. If addresses, routes or rules have changed, the result `news` is true.
 // The function await() also returns after a lookup, after a change of peers (`stirred`), and at
 // the end of the time `wait`. When ctx has ended, the result `ok` is false. If kernel messages
-// were lost, await sets the closed channel to nil.
+// were lost, await() sets the closed channel to nil.
 func await(ctx context.Context, addrs *chan netlink.AddrUpdate, routes *chan netlink.RouteUpdate, found <-chan []answer, stir, ruled <-chan struct{}, wait time.Duration) (v []answer, stirred, news, ok bool) {
 	quiet := time.NewTimer(max(wait, 0))
 	defer quiet.Stop()

@@ -9,10 +9,10 @@ import (
 )
 
 // callable returns an address at which a peer can be reached, for a configuration file. If the
-// peer has endpoints, callable returns one of them, preferably one with a validated address. For
-// a peer without endpoints, callable returns the remote address of an active path, if its port
-// is one that daemons listen on. A remote port on which daemons do not listen is a source port,
-// and changes when the peer restarts.
+// peer has endpoints, callable() returns one of them, preferably one with a validated address.
+// For a peer without endpoints, callable() returns the remote address of an active path, if its
+// port is one that daemons listen on. A remote port on which daemons do not listen is a source
+// port, and changes when the peer restarts.
 func (ep *endpoints) callable(p *peer, c *srd.Conn) netip.AddrPort {
 	var hosts []netip.Addr // validated addresses, newest first
 	for _, v := range c.Proven() {

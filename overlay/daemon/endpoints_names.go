@@ -33,7 +33,7 @@ type answer struct {
 }
 
 // lookup resolves all names in the peers' endpoints. The method lookup() reads only the peers'
-// configuration. If there are no names, lookup returns an empty slice, not nil.
+// configuration. If there are no names, lookup() returns an empty slice, not nil.
 func (ep *endpoints) lookup(ctx context.Context) []answer {
 	all := []answer{}
 	for _, p := range ep.running.peers() {

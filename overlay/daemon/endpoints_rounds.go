@@ -22,7 +22,7 @@ type rounds struct {
 }
 
 // note wakes the function follow() after a change of the peers. The running configuration must
-// contain the change before note is called.
+// contain the change before note() is called.
 func (r *rounds) note() {
 	r.mu.Lock()
 	r.noted++

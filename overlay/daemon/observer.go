@@ -78,8 +78,8 @@ func (o *observer) observe(now mono.Time) {
 	o.log.advance()
 }
 
-// sample returns the state of peer p. If there was no traffic since the last sample, sample does
-// not read the paths.
+// sample returns the state of peer p. If there was no traffic since the last sample, sample()
+// does not read the paths.
 func (o *observer) sample(p *peer, again bool) (v health.Sample) {
 	w := &p.health.watch
 	p.link.Do(func(now mono.Time, c *srd.Conn) {

@@ -48,8 +48,8 @@ func (o *outbound) load(now mono.Time) bool {
 	return false
 }
 
-// next takes a frame from the queue. If the peer cannot read a super-frame as a whole, next cuts
-// it into packets.
+// next takes a frame from the queue. If the peer cannot read a super-frame as a whole, next()
+// cuts it into packets.
 func (o *outbound) next(now mono.Time) *frame.Frame {
 	if f := o.pieces.take(); f != nil {
 		return f

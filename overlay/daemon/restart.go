@@ -200,7 +200,7 @@ func (rs *restart) digest() (string, error) {
 	return hex.EncodeToString(sum[:]), err
 }
 
-// adopt takes over the device, addresses, routes and sockets of the previous process. If adopt
+// adopt takes over the device, addresses, routes and sockets of the previous process. If adopt()
 // fails, it closes all descriptors, which also removes the device.
 func (rs *restart) adopt() {
 	if err := rs.takeOver(); err != nil {

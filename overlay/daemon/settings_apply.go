@@ -22,7 +22,7 @@ var errEnded = errors.New("the interface is being taken down")
 
 // apply makes `want`, without its expired peers, the running configuration. The method apply()
 // returns the differences between the two configurations. Differences that cannot be applied
-// live take effect after a restart. If apply returns an error, the running configuration is
+// live take effect after a restart. If apply() returns an error, the running configuration is
 // unchanged. The caller must hold mu.
 func (s *settings) apply(want *config.Config) ([]config.Change, error) {
 	if s.closed {

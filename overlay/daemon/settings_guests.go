@@ -21,7 +21,7 @@ import (
 const refusedRoutes = 16
 
 // carry applies the configuration `want`, without the guests that conflict with other peers, or
-// whose routes the kernel refuses. The result `out` has the guests that were left out. If carry
+// whose routes the kernel refuses. The result `out` has the guests that were left out. If carry()
 // returns an error, the running configuration is unchanged.
 func (s *settings) carry(want *config.Config) (diff []config.Change, out []config.LeftOut, err error) {
 	want, out = config.WithoutClashes(want, s.around())

@@ -74,7 +74,7 @@ func (t *interfaces) all() (v []srd.Uplink) {
 }
 
 // has reports whether the interface of u is up and has the address. For an uplink without an
-// interface, has returns true.
+// interface, has() returns true.
 func (t *interfaces) has(u srd.Uplink) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -95,7 +95,8 @@ func (t *interfaces) with(u srd.Uplink) []iface {
 }
 
 // name returns the name of u's interface, or "" if the interface is unknown. If several
-// interfaces have the address, and paths.local names none of them, name returns all their names.
+// interfaces have the address, and paths.local names none of them, name() returns all their
+// names.
 func (t *interfaces) name(u srd.Uplink) string {
 	var v []string
 	for _, d := range t.with(u) {

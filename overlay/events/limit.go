@@ -30,8 +30,8 @@ type bucket struct {
 	at   time.Time
 }
 
-// take removes a token, and reports whether the bucket had one. If the clock was set back, take
-// adds no tokens.
+// take removes a token, and reports whether the bucket had one. If the clock was set back,
+// take() adds no tokens.
 func (b *bucket) take(now time.Time, burst float64, every time.Duration) bool {
 	b.settle(now, every)
 	if b.used+1 > burst {

@@ -36,8 +36,8 @@ func familyOff(err error) bool {
 		func(e error) bool { return errors.Is(err, e) })
 }
 
-// try makes a step, or records it as absent if IPv6 is disabled. For an absent step, try returns
-// no error.
+// try makes a step, or records it as absent if IPv6 is disabled. For an absent step, try()
+// returns no error.
 func (s *State) try(v step) error {
 	err := v.do(s.nl)
 	if s.leftOut(v, err) {

@@ -101,7 +101,7 @@ func (s *State) extend(steps []step) error {
 }
 
 // shrink undoes the given steps. When an address is removed, the kernel may also remove other
-// addresses and routes, so shrink adds the remaining ones again.
+// addresses and routes, so shrink() adds the remaining ones again.
 func (s *State) shrink(drop []step) error {
 	var errs []error
 	addresses := false

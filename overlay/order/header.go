@@ -50,7 +50,7 @@ func Begins(m *srd.Message) bool {
 }
 
 // parse decodes an immediate into a header. If no Segmenter can have written the immediate,
-// parse returns false.
+// parse() returns false.
 func parse(b *srd.Imm) (h header, ok bool) {
 	f := b[12]
 	h = header{

@@ -127,7 +127,7 @@ func IsPureAck(b []byte) bool {
 }
 
 // upper returns the bytes after the first IP header of b, and their protocol number. If b is no
-// IP packet, upper returns 0 and nil; b may be arbitrary bytes.
+// IP packet, upper() returns 0 and nil; b may be arbitrary bytes.
 func upper(b []byte) (proto uint8, rest []byte) {
 	switch {
 	case len(b) >= ipv4HeaderLen && b[0]>>4 == 4:

@@ -48,7 +48,7 @@ func findInner(b []byte, in, out *Info) (id uint32, ok bool) {
 }
 
 // tunnelled returns the inner packet in the payload b of an IP packet, from the inner IP header
-// on, and the tunnel's identifier. If b does not belong to a known tunnel, tunnelled returns
+// on, and the tunnel's identifier. If b does not belong to a known tunnel, tunnelled() returns
 // nil.
 func tunnelled(proto uint8, b []byte) (inner []byte, id uint32) {
 	switch {

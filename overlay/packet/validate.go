@@ -90,7 +90,7 @@ func checkOffload(b []byte, in *Info, facts *frame.Facts) Reason {
 }
 
 // matches reports whether the packet's protocols allow segmentation of kind g. For GSONone,
-// matches reports whether the protocols allow a partial checksum.
+// matches() reports whether the protocols allow a partial checksum.
 func matches(in *Info, g frame.GSO) bool {
 	switch g {
 	case frame.GSONone:

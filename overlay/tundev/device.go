@@ -47,7 +47,7 @@ func Open(name string, mtu int, opts Options) (*Device, error) {
 }
 
 // wrap returns a device for its first queue, and for the other queues if the device was passed
-// on. The device takes ownership of the files, even if wrap fails.
+// on. The device takes ownership of the files, even if wrap() fails.
 func wrap(file *os.File, others []*os.File, name string, mtu int, opts Options) (*Device, error) {
 	native, err := tun.CreateTUNFromFile(file, mtu)
 	if err != nil {

@@ -85,7 +85,7 @@ func (p *places) Accept() (net.Conn, error) {
 }
 
 // take admits the connection n to the limit. If connection n replaced the connection `old`, the
-// caller must close `old`. While all connections are busy, take waits for an idle one.
+// caller must close `old`. While all connections are busy, take() waits for an idle one.
 func (p *places) take(n *place) (old *place, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -136,8 +136,8 @@ func (t *Tap) Receive(p *net.Packet) {
 	t.To.Receive(p)
 }
 
-// dares decides at random whether an attack happens. With a chance of zero, dares draws no random
-// number.
+// dares decides at random whether an attack happens. With a chance of zero, dares() draws no
+// random number.
 func (t *Tap) dares(chance float64) bool { return chance > 0 && t.rng.Float64() < chance }
 
 // overtake delivers a copy of p from another address before p itself.

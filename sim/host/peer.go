@@ -93,7 +93,7 @@ type pair struct {
 }
 
 // recall assigns the tuples of measured paths to a connection without configured addresses. As in
-// the daemon, recall assigns a tuple to each of the host's ports.
+// the daemon, recall() assigns a tuple to each of the host's ports.
 func (p *Peer) recall(now mono.Time) {
 	if len(p.tuples) > 0 || p.lies || now < p.recalls {
 		return
@@ -147,7 +147,7 @@ func (p *Peer) drain() {
 	}
 }
 
-// service lets the connection do all due work. The result of service is the time of the
+// service lets the connection do all due work. The result of service() is the time of the
 // connection's next wake-up.
 func (p *Peer) service() mono.Time {
 	h := p.process.host

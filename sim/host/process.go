@@ -226,8 +226,8 @@ func (p *Process) peer(c *srd.Conn) *Peer {
 	panic("sim: connection of no peer")
 }
 
-// service lets every connection do its due work. The result of service is the time of the program's
-// next wake-up.
+// service lets every connection do its due work. The result of service() is the time of the
+// program's next wake-up.
 func (p *Process) service() mono.Time {
 	at := mono.Never
 	for _, peer := range p.Peers {

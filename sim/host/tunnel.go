@@ -145,8 +145,8 @@ func (t *Tunnel) take() {
 	}
 }
 
-// inner checks an inner packet that left a tunnel between two hosts. The result of inner is true if
-// a later packet of the flow arrived first although order was required.
+// inner checks an inner packet that left a tunnel between two hosts. The result of inner() is
+// true if a later packet of the flow arrived first although order was required.
 func (a *Audit) inner(from, at int, b []byte) (swapped bool) {
 	if len(b) < innerHeader {
 		a.Fail("host %d got an inner packet of %d bytes", at, len(b))

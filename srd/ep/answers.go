@@ -45,7 +45,7 @@ func (a *answers) unheard() int { return (len(a.queue) + a.sent) / answerLen }
 
 func (a *answers) waiting() bool { return len(a.queue) > 0 || a.ready > 0 }
 
-// pull returns the next message of answers, with up to `most` bytes. Call pull only if the
+// pull returns the next message of answers, with up to `most` bytes. Call pull() only if the
 // method waiting() returns true.
 func (a *answers) pull(most int) srd.Message {
 	var m *answerMessage

@@ -42,7 +42,7 @@ func packet(t srd.Tuple) int {
 	return packet4
 }
 
-// connect gives a link its transport, which may call the link before connect returns.
+// connect gives a link its transport, which may call the link before connect() returns.
 func (e *Endpoint) connect(key PublicKey, l *link) {
 	var random [16]byte
 	rand.Read(random[:])
@@ -70,7 +70,7 @@ func (c *carrier) reach(now mono.Time, tuples []srd.Tuple) { c.core.SetTuples(no
 func (c *carrier) call(now mono.Time) { c.core.Connect(now) }
 
 // kick sends all messages that Pull returns. The caller has not locked the carrier. The sockets
-// stay open until kick returns.
+// stay open until kick() returns.
 func (c *carrier) kick() {
 	c.open.RLock()
 	c.peer.Kick()

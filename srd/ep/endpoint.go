@@ -262,7 +262,7 @@ func (e *Endpoint) peer(key PublicKey) *peer {
 }
 
 // reach makes the peer's link if there is none, and sets the peer's possible addresses. The
-// caller of reach holds Endpoint.mu.
+// caller of reach() holds Endpoint.mu.
 func (e *Endpoint) reach(key PublicKey, p *peer) {
 	if p.link == nil {
 		p.link = e.newLink(key, p.revoked, p.quota)
@@ -354,7 +354,7 @@ func (e *Endpoint) renew(l *link) {
 }
 
 // replace ends the peer's link. If the peer still needs a link, a new link takes over the
-// requests that have not begun. The caller of replace holds Endpoint.mu.
+// requests that have not begun. The caller of replace() holds Endpoint.mu.
 func (e *Endpoint) replace(key PublicKey, p *peer) {
 	waiting := e.detach(p.link, StatusReset)
 	p.link = nil
@@ -378,7 +378,7 @@ func (e *Endpoint) replace(key PublicKey, p *peer) {
 }
 
 // detach ends a link, completes its begun requests with the status s, and returns the other
-// requests. The caller of detach holds Endpoint.mu.
+// requests. The caller of detach() holds Endpoint.mu.
 func (e *Endpoint) detach(l *link, s Status) []*request {
 	l.lock()
 	l.dead = true

@@ -61,8 +61,9 @@ func (h *header) prefix() int {
 	return 0
 }
 
-// parse parses the immediate of a message with n payload bytes. If `expired` is true, parse
-// expects the immediate of a tombstone. For an invalid immediate, parse returns false.
+// parse parses the immediate of a message with n payload bytes. If `expired` is true,
+// parse() expects the immediate of a tombstone. For an invalid immediate, parse() returns
+// false.
 func parse(b *srd.Imm, n int, expired bool) (h header, ok bool) {
 	h.kind, h.flags = b[0]&kindMask, b[0]&^kindMask
 	if h.kind == kindAnswer {

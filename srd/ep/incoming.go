@@ -59,7 +59,7 @@ type part struct {
 func eager(total int) int { return min(total, EagerMost) }
 
 // add handles a piece of a message, or the notice that the rest is missing. If the piece breaks
-// the protocol, add returns false.
+// the protocol, add() returns false.
 func (in *incoming) add(now mono.Time, h *header, data []byte, expired bool) bool {
 	var to *Remote
 	if n := h.prefix(); n > 0 && !expired {
@@ -150,7 +150,7 @@ func (in *incoming) reserve(now mono.Time, p *part, size int) (v verdict) {
 	return v
 }
 
-// read begins to serve a peer's read request. If the request breaks the protocol, read returns
+// read begins to serve a peer's read request. If the request breaks the protocol, read() returns
 // false.
 func (in *incoming) read(h *header, data []byte) bool {
 	if in.parts[h.number] != nil || in.reads.open[h.number] != nil || in.answers.unheard() >= answersMost {
@@ -183,7 +183,7 @@ func (p *part) bytes() int {
 }
 
 // place copies a piece into the receive or the region. If the program has closed the region,
-// place returns false.
+// place() returns false.
 func (p *part) place(at int, data []byte) bool {
 	if p.flags&flagImmediate != 0 {
 		if at < immediateLen {

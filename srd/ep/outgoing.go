@@ -166,7 +166,7 @@ func (o *outgoing) carve(r *request, h *header, m *srd.Message, most int) {
 }
 
 // reply handles a piece of the bytes that a read requested. If the piece breaks the protocol,
-// reply returns false.
+// reply() returns false.
 func (o *outgoing) reply(h *header, data []byte) bool {
 	r := o.open[h.number]
 	if r == nil || r.op != OpRead || r.at == 0 || h.total != r.total || r.seen+h.size > r.total {
@@ -195,8 +195,8 @@ func (o *outgoing) reply(h *header, data []byte) bool {
 	return true
 }
 
-// answer handles a message of answers. If one of the answers breaks the protocol, answer returns
-// false.
+// answer handles a message of answers. If one of the answers breaks the protocol, answer()
+// returns false.
 func (o *outgoing) answer(now mono.Time, b []byte, ready int) bool {
 	for ; len(b) > 0; b = b[answerLen:] {
 		r := o.open[binary.BigEndian.Uint32(b)]
@@ -211,7 +211,8 @@ func (o *outgoing) answer(now mono.Time, b []byte, ready int) bool {
 	return true
 }
 
-// judge applies a verdict to a request. If the verdict breaks the protocol, judge returns false.
+// judge applies a verdict to a request. If the verdict breaks the protocol, judge() returns
+// false.
 func (o *outgoing) judge(now mono.Time, r *request, v verdict) bool {
 	told := r.at == len(r.buf)                           // the peer has been sent every byte, or notice of it
 	asked := r.at == eager(len(r.buf)) && r.upto == r.at // the peer was asked to reserve a receive

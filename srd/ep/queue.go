@@ -120,7 +120,7 @@ func (q *Queue) add(c Completion) {
 	}
 }
 
-// close ends Wait. After close, no completion is added.
+// close ends Wait. After close(), no completion is added.
 func (q *Queue) close() { q.q.Close() }
 
 func (q *Queue) len() int { return q.q.Len() }

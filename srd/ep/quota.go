@@ -13,8 +13,8 @@ type quota struct {
 	waits *link // a link whose message was refused
 }
 
-// take counts a message. If the count is full, take returns false and records l for the next
-// call of give().
+// take counts a message. If the count is full, take() returns false and records l for the
+// next call of give().
 func (q *quota) take(l *link) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()

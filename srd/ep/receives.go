@@ -23,7 +23,7 @@ type receives struct {
 	closed bool
 }
 
-// post adds a buffer. If a peer waits for a buffer, post returns the peer's link.
+// post adds a buffer. If a peer waits for a buffer, post() returns the peer's link.
 func (rs *receives) post(r receive) (tell *link, err error) {
 	select {
 	case rs.slots <- struct{}{}:
@@ -114,7 +114,7 @@ func (rs *receives) forget(l *link) {
 	l.hungry = true // stays true, so the link is not added again
 }
 
-// flush removes and returns all receives. After flush, the method post() returns ErrClosed.
+// flush removes and returns all receives. After flush(), the method post() returns ErrClosed.
 func (rs *receives) flush() (all []receive) {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()

@@ -96,7 +96,7 @@ func (r *Region) Close() error {
 	return nil
 }
 
-// put copies bytes into the region. If the region is closed, put returns false. The caller has
+// put copies bytes into the region. If the region is closed, put() returns false. The caller has
 // checked the bounds.
 func (r *Region) put(at uint64, data []byte) bool {
 	r.mu.Lock()
@@ -108,8 +108,8 @@ func (r *Region) put(at uint64, data []byte) bool {
 	return true
 }
 
-// get copies bytes out of the region. If the region is closed, get returns false. The caller has
-// checked the bounds.
+// get copies bytes out of the region. If the region is closed, get() returns false. The caller
+// has checked the bounds.
 func (r *Region) get(at uint64, data []byte) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

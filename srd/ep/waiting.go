@@ -38,7 +38,7 @@ func (w *waiting) all() []*request { return slices.Concat(w.free.rest(), w.bound
 // credits may begin.
 func (w *waiting) may(credits bool) bool { return w.free.len() > 0 || credits && w.bound.len() > 0 }
 
-// pop returns the next request that may begin. Call pop only if the method may() returns true.
+// pop returns the next request that may begin. Call pop() only if the method may() returns true.
 // Requests that need credits alternate with requests that need none.
 func (w *waiting) pop(credits bool) *request {
 	w.turn = !w.turn

@@ -68,8 +68,8 @@ func newFloods(bank *udp.Bank) *floods {
 	return f
 }
 
-// count adds `more` to one of the counters. When the counter reaches floodMost, count wakes the
-// goroutine of the method watch().
+// count adds `more` to one of the counters. When the counter reaches floodMost, count() wakes
+// the goroutine of the method watch().
 func (f *floods) count(n *atomic.Uint32, more uint32) {
 	if now := n.Add(more); now >= floodMost && now-more < floodMost {
 		select {

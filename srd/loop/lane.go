@@ -48,7 +48,7 @@ func newLane(out func(*outgoing)) *lane {
 }
 
 // send sends o and the trains that waited for o, and puts them into the pool `done`. If an
-// earlier train is not sent yet, send leaves o in the lane instead.
+// earlier train is not sent yet, send() leaves o in the lane instead.
 func (l *lane) send(o *outgoing, done *sync.Pool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -236,7 +236,7 @@ func (l *Loop) Leave(p *Peer) {
 }
 
 // part removes a connection from the endpoint and sends the closing packet that the function
-// bye() makes. A second call of part sends no packet. The peer is locked while the function
+// bye() makes. A second call of part() sends no packet. The peer is locked while the function
 // note() runs.
 func (l *Loop) part(p *Peer, note func(), bye func(*srd.Conn, mono.Time, *srd.Train) bool) {
 	l.endLock.Lock()

@@ -101,7 +101,8 @@ func (p *Peer) send(most int) (sent int, more bool) {
 	return sent, true
 }
 
-// next builds a train. If there is nothing to send yet, next sets the timer and returns false.
+// next builds a train. If there is nothing to send yet, next() sets the timer and returns
+// false.
 func (p *Peer) next(o *outgoing) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

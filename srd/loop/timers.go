@@ -18,7 +18,7 @@ type timers struct {
 }
 
 // set sets the deadline of p to the time `at`. If the deadline is before the time of the
-// worker's timer, set moves the timer at once. Otherwise set moves the timer only if it soon
+// worker's timer, set() moves the timer at once. Otherwise set moves the timer only if it soon
 // goes off too early. So most changes of a deadline need no system call.
 func (t *timers) set(now mono.Time, p *Peer, at mono.Time) {
 	t.mu.Lock()
@@ -54,7 +54,7 @@ func (t *timers) early(now mono.Time) bool {
 
 func (t *timers) remove(now mono.Time, p *Peer) { t.set(now, p, mono.Never) }
 
-// After stop, the function arm() does nothing. The kernel may soon reuse the descriptor of the
+// After stop(), the function arm() does nothing. The kernel may soon reuse the descriptor of the
 // worker's timer for another file.
 func (t *timers) stop() {
 	t.mu.Lock()
@@ -62,7 +62,7 @@ func (t *timers) stop() {
 	t.arm = func(mono.Time) {}
 }
 
-// due removes and returns one peer whose deadline has come. If no deadline has come, due sets
+// due removes and returns one peer whose deadline has come. If no deadline has come, due() sets
 // the timer for the earliest deadline and returns nil.
 func (t *timers) due(now mono.Time) *Peer {
 	t.mu.Lock()

@@ -98,7 +98,8 @@ func (w *waiter) add(fd int, flags uint32) error {
 }
 
 // wait fills events with the ready descriptors and returns their number. If `sleep` is true,
-// wait waits for the first event. A caller that gets zero or unix.EINTR must call wait again.
+// wait() waits for the first event. A caller that gets zero or unix.EINTR must call wait()
+// again.
 func (w *waiter) wait(events []unix.EpollEvent, sleep bool) (int, error) {
 	if !sleep {
 		return w.raw(events, 0)

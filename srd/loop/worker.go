@@ -147,7 +147,7 @@ func (w *worker) share(workers int) map[int32]uint16 {
 }
 
 // join makes the worker serve the sockets that the bank has opened since the worker began. Other
-// goroutines may call join, and no other method, while the worker runs.
+// goroutines may call join(), and no other method, while the worker runs.
 func (w *worker) join(workers int) error {
 	old, now := *w.socks.Load(), w.share(workers)
 	w.socks.Store(&now)

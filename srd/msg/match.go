@@ -94,10 +94,10 @@ type matcher struct {
 	arrived uint64
 }
 
-// arrive returns the posted receive request that matches a message. Without a matching receive, arrive returns
-// nil and keeps the message as unexpected. A matching receive for several messages may lack room
-// for the message. Method arrive removes a receive without room and passes it to the function
-// over().
+// arrive returns the posted receive request that matches a message. Without a matching receive,
+// arrive() returns nil and keeps the message as unexpected. A matching receive for several
+// messages may lack room for the message. Method arrive removes a receive without room and
+// passes it to the function over().
 func (m *matcher) arrive(x *message, over func(*receive)) *receive {
 	for i := 0; i < len(m.posted); {
 		r := m.posted[i]

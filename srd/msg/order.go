@@ -44,9 +44,9 @@ type orderIn struct {
 
 // admit takes an arrived message, and returns the messages that are now in order. Messages with
 // numbers below `base` are not awaited: they have failed, or another process of this end has
-// received them. If a message below `base` arrives after all, admit returns it at once. The
-// returned slice is valid until the next call. If the message breaks the protocol, admit returns
-// false.
+// received them. If a message below `base` arrives after all, admit() returns it at once. The
+// returned slice is valid until the next call. If the message breaks the protocol, admit()
+// returns false.
 func (o *orderIn) admit(epoch uint64, seq, base uint32, m *message) (run []*message, ok bool) {
 	o.run = o.run[:0]
 	switch {

@@ -146,7 +146,7 @@ func (m *Endpoint) answer(p *pair, c control) {
 	}
 }
 
-// tell sends a control frame. If there is no slot, tell returns false. The caller holds
+// tell sends a control frame. If there is no slot, tell() returns false. The caller holds
 // Endpoint.mu.
 func (m *Endpoint) tell(p *pair, c control) bool {
 	var b [skipLen]byte
@@ -161,7 +161,7 @@ func (m *Endpoint) tell(p *pair, c control) bool {
 	return err != ep.ErrFull
 }
 
-// control handles a control frame of a peer. If the frame breaks the protocol, control returns
+// control handles a control frame of a peer. If the frame breaks the protocol, control() returns
 // false. The caller holds Endpoint.mu.
 func (m *Endpoint) control(p *pair, c control) bool {
 	switch c.kind {

@@ -118,7 +118,7 @@ func (m *Endpoint) received(x *message, r *receive, data []byte, err error) {
 }
 
 // release completes a receive for several messages. While messages of the receive are still
-// being read, release completes nothing. The caller holds Endpoint.mu.
+// being read, release() completes nothing. The caller holds Endpoint.mu.
 func (m *Endpoint) release(r *receive) {
 	r.retired = true
 	if r.open > 0 {

@@ -122,8 +122,8 @@ func prefixes(list []string) ([]netip.Prefix, error) {
 	return fleet.ParsePrefixes(strings.Join(list, ","))
 }
 
-// compare compares a grant with the earlier grants in the ledger. compare refuses a key or prefix
-// of another member, and copies the date of the member's earlier grant.
+// compare compares a grant with the earlier grants in the ledger. compare() refuses a key or
+// prefix of another member, and copies the date of the member's earlier grant.
 func (s *signing) compare(g *fleet.Grant) error {
 	files, err := filepath.Glob(filepath.Join(s.ledger, "*.grant"))
 	if err != nil {

@@ -63,7 +63,7 @@ var umask sync.Mutex
 
 // bind creates the socket. The system call bind(2) follows no link at the end of a path. The
 // kernel gives the new name the mode of the socket's own inode, without the bits of the umask,
-// so bind sets both before the call.
+// so bind() sets both before the call.
 func bind(path string, mode uint32) (*net.UnixListener, error) {
 	umask.Lock()
 	defer umask.Unlock()

@@ -276,7 +276,7 @@ func (c *conn) more() {
 	c.pump()
 }
 
-// got handles a frame of the peer. If the frame breaks the protocol, got returns false.
+// got handles a frame of the peer. If the frame breaks the protocol, got() returns false.
 func (c *conn) got(f *frame) (ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -21,7 +21,7 @@ type span struct{ from, to uint64 }
 const ringFirst = 4 << 10
 
 // add adds bytes at an offset. For bytes beyond the window or the end, received before, or with
-// too many gaps, add returns false. An honest peer never sends bytes that add refuses.
+// too many gaps, add() returns false. An honest peer never sends bytes that add() refuses.
 func (in *inbound) add(at uint64, data []byte) bool {
 	to := at + uint64(len(data))
 	if to < at || to > max(in.told, window) || in.ended && to > in.end {
@@ -57,7 +57,7 @@ func (in *inbound) grow(to uint64) {
 	in.ring = ring
 }
 
-// note adds a span. If no gap is left before the first span, note advances the field ready to
+// note adds a span. If no gap is left before the first span, note() advances the field ready to
 // its end.
 func (in *inbound) note(s span) {
 	i, _ := slices.BinarySearchFunc(in.spans, s.from, func(x span, from uint64) int {
@@ -80,7 +80,7 @@ func (in *inbound) note(s span) {
 	}
 }
 
-// finish records the length of the stream. If the length contradicts received bytes, finish
+// finish records the length of the stream. If the length contradicts received bytes, finish()
 // returns false.
 func (in *inbound) finish(end uint64) bool {
 	if in.ended || end < in.ready || end > max(in.told, window) || len(in.spans) > 0 && end < in.spans[len(in.spans)-1].to {

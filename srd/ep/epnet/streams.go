@@ -247,7 +247,7 @@ func (s *Streams) settle(c *conn) {
 	}
 }
 
-// accept makes a stream that a peer opens. If no listener accepts the stream, accept returns
+// accept makes a stream that a peer opens. If no listener accepts the stream, accept() returns
 // false. The caller holds Streams.mu.
 func (s *Streams) accept(key streamKey) bool {
 	if s.listener == nil || s.opened[key.peer] >= streamsMost || len(s.backlog) == backlogMost {
@@ -278,7 +278,7 @@ func (s *Streams) refuse(f *frame, from ep.PublicKey) {
 }
 
 // keep returns a handle that keeps the session with a peer alive after its last stream ends. If
-// the endpoint is closed, keep returns nil. The caller holds Streams.mu.
+// the endpoint is closed, keep() returns nil. The caller holds Streams.mu.
 func (s *Streams) keep(key ep.PublicKey, addrs []netip.AddrPort) *ep.Handle {
 	h := s.answers[key]
 	if h == nil {

@@ -71,7 +71,7 @@ func (t *Table[T]) account(addr netip.Addr) *account {
 	return nil
 }
 
-// open opens an account for a new address. If the table is full, open replaces the
+// open opens an account for a new address. If the table is full, open() replaces the
 // account whose last packet is the oldest.
 func (t *Table[T]) open(addr netip.Addr) *account {
 	if len(t.accounts) < Accounts {

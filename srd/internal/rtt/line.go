@@ -15,10 +15,10 @@ type line struct {
 }
 
 // add adds a sample. The parameter `since` is the time between the last sample and this
-// one. The result of add is the sample's distance from the line through the earlier
+// one. The result of add() is the sample's distance from the line through the earlier
 // samples, scaled as a recursive residual (Brown, Durbin and Evans 1975). The squares of
 // these distances have the same sum as the squared residuals of the whole line, and each
-// sample adds one degree of freedom. If there is no line yet, add returns 0.
+// sample adds one degree of freedom. If there is no line yet, add() returns 0.
 func (l *line) add(since, sample time.Duration) (off time.Duration) {
 	if l.n > 0 {
 		l.age += float32(since.Seconds())

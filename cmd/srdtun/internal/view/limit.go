@@ -31,7 +31,7 @@ func LimitedBy(p *control.Peer) string {
 
 // largest returns the cause that held back sending for the longest time, and that time in
 // microseconds. The cause "data" means nothing to send, and counts as the largest if it lasted
-// half of the time. If data waited for more than half of the time, largest compares only the
+// half of the time. If data waited for more than half of the time, largest() compares only the
 // causes that held it back. Time without a named cause counts as "host".
 func largest(r *control.Recent) (limit string, us int64) {
 	data := int64(r.WaitedUs["data"])

@@ -67,8 +67,8 @@ type layout struct {
 	above []int // addresses with lines of their own above that line
 }
 
-// fit drops columns until a row fits into one line. If the addresses still do not fit, fit gives
-// them lines of their own, and starts again with all columns.
+// fit drops columns until a row fits into one line. If the addresses still do not fit, fit()
+// gives them lines of their own, and starts again with all columns.
 func (l *layout) fit() {
 	var addresses, figures []int
 	for i, c := range l.columns {

@@ -89,8 +89,8 @@ func (t *text) list(label string, parts []string) {
 }
 
 // shorten returns as many parts as fit into a width with commas, and a last part that counts the
-// others. shorten keeps at least the first part, even if it is too long. A peer may have 65,536
-// parts, so shorten reads only the parts that fit.
+// others. shorten() keeps at least the first part, even if it is too long. A peer may have 65,536
+// parts, so shorten() reads only the parts that fit.
 func shorten(parts []string, width int) []string {
 	fits := 1 // number of parts that fit, together with the count of the others
 	for n, used := 1, 0; n <= len(parts); n++ {

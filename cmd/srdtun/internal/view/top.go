@@ -80,7 +80,7 @@ func (t *Top) Frame(width, height int) string {
 }
 
 // foot returns the last line: the keys, and the number of lines below the screen. On a narrow
-// screen, foot first drops the keys that users can guess.
+// screen, foot() first drops the keys that users can guess.
 func (t *Top) foot(width, more int) string {
 	quit, paths, rest := "q quit", "p single paths", ""
 	if t.single {

@@ -64,7 +64,7 @@ func count(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// percent formats a share of a whole: "12%", "0.3%". For a whole of 0, percent returns "-".
+// percent formats a share of a whole: "12%", "0.3%". For a whole of 0, percent() returns "-".
 func percent(part, whole uint64) string {
 	if whole == 0 {
 		return "-"
