@@ -73,7 +73,7 @@ func newLineIndex(doc string) lineIndex {
 // line returns the number of the line that contains an offset; the first line is 1.
 func (x lineIndex) line(off int) int { return sort.SearchInts(x, off) + 1 }
 
-// located holds the positions that locate found.
+// located holds the positions that the function locate() found.
 type located struct {
 	root *mark
 	deep int // offset of a value nested deeper than maxDepth, or -1

@@ -81,7 +81,7 @@ func (s *steering) same(now mono.Time) bool {
 	return ok && flow == s.ahead.Flow
 }
 
-// room returns the number of bytes that trailer needs in a packet.
+// room returns the number of bytes that the method trailer() needs in a packet.
 func (s *steering) room(now mono.Time) (n int) {
 	if s.remote != nil {
 		n += wire.StampLen

@@ -36,7 +36,8 @@ files that are left out. If root cannot read the file, the daemon reads it.`,
 }
 
 func reload(arg string) error {
-	// The credential of a service is a copy of the old file, so reload reads the file itself.
+	// The credential of a service is a copy of the old file, so the command reload reads the file
+	// itself.
 	file, _, err := configFile(arg)
 	if err != nil {
 		return err

@@ -19,11 +19,12 @@ import (
 )
 
 const (
-	// topEvery is the interval at which top polls the daemon. A user of top sees the death of a
-	// path within a second.
+	// topEvery is the interval at which the command top polls the daemon. A user of top sees
+	// the death of a path within a second.
 	topEvery = 250 * time.Millisecond
 	// topShare limits the load on the daemon, because a status of a thousand peers takes time.
-	// After an answer, top waits at least topShare times as long as the answer took.
+	// After an answer, the command top waits at least topShare times as long as the answer
+	// took.
 	topShare = 10
 	// batchEvery is the interval of printed screens without a terminal.
 	batchEvery = time.Second

@@ -57,7 +57,7 @@ func (c *connection) flags(cmd *cobra.Command) {
 	f.StringVar(&c.prefix, "prefix", "/srdtun/fleet/", "prefix of all keys; a member's key ends with its name")
 }
 
-// joinFlags adds the flags that only join has.
+// joinFlags adds the flags that only the command join has.
 func (c *connection) joinFlags(cmd *cobra.Command) {
 	cmd.Flags().DurationVar(&c.lease, "lease", defaultLease, "time after which a silent member is removed, 3s to 10s")
 }

@@ -85,7 +85,7 @@ func (c *Client) obeys() error {
 // kernel records the number of the process that called listen(2), but that process may have
 // exited. The process that replies must be alive, and must itself write a reply.
 func (c *Client) isMainProcess(listens credentials) error {
-	unit := "srdtun@" + c.Service() + ".service" // see owned
+	unit := "srdtun@" + c.Service() + ".service" // see the method owned()
 	pidfd, err := unix.PidfdOpen(listens.pid, 0)
 	if err != nil {
 		return os.NewSyscallError("pidfd_open", err)

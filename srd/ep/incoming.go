@@ -51,7 +51,7 @@ type part struct {
 	imm      [immediateLen]byte
 	total    int
 	seen     int    // bytes that arrived or were given up
-	edges    uint64 // see cover
+	edges    uint64 // see the method cover()
 	touched  mono.Time
 }
 

@@ -24,8 +24,8 @@ const (
 // follows after the responder has reserved a receive. A request stays open until the responder's
 // last answer. After a refusal the sender may begin one message for each announced receive, and
 // two for each accepted message. The limit on a refused sender ends when no message is refused
-// any more. The limit does not hold for reads, writes and messages with immediate data (see
-// waiting).
+// any more. The limit does not hold for reads, writes and messages with immediate data (see the
+// type waiting).
 type outgoing struct {
 	finish func(*request, Status) // reports a completion
 	refuse func()                 // counts a refusal

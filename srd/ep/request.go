@@ -40,7 +40,7 @@ type request struct {
 	// Only a read uses the following fields.
 	total int
 	seen  int    // bytes that have arrived
-	edges uint64 // see incoming.cover
+	edges uint64 // see incoming.cover()
 }
 
 // requests keeps finished requests, with their own buffers, for reuse.

@@ -22,7 +22,8 @@ type Program struct {
 	// Member converts an argument of a command to a member's name; nil means that both are the
 	// same.
 	Member func(argument string) string
-	// Flags adds the flags for the address of the store, and JoinFlags adds the flags of join.
+	// Flags adds the flags for the address of the store, and JoinFlags adds the flags of the
+	// command join.
 	Flags, JoinFlags func(*cobra.Command)
 	// Dial creates a client of the store. Dial succeeds even if the store is unreachable.
 	Dial      func() (agent.Store, error)
@@ -75,7 +76,7 @@ func (p *Program) joinCommand() *cobra.Command {
 	return c
 }
 
-// joining holds the flags of join.
+// joining holds the flags of the command join.
 type joining struct {
 	Self
 	policy agent.Files

@@ -50,7 +50,7 @@ etcd and Kubernetes.`,
 	}
 }
 
-// signing holds the flags of sign.
+// signing holds the flags of the command sign.
 type signing struct {
 	key, fleet, public string
 	allowed, within    []string

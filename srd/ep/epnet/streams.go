@@ -52,7 +52,7 @@ type Streams struct {
 	streams  map[streamKey]*conn
 	handles  map[*ep.Handle]*conn
 	opened   map[ep.PublicKey]int        // streams that a peer has opened
-	answers  map[ep.PublicKey]*ep.Handle // see keep
+	answers  map[ep.PublicKey]*ep.Handle // see the method keep()
 	listener *listener
 }
 

@@ -7,12 +7,12 @@ import (
 )
 
 const (
-	// samplesMost is the number of round trips that top keeps for a path, one each sampleEvery.
-	// The sparkline of 20 characters fits on the screen beside the figures.
+	// samplesMost is the number of round trips that the command top keeps for a path, one each
+	// sampleEvery. The sparkline of 20 characters fits on the screen beside the figures.
 	samplesMost = 20
 	sampleEvery = time.Second
-	// rateOver is the time over which top measures rates, shares and losses. Two seconds are long
-	// enough for a share in per cent, and short enough to show the present.
+	// rateOver is the time over which the command top measures rates, shares and losses. Two
+	// seconds are long enough for a share in per cent, and short enough to show the present.
 	rateOver = 2 * time.Second
 )
 

@@ -47,9 +47,9 @@ type Peer struct {
 	at       []netip.Addr     // reported addresses of the peer
 	ports    []netip.AddrPort // reported addresses with ports
 	froms    map[srd.Uplink]tally
-	settling int       // looks at the paths left to do
+	settling int       // samples of the paths that are still to be taken
 	down     int       // paths reported as down
-	falling  int       // looks in a row at which more paths were down
+	falling  int       // samples in a row in which more paths were down
 	mtu      int       // the largest packet, as reported; 0: not yet
 	newMTU   int       // the largest packet now
 	mtuSince mono.Time // since when it has newMTU
