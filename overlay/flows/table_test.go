@@ -11,7 +11,7 @@ import (
 	"github.com/srdtun/srdtun/overlay/packet"
 )
 
-// ip makes an IPv4 packet of size bytes.
+// ip makes an IPv4 packet of `size` bytes.
 func ip(proto byte, from, to string, size int) *frame.Frame {
 	a, b := netip.MustParseAddrPort(from), netip.MustParseAddrPort(to)
 	d := make([]byte, size)

@@ -17,7 +17,7 @@ type row struct {
 	make func() func(m *srd.Message)
 }
 
-// numbered returns a maker of messages of one byte. The function next fills in their
+// numbered returns a maker of messages of one byte. The function next() fills in their
 // headers.
 func numbered(next func(h *header)) func() func(*srd.Message) {
 	return func() func(*srd.Message) {

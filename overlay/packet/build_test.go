@@ -100,7 +100,7 @@ func (s spec) addresses() (src, dst []byte) {
 	return netip.MustParseAddr(from).AsSlice(), netip.MustParseAddr(to).AsSlice()
 }
 
-// frame is the super-frame of the spec, with segments of size bytes.
+// frame is the super-frame of the spec, with segments of `size` bytes.
 func (s spec) frame(size int) *frame.Frame {
 	s.partial = true
 	f := frame.New(s.build(), nil)

@@ -15,8 +15,8 @@ import (
 
 const ms = mono.Time(time.Millisecond)
 
-// tcp makes a frame of payload bytes in segments of 1448, with an id at the
-// start of the payload. Flow n gets a hash that falls into bucket n of 1024.
+// tcp makes a frame of `payload` bytes in segments of 1448, with an id at the start of the
+// payload. Flow n gets a hash that falls into bucket n of 1024.
 func tcp(n, payload int, ecn byte, id uint32) *frame.Frame {
 	payload = max(payload, 4)
 	b := make([]byte, 40+payload)

@@ -61,7 +61,7 @@ func BenchmarkWrite(b *testing.B) {
 	}
 }
 
-// datagram makes a UDP packet of size bytes in all, without a UDP checksum, from
+// datagram makes a UDP packet of `size` bytes in all, without a UDP checksum, from
 // another host to port 9 of this one.
 func datagram(p *Pool, size int) *frame.Frame {
 	f := p.Get(size)

@@ -57,7 +57,7 @@ func joined(t *testing.T, a, b *ep.Endpoint) *ep.Handle {
 	return h
 }
 
-// post posts n receives of size bytes.
+// post posts n receives of `size` bytes.
 func post(t *testing.T, e *ep.Endpoint, n, size int) {
 	t.Helper()
 	for i := range n {

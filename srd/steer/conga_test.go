@@ -13,7 +13,7 @@ func lab() *Conga {
 	return NewConga(1, CongaConfig{Timeout: DefaultFlowletTimeout, Alpha: DefaultDREAlpha, Period: DefaultDREPeriod, Rate: 1e9})
 }
 
-// load brings path p to a local metric of m at now.
+// load brings path p to a local metric of m at `now`.
 func (c *Conga) load(now mono.Time, p int, m uint8) { c.Sent(now, p, 0, int(m)*20_000+10_000) }
 
 // Section 3.5: the path of the least maximum of local and remote metric.

@@ -123,7 +123,7 @@ func TestSprayIsDeterministic(t *testing.T) {
 	}
 }
 
-// spread picks n times and samples each pick with the queue from the function queue. It
+// spread picks n times and samples each pick with the queue from the function queue(). It
 // returns each path's share.
 func spread(s *Spray, now *mono.Time, paths, n int, queue func(p int) time.Duration) []float64 {
 	usable := setOf(paths)

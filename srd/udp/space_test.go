@@ -118,8 +118,8 @@ func fdFor(b *Bank, addr string) int {
 	return b.Socket(0).six()
 }
 
-// train makes a train of n packets of size bytes, the last shorter. Each packet has its
-// number in every byte.
+// train makes a train of n packets of `size` bytes, the last shorter. Each packet has
+// its number in every byte.
 func train(to netip.AddrPort, n, size int) *srd.Train {
 	t := &srd.Train{Tuple: srd.Tuple{Remote: to}, Size: size}
 	for i := range n {
