@@ -102,7 +102,7 @@ func TestWhatEndpointsDropIsCounted(t *testing.T) {
 	}
 }
 
-// flood lets rate initiations of a stranger a second arrive at h.
+// flood lets `rate` initiations of a stranger arrive at h each second.
 func flood(p *pair, h *host, rate int) {
 	s := newStranger(p, h.id.Public())
 	var pool [][]byte

@@ -44,8 +44,8 @@ func TestUnconnectedIsSmall(t *testing.T) {
 func TestConnectedAndIdleIsSmall(t *testing.T) { connected(t, 20*time.Second, true, mostIdle) }
 func TestConnectedLongAgoIsSmall(t *testing.T) { connected(t, 4*time.Minute, false, mostRested) }
 
-// connected makes pairs that exchange a few messages and are idle for d then, and
-// wants that a connection takes most bytes or less.
+// connected makes pairs that exchange a few messages and are idle for d then, and wants
+// that a connection takes at most `most` bytes.
 func connected(t *testing.T, d time.Duration, ready bool, most int) {
 	t.Helper()
 	const n = 20

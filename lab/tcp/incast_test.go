@@ -7,8 +7,9 @@ import (
 	"github.com/srdtun/srdtun/sim/net"
 )
 
-// incast lets n hosts send size bytes to one at the same time. The port has 10 Gbit/s and a
-// queue of so many bytes. It returns the longest completion time, and the counters of all.
+// incast lets n hosts send `size` bytes each to one host at the same time. The port has 10
+// Gbit/s and a queue of `queue` bytes. It returns the longest completion time, and the
+// counters of all.
 func incast(t *testing.T, cfg Config, n int, size int64, queue int) (longest time.Duration, sum Stats) {
 	t.Helper()
 	d := newDumbbell(1, net.Quality{Rate: 10_000 * mbit, Delay: 10 * time.Microsecond, Queue: queue})

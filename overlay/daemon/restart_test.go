@@ -43,7 +43,7 @@ func dup(fds []int) (v []int) {
 	return v
 }
 
-// serve runs a daemon until stop is called. stop returns the daemon's error.
+// serve runs a daemon until the test calls stop(), which returns the daemon's error.
 func serve(t *testing.T, o Options) (stop func() error) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())

@@ -27,8 +27,8 @@ const (
 	ack = 0x10
 )
 
-// put writes the packet into b, which has length bytes. fill tells one payload
-// from another.
+// put writes the packet into b, whose length must be that of length(). The byte `fill`
+// tells one payload from another.
 func (s spec) put(b []byte, fill byte) {
 	clear(b)
 	header, proto := 20, byte(packet.ProtoTCP)

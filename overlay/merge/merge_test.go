@@ -222,7 +222,7 @@ func (b *bench) lengths(t *testing.T) (v []int) {
 
 // Which packets are joined, and where runs end.
 func TestRuns(t *testing.T) {
-	// many returns n packets of payload size, each continuing the one before.
+	// many returns n packets like s, each continuing the one before.
 	many := func(n int, s spec) (all []spec) {
 		for range n {
 			all = append(all, s)

@@ -37,8 +37,8 @@ func newScript(t *testing.T, cfg Config) *script {
 	return s
 }
 
-// piece is a message of frame seq of a slot: n bytes from offset on of length,
-// each with the value seq+1.
+// piece is a message of frame seq of a slot: n of the frame's `length` bytes, from `offset`
+// on, each with the value seq|1.
 func piece(slot uint16, seq uint32, offset, n, length int) *srd.Message {
 	m := &srd.Message{Data: bytes.Repeat([]byte{byte(seq) | 1}, n)}
 	h := header{slot: slot, seq: seq, offset: uint16(offset), length: uint16(length), facts: frame.Facts{Ordered: true}}

@@ -148,7 +148,8 @@ func (w *twin) run(now mono.Time, fl *twinFlow) {
 	}
 }
 
-// skip gives up everything before to that is not there, and counts the gaps.
+// skip gives up every frame before the number `to` that is not there, and counts the
+// gaps.
 func (w *twin) skip(now mono.Time, fl *twinFlow, to uint32) (gaps int) {
 	gap := false
 	for i := 0; fl.next != to && i < maxAhead; i++ {

@@ -9,7 +9,7 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// udp makes a datagram of flow n with size bytes.
+// udp makes a datagram of flow n with `size` bytes.
 func udp(n, size int) *frame.Frame {
 	f := frame.New(make([]byte, size), nil)
 	f.Data[0], f.Flow = 0x45, uint32(n)<<22

@@ -129,8 +129,8 @@ func sockaddr(a netip.AddrPort) unix.Sockaddr {
 	return &unix.SockaddrInet6{Port: int(a.Port()), Addr: a.Addr().As16()}
 }
 
-// dial connects a TCP socket of from to a listener of to. setup is called with
-// the client socket before.
+// dial connects a TCP socket of the space `from` to a listener of the space `to`.
+// Before it connects, it calls setup() with the client socket.
 func dial(t *testing.T, from, to *space, at netip.AddrPort, setup func(fd int) error) (client, server *net.TCPConn) {
 	t.Helper()
 	l := to.socket(t, at, unix.SOCK_STREAM)
@@ -158,8 +158,8 @@ func conn(t *testing.T, fd int) *net.TCPConn {
 	return tcp
 }
 
-// pump carries frames from one device to the other until it is closed, and
-// shows each to see.
+// pump carries frames from the device `from` to the device `to` until `from` is closed,
+// and shows each frame to the function see().
 func pump(t *testing.T, from, to *Device, see func(*frame.Frame)) {
 	pumpAll(t, from, func(frames []*frame.Frame) {
 		for _, f := range frames {
@@ -172,8 +172,8 @@ func pump(t *testing.T, from, to *Device, see func(*frame.Frame)) {
 	})
 }
 
-// pumpAll gives what comes from a device to take, which owns it, until the test
-// ends.
+// pumpAll gives what comes from a device to the function take(), which owns it, until
+// the test ends.
 func pumpAll(t *testing.T, from *Device, take func([]*frame.Frame)) {
 	ended := make(chan struct{})
 	go func() {

@@ -18,7 +18,7 @@ import (
 )
 
 // vxlan makes a VXLAN device of s with the address 10.88.0.host/24 between the addresses
-// that open gave, of port 4789 or another. It has no IPv6 address: the kernel would
+// that open() gave, of port 4789 or another. It has no IPv6 address: the kernel would
 // announce one in packets of equal size, which would be joined beside the test's own.
 func (s *space) vxlan(t *testing.T, host byte, v6, sum bool, port int) {
 	t.Helper()

@@ -52,7 +52,7 @@ func newBottleneck(b bottleneck) *bottleneck {
 	return &b
 }
 
-// shake returns t, later at random but never before after.
+// shake returns t with a random deviation, but no time before `after`.
 func (b *bottleneck) shake(t, after mono.Time) mono.Time {
 	if b.deviation == 0 {
 		return t

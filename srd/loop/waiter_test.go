@@ -112,8 +112,8 @@ func TestWaiter(t *testing.T) {
 	}
 }
 
-// tick returns a timer that rings after, and then again and again. Go's own timers would
-// wake Go's monitor, the subject of these tests.
+// tick returns a timer that rings once `after` has passed, and then every `again`. Go's
+// own timers would wake Go's monitor, the subject of these tests.
 func tick(t *testing.T, after, again time.Duration) int {
 	fd, err := unix.TimerfdCreate(unix.CLOCK_MONOTONIC, unix.TFD_NONBLOCK|unix.TFD_CLOEXEC)
 	must(t, err)

@@ -35,8 +35,8 @@ func (w *replayTwin) below() (v uint64) {
 	return v
 }
 
-// drawNear draws a number that is interesting for a window whose next number is
-// next and that is size long: beside its ends, inside, or a jump.
+// drawNear draws a number that is interesting for a window of `size` numbers whose next
+// number is `next`: beside its ends, inside, or a jump.
 func drawNear(t *rapid.T, next, size uint64) uint64 {
 	near := rapid.SampledFrom([]uint64{next, next + size, next + 2*size, next - min(next, size), next - min(next, 64), 0}).Draw(t, "near")
 	off := rapid.Uint64Range(0, 130).Draw(t, "off")

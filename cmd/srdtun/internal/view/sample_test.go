@@ -48,8 +48,8 @@ func wide(paths int) *control.Status {
 	}
 }
 
-// later returns st as it is after d. All paths have carried more, and the paths chosen by
-// dead are down.
+// later returns st as it is after d. All paths have carried more bytes than in st, and
+// the paths that dead() chooses are down.
 func later(st *control.Status, d time.Duration, dead func(*control.Path) bool) *control.Status {
 	v := *st
 	v.UptimeS += int64(d.Seconds())
