@@ -8,7 +8,7 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// arriveAt lets a packet be handled now that the kernel stamped at.
+// arriveAt lets a packet be handled now whose stamp from the kernel is the time `at`.
 func (s *script) arriveAt(at mono.Time, plain []byte) {
 	p := Packet{Tuple: s.tuple(0), PN: s.peerPN[0], At: at, Size: 100, Plain: plain, Keys: s.keys}
 	s.peerPN[0]++

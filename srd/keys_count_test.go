@@ -8,7 +8,7 @@ import (
 	"github.com/srdtun/srdtun/srd/internal/wire"
 )
 
-// Keys are used up by packets, and not by calls of Next that find nothing to send.
+// Keys are used up by packets, and not by calls of Next() that find nothing to send.
 func TestScriptKeysCountPackets(t *testing.T) {
 	s := newScript(t, 2)
 	e := s.c.session.send

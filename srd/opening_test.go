@@ -11,8 +11,8 @@ import (
 	"github.com/srdtun/srdtun/srd/internal/wire"
 )
 
-// opened returns on how many tuples a challenge was sent since the first from packets,
-// but the one of newScript.
+// opened returns on how many tuples a challenge was sent after the first `from` packets. It
+// does not count the tuple of path 0.
 func (s *script) opened(from int) int {
 	on := map[Tuple]bool{}
 	for _, p := range s.sent[from:] {

@@ -7,7 +7,7 @@ import (
 	"github.com/srdtun/srdtun/srd/internal/rtt"
 )
 
-// lengthen makes every path of the script one of base round trips.
+// lengthen makes every path of the script one whose round trips take `base`.
 func (s *script) lengthen(base time.Duration) {
 	s.c.env.rtt = rtt.Mean{}
 	for _, p := range s.c.paths.table {

@@ -31,7 +31,8 @@ type pair struct {
 	sealed nonces
 	tap    func(side, link int, b []byte) // sees every packet sent, if set
 	astray int                            // bytes sent to where neither side is
-	// route returns where a packet arrives, and whether it does, if set. Then there is one link.
+	// route, if set, returns where a packet arrives, and whether it arrives. Then there is one
+	// link.
 	route func(side int, from srd.Tuple) (to srd.Tuple, ok bool)
 }
 
@@ -317,7 +318,7 @@ func (h *host) transmit() {
 	}
 }
 
-// deliver carries a packet as route says.
+// deliver carries a packet to where route() says.
 func (p *pair) deliver(side int, from srd.Tuple, b []byte) {
 	if to, ok := p.route(side, from); ok {
 		p.at(p.now.Add(p.links[0].delay), func() { p.host[1-side].receiveOn(to, b) })
@@ -430,7 +431,7 @@ func (h *host) drain() {
 	}
 }
 
-// run lets virtual time pass until done says so or d is over.
+// run lets virtual time pass until done() returns true or d is over.
 func (p *pair) run(d time.Duration, done func() bool) {
 	end := p.now.Add(d)
 	for len(p.events) > 0 && !done() {

@@ -65,7 +65,8 @@ func (p *sent) has(k wire.Kind) bool {
 	return false
 }
 
-// pin is a policy that sends everything on path on, if that may be used.
+// pin is a policy that sends everything on the path that its field on names, if that path
+// may be used.
 type pin struct{ on int }
 
 func (p *pin) Pick(now mono.Time, usable *steer.Set, c steer.Context) int {
@@ -243,8 +244,8 @@ func (s *script) arriveOn(t Tuple, slot uint16, size int, plain []byte) {
 	}
 }
 
-// send lets the application send n messages, each a packet of its own, on path
-// on, and returns the packets.
+// send lets the application send n messages, each a packet of its own, on the path `on`,
+// and returns the packets.
 func (s *script) send(n, on int) []sent {
 	s.t.Helper()
 	s.pin.on, s.left = on, n
@@ -272,8 +273,8 @@ func (s *script) sendTrain(n, on int) []sent {
 	return v
 }
 
-// resent returns the numbers of the messages in all packets sent since the first from. It
-// fails if one of them went on path not again.
+// resent returns the numbers of the messages in all packets sent after the first `from`.
+// It fails if one of them went on the path `not` again.
 func (s *script) resent(from int, not uint16) (v []uint32) {
 	s.t.Helper()
 	for _, p := range s.sent[from:] {

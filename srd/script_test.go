@@ -117,7 +117,8 @@ func TestScriptLiesEndTheSession(t *testing.T) {
 	}
 }
 
-// skip lets the Conn leave out a packet number on path on, which it returns.
+// skip lets the Conn leave out a packet number on the path `on`, and returns that
+// number.
 func (s *script) skip(on int) uint64 {
 	s.c.recovery.nextSkip = 1
 	next := s.c.paths.table[on].sent.Next()

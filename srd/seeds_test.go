@@ -129,7 +129,8 @@ func heal(p *pair) {
 	}
 }
 
-// wantSettled fails unless all that from sent arrived at to once, or was given up.
+// wantSettled fails unless each message that the host `from` sent arrived at the host
+// `to` once, or was given up.
 func wantSettled(t *testing.T, seed uint64, from, to *host) {
 	seen := map[uint64]bool{}
 	for _, n := range to.got {

@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// paths returns on which paths message number went from the from-th packet on.
+// paths returns on which paths the message `number` went, in the packets sent after the
+// first `from`.
 func (s *script) paths(from int, number uint32) (v []uint16) {
 	for _, p := range s.sent[from:] {
 		if slices.Contains(p.numbers(), number) {

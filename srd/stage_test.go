@@ -41,7 +41,7 @@ func newSealer(t testing.TB, c handshake.Cipher, packets, size int) *sealer {
 // seal seals the train once more: what is sealed is only bytes.
 func (s *sealer) seal() { s.train.Seal() }
 
-// hold keeps the first packet for open.
+// hold keeps the first packet for the method open().
 func (s *sealer) hold() {
 	s.seal()
 	s.packet = append([]byte(nil), s.train.Buf[:s.train.Size]...)

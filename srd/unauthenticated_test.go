@@ -17,8 +17,8 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// greets hands h a handshake packet that comes from t, and the answer, if there is one
-// at once, to nobody.
+// greets hands h a handshake packet that comes from t. It returns the answer, if there is
+// one at once, and sends it to nobody.
 func (h *host) greets(t srd.Tuple, b []byte) (reply []byte) {
 	a, reply := h.end.Receive(h.p.now, t, b, h.lookup)
 	if a.Conn != nil && a.Deliver(h.p.now) {
@@ -51,7 +51,7 @@ func (f *forger) cookie(now mono.Time, msg []byte) []byte {
 	return f.checker.CookieReply(f.rng, now, msg, netip.MustParseAddrPort("203.0.113.1:1"))
 }
 
-// every sends n messages, one each d.
+// every sends n messages, at intervals of d.
 func (h *host) every(d time.Duration, n int) {
 	if n == 0 {
 		return
@@ -109,8 +109,8 @@ func TestFalseCookiesStopNothing(t *testing.T) {
 	}
 }
 
-// anybody lets rate initiations of a stranger a second arrive at h, each from where from
-// says, until the test is over or stop says so.
+// anybody lets about `rate` initiations of a stranger arrive at h each second, until the
+// test is over or stop() returns true. Each comes from the address that from() returns.
 func (h *host) anybody(rate int, from func() netip.AddrPort, stop func() bool) {
 	p, s := h.p, newStranger(h.p, h.id.Public())
 	var pool [][]byte
@@ -257,8 +257,8 @@ func (o *observer) open(reply, msg []byte) []byte {
 	return cookie
 }
 
-// besiege sends h rate bogus responses a second to its newest attempt, as if they came from
-// where it called, and shows the cookies that it sees.
+// besiege sends h about `rate` bogus responses a second to h's newest attempt, as if they
+// came from the addresses that h called. It uses the cookies that h answers with.
 func (o *observer) besiege(h *host, rate int) {
 	p := h.p
 	var index uint32

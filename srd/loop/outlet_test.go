@@ -70,7 +70,7 @@ func enter(o *Outlet) (let chan<- bool, over <-chan int) {
 	return out, done
 }
 
-// A goroutine that finds another at work leaves, unless full is true.
+// A goroutine that finds another at work leaves, unless the argument `full` is true.
 func TestOutletThatIsFullMakesWait(t *testing.T) {
 	var o Outlet
 	let, over := enter(&o)

@@ -73,7 +73,8 @@ func (b *bell) wait(sleep bool) int {
 	}
 }
 
-// watched reports whether gate has a ready event, which would wake Go's poller.
+// watched reports whether the waiter's descriptor gate has a ready event, which would
+// wake Go's poller.
 func (b *bell) watched() bool {
 	p := []unix.PollFd{{Fd: int32(b.waiter.gated), Events: unix.POLLIN}}
 	n, err := unix.Poll(p, 0)

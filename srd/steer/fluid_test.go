@@ -58,7 +58,7 @@ func (f *fluid) arrived(now mono.Time, s *Spray) {
 	f.acks = kept
 }
 
-// run keeps window packets in flight for d and returns each link's share.
+// run keeps `window` packets in flight for d and returns each link's share.
 func (f *fluid) run(now *mono.Time, d time.Duration, s *Spray, window int) []float64 {
 	usable := setOf(len(f.of))
 	clear(f.sent)

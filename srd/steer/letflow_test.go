@@ -7,7 +7,7 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// chiSquare returns how far counts are from all being equal.
+// chiSquare returns how far the counts are from all being equal.
 func chiSquare(counts []int) (x float64) {
 	n := 0
 	for _, c := range counts {

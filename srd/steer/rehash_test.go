@@ -7,8 +7,8 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// rounds plays n round trips of 1 ms on path p, with 20 samples each. It marks the first
-// marked of them.
+// rounds plays n round trips of 1 ms on path p, with 20 samples each. In each round
+// trip, the first `marked` samples carry a mark.
 func (r *Rehash) rounds(now *mono.Time, p, n, marked int) {
 	for range n {
 		for i := range 20 {
@@ -20,8 +20,8 @@ func (r *Rehash) rounds(now *mono.Time, p, n, marked int) {
 	r.paths[p].end = *now
 }
 
-// after returns the number of bad rounds after which a flow with pauses of pause leaves
-// its path; 0: not within 20.
+// after returns the number of bad rounds after which a flow with pauses of the length
+// `pause` leaves its path; 0: not within 20 rounds.
 func after(r *Rehash, marked int, pause time.Duration) int {
 	usable, now := setOf(8), mono.Time(1e6)
 	home := r.Pick(now, usable, Context{Flow: 1})

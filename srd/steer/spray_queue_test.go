@@ -7,8 +7,8 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// picked returns how many of 10,000 picks fall on one of sixteen paths. Its queue exceeds
-// the others' queues by over.
+// picked returns how many of 10,000 picks fall on one of sixteen paths. Its queue is
+// longer than the others' queues by `over`.
 func picked(granularity, trip, over time.Duration) (n int) {
 	s, usable, now := newSpray(1, granularity), setOf(16), mono.Time(1)
 	for p := range 16 {

@@ -53,7 +53,7 @@ func typed(first byte, size, at int) []byte {
 }
 
 // verdict runs the filter with the UDP header in front. The virtual machine draws no
-// random numbers: odd replaces one.
+// random numbers: the argument `random` replaces one.
 func verdict(t *testing.T, shares Shares, b []byte, random uint32) bool {
 	t.Helper()
 	code := resolve(judge(testPrefix, shares))

@@ -71,7 +71,8 @@ func wantSame(t *rapid.T, l *Ledger, w *twin) {
 	}
 }
 
-// Full says stop while there is still room for the packets that need no leave.
+// Full() becomes true while there is still room for the packets that may be sent
+// without asking.
 func TestLedgerFull(t *testing.T) {
 	var l Ledger
 	for !l.Full() {

@@ -21,8 +21,9 @@ func TestZeroBucketIsFull(t *testing.T) {
 	}
 }
 
-// Whoever asks whenever he likes and sends a train each time he may gets no
-// more than rate, one burst, and the debt of one train.
+// Whoever asks whenever he likes and sends a train each time he may gets no more than
+// the bytes of `rate` for the time that has passed, one burst, and the debt of one
+// train.
 func TestNeverFasterThanItsRate(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rate := rapid.Float64Range(1e3, 1e10).Draw(t, "rate")

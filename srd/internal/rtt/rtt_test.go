@@ -93,8 +93,9 @@ func TestLongerRouteIsBelieved(t *testing.T) {
 	})
 }
 
-// While others hold a queue up the base is that from before, however long it lasts, or less if
-// that is met. When it turns out to be a longer way it is what is least of late.
+// While others keep a queue standing, the base stays what it was before the queue, however
+// long the queue lasts. Only a shorter round trip lowers it. If the path turns out to have
+// become longer, the base is the shortest of the latest round trips.
 func TestHeldQueueIsNoBase(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var e Estimator
@@ -179,8 +180,8 @@ func TestSpreadIsNoQueue(t *testing.T) {
 	}
 }
 
-// strays lets samples arrive, steps apart, and returns the root mean square of their
-// distances and how many had one.
+// strays lets n samples arrive at intervals of `step`. It returns the root mean square of
+// their residuals, and how many samples had a residual.
 func strays(n int, step time.Duration, sample func(i int) time.Duration) (time.Duration, int) {
 	var e Estimator
 	now, known, squares := mono.Time(1e9), 0, 0.0
@@ -234,8 +235,8 @@ func TestStrayAtOnce(t *testing.T) {
 	}
 }
 
-// Where round trips differ at random Usual is near their mean, however many there are,
-// and the base far below; a queue does not raise it before two windows are over.
+// Where round trips differ at random, Usual() is near their mean, however many there are, and
+// the base is far below that. A queue does not raise Usual() before two windows are over.
 func TestUsualIsTheMeanOfARestingPath(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	const mean, deviation, queue = 100 * time.Millisecond, 20 * time.Millisecond, 50 * time.Millisecond
