@@ -44,9 +44,9 @@ func TestScriptFullTableGivesRoomToProven(t *testing.T) {
 	s.wantSound(t)
 }
 
-// All slots are taken by paths that are dead without anybody knowing, as a NAT's mappings
-// that it has forgotten. A proven tuple gets its place as soon as one of them does not
-// answer.
+// All slots are taken by paths that are dead without anybody knowing, for example because
+// a NAT has forgotten their mappings. A proven tuple gets a slot as soon as one of these
+// paths does not answer.
 func TestScriptFullTableOfQuietPaths(t *testing.T) {
 	const n = steer.MaxPaths
 	s := newScript(t, n)

@@ -19,7 +19,8 @@ func TestScriptAcknowledgedPathIsGone(t *testing.T) {
 		s.arrive(0, BasePacket, repeated(1, 7, wire.KindResponse)) // to a challenge on it
 		s.wantEnded(false)
 		s.wantSound(t)
-		// The slot is somebody else's now, and what is late is about the one before.
+		// Another path has the slot now, and a late acknowledgement is about the path
+		// that had it before.
 		s.c.SetTuples(s.now, []Tuple{s.tuple(0), s.tuple(2), s.tuple(3)})
 		s.wait(time.Second)
 		if p := s.c.paths.table[1]; p.state == PathFree || p.tuple != s.tuple(3) {

@@ -5,8 +5,9 @@ import (
 	"time"
 )
 
-// Large packets in a row are lost while small ones arrive: the path is asked whether it
-// still carries what it did. As long as it answers, nothing changes.
+// Large packets in a row are lost while small ones arrive: a challenge asks whether the
+// path still carries packets as large as before. As long as it answers, nothing
+// changes.
 func TestScriptBlackHole(t *testing.T) {
 	for _, carries := range []bool{true, false} {
 		s := newScript(t, 1)

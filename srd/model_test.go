@@ -64,7 +64,8 @@ func TestModelOfAHardlyMeasuredPath(t *testing.T) {
 	}
 }
 
-// Each verdict that proved wrong is worth one deviation more, one a round trip, for a while.
+// For a while after a packet wrongly counted as lost, the threshold of loss is higher by one
+// deviation. Several such mistakes in one round trip count once.
 func TestModelLearnsFromMistakes(t *testing.T) {
 	e, p := modelled(time.Millisecond, 10*time.Millisecond)
 	for range 20 {

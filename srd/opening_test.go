@@ -149,8 +149,9 @@ func TestPathsAskedInVainHaveOthersOpened(t *testing.T) {
 	}
 }
 
-// Where the peer was called back, and comes itself, no more paths are opened, and those that
-// do not answer are forgotten. Where it does not come they are.
+// If the peer itself opens a path between two addresses, no more paths are opened to the
+// learned tuples between them, and those that do not answer are freed. If the peer opens no
+// path there, paths to the learned tuples are opened.
 func TestCallingBackOpensNoPathsWhereThePeerComes(t *testing.T) {
 	for _, comes := range []bool{false, true} {
 		s := newScript(t, 1)

@@ -53,8 +53,8 @@ func TestLongerPathHelpsOut(t *testing.T) {
 	}
 }
 
-// How long a path is does not follow from the shortest of its round trips where these
-// differ at random: little goes on the longer and less steady of two before there is a
+// Where round trips differ at random, the shortest one does not tell how long a path
+// is. Of two paths, the longer and less steady one carries little before there is a
 // queue, whatever is known of each of the many ports.
 func TestUnsteadyPathIsNotTakenForAShortOne(t *testing.T) {
 	var sum [2]int

@@ -131,8 +131,8 @@ func TestScriptMessageNumbersGiveNoCredit(t *testing.T) {
 	}
 }
 
-// A peer that says that it held every acknowledgement back hides the queue that it makes.
-// It is sent no more beyond what its link carries than an honest one.
+// A peer that says that it held every acknowledgement back hides the queue that it makes. Hardly
+// more packets are sent to it beyond the rate of its link than to an honest peer.
 func TestScriptHoldHidesNoQueue(t *testing.T) {
 	for _, trip := range []time.Duration{time.Millisecond, 5 * time.Millisecond, 20 * time.Millisecond, 40 * time.Millisecond, 80 * time.Millisecond} {
 		run := func(lies func(*bottleneck, []uint64) []byte) *bottleneck {
@@ -158,8 +158,8 @@ func TestScriptHoldHidesNoQueue(t *testing.T) {
 	}
 }
 
-// A peer whose clock says that nothing waited on its way there hides the queue that it makes. It
-// gets twice the window at most.
+// A peer whose clock says that no packet waited on its way there hides the queue that it makes.
+// It gets at most twice the window of an honest peer.
 func TestScriptClockHidesLittle(t *testing.T) {
 	lie := func(b *bottleneck, arrived []uint64) []byte {
 		return wire.AppendAck(nil, 0, max(1, b.now.Stamp()), b.record(arrived), nil)
@@ -190,9 +190,9 @@ func TestScriptClockHidesLittle(t *testing.T) {
 	}
 }
 
-// A peer that lies about holds, always, once, or in turn with the truth, has no buffer filled: neither
-// is a base that it made short taken for a queue that others hold up, nor holds that differ for
-// jitter.
+// A peer that lies about holds, always, once, or in turn with the truth, cannot make the sender
+// fill a buffer. A base that the lie made too short does not make the sender believe in a queue
+// of others. Holds that differ do not count as jitter.
 func TestScriptLiesAboutHoldsFillNoBuffer(t *testing.T) {
 	for _, trip := range []time.Duration{5 * time.Millisecond, 20 * time.Millisecond, 80 * time.Millisecond} {
 		longest := func(hold func(n int) uint16) time.Duration {

@@ -8,9 +8,11 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// What acknowledgements wait is measured on each path. On one that none came on lately it
-// is that of the last one between the same addresses: there is a queue already. Nothing is
-// said of addresses that are new, of candidates, and of peers whose clock is not told.
+// The wait of acknowledgements on their way is measured on each path, against the least
+// delay of that path. A path without a recent acknowledgement begins with the least delay
+// of the last acknowledged path between the same addresses, because there may be a queue
+// already. The wait is zero for new addresses, for candidates, and for peers that do not
+// tell their clock.
 func TestWaitOnTheWayBack(t *testing.T) {
 	const trip, wait = 10 * time.Millisecond, 30 * time.Millisecond
 	rv := receiver{env: &env{}}

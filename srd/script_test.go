@@ -27,7 +27,7 @@ func TestScriptFIFORule(t *testing.T) {
 	s.wantSound(t)
 }
 
-// What overtakes on another path proves nothing.
+// A packet that overtakes on another path proves no loss.
 func TestScriptGapOnAnotherPathLosesNothing(t *testing.T) {
 	s := newScript(t, 3)
 	old := s.send(1, 0)
@@ -42,8 +42,9 @@ func TestScriptGapOnAnotherPathLosesNothing(t *testing.T) {
 	if n := s.resent(from, 9); len(n) != 0 {
 		t.Errorf("sent again: %v", n)
 	}
-	// But silence for longer than a round trip can be, while what was sent later
-	// gets through, does: the whole path is left.
+	// But a path is silent for longer than a round trip can take, while packets that
+	// were sent later on another path get through. That proves a loss, and the whole
+	// path is left.
 	s.wait(time.Millisecond)
 	s.ack(got(1, s.send(1, 1)[0].pn))
 	s.wait(30 * time.Millisecond)
@@ -352,9 +353,9 @@ func TestScriptUnansweredPingsAreNoSilence(t *testing.T) {
 	}
 }
 
-// Copies are acknowledged, and what carried the same messages first is lost without
-// anything later to prove it. Nobody waits for that any more, so it must not keep a
-// small window full until the longest repair would be over.
+// Copies are acknowledged. The packets that carried the same messages first are lost,
+// and no later packet proves it. Nobody waits for these packets any more, so they must
+// not keep a small window full until the longest repair would be over.
 func TestScriptCopiesThatNobodyWaitsForLeaveTheWindow(t *testing.T) {
 	s := newScript(t, 2)
 	first := s.send(4, 0)
@@ -380,8 +381,9 @@ func TestScriptCopiesThatNobodyWaitsForLeaveTheWindow(t *testing.T) {
 	s.wantSound(t)
 }
 
-// When all is sent, what a slow path holds is sent again elsewhere, while the path is
-// still in use. As long as there is something new to send it is not.
+// When all is sent, the messages on a slow path are sent again on another path,
+// although the slow path is still in use. As long as there is something new to send,
+// they are not sent again.
 func TestScriptReinjection(t *testing.T) {
 	for _, more := range []bool{false, true} {
 		s := newScript(t, 3)
@@ -407,8 +409,9 @@ func TestScriptReinjection(t *testing.T) {
 	}
 }
 
-// A path that fell silent is not probed at once: what is in flight on it may still be
-// acknowledged, and if it is slow because of a queue, a probe makes that longer.
+// A path that fell silent is not probed at once: packets in flight on it may still be
+// acknowledged, and if the path is slow because of a queue, a probe makes the queue
+// longer.
 func TestScriptSuspectIsProbedAfterItsTime(t *testing.T) {
 	s := newScript(t, 3)
 	s.send(1, 0)

@@ -17,8 +17,8 @@ func (s *script) paths(from int, number uint32) (v []uint16) {
 	return v
 }
 
-// What was lost goes on a path that something has arrived on since, not on one of the
-// many of which nothing is known.
+// A lost message is sent again on a path on which something has arrived since. It is not
+// sent on one of the many paths of which nothing is known.
 func TestScriptRepairGoesWhereThePeerWasHeard(t *testing.T) {
 	s := newScript(t, 8)
 	for range 10 {
@@ -35,8 +35,8 @@ func TestScriptRepairGoesWhereThePeerWasHeard(t *testing.T) {
 	}
 }
 
-// Paths that fall silent one after the other are no reason to give the message up that was
-// on them.
+// A message's paths fall silent one after the other. That is no reason to give the message
+// up.
 func TestScriptSilentPathsAreNoReasonToGiveUp(t *testing.T) {
 	s := newScript(t, 20)
 	number := s.send(1, 0)[0].numbers()[0]
@@ -55,8 +55,8 @@ func TestScriptSilentPathsAreNoReasonToGiveUp(t *testing.T) {
 }
 
 // Nothing is heard any more. The oldest message is tried on one other path, then on
-// several at once, no path twice, and not on more than half of them; once it is given
-// up, on one at a time.
+// several at once, no path twice, and not on more than half of all paths. After the
+// message is given up, its number is sent on one path at a time.
 func TestScriptTailProbesWiden(t *testing.T) {
 	s := newScript(t, 12)
 	number := s.send(1, 0)[0].numbers()[0]

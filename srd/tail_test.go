@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// When the beginning of a train has arrived and its end not, a moment later, nothing
-// need follow to prove that the end is lost, and the path is not taken for silent.
+// When the beginning of a train has arrived and its end not, a moment later, no later
+// packet is needed to prove that the end is lost. The path does not count as silent.
 func TestScriptTailOfATrain(t *testing.T) {
 	s := newScript(t, 3)
 	v := s.sendTrain(4, 1)
@@ -25,7 +25,8 @@ func TestScriptTailOfATrain(t *testing.T) {
 	s.wantSound(t)
 }
 
-// A train of which nothing has arrived is not judged by one before it.
+// A train of which nothing has arrived does not count as lost because of the train
+// before it.
 func TestScriptWholeTrainWaits(t *testing.T) {
 	s := newScript(t, 3)
 	v := s.send(2, 1)

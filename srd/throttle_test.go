@@ -36,7 +36,7 @@ func TestThrottleIsPerSource(t *testing.T) {
 	}
 }
 
-// A limiter gives its burst, then its rate, whenever it is asked.
+// A limiter admits a burst, and then its rate, at whatever times it is asked.
 func TestLimiterIsContinuous(t *testing.T) {
 	var v limiter
 	l := limit{rate: 10, burst: 5}
@@ -66,7 +66,8 @@ func TestLimiterIsContinuous(t *testing.T) {
 	}
 }
 
-// One IPv6 network is one source; networks spread over the buckets.
+// All addresses of one IPv6 network are one source. Different sources spread over the
+// buckets.
 func TestThrottleByNetwork(t *testing.T) {
 	var v throttle
 	v.reset(1, 7)

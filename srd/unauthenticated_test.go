@@ -61,9 +61,9 @@ func (h *host) every(d time.Duration, n int) {
 	h.p.at(h.p.now.Add(d), func() { h.every(d, n-1) })
 }
 
-// Somebody sees each initiation and answers it first with a cookie that is none: from
-// an address of his own, or as if it came from where it was called. The handshake takes
-// as long as without him, keys are renewed, and nothing is given up.
+// Somebody sees each initiation and answers first, with a false cookie: from an address of
+// his own, or as if the cookie came from the called address. The handshake takes at most
+// two round trips and a second, keys are renewed, and nothing is given up.
 func TestFalseCookiesStopNothing(t *testing.T) {
 	for _, rtt := range []time.Duration{25, 30, 40, 100, 400} {
 		for _, called := range []bool{false, true} {

@@ -73,8 +73,9 @@ func (r *relay) back(leg *net.UDPConn, to netip.AddrPort) {
 	}
 }
 
-// A peer dies without a word, and another does not. The requests of the first end when the
-// program has said, those that have not begun included, and cost the second nothing.
+// A peer dies without a word, and another does not. The requests to the first peer end
+// after the time in Config.Unresponsive, also those that have not begun. They do not
+// disturb the requests to the second peer.
 func TestSilentPeer(t *testing.T) {
 	ctx := background(t)
 	a, dead, alive := endpoint(t, ep.Config{Unresponsive: time.Second}), endpoint(t, ep.Config{}), endpoint(t, ep.Config{})

@@ -34,7 +34,8 @@ func TestCopyTakesOtherEnds(t *testing.T) {
 	}
 }
 
-// The copies have at most one byte in copyShare of what was sent, and a burst on no account.
+// The copies have at most one byte in copyShare of what was sent. Without anything sent in
+// between, they have at most copyBurst bytes.
 func TestCopiesHaveABudget(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s, usable := NewSpray(1), setOf(2)

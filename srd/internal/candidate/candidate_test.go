@@ -151,8 +151,8 @@ func TestPortsOfAProvenAddress(t *testing.T) {
 	}
 }
 
-// The peer has left an address where some of its ports had not answered yet, and comes
-// back. It is challenged at once, whether or not anybody asked in between.
+// The peer has left an address where some of its ports had not answered yet, and comes back. It
+// is challenged at once, whether or not Next() was called in between.
 func TestComesBackToAnAddress(t *testing.T) {
 	for _, asked := range []bool{true, false} {
 		h := newHeard()
@@ -175,8 +175,9 @@ func TestComesBackToAnAddress(t *testing.T) {
 	}
 }
 
-// Somebody floods from one address, or from a few: the peer's new one gets in at once. From
-// very many, it gets in when the first of those have had their time.
+// Somebody floods the table. If the flood comes from a few addresses, the peer's new address
+// gets a place at once. If it comes from very many, the new address gets a place when the first
+// candidates have had their time.
 func TestRoomIsFair(t *testing.T) {
 	for _, addrs := range []int{1, 5, Most / 2, 1000} {
 		h := newHeard()

@@ -56,8 +56,8 @@ func TestOneWayForgets(t *testing.T) {
 	}
 }
 
-// Clocks that drift apart as crystals do show a wait of no more than they do in two windows
-// and the time between two packets.
+// If two clocks drift apart as those of crystals do, the wait that they show is at most
+// their drift in two windows and the time between two packets.
 func TestOneWayBearsDrift(t *testing.T) {
 	for _, ppm := range []time.Duration{-50, 50} {
 		var o OneWay
