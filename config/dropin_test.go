@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/srdtun/srdtun/internal/keytext"
 )
 
 // dropDir is a directory of drop-in files, by name.
@@ -206,7 +208,7 @@ func TestPeersFit(t *testing.T) {
 		func(p *Peer) { p.Name = "one" },
 		func(p *Peer) { p.PublicKey = one.PublicKey },
 		func(p *Peer) { p.PublicKey = own },
-		func(p *Peer) { p.PublicKey = lowOrder[2] },
+		func(p *Peer) { p.PublicKey = keytext.LowOrder[2] },
 		func(p *Peer) { p.AllowedIPs = one.AllowedIPs },
 		func(p *Peer) { p.AllowedIPs = append(p.AllowedIPs, p.AllowedIPs[0]) },
 		func(p *Peer) { p.Endpoints = []Endpoint{{"10.200.0.2", 1}} },

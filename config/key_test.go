@@ -13,6 +13,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/srdtun/srdtun/internal/keytext"
 )
 
 // wgPairs are private keys and what `wg pubkey` of wireguard-tools prints for them.
@@ -212,20 +214,23 @@ func TestUsableKeys(t *testing.T) {
 		}
 		keys = append(keys, k)
 	}
-	for _, k := range append(keys, lowOrder...) {
+	for _, k := range keytext.LowOrder {
+		keys = append(keys, k)
+	}
+	for _, k := range keys {
 		if k.usable() != agrees(k) {
 			t.Errorf("%x: usable %v, an exchange says %v", k, k.usable(), agrees(k))
 		}
 	}
 	// Of all other numbers, those that have a small order are refused as spellings.
 	for low := range 256 {
-		k := lowOrder[len(lowOrder)-1]
+		k := Key(keytext.LowOrder[len(keytext.LowOrder)-1])
 		k[0] = byte(low)
 		if _, err := ParseKey(k.String()); !agrees(k) && k.usable() && err == nil {
 			t.Errorf("%x is taken, and an exchange fails", k)
 		}
 	}
-	for _, k := range lowOrder {
+	for _, k := range keytext.LowOrder {
 		if agrees(k) {
 			t.Errorf("%x is no point of small order", k)
 		}

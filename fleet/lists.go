@@ -130,7 +130,7 @@ func ParseDenyList(data []byte) (*DenyList, error) {
 			l.before = before
 			return nil
 		}
-		k, err := ParseKey(words[0])
+		k, err := parseDenied(words[0])
 		if err != nil {
 			return err
 		}

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/srdtun/srdtun/internal/keytext"
 )
 
 func TestAllowList(t *testing.T) {
@@ -66,6 +68,27 @@ func TestOneSpellingOfAKey(t *testing.T) {
 		}
 		if r, err := ParseRecord(g.Claimed(endpoint("192.0.2.1:51820")).Format()); err == nil {
 			t.Errorf("a record under another spelling is taken: %+v", r)
+		}
+	}
+}
+
+// A key that gives the same secret to everyone is nobody's: not in an allow list, nor signed. A
+// deny list may have it.
+func TestKeysOfSmallOrder(t *testing.T) {
+	for _, k := range keytext.LowOrder[1:] { // zeros are no key at all
+		bad := Key(k)
+		if _, err := ParseAllowList([]byte("a " + bad.String() + " -")); err == nil || !strings.Contains(err.Error(), "not a usable key") {
+			t.Errorf("allowed: %v, %v", bad, err)
+		}
+		g := &Grant{Fleet: "prod", Name: "a", PublicKey: bad, Issued: t0, Signed: t0}
+		if err := g.Sign(fleetKey); err == nil || !strings.Contains(err.Error(), "not a usable key") {
+			t.Errorf("signed: %v, %v", bad, err)
+		}
+		if _, err := ParseRecord(g.Claimed(endpoint("192.0.2.1:51820")).Format()); err == nil {
+			t.Errorf("a record is taken: %v", bad)
+		}
+		if _, err := ParseDenyList([]byte(bad.String())); err != nil {
+			t.Error(err)
 		}
 	}
 }

@@ -25,9 +25,19 @@ const (
 // Key is an X25519 public key (RFC 7748).
 type Key [32]byte
 
-// ParseKey parses a key, and accepts only one spelling of each key. A second spelling would let a
-// denied key return.
+// ParseKey parses a key of a member. A key exchange with the key must have a secret result, as
+// the daemon demands of its peers.
 func ParseKey(s string) (Key, error) {
+	k, err := parseDenied(s)
+	if err == nil && !keytext.Usable(k) {
+		return Key{}, errors.New("not a usable key: it gives the same secret to everyone")
+	}
+	return k, err
+}
+
+// parseDenied parses a key, and accepts only one spelling of each key. A second spelling would
+// let a denied key return.
+func parseDenied(s string) (Key, error) {
 	raw, err := keytext.ParsePublic(s)
 	if err == nil && raw == (Key{}) {
 		err = errors.New("a key of zeros")

@@ -1,11 +1,11 @@
-package config
+package keytext
 
 import "slices"
 
-// lowOrder has the points of small order on Curve25519 and its twist, as u-coordinates: 0, 1, two
+// LowOrder has the points of small order on Curve25519 and its twist, as u-coordinates: 0, 1, two
 // of order 8, and p-1. The points are listed at https://cr.yp.to/ecdh.html, "how do I validate
-// Curve25519 public keys". ParseKey refuses other spellings of the points of small order.
-var lowOrder = []Key{
+// Curve25519 public keys". ParsePublic refuses other spellings of the points of small order.
+var LowOrder = [][Bytes]byte{
 	{},
 	{1},
 	{
@@ -22,7 +22,7 @@ var lowOrder = []Key{
 	},
 }
 
-// usable reports whether a key exchange with the public key yields a secret result. With a point
+// Usable reports whether a key exchange with the public key yields a secret result. With a point
 // of small order, the result is zero for any private key (RFC 7748, section 6.1). A comparison
 // with the points of small order is a thousand times cheaper than a key exchange.
-func (k Key) usable() bool { return !slices.Contains(lowOrder, k) }
+func Usable(key [Bytes]byte) bool { return !slices.Contains(LowOrder, key) }
