@@ -1,19 +1,11 @@
 package cloud
 
 import (
-	"os"
 	"strings"
 	"testing"
 
 	"github.com/srdtun/srdtun/e2e/fabric"
 )
-
-func TestMain(m *testing.M) {
-	if err := fabric.Guard(); err != nil {
-		panic(err)
-	}
-	os.Exit(m.Run())
-}
 
 var small = Caps{TupleMbit: 5, HostMbit: 50, Packets: 8000, NewTuples: 40}
 

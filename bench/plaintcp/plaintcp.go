@@ -93,9 +93,15 @@ func Main(args []string) error {
 			return fmt.Errorf("no case %q; -h lists them", name)
 		}
 	}
+	fabric.Command("bench plaintcp", "", func() error { return record(*bin, *out, f.Args()) })
+	return nil
+}
+
+// record writes what happens in the named cases, or in all.
+func record(bin, out string, names []string) error {
 	w := io.Writer(os.Stdout)
-	if *out != "" {
-		file, err := os.Create(*out)
+	if out != "" {
+		file, err := os.Create(out)
 		if err != nil {
 			return err
 		}
@@ -103,13 +109,13 @@ func Main(args []string) error {
 		w = file
 	}
 	fmt.Fprintf(w, "# bench plaintcp %s\n# Linux %s, %d processors, %s\n",
-		strings.Join(f.Args(), " "), kernel(), runtime.NumCPU(), time.Now().UTC().Format(time.DateOnly))
+		strings.Join(names, " "), kernel(), runtime.NumCPU(), time.Now().UTC().Format(time.DateOnly))
 	for _, s := range sites {
-		if f.NArg() > 0 && !slices.Contains(f.Args(), s.name) {
+		if len(names) > 0 && !slices.Contains(names, s.name) {
 			continue
 		}
 		for n := range s.runs {
-			if err := s.play(w, *bin, n+1); err != nil {
+			if err := s.play(w, bin, n+1); err != nil {
 				return fmt.Errorf("%s: %w", s.name, err)
 			}
 		}

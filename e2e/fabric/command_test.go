@@ -17,17 +17,28 @@ import (
 // commandEnv makes the test program a command whose work is the name in it.
 const commandEnv = "SRDTUN_FABRIC_COMMAND"
 
-// play is that command. It does not return.
+// play is that command. It does not return. Like bench, it needs an argument.
 func play() {
+	if len(os.Args) < 2 {
+		os.Exit(2)
+	}
 	Command("play", "; the note", map[string]func() error{
 		"well":  func() error { return nil },
 		"badly": func() error { return errors.New("it went badly") },
 		"on": func() error {
-			// A name the guard must find: no network has to be built for that.
-			if _, err := Scratch(); err != nil {
+			dir, err := Scratch()
+			if err != nil {
 				return err
 			}
-			fmt.Println(Prefix())
+			d, err := NewDirect(DirectSpec{})
+			if err != nil {
+				return err
+			}
+			p, err := d.A.Start("sleep", "600")
+			if err != nil {
+				return err
+			}
+			fmt.Println(dir, d.A.Path(), fmt.Sprint("/proc/", p.Pid()))
 			select {}
 		},
 	}[os.Getenv(commandEnv)])
@@ -35,7 +46,7 @@ func play() {
 }
 
 func command(work string) *exec.Cmd {
-	c := exec.Command(os.Args[0])
+	c := exec.Command(os.Args[0], "play")
 	c.Env = append(os.Environ(), commandEnv+"="+work)
 	return c
 }
@@ -51,8 +62,9 @@ func TestCommandEnds(t *testing.T) {
 	}
 }
 
+// A command that a signal ends leaves no file, no namespace and no process.
 func TestCommandIsInterrupted(t *testing.T) {
-	for _, sig := range []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
+	for _, sig := range []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGKILL} {
 		c := command("on")
 		var errs bytes.Buffer
 		c.Stderr = &errs
@@ -60,33 +72,38 @@ func TestCommandIsInterrupted(t *testing.T) {
 		must(t, err)
 		must(t, c.Start())
 		r := bufio.NewReader(out)
-		prefix, err := r.ReadString('\n') // it is at work
+		made, err := r.ReadString('\n') // it is at work
 		if err != nil {
 			t.Fatal(err, errs.String())
 		}
 		must(t, c.Process.Signal(sig))
 		said, _ := io.ReadAll(r)
 		var status *exec.ExitError
-		if err := c.Wait(); !errors.As(err, &status) || status.ExitCode() != 130 {
-			t.Errorf("%v: %v", sig, err)
+		err = c.Wait()
+		if sig != syscall.SIGKILL {
+			if !errors.As(err, &status) || status.ExitCode() != 130 {
+				t.Errorf("%v: %v", sig, err)
+			}
+			if want := "interrupted; the network is being removed; the note"; !strings.Contains(string(said), want) {
+				t.Errorf("%v: %q, want %q", sig, said, want)
+			}
 		}
-		if want := "interrupted; the network is being removed; the note"; !strings.Contains(string(said), want) {
-			t.Errorf("%v: %q, want %q", sig, said, want)
+		for _, path := range strings.Fields(made) {
+			awaitGone(t, path)
 		}
-		awaitGone(t, os.TempDir()+"/"+strings.TrimSpace(prefix)+"scratch")
 	}
 }
 
-// awaitGone waits until the guard has removed a folder.
-func awaitGone(t *testing.T, dir string) {
+// awaitGone waits until the guard has removed a file, or ended a process.
+func awaitGone(t *testing.T, path string) {
 	t.Helper()
 	const patience = 20 * time.Second
 	for end := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
-		if _, err := os.Stat(dir); errors.Is(err, os.ErrNotExist) {
+		if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
 			return
 		}
 		if time.Now().After(end) {
-			t.Fatalf("%s is left behind", dir)
+			t.Fatalf("%s is left behind", path)
 		}
 	}
 }

@@ -21,7 +21,7 @@
 // A Direct is a smaller network: two hosts and the cables between them. A Direct is for
 // comparisons that only the processor limits.
 //
-// Building a network needs root, and ip, tc, nft and ethtool in PATH. The main function of a
-// program that builds fabrics must call Command, or begin with Guard. A program that does so
-// leaves neither a process nor a namespace behind.
+// Building a network needs root, and ip, tc, nft and ethtool in PATH. The first
+// namespace of a program starts its guard (guard.go). However the program ends, the guard leaves
+// neither a process nor a namespace behind.
 package fabric

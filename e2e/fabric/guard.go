@@ -5,8 +5,9 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
-	"strings"
+	"sync"
 	"syscall"
 	"time"
 )
@@ -32,6 +33,9 @@ func TunnelName(suffix string) string { return Prefix() + suffix }
 // Scratch returns a private folder for keys, configurations and logs, which the guard will
 // remove.
 func Scratch() (string, error) {
+	if err := guarded(); err != nil {
+		return "", err
+	}
 	dir := filepath.Join(os.TempDir(), Prefix()+"scratch")
 	return dir, os.MkdirAll(dir, 0o700)
 }
@@ -43,19 +47,28 @@ func Scratch() (string, error) {
 //lint:ignore U1000 that nothing reads it is the point
 var lifeline io.WriteCloser
 
-// Guard must be called at the start of the main function of every program that builds fabrics.
-// Guard starts a second process of the same program, which waits for the end of the first
-// process. The first process may end by a return, a panic, a signal or kill -9. The second
-// process then removes what the first process left behind. In the second process, Guard does not
-// return.
-func Guard() error {
-	if prefix := os.Getenv(guardEnv); prefix != "" {
-		// The first process never writes to the pipe, so the end of input means that it has
-		// ended.
-		_, _ = io.Copy(io.Discard, os.Stdin)
-		sweep(prefix)
-		os.Exit(0)
+// guarded starts the guard at its first call, before there is anything to remove. The guard is a
+// second process of the same program, which waits for the end of this process. This process may
+// end by a return, a panic, a signal or kill -9. The guard then removes what this process left
+// behind.
+var guarded = sync.OnceValue(startGuard)
+
+// The guard works here, because the main function of a program may need arguments, or do other
+// work first.
+func init() {
+	prefix := os.Getenv(guardEnv)
+	if prefix == "" {
+		return
 	}
+	// A service manager ends all processes of a service, but the guard ends last.
+	signal.Ignore(os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	// The first process never writes to the pipe, so the end of input means that it has ended.
+	_, _ = io.Copy(io.Discard, os.Stdin)
+	sweep(prefix)
+	os.Exit(0)
+}
+
+func startGuard() error {
 	self, err := os.Executable()
 	if err != nil {
 		return err
@@ -71,30 +84,42 @@ func Guard() error {
 	return guard.Start()
 }
 
-// During sweepPause, the last children of the ended process also end. For example, an "ip"
-// process may still be creating a namespace.
-const sweepPause = 200 * time.Millisecond
+// Between two passes of a sweep, the last children of the ended process also end. For example, an
+// "ip" process may still be creating a namespace. On a busy machine, that takes several passes.
+const (
+	sweepPause = 200 * time.Millisecond
+	sweepEmpty = 3  // passes without finds end the sweep
+	sweepMost  = 60 // passes, if something cannot be removed
+)
 
 // sweep removes all namespaces, sockets and files whose names have the prefix.
 func sweep(prefix string) {
-	sweepOnce(prefix)
-	time.Sleep(sweepPause)
-	sweepOnce(prefix)
+	for pass, empty := 0, 0; pass < sweepMost && empty < sweepEmpty; pass++ {
+		empty++
+		if sweepOnce(prefix) {
+			empty = 0
+		}
+		time.Sleep(sweepPause)
+	}
 }
 
-func sweepOnce(prefix string) {
-	entries, _ := os.ReadDir(netnsDir)
+// sweepOnce reports whether it found something. Errors are ignored, because no process is left to
+// report them to.
+func sweepOnce(prefix string) bool {
 	var boxes []*Namespace
-	for _, e := range entries {
-		if strings.HasPrefix(e.Name(), prefix) {
-			boxes = append(boxes, &Namespace{Name: e.Name()})
-		}
+	for _, path := range named(netnsDir, prefix) {
+		boxes = append(boxes, &Namespace{Name: filepath.Base(path)})
 	}
-	// The error is ignored, because no process is left to report it to.
 	_ = removeAll(boxes)
-	files, _ := filepath.Glob(filepath.Join(runDir, prefix+"*"))
+	files := append(named(runDir, prefix), named(os.TempDir(), prefix+"scratch")...)
 	for _, f := range files {
-		_ = os.Remove(f)
+		_ = os.RemoveAll(f)
 	}
-	_ = os.RemoveAll(filepath.Join(os.TempDir(), prefix+"scratch"))
+	return len(boxes)+len(files) > 0
+}
+
+// named returns the paths in dir whose names begin with the prefix.
+func named(dir, prefix string) []string {
+	paths, _ := filepath.Glob(filepath.Join(dir, prefix+"*"))
+	return paths
 }

@@ -29,6 +29,9 @@ type Namespace struct{ Name string }
 
 // newNamespace creates a network namespace, and brings its loopback device up.
 func newNamespace(name string) (*Namespace, error) {
+	if err := guarded(); err != nil {
+		return nil, err
+	}
 	if _, err := run("", "ip", "netns", "add", name); err != nil {
 		return nil, err
 	}

@@ -1,23 +1,13 @@
 package linkemu
 
 import (
-	"fmt"
 	"net"
 	"net/netip"
-	"os"
 	"testing"
 	"time"
 
 	"github.com/srdtun/srdtun/e2e/fabric"
 )
-
-func TestMain(m *testing.M) {
-	if err := fabric.Guard(); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	os.Exit(m.Run())
-}
 
 // joined is a fabric of one spine and no rate limit, with a cable of the given
 // impairment towards the spine.
