@@ -26,6 +26,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -54,12 +55,13 @@ func run(busy, samples int, file string) error {
 	if busy < 0 || samples < len(quantiles) {
 		return fmt.Errorf("-busy %d -samples %d: want 0 and %d at least", busy, samples, len(quantiles))
 	}
+	// This thread starts the spinners, and enters the namespace. It ends with the process.
+	runtime.LockOSThread()
 	stop, err := spinners(busy)
 	defer stop()
 	if err != nil {
 		return err
 	}
-	runtime.LockOSThread() // this thread stays in the namespace, and ends with the process
 	s, err := newSite()
 	if err != nil {
 		return err
@@ -97,6 +99,8 @@ func spinners(n int) (stop func(), err error) {
 		}
 		c := exec.Command(self, "hostdelay", "-spin")
 		c.Env = append(os.Environ(), "GOMAXPROCS=1")
+		// Without it, spinners would outlive an interrupted measurement.
+		c.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 		if err = c.Start(); err == nil {
 			all = append(all, c)
 		}

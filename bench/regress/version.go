@@ -8,6 +8,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+
+	"github.com/srdtun/srdtun/e2e/fabric"
 )
 
 // version is a build of srdtun.
@@ -41,7 +43,11 @@ func build(goCmd, top, rev, dir string) (version, error) {
 	if _, err := os.Stat(v.bin); err == nil {
 		return v, nil // neither a revision nor a compiler changes
 	}
-	source, err := os.MkdirTemp("", "regress-")
+	scratch, err := fabric.Scratch()
+	if err != nil {
+		return v, err
+	}
+	source, err := os.MkdirTemp(scratch, "regress-")
 	if err != nil {
 		return v, err
 	}

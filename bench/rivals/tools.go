@@ -10,6 +10,8 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+
+	"github.com/srdtun/srdtun/e2e/fabric"
 )
 
 // These constants name the Go programs that are compared with srdtun.
@@ -177,7 +179,11 @@ func (b builder) newest(t *tools, title, module string, packages ...string) erro
 // an empty module. Without a network, the program of an earlier run is used.
 func (b builder) pinned(t *tools) error {
 	fmt.Printf("building %s\n", wireguardTS.title)
-	dir, err := os.MkdirTemp("", "wireguard-ts-")
+	scratch, err := fabric.Scratch()
+	if err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp(scratch, "wireguard-ts-")
 	if err != nil {
 		return err
 	}
