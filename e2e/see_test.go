@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -192,6 +193,35 @@ func TestDeadSpineIsSeen(t *testing.T) {
 	awaitStates(t, p.A, "all paths up again", func(v map[string]int) bool { return v["down"]+v["suspect"] == 0 })
 	screen.quit(t)
 	screen.await(t, before, leaves, 10*time.Second)
+}
+
+// TestPeerThatLeftIsSeen takes one end down in order. At once the other end shows that the peer
+// left, counts no path as up and fails the check, until the peer is back.
+func TestPeerThatLeftIsSeen(t *testing.T) {
+	side(t)
+	d := direct(t, fabric.DirectSpec{})
+	p, err := tunnel.NewPair(bin, d.A, d.B, tunnel.Config{}, false)
+	if p != nil {
+		cleanUp(t, p)
+	}
+	must(t, err)
+	command(t, d.A, "ping", "-c", "30", "-i", "0.01", tunnel.Inner4(2).String())
+	if s := asked(t, 0, "show", p.A.Name, "--check"); !strings.Contains(s, ": ok: 1 peer, ") {
+		t.Errorf("show --check: %s", s)
+	}
+	must(t, p.B.Down())
+	if s := asked(t, 4, "show", p.A.Name, "--check"); !strings.Contains(s, "is degraded: peer b: left ") {
+		t.Errorf("show --check: %s", s)
+	}
+	s := asked(t, 0, "show", p.A.Name)
+	if !regexp.MustCompile(`\n  left: (Now|[12] seconds? ago): the peer ended the session\n`).MatchString(s) || !strings.Contains(s, "\n  paths: 0 of ") {
+		t.Errorf("show: %s", s)
+	}
+	must(t, p.B.Start())
+	command(t, d.A, "ping", "-c", "3", "-i", "0.2", tunnel.Inner4(2).String())
+	if s := asked(t, 0, "show", p.A.Name, "--check"); !strings.Contains(s, ": ok: 1 peer, ") {
+		t.Errorf("show --check after the peer is back: %s", s)
+	}
 }
 
 // leaves is the output of a program that restores the screen (xterm's rmcup).

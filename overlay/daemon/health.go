@@ -5,14 +5,24 @@ import (
 
 	"github.com/srdtun/srdtun/config"
 	"github.com/srdtun/srdtun/overlay/daemon/internal/health"
+	"github.com/srdtun/srdtun/srd"
+	"github.com/srdtun/srdtun/srd/mono"
 )
 
 // peerHealth is the state of a peer from which the observer derives events.
 type peerHealth struct {
 	silence    health.Silence
+	left       health.Left
 	recent     health.Recent
 	restarts   uint64      // of the peer's process
 	watch      health.Peer // the observer's own
 	router     atomic.Pointer[router]
 	routerTold *config.Peer // the peer's configuration at the last router event; the observer's own
+}
+
+// observe updates the state from the session and the counters. The caller must hold the
+// connection's lock.
+func (h *peerHealth) observe(now mono.Time, session srd.Session, t *srd.Stats) {
+	h.silence.Observe(now, session, t)
+	h.left.Observe(now, session, t)
 }

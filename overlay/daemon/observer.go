@@ -85,7 +85,7 @@ func (o *observer) sample(p *peer, again bool) (v health.Sample) {
 	p.link.Do(func(now mono.Time, c *srd.Conn) {
 		t := c.Stats()
 		v.Session = c.Session(now)
-		p.health.silence.Observe(now, v.Session, t)
+		p.health.observe(now, v.Session, t)
 		v.Since = p.health.silence.Start()
 		_, v.Silent = p.health.silence.Since(now)
 		v.Restarts, v.Closed, v.Mismatch = p.health.restarts, t.Drops[srd.DropClosed], t.Drops[srd.DropHandshakeBad]

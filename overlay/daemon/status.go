@@ -161,9 +161,12 @@ func (s *status) describeConn(v *control.Peer, p *peer, now mono.Time, c *srd.Co
 		}
 	}
 	t := c.Stats()
-	p.health.silence.Observe(now, k, t)
+	p.health.observe(now, k, t)
 	if since, silent := p.health.silence.Since(now); silent {
 		v.SilentSinceUnixS = time.Now().Add(since.Sub(now)).Unix()
+	}
+	if at := p.health.left.At(); at != 0 {
+		v.LeftUnixS = time.Now().Add(at.Sub(now)).Unix()
 	}
 	v.RxBytes, v.TxBytes = t.RxBytes, t.TxBytes
 	window, inflight, rate := c.Window()
@@ -240,6 +243,12 @@ func peerDrops(p *peer, t *srd.Stats) counters {
 
 func (s *status) describePaths(v *control.Peer, c *srd.Conn) {
 	paths := c.Paths()
+	if v.LeftUnixS != 0 {
+		// The transport keeps the paths for the next session. Until then they carry nothing.
+		for i := range paths {
+			paths[i].State = pathAfterLeave(paths[i].State)
+		}
+	}
 	var sum float64
 	for _, p := range paths {
 		if p.State == srd.PathActive {
@@ -264,4 +273,12 @@ func (s *status) describePaths(v *control.Peer, c *srd.Conn) {
 		}
 		v.Paths = append(v.Paths, o)
 	}
+}
+
+// pathAfterLeave returns the state of a path to a peer that left.
+func pathAfterLeave(s srd.PathState) srd.PathState {
+	if s == srd.PathCandidate {
+		return s
+	}
+	return srd.PathDown
 }

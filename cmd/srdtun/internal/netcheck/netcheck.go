@@ -72,6 +72,9 @@ func session(p *control.Peer) doctor.Finding {
 	case p.LatestHandshakeUnixS == 0:
 		v.Level, v.Saw, v.Why = doctor.Fault, "there was no handshake yet", "nothing passes"
 		v.Advice = "is the peer up, is its public key right here, does UDP pass to its port? A ping starts a handshake"
+	case p.LeftUnixS != 0:
+		v.Level, v.Saw, v.Why = doctor.Fault, "the peer ended the session", "nothing passes until it is back"
+		v.Advice = "is the daemon of the peer running, and does its configuration still name this host?"
 	case p.SilentSinceUnixS != 0:
 		v.Level, v.Saw, v.Why = doctor.Fault, "the peer does not answer any more", "nothing passes"
 		v.Advice = "is the peer up, and has its address changed?"

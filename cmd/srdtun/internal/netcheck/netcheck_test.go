@@ -88,6 +88,7 @@ func TestFindings(t *testing.T) {
 	}{
 		{"never", func(_ *control.Status, p *control.Peer) { p.LatestHandshakeUnixS, p.Paths = 0, nil }, "session", doctor.Fault, "no handshake"},
 		{"silent", func(_ *control.Status, p *control.Peer) { p.SilentSinceUnixS = 9 }, "session", doctor.Fault, "any more"},
+		{"left", func(_ *control.Status, p *control.Peer) { p.LeftUnixS, p.SilentSinceUnixS = 8, 9 }, "session", doctor.Fault, "the peer ended the session"},
 		{"an uplink", func(_ *control.Status, p *control.Peer) {
 			for i := range 8 {
 				p.Paths[i].State = control.PathDown

@@ -15,6 +15,8 @@ var limits = []string{"window", "pacing", "paths", "outbox"}
 // the time, and its reason.
 func LimitedBy(p *control.Peer) string {
 	switch {
+	case p.LeftUnixS != 0:
+		return "the peer: it left"
 	case p.SilentSinceUnixS != 0:
 		return "the peer: it does not answer"
 	case p.Cipher == "" && p.Queue.Frames > 0:
@@ -115,8 +117,10 @@ func Troubles(st *control.Status, now time.Time) (v []string) {
 	for i := range st.Peers {
 		p := &st.Peers[i]
 		switch {
+		case p.LeftUnixS != 0:
+			v = append(v, fmt.Sprintf("peer %s: left %s ago", Title(p), Duration(age(p.LeftUnixS, now))))
 		case p.SilentSinceUnixS != 0:
-			v = append(v, fmt.Sprintf("peer %s: no answer for %s", Title(p), Duration(max(0, now.Sub(time.Unix(p.SilentSinceUnixS, 0))))))
+			v = append(v, fmt.Sprintf("peer %s: no answer for %s", Title(p), Duration(age(p.SilentSinceUnixS, now))))
 		case p.Cipher == "" && p.PersistentKeepaliveS > 0 && len(p.Endpoints) > 0 && st.UptimeS > sessionWaitS:
 			v = append(v, fmt.Sprintf("peer %s: no session, although it has a keepalive", Title(p)))
 		case p.Cipher == "" && p.TxBytes > 0 && p.RxBytes == 0:
@@ -126,6 +130,11 @@ func Troubles(st *control.Status, now time.Time) (v []string) {
 		}
 	}
 	return v
+}
+
+// age returns the time from unixS to now, or 0 if unixS is later than now.
+func age(unixS int64, now time.Time) time.Duration {
+	return max(0, now.Sub(time.Unix(unixS, 0)))
 }
 
 // NoPeer returns the reason why an interface has no peer.

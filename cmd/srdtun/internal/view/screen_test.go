@@ -130,6 +130,7 @@ func TestLimitedBy(t *testing.T) {
 			p.Recent.WaitedUs = map[string]uint64{"data": 500_000, "pacing": 450_000, "window": 350_000}
 		}, "pacing, 35% of the last 1.3 s to 1.25 Gbit/s"},
 		{func(p *control.Peer) { p.SilentSinceUnixS = 1 }, "the peer: it does not answer"},
+		{func(p *control.Peer) { p.Cipher, p.SilentSinceUnixS, p.LeftUnixS = "", 2, 1 }, "the peer: it left"},
 		{func(p *control.Peer) { p.Cipher = "" }, "the session: a handshake has begun"},
 		{func(p *control.Peer) { p.Cipher, p.Queue.Frames = "", 0 }, "nothing: there is no session, and nothing to send"},
 		{func(p *control.Peer) { p.Recent.OverUs = 0 }, "not known yet"},
@@ -152,6 +153,15 @@ func TestNarrowPathIsNamed(t *testing.T) {
 	}
 }
 
+// A peer that left is shown as such, even if nothing was sent to it since.
+func TestShowNamesAPeerThatLeft(t *testing.T) {
+	st := wide(4)
+	st.Peers[0].LeftUnixS, st.Peers[0].SilentSinceUnixS, st.Peers[0].Cipher = now.Unix()-3, now.Unix()-2, ""
+	if s := printed(t, st, false); !strings.Contains(s, "  left: 3 seconds ago: the peer ended the session\n") || strings.Contains(s, "no answer since") {
+		t.Error(s)
+	}
+}
+
 func TestTroubles(t *testing.T) {
 	for _, tt := range []struct {
 		change func(*control.Status)
@@ -160,6 +170,9 @@ func TestTroubles(t *testing.T) {
 		{func(st *control.Status) {}, "peer hub: 2 of 4 paths from 192.0.2.1 to 198.51.100.10 down"},
 		{func(st *control.Status) { st.Peers[0].Paths = st.Peers[0].Paths[:4] }, ""},
 		{func(st *control.Status) { st.Peers[0].SilentSinceUnixS = now.Unix() - 9 }, "peer hub: no answer for 9 seconds"},
+		{func(st *control.Status) {
+			st.Peers[0].Cipher, st.Peers[0].SilentSinceUnixS, st.Peers[0].LeftUnixS = "", now.Unix()-9, now.Unix()-12
+		}, "peer hub: left 12 seconds ago"},
 		{func(st *control.Status) { st.Peers[0].Cipher = "" }, "peer hub: no session, although it has a keepalive"},
 		{func(st *control.Status) {
 			st.Peers[0].Cipher, st.Peers[0].PersistentKeepaliveS, st.Peers[0].Paths = "", 0, nil

@@ -178,7 +178,10 @@ func (t *text) peer(p *control.Peer) {
 	if p.LatestHandshakeUnixS != 0 {
 		t.field("latest handshake", "%s", t.ago(p.LatestHandshakeUnixS))
 	}
-	if p.SilentSinceUnixS != 0 {
+	switch {
+	case p.LeftUnixS != 0:
+		t.field("left", "%s: the peer ended the session", t.style(styleRed, t.ago(p.LeftUnixS)))
+	case p.SilentSinceUnixS != 0:
 		t.field("no answer since", "%s", t.style(styleRed, t.ago(p.SilentSinceUnixS)))
 	}
 	if p.RxBytes|p.TxBytes != 0 {
