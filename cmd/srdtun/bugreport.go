@@ -111,12 +111,12 @@ func (r *bugReport) section(format string, args ...any) {
 func (r *bugReport) configuration(arg string) (plan doctor.Plan, device, unit string, wrong error) {
 	plan = doctor.Plan{SourcePorts: config.DefaultSourcePorts, ListenPort: config.DefaultListenPort}
 	r.section("configuration (without comments, secrets, words of commands, and lines that srdtun does not understand)")
-	file, from, err := configFile(arg)
+	file, from, err := findFile(arg)
 	if err != nil {
 		return plan, arg, arg, err
 	}
 	device, unit = arg, strings.TrimSuffix(filepath.Base(file), suffix)
-	c, err := load(arg)
+	c, err := loadFrom(file, from, nil)
 	wrong = err
 	if c != nil {
 		plan, device = planOf(c), c.Interface.Name

@@ -25,7 +25,7 @@ a warning for each file, program and port that the service cannot use.`,
 		Args:              takes(1, 1),
 		ValidArgsFunction: completeConfigured,
 		RunE: func(_ *cobra.Command, args []string) error {
-			c, err := load(args[0])
+			c, err := loadFound(args[0])
 			if err != nil {
 				return err
 			}

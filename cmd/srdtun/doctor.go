@@ -23,7 +23,7 @@ is 1 if something would prevent the start.`,
 		RunE: func(_ *cobra.Command, args []string) error {
 			plan := doctor.Plan{SourcePorts: config.DefaultSourcePorts, ListenPort: config.DefaultListenPort}
 			if len(args) > 0 {
-				c, err := load(args[0])
+				c, err := loadFound(args[0])
 				if err != nil {
 					return err
 				}

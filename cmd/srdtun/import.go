@@ -103,7 +103,7 @@ that wg-quick does not have become comments, and only the first of several endpo
 		Args:              takes(1, 1),
 		ValidArgsFunction: completeConfigured,
 		RunE: func(_ *cobra.Command, args []string) error {
-			c, err := load(args[0])
+			c, err := loadFound(args[0])
 			if err != nil {
 				return err
 			}

@@ -38,7 +38,7 @@ files that are left out. If root cannot read the file, the daemon reads it.`,
 func reload(arg string) error {
 	// The credential of a service is a copy of the old file, so the command reload reads the file
 	// itself.
-	file, _, err := configFile(arg)
+	file, _, err := findFile(arg)
 	if err != nil {
 		return err
 	}

@@ -17,7 +17,7 @@ import (
 // setAndSave changes the running interface and its configuration file. setAndSave writes the new
 // file first, and renames it after the daemon has accepted the change.
 func setAndSave(arg string, at rundir.Place, wanted []config.Setting) error {
-	file, from, err := configFile(arg)
+	file, from, err := findFile(arg)
 	if err != nil {
 		return err
 	}

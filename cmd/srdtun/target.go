@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -42,8 +43,8 @@ func isFile(arg string) bool {
 	return strings.Contains(arg, "/") || strings.HasSuffix(arg, suffix) || strings.HasSuffix(arg, foreignSuffix)
 }
 
-// configFile returns the file of NAME|FILE, and the path to read it from. The user of a service
-// cannot read the file, so the service reads a copy, the credential NAME.toml.
+// configFile returns the file from which NAME|FILE starts, and the path to read it from. The user
+// of a service cannot read the file, so the service reads a copy, the credential NAME.toml.
 func configFile(arg string) (file, from string, err error) {
 	if isFile(arg) {
 		return arg, arg, nil
@@ -61,9 +62,41 @@ func configFile(arg string) (file, from string, err error) {
 	return file, file, nil
 }
 
-// load reads and checks the configuration of NAME|FILE.
-func load(arg string) (*config.Config, error) {
-	file, from, err := configFile(arg)
+// findFile returns the file of NAME|FILE, as configFile does, for commands that start nothing. If
+// the configuration directory has no file for a NAME, findFile returns the file of the running
+// interface NAME.
+func findFile(arg string) (file, from string, err error) {
+	if file, from, err = configFile(arg); err != nil || isFile(arg) {
+		return file, from, err
+	}
+	if _, err := os.Stat(from); !errors.Is(err, fs.ErrNotExist) {
+		return file, from, nil
+	}
+	at, runs, err := placeNamed(arg)
+	var usage *usageError
+	switch {
+	case errors.As(err, &usage): // the NAME is ambiguous
+		return "", "", err
+	case !runs:
+		return file, from, nil
+	case at.Service != "":
+		// A service can claim to run from any file. Its name tells the right one.
+		file = filepath.Join(configDir(), at.Service+suffix)
+		return file, file, nil
+	}
+	if st, err := askWithin(at, control.Part{Brief: true}, 0); err == nil && st.File != "" {
+		file, from = st.File, st.File
+	}
+	return file, from, nil
+}
+
+// load reads and checks the configuration from which NAME|FILE starts.
+func load(arg string) (*config.Config, error) { return loadFrom(configFile(arg)) }
+
+// loadFound reads and checks the configuration in the file that findFile finds.
+func loadFound(arg string) (*config.Config, error) { return loadFrom(findFile(arg)) }
+
+func loadFrom(file, from string, err error) (*config.Config, error) {
 	if err != nil {
 		return nil, err
 	}
