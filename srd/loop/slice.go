@@ -37,15 +37,22 @@ func shortSlices(nanoseconds uint64) {
 	}
 }
 
-// shortSlice sets the slice of one thread with an ordinary scheduling policy. Older kernels
-// accept the call and change nothing. Without permission the slice does not change.
+// shortSlice sets the slice of one thread, if the thread's policy has slices. Older kernels accept
+// the call and change nothing. Without permission the slice does not change.
 func shortSlice(tid int, nanoseconds uint64) {
 	a, err := unix.SchedGetAttr(tid, 0)
-	if err != nil || (a.Policy != unix.SCHED_NORMAL && a.Policy != unix.SCHED_BATCH) {
+	if err != nil || !hasSlices(a.Policy) {
 		return
 	}
 	a.Runtime = nanoseconds
 	_ = unix.SchedSetAttr(tid, a, 0)
+}
+
+// hasSlices reports whether threads of a scheduling policy may choose their slices. A service may
+// run under any policy (CPUSchedulingPolicy= of systemd.exec(5)). Under SCHED_IDLE, Linux ignores
+// the chosen slice. A real-time policy has no slices.
+func hasSlices(policy uint32) bool {
+	return policy == unix.SCHED_NORMAL || policy == unix.SCHED_BATCH
 }
 
 // awaited reports whether a program may be waiting for an answer.

@@ -3,6 +3,7 @@ package loop
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"runtime"
 	"strconv"
 	"strings"
@@ -16,18 +17,24 @@ import (
 	"github.com/srdtun/srdtun/srd/mono"
 )
 
-// All threads get short slices, later ones too.
+// All threads get short slices, later ones too, if the policy of the process has slices.
 func TestShortSlices(t *testing.T) {
-	const other = 3_000_000 // default of most kernels
+	before, err := unix.SchedGetAttr(0, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
 	shortSlices(slice)
-	defer shortSlices(other)
+	defer shortSlices(before.Runtime)
 	a, err := unix.SchedGetAttr(0, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := a.Runtime // 0 before Linux 6.12
-	if want != 0 && want != slice {
-		t.Fatalf("this thread has turns of %d ns, want %d", want, slice)
+	want := uint64(slice)
+	if before.Runtime == 0 || !hasSlices(before.Policy) { // 0 before Linux 6.12
+		want = before.Runtime
+	}
+	if a.Runtime != want || a.Policy != before.Policy {
+		t.Fatalf("this thread has turns of %d ns and policy %d, want %d and %d", a.Runtime, a.Policy, want, before.Policy)
 	}
 	done := make(chan uint64)
 	// A goroutine may run on a new thread or on an old one.
@@ -56,6 +63,29 @@ func TestShortSlices(t *testing.T) {
 		if a, err := unix.SchedGetAttr(tid, 0); err == nil && a.Runtime != want {
 			t.Errorf("thread %d has turns of %d ns, want %d", tid, a.Runtime, want)
 		}
+	}
+}
+
+// TestShortSlices passes under each policy that a service may have.
+func TestShortSlicesUnderEachPolicy(t *testing.T) {
+	for name, policy := range map[string]unix.SchedAttr{
+		"normal": {Policy: unix.SCHED_NORMAL}, "batch": {Policy: unix.SCHED_BATCH}, "idle": {Policy: unix.SCHED_IDLE},
+		"fifo": {Policy: unix.SCHED_FIFO, Priority: 1}, "round robin": {Policy: unix.SCHED_RR, Priority: 1},
+	} {
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			runtime.LockOSThread() // and the thread ends with the goroutine
+			policy.Size = unix.SizeofSchedAttr
+			if unix.SchedSetAttr(0, &policy, 0) != nil {
+				return // no permission
+			}
+			c := exec.Command(os.Args[0], "-test.run=^TestShortSlices$") // inherits the thread's policy
+			if out, err := c.CombinedOutput(); err != nil {
+				t.Errorf("%s: %v\n%s", name, err, out)
+			}
+		}()
+		<-done
 	}
 }
 
@@ -92,7 +122,7 @@ func TestPreemptionEndsASlice(t *testing.T) {
 	shortSlices(slice)
 	defer shortSlices(before.Runtime)
 	if a, err := unix.SchedGetAttr(0, 0); err != nil || a.Runtime != slice {
-		return // before Linux 6.12 threads have no slices of their own
+		return // before Linux 6.12, and under some policies, threads have no slices of their own
 	}
 	var cpus, one unix.CPUSet
 	if err := unix.SchedGetaffinity(0, &cpus); err != nil {
