@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"sync"
@@ -46,15 +47,17 @@ func askAll(places []rundir.Place, part control.Part) []asked {
 // Many commands at once may take all places of a daemon for a moment. A command then asks
 // again, as after EAGAIN.
 const (
-	placeWait  = 5 * time.Second       // longer than the whole state of a large hub takes
+	placeWait  = time.Minute           // longer than 32 whole states of a large hub take on a busy machine
 	placePause = 20 * time.Millisecond // between two attempts
 )
 
-// askWithin requests a part of a daemon's status. A wait of zero stands for the client's own limit.
+// askWithin requests a part of a daemon's status. A wait of zero stands for the limits of
+// control.Client and placeWait.
 func askWithin(at rundir.Place, part control.Part, d time.Duration) (*control.Status, error) {
+	longest := cmp.Or(d, placeWait)
 	for began := time.Now(); ; time.Sleep(placePause) {
 		st, err := askOnce(at, part, d)
-		if !control.Crowded(err) || time.Since(began) > placeWait {
+		if !control.Crowded(err) || time.Since(began) > longest {
 			return st, err
 		}
 	}

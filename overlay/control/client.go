@@ -28,9 +28,14 @@ var (
 // gave the place to another one before the request came. The same request may pass later.
 func Crowded(err error) bool { return errors.Is(err, errEnded) || errors.Is(err, errNoPlace) }
 
-// clientTimeout bounds the lifetime of a client's connection. The client's timeout is longer
-// than the server's, so a busy server still reports its own timeout.
-const clientTimeout = 2 * connTimeout
+const (
+	// clientTimeout bounds each wait for a part of the reply. The client's timeout is longer
+	// than the server's, so a busy server still reports its own timeout.
+	clientTimeout = 2 * connTimeout
+	// replyTimeout bounds the time of a whole reply. Sixteen replies of 7 MB at once take 25 s on a
+	// busy machine. A server that sends a byte now and then must not keep a command for ever.
+	replyTimeout = 90 * time.Second
+)
 
 // changeTimeout bounds the time of a change of the configuration. A change of 65,536 prefixes
 // takes 3 s on a quiet machine, and ten times as long on a busy one.
@@ -70,7 +75,7 @@ func Dial(at rundir.Place) (*Client, error) {
 	}
 	c := &Client{at: at, conn: conn.(*net.UnixConn)}
 	c.signed, err = newSigned(c.conn)
-	if err := errors.Join(err, c.owned(), c.SetTimeout(clientTimeout)); err != nil {
+	if err := errors.Join(err, c.owned(), c.SetTimeout(replyTimeout)); err != nil {
 		conn.Close()
 		return nil, err
 	}
@@ -78,8 +83,12 @@ func Dial(at rundir.Place) (*Client, error) {
 	return c, nil
 }
 
-// SetTimeout sets the deadline of all requests of the client to d from now.
-func (c *Client) SetTimeout(d time.Duration) error { return c.conn.SetDeadline(time.Now().Add(d)) }
+// SetTimeout sets the deadline of all requests of the client to d from now. Before it, a request
+// fails when no part of its reply arrives for clientTimeout.
+func (c *Client) SetTimeout(d time.Duration) error {
+	c.signed.until = time.Now().Add(d)
+	return c.conn.SetDeadline(c.signed.until)
+}
 
 // Close closes the client's connection.
 func (c *Client) Close() error { return c.conn.Close() }
@@ -108,9 +117,7 @@ func (c *Client) Version() (string, error) {
 // change that may contain a secret is sent only to a trusted process (see Trusted), in a file
 // passed as a descriptor.
 func (c *Client) Change(what Change) (Changed, error) {
-	if err := c.SetTimeout(changeTimeout); err != nil {
-		return Changed{}, err
-	}
+	c.signed.patience = changeTimeout
 	if !what.secret() {
 		if err := c.obeys(); err != nil {
 			return Changed{}, err

@@ -332,7 +332,7 @@ func TestNoAnswerIsSaidSo(t *testing.T) {
 	runDir(t)
 	start(t, "srd0", newRecorder())
 	c := dial(t, "srd0")
-	must(t, c.conn.SetDeadline(time.Now()))
+	must(t, c.SetTimeout(0))
 	if _, err := c.Show(); err == nil || err.Error() != "srd0 does not answer" {
 		t.Errorf("error %v", err)
 	}

@@ -56,8 +56,6 @@ type place struct {
 	// of.mu
 	since time.Time // start of the idle time, in the future while its client reads; zero: its answer is being made
 	left  bool      // it gave way; the field since does not change any more
-
-	patience time.Duration // the time left that the reply may wait for its client
 }
 
 // take admits connection n, and reports whether there was room. The method take() does not wait,
@@ -75,8 +73,9 @@ func (p *places) take(n *place) bool {
 		}
 	}
 	n.since = time.Now()
-	if len(p.taken) >= maxConns || !n.master && others >= maxOthers {
-		old := p.givesWay(n)
+	full := !n.master && others >= maxOthers // only the end of another such connection makes room
+	if full || len(p.taken) >= maxConns {
+		old := p.givesWay(n, full)
 		if old == nil {
 			return false
 		}
@@ -102,10 +101,11 @@ func (p *places) remove(old *place) {
 	}
 }
 
-// givesWay returns the connection that the new connection n replaces, or nil.
+// givesWay returns the connection that the new connection n replaces, or nil. If noMaster is set, n
+// replaces no master's connection.
 // No connection gives way to one that its client has already closed. A command that only looks
 // for a daemon closes its connection at once.
-func (p *places) givesWay(n *place) (v *place) {
+func (p *places) givesWay(n *place, noMaster bool) (v *place) {
 	if !n.master && p.leaving >= maxLeaving || n.hungUp() {
 		return nil
 	}
@@ -120,6 +120,9 @@ func (p *places) givesWay(n *place) (v *place) {
 		}
 	}
 	for c := range p.taken {
+		if noMaster && c.master {
+			continue
+		}
 		if c.hungUp() {
 			return c
 		}
@@ -211,17 +214,26 @@ func (c *place) idleFrom(since time.Time) {
 
 // Write implements io.Writer. A connection is idle while its client does not read. Write sets a
 // new deadline, because the work on the request may have used up the connection's time, and the
-// client must learn the result. All parts of a reply together may wait for the client for
-// connTimeout. The deadline for reading requests does not change.
+// client must learn the result. Each part of a reply may wait for the client for connTimeout, and
+// after the server's end all parts together. The deadline for reading requests does not change.
 func (c *place) Write(b []byte) (int, error) {
-	begin := time.Now()
-	c.idleFrom(begin.Add(slowClient))
-	if err := c.SetWriteDeadline(begin.Add(c.patience)); err != nil {
+	if err := c.writing(time.Now()); err != nil {
 		return 0, err
 	}
-	n, err := c.UnixConn.Write(b)
-	c.patience -= time.Since(begin)
-	return n, err
+	return c.UnixConn.Write(b)
+}
+
+// writing sets the deadline of the next part of the reply.
+func (c *place) writing(now time.Time) error {
+	c.of.mu.Lock()
+	defer c.of.mu.Unlock()
+	if !c.left {
+		c.since = now.Add(slowClient)
+	}
+	if c.of.ended {
+		return nil // the method end() has set the deadline
+	}
+	return c.SetWriteDeadline(now.Add(connTimeout))
 }
 
 var _ io.Writer = (*place)(nil)
@@ -242,14 +254,17 @@ func (c *place) leave() {
 	c.of.wg.Done()
 }
 
-// end refuses new connections and stops reading from the existing ones. The server may still
-// write replies to requests in progress.
+// end refuses new connections and stops reading from the existing ones. For connTimeout the server
+// may still write replies to requests in progress.
 func (p *places) end() (first bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	first, p.ended = !p.ended, true
 	for c := range p.taken {
 		c.UnixConn.CloseRead()
+		if first {
+			_ = c.SetWriteDeadline(time.Now().Add(connTimeout)) // fails on a closed connection only
+		}
 	}
 	return first
 }

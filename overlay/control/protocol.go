@@ -37,8 +37,8 @@ const (
 	// prefixes.
 	maxPartReply = 16 << 20
 
-	// connTimeout bounds the time for all requests of a connection, and then the time for the last
-	// reply.
+	// connTimeout bounds the time for all requests of a connection, and the wait of each part of a
+	// reply for the client.
 	connTimeout = 5 * time.Second
 )
 

@@ -122,7 +122,7 @@ var errNoPlace = errors.New("too many requests at once; try again")
 
 // admit serves a connection, or sends the caller the reason for the refusal.
 func (s *Server) admit(ctx context.Context, c *net.UnixConn, h Handler) {
-	n := &place{UnixConn: c, of: &s.places, patience: connTimeout}
+	n := &place{UnixConn: c, of: &s.places}
 	ctx, n.stop = context.WithCancel(ctx)
 	refused := s.judge(n)
 	if err := c.SetDeadline(time.Now().Add(connTimeout)); err == nil && refused.Error == "" && s.places.take(n) {
@@ -194,7 +194,6 @@ func serve(ctx context.Context, c *place, h Handler) {
 			return
 		}
 		c.idleFrom(time.Time{})
-		c.patience = connTimeout
 		if !answer(ctx, c, h, line, enclosed) {
 			return
 		}

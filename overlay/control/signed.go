@@ -3,6 +3,7 @@ package control
 import (
 	"io"
 	"net"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -10,9 +11,14 @@ import (
 // signed reads from a connection, and records which process wrote the latest bytes. The kernel
 // passes the writer's number (unix(7), SO_PASSCRED), and never joins bytes of different
 // processes in one read.
+//
+// Each read waits for patience, and no longer than until the deadline of the connection. A busy
+// daemon makes a long reply slowly, but the client sees that it goes on.
 type signed struct {
-	conn   *net.UnixConn
-	writer int // 0: unknown
+	conn     *net.UnixConn
+	writer   int // 0: unknown
+	patience time.Duration
+	until    time.Time // deadline of the connection
 }
 
 func newSigned(conn *net.UnixConn) (*signed, error) {
@@ -25,10 +31,17 @@ func newSigned(conn *net.UnixConn) (*signed, error) {
 	if err == nil {
 		err = inner
 	}
-	return &signed{conn: conn}, err
+	return &signed{conn: conn, patience: clientTimeout}, err
 }
 
 func (s *signed) Read(b []byte) (int, error) {
+	next := time.Now().Add(s.patience)
+	if s.until.Before(next) {
+		next = s.until
+	}
+	if err := s.conn.SetReadDeadline(next); err != nil {
+		return 0, err
+	}
 	oob := make([]byte, unix.CmsgSpace(unix.SizeofUcred)) // no room for descriptors
 	n, o, _, _, err := s.conn.ReadMsgUnix(b, oob)
 	if n > 0 {
