@@ -3,6 +3,7 @@ package e2e
 import (
 	"fmt"
 	"net/netip"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -71,10 +72,15 @@ func TestTwoTunnelsWithDefaultRoutes(t *testing.T) {
 	if !answers(host, first.inner) || !answers(host, wideWorld) {
 		t.Fatal("nothing passes the first one")
 	}
+	takes := second.Name + " takes the default route from " + first.Name + ": packets without a narrower route go through " + second.Name + " until it is taken down"
+	must(t, os.WriteFile(second.File, second.Config.TOML(), 0o600))
+	if out := do(t, host, "'"+bin+"' check '"+second.File+"' 2>&1"); !strings.Contains(out, "peer.allowed_ips: "+takes+" (warning)\n") {
+		t.Errorf("check does not foresee the warning of the start: %s", out)
+	}
 	taken := says(t, first.Node, "default-taken: .* now go through "+second.Name+",")
 	second.start(t)
 	await(t, "line that says that the first one had the default route", func() bool {
-		return strings.Contains(second.Log(), "host-setting: "+first.Name+" had the default route: packets without a narrower route go through "+second.Name+" now")
+		return strings.Contains(second.Log(), "host-setting: "+takes)
 	})
 	taken()
 	for _, to := range []string{first.inner, second.inner, wideWorld} {
@@ -157,7 +163,7 @@ func TestTunnelBesideWgQuick(t *testing.T) {
 	back()
 	must(t, c.Down())
 	wgQuick(t, host, "wgq0", wgQuickMark)
-	had := says(t, c.Node, "host-setting: wgq0 had the default route")
+	had := says(t, c.Node, "host-setting: .* takes the default route from wgq0")
 	c.start(t)
 	had()
 	for _, to := range []string{c.inner, wideWorld} {

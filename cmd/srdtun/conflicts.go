@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -61,4 +62,26 @@ func warnStarted(name string) {
 			fmt.Fprintf(os.Stderr, "srdtun: %s (warning)\n", strings.TrimSpace(line))
 		}
 	}
+}
+
+// configuredMost bounds the files that a check compares with its own.
+const configuredMost = 256
+
+// configured returns the configurations in the configuration directory except c. It leaves out
+// faulty files, and files that the caller cannot read.
+func configured(c *config.Config) (all []*config.Config) {
+	files, err := filepath.Glob(filepath.Join(configDir(), "*"+suffix))
+	if err != nil {
+		return nil
+	}
+	own, _ := os.Stat(c.File)
+	for _, f := range files[:min(len(files), configuredMost)] {
+		if info, err := os.Stat(f); err != nil || own != nil && os.SameFile(own, info) {
+			continue
+		}
+		if other, err := config.Load(f); err == nil {
+			all = append(all, other)
+		}
+	}
+	return all
 }

@@ -246,7 +246,7 @@ func (ep *endpoints) noteUnreachable(p *peer) (changed bool) {
 	before, remotes := p.remote.unreachable, append(p.remotes(), p.remote.callback.proven...)
 	p.remote.unreachable = len(remotes) > 0 && !slices.ContainsFunc(remotes, func(r netip.AddrPort) bool { return len(ep.uplinks.sourcesFor(r)) > 0 })
 	if p.remote.unreachable && !before {
-		ep.log.tellOf(p.cfg(), events.NoWay, "", "no address here to reach %v from; see paths.local and the routes", remotes[0])
+		ep.log.tellOf(p.cfg(), events.NoWay, "", "%s", noAddressFor(remotes[0]))
 	}
 	if before && !p.remote.unreachable {
 		ep.log.tellOf(p.cfg(), events.WayBack, "", "there is an address to reach it from again")

@@ -60,8 +60,8 @@ func (m *monitor) listen(table string, at config.Listen) (l net.Listener, err er
 		}
 		return nil, m.running.cfg().Fault(table, "listen", "nobody can listen there (%w)", err)
 	}
-	if at.TCP.IsValid() && !at.TCP.Addr().IsLoopback() {
-		m.log.tell(events.HostSetting, table, "%s has no password: everybody who can reach %v can read it", table, l.Addr())
+	if line := openToAll(table, at, l.Addr().String()); line != "" {
+		m.log.tell(events.HostSetting, table, "%s", line)
 	}
 	return l, nil
 }

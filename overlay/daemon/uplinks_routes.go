@@ -50,6 +50,12 @@ func (ul *uplinks) routeOf(to netip.Addr, u srd.Uplink) int {
 // they do. The method noRouteBy also returns "" if the interface or the address family is
 // missing, because other checks report this.
 func (ul *uplinks) noRouteBy(name string, remote netip.Addr) string {
+	return noRouteBy(name, remote, func(from srd.Uplink) int { return ul.routeOf(remote, from) })
+}
+
+// noRouteBy is the method of the same name. The function routeOf returns the index of the
+// interface through which the kernel routes packets from an address.
+func noRouteBy(name string, remote netip.Addr, routeOf func(srd.Uplink) int) string {
 	link, err := netlink.LinkByName(name)
 	if err != nil {
 		return ""
@@ -67,7 +73,7 @@ func (ul *uplinks) noRouteBy(name string, remote netip.Addr) string {
 	// FIBMatch requests the matching entry of the routing table. If no entry matches, the request
 	// to the kernel fails, even if the kernel would send the packet.
 	how := &netlink.RouteGetOptions{OifIndex: link.Attrs().Index, FIBMatch: true}
-	if remote.Is4() || globals(all) > 1 || ul.routeOf(remote, srd.UplinkOf(source, 0)) == link.Attrs().Index {
+	if remote.Is4() || globals(all) > 1 || routeOf(srd.UplinkOf(source, 0)) == link.Attrs().Index {
 		how.SrcAddr = source.AsSlice()
 	}
 	routes, err := netlink.RouteGetWithOptions(remote.AsSlice(), how)

@@ -84,9 +84,30 @@ func (s *State) warnAbsent() {
 		names = append(names[:mostNamed], fmt.Sprintf("and %d more", n-mostNamed))
 	}
 	if names != nil {
-		s.Warnings = append(s.Warnings, fmt.Sprintf("IPv6 is off on %s (net.ipv6.conf.*.disable_ipv6), and IPv4 works without it; absent until it is on: %s",
-			s.link.Attrs().Name, strings.Join(names, ", ")))
+		link := s.link.Attrs().Name
+		s.Warnings = append(s.Warnings, fmt.Sprintf("IPv6 is off on %s (net.ipv6.conf.*.disable_ipv6)%s; absent until it is on: %s",
+			link, without6(link, s.done), strings.Join(names, ", ")))
 	}
+}
+
+// without6 tells what the steps leave of a tunnel while IPv6 is off.
+func without6(link string, steps []step) string {
+	address, route := false, false
+	for _, v := range steps {
+		switch v := v.(type) {
+		case addressStep:
+			address = address || v.prefix.Addr().Is4()
+		case routeStep:
+			route = route || v.Prefix.Addr().Is4()
+		}
+	}
+	switch {
+	case address:
+		return ", and IPv4 works without it"
+	case route:
+		return ", and " + link + " has no IPv4 address"
+	}
+	return ", and " + link + " has no IPv4 address or route, so nothing passes"
 }
 
 // Absent reports whether a step of the plan was left out because IPv6 is disabled.

@@ -160,7 +160,7 @@ func (s *State) planPolicy(mark uint32, defaults []netip.Prefix, link netlink.Li
 // overtakes returns the warning that this tunnel's default route has precedence over another
 // tunnel's.
 func overtakes(former, link string) string {
-	return former + " had the default route: packets without a narrower route go through " + link + " now, until that is taken down"
+	return link + " takes the default route from " + former + ": packets without a narrower route go through " + link + " until it is taken down"
 }
 
 // keepsAll returns the warning that another tunnel's routes have precedence over this tunnel's

@@ -2,6 +2,7 @@ package netconf
 
 import (
 	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 
@@ -23,7 +24,9 @@ func tun(t *testing.T, name string) netlink.Link {
 func TestTwoDefaultRoutes(t *testing.T) {
 	host(t)
 	var all []*State
+	var foreseen []string
 	for _, name := range []string{"srd0", "srd1"} {
+		foreseen, _, _ = Plan{Link: name, Routes: prefixes("0.0.0.0/0", "::/0")}.Foresee()
 		link := tun(t, name)
 		if v := Tunnel(link.Attrs().Index); v != name {
 			t.Errorf("%s is taken for the tunnel %q", name, v)
@@ -44,8 +47,11 @@ func TestTwoDefaultRoutes(t *testing.T) {
 	if a, b := all[0].Overtaken(), all[1].Overtaken(); a != "srd1" || b != "" {
 		t.Errorf("the first is overtaken by %q, the second by %q", a, b)
 	}
-	if a, b := strings.Join(all[0].Warnings, "\n"), strings.Join(all[1].Warnings, "\n"); strings.Contains(a, "had the default route") || !strings.Contains(b, "srd0 had the default route") {
+	if a, b := strings.Join(all[0].Warnings, "\n"), strings.Join(all[1].Warnings, "\n"); strings.Contains(a, "takes the default route") || !strings.Contains(b, "srd1 takes the default route from srd0") {
 		t.Errorf("warnings %q and %q", a, b)
+	}
+	if !slices.Equal(foreseen, all[1].Warnings) {
+		t.Errorf("foreseen %q, and then %q", foreseen, all[1].Warnings)
 	}
 	must(t, all[1].Revert())
 	if v := all[0].Overtaken(); v != "" {

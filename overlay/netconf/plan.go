@@ -19,6 +19,7 @@
 package netconf
 
 import (
+	"cmp"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -84,6 +85,31 @@ func (p Plan) routes() (plain, byPolicy []netip.Prefix) {
 		seen[r] = true
 	}
 	return plain, byPolicy
+}
+
+// Shares returns the routes that both plans add to the same routing table, and the default routes
+// for which both add policy rules. The kernel refuses the second of two equal routes.
+func (p Plan) Shares(other Plan) (plain, byPolicy []netip.Prefix) {
+	plain, byPolicy = p.routes()
+	otherPlain, otherByPolicy := other.routes()
+	if cmp.Or(p.Table.ID, tableMain) != cmp.Or(other.Table.ID, tableMain) {
+		plain = nil
+	}
+	return common(plain, otherPlain), common(byPolicy, otherByPolicy)
+}
+
+// common returns the prefixes that both lists have. A list may have 65,536 prefixes.
+func common(a, b []netip.Prefix) (both []netip.Prefix) {
+	in := map[netip.Prefix]bool{}
+	for _, p := range b {
+		in[p] = true
+	}
+	for _, p := range a {
+		if in[p] {
+			both = append(both, p)
+		}
+	}
+	return both
 }
 
 // connected reports whether the kernel creates a route that covers r, because of an address's

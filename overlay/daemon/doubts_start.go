@@ -1,0 +1,158 @@
+package daemon
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/srdtun/srdtun/config"
+	"github.com/srdtun/srdtun/overlay/netconf"
+	"github.com/srdtun/srdtun/srd"
+	"github.com/srdtun/srdtun/srd/udp"
+	"github.com/vishvananda/netlink"
+	"golang.org/x/sys/unix"
+)
+
+// DoubtStart returns the warnings that a start of c would have now, in addition to those of
+// Doubts and DoubtRoutes. The other configurations of this host may compete for routes.
+// DoubtStart returns no warnings about routes if the interface of c exists.
+func DoubtStart(c *config.Config, others []*config.Config) (all []error) {
+	for _, m := range []struct {
+		table string
+		at    config.Listen
+	}{{"metrics", c.Metrics.Listen}, {"dashboard", c.Dashboard.Listen}} {
+		if line := openToAll(m.table, m.at, m.at.TCP.String()); line != "" {
+			all = append(all, c.Doubt(m.table, "listen", "%s", line))
+		}
+	}
+	if _, err := net.InterfaceByName(c.Interface.Name); err == nil {
+		return all
+	}
+	plan := planOf(c, c.Interface.Name, "")
+	defaults, ipv6, err := plan.Foresee()
+	if err != nil {
+		all = append(all, c.Doubt("peer", "allowed_ips", "the start would fail now: %v", err))
+	}
+	for _, line := range defaults {
+		all = append(all, c.Doubt("peer", "allowed_ips", "%s", line))
+	}
+	for _, line := range ipv6 {
+		all = append(all, c.Doubt("interface", "address", "%s", line))
+	}
+	all = append(all, doubtRivals(c, plan, others)...)
+	return append(all, doubtWays(c, plan.OuterMark())...)
+}
+
+// openToAll returns a warning if everybody who can reach a listener can read it, or "". The
+// parameter `where` is the listener's address.
+func openToAll(table string, at config.Listen, where string) string {
+	if !at.TCP.IsValid() || at.TCP.Addr().IsLoopback() {
+		return ""
+	}
+	return fmt.Sprintf("%s has no password: everybody who can reach %s can read it", table, where)
+}
+
+// doubtRivals returns warnings of configurations that want the same routes as c. The kernel
+// answers for an interface that is up, so doubtRivals leaves it out.
+func doubtRivals(c *config.Config, plan netconf.Plan, others []*config.Config) (all []error) {
+	var routes, defaults []string
+	for _, o := range others {
+		if _, err := net.InterfaceByName(o.Interface.Name); err == nil || o.Interface.Name == c.Interface.Name {
+			continue
+		}
+		same, rules := plan.Shares(planOf(o, o.Interface.Name, ""))
+		if len(same) > 0 {
+			routes = append(routes, fmt.Sprintf("%s (%s)", o.File, same[0]))
+		}
+		if len(rules) > 0 {
+			defaults = append(defaults, o.File)
+		}
+	}
+	if len(routes) > 0 {
+		all = append(all, c.Doubt("peer", "allowed_ips", "other files want the same route in the same table: %s; only one of the interfaces can be up", firstFew(routes)))
+	}
+	if len(defaults) > 0 {
+		all = append(all, c.Doubt("peer", "allowed_ips", "other files have the default route too: %s; of the interfaces that are up, the last one started gets the packets", firstFew(defaults)))
+	}
+	return all
+}
+
+// fewMost bounds the parts that a warning names.
+const fewMost = 4
+
+func firstFew(parts []string) string {
+	if n := len(parts) - fewMost; n > 0 {
+		parts = append(slices.Clone(parts[:fewMost]), fmt.Sprintf("and %d more", n))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// doubtWays returns warnings of endpoints that this host does not reach: there is no address to
+// send from, or an interface of paths.local has no route. Only the daemon looks names up.
+func doubtWays(c *config.Config, mark uint32) (all []error) {
+	bypassed, nowhere := map[string]bool{}, 0
+	for _, l := range loopLocals(c) {
+		bypassed[l] = true // a fault of its own
+	}
+	for i := range c.Peers {
+		p := &c.Peers[i]
+		var to []netip.AddrPort
+		for _, e := range p.Endpoints {
+			if at, ok := e.Addr(); ok {
+				to = append(to, at)
+			}
+		}
+		if len(to) == len(p.Endpoints) && len(to) > 0 && nowhere < refusedTold &&
+			!slices.ContainsFunc(to, func(at netip.AddrPort) bool { return hasWay(c, at, mark) }) {
+			nowhere++
+			all = append(all, c.Doubt("peer", "endpoints", "peer %s: %s", p.Title(), noAddressFor(to[0])))
+		}
+		for _, l := range c.Paths.Local {
+			for _, at := range to[:min(len(to), targetsMost)] {
+				if l.Interface == "" || bypassed[l.Interface] {
+					break
+				}
+				if why := noRouteBy(l.Interface, at.Addr(), func(source srd.Uplink) int { return routeNow(at.Addr(), source, mark) }); why != "" {
+					bypassed[l.Interface] = true
+					all = append(all, c.Doubt("paths", "local", "%s", why))
+				}
+			}
+		}
+	}
+	return all
+}
+
+func noAddressFor(to netip.AddrPort) string {
+	return fmt.Sprintf("no address here to reach %v from; see paths.local and the routes", to)
+}
+
+// hasWay reports whether this host has an address from which packets with a mark can be sent to
+// an endpoint. Without the right to set a mark, hasWay cannot tell, and returns true.
+func hasWay(c *config.Config, to netip.AddrPort, mark uint32) bool {
+	if len(c.Paths.Local) == 0 {
+		_, err := udp.LocalFor(to, mark)
+		return err == nil || errors.Is(err, unix.EPERM)
+	}
+	for _, all := range uplinksOfEach(c.Paths.Local) {
+		for _, u := range all {
+			a := u.Addr()
+			if a.Is4() == to.Addr().Is4() && a.IsLinkLocalUnicast() == to.Addr().IsLinkLocalUnicast() {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// routeNow returns the index of the interface through which the kernel routes packets from an
+// address, or 0.
+func routeNow(to netip.Addr, from srd.Uplink, mark uint32) int {
+	v, err := netlink.RouteGetWithOptions(to.WithZone("").AsSlice(), &netlink.RouteGetOptions{Mark: mark, SrcAddr: from.Addr().AsSlice()})
+	if err != nil || len(v) == 0 {
+		return 0
+	}
+	return v[0].LinkIndex
+}

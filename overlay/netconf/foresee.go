@@ -1,0 +1,37 @@
+package netconf
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"strings"
+
+	"github.com/vishvananda/netlink"
+)
+
+// Foresee returns the warnings that Apply would give now about default routes, and about
+// addresses and routes that lack IPv6. Foresee changes nothing, and the interface of the plan
+// need not exist. Foresee returns an error if Apply would find no room for its rules or routes.
+func (p Plan) Foresee() (defaults, ipv6 []string, err error) {
+	s := &State{link: &netlink.GenericLink{LinkAttrs: netlink.LinkAttrs{Name: p.Link}}}
+	if s.done, err = s.plan(p, s.link); err != nil {
+		return nil, nil, err
+	}
+	defaults, s.Warnings = s.Warnings, nil
+	if newLacks6() {
+		s.absent = map[step]bool{}
+		for _, v := range s.done {
+			if is6(v) {
+				s.absent[v] = true
+			}
+		}
+		s.warnAbsent()
+	}
+	return defaults, s.Warnings, nil
+}
+
+// newLacks6 reports whether IPv6 is off on a new interface.
+func newLacks6() bool {
+	v, err := os.ReadFile("/proc/sys/net/ipv6/conf/default/disable_ipv6")
+	return errors.Is(err, fs.ErrNotExist) || strings.TrimSpace(string(v)) == "1"
+}
