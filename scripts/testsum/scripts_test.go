@@ -6,9 +6,12 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 )
 
 // said is a script's output, and its exit code.
@@ -84,5 +87,47 @@ func TestBesideShowsBoth(t *testing.T) {
 	out, code = said(t, "../beside.sh", "echo back; exit 4", "echo front; exit 5")
 	if !strings.Contains(out, "FAILED: echo back; exit 4\nback\n") || !strings.HasSuffix(out, "\nFAILED: echo back; exit 4; echo front; exit 5\n") || code != 4 {
 		t.Errorf("said %q and ended with %d", out, code)
+	}
+}
+
+// A signal ends .ci/run while it makes the root, and the root is removed.
+func TestInterruptedRunRemovesItsRoot(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("root is needed")
+	}
+	const patience = 30 * time.Second
+	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP} {
+		if signal.Ignored(sig) {
+			continue // .ci/run would inherit that
+		}
+		dir := t.TempDir()
+		// A debootstrap that writes for some seconds.
+		stand := "#!/bin/sh\nfor a; do case $a in /var/tmp/*) root=$a ;; esac; done\necho $root >" + dir + "/root\n" +
+			"i=0; while [ $i -lt 5000 ]; do i=$((i + 1)); mkdir -p $root/$i/a; done\n"
+		if err := os.WriteFile(filepath.Join(dir, "debootstrap"), []byte(stand), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		c := exec.Command("../../.ci/run")
+		c.Env = append(os.Environ(), "PATH="+dir+":"+os.Getenv("PATH"))
+		if err := c.Start(); err != nil {
+			t.Fatal(err)
+		}
+		var root string
+		for end := time.Now().Add(patience); root == "" && time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+			text, _ := os.ReadFile(filepath.Join(dir, "root"))
+			root = strings.TrimSpace(string(text))
+		}
+		_ = c.Process.Signal(sig)
+		late := time.AfterFunc(patience, func() { _ = c.Process.Kill() })
+		_ = c.Wait()
+		if !late.Stop() {
+			t.Errorf("%v: still runs after %v", sig, patience)
+		}
+		if code := c.ProcessState.ExitCode(); code != 128+int(sig) {
+			t.Errorf("%v: ended with %d", sig, code)
+		}
+		if left, _ := filepath.Glob(root + "*"); root == "" || len(left) > 0 {
+			t.Errorf("%v: left behind of %q: %v", sig, root, left)
+		}
 	}
 }
