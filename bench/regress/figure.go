@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/srdtun/srdtun/e2e/others"
 	"github.com/srdtun/srdtun/lab/stat"
 )
 
@@ -25,14 +26,12 @@ type pair struct {
 const (
 	// worseBy is the smallest change of a median that counts as worse.
 	worseBy = 0.05
-	// foreignMost is the number of processors that foreign processes may use during a judged pair.
-	foreignMost = 0.2
 	// judgedLeast is the number of pairs that a verdict needs. By chance, all three pairs of
 	// a figure are worse in one of eight runs.
 	judgedLeast = 3
 )
 
-func (p pair) judged() bool { return p.foreign <= foreignMost }
+func (p pair) judged() bool { return p.foreign <= others.Most }
 
 // ratio returns the new version's value over the old one's. Counts are increased by one, so that a
 // count of zero has a ratio too.

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/srdtun/srdtun/e2e/fabric"
+	"github.com/srdtun/srdtun/e2e/others"
 )
 
 // options holds the command line's flags.
@@ -135,7 +136,7 @@ func (o options) scene(s scene, versions [2]version, t *table, values *os.File) 
 				return err
 			}
 		}
-		if foreign <= foreignMost {
+		if foreign <= others.Most {
 			good++
 		}
 	}

@@ -4,8 +4,8 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/srdtun/srdtun/bench/others"
 	"github.com/srdtun/srdtun/e2e/fabric"
+	"github.com/srdtun/srdtun/e2e/others"
 	"github.com/srdtun/srdtun/e2e/tunnel"
 )
 

@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/srdtun/srdtun/bench/others"
+	"github.com/srdtun/srdtun/e2e/others"
 	"github.com/srdtun/srdtun/lab/stat"
 )
 
@@ -82,7 +82,7 @@ func (s scene) alternate(versions [2]version, swapped bool) (got [2]map[string]f
 // processes used in them. If too few rounds are undisturbed, quietRounds returns all rounds.
 func quietRounds(busy []float64) (good []int, foreign float64) {
 	for i, b := range busy {
-		if b <= foreignMost {
+		if b <= others.Most {
 			good, foreign = append(good, i), max(foreign, b)
 		}
 	}

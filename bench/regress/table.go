@@ -7,6 +7,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/srdtun/srdtun/bench/markdown"
+	"github.com/srdtun/srdtun/e2e/others"
 )
 
 // table holds the results, with one row for each metric.
@@ -63,7 +64,7 @@ func (t *table) write(w io.Writer) {
 	markdown.Table(w, heads, rows)
 	fmt.Fprintf(w, "\n%d of %d figures are worse.", t.worse(), len(t.rows))
 	if disturbed > 0 {
-		fmt.Fprintf(w, " %d could not be judged: other processes took more than %.1f processors.", disturbed, foreignMost)
+		fmt.Fprintf(w, " %d could not be judged: other processes took more than %.1f processors.", disturbed, others.Most)
 	}
 	fmt.Fprintln(w)
 }

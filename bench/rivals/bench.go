@@ -105,17 +105,17 @@ func (b *bench) idleMemory(v visit, l *link) error {
 func (b *bench) measure(v visit, s *site, l *link, row string) error {
 	b.screen.begin(v, row)
 	var values []value
-	note, err := meter.Watched(2*time.Duration(b.seconds)*time.Second, func() (err error) {
+	watch, err := meter.Watched(2*time.Duration(b.seconds)*time.Second, func() (err error) {
 		values, err = b.row(s, l, row)
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	if err := b.keep(v, row, values, note); err != nil {
+	if err := b.keep(v, row, values, watch.Note); err != nil {
 		return err
 	}
-	b.screen.end(v, row, values, note)
+	b.screen.end(v, row, values, watch.Note)
 	return nil
 }
 

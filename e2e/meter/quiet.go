@@ -1,10 +1,13 @@
 package meter
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/srdtun/srdtun/e2e/others"
 )
 
 // QuietSpan is the minimum time for which Settle observes the machine.
@@ -65,24 +68,35 @@ func Niced() bool {
 	return err == nil && prio < 20
 }
 
-// Watched waits until the machine is idle, at most limit, and calls work. The note describes
-// other work on the machine before or during that call, or is "".
-func Watched(limit time.Duration, work func() error) (note string, err error) {
-	if note, err = Settle(limit); err != nil {
-		return "", err
+// Watch is the other work on the machine before and during a measurement.
+type Watch struct {
+	Others float64 // processors that other processes kept busy during the measurement
+	Note   string  // the other work in words, or ""
+}
+
+// Watched waits until the machine is idle, at most limit, and calls work.
+func Watched(limit time.Duration, work func() error) (w Watch, err error) {
+	if w.Note, err = Settle(limit); err != nil {
+		return w, err
 	}
-	before, err := ReadCPU()
-	if err != nil {
-		return "", err
+	before, cpuErr := ReadCPU()
+	theirs, err := others.Now()
+	if err = errors.Join(cpuErr, err); err != nil {
+		return w, err
 	}
 	begun := time.Now()
 	if err := work(); err != nil {
-		return "", err
+		return w, err
 	}
 	took := time.Since(begun)
-	after, err := ReadCPU()
-	if err == nil && note == "" {
-		note = after.Since(before).Disturbance(took, Niced())
+	after, cpuErr := ReadCPU()
+	now, err := others.Now()
+	w.Others = now.Since(theirs)
+	switch {
+	case w.Others > others.Most:
+		w.Note = fmt.Sprintf("other processes took %.1f processors", w.Others)
+	case w.Note == "":
+		w.Note = after.Since(before).Disturbance(took, Niced())
 	}
-	return note, err
+	return w, errors.Join(cpuErr, err)
 }

@@ -2,8 +2,14 @@ package meter
 
 import (
 	"errors"
+	"os/exec"
+	"strconv"
+	"strings"
+	"syscall"
 	"testing"
 	"time"
+
+	"github.com/srdtun/srdtun/e2e/others"
 )
 
 // A machine with any other work is told from an idle one.
@@ -35,5 +41,24 @@ func TestWatchedWork(t *testing.T) {
 	done := false
 	if _, err := Watched(0, func() error { done = true; return nil }); err != nil || !done {
 		t.Error(err, done)
+	}
+}
+
+// A process that this one did not start, at normal priority, is told.
+func TestWatchedTellsOfOtherProcesses(t *testing.T) {
+	const span = 500 * time.Millisecond
+	// The shell ends at once, so the loop is nobody's child here.
+	out, err := exec.Command("sh", "-c", "timeout 20 sh -c 'while :; do :; done' >/dev/null 2>&1 & echo $!").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stranger, err := strconv.Atoi(strings.TrimSpace(string(out)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer syscall.Kill(stranger, syscall.SIGTERM)
+	w, err := Watched(0, func() error { time.Sleep(span); return nil })
+	if err != nil || w.Others <= others.Most || !strings.HasPrefix(w.Note, "other processes took ") {
+		t.Errorf("%+v, %v", w, err)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/srdtun/srdtun/e2e/others"
 	"github.com/srdtun/srdtun/scripts/picture"
 )
 
@@ -38,7 +39,14 @@ func newFigure(acts []act) picture.Figure {
 		YMax:     capacity * 1.2,
 		Spans:    []picture.Span{{From: o.BrokenAt.Seconds(), To: o.Healed.Seconds(), Caption: "busiest spine drops everything"}},
 	}
-	if disturbed(acts) != "" {
+	var most float64
+	for _, a := range acts {
+		most = max(most, a.watch.Others)
+	}
+	switch {
+	case most > others.Most:
+		f.Subtitle += fmt.Sprintf("; other processes took %.1f processors", most)
+	case disturbed(acts) != "":
 		f.Subtitle += "; a busy machine"
 	}
 	for _, a := range slices.Backward(acts) {

@@ -52,12 +52,18 @@ func TestSampleAboveAllLinksIsExplained(t *testing.T) {
 
 // A busy machine is reported, in words and in the picture.
 func TestBusyMachineIsSaid(t *testing.T) {
-	run := func(busy string) act { return act{name: "plain TCP", outage: &meter.Outage{}, busy: busy} }
-	quiet, busy := []act{run(""), run("")}, []act{run("1.9 processors were busy before it began"), run("")}
-	if got := disturbed(quiet); got != "" || strings.Contains(newFigure(quiet).Subtitle, "busy") {
+	run := func(theirs float64, note string) act {
+		return act{name: "plain TCP", outage: &meter.Outage{}, watch: meter.Watch{Others: theirs, Note: note}}
+	}
+	quiet, busy := []act{run(0.2, ""), run(0, "")}, []act{run(0.1, "1.9 processors were busy before it began"), run(0, "")}
+	if got := disturbed(quiet); got != "" || strings.Contains(newFigure(quiet).Subtitle, ";") {
 		t.Errorf("said %q of a quiet machine", got)
 	}
 	if got := disturbed(busy); got != "1.9 processors were busy before it began (plain TCP)" || !strings.HasSuffix(newFigure(busy).Subtitle, "; a busy machine") {
 		t.Errorf("said %q, %q", got, newFigure(busy).Subtitle)
+	}
+	beside := []act{run(0.31, "other processes took 0.3 processors"), run(1.29, "other processes took 1.3 processors")}
+	if got := newFigure(beside).Subtitle; !strings.HasSuffix(got, "; other processes took 1.3 processors") {
+		t.Errorf("said %q", got)
 	}
 }

@@ -72,7 +72,7 @@ func demo(bin, plot, out string) (err error) {
 		{name: "plain TCP", title: "plain TCP, same network", to: f.B(1).Addr4()},
 		{name: "through srdtun", title: "through srdtun", to: tunnel.Inner4(2)},
 	} {
-		if a.busy, err = meter.Watched(quietWait, func() error { return a.play(f) }); err != nil {
+		if a.watch, err = meter.Watched(quietWait, func() error { return a.play(f) }); err != nil {
 			return fmt.Errorf("%s: %w\n%s", a.name, err, pair.Report())
 		}
 		acts = append(acts, a)
@@ -100,15 +100,15 @@ type act struct {
 	outage   *meter.Outage
 	download meter.Download
 	intact   bool
-	busy     string // the machine's other work, or ""
+	watch    meter.Watch
 }
 
 // disturbed describes other work on the machine during the runs, or returns "".
 func disturbed(acts []act) string {
 	var v []string
 	for _, a := range acts {
-		if a.busy != "" {
-			v = append(v, a.busy+" ("+a.name+")")
+		if a.watch.Note != "" {
+			v = append(v, a.watch.Note+" ("+a.name+")")
 		}
 	}
 	return strings.Join(v, "; ")

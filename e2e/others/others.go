@@ -12,6 +12,10 @@ import (
 	"time"
 )
 
+// Most is the number of processors that foreign processes may use during a measurement that
+// counts.
+const Most = 0.2
+
 // userHz is the number of clock ticks per second in which /proc counts times. The value of userHz
 // is the same on all architectures that Go supports.
 const userHz = 100
