@@ -26,7 +26,7 @@ func (c *Conn) Fresh(slot uint16, pn uint64) bool {
 		c.env.drop(DropSlot)
 		return false
 	}
-	if in := c.receiver.in[slot]; in != nil && !in.seen.Fresh(pn) && !c.session.stranger() && !c.paths.usable.Empty() {
+	if in := c.receiver.on(slot); in != nil && !in.seen.Fresh(pn) && !c.session.stranger() && !c.paths.usable.Empty() {
 		c.env.drop(DropReplay)
 		return false
 	}
@@ -49,10 +49,10 @@ func (c *Conn) Handle(now mono.Time, p *Packet) {
 		return
 	}
 	c.confirm(now, p) // may clear all receive state
-	in := c.receiver.in[p.Slot]
+	in := c.receiver.on(p.Slot)
 	if in == nil {
 		in = &inPath{slot: p.Slot, reported: [2]uint64{p.PN, p.PN}}
-		c.receiver.in[p.Slot] = in
+		c.receiver.add(in)
 	}
 	next := in.seen.Next()
 	if !in.seen.Set(p.PN) {

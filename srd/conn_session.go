@@ -5,7 +5,6 @@ import (
 	"github.com/srdtun/srdtun/srd/internal/seq"
 	"github.com/srdtun/srdtun/srd/internal/wire"
 	"github.com/srdtun/srdtun/srd/mono"
-	"github.com/srdtun/srdtun/srd/steer"
 )
 
 // meet stores the peer's incarnation, which has just been proven. If the incarnation is a
@@ -200,7 +199,7 @@ func (c *Conn) forget(now mono.Time) {
 		p.largest = 0
 		p.peerCE = 0
 	}
-	c.receiver.in = [steer.MaxPaths + 1]*inPath{}
+	c.receiver.in = nil
 	c.paths.forget()
 	c.receiver.pending, c.receiver.ack, c.receiver.acked = nil, ackState{}, ackedOn{}
 	c.receiver.inbox = seq.Window{}

@@ -7,14 +7,13 @@ import (
 	"github.com/srdtun/srdtun/srd/internal/seq"
 	"github.com/srdtun/srdtun/srd/internal/wire"
 	"github.com/srdtun/srdtun/srd/mono"
-	"github.com/srdtun/srdtun/srd/steer"
 )
 
 // receiver records the packets and messages that have arrived, and acknowledges them.
 type receiver struct {
 	*env
 
-	in       [steer.MaxPaths + 1]*inPath
+	in       []*inPath // by slot; empty until the first packet
 	pending  []*inPath
 	inbox    seq.Window
 	ack      ackState
@@ -33,6 +32,23 @@ type inPath struct {
 	ce       uint32     // packets with a Congestion Experienced mark
 	queued   bool       // on receiver.pending
 	oneWay   rtt.OneWay // delay of the peer's acknowledgements on this path
+}
+
+// on returns the record of a path slot, or nil if no packet has arrived in the slot.
+func (rv *receiver) on(slot uint16) *inPath {
+	if len(rv.in) == 0 {
+		return nil
+	}
+	return rv.in[slot]
+}
+
+// add stores the record of a path slot. The table of slots takes memory on first use, because a
+// host may have a thousand peers without a session.
+func (rv *receiver) add(in *inPath) {
+	if len(rv.in) == 0 {
+		rv.in = make([]*inPath, candidateSlot+1)
+	}
+	rv.in[in.slot] = in
 }
 
 // record returns the acknowledgement record of the path as of `now`.

@@ -15,7 +15,7 @@ import (
 // tell their clock.
 func TestWaitOnTheWayBack(t *testing.T) {
 	const trip, wait = 10 * time.Millisecond, 30 * time.Millisecond
-	rv := receiver{env: &env{}}
+	rv := receiver{env: &env{}, in: make([]*inPath, candidateSlot+1)}
 	here := Tuple{Local: UplinkOf(netip.MustParseAddr("192.0.2.1"), 0), Remote: netip.MustParseAddrPort("198.51.100.1:1")}
 	there := here
 	there.Remote = netip.MustParseAddrPort("198.51.100.2:1")

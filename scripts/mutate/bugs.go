@@ -41,7 +41,7 @@ var bugs = []bug{
 	// The following bugs concern a restarted peer.
 	{"a new process of the peer's is not noticed", "srd/conn_session.go", "	if s.met && s.incarnation != incarnation {", "	if s.met && s.incarnation != incarnation && s.incarnation == 0 {"},
 	{"message numbers of a former process are remembered", "srd/conn_session.go", "	c.receiver.inbox = seq.Window{}\n", "	_ = seq.Window{}\n"},
-	{"packet numbers of a former process are remembered", "srd/conn_session.go", "	c.receiver.in = [steer.MaxPaths + 1]*inPath{}\n", "	_ = [steer.MaxPaths + 1]*inPath{}\n"},
+	{"packet numbers of a former process are remembered", "srd/conn_session.go", "	c.receiver.in = nil\n", ""},
 	{"messages to a former process stay", "srd/conn_session.go", "	n := c.recovery.out.reset()\n", "	n := 0\n"},
 	{"the bytes in flight of a former process stay", "srd/conn_session.go", "		c.recovery.settleAll(p)\n		p.largest = 0", "		p.largest = 0"},
 	{"reassembly is not cleared", "overlay/order/reassembler.go", "	g.flows = bySlot[flow]{}\n	g.account()\n}", "	g.account()\n}"},
