@@ -108,11 +108,11 @@ func TestTablesFollowTheFlows(t *testing.T) {
 		s.pass()
 	}
 	blocks := 0
-	for i := range s.c.next {
-		if s.c.next[i] != nil {
+	for i := range s.c.next.blocks {
+		if s.c.next.blocks[i] != nil {
 			blocks++
 		}
-		if s.g.flows[i] != nil {
+		if s.g.flows.blocks[i] != nil {
 			blocks++
 		}
 	}

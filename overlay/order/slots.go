@@ -4,13 +4,19 @@ package order
 // 1.5 KB of receiver state. A peer with few flows needs few blocks.
 const blockSlots = 64
 
-// bySlot is an array of T, one for each slot, whose blocks take memory on first use. The zero
-// value of bySlot is ready for use.
-type bySlot[T any] [Slots / blockSlots]*[blockSlots]T
+// bySlot is an array of T, one for each slot, whose blocks take memory on first use. The list of
+// blocks too takes memory on first use, because most of a thousand peers may never have traffic.
+// The zero value of bySlot is ready for use.
+type bySlot[T any] struct {
+	blocks *[Slots / blockSlots]*[blockSlots]T
+}
 
 // at returns the element for a slot, whose number must be below Slots.
 func (b *bySlot[T]) at(slot uint16) *T {
-	block := &b[slot/blockSlots]
+	if b.blocks == nil {
+		b.blocks = new([Slots / blockSlots]*[blockSlots]T)
+	}
+	block := &b.blocks[slot/blockSlots]
 	if *block == nil {
 		*block = new([blockSlots]T)
 	}
@@ -19,7 +25,10 @@ func (b *bySlot[T]) at(slot uint16) *T {
 
 // each calls f for every element in memory, in the order of slots.
 func (b *bySlot[T]) each(f func(*T)) {
-	for _, block := range b {
+	if b.blocks == nil {
+		return
+	}
+	for _, block := range b.blocks {
 		if block == nil {
 			continue
 		}
