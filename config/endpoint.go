@@ -112,7 +112,7 @@ func checkHost(host string) (string, error) {
 			return "", errors.New("the host is neither an IP address nor a DNS name")
 		}
 	}
-	return host, nil
+	return strings.Clone(host), nil // a part of the file would keep the whole file
 }
 
 // allNumeric reports whether a label consists of digits, so that it belongs to an address. A

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/netip"
 	"slices"
+	"strings"
 	"time"
 	"unicode"
 
@@ -39,7 +40,7 @@ func (s section) peerName(key string) string {
 	if err := peerid.CheckName(name); err != nil {
 		s.fail(key, "%v", err)
 	}
-	return name
+	return strings.Clone(name) // a part of the file would keep the whole file
 }
 
 func (s section) endpoints(key string) []Endpoint {

@@ -119,11 +119,12 @@ func (s section) text(key, absent string) string {
 // oneOf returns a string that must be one of the known strings.
 func (s section) oneOf(key, absent string, known ...string) string {
 	text := s.text(key, absent)
-	if !slices.Contains(known, text) {
+	i := slices.Index(known, text)
+	if i < 0 {
 		s.fail(key, "unknown %s %s; known: %s", key, quoted(text), list(known))
 		return absent
 	}
-	return text
+	return known[i] // a part of the file would keep the whole file
 }
 
 // number returns an integer from lo to hi, or `absent` if the key is missing.
