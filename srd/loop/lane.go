@@ -32,7 +32,7 @@ type lane struct {
 	mu      sync.Mutex
 	sent    uint64
 	waiting []*outgoing     // sealed trains after one that is not sent yet
-	room    *sync.Cond      // signals room in waiting
+	room    sync.Cond       // signals room in waiting
 	out     func(*outgoing) // sends the train whose number equals the field sent
 }
 
@@ -43,7 +43,7 @@ const laneLimit = 16
 
 func newLane(out func(*outgoing)) *lane {
 	l := &lane{out: out}
-	l.room = sync.NewCond(&l.mu)
+	l.room.L = &l.mu
 	return l
 }
 

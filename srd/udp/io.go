@@ -3,6 +3,7 @@ package udp
 import (
 	"errors"
 	"net/netip"
+	"sync"
 	"sync/atomic"
 	"unsafe"
 
@@ -114,7 +115,6 @@ type SendStats struct {
 
 // Sender sends trains. Only one goroutine at a time may use a Sender.
 type Sender struct {
-	h     header
 	bank  *Bank
 	stats *SendStats
 	// whole counts the trains that must still be sent packet by packet after a failure of
@@ -124,6 +124,10 @@ type Sender struct {
 
 // retrySegments is the initial value of Sender.whole after a failure.
 const retrySegments = 4096
+
+// sendHeaders has the headers of all senders. A peer has a sender for each of its sockets, so the
+// headers of a thousand peers would take megabytes. A header is in use during one system call.
+var sendHeaders = sync.Pool{New: func() any { return new(header) }}
 
 // NewSender returns a sender on b that counts in `stats`.
 func NewSender(b *Bank, stats *SendStats) *Sender { return &Sender{bank: b, stats: stats} }
@@ -205,7 +209,8 @@ func (s *Sender) fd(t *srd.Train) int {
 }
 
 func (s *Sender) send(fd int, t *srd.Train, b []byte, segment int) error {
-	h := &s.h
+	h := sendHeaders.Get().(*header)
+	defer sendHeaders.Put(h)
 	h.point(b)
 	h.setAddr(t.Tuple.Remote)
 	h.control(t.Tuple.Local, t.Tuple.Local.Addr().Is6() && s.bank.Alone(t.Tuple.Local), segment)
