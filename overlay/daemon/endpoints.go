@@ -264,7 +264,9 @@ func (ep *endpoints) tuples(remotes []netip.AddrPort) (v []srd.Tuple) {
 			pairs = append(pairs, pair{l, r})
 		}
 	}
-	for i := range ep.sockets.bank.Len() {
+	sockets := ep.sockets.bank.Len()
+	v = slices.Grow(v, min(sockets*len(pairs), steer.MaxPaths))
+	for i := range sockets {
 		for _, p := range pairs {
 			if len(v) < steer.MaxPaths {
 				v = append(v, srd.Tuple{Sock: uint16(i), Local: p.local, Remote: p.remote})

@@ -39,6 +39,7 @@ type settings struct {
 	unread           string          // why their directory could not be read, as last reported
 	unsaved, pending []string        // see the method compare()
 	expired          expiredPeers
+	moved            int         // peers added or removed since the latest return of memory
 	freeing          *time.Timer // returns memory to the kernel; nil: never needed yet
 	spared           int         // attempts of the start without a guest
 	untimed          string      // why peers do not come and go with their times, as last reported

@@ -114,6 +114,7 @@ func (s *settings) swap(next *snapshot, policies []steer.Policy) {
 		p := old[c.PublicKey]
 		if p == nil {
 			p = s.sessions.newPeer(next.cfg, c, policies[i])
+			s.moved++
 		} else {
 			p.change(c, policies[i])
 			delete(old, c.PublicKey)
@@ -124,7 +125,8 @@ func (s *settings) swap(next *snapshot, policies []steer.Policy) {
 	for _, p := range old {
 		s.sessions.remove(p)
 	}
-	if len(old) >= manyPeers {
+	if s.moved += len(old); s.moved >= manyPeers {
+		s.moved = 0
 		s.returnMemory()
 	}
 	s.endpoints.rounds.note()
@@ -132,10 +134,11 @@ func (s *settings) swap(next *snapshot, policies []steer.Policy) {
 }
 
 const (
-	// After manyPeers peers have been removed, their memory is returned to the kernel. Without
-	// traffic, the Go runtime would keep the memory of removed peers for minutes.
+	// After manyPeers peers have been added or removed, free memory is returned to the kernel.
+	// Without traffic, the Go runtime would for minutes keep the memory of removed peers, and the
+	// memory for reading the configuration of new peers.
 	manyPeers = 256
-	// returnAfter is the wait until the memory of the removed connections is free.
+	// returnAfter is the wait until this memory is free.
 	returnAfter = 5 * time.Second
 )
 
