@@ -15,11 +15,18 @@ type census struct {
 	names    map[string]string
 	keys     map[Key]string
 	prefixes map[netip.Prefix]string
-	grants   *grants
+
+	// Most configurations have no guest peers, and their census needs no grants. The field roots
+	// has the peers before the first guest peer.
+	grants *grants // nil before the first guest peer
+	roots  []*Peer
+	around func() Around
 }
 
-func newCensus(c *Config, around Around) *census {
-	s := &census{c: c, names: map[string]string{}, keys: map[Key]string{}, prefixes: map[netip.Prefix]string{}, grants: newGrants(c, around)}
+// newCensus returns a census of the peers of c. The census calls the function around() if there
+// are guest peers. The census keeps references to its peers.
+func newCensus(c *Config, around func() Around) *census {
+	s := &census{c: c, names: map[string]string{}, keys: map[Key]string{}, prefixes: map[netip.Prefix]string{}, around: around}
 	own, _ := c.Interface.PrivateKey.Public() // a configuration's key is valid
 	s.roles = newRoles(c.Interface.PrivateKey, own)
 	for i := range c.Peers {
@@ -39,18 +46,39 @@ func grown[K comparable](m map[K]string, n int) map[K]string {
 	return g
 }
 
-func (s *census) add(p *Peer) {
-	from := p.File
-	if from == "" {
-		from = s.c.File
+// fileOf returns the file of a peer.
+func (s *census) fileOf(p *Peer) string {
+	if p.File == "" {
+		return s.c.File
 	}
+	return p.File
+}
+
+// granted returns the grants, for a guest peer.
+func (s *census) granted() *grants {
+	if s.grants == nil {
+		s.grants = newGrants(s.c, s.around())
+		for _, p := range s.roots {
+			s.grants.add(p, s.fileOf(p))
+		}
+		s.roots = nil
+	}
+	return s.grants
+}
+
+func (s *census) add(p *Peer) {
+	from := s.fileOf(p)
 	s.peers++
 	s.roles.add(p)
 	s.names[p.Name], s.keys[p.PublicKey] = from, from
 	for _, a := range p.AllowedIPs {
 		s.prefixes[a] = from
 	}
-	s.grants.add(p, from)
+	if s.grants == nil && !p.Guest {
+		s.roots = append(s.roots, p)
+	} else {
+		s.granted().add(p, from)
+	}
 }
 
 // clash is a conflict of a peer with an earlier peer or with the rest of the configuration.
@@ -104,7 +132,7 @@ func (s *census) clashes(p *Peer) (v []clash) {
 		note("", allOfIt, "there are %d peers already, and more are not allowed", maxPeers)
 	}
 	if p.Guest {
-		v = append(v, s.grants.clashes(p)...)
+		v = append(v, s.granted().clashes(p)...)
 	}
 	return v
 }

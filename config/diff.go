@@ -154,7 +154,7 @@ func sameButPeers(a, b *Config) bool {
 func peersFit(c *Config) bool {
 	rest := *c
 	rest.Peers = nil
-	seen := newCensus(&rest, Around{})
+	seen := newCensus(&rest, func() Around { return Around{} })
 	seen.grow(len(c.Peers))
 	for i := range c.Peers {
 		if !seen.fits(&c.Peers[i]) {

@@ -144,7 +144,7 @@ func (d *DropIns) With(c *Config, changed func(file string) bool) (with *Config,
 	if err != nil && self(owner) {
 		return nil, nil, c.dirError(err)
 	}
-	seen := newCensus(&all, d.around())
+	seen := newCensus(&all, d.around)
 	if err != nil {
 		faults = d.keep(&all, seen)
 		return &all, append([]error{&DirFault{c.dirShown(), err, len(d.last) > 0}}, faults...), nil

@@ -270,7 +270,7 @@ func (p *Peer) Fault(key, why string) error {
 
 // WithoutClashes returns c without the guest peers that contradict other peers. Root's peers take
 // precedence, and then guest peers in their order.
-func WithoutClashes(c *Config, around Around) (rest *Config, out []LeftOut) {
+func WithoutClashes(c *Config, around func() Around) (rest *Config, out []LeftOut) {
 	if !slices.ContainsFunc(c.Peers, func(p Peer) bool { return p.Guest }) {
 		return c, nil
 	}

@@ -196,8 +196,8 @@ func wholeDirectory(fault error) bool {
 // withFiles returns the running configuration `runs` with the drop-in peers of the configuration
 // `after`. A peer that is the same in `before` and `after` keeps its running configuration.
 func withFiles(runs, before, after *config.Config) *config.Config {
-	same := map[config.Key]bool{}
-	was := map[config.Key]*config.Peer{}
+	same := make(map[config.Key]bool, len(after.Peers))
+	was := make(map[config.Key]*config.Peer, len(before.Peers))
 	for i := range before.Peers {
 		was[before.Peers[i].PublicKey] = &before.Peers[i]
 	}
@@ -209,7 +209,7 @@ func withFiles(runs, before, after *config.Config) *config.Config {
 	}
 	next := *runs
 	next.Peers = slices.DeleteFunc(slices.Clone(runs.Peers), func(p config.Peer) bool { return p.File != "" && !same[p.PublicKey] })
-	have := map[config.Key]bool{}
+	have := make(map[config.Key]bool, len(next.Peers))
 	for i := range next.Peers {
 		have[next.Peers[i].PublicKey] = true
 	}

@@ -24,7 +24,7 @@ const refusedRoutes = 16
 // whose routes the kernel refuses. The result `out` has the guests that were left out. If carry()
 // returns an error, the running configuration is unchanged.
 func (s *settings) carry(want *config.Config) (diff []config.Change, out []config.LeftOut, err error) {
-	want, out = config.WithoutClashes(want, s.around())
+	want, out = config.WithoutClashes(want, s.around)
 	for range refusedRoutes {
 		if diff, err = s.apply(want); err == nil || err == errEnded {
 			return diff, out, err
@@ -127,7 +127,7 @@ func sparing(c *config.Config, change func(*config.Config) (*config.Config, erro
 // changedByRoot returns an error if `want` changes a guest so that the guest conflicts with other
 // peers. A root command must not change a peer from a drop-in file so that this peer is removed.
 func (s *settings) changedByRoot(want *config.Config) error {
-	_, out := config.WithoutClashes(want, s.around())
+	_, out := config.WithoutClashes(want, s.around)
 	for _, v := range out {
 		for _, p := range s.running.cfg().Peers {
 			if p.PublicKey == v.Peer.PublicKey && p.Guest &&
