@@ -40,7 +40,9 @@ func startProfiles(socket, cpu string) (stop func() error, err error) {
 		}
 		stops = append(stops, f)
 	}
-	if socket != "" {
+	if socket == "" {
+		runtime.MemProfileRate = 0 // nobody can read the profile of the heap, which takes memory itself
+	} else {
 		f, err := servePprof(socket)
 		if err != nil {
 			return nil, errors.Join(err, stop())
