@@ -132,7 +132,7 @@ func TestRouterBehindAPeerIsTold(t *testing.T) {
 		ip addr add 10.78.0.1/24 dev eth0
 		ip route add 10.77.0.0/24 via 10.1.1.1 mtu lock 1000
 		ip route add 10.9.0.1/32 dev `+p.B.Name+` src 10.78.0.1`)
-	told := says(t, p.A, `notice  router-refused: peer b: dropped ICMP errors \(fragmentation needed\): their source 10\.78\.0\.1 is not in the peer's allowed_ips.*; traceroute and path MTU discovery behind the peer may fail; if connections hang there, lower interface.mtu`)
+	told := says(t, p.A, `notice  router-refused: peer b: dropped ICMP errors \(fragmentation needed\): their source 10\.78\.0\.1 is not in the peer's allowed_ips.*; traceroute and path MTU discovery behind the peer may fail; if connections hang there, lower interface.mtu, or limit the TCP MSS at the peer; if you know the router, you may add its address to allowed_ips`)
 	if _, err := d.A.Run("ping", "-c", "3", "-i", "0.3", "-W", "1", "-s", "1200", "-M", "do", "10.77.0.9"); err == nil {
 		t.Error("it passes")
 	}

@@ -189,5 +189,5 @@ func (o *observer) tellRouter(p *peer) {
 	if i, ok := at.table.Lookup(r.addr); ok {
 		whose = ", and belongs to peer " + at.peers[i].title()
 	}
-	o.log.tellOf(p.cfg(), events.RouterRefused, "", "dropped ICMP errors (%s): their source %s is not in the peer's allowed_ips%s, and the peer may have invented it; traceroute and path MTU discovery behind the peer may fail; if connections hang there, lower interface.mtu", r.says, r.addr, whose)
+	o.log.tellOf(p.cfg(), events.RouterRefused, "", "dropped ICMP errors (%s): their source %s is not in the peer's allowed_ips%s, and the peer may have invented it; traceroute and path MTU discovery behind the peer may fail; if connections hang there, lower interface.mtu, or limit the TCP MSS at the peer; if you know the router, you may add its address to allowed_ips", r.says, r.addr, whose)
 }
