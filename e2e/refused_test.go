@@ -41,7 +41,7 @@ func TestRefusedAtRunTime(t *testing.T) {
 		{name: "a port below 1024 without the right", with: "setpriv --bounding-set=-net_bind_service --inh-caps=-net_bind_service",
 			config: strings.Replace(good, "listen_port = 51820", "listen_port = 443", 1), code: 77, says: "interface.listen_port: udp: port 443: permission denied (a port below 1024 needs root or CAP_NET_BIND_SERVICE"},
 		{name: "the metrics' port is below 1024", with: "setpriv --bounding-set=-net_bind_service --inh-caps=-net_bind_service",
-			config: extra("[metrics]\nlisten = \"127.0.0.1:80\""), code: 77, says: "metrics.listen: nobody can listen there (listen tcp 127.0.0.1:80: bind: permission denied; a port below 1024 needs root or CAP_NET_BIND_SERVICE"},
+			config: extra("[metrics]\nlisten = \"127.0.0.1:80\""), code: 77, says: "metrics.listen: nobody can listen there (listen tcp 127.0.0.1:80: bind: permission denied; a port below 1024 needs root or CAP_NET_BIND_SERVICE; in a unit: AmbientCapabilities=CAP_NET_BIND_SERVICE"},
 		{name: "the run directory is read-only", with: "unshare -m sh -c 'mount -t tmpfs -o ro none /mnt && exec env SRDTUN_RUN_DIR=/mnt \"$@\"' sh", code: 1, says: "the run directory must be writable"},
 		{name: "no /dev/net/tun", with: "unshare -m sh -c 'mount -t tmpfs none /dev/net && exec \"$@\"' sh", code: 1, says: "/dev/net/tun"},
 		{name: "no such file", before: "rm FILE", code: 78, says: "FILE"},

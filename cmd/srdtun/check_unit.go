@@ -114,9 +114,18 @@ func (u *serviceUnit) doubts(c *config.Config) (all []error) {
 			all = append(all, c.Doubt(l.table, "listen", "other processes cannot see this socket of %s (%s): put it below /run/srdtun", u.name, why))
 		}
 	}
-	if p := c.Interface.ListenPort; p != 0 && p < unprivileged && !strings.Contains(u.capabilities, "cap_net_bind_service") {
-		all = append(all, c.Doubt("interface", "listen_port",
-			"%s may not bind port %d: systemctl edit %s, with AmbientCapabilities=CAP_NET_BIND_SERVICE and CapabilityBoundingSet=CAP_NET_BIND_SERVICE below [Service]", u.name, p, u.name))
+	for _, l := range []struct {
+		table, key string
+		port       uint16
+	}{
+		{"interface", "listen_port", c.Interface.ListenPort},
+		{"metrics", "listen", c.Metrics.Listen.TCP.Port()},
+		{"dashboard", "listen", c.Dashboard.Listen.TCP.Port()},
+	} {
+		if l.port != 0 && l.port < unprivileged && !strings.Contains(u.capabilities, "cap_net_bind_service") {
+			all = append(all, c.Doubt(l.table, l.key,
+				"%s may not bind port %d: systemctl edit %s, with AmbientCapabilities=CAP_NET_BIND_SERVICE and CapabilityBoundingSet=CAP_NET_BIND_SERVICE below [Service]", u.name, l.port, u.name))
+		}
 	}
 	return all
 }

@@ -23,6 +23,7 @@ import (
 	"github.com/srdtun/srdtun/overlay/queue"
 	"github.com/srdtun/srdtun/overlay/web"
 	"github.com/srdtun/srdtun/srd"
+	"github.com/srdtun/srdtun/srd/udp"
 )
 
 // monitor serves the status over HTTP to Prometheus and browsers, if configured. The listeners
@@ -56,7 +57,7 @@ func (m *monitor) listen(table string, at config.Listen) (l net.Listener, err er
 	}
 	if err != nil {
 		if errors.Is(err, unix.EACCES) && at.TCP.IsValid() {
-			err = fmt.Errorf("%w; a port below 1024 needs root or CAP_NET_BIND_SERVICE", err)
+			err = fmt.Errorf("%w; %s", err, udp.PrivilegedPort)
 		}
 		return nil, m.running.cfg().Fault(table, "listen", "nobody can listen there (%w)", err)
 	}

@@ -50,13 +50,16 @@ type PortError struct {
 	Err  error
 }
 
+// PrivilegedPort is the remedy if the kernel refuses a port with EACCES.
+const PrivilegedPort = "a port below 1024 needs root or CAP_NET_BIND_SERVICE; in a unit: " +
+	"AmbientCapabilities=CAP_NET_BIND_SERVICE and CapabilityBoundingSet=CAP_NET_BIND_SERVICE"
+
 func (e *PortError) Unwrap() error { return e.Err }
 
 func (e *PortError) Error() string {
 	text := fmt.Sprintf("udp: port %d: %v", e.Port, e.Err)
 	if errors.Is(e.Err, unix.EACCES) && e.Port != 0 { // ip(7): below net.ipv4.ip_unprivileged_port_start
-		text += " (a port below 1024 needs root or CAP_NET_BIND_SERVICE; in a unit: " +
-			"AmbientCapabilities=CAP_NET_BIND_SERVICE and CapabilityBoundingSet=CAP_NET_BIND_SERVICE)"
+		text += " (" + PrivilegedPort + ")"
 	}
 	return text
 }
