@@ -150,7 +150,7 @@ func locateSetting(root section, key string) (spot, error) {
 		who := strings.TrimSuffix(rest, "."+k)
 		var found bool
 		if p.section, found = findPeer(root, who); !found {
-			return spot{}, fmt.Errorf("no peer is named %s", keytext.Quote(who))
+			return spot{}, fmt.Errorf("no peer is named %s%s", keytext.Quote(who), peerid.Missed(who))
 		}
 	}
 	return p, root.doc.first()
@@ -182,7 +182,7 @@ func meant(key string) string {
 	last := rest[strings.LastIndexByte(rest, '.')+1:]
 	if near, is := Near(section, keysOf("")); is {
 		home, spelled := spelling(near, last)
-		if home == near && near != "peer" {
+		if home == near && near != "peer" && spelled != "" {
 			return "write " + typed(home, "", spelled)
 		}
 	}

@@ -64,6 +64,8 @@ func TestEditFaults(t *testing.T) {
 		{commented, "policy", "1", `"policy" is not a key`},
 		{commented, "paths.polcy", "1", `"paths.polcy" is not a key; the nearest is policy in [paths]`},
 		{commented, "peer.c.policy", "ecmp", `no peer is named "c"`},
+		{commented, "peer.xTIBA5rboUvnH4htodjb6e697QjLERt1NAB4mZqp8Lg=.policy", "ecmp", `no peer is named "(hidden)": a public key has one spelling, as srdtun show prints it`},
+		{commented, "peer.xTIBA5rboUvnH4htodjb6e697QjLERt1NAB4mZqp8Dg.policy", "ecmp", `no peer is named "(hidden)": a public key has one spelling, as srdtun show prints it`},
 		{commented, "peer..policy", "ecmp", `no peer is named ""`},
 		{commented, "paths.policy", "a\nb", `policy: a value has one line`},
 		{"paths = { mtu = 0 }\n", "paths.policy", "ecmp", `add policy = "ecmp" by hand`},

@@ -12,6 +12,7 @@ import (
 	"github.com/srdtun/srdtun/cmd/srdtun/internal/view"
 	"github.com/srdtun/srdtun/internal/keytext"
 	"github.com/srdtun/srdtun/internal/pause"
+	"github.com/srdtun/srdtun/internal/peerid"
 	"github.com/srdtun/srdtun/overlay/control"
 	"github.com/srdtun/srdtun/overlay/control/rundir"
 	"golang.org/x/sys/unix"
@@ -128,7 +129,7 @@ func whichPeer(args []string) (at rundir.Place, peer string, err error) {
 	}
 	switch len(have) {
 	case 0:
-		return at, "", errors.Join(append(silent, usagef("no running interface has a peer %s", keytext.Quote(peer)))...)
+		return at, "", errors.Join(append(silent, usagef("no running interface has a peer %s%s", keytext.Quote(peer), peerid.Missed(peer)))...)
 	case 1:
 		return have[0], peer, nil
 	}

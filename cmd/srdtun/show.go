@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/srdtun/srdtun/cmd/srdtun/internal/view"
 	"github.com/srdtun/srdtun/internal/keytext"
+	"github.com/srdtun/srdtun/internal/peerid"
 	"github.com/srdtun/srdtun/overlay/control"
 	"golang.org/x/sys/unix"
 )
@@ -163,7 +164,7 @@ func ofPeer(list []running, who string) (v []running, err error) {
 		}
 	}
 	if len(v) == 0 {
-		return nil, usagef("no interface that is asked has a peer %s", keytext.Quote(who))
+		return nil, usagef("no interface that is asked has a peer %s%s", keytext.Quote(who), peerid.Missed(who))
 	}
 	return v, nil
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/srdtun/srdtun/internal/keytext"
+	"github.com/srdtun/srdtun/internal/peerid"
 	"github.com/srdtun/srdtun/overlay/control"
 )
 
@@ -67,7 +68,7 @@ func hasSession(st *control.Status, peer string) error {
 	case p == nil && st.FindExpired(peer) != nil:
 		return vetted{fmt.Errorf("%s: peer %s has expired", st.Interface, peer)}
 	case p == nil:
-		return fmt.Errorf("%s: no peer is named %s", st.Interface, keytext.Quote(peer))
+		return fmt.Errorf("%s: no peer is named %s%s", st.Interface, keytext.Quote(peer), peerid.Missed(peer))
 	case p.Cipher == "":
 		return vetted{&codedError{code: exitFailure, msg: fmt.Sprintf("%s: no session with %s", st.Interface, peer)}}
 	}

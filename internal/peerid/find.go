@@ -1,6 +1,10 @@
 package peerid
 
-import "net/netip"
+import (
+	"net/netip"
+
+	"github.com/srdtun/srdtun/internal/keytext"
+)
 
 // Find returns the index of the peer that `who` names among n peers, or -1. An address inside
 // the tunnel names the peer with the longest prefix around the address. Other texts are public
@@ -34,4 +38,13 @@ func holder(a netip.Addr, n int, inside func(i int) []netip.Prefix) int {
 		}
 	}
 	return found
+}
+
+// Missed returns what to add to a message that Find has found no peer: "", or the reason why a
+// text that looks like a key names none.
+func Missed(who string) string {
+	if _, err := keytext.ParsePublic(who); err != nil && keytext.Drawn(who) {
+		return ": a public key has one spelling, as srdtun show prints it"
+	}
+	return ""
 }

@@ -66,7 +66,7 @@ func (r *runningConfig) byName(name string) (*peer, error) {
 		}
 		return nil, fmt.Errorf("no peer has %v in its allowed_ips", a)
 	}
-	return nil, fmt.Errorf("no peer is named %s", keytext.Quote(name))
+	return nil, fmt.Errorf("no peer is named %s%s", keytext.Quote(name), peerid.Missed(name))
 }
 
 func calledAt(all []*peer, a netip.Addr) *peer {
