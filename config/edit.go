@@ -162,6 +162,8 @@ func meantIn(section, key string) string {
 	switch {
 	case section == "peer" && home == "interface" && strings.HasPrefix(spelled, "private_key"):
 		return insteadOfPrivate
+	case spelled == "":
+		return fmt.Sprintf("no key of %s is similar", header(section))
 	case home == section:
 		return fmt.Sprintf("the nearest is %s in %s", spelled, header(home))
 	}

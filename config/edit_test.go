@@ -167,6 +167,8 @@ func TestSettingThatIsNoKeyIsCorrected(t *testing.T) {
 		"interface.endpoint":      `"interface.endpoint" is not a key; the nearest is endpoints in [[peer]]: peer.NAME.endpoints`,
 		"paths.listenport":        `"paths.listenport" is not a key; the nearest is listen_port in [interface]: interface.listen_port`,
 		"paths.adress":            `"paths.adress" is not a key; the nearest is address in [interface]: interface.address`,
+		"paths.bogus":             `"paths.bogus" is not a key; no key of [paths] is similar`,
+		"path.bogus":              `"path.bogus" is not a key; keys look like paths.policy and peer.NAME.endpoints`,
 		"paths.polcy":             `"paths.polcy" is not a key; the nearest is policy in [paths]`,
 		"peer.hub.address":        `"peer.hub.address" is not a key; the nearest is address in [interface]: interface.address`,
 		"peer.hub.AllowedIPs":     `"peer.hub.AllowedIPs" is not a key; the nearest is allowed_ips in [[peer]]`,

@@ -59,17 +59,32 @@ func (s section) failUnknown(key string, known []string) {
 	case home != s.name && kind(s.vals[key]) != "a table":
 		s.fail(key, "unknown key here; the nearest known key is %s in %s", spelled, header(home))
 	case s.name == "":
-		s.fail(key, "unknown section; the nearest known is %s", header(nearest(key, known)))
+		s.fail(key, "unknown section; %s", similarSection(key, known))
+	case spelled == "":
+		s.fail(key, "unknown key; no key of %s is similar", header(s.name))
 	default:
 		s.fail(key, "unknown key; the nearest known key is %s", spelled)
 	}
+}
+
+// similarSection suggests a section, or lists all.
+func similarSection(name string, known []string) string {
+	if near, is := Near(name, known); is {
+		return "the nearest known is " + header(near)
+	}
+	var all []string
+	for _, s := range known {
+		all = append(all, header(s))
+	}
+	return "there are " + strings.Join(all, ", ")
 }
 
 // insteadOfPrivate is the advice for a private key in a peer section.
 const insteadOfPrivate = "a private key belongs in [interface] of its own host, and nowhere else; a peer has the public_key of the other end"
 
 // spelling finds the section and the spelling of a misspelled or misplaced key. spelling()
-// prefers the section in which the key was found; "" is the document.
+// prefers the section in which the key was found; "" is the document. If no known key is near,
+// the result `spelled` is "".
 func spelling(section, key string) (home, spelled string) {
 	known := keysOf(section)
 	if near, is := Near(key, known); is {
@@ -85,8 +100,8 @@ func spelling(section, key string) (home, spelled string) {
 			home, spelled, edited = other.name, near, n
 		}
 	}
-	if home == "" {
-		return section, nearest(key, known)
+	if spelled == "" {
+		return section, ""
 	}
 	return home, spelled
 }

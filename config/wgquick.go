@@ -75,6 +75,7 @@ type importer struct {
 	leftOut []*wgLeftOut
 	hooks   []string // the keys of the imported ones
 	keyBy   *wgField // the hook with a command that sets the private key; nil: none
+	keyFile string   // path from a hook that sets the private key; "": none
 	notes   []string
 
 	out  strings.Builder
@@ -242,8 +243,10 @@ func (im *importer) pair(name, value string) error {
 	k, ok := wgKeys[word]
 	switch {
 	case !ok:
-		near := wgNearest(name)
-		return im.fail(im.line, shownWord(name), "is not a key of wg-quick(8); the nearest is %s", near)
+		if near, is := Near(name, wgWords()); is {
+			return im.fail(im.line, shownWord(name), "is not a key of wg-quick(8); the nearest is %s", near)
+		}
+		return im.fail(im.line, shownWord(name), "is not a key of wg-quick(8)")
 	case k.section != im.at.name:
 		return im.fail(im.line, k.word, "belongs in [%s]", strings.ToUpper(k.section[:1])+k.section[1:])
 	case value == "" && !k.empty:

@@ -239,6 +239,30 @@ func TestKeyThatAHookGives(t *testing.T) {
 	}
 }
 
+// A message shows the path of a key file, which is no secret. A key in its place stays hidden.
+func TestImportShowsThePathOfAKeyFile(t *testing.T) {
+	for file, want := range map[string]string{
+		"/etc/wireguard/keys/%i.key":  "wg0.conf:2: PostUp: the private key is read from the file /etc/wireguard/keys/wg0.key",
+		"/var/lib/wireguard/private":  "wg0.conf:2: PostUp: the private key is read from the file /var/lib/wireguard/private",
+		"/" + wgPairs[0].private[:43]: `wg0.conf:2: PostUp: the private key is read from the file (hidden)`,
+	} {
+		got, err := Import("wg0.conf", []byte("[Interface]\nPostUp = wg set %i private-key "+file+"\n"), ImportOptions{Name: "wg0"})
+		if err != nil || !slices.Contains(got.Notes, want) {
+			t.Errorf("%s: %v, %q without %s", file, err, got.Notes, want)
+		}
+	}
+	for file, want := range map[string]string{
+		"wireguard/keys/of/this/host/%i.key": "wireguard/keys/of/this/host/wg0.key",
+		wgPairs[0].private:                   `"(hidden)"`,
+		wgPairs[0].private[:43]:              "(hidden)",
+	} {
+		_, err := importText("wg0.conf", "[Interface]\nPostUp = wg set %i private-key "+file+"\n")
+		if want := "wg0.conf:2: PostUp: the key file " + want + " must be named from / on"; err == nil || err.Error() != want {
+			t.Errorf("%s: %v, want %s", file, err, want)
+		}
+	}
+}
+
 // Comments stay with the peer that they are of.
 func TestCommentsStayWithTheirPeer(t *testing.T) {
 	text, err := importText("wg0.conf", withKeys(`# of the file

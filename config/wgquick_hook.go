@@ -103,11 +103,21 @@ func (im *importer) keyHook(word, text string) error {
 	}
 	file := strings.ReplaceAll(m[1]+m[2], "%i", im.opt.Name)
 	if !strings.HasPrefix(file, "/") {
-		return im.fail(im.line, word, "the key file %s must be named from / on", quoted(file))
+		return im.fail(im.line, word, "the key file %s must be named from / on", shownPath(file))
 	}
+	im.keyFile = file
 	im.at.drop("private_key_file")
 	im.at.add("private_key_file", word, im.line).value = inTOML(file)
 	return nil
+}
+
+// shownPath returns the path of a key file for a message. A path is no secret, but a key may be
+// typed in its place. So a part that looks random is hidden.
+func shownPath(path string) string {
+	if !pathLike.MatchString(path) {
+		return quoted(path)
+	}
+	return untangled(path, true)
 }
 
 // remarkHook keeps a hook command as a comment, with the reason.

@@ -96,15 +96,14 @@ func inWGWords(msg string) string {
 	return strings.ReplaceAll(msg, "interface.", "")
 }
 
-// wgNearest returns the wg-quick(8) key with the smallest edit distance to name.
-func wgNearest(name string) string {
-	var words []string
+// wgWords returns the wg-quick(8) keys, sorted.
+func wgWords() (words []string) {
 	for _, k := range wgKeys {
 		words = append(words, k.word)
 	}
 	words = append(words, wgHooks...)
 	slices.Sort(words)
-	return nearest(name, words)
+	return words
 }
 
 // wgKeyText parses a private or public key. Parse later checks the spelling of a public key in

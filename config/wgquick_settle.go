@@ -41,7 +41,7 @@ func (im *importer) settleKey() error {
 	file, key := im.iface.field("private_key_file"), im.iface.field("private_key")
 	switch {
 	case file != nil:
-		im.note(file.line, file.word, "the private key is read from the file %s", file.value)
+		im.note(file.line, file.word, "the private key is read from the file %s", shownPath(im.keyFile))
 		im.iface.drop("private_key")
 	case key == nil && im.keyBy != nil:
 		return im.fail(im.keyBy.line, im.keyBy.word, `gives the private key by a command, which import does not run; write the key to root's file with mode 0600 and say here: wg set %%i private-key FILE`)
